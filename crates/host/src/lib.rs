@@ -38,6 +38,6 @@ pub use other_work::other_work;
 pub use processes::ProcessTimes;
 pub use root::HostRoot;
 pub use tune::{
-    BootArgument, BootPlan, Change, ChangeResult, KilledTuning, NeverTouched, Obstacle, SetPriority, Tuning, TuningError,
-    TuningOptions, TuningPlan,
+    BootArgument, BootPlan, Change, ChangeResult, KilledTuning, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite,
+    NeverTouched, Obstacle, SetPriority, Tuning, TuningError, TuningOptions, TuningPlan,
 };

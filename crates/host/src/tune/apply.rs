@@ -38,7 +38,7 @@ pub enum TuningError {
     Damaged(String),
 }
 
-fn of_process(holder: &str) -> String {
+pub(super) fn of_process(holder: &str) -> String {
     if holder.is_empty() { String::new() } else { format!(" (process {holder})") }
 }
 

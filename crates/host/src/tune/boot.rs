@@ -31,6 +31,27 @@ pub struct BootPlan {
     pub notes: Vec<String>,
     /// Where this machine's arguments are written, and what is done with them then.
     pub place: Option<&'static str>,
+    /// All of them, as they are to be.
+    pub(super) arguments: Vec<PlannedArgument>,
+    highest: CpuId,
+}
+
+/// An argument that the machine is to be booted with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PlannedArgument {
+    pub(super) name: &'static str,
+    /// With its name.
+    pub(super) text: String,
+    /// Whether the CPUs in it count, and not how they are written.
+    pub(super) is_list: bool,
+}
+
+impl PlannedArgument {
+    /// Whether another text of it means the same.
+    fn is_same(&self, text: &str, highest: CpuId) -> bool {
+        let listed = |text: &str| cpus_of_argument(value(text), highest).ok();
+        text == self.text || self.is_list && listed(text).is_some_and(|cpus| Some(cpus) == listed(&self.text))
+    }
 }
 
 /// Where arguments are written: a file that says so, and what to do.
@@ -73,19 +94,25 @@ impl HostRoot {
             kept: Vec::new(),
             notes: notes(&machine),
             place: PLACES.iter().find(|(file, _)| machine.exists(file)).map(|(_, place)| *place),
+            arguments: Vec::new(),
+            highest: highest_cpu(&machine),
         };
         for Recommended { name, to, why, is_list, .. } in recommended_arguments(&machine, &measured) {
-            let from = machine.arguments.written(name);
-            let listed = |text: &str| cpus_of_argument(text, highest_cpu(&machine)).ok();
-            let is_right = from.as_ref().is_some_and(|from| {
-                *from == to || is_list && listed(value(from)).is_some_and(|cpus| Some(cpus) == listed(value(&to)))
-            });
-            match from {
-                Some(from) if is_right => plan.kept.push(from),
+            let argument = PlannedArgument { name, text: to.clone(), is_list };
+            match machine.arguments.written(name) {
+                Some(from) if plan.is_right(&argument, &from) => plan.kept.push(from),
                 from => plan.changes.push(BootArgument { from, to, why }),
             }
+            plan.arguments.push(argument);
         }
         Ok(plan)
+    }
+}
+
+impl BootPlan {
+    /// Whether a text of an argument says what is planned.
+    pub(super) fn is_right(&self, argument: &PlannedArgument, text: &str) -> bool {
+        argument.is_same(text, self.highest)
     }
 }
 

@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The folder, on a machine.
@@ -120,20 +120,29 @@ pub(super) fn load(folder: &Path) -> Result<Option<Journal>, String> {
 
 /// Puts a journal in its place. When this returns, it is on disk.
 pub(super) fn store(folder: &Path, journal: &Journal) -> io::Result<()> {
-    let beside = folder.join(format!("{JOURNAL}.new"));
-    let text = serde_json::to_string_pretty(journal)?;
-    let mut file = File::create(&beside)?;
     // Whoever looks at the machine may know what was changed, whatever the umask of root is.
-    file.set_permissions(Permissions::from_mode(READABLE))?;
+    store_file(folder, JOURNAL, READABLE, &serde_json::to_string_pretty(journal)?)
+}
+
+/// The same with any text, under a name and with a mode.
+pub(super) fn store_file(folder: &Path, name: &str, mode: u32, text: &str) -> io::Result<()> {
+    let beside = folder.join(format!("{name}.new"));
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&beside)?;
+    file.set_permissions(Permissions::from_mode(mode))?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(&beside, folder.join(JOURNAL))?;
+    fs::rename(&beside, folder.join(name))?;
     File::open(folder)?.sync_all()
 }
 
 /// Removes it, where it is.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
-    match fs::remove_file(folder.join(JOURNAL)) {
+    remove_file(folder, JOURNAL)
+}
+
+/// Removes a file of this name, where it is.
+pub(super) fn remove_file(folder: &Path, name: &str) -> io::Result<()> {
+    match fs::remove_file(folder.join(name)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => File::open(folder)?.sync_all(),
     }

@@ -37,4 +37,5 @@ mod support;
 mod terminal;
 mod tracers;
 mod tune;
+mod tune_boot;
 mod wakeup;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji tune`: change what costs latency on this machine, and put it back.
 
+mod boot;
 mod command;
 mod signals;
 mod text;
@@ -8,7 +9,7 @@ mod text;
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
-use host::{ChangeResult, HostRoot, Tuning, TuningOptions, TuningPlan};
+use host::{ChangeResult, HostRoot, LoaderPlace, Tuning, TuningOptions, TuningPlan};
 use plan::CpuList;
 use signals::Signals;
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(
     after_help = "What was there before is in a journal in /var/lib/teiji/tune (TEIJI_STATE=DIR names another folder) before the first change. A call that was \
-killed is put right by the next one. Exit codes: 0 done; 2 usage; 4 a setting could not be changed or put back. With a COMMAND: its own exit code, \
+killed is put right by the next one. Exit codes: 0 done; 2 usage; 4 a setting or a file could not be changed or put back. With a COMMAND: its own exit code, \
 128 + N where signal N ended it, or 4 as above where it ended with 0."
 )]
 pub struct Args {
@@ -31,10 +32,18 @@ pub struct Args {
     plan: bool,
 
     /// Print the kernel's arguments for these CPUs, against those of this boot, and where they are written
-    #[arg(long, conflicts_with_all = ["plan", "undo", "also", "only", "except", "command"])]
+    #[arg(long, conflicts_with_all = ["plan", "also", "only", "except", "command"])]
     boot: bool,
 
-    /// Put back what was changed
+    /// With --boot: write them there, with a backup beside the file. What is to be run then is printed, not run
+    #[arg(long, requires = "boot", conflicts_with = "undo")]
+    write: bool,
+
+    /// With --write: the boot loader whose files are written, where several are here: grub, systemd-boot or cmdline.txt
+    #[arg(long, value_name = "NAME", requires = "write", value_parser = boot::place)]
+    place: Option<LoaderPlace>,
+
+    /// Put back what was changed; with --boot, what --write has written, which a reboot does not undo
     #[arg(long, conflicts_with_all = ["cpus", "also", "only", "except", "command"])]
     undo: bool,
 
@@ -87,7 +96,7 @@ pub fn run(args: &Args) -> CommandResult {
         return Err(Failure::bad_input(anyhow!("{} has no proc: it is not the / of a machine", args.root.display())));
     }
     if args.undo {
-        return undo(&root, args);
+        return if args.boot { boot::undo(&root, args) } else { undo(&root, args) };
     }
     if args.cpus.is_none() && !args.plan && !args.boot && args.command.is_empty() {
         return Err(Failure::bad_input(anyhow!(
@@ -96,9 +105,7 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
     if args.boot {
-        let plan = root.plan_boot(cpus).map_err(|error| Failure::bad_input(anyhow!(error)))?;
-        output::say(&if args.json { format!("{:#}\n", text::boot_as_json(&plan)) } else { text::boot(&plan) });
-        return Ok(ExitCode::SUCCESS);
+        return boot::run(&root, args, cpus);
     }
     let options = TuningOptions { cpus, also: args.also.clone(), only: args.only.clone(), except: args.except.clone() };
     // What is asked for wrongly changes nothing, not even what an earlier call left.

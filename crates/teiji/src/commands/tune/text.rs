@@ -3,19 +3,19 @@
 
 use crate::commands::plans;
 use crate::output;
-use host::{BootArgument, BootPlan, Change, ChangeResult, KilledTuning, TuningPlan};
+use host::{Change, ChangeResult, KilledTuning, TuningPlan};
 use plan::{CpuId, CpuList};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// What belongs to a change stands this far in.
-const INDENT: usize = 4;
+pub const INDENT: usize = 4;
 
 pub fn settings(count: usize) -> String {
     if count == 1 { "1 setting".to_owned() } else { format!("{count} settings") }
 }
 
-fn cpu_words(cpus: &[CpuId]) -> String {
+pub fn cpu_words(cpus: &[CpuId]) -> String {
     format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, CpuList::format(cpus))
 }
 
@@ -24,7 +24,7 @@ pub fn root_flag(root: &Path) -> String {
     if root == Path::new("/") { String::new() } else { format!(" --root {}", output::quoted(root)) }
 }
 
-fn paragraph(text: &str) -> String {
+pub fn paragraph(text: &str) -> String {
     plans::wrapped(text).iter().map(|line| format!("{:INDENT$}{line}\n", "")).collect()
 }
 
@@ -59,42 +59,6 @@ pub fn plan(plan: &TuningPlan) -> String {
         text += &format!("\nNote: {note}\n");
     }
     text
-}
-
-/// The kernel's arguments, as differences.
-pub fn boot(plan: &BootPlan) -> String {
-    let cpus = cpu_words(&plan.cpus);
-    let mut text = if plan.changes.is_empty() {
-        format!("The kernel's arguments are right for {cpus}.\n")
-    } else {
-        format!("The kernel's arguments for {cpus}, against those of this boot. Nothing is written.\n")
-    };
-    for BootArgument { from, to, why } in &plan.changes {
-        let from = from.iter().map(|from| format!("{:INDENT$}- {from}\n", "")).collect::<String>();
-        text += &format!("\n{from}{:INDENT$}+ {to}\n{}", "", paragraph(why));
-    }
-    if !plan.kept.is_empty() {
-        text += &format!("\nRight already: {}\n", plan.kept.join(" "));
-    }
-    if !plan.changes.is_empty() {
-        let place = plan.place.unwrap_or("the configuration of this machine's boot loader, then reboot");
-        text += &format!("\nWhere: {place}\n");
-    }
-    for note in &plan.notes {
-        text += &format!("\nNote: {note}\n");
-    }
-    text
-}
-
-pub fn boot_as_json(plan: &BootPlan) -> Value {
-    let change = |BootArgument { from, to, why }: &BootArgument| json!({ "from": from, "to": to, "why": why });
-    json!({
-        "cpus": plan.cpus,
-        "changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
-        "kept": plan.kept,
-        "where": plan.place,
-        "notes": plan.notes,
-    })
 }
 
 /// What was changed, in a line.

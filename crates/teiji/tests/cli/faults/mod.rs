@@ -2,6 +2,7 @@
 //! Faults, made on purpose: system calls that fail or take long, disks that stall, fill up or lose their power, a program that
 //! is killed, a CPU that is taken away, a recorder that stands still. `scripts/test.sh faults` runs these alone.
 
+mod boot_writing;
 mod disk;
 mod full_disk;
 mod injected;

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The order in which files of the boot loader are written and put back: journal, copies, files, journal.
+
+use super::journal::{self, Entry, Journal};
+use super::{Layout, LoaderError, LoaderPlace, grub, line, replace};
+use crate::HostRoot;
+use crate::tune::BootPlan;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file of the boot loader that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoaderFile {
+    /// Without the slash that it begins with.
+    pub file: String,
+    /// Where the first text is kept.
+    pub backup: String,
+    /// What it said.
+    pub from: String,
+    /// What it says now.
+    pub to: String,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoaderWrite {
+    /// The boot loader whose files these are.
+    pub place: LoaderPlace,
+    /// Those that were changed; none where all of them were right.
+    pub files: Vec<LoaderFile>,
+    /// Those that were right already.
+    pub right: Vec<String>,
+    /// What is to be run so that the boot loader takes it.
+    pub run: Option<String>,
+    /// What should be known.
+    pub notes: Vec<String>,
+}
+
+/// What was put back.
+#[derive(Debug)]
+pub struct LoaderUndo {
+    /// Files that say again what they said before.
+    pub back: Vec<String>,
+    /// Files that do not, with the reason. They stay in the journal, unless forced.
+    pub left: Vec<(String, LoaderError)>,
+    /// What is to be run so that the boot loader takes it.
+    pub run: Vec<String>,
+}
+
+/// A file that is to be written.
+struct Change {
+    path: PathBuf,
+    now: String,
+    to: String,
+    entry: Entry,
+}
+
+impl HostRoot {
+    /// Writes the arguments of a plan to where the boot loader has them, each file read back.
+    ///
+    /// # Errors
+    /// When the place is not known or not certain, or a file cannot be written: then all of them say what they said before.
+    pub fn write_boot(&self, plan: &BootPlan, place: Option<LoaderPlace>) -> Result<LoaderWrite, LoaderError> {
+        let place = LoaderPlace::find(self, place)?;
+        if place == LoaderPlace::Grub && grub::uses_entries(self) {
+            return Err(LoaderError::Entries(grubby(plan)));
+        }
+        // What is refused leaves no trace.
+        place.layout(self)?;
+        let mut journal = Journal::open(self)?;
+        let layout = place.layout(self)?;
+        let texts = texts(&layout, plan);
+        let (mut changes, mut right) = (Vec::new(), Vec::new());
+        for (source, to) in layout.files.iter().zip(texts) {
+            if to == source.extended {
+                right.push(source.file.clone());
+            } else {
+                changes.push(self.change(&journal, &source.file, &source.text, to, layout.run.clone())?);
+            }
+        }
+        if !changes.is_empty() {
+            journal.write(&changes)?;
+        }
+        let mut files = Vec::new();
+        for Change { now, to, entry, .. } in changes {
+            files.push(LoaderFile { backup: format!("{}{}", entry.file, replace::BACKUP), file: entry.file, from: now, to });
+        }
+        Ok(LoaderWrite { place, files, right, run: layout.run, notes: layout.notes })
+    }
+
+    /// What is done with one file. What a reader made of it in between is looked at again when it is written.
+    fn change(&self, journal: &Journal, file: &str, now: &str, to: String, run: Option<String>) -> Result<Change, LoaderError> {
+        let failed = |source| LoaderError::File { action: "write", file: file.to_owned(), source };
+        let path = replace::real_path(self, file)?;
+        let mut entry = match journal.entry(file) {
+            Some(entry) if now != entry.from && !entry.wrote.iter().any(|wrote| wrote == now) => {
+                return Err(LoaderError::ChangedByOthers { file: file.to_owned(), journal: journal.path() });
+            }
+            Some(entry) => entry.clone(),
+            None => Entry { file: file.to_owned(), from: now.to_owned(), wrote: Vec::new(), run },
+        };
+        // Cut off, the file has one of these.
+        entry.wrote.retain(|wrote| wrote == now);
+        entry.wrote.push(to.clone());
+        let backup = replace::backup_of(&path).map_err(failed)?;
+        match fs::read(&backup) {
+            Ok(text) if text != entry.from.as_bytes() => {
+                return Err(LoaderError::BackupInTheWay(format!("{file}{}", replace::BACKUP)));
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        Ok(Change { path, now: now.to_owned(), to, entry })
+    }
+
+    /// Puts the files back that were written, byte for byte. One that somebody else has changed is left alone, unless forced; forced, one
+    /// that cannot be put back is forgotten.
+    ///
+    /// # Errors
+    /// When the journal cannot be read or written.
+    pub fn undo_boot(&self, is_forced: bool) -> Result<LoaderUndo, LoaderError> {
+        let mut undo = LoaderUndo { back: Vec::new(), left: Vec::new(), run: Vec::new() };
+        if !journal::is_there(self) {
+            return Ok(undo);
+        }
+        let mut journal = Journal::open(self)?;
+        let mut left = Vec::new();
+        for entry in journal.files.clone().into_iter().rev() {
+            match self.put_back(&journal, &entry, is_forced) {
+                Ok(false) => {}
+                Ok(true) => {
+                    undo.run.extend(entry.run.filter(|run| !undo.run.contains(run)));
+                    undo.back.push(entry.file);
+                }
+                Err(error) => {
+                    undo.left.push((entry.file.clone(), error));
+                    left.push(entry);
+                }
+            }
+        }
+        left.reverse();
+        journal.keep(if is_forced { Vec::new() } else { left })?;
+        Ok(undo)
+    }
+
+    /// Whether there was something to put back.
+    fn put_back(&self, journal: &Journal, entry: &Entry, is_forced: bool) -> Result<bool, LoaderError> {
+        let Entry { file, from, wrote, .. } = entry;
+        let failed = |action| move |source| LoaderError::File { action, file: file.clone(), source };
+        let path = replace::real_path(self, file)?;
+        let now = fs::read(&path).map_err(failed("read"))?;
+        let is_changed = now != from.as_bytes();
+        if is_changed {
+            let is_ours = wrote.iter().any(|wrote| wrote.as_bytes() == now);
+            if !is_ours && !is_forced {
+                return Err(LoaderError::ChangedByOthers { file: file.clone(), journal: journal.path() });
+            }
+            put(&path, from).map_err(failed("write"))?;
+        }
+        replace::tidy(&path, from).map_err(failed("tidy up beside"))?;
+        Ok(is_changed)
+    }
+}
+
+/// The files' texts with all that is planned.
+fn texts(layout: &Layout, plan: &BootPlan) -> Vec<String> {
+    let is_right = |argument: &_, text: &str| plan.is_right(argument, text);
+    let extended = layout.files.iter().map(|source| source.extended.clone()).collect();
+    layout
+        .lines
+        .iter()
+        .fold(extended, |texts: Vec<String>, one| line::edited(&texts, &one.pieces, &plan.arguments, &is_right, one.new_in))
+}
+
+/// What does it where GRUB has entries.
+fn grubby(plan: &BootPlan) -> String {
+    let removed: Vec<&str> = plan.changes.iter().filter_map(|change| change.from.as_deref()).collect();
+    let removed = if removed.is_empty() { String::new() } else { format!(" --remove-args='{}'", removed.join(" ")) };
+    let added: Vec<&str> = plan.arguments.iter().map(|argument| argument.text.as_str()).collect();
+    format!("sudo grubby --update-kernel=ALL{removed} --args='{}'", added.join(" "))
+}
+
+/// Writes a file, and reads it back.
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    replace::replace(path, text, &path.metadata()?)?;
+    if fs::read(path)? == text.as_bytes() {
+        Ok(())
+    } else {
+        Err(io::Error::other("it says something else than what was written"))
+    }
+}
+
+impl Journal {
+    fn write(&mut self, changes: &[Change]) -> Result<(), LoaderError> {
+        let before = self.files.clone();
+        let others = before.iter().filter(|entry| !changes.iter().any(|change| change.entry.file == entry.file));
+        let planned: Vec<Entry> = others.cloned().chain(changes.iter().map(|change| change.entry.clone())).collect();
+        self.keep(planned.clone())?;
+        if let Err(error) = write_all(changes) {
+            // What cannot be put back now stays in the journal, which knows both texts.
+            let failed = changes.iter().rev().filter(|change| change.take_back(&before).is_err()).count();
+            if failed == 0 {
+                self.keep(before)?;
+            }
+            return Err(error);
+        }
+        let mut settled = planned;
+        for entry in settled.iter_mut().filter(|entry| changes.iter().any(|change| change.entry.file == entry.file)) {
+            entry.wrote.drain(..entry.wrote.len() - 1);
+        }
+        // The journal that is there knows one text more, which does no harm.
+        let _ = self.keep(settled);
+        Ok(())
+    }
+}
+
+fn write_all(changes: &[Change]) -> Result<(), LoaderError> {
+    let failed = |file: &str, source| LoaderError::File { action: "write", file: file.to_owned(), source };
+    for Change { path, entry, .. } in changes {
+        let copied = path.metadata().and_then(|like| {
+            let backup = replace::backup_of(path)?;
+            if backup.exists() { Ok(()) } else { replace::replace(&backup, &entry.from, &like) }
+        });
+        copied.map_err(|error| failed(&format!("{}{}", entry.file, replace::BACKUP), error))?;
+    }
+    for Change { path, now, to, entry } in changes {
+        let is_as_read = fs::read(path).is_ok_and(|text| text == now.as_bytes());
+        if !is_as_read {
+            return Err(failed(&entry.file, io::Error::other("it was changed meanwhile")));
+        }
+        put(path, to).map_err(|error| failed(&entry.file, error))?;
+    }
+    Ok(())
+}
+
+impl Change {
+    /// Leaves the file and what is beside it as they were.
+    fn take_back(&self, before: &[Entry]) -> io::Result<()> {
+        if fs::read(&self.path)? == self.to.as_bytes() {
+            put(&self.path, &self.now)?;
+        }
+        if !before.iter().any(|entry| entry.file == self.entry.file) {
+            // A copy that stays says what the file says.
+            let _ = replace::tidy(&self.path, &self.entry.from);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+mod tests;

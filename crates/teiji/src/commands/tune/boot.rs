@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji tune --boot`: the kernel's arguments, printed, written to where the boot loader has them, and put back.
+
+use super::text::{INDENT, cpu_words, paragraph, root_flag};
+use super::{Args, Signals};
+use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::output;
+use anyhow::anyhow;
+use host::{BootArgument, BootPlan, HostRoot, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite};
+use plan::CpuId;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// A boot loader by its name.
+pub fn place(name: &str) -> Result<LoaderPlace, String> {
+    let names = || LoaderPlace::ALL.map(LoaderPlace::name).join(", ");
+    LoaderPlace::ALL.into_iter().find(|place| place.name() == name).ok_or_else(|| format!("it is one of {}", names()))
+}
+
+pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandResult {
+    let plan = root.plan_boot(cpus).map_err(|error| Failure::bad_input(anyhow!(error)))?;
+    if args.write {
+        return write(root, args, &plan);
+    }
+    output::say(&if args.json { format!("{:#}\n", as_json(&plan)) } else { shown(&plan) });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failure(error: LoaderError) -> Failure {
+    if error.is_usage() { Failure::bad_input(error) } else { Failure::run_failed(error) }
+}
+
+fn write(root: &HostRoot, args: &Args, plan: &BootPlan) -> CommandResult {
+    // Asked to end, it ends when all is written.
+    let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
+    let written = root.write_boot(plan, args.place).map_err(failure)?;
+    if args.json {
+        output::say(&format!("{:#}\n", written_as_json(&written)));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for note in written.notes.iter().chain(&plan.notes) {
+        output::complain(&format!("note: {note}"));
+    }
+    output::say(&written_text(&written, &root_flag(&args.root)));
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn undo(root: &HostRoot, args: &Args) -> CommandResult {
+    let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
+    let undone = root.undo_boot(args.force).map_err(failure)?;
+    for (_, error) in &undone.left {
+        output::complain(&format!("error: not put back: {error}"));
+    }
+    output::say(&if args.json { format!("{:#}\n", undone_as_json(&undone)) } else { undone_text(&undone, args.force) });
+    Ok(if undone.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) })
+}
+
+/// Lines of a text that another one has not, in their order.
+fn lines_without<'a>(text: &'a str, other: &str) -> Vec<&'a str> {
+    text.lines().filter(|line| !other.lines().any(|own| own == *line)).collect()
+}
+
+fn written_text(written: &LoaderWrite, root: &str) -> String {
+    let mut text = String::new();
+    for LoaderFile { file, backup, from, to } in &written.files {
+        text += &format!("Written to /{file}. As it was: /{backup}\n");
+        for (sign, line) in [('-', lines_without(from, to)), ('+', lines_without(to, from))] {
+            text += &line.iter().map(|line| format!("{:INDENT$}{sign} {line}\n", "")).collect::<String>();
+        }
+    }
+    for file in &written.right {
+        // Of GRUB's files, those that need nothing are none of the reader's business.
+        if written.files.is_empty() || written.place != LoaderPlace::Grub {
+            text += &format!("/{file} has these arguments already.\n");
+        }
+    }
+    match &written.run {
+        Some(run) if written.files.is_empty() => text += &format!("Run, if that was not done since: {run}\n"),
+        Some(run) => text += &format!("Now run: {run}\n"),
+        None => {}
+    }
+    if !written.files.is_empty() {
+        text += &format!("The arguments count from the next boot. Undo: sudo teiji tune --boot --undo{root}\n");
+    }
+    text
+}
+
+fn undone_text(undone: &LoaderUndo, is_forced: bool) -> String {
+    let mut text: String = undone.back.iter().map(|file| format!("/{file} is as it was.\n")).collect();
+    if !undone.left.is_empty() && is_forced {
+        text += "What was not put back is forgotten.\n";
+    }
+    if undone.back.is_empty() && undone.left.is_empty() {
+        return "Nothing to put back.\n".to_owned();
+    }
+    undone.run.iter().for_each(|run| text += &format!("Now run: {run}\n"));
+    if !undone.back.is_empty() {
+        text += "This counts from the next boot.\n";
+    }
+    text
+}
+
+fn written_as_json(written: &LoaderWrite) -> Value {
+    let path = |file: &String| format!("/{file}");
+    let file = |one: &LoaderFile| json!({ "file": path(&one.file), "backup": path(&one.backup), "from": one.from, "to": one.to });
+    json!({
+        "place": written.place.name(),
+        "written": written.files.iter().map(file).collect::<Vec<_>>(),
+        "right": written.right.iter().map(path).collect::<Vec<_>>(),
+        "run": written.run,
+        "notes": written.notes,
+    })
+}
+
+fn undone_as_json(undone: &LoaderUndo) -> Value {
+    let left = |(file, error): &(String, LoaderError)| json!({ "file": format!("/{file}"), "error": error.to_string() });
+    json!({
+        "put_back": undone.back.iter().map(|file| format!("/{file}")).collect::<Vec<_>>(),
+        "not_put_back": undone.left.iter().map(left).collect::<Vec<_>>(),
+        "run": undone.run,
+    })
+}
+
+/// The kernel's arguments, as differences.
+fn shown(plan: &BootPlan) -> String {
+    let cpus = cpu_words(&plan.cpus);
+    let mut text = if plan.changes.is_empty() {
+        format!("The kernel's arguments are right for {cpus}.\n")
+    } else {
+        format!("The kernel's arguments for {cpus}, against those of this boot. Nothing is written without --write.\n")
+    };
+    for BootArgument { from, to, why } in &plan.changes {
+        let from = from.iter().map(|from| format!("{:INDENT$}- {from}\n", "")).collect::<String>();
+        text += &format!("\n{from}{:INDENT$}+ {to}\n{}", "", paragraph(why));
+    }
+    if !plan.kept.is_empty() {
+        text += &format!("\nRight already: {}\n", plan.kept.join(" "));
+    }
+    if !plan.changes.is_empty() {
+        let place = plan.place.unwrap_or("the configuration of this machine's boot loader, then reboot");
+        text += &format!("\nWhere: {place}\n");
+    }
+    for note in &plan.notes {
+        text += &format!("\nNote: {note}\n");
+    }
+    text
+}
+
+fn as_json(plan: &BootPlan) -> Value {
+    let change = |BootArgument { from, to, why }: &BootArgument| json!({ "from": from, "to": to, "why": why });
+    json!({
+        "cpus": plan.cpus,
+        "changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
+        "kept": plan.kept,
+        "where": plan.place,
+        "notes": plan.notes,
+    })
+}
