@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Prints the files of this machine that `teiji check` reads, as a tree for its tests: each as '=== PATH' and its text.
+# Prints the files of this machine that `teiji check` and `teiji tune` read, as a tree for its tests: each as '=== PATH' and its text.
 # Runs in any shell, on a board or in a guest too. What a file says of its user, such as names of hosts, is left as it is: read it first.
 set -u
 root=${1:-}
@@ -26,9 +26,9 @@ for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo pro
     sys/devices/virtual/workqueue/cpumask sys/devices/system/cpu/intel_pstate/no_turbo sys/devices/system/cpu/cpufreq/boost \
     sys/devices/platform/soc/soc:firmware/get_throttled sys/module/xenomai/parameters/allowed_group \
     sys/module/xenomai/parameters/smi sys/module/xenomai/parameters/state proc/xenomai/affinity \
-    sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance; do
     sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance etc/sysconfig/irqbalance \
-    proc/self/timerslack_ns proc/timer_list sys/fs/cgroup/cpuset.cpus.isolated sys/fs/cgroup/cpuset.cpus.effective; do
+    proc/self/timerslack_ns proc/timer_list sys/fs/cgroup/cpuset.cpus.isolated sys/fs/cgroup/cpuset.cpus.effective \
+    boot/cmdline.txt boot/firmware/cmdline.txt etc/default/grub etc/kernel/cmdline; do
     print "$file"
 done
 cd "$root/" || exit 1
@@ -51,7 +51,8 @@ for file in proc/irq/*/smp_affinity_list proc/irq/*/effective_affinity_list sys/
     sys/devices/system/cpu/cpu*/thermal_throttle/*_throttle_count \
     sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference \
     sys/kernel/mm/transparent_hugepage/hugepages-*/enabled sys/fs/cgroup/cpu/cpu.cfs_* \
-    etc/security/limits.d/*.conf etc/chrony/conf.d/*.conf; do
+    etc/security/limits.d/*.conf etc/chrony/conf.d/*.conf \
+    etc/default/grub.d/*.cfg boot/loader/entries/*.conf efi/loader/entries/*.conf boot/efi/loader/entries/*.conf; do
     print "$file"
 done
 # Of mounts only that of the root folder.

@@ -113,7 +113,7 @@ fn main() -> ExitCode {
 fn is_to_put_right_first(verb: &Verb) -> bool {
     match verb {
         Verb::LoadWorker(_) | Verb::LabInit(_) | Verb::LabEmulator(_) => false,
-        Verb::Tune(args) => args.only_shows(),
+        Verb::Tune(args) => args.leaves_settings(),
         _ => true,
     }
 }

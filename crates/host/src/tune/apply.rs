@@ -258,6 +258,7 @@ impl Tuning {
             let _ = self.keep(Phase::Unfinished, &journal.entries);
         }
         let (mut results, mut left, mut needs_rights) = (Vec::new(), Vec::new(), false);
+        let count = journal.entries.len();
         for entry in journal.entries.into_iter().rev() {
             match self.put_back(&entry, is_forced) {
                 Ok(false) => {}
@@ -271,7 +272,15 @@ impl Tuning {
         }
         left.reverse();
         let phase = if needs_rights { Phase::Unfinished } else { Phase::Left };
-        let forgotten = if left.is_empty() || is_forced { self.forget() } else { self.keep(phase, &left) };
+        let forgotten = match left.is_empty() || is_forced {
+            true => self.forget(),
+            // Nothing is known that was not: it stays as whoever had the rights wrote it.
+            false if phase == journal.phase && left.len() == count => {
+                self.journal = Some(Journal::new(&self.root, phase, left));
+                Ok(())
+            }
+            false => self.keep(phase, &left),
+        };
         forgotten.map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
         Ok(results)
     }

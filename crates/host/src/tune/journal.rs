@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The folder, on a machine.
@@ -116,6 +116,12 @@ pub(super) fn load(folder: &Path) -> Result<Option<Journal>, String> {
         return Err(damaged(&format_args!("'{}' is not a file below /proc or /sys", entry.file)));
     }
     Ok(Some(journal))
+}
+
+/// Whether the journal was written by root or by whoever runs this.
+pub(super) fn is_of_root_or_own(folder: &Path) -> bool {
+    let owner = fs::metadata(folder.join(JOURNAL)).map(|found| found.uid());
+    owner.is_ok_and(|owner| owner == 0 || owner == rustix::process::geteuid().as_raw())
 }
 
 /// Puts a journal in its place. When this returns, it is on disk.

@@ -29,15 +29,19 @@ impl HostRoot {
         let folder = journal::folder(self);
         // A damaged one is a finding of `check`, and stops `tune`.
         let found = journal::load(&folder).ok()??;
-        if !self.is_to_put_right(&found) || journal::is_in_use(self) {
+        // Whatever it names is written with our rights, and nobody asked for it.
+        if !self.is_to_put_right(&found) || !journal::is_of_root_or_own(&folder) {
             return None;
         }
         let changes = found.changes();
         let mut tuning = match self.begin_tuning(set_priority) {
             Ok(tuning) => tuning,
             Err(TuningError::Held(_)) => return None,
-            // After a reboot nothing is wrong.
-            Err(_) => return found.is_of_this_boot(self).then_some(KilledTuning::NoRights(changes)),
+            // After a reboot nothing is wrong, nor while somebody is at it, which who may not take the lock can ask.
+            Err(_) => {
+                let is_wrong = found.is_of_this_boot(self) && !journal::is_in_use(self);
+                return is_wrong.then_some(KilledTuning::NoRights(changes));
+            }
         };
         // Whoever had the lock until now may have finished.
         if !tuning.journal().is_some_and(|journal| self.is_to_put_right(journal)) {

@@ -108,6 +108,18 @@ fn a_journal_that_cannot_be_written_does_not_stop_undoing() {
     assert!(!has_journal(&root));
 }
 
+/// With root's rights it would be written to whatever a file in an open folder names.
+#[test]
+fn a_journal_of_somebody_else_is_left_alone() {
+    let (_dir, root, plan) = laptop();
+    root.begin_tuning(NO_THREADS).unwrap().apply(&plan, false, &NOBODY_STOPS).unwrap();
+    if std::os::unix::fs::chown(root.path("var/lib/teiji/tune/journal.json"), Some(12_345), None).is_err() {
+        return;
+    }
+    assert_eq!(root.put_right_killed_tuning(NO_THREADS), None);
+    assert_eq!(interval(&root), "120");
+}
+
 #[test]
 fn a_damaged_journal_is_left_alone() {
     let (_dir, root, _) = laptop();

@@ -83,10 +83,18 @@ impl HostRoot {
             journal.write(&changes)?;
         }
         let mut files = Vec::new();
-        for Change { now, to, entry, .. } in changes {
-            files.push(LoaderFile { backup: format!("{}{}", entry.file, replace::BACKUP), file: entry.file, from: now, to });
+        for Change { path, now, to, entry } in changes {
+            let backup = self.backup_name(&path, &entry.file);
+            files.push(LoaderFile { file: entry.file, backup, from: now, to });
         }
         Ok(LoaderWrite { place, files, right, run: layout.run, notes: layout.notes })
+    }
+
+    /// Where the first text of a file is kept: beside the file that a link leads to.
+    fn backup_name(&self, path: &Path, file: &str) -> String {
+        let backup = replace::backup_of(path).ok().zip(self.path("").canonicalize().ok());
+        let below_root = backup.and_then(|(backup, root)| Some(backup.strip_prefix(root).ok()?.display().to_string()));
+        below_root.unwrap_or_else(|| format!("{file}{}", replace::BACKUP))
     }
 
     /// What is done with one file. What a reader made of it in between is looked at again when it is written.

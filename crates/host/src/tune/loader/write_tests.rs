@@ -93,7 +93,7 @@ fn links_are_followed_where_they_stay_on_the_machine() {
     let (path, real) = (machine.root.path(FILE), machine.root.path("boot/firmware/real"));
     fs::rename(&path, &real).unwrap();
     symlink("real", &path).unwrap();
-    machine.write().unwrap();
+    assert_eq!(machine.write().unwrap().files[0].backup, "boot/firmware/real.before-teiji");
     assert!(path.is_symlink() && fs::read_to_string(&real).unwrap().contains("isolcpus"));
     machine.root.undo_boot(false).unwrap();
     assert_eq!(fs::read_to_string(&real).unwrap(), TEXT);

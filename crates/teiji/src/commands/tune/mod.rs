@@ -77,8 +77,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// Whether it changes nothing.
-    pub fn only_shows(&self) -> bool {
+    /// Whether it neither changes settings nor puts them back.
+    pub fn leaves_settings(&self) -> bool {
         self.plan || self.boot
     }
 }
