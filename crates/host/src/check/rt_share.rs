@@ -34,9 +34,20 @@ pub(super) fn throttling(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok("off: a real-time thread that does not sleep stops its CPU for everything else");
     }
     if machine.options.purpose == Purpose::Telco {
-        return Seen::warn(found, "sudo sysctl kernel.sched_rt_runtime_us=-1, where threads poll on CPUs of their own");
+        return Seen::warn(found, without_protection(machine, "sudo sysctl kernel.sched_rt_runtime_us=-1"));
     }
     Seen::ok(format!("{found}, which protects the machine"))
+}
+
+/// What switches the protection of ordinary threads off, for threads that poll. Without PREEMPT_RT softirqs and RCU run in such threads, and a
+/// machine that starves them hangs.
+fn without_protection(machine: &Machine<'_>, command: &str) -> String {
+    if machine.has_preempt_rt() {
+        format!("{command}, where threads poll on CPUs of their own")
+    } else {
+        "boot a kernel with PREEMPT_RT, where threads poll: without it they would hang the machine if nothing stopped them"
+            .to_owned()
+    }
 }
 
 /// Whether ordinary threads have a server of their own.
@@ -77,7 +88,7 @@ fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
     }
     if machine.options.purpose == Purpose::Telco {
         let off = for_each(&format!("echo 0 | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &numbers);
-        return Seen::warn(found, format!("{off}, where threads poll on CPUs of their own"));
+        return Seen::warn(found, without_protection(machine, &off));
     }
     Seen::ok(format!("{found}, which protects the machine"))
 }

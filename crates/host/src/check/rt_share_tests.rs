@@ -24,6 +24,7 @@ fn finding(dir: &tempfile::TempDir, purpose: Purpose, id: &str) -> Option<(Statu
 }
 
 const PERIOD: (&str, &str) = ("proc/sys/kernel/sched_rt_period_us", "1000000");
+const RT: (&str, &str) = ("sys/kernel/realtime", "1");
 const RUNTIME: &str = "proc/sys/kernel/sched_rt_runtime_us";
 const RELEASE: &str = "proc/sys/kernel/osrelease";
 
@@ -38,13 +39,18 @@ fn a_small_share_stops_what_has_little_to_do() {
     assert_eq!(action, "sudo sysctl kernel.sched_rt_runtime_us=950000");
     assert_eq!(throttled(&[(RUNTIME, "0"), (RELEASE, "6.1.0")], Purpose::Measure).0, Status::Bad);
     assert_eq!(throttled(&[(RUNTIME, "950000"), (RELEASE, "6.1.0")], Purpose::Measure).0, Status::Ok);
-    assert_eq!(throttled(&[(RUNTIME, "950000"), (RELEASE, "6.1.0")], Purpose::Telco).0, Status::Warn);
+    let telco = |files: &[(&str, &str)]| throttled(&[files, &[(RUNTIME, "950000"), (RELEASE, "6.1.0")]].concat(), Purpose::Telco);
+    let (status, _, action) = telco(&[RT]);
+    assert_eq!((status, action.starts_with("sudo sysctl kernel.sched_rt_runtime_us=-1, ")), (Status::Warn, true), "{action}");
+    // On other kernels it would be dangerous.
+    let (status, _, action) = telco(&[]);
+    assert!(status == Status::Warn && action.starts_with("boot a kernel with PREEMPT_RT"), "{action}");
     assert_eq!(throttled(&[(RUNTIME, "-1"), (RELEASE, "6.1.0")], Purpose::Telco).0, Status::Ok);
 }
 
 #[test]
 fn the_fair_server_decides_where_there_is_one() {
-    let newer = [(RUNTIME, "-1"), (RELEASE, "6.12.90-rt")];
+    let newer = [(RUNTIME, "-1"), (RELEASE, "6.12.90-rt"), RT];
     let (status, found, _) = throttled(&newer, Purpose::Telco);
     assert_eq!(status, Status::Unknown, "{found}");
     let cpu = |cpu: u32, runtime: &'static str| {
@@ -143,9 +149,8 @@ fn tuning_is_named_only_where_it_helps() {
         let found = HostRoot::at(dir.path()).check(&options);
         found.into_iter().find(|finding| finding.id == "rt-throttling").unwrap().tunable
     };
-    let rt = ("sys/kernel/realtime", "1");
-    assert!(tunable(&[(RUNTIME, "950000"), (RELEASE, "6.1.0"), rt]));
-    assert!(!tunable(&[(RUNTIME, "-1"), (RELEASE, "6.1.0"), rt]));
+    assert!(tunable(&[(RUNTIME, "950000"), (RELEASE, "6.1.0"), RT]));
+    assert!(!tunable(&[(RUNTIME, "-1"), (RELEASE, "6.1.0"), RT]));
     assert!(!tunable(&[(RUNTIME, "950000"), (RELEASE, "6.1.0")]));
-    assert!(!tunable(&[(RUNTIME, "950000"), (RELEASE, "6.12.0"), rt]));
+    assert!(!tunable(&[(RUNTIME, "950000"), (RELEASE, "6.12.0"), RT]));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings that are never touched, on any machine or on one like this, and why.
 
-use crate::check::Machine;
+use crate::check::{Machine, has_fair_server};
 
 /// A setting that is left alone, whatever is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,15 @@ const RULES: &[Rule] = &[
             check: Some("rt-throttling"),
         },
         applies: |machine| !machine.has_preempt_rt(),
+    },
+    Rule {
+        never: NeverTouched {
+            setting: "RT throttling (kernel.sched_rt_runtime_us)",
+            why: "From Linux 6.12 on it no longer decides: the fair server of each CPU serves ordinary threads that starve. teiji check \
+                  --for telco has the command that switches it off.",
+            check: Some("rt-throttling"),
+        },
+        applies: |machine| machine.has_preempt_rt() && has_fair_server(machine),
     },
     Rule {
         never: NeverTouched {

@@ -3,7 +3,7 @@
 
 use super::proposals::Wanted;
 use super::setting::Form;
-use crate::check::{Machine, has_fair_server};
+use crate::check::Machine;
 use crate::judge::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
 use crate::kernel;
 use plan::CpuList;
@@ -28,11 +28,7 @@ pub(super) fn timer_migration(machine: &Machine<'_>) -> Vec<Wanted> {
     if machine.has_chosen_cpus() { lowered(machine, "proc/sys/kernel/timer_migration", 0) } else { Vec::new() }
 }
 
-/// Where ordinary threads have a fair server, this setting no longer decides.
 pub(super) fn throttling(machine: &Machine<'_>) -> Vec<Wanted> {
-    if has_fair_server(machine) {
-        return Vec::new();
-    }
     lowered(machine, "proc/sys/kernel/sched_rt_runtime_us", -1)
 }
 
