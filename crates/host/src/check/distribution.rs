@@ -22,7 +22,11 @@ struct Distribution {
 
 impl Distribution {
     fn of(machine: &Machine<'_>) -> Option<Distribution> {
-        let text = machine.text("etc/os-release").or_else(|| machine.text("usr/lib/os-release"))?;
+        let Some(text) = machine.text("etc/os-release").or_else(|| machine.text("usr/lib/os-release")) else {
+            // Its builder is in the kernel's version.
+            let is_debian = machine.text("proc/version")?.contains("debian-kernel@lists.debian.org");
+            return is_debian.then(|| Distribution { id: "debian".to_owned(), version: (0, 0) });
+        };
         let value = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
             Some(line.trim().trim_matches(['"', '\'']).to_owned())
@@ -99,6 +103,12 @@ mod tests {
         ] {
             assert_eq!(action(os, release, None), format!("boot a kernel with PREEMPT_RT: {expected}"));
         }
+        let (_dir, root) = lay(&[
+            ("proc/version", "Linux version 6.1.0-9-amd64 (debian-kernel@lists.debian.org) #1 SMP Debian 6.1.27-1"),
+            ("proc/sys/kernel/osrelease", "6.1.0-9-amd64"),
+        ]);
+        let finding = finding(&root, "preemption", None).unwrap();
+        assert!(finding.action.ends_with("sudo apt install linux-image-rt-amd64"), "{finding:?}");
         for os in ["ID=fedora\nVERSION_ID=41\n", "ID=buildroot\n", "", "ID=debian\n"] {
             assert!(action(os, "6.11.4-301.fc41", None).starts_with("build and boot a kernel with CONFIG_PREEMPT_RT=y"), "{os}");
         }
