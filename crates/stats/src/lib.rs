@@ -26,6 +26,7 @@ mod modes;
 mod moments;
 mod quantile;
 mod random;
+mod rounds;
 mod rows;
 mod spread;
 mod steps;
@@ -53,6 +54,9 @@ pub use linear::LinearHistogram;
 pub use modes::Mode;
 pub use moments::Moments;
 pub use quantile::nearest_rank;
+pub use rounds::{
+    BLOCKS_OF_ROUND, Effect, Evidence, Round, RoundOrder, judged_level, latencies_for, min_rounds, pooled_quantile,
+};
 pub use rows::{Rows, Sizes, Span};
 pub use spread::{SpreadDifference, block_moments};
 pub use summary::{ExactRequest, Statistics, Summary, summarise};
