@@ -106,6 +106,12 @@ pub fn judged_in_words(judged: &Judged, language: Language) -> String {
     in_language(language, || gate::judged_in_words(judged))
 }
 
+/// What a ratio does to a figure, between two ends: `31 to 44 % lower`, `between 4 % lower and 12 % higher`.
+#[must_use]
+pub fn change_in_words(lower: f64, upper: f64, language: Language) -> String {
+    in_language(language, || gate::change(lower, upper))
+}
+
 /// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it one as measured where
 /// activations were skipped.
 #[must_use]

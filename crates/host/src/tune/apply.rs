@@ -7,7 +7,7 @@ use super::{Change, TuningPlan};
 use crate::root::HostRoot;
 use rustix::io::Errno;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
@@ -136,6 +136,9 @@ fn entries_of(plan: &TuningPlan, is_chosen: impl Fn(usize) -> bool) -> Vec<Entry
     entries
 }
 
+/// The folder of what is recorded meanwhile, beside the journal.
+const BLOCKS: &str = "blocks";
+
 /// Holds the lock of a machine's journal: nobody else changes its settings by this program meanwhile.
 pub struct Tuning {
     root: HostRoot,
@@ -158,6 +161,8 @@ impl HostRoot {
             NotLocked::Failed(source) => TuningError::Journal { path: folder.clone(), source },
         })?;
         let journal = journal::load(&folder).map_err(TuningError::Damaged)?;
+        // Of a process that was killed.
+        let _ = fs::remove_dir_all(folder.join(BLOCKS));
         Ok(Tuning { root: self.clone(), folder, _lock: lock, journal, set_priority })
     }
 
@@ -171,6 +176,12 @@ impl HostRoot {
 impl Tuning {
     pub(super) fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref()
+    }
+
+    /// A folder for what is recorded while the lock is held. It is removed with the lock, or by the next process that takes it.
+    #[must_use]
+    pub fn recordings(&self) -> PathBuf {
+        self.folder.join(BLOCKS)
     }
 
     /// Whether the changes in the journal were undone by a reboot.
@@ -316,6 +327,12 @@ impl Tuning {
     fn forget(&mut self) -> io::Result<()> {
         self.journal = None;
         journal::remove(&self.folder)
+    }
+}
+
+impl Drop for Tuning {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.recordings());
     }
 }
 

@@ -176,7 +176,7 @@ fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<Gate>, Failure> {
 }
 
 /// A folder that cannot be written is the user's to change; threads and loads that do not start are the machine's.
-fn failure(error: RunnerError) -> Failure {
+pub fn failure(error: RunnerError) -> Failure {
     match error {
         RunnerError::Recording(error) => Failure::bad_input(error),
         RunnerError::Probe(_) | RunnerError::Load(_) | RunnerError::Thread { .. } | RunnerError::Interrupted => {

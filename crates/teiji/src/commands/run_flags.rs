@@ -75,7 +75,7 @@ fn micros(text: &str) -> Result<Nanos, plan::DurationError> {
 }
 
 /// A length of 0 is refused by the flag, so that cyclictest's `-d 0` gets the translation that other flags of its get.
-fn seconds(text: &str) -> Result<Nanos, String> {
+pub fn seconds(text: &str) -> Result<Nanos, String> {
     let length = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
     if length.0 > 0 { Ok(length) } else { Err("a run has a length above 0".to_owned()) }
 }
@@ -84,7 +84,7 @@ fn count<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("'{text}' is not a whole number above 0"))
 }
 
-fn priority(text: &str) -> Result<i64, String> {
+pub fn priority(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| format!("'{text}' is not a priority: real-time priorities are 1 (lowest) to 99 (highest)"))
 }
 

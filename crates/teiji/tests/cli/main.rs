@@ -27,6 +27,7 @@ mod ordinary_user;
 mod plans;
 mod probe_columns;
 mod probes;
+mod proving;
 mod reading;
 mod run_json;
 mod sessions;

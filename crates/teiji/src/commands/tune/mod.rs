@@ -3,6 +3,10 @@
 
 mod boot;
 mod command;
+mod prove;
+mod prove_block;
+mod prove_change;
+mod prove_text;
 mod signals;
 mod text;
 
@@ -11,6 +15,7 @@ use crate::output;
 use anyhow::anyhow;
 use host::{ChangeResult, HostRoot, LoaderPlace, Tuning, TuningOptions, TuningPlan};
 use plan::CpuList;
+use prove::ProveFlags;
 use signals::Signals;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -50,6 +55,9 @@ pub struct Args {
     /// With --undo: put back what somebody else has changed meanwhile, too, and forget what cannot be put back
     #[arg(long, requires = "undo")]
     force: bool,
+
+    #[command(flatten)]
+    prove: ProveFlags,
 
     /// Make these changes too, by the names of their checks: rt-throttling, threads-above, interrupt-threads, turbo
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
@@ -114,6 +122,9 @@ pub fn run(args: &Args) -> CommandResult {
         output::say(&if args.json { format!("{:#}\n", text::plan_as_json(&plan)) } else { text::plan(&plan) });
         return Ok(ExitCode::SUCCESS);
     }
+    if args.prove.prove {
+        return prove::run(&root, args, &options);
+    }
     apply(&root, args, &options)
 }
 
@@ -144,13 +155,8 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
     let mut failed = put_right(&mut tuning)?;
     // Only now does the machine say what it is like without changes.
     let plan = planned(root, options)?;
-    let results = tuning.apply(&plan, !is_for_command, &|| signals.caught().is_some()).map_err(Failure::run_failed)?;
+    let results = apply_plan(&mut tuning, &plan, !is_for_command, &signals)?;
     failed |= has_failed(&results);
-    if let Some(signal) = signals.caught() {
-        put_back(&mut tuning, false)?;
-        return Err(Failure::run_failed(anyhow!("ended by {signal} before all was changed. What was changed is put back")));
-    }
-    complain_of(&results, "not changed");
     for note in &plan.notes {
         output::complain(&format!("note: {note}"));
     }
@@ -168,6 +174,17 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
         output::say(&format!("{}\n", text::applied(&plan, &results, &undo)));
     }
     Ok(if failed { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Makes the changes of a plan, or none of them where a signal comes.
+fn apply_plan(tuning: &mut Tuning, plan: &TuningPlan, is_to_stay: bool, signals: &Signals) -> Result<Vec<ChangeResult>, Failure> {
+    let results = tuning.apply(plan, is_to_stay, &|| signals.caught().is_some()).map_err(Failure::run_failed)?;
+    if let Some(signal) = signals.caught() {
+        put_back(tuning, false)?;
+        return Err(Failure::run_failed(anyhow!("ended by {signal} before all was changed. What was changed is put back")));
+    }
+    complain_of(&results, "not changed");
+    Ok(results)
 }
 
 /// Puts back what an earlier call has left: one that was killed, or one whose changes were to stay. Whether that failed.

@@ -104,7 +104,7 @@ pub fn undone(results: &[ChangeResult], rebooted: bool, forced: bool) -> String 
     }
 }
 
-fn change_as_json(change: &Change) -> Value {
+pub fn change_as_json(change: &Change) -> Value {
     json!({
         "file": format!("/{}", change.file),
         "subject": (!change.subject.is_empty()).then_some(&change.subject),

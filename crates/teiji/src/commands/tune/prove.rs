@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji tune --prove`: which changes help on this machine, each measured by itself, and only those are made.
+
+use super::prove_block::{Measuring, Quantity};
+use super::prove_change::{PAUSE, Proved, Rounds, Verdict, prove};
+use super::signals::Signals;
+use super::{Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right};
+use crate::commands::{measure, run_flags};
+use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::output;
+use anyhow::{Context, anyhow};
+use executor::{SettingError, checked_run};
+use host::{ChangeResult, HostRoot, Tuning, TuningOptions, TuningPlan};
+use plan::{
+    CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, OverrunPolicy, Policy, ProbeSettings, Run, Scheduling, Settle,
+};
+use report::Language;
+use runner::Order;
+use stats::{RoundOrder, judged_level, latencies_for, min_rounds};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// With what it is measured.
+#[derive(clap::Args)]
+pub struct ProveFlags {
+    /// Measure each change by itself, on and off in turn, and make only those that help
+    #[arg(long, conflicts_with_all = ["plan", "boot", "undo", "command"])]
+    pub prove: bool,
+
+    /// With --prove: length of a block. Four of them are a round, two with the change and two without [default: 1s]
+    #[arg(short, long, requires = "prove", value_name = "TIME", value_parser = run_flags::seconds, allow_hyphen_values = true)]
+    duration: Option<Nanos>,
+
+    /// With --prove: rounds for each change [default: two more than it takes to show an effect]
+    #[arg(long, requires = "prove", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_ROUNDS))]
+    rounds: Option<u16>,
+
+    /// With --prove: the figure that judges, a quantile or max [default: the highest quantile that 10 latencies of a block exceed]
+    #[arg(long, requires = "prove", value_name = "QUANTITY")]
+    quantity: Option<Quantity>,
+
+    /// With --prove: time from one activation of a thread to the next [default: 1ms]
+    #[arg(short, long, requires = "prove", value_name = "TIME", allow_hyphen_values = true)]
+    interval: Option<Interval>,
+
+    /// With --prove: real-time priority, 1 to 99 [default: 90]
+    #[arg(short, long, requires = "prove", value_name = "PRIO", value_parser = run_flags::priority, allow_hyphen_values = true)]
+    prio: Option<i64>,
+
+    /// With --prove: keep the machine busy meanwhile, as in teiji measure [repeatable]
+    #[arg(long = "load", requires = "prove", value_name = "SPEC")]
+    loads: Vec<LoadSpec>,
+
+    /// With --prove: do not hold /dev/cpu_dma_latency at 0. For idle-states it is never held: it would hide them
+    #[arg(long, requires = "prove")]
+    no_dma_latency: bool,
+}
+
+/// Of a change: a day of blocks.
+const MAX_ROUNDS: i64 = 1_000;
+/// The probability that any of the changes is said to have an effect, and none has one.
+pub const ERROR: f64 = 0.05;
+/// More than the fewest, so that a round or two may be against the others.
+const SPARE_ROUNDS: usize = 2;
+/// Of each block, beside measuring: the run's beginning and end.
+const OVERHEAD: Nanos = Nanos::from_millis(100);
+/// As `teiji measure` has it.
+const WARMUP: Nanos = Nanos::from_millis(100);
+
+/// Everything that the figures depend on.
+pub struct Conditions<'a> {
+    pub order: &'a Order,
+    pub quantity: Quantity,
+    pub changes: usize,
+    pub rounds: usize,
+    pub seed: u64,
+}
+
+impl Conditions<'_> {
+    /// The probability that one change is said to have an effect, and has none.
+    #[expect(clippy::cast_precision_loss, reason = "two dozen")]
+    pub fn error(&self) -> f64 {
+        ERROR / self.changes.max(1) as f64
+    }
+
+    /// About how long all of it takes.
+    pub fn expected(&self) -> Nanos {
+        let block = self.order.run.expected_ns().0.saturating_add(OVERHEAD.0);
+        let pauses = 2 * i64::try_from(PAUSE.as_nanos()).unwrap_or(0);
+        let rounds = i64::try_from(self.rounds * self.changes).unwrap_or(i64::MAX);
+        Nanos(block.saturating_mul(4).saturating_add(pauses).saturating_mul(rounds))
+    }
+}
+
+/// The checks of a plan's changes, in their order.
+fn checks(plan: &TuningPlan) -> Vec<&'static str> {
+    let mut checks: Vec<&'static str> = plan.changes.iter().map(|change| change.check).collect();
+    checks.dedup();
+    checks
+}
+
+fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<Order> {
+    let scheduling = flags
+        .prio
+        .map_or(Ok(Scheduling::DEFAULT), |prio| Scheduling::new(Some(Policy::Fifo), Some(prio)))
+        .map_err(SettingError::from)?;
+    let run = checked_run(Run {
+        title: None,
+        probe: DEFAULT_PROBE.to_owned(),
+        probe_settings: ProbeSettings::new(),
+        interval_ns: flags.interval.as_ref().map_or_else(|| probe::default_interval(DEFAULT_PROBE), |interval| interval.nanos),
+        distance_ns: Nanos::ZERO,
+        length: Length::DurationNs(flags.duration.unwrap_or(Nanos::from_secs(1))),
+        cpus: cpus.to_vec(),
+        scheduling,
+        aligned_ns: None,
+        warmup_ns: WARMUP,
+        break_above_ns: None,
+        overrun_policy: OverrunPolicy::Skip,
+        hold_dma_latency: !flags.no_dma_latency,
+        // The recording of a block does not outlast it.
+        sync: false,
+        settle: Settle::Auto,
+        loads: flags.loads.clone(),
+    })?;
+    measure::order(run, Vec::new(), Path::new("block.teiji").to_owned(), &measure::process_cpus()?, probe::Monotonic.now())
+}
+
+/// The figure that judges, where a block has enough for it.
+fn quantity(asked: Option<Quantity>, run: &Run) -> anyhow::Result<Quantity> {
+    let due: u64 = (0..run.cpus.len()).map(|thread| run.activations_of(thread)).sum();
+    let too_few = |what: &str, needed: u64| {
+        anyhow!(
+            "a block of {} has {due} activations, too few for {what}: {needed} are needed. Lengthen it with --duration",
+            run.measured_ns()
+        )
+    };
+    match asked {
+        None => {
+            judged_level(due).map(Quantity::Quantile).ok_or_else(|| too_few("any quantile", latencies_for(stats::Level::P50)))
+        }
+        Some(Quantity::Quantile(level)) if due < latencies_for(level) => Err(too_few(&level.to_string(), latencies_for(level))),
+        Some(quantity) => Ok(quantity),
+    }
+}
+
+/// Measures each change, and makes those that help.
+pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
+    if args.root != Path::new("/") {
+        return Err(Failure::bad_input(anyhow!("--prove measures this machine. It cannot be used with --root")));
+    }
+    if args.json {
+        // Standard output is for JSON.
+        probe::keep_standard_output();
+    }
+    let flags = &args.prove;
+    // What is asked for wrongly changes nothing, not even what an earlier call left.
+    let order = decide(flags, &planned(root, options)?.cpus).map_err(Failure::bad_input)?;
+    let quantity = quantity(flags.quantity, &order.run).map_err(Failure::bad_input)?;
+    let signals = Signals::catch(false).map_err(Failure::run_failed)?;
+    let of_runner = runner::Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
+    let mut failed = put_right(&mut tuning)?;
+    let plan = planned(root, options)?;
+    let names = checks(&plan);
+    let mut conditions = Conditions { order: &order, quantity, changes: names.len(), rounds: 0, seed: seed() };
+    let needed = min_rounds(conditions.error());
+    conditions.rounds = flags.rounds.map_or(needed + SPARE_ROUNDS, usize::from);
+    say_before(args, &plan, &conditions, needed);
+    let measuring = Measuring { order: order.clone(), quantity, folder: tuning.recordings(), signals: &signals, of_runner };
+    let (proved, signal) = prove_all(root, args, options, &mut tuning, &names, &measuring, &conditions)?;
+    failed |= proved.iter().any(|one| has_failed(&one.refused) || has_failed(&one.stuck));
+    if let Some(signal) = signal {
+        if args.json {
+            output::say(&format!("{:#}\n", prove_text::as_json(&plan.cpus, &conditions, &proved, None)));
+        }
+        let so_far = format!("{} of {} changes were measured", proved.len(), names.len());
+        return Err(Failure::run_failed(anyhow!("ended by {signal}. {so_far}. Everything is put back, and nothing is kept")));
+    }
+    let (kept, results) = keep(root, options, &mut tuning, &proved, &signals)?;
+    failed |= has_failed(&results);
+    if args.json {
+        output::say(&format!("{:#}\n", prove_text::as_json(&plan.cpus, &conditions, &proved, Some((&kept, &results)))));
+    } else {
+        output::say(&prove_text::ending(&proved, &kept, &results));
+    }
+    Ok(if failed { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Each change by itself, up to a signal, which is the second part.
+fn prove_all(
+    root: &HostRoot,
+    args: &Args,
+    options: &TuningOptions,
+    tuning: &mut Tuning,
+    names: &[&'static str],
+    measuring: &Measuring<'_>,
+    conditions: &Conditions<'_>,
+) -> Result<(Vec<Proved>, Option<&'static str>), Failure> {
+    let mut proved = Vec::new();
+    let mut orders = RoundOrder::new(conditions.seed);
+    for check in names {
+        let plan = planned(root, &only(options, &[check]))?;
+        let rounds = Rounds { count: conditions.rounds, order: &mut orders, error: conditions.error() };
+        let Some(one) = prove(tuning, check, plan, measuring, rounds)? else {
+            return Ok((proved, measuring.caught().or(Some("a signal"))));
+        };
+        complain_of(&one.refused, "not changed");
+        complain_of(&one.stuck, "not put back");
+        if !args.json {
+            output::say(&prove_text::change(&one, conditions.quantity));
+        }
+        proved.push(one);
+    }
+    Ok((proved, None))
+}
+
+/// The same for some checks only.
+fn only(options: &TuningOptions, checks: &[&str]) -> TuningOptions {
+    let only = checks.iter().map(|check| (*check).to_owned()).collect();
+    TuningOptions { cpus: options.cpus.clone(), only, ..TuningOptions::default() }
+}
+
+/// Makes the changes that help, to stay.
+fn keep(
+    root: &HostRoot,
+    options: &TuningOptions,
+    tuning: &mut Tuning,
+    proved: &[Proved],
+    signals: &Signals,
+) -> Result<(Option<TuningPlan>, Vec<ChangeResult>), Failure> {
+    let helpful: Vec<&str> = proved.iter().filter(|one| one.verdict == Verdict::Helps).map(|one| one.check).collect();
+    if helpful.is_empty() {
+        return Ok((None, Vec::new()));
+    }
+    let plan = planned(root, &only(options, &helpful))?;
+    let results = apply_plan(tuning, &plan, true, signals)?;
+    Ok((Some(plan), results))
+}
+
+/// What to know before it begins.
+fn say_before(args: &Args, plan: &TuningPlan, conditions: &Conditions<'_>, needed: usize) {
+    if let Some(warning) = &conditions.order.granted.warning {
+        let text = report::warning_text(warning, Language::English);
+        output::complain(&format!("{} To change that: {}", text.message, text.next_step));
+    }
+    conditions.order.warnings.iter().for_each(measure::warn);
+    for note in &plan.notes {
+        output::complain(&format!("note: {note}"));
+    }
+    if conditions.changes > 0 && conditions.rounds < needed {
+        output::complain(&format!(
+            "note: {} cannot show whether a change helps, {needed} can. No change will be kept",
+            report::counted(conditions.rounds as u64, "round", Language::English)
+        ));
+    }
+    if !args.json {
+        output::say(&prove_text::beginning(&plan.cpus, conditions));
+    }
+}
+
+/// The clock is as good as dice.
+fn seed() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos() % (1 << 52)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_takes_latencies_enough() {
+        let run = Run { cpus: vec![CpuId(0), CpuId(1)], ..Run::example(Nanos::from_millis(1), 500) };
+        let p = |text: &str| text.parse::<Quantity>();
+        assert_eq!(quantity(None, &run).map(|quantity| quantity.to_string()).ok().as_deref(), Some("p99"));
+        assert_eq!(quantity(p("max").ok(), &run).ok(), Some(Quantity::Max));
+        assert_eq!(
+            quantity(p("p99.9").ok(), &run).unwrap_err().to_string(),
+            "a block of 500ms has 1000 activations, too few for p99.9: 10000 are needed. Lengthen it with --duration"
+        );
+        let short = Run::example(Nanos::from_millis(1), 5);
+        assert!(quantity(None, &short).unwrap_err().to_string().contains("too few for any quantile: 20"));
+        assert!(p("mean").is_err() && p("p100").is_err());
+    }
+}
