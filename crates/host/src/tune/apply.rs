@@ -136,8 +136,8 @@ fn entries_of(plan: &TuningPlan, is_chosen: impl Fn(usize) -> bool) -> Vec<Entry
     entries
 }
 
-/// The folder of what is recorded meanwhile, beside the journal.
-const BLOCKS: &str = "blocks";
+/// What is recorded meanwhile, beside the journal.
+const RECORDING: &str = "tune-block.teiji";
 
 /// Holds the lock of a machine's journal: nobody else changes its settings by this program meanwhile.
 pub struct Tuning {
@@ -162,7 +162,7 @@ impl HostRoot {
         })?;
         let journal = journal::load(&folder).map_err(TuningError::Damaged)?;
         // Of a process that was killed.
-        let _ = fs::remove_dir_all(folder.join(BLOCKS));
+        let _ = fs::remove_dir_all(folder.join(RECORDING));
         Ok(Tuning { root: self.clone(), folder, _lock: lock, journal, set_priority })
     }
 
@@ -178,10 +178,11 @@ impl Tuning {
         self.journal.as_ref()
     }
 
-    /// A folder for what is recorded while the lock is held. It is removed with the lock, or by the next process that takes it.
+    /// Where something can be recorded while the lock is held. It is removed before the lock is given back, or by the next process that
+    /// takes it.
     #[must_use]
-    pub fn recordings(&self) -> PathBuf {
-        self.folder.join(BLOCKS)
+    pub fn recording(&self) -> PathBuf {
+        self.folder.join(RECORDING)
     }
 
     /// Whether the changes in the journal were undone by a reboot.
@@ -332,7 +333,7 @@ impl Tuning {
 
 impl Drop for Tuning {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(self.recordings());
+        let _ = fs::remove_dir_all(self.recording());
     }
 }
 

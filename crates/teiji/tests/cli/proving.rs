@@ -112,7 +112,7 @@ fn text_says_with_what_it_was_measured_and_what_is_kept() {
         "\nJudged: max of each block, with 95 % confidence.\n",
         "\nstatistics-interval: no evidence either way\n    max ",
         ": 1 round is too few for an interval\n",
-        "\nNot kept, without evidence either way: statistics-interval.\nNothing is changed.\n",
+        "\nNot kept, without evidence either way: statistics-interval.\nNothing is kept.\n",
     ] {
         assert!(output.out.contains(said), "{said}: {output:?}");
     }
@@ -128,7 +128,7 @@ fn killed_within_a_block_it_is_put_right_by_the_next_call() {
     let _restored = Interval::begin();
     let place = TestFolder::new();
     let running = proving(&place, "--rounds 9 -d 3s");
-    let begun = || now() == "120" && place.join("state/blocks/block.teiji").exists();
+    let begun = || now() == "120" && place.join("state/tune-block.teiji").exists();
     soon("a block with the change", Duration::from_secs(30), begun);
     running.signal(Signal::KILL);
     assert_eq!(running.end().code, None);
@@ -160,6 +160,89 @@ fn interrupted_it_puts_everything_back_and_keeps_nothing() {
         assert_eq!(now(), "3");
         assert!(is_clean(&place));
     }
+}
+
+/// A thread that comes before the measuring one, and keeps its CPU for ms now and then as long as the interval is this.
+fn disturbing_while(place: &TestFolder, interval: &str) -> Running {
+    let script = format!(
+        "while now=$(cat {INTERVAL}); do\n[ $now = {interval} ] && i=0 && while [ $i -lt 15000 ]; do i=$((i+1)); done\nsleep 0.001\ndone\n"
+    );
+    fs::write(place.join("script"), script).unwrap();
+    let mut command = place.command("chrt");
+    command.args(["-f", "95", "taskset", "-c", &quiet_cpu().to_string(), "sh", "script"]);
+    Running::start(command)
+}
+
+/// What is truly better or worse with the change is found to be.
+#[test]
+fn a_change_that_helps_is_kept_and_one_that_makes_it_worse_is_not() {
+    let _turn = exclusive();
+    if !has_rights() {
+        return;
+    }
+    let _restored = Interval::begin();
+    for (disturbed, verdict, kept) in [("3", "helps", "120"), ("120", "worse", "3")] {
+        let place = TestFolder::new();
+        let disturbing = disturbing_while(&place, disturbed);
+        let output = proving(&place, "--rounds 8 -d 100ms --json").end();
+        disturbing.signal(Signal::KILL);
+        disturbing.end();
+        assert_eq!(output.code, Some(0), "{output:?}");
+        let json: Value = serde_json::from_str(&output.out).unwrap();
+        let change = &json["changes"][0];
+        assert_eq!((&change["verdict"], &change["kept"]), (&verdict.into(), &(verdict == "helps").into()), "{json}");
+        assert_eq!(json["kept"].as_array().unwrap().len(), usize::from(verdict == "helps"));
+        assert_eq!(now(), kept);
+        let undone = undo(&place);
+        assert_eq!(undone.code, Some(0), "{undone:?}");
+        assert_eq!(now(), "3");
+        assert!(is_clean(&place));
+    }
+}
+
+#[test]
+fn a_value_that_somebody_else_changes_meanwhile_is_not_judged() {
+    let _turn = exclusive();
+    if !has_rights() {
+        return;
+    }
+    let _restored = Interval::begin();
+    let place = TestFolder::new();
+    let running = proving(&place, "--rounds 9 -d 1s");
+    soon("a block with the change", Duration::from_secs(30), || now() == "120");
+    fs::write(INTERVAL, "7").unwrap();
+    let output = running.end_within(Duration::from_secs(20));
+    assert_eq!(output.code, Some(4), "{output:?}");
+    let error = "error: not put back: /proc/sys/vm/stat_interval: somebody else has changed it to '7'\n";
+    assert!(output.err.contains(error), "{output:?}");
+    assert!(output.out.contains("\nstatistics-interval: not judged: it could not be put back\n"), "{output:?}");
+    assert!(output.out.ends_with("\nNot judged: statistics-interval.\nNothing is kept.\n"), "{output:?}");
+    assert_eq!(now(), "7");
+}
+
+#[test]
+fn a_change_that_is_refused_is_named_and_not_judged() {
+    let _turn = exclusive();
+    if !has_rights() {
+        return;
+    }
+    let _restored = Interval::begin();
+    let place = TestFolder::new();
+    let mut command = place.command("unshare");
+    let script = format!(
+        "mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys && exec {TEIJI} tune --prove --cpus {} --only statistics-interval -d 100ms",
+        quiet_cpu()
+    );
+    command.env("TEIJI_STATE", place.join("state")).args(["--mount", "sh", "-c", &script]);
+    let output = Running::start(command).end();
+    if output.out.is_empty() {
+        return skipped(Need::Mount, output.err);
+    }
+    assert_eq!(output.code, Some(4), "{output:?}");
+    let error = "error: not changed: /proc/sys/vm/stat_interval: the kernel refuses it: Read-only file system";
+    assert!(output.err.contains(error), "{output:?}");
+    assert!(output.out.contains("\nstatistics-interval: not judged: it could not be changed\n"), "{output:?}");
+    assert!(is_clean(&place));
 }
 
 #[test]

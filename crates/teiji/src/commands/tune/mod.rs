@@ -56,8 +56,9 @@ pub struct Args {
     #[arg(long, requires = "undo")]
     force: bool,
 
-    #[command(flatten)]
-    prove: ProveFlags,
+    /// Measure each change by itself, on and off in turn, and make only those that help
+    #[arg(long, conflicts_with_all = ["plan", "boot", "undo", "command"])]
+    prove: bool,
 
     /// Make these changes too, by the names of their checks: rt-throttling, threads-above, interrupt-threads, turbo
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
@@ -82,6 +83,9 @@ pub struct Args {
     /// Change the settings while this runs, and put them back when it ends
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+
+    #[command(flatten)]
+    measured: ProveFlags,
 }
 
 impl Args {
@@ -122,7 +126,7 @@ pub fn run(args: &Args) -> CommandResult {
         output::say(&if args.json { format!("{:#}\n", text::plan_as_json(&plan)) } else { text::plan(&plan) });
         return Ok(ExitCode::SUCCESS);
     }
-    if args.prove.prove {
+    if args.prove {
         return prove::run(&root, args, &options);
     }
     apply(&root, args, &options)

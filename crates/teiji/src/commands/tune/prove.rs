@@ -22,36 +22,33 @@ use std::process::ExitCode;
 
 /// With what it is measured.
 #[derive(clap::Args)]
+#[command(next_help_heading = "With --prove")]
 pub struct ProveFlags {
-    /// Measure each change by itself, on and off in turn, and make only those that help
-    #[arg(long, conflicts_with_all = ["plan", "boot", "undo", "command"])]
-    pub prove: bool,
-
-    /// With --prove: length of a block. Four of them are a round, two with the change and two without [default: 1s]
+    /// Length of a block. Four of them are a round, two with the change and two without [default: 1s]
     #[arg(short, long, requires = "prove", value_name = "TIME", value_parser = run_flags::seconds, allow_hyphen_values = true)]
     duration: Option<Nanos>,
 
-    /// With --prove: rounds for each change [default: two more than it takes to show an effect]
+    /// Rounds for each change [default: two more than it takes to show an effect]
     #[arg(long, requires = "prove", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_ROUNDS))]
     rounds: Option<u16>,
 
-    /// With --prove: the figure that judges, a quantile or max [default: the highest quantile that 10 latencies of a block exceed]
+    /// The figure that judges, a quantile or max [default: the highest quantile that 10 latencies of a block exceed]
     #[arg(long, requires = "prove", value_name = "QUANTITY")]
     quantity: Option<Quantity>,
 
-    /// With --prove: time from one activation of a thread to the next [default: 1ms]
+    /// Time from one activation of a thread to the next [default: 1ms]
     #[arg(short, long, requires = "prove", value_name = "TIME", allow_hyphen_values = true)]
     interval: Option<Interval>,
 
-    /// With --prove: real-time priority, 1 to 99 [default: 90]
+    /// Real-time priority, 1 to 99 [default: 90]
     #[arg(short, long, requires = "prove", value_name = "PRIO", value_parser = run_flags::priority, allow_hyphen_values = true)]
     prio: Option<i64>,
 
-    /// With --prove: keep the machine busy meanwhile, as in teiji measure [repeatable]
+    /// Keep the machine busy meanwhile, as in teiji measure [repeatable]
     #[arg(long = "load", requires = "prove", value_name = "SPEC")]
     loads: Vec<LoadSpec>,
 
-    /// With --prove: do not hold /dev/cpu_dma_latency at 0. For idle-states it is never held: it would hide them
+    /// Do not hold /dev/cpu_dma_latency at 0. For idle-states it is never held: it would hide them
     #[arg(long, requires = "prove")]
     no_dma_latency: bool,
 }
@@ -153,7 +150,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
         // Standard output is for JSON.
         probe::keep_standard_output();
     }
-    let flags = &args.prove;
+    let flags = &args.measured;
     // What is asked for wrongly changes nothing, not even what an earlier call left.
     let order = decide(flags, &planned(root, options)?.cpus).map_err(Failure::bad_input)?;
     let quantity = quantity(flags.quantity, &order.run).map_err(Failure::bad_input)?;
@@ -167,7 +164,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let needed = min_rounds(conditions.error());
     conditions.rounds = flags.rounds.map_or(needed + SPARE_ROUNDS, usize::from);
     say_before(args, &plan, &conditions, needed);
-    let measuring = Measuring { order: order.clone(), quantity, folder: tuning.recordings(), signals: &signals, of_runner };
+    let measuring = Measuring { order: order.clone(), quantity, recording: tuning.recording(), signals: &signals, of_runner };
     let (proved, signal) = prove_all(root, args, options, &mut tuning, &names, &measuring, &conditions)?;
     failed |= proved.iter().any(|one| has_failed(&one.refused) || has_failed(&one.stuck));
     if let Some(signal) = signal {
@@ -180,9 +177,9 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let (kept, results) = keep(root, options, &mut tuning, &proved, &signals)?;
     failed |= has_failed(&results);
     if args.json {
-        output::say(&format!("{:#}\n", prove_text::as_json(&plan.cpus, &conditions, &proved, Some((&kept, &results)))));
-    } else {
-        output::say(&prove_text::ending(&proved, &kept, &results));
+        output::say(&format!("{:#}\n", prove_text::as_json(&plan.cpus, &conditions, &proved, Some((kept.as_ref(), &results)))));
+    } else if !proved.is_empty() {
+        output::say(&prove_text::ending(&proved, kept.as_ref(), &results));
     }
     Ok(if failed { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
 }
@@ -253,6 +250,9 @@ fn say_before(args: &Args, plan: &TuningPlan, conditions: &Conditions<'_>, neede
             "note: {} cannot show whether a change helps, {needed} can. No change will be kept",
             report::counted(conditions.rounds as u64, "round", Language::English)
         ));
+    }
+    if let Some(note) = args.measured.interval.as_ref().and_then(Interval::note) {
+        output::complain(&note);
     }
     if !args.json {
         output::say(&prove_text::beginning(&plan.cpus, conditions));

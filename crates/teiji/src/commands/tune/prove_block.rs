@@ -56,7 +56,7 @@ pub struct Block {
     pub activations: Activations,
     /// Samples that were lost.
     pub lost: u64,
-    /// Why it ended before its time.
+    /// Why it ended early.
     pub ended: Option<String>,
     /// What its figures must not be read without.
     pub caveats: Option<String>,
@@ -74,7 +74,8 @@ pub enum Measured {
 pub struct Measuring<'a> {
     pub order: Order,
     pub quantity: Quantity,
-    pub folder: PathBuf,
+    /// The recording of the block that is measured.
+    pub recording: PathBuf,
     pub signals: &'a Signals,
     pub of_runner: runner::Signals,
 }
@@ -87,8 +88,7 @@ impl Measuring<'_> {
 
     /// Measures one.
     pub fn block(&self, is_on: bool, hold_dma_latency: bool) -> Result<Measured, Failure> {
-        std::fs::create_dir_all(&self.folder).map_err(Failure::run_failed)?;
-        let mut order = Order { directory: self.folder.join("block.teiji"), ..self.order.clone() };
+        let mut order = Order { directory: self.recording.clone(), ..self.order.clone() };
         order.run.hold_dma_latency = hold_dma_latency;
         let result = execute(&order, &self.of_runner, &mut Live::new(true));
         let _ = std::fs::remove_dir_all(&order.directory);

@@ -101,7 +101,7 @@ pub fn change(one: &Proved, quantity: Quantity) -> String {
 }
 
 /// Which changes are kept, and which are not.
-pub fn ending(proved: &[Proved], kept: &Option<TuningPlan>, results: &[ChangeResult]) -> String {
+pub fn ending(proved: &[Proved], kept: Option<&TuningPlan>, results: &[ChangeResult]) -> String {
     let names = |verdict: Verdict| {
         let of_it = proved.iter().filter(|one| one.verdict == verdict).map(|one| one.check);
         of_it.collect::<Vec<_>>().join(", ")
@@ -120,8 +120,8 @@ pub fn ending(proved: &[Proved], kept: &Option<TuningPlan>, results: &[ChangeRes
     }
     if let Some(plan) = kept {
         said += &format!("{}\n", text::applied(plan, results, " Undo: sudo teiji tune --undo. A reboot undoes it too."));
-    } else if !proved.is_empty() {
-        said += "Nothing is changed.\n";
+    } else {
+        said += "Nothing is kept.\n";
     }
     said
 }
@@ -177,7 +177,7 @@ pub fn as_json(
     cpus: &[CpuId],
     conditions: &Conditions<'_>,
     proved: &[Proved],
-    kept: Option<(&Option<TuningPlan>, &[ChangeResult])>,
+    kept: Option<(Option<&TuningPlan>, &[ChangeResult])>,
 ) -> Value {
     let Conditions { order, quantity, changes, rounds, seed } = conditions;
     let run = &order.run;
@@ -203,6 +203,6 @@ pub fn as_json(
         },
         "changes": proved.iter().map(change_as_json).collect::<Vec<_>>(),
         "is_whole": kept.is_some(),
-        "kept": kept.and_then(|(plan, results)| Some(text::applied_as_json(plan.as_ref()?, results)["changes"].clone())).unwrap_or_else(nothing),
+        "kept": kept.and_then(|(plan, results)| Some(text::applied_as_json(plan?, results)["changes"].clone())).unwrap_or_else(nothing),
     })
 }
