@@ -63,6 +63,24 @@ $b sh /stats | highest
 $b kill $service $thread
 """
 
+# A thread that comes before what is to be on time, for 4 of each 10 ms.
+PROVE = """
+b=/busybox
+/teiji measure --probe noise --poll 40 -i 10ms -p 95 -a 1 -d 300s -o /hog >/dev/null 2>&1 &
+hog=$!
+$b sleep 3
+echo "/busybox cat /proc/$hog/task/*/stat" >/stats
+highest() {
+    $b sh /stats | $b sed "s/.*) //" | $b awk '{ print "highest:", $38 }' | $b sort | $b tail -n 1
+}
+highest
+/teiji tune --prove --cpus 1 -d 200ms --only threads-above,compaction || echo "prove: $?"
+highest
+/teiji tune --undo || echo "undo: $?"
+highest
+$b kill $hog
+"""
+
 
 class Tune(Lab):
     def test_the_kernel_has_what_was_set_and_then_what_was_before(self):
@@ -96,6 +114,21 @@ class Tune(Lab):
                 checks = re.findall(r"\ncheck: (\w+) +(interrupts-on-measured-cpus|workqueues|watchdogs|timer-migration|tuning) ", stdout)
                 self.assertEqual(len(checks), 10, stdout)
                 self.assertEqual({status for status, _ in checks}, {"ok"}, stdout)
+
+    def test_a_change_that_helps_is_kept(self):
+        script = self.folder / "script"
+        script.write_text(PROVE)
+        files = ("--file", f"{BUSYBOX}=/busybox", "--file", f"{script}=/script")
+        kernel = "debian:rt-amd64"
+        run = ("--expect", "300s", "--run", "/busybox sh /script")
+        process = self.start("exec", "-q", "-k", kernel, *TWO_CPUS, *files, *run)
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, stderr)
+        self.assertIn("\nthreads-above: helps\n", stdout)
+        self.assertIn("\nKept, because they help: threads-above.\n", stdout)
+        self.assertIn("\ncompaction: no evidence either way\n", stdout)
+        self.assertEqual(re.findall("highest: (.*)", stdout), ["95", "89", "95"])
+        self.assertNotRegex(stdout, "(?m)^(prove|undo): ")
 
 
 if __name__ == "__main__":
