@@ -63,10 +63,10 @@ $b sh /stats | highest
 $b kill $service $thread
 """
 
-# A thread that comes before what is to be on time, for 4 of each 10 ms.
+# A thread that comes before what is to be on time, for 6 of each 10 ms.
 PROVE = """
 b=/busybox
-/teiji measure --probe noise --poll 40 -i 10ms -p 95 -a 1 -d 300s -o /hog >/dev/null 2>&1 &
+/teiji measure --probe noise --poll 60 -i 10ms -p 95 -a 1 -d 900s -o /hog >/dev/null 2>&1 &
 hog=$!
 $b sleep 3
 echo "/busybox cat /proc/$hog/task/*/stat" >/stats
@@ -74,7 +74,7 @@ highest() {
     $b sh /stats | $b sed "s/.*) //" | $b awk '{ print "highest:", $38 }' | $b sort | $b tail -n 1
 }
 highest
-/teiji tune --prove --cpus 1 -d 200ms --only threads-above,compaction || echo "prove: $?"
+/teiji tune --prove --cpus 1 -d 300ms -i 1700us --quantity p50 --only threads-above,compaction || echo "prove: $?"
 highest
 /teiji tune --undo || echo "undo: $?"
 highest
