@@ -127,14 +127,23 @@ fn killed_within_a_block_it_is_put_right_by_the_next_call() {
     }
     let _restored = Interval::begin();
     let place = TestFolder::new();
-    let running = proving(&place, "--rounds 9 -d 3s");
-    let begun = || now() == "120" && place.join("state/tune-block.teiji").exists();
-    soon("a block with the change", Duration::from_secs(30), begun);
-    running.signal(Signal::KILL);
-    assert_eq!(running.end().code, None);
-    assert_eq!(now(), "120");
+    let kill_within_a_block = || {
+        let running = proving(&place, "--rounds 9 -d 3s");
+        let begun = || now() == "120" && place.join("state/tune-block.teiji").exists();
+        soon("a block with the change", Duration::from_secs(30), begun);
+        running.signal(Signal::KILL);
+        assert_eq!(running.end().code, None);
+        assert_eq!(now(), "120");
+    };
+    kill_within_a_block();
     let undone = undo(&place);
     assert_eq!((undone.code, undone.out.as_str()), (Some(0), "1 setting put back.\n"), "{undone:?}");
+    assert_eq!(now(), "3");
+    assert!(is_clean(&place));
+    kill_within_a_block();
+    let again = proving(&place, "--rounds 1 -d 50ms").end();
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(again.err.starts_with("note: 1 setting of an earlier teiji tune put back first\n"), "{again:?}");
     assert_eq!(now(), "3");
     assert!(is_clean(&place));
 }
