@@ -178,6 +178,11 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Ordinary scheduling.", "非リアルタイムスケジューリング。"),
     ("Incomplete run.", "測定の中断。"),
     ("Samples lost.", "サンプルの欠落。"),
+    ("Bad for latency.", "レイテンシに悪い設定。"),
+    (
+        "{of}{bad}. The figures are those of a machine set up so. teiji check says what to do.",
+        "{of}{bad}。測定値はこの設定の機械のものです。対処は teiji check で確認できます。",
+    ),
     ("Load off target.", "負荷の目標未達。"),
     ("Measured with {how}", "測定時のスケジューリング: {how}"),
     ("{name}: measured with {how}", "{name}: 測定時のスケジューリング: {how}"),

@@ -340,3 +340,23 @@ fn only_wake_ups_are_called_so() {
         assert!(japanese.contains("最大レイテンシ"));
     }
 }
+
+/// What is bad about the machine stands under the verdict, the worst three by name.
+#[test]
+fn a_machine_that_is_set_up_badly_is_said_under_the_verdict() {
+    let mut recorded = Synthetic::idle().build();
+    assert!(!page(std::slice::from_ref(&recorded)).contains("Bad for latency"));
+    let check = |name: &str| Warning::MachineCheck {
+        check: name.to_owned(),
+        found: "hpet".to_owned(),
+        why: "Slow.".to_owned(),
+        action: None,
+    };
+    recorded.document.warnings = ["a", "b", "c", "d", "e"].map(check).to_vec();
+    let output = page(&[recorded]);
+    let said = "<b>Bad for latency.</b> a (hpet), b (hpet), c (hpet) and 2 more. The figures are those of a machine set up so. \
+                teiji check says what to do.";
+    assert!(output.contains(said));
+    assert!(output.find(said) < output.find("id=\"summary\""));
+    assert!(output.contains("Bad for latency, e: hpet."));
+}

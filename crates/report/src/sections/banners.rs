@@ -10,6 +10,8 @@ use model::{Document, TakenBy, Warning};
 
 /// Characters of a message or a piece of evidence.
 const MAX_LETTERS: usize = 1_000;
+/// Characters of what was found, where several findings stand in one sentence.
+const MAX_LETTERS_OF_FINDING: usize = 120;
 /// Warnings shown; no recording of ours has as many.
 const MAX_WARNINGS: usize = 60;
 
@@ -56,6 +58,10 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
             );
             add(translated("Measured elsewhere."), text, NextStep::Unknown);
         }
+        if let Some(bad) = set_up_badly(&overview.recorded.document) {
+            let text = tr!("{of}{bad}. The figures are those of a machine set up so. teiji check says what to do.", of, bad);
+            add(translated("Bad for latency."), text, NextStep::Unknown);
+        }
         if let Some(how) = overview.cut_short() {
             add(translated("Incomplete run."), tr!("{recording} {how}.", recording = it, how), NextStep::Unknown);
         }
@@ -75,6 +81,24 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
     let times = times.chain(cores);
     banners.splice(0..0, times.map(|(title, text)| Banner::new(title, text, &NextStep::Unknown)));
     banners
+}
+
+/// Findings that are named at the top; the warnings have all of them.
+const MAX_FINDINGS: usize = 3;
+
+/// What is bad about how the machine was set up.
+fn set_up_badly(document: &Document) -> Option<String> {
+    let finding = |warning: &Warning| match warning {
+        Warning::MachineCheck { check, found, .. } => Some(format!("{check} ({})", format::clip(found, MAX_LETTERS_OF_FINDING))),
+        _ => None,
+    };
+    let mut findings: Vec<String> = document.warnings.iter().filter_map(finding).collect();
+    let further = findings.len().saturating_sub(MAX_FINDINGS);
+    findings.truncate(MAX_FINDINGS);
+    if further > 0 {
+        findings.push(tr!("{n} more", n = further));
+    }
+    (!findings.is_empty()).then(|| list(&findings))
 }
 
 /// The warning that stands at the top of everything.

@@ -215,7 +215,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             )
         }
         Warning::MachineCheck { check, found, why, action } => {
-            (format!("This machine, {check}: {found}."), why.clone(), action.as_deref().map_or(NextStep::Unknown, advice))
+            (format!("Bad for latency, {check}: {found}."), why.clone(), action.as_deref().map_or(NextStep::Unknown, advice))
         }
         Warning::OtherWork { percent, cpus, processes } => (
             if cpus.is_empty() {

@@ -226,7 +226,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             )
         }
         Warning::MachineCheck { check, found, why, action } => (
-            format!("この機械の設定 {check}: {found}"),
+            format!("レイテンシに悪い設定 {check}: {found}"),
             japanese_checks::why(check).map_or_else(|| format!("理由: {why}"), str::to_owned),
             action.as_deref().map_or(NextStep::Unknown, |action| advice(&format!("対処: {action}"))),
         ),
