@@ -104,35 +104,49 @@ const ORDER: [Status; 4] = [Status::Bad, Status::Warn, Status::Unknown, Status::
 /// Columns of a status, and of a name.
 const STATUS: usize = 8;
 const NAME: usize = 28;
+/// Letters beside a name.
+const FOUND: usize = 72;
 
 fn as_text(options: &CheckOptions, findings: &[Finding]) -> String {
     let count = |status| findings.iter().filter(|finding| finding.status == status).count();
     let counts = ORDER.map(|status| format!("{} {}", count(status), status.word())).join(", ");
-    let on = options.cpus.as_ref().map(|cpus: &Vec<CpuId>| format!(", CPUs {}", CpuList::format(cpus))).unwrap_or_default();
+    let on = options.cpus.as_ref().map(|cpus| format!(", {}", cpu_words(cpus))).unwrap_or_default();
     let mut text = format!("{counts}. Checked for {}{on}, priority {}.\n\n", options.purpose.word(), options.priority);
     for finding in ORDER.iter().flat_map(|status| findings.iter().filter(move |finding| finding.status == *status)) {
-        text += &format!("{:<STATUS$}{:<NAME$}{}\n", finding.status.word(), finding.id, finding.found);
+        text += &found_text(finding);
         if finding.status == Status::Ok {
             continue;
         }
         let tune = if finding.tunable { " (or teiji tune)" } else { "" };
-        let action = finding.action.as_ref().map(|action| format!("Do: {action}{tune}"));
-        for paragraph in std::iter::once(finding.why.to_owned()).chain(action) {
-            for line in plans::wrapped(&paragraph) {
-                text += &format!("{:STATUS$}{line}\n", "");
-            }
-        }
+        text += &indented(finding.why);
+        // On one line, to be copied.
+        text += &finding.action.as_ref().map(|action| format!("{:STATUS$}Do: {action}{tune}\n", "")).unwrap_or_default();
     }
     text
 }
 
+/// Beside its name, or below it where it is long.
+fn found_text(finding: &Finding) -> String {
+    let head = format!("{:<STATUS$}{:<NAME$}", finding.status.word(), finding.id);
+    if finding.found.chars().count() <= FOUND {
+        return format!("{head}{}\n", finding.found);
+    }
+    format!("{}\n{}", head.trim_end(), indented(&finding.found))
+}
+
+/// Below a status.
+fn indented(text: &str) -> String {
+    plans::wrapped(text).iter().map(|line| format!("{:STATUS$}{line}\n", "")).collect()
+}
+
+fn cpu_words(cpus: &[CpuId]) -> String {
+    format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, CpuList::format(cpus))
+}
+
 fn advice_text(advice: Option<&Advice>) -> String {
     let Some(advice) = advice else { return "\nThis machine has one core: no CPU can be isolated.\n".to_owned() };
-    let list = |cpus: &[CpuId]| CpuList::format(cpus);
-    let mut text = format!("\nIsolate CPUs {}, and measure CPU {}.\n", list(&advice.isolated), advice.measured);
-    for line in advice.reasons.iter().flat_map(|reason| plans::wrapped(&format!("{reason}."))) {
-        text += &format!("{:STATUS$}{line}\n", "");
-    }
+    let mut text = format!("\nIsolate {}, and measure CPU {}.\n", cpu_words(&advice.isolated), advice.measured);
+    text.extend(advice.reasons.iter().map(|reason| indented(&format!("{reason}."))));
     text + &format!("Boot with: {}\n", advice.arguments)
 }
 

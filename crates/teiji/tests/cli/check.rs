@@ -83,7 +83,7 @@ fn cpus_are_advised_and_watched() {
         file(&format!("m/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"), cpu);
     }
     let output = place.teiji("check --root m --advise");
-    assert!(output.out.contains("Isolate CPUs 1, and measure CPU 1."), "{output:?}");
+    assert!(output.out.contains("Isolate CPU 1, and measure CPU 1."), "{output:?}");
     assert!(output.out.contains("isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0"), "{output:?}");
     // The timer of some CPU is set meanwhile, by this program itself.
     let output = place.teiji("check --watch 200ms --json");
