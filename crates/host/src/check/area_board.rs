@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Raspberry Pis: what their firmware does, and how it was told to.
 
+use super::board_config::board_config;
 use super::machine::Machine;
 use super::{ALL, Check, Seen};
 use crate::kernel::one_line;
@@ -73,51 +74,66 @@ fn throttled(machine: &Machine<'_>) -> Option<Seen> {
     Seen::ok("not since boot")
 }
 
+/// Arguments that switch the fast interrupts of the USB controller off.
+const FAST_INTERRUPTS: [&str; 2] = ["dwc_otg.fiq_enable", "dwc_otg.fiq_fsm_enable"];
+
+/// Whether the board is one whose USB controller takes fast interrupts: those up to the Raspberry Pi 3.
+fn has_fast_interrupts(machine: &Machine<'_>) -> bool {
+    const NAMES: [&str; 6] = ["Model ", "2 ", "3 ", "Zero", "Compute Module Rev", "Compute Module 3"];
+    let board = board(machine).unwrap_or_default();
+    let is_early = board.strip_prefix("Raspberry Pi ").is_some_and(|rest| NAMES.iter().any(|name| rest.starts_with(name)));
+    // Another driver, as the kernel has it of itself, takes none.
+    let has_driver = !machine.exists("sys/module") || machine.exists("sys/module/dwc_otg");
+    is_early && has_driver
+}
+
+/// Whether the kernel that is looked at has PREEMPT_RT.
+fn will_have_preempt_rt(machine: &Machine<'_>) -> bool {
+    machine
+        .options
+        .config
+        .as_ref()
+        .map_or_else(|| machine.has_preempt_rt(), |config| config.has("PREEMPT_RT") || config.has("PREEMPT_RT_FULL"))
+}
+
+/// The argument that switches one of them off: as it is written, where it does.
+fn switched_off(machine: &Machine<'_>, name: &'static str) -> (&'static str, String) {
+    let is_off = machine.arguments.value(name).is_some_and(|value| ["0", "n", "N", "off"].contains(&value));
+    let written = machine.arguments.written(name).filter(|_| is_off);
+    (name, written.unwrap_or_else(|| format!("{name}=0")))
+}
+
+/// The names of arguments that this board needs with PREEMPT_RT, and what each is to be. None where it needs none.
+pub(super) fn usb_arguments(machine: &Machine<'_>) -> Vec<(&'static str, String)> {
+    if !has_fast_interrupts(machine) || !will_have_preempt_rt(machine) {
+        return Vec::new();
+    }
+    FAST_INTERRUPTS.into_iter().map(|name| switched_off(machine, name)).collect()
+}
+
 fn usb_interrupts(machine: &Machine<'_>) -> Option<Seen> {
-    let board = board(machine)?;
-    if !["Raspberry Pi 3", "Raspberry Pi 2", "Raspberry Pi Zero", "Raspberry Pi Model"].iter().any(|name| board.starts_with(name))
-    {
+    if !has_fast_interrupts(machine) {
         return None;
     }
-    let is_off = |name: &str| machine.arguments.value(name) == Some("0");
-    if is_off("dwc_otg.fiq_enable") && is_off("dwc_otg.fiq_fsm_enable") {
-        return Seen::ok("off (dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0)");
+    let off = FAST_INTERRUPTS.map(|name| switched_off(machine, name));
+    let given: Vec<String> = FAST_INTERRUPTS.iter().filter_map(|name| machine.arguments.written(name)).collect();
+    let (mut replaced, mut added) = (Vec::new(), Vec::new());
+    for (name, to) in off {
+        match machine.arguments.written(name) {
+            Some(from) if from == to => {}
+            Some(from) => replaced.push(format!("replace {from} by {to}")),
+            None => added.push(to),
+        }
     }
-    let version = machine.text("proc/version").unwrap_or_default();
-    if !version.contains("PREEMPT_RT") && !version.contains("PREEMPT RT") {
-        return Seen::warn("on", "with PREEMPT_RT boot with dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0");
+    if replaced.is_empty() && added.is_empty() {
+        return Seen::ok(format!("off ({})", given.join(" ")));
     }
-    Seen::bad("on", "add dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0 to cmdline.txt")
-}
-
-/// The last value that the firmware's config.txt gives a setting.
-pub(super) fn config_value(machine: &Machine<'_>, name: &str) -> Option<String> {
-    let text = config_text(machine)?;
-    let value = |line: &str| {
-        let value = line.trim().strip_prefix(name)?.trim_start().strip_prefix('=')?;
-        Some(value.split('#').next().unwrap_or_default().trim().to_owned())
-    };
-    text.lines().rev().find_map(value)
-}
-
-fn config_text(machine: &Machine<'_>) -> Option<String> {
-    ["boot/firmware/config.txt", "boot/config.txt"].iter().find_map(|file| machine.text(file))
-}
-
-fn board_config(machine: &Machine<'_>) -> Option<Seen> {
-    if !board(machine)?.starts_with("Raspberry Pi") {
-        return None;
+    if !added.is_empty() {
+        replaced.push(format!("add {}", added.join(" ")));
     }
-    config_text(machine)?;
-    let given: Vec<String> = ["arm_freq", "force_turbo", "temp_soft_limit", "over_voltage"]
-        .into_iter()
-        .filter_map(|name| Some(format!("{name}={}", config_value(machine, name)?)))
-        .collect();
-    if given.is_empty() {
-        return Seen::warn(
-            "the frequency follows load and heat",
-            "set arm_freq= to what the board holds when it is hot, in config.txt",
-        );
-    }
-    Seen::ok(given.join(" "))
+    let file = ["boot/firmware/cmdline.txt", "boot/cmdline.txt"].into_iter().find(|file| machine.exists(file));
+    let file = file.map_or_else(|| "cmdline.txt".to_owned(), |file| format!("/{file}"));
+    let action = format!("in {file} {}", replaced.join(", and "));
+    let found = if given.is_empty() { "on".to_owned() } else { format!("on ({})", given.join(" ")) };
+    if will_have_preempt_rt(machine) { Seen::bad(found, action) } else { Seen::warn(found, format!("with PREEMPT_RT {action}")) }
 }

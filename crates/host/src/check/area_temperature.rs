@@ -3,7 +3,8 @@
 //!
 //! Only what measures CPUs counts: a radio module or a disk is hot for reasons of its own.
 
-use super::area_board::{board, config_value};
+use super::area_board::board;
+use super::board_config::config_value;
 use super::machine::Machine;
 use super::{ALL, Check, Seen};
 
