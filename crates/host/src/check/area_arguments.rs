@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's arguments, whether they agree with one another, and whether the kernel did what they say.
 
-use super::agreement::agreement;
+use super::agreement::{agreement, with_interrupts};
 use super::machine::{Machine, Purpose, cpu_words};
 use super::recommended::{also, boot_with, built_with, has_many_cpus, running_version, takes_managed_irq};
-use super::{ALL, Check, Seen, advice};
+use super::spelling::spelling;
+use super::{ALL, Check, Seen, advice, listed};
 use plan::CpuId;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -42,7 +43,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "interrupts-at-boot",
-        why: "Without irqaffinity= each interrupt that is set up later may go to an isolated CPU.",
+        why: "An interrupt that is set up later may go to each CPU that irqaffinity= names, and without it to any.",
         reference: "kernel-parameters: irqaffinity=",
         tunable: false,
         matters: &[Purpose::Telco],
@@ -86,7 +87,7 @@ pub(super) fn cpus_of(machine: &Machine<'_>, name: &str) -> Option<Vec<CpuId>> {
 }
 
 /// Arguments that isolate.
-const ISOLATING: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
+pub(super) const ISOLATING: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
 
 fn isolation(machine: &Machine<'_>) -> Option<Seen> {
     if machine.online.len() == 1 {
@@ -116,19 +117,56 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
 
 fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
     let given = ISOLATING.into_iter().filter_map(|name| Some((name, machine.arguments.cpus(name, highest(machine))?)));
-    let (mut wrong, mut actions, mut compared) = (Vec::new(), Vec::new(), 0);
+    let (mut wrong, mut actions, mut compared) = (Vec::new(), Vec::new(), Vec::new());
     for (name, asked) in given {
-        compared += 1;
         let written = machine.arguments.written(name).unwrap_or_default();
-        for (what, action) in not_in_effect(machine, name, asked) {
+        let differences = not_in_effect(machine, name, asked);
+        // No file shows what became of others.
+        let is_shown = name == "nohz_full" || name == "isolcpus" && is_of_balancing(&written);
+        if !differences.is_empty() || is_shown {
+            compared.push(name.to_owned());
+        }
+        for (what, action) in differences {
             wrong.push(format!("{written}: {what}"));
             actions.extend(Some(action).filter(|action| !actions.contains(action)));
         }
     }
-    if compared == 0 {
+    for (written, file) in watchdogs_off(machine) {
+        let setting = format!("kernel.{file}");
+        match machine.number(&format!("proc/sys/kernel/{file}")) {
+            Some(0) => compared.push(written),
+            Some(_) => {
+                wrong.push(format!("{written}: {setting} is 1 all the same"));
+                actions
+                    .push(format!("sudo sysctl {setting}=0, and look in /etc/sysctl.conf and /etc/sysctl.d/ for what sets it"));
+                compared.push(written);
+            }
+            None => {}
+        }
+    }
+    if compared.is_empty() {
         return None;
     }
-    if wrong.is_empty() { Seen::ok("as given") } else { Seen::bad(wrong.join(". "), actions.join(", and ")) }
+    if wrong.is_empty() {
+        Seen::ok(format!("{} as given", listed(&compared)))
+    } else {
+        Seen::bad(wrong.join(". "), actions.join(", and "))
+    }
+}
+
+/// Arguments that switch a watchdog off, each with the setting that shows it.
+fn watchdogs_off(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
+    let mut off = Vec::new();
+    if machine.arguments.has("nosoftlockup") {
+        off.push(("nosoftlockup".to_owned(), "soft_watchdog"));
+    }
+    if machine.arguments.has("nowatchdog") {
+        off.push(("nowatchdog".to_owned(), "watchdog"));
+    }
+    if machine.arguments.value("nmi_watchdog") == Some("0") {
+        off.push(("nmi_watchdog=0".to_owned(), "nmi_watchdog"));
+    }
+    off
 }
 
 /// What an argument asks for and the kernel did not do, and what to do.
@@ -155,10 +193,10 @@ fn not_in_effect(machine: &Machine<'_>, name: &str, asked: Result<Vec<CpuId>, St
     };
     let without: Vec<CpuId> = here.iter().copied().filter(|cpu| !real.contains(cpu)).collect();
     let written = machine.arguments.written(name).unwrap_or_default();
-    if without.is_empty() || name == "isolcpus" && !is_of_balancing(&written) {
+    let is_unknown_flag = name == "isolcpus" && written.contains("managed_irq") && !takes_managed_irq(running_version(machine));
+    if without.is_empty() || name == "isolcpus" && !is_of_balancing(&written) && !is_unknown_flag {
         return wrong;
     }
-    let is_unknown_flag = name == "isolcpus" && written.contains("managed_irq") && !takes_managed_irq(running_version(machine));
     let what = format!("not in effect on {}", cpu_words(&without));
     wrong.push(if is_unknown_flag {
         (format!("{what}, because kernels before 5.6 do not know managed_irq"), boot_with(machine, &here, &["isolcpus"]))
@@ -175,73 +213,6 @@ pub(super) fn is_of_balancing(written: &str) -> bool {
     !written.contains("managed_irq") && !written.contains("nohz") || written.contains("domain")
 }
 
-/// Arguments that matter for latency.
-const KNOWN: [&str; 28] = [
-    "isolcpus",
-    "nohz_full",
-    "nohz",
-    "rcu_nocbs",
-    "rcu_nocb_poll",
-    "irqaffinity",
-    "skew_tick",
-    "nosoftlockup",
-    "nowatchdog",
-    "nmi_watchdog",
-    "threadirqs",
-    "tsc",
-    "clocksource",
-    "idle",
-    "preempt",
-    "highres",
-    "mitigations",
-    "intel_idle.max_cstate",
-    "processor.max_cstate",
-    "intel_pstate",
-    "amd_pstate",
-    "cpufreq.default_governor",
-    "transparent_hugepage",
-    "workqueue.power_efficient",
-    "dwc_otg.fiq_enable",
-    "dwc_otg.fiq_fsm_enable",
-    "dwc_otg.nak_holdoff",
-    "dwc_otg.speed",
-];
-/// Others of nearly the same spelling, which are right.
-const RIGHT_TOO: [&str; 4] = ["noirqdebug", "notsc", "noidle", "nopti"];
-
-fn spelling(machine: &Machine<'_>) -> Option<Seen> {
-    let mut wrong = Vec::new();
-    for name in machine.arguments.names() {
-        let name = name.replace('-', "_");
-        if KNOWN.contains(&name.as_str()) || RIGHT_TOO.contains(&name.as_str()) || name.len() < 5 {
-            continue;
-        }
-        if let Some(meant) = KNOWN.iter().find(|known| known.len() >= 5 && is_one_off(known, &name)) {
-            wrong.push(format!("{name}, which looks like {meant}"));
-        }
-    }
-    if wrong.is_empty() { None } else { Seen::bad(wrong.join(", "), "correct the kernel's arguments") }
-}
-
-/// Whether two words differ by one letter: another one, one more, one less, or two that changed places.
-fn is_one_off(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
-    if one == other || long.len() - short.len() > 1 {
-        return false;
-    }
-    let same = short.iter().zip(long).take_while(|(a, b)| a == b).count();
-    if short.len() == long.len() {
-        let replaced = short[same + 1..] == long[same + 1..];
-        let swapped = same + 1 < short.len()
-            && (short[same], short[same + 1]) == (long[same + 1], long[same])
-            && short[same + 2..] == long[same + 2..];
-        replaced || swapped
-    } else {
-        short[same..] == long[same + 1..]
-    }
-}
-
 fn interrupts_at_boot(machine: &Machine<'_>) -> Option<Seen> {
     if machine.isolated.is_empty() {
         return None;
@@ -251,19 +222,24 @@ fn interrupts_at_boot(machine: &Machine<'_>) -> Option<Seen> {
     if is_kept_off {
         return Seen::ok(machine.arguments.written("irqaffinity").unwrap_or_default());
     }
-    if !machine.arguments.has("irqaffinity") {
-        return Seen::warn("no irqaffinity=", boot_with(machine, &machine.isolated, &["irqaffinity"]));
+    if !with_interrupts(machine).is_empty() {
+        // `arguments-agree` says so.
+        return None;
     }
-    let found = machine.arguments.written("irqaffinity").unwrap_or_default();
+    let found = machine.arguments.written("irqaffinity").unwrap_or_else(|| "no irqaffinity=".to_owned());
     Seen::warn(found, boot_with(machine, &machine.isolated, &["irqaffinity"]))
 }
 
 fn tick_skew(machine: &Machine<'_>) -> Option<Seen> {
-    if !has_many_cpus(machine) {
+    let asked = machine.arguments.value("skew_tick").and_then(|value| value.parse::<i64>().ok());
+    if asked.is_some_and(|value| value != 0) {
+        return Seen::ok(machine.arguments.written("skew_tick")?);
+    }
+    if machine.online.len() == 1 {
         return None;
     }
-    if machine.arguments.value("skew_tick") == Some("1") {
-        return Seen::ok("skew_tick=1");
+    if !has_many_cpus(machine) {
+        return Seen::ok(format!("none, and {} CPUs wait little for one another", machine.online.len()));
     }
     Seen::warn(format!("the ticks of {} CPUs come at once", machine.online.len()), "boot with skew_tick=1")
 }
@@ -329,26 +305,4 @@ fn mitigations(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::warn(found, "mitigations=off, only on a machine that runs nobody else's programs");
     }
     Seen::ok(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_one_off;
-
-    #[test]
-    fn one_letter_off() {
-        for (one, other) in [
-            ("dwc_otg.speed", "dwg_otg.speed"),
-            ("isolcpus", "isolcpu"),
-            ("nohz_full", "nohz_fulll"),
-            ("irqaffinity", "iqraffinity"),
-        ] {
-            assert!(is_one_off(one, other) && is_one_off(other, one), "{one} {other}");
-        }
-        for (one, other) in
-            [("isolcpus", "isolcpus"), ("nohz", "nohz_full"), ("tsc", "idle"), ("preempt", "preempter"), ("abcd", "badc")]
-        {
-            assert!(!is_one_off(one, other), "{one} {other}");
-        }
-    }
 }

@@ -110,7 +110,7 @@ fn further_cpus_without_callbacks_are_right() {
         let line = format!("isolcpus=2-3 nohz_full=2-3 {callbacks}");
         assert_eq!(agreement(&line, "2-3").status, Status::Ok, "{callbacks}");
         let in_effect = found("arguments-in-effect", "", &[(LINE, &line), ISOLATED, (TICKLESS, "2-3")]).unwrap();
-        assert_eq!((in_effect.status, in_effect.found.as_str()), (Status::Ok, "as given"), "{callbacks}");
+        assert_eq!((in_effect.status, in_effect.found.as_str()), (Status::Ok, "isolcpus and nohz_full as given"), "{callbacks}");
     }
 }
 
@@ -136,7 +136,7 @@ fn what_disagrees_is_put_right_by_arguments_that_the_kernel_takes() {
         ),
         (
             "isolcpus=0-3 irqaffinity=0-3",
-            "isolcpus=0-3 has CPU 0, to which the kernel binds work of its own. irqaffinity=0-3 puts interrupts on CPUs 0-3, which are isolated",
+            "isolcpus=0-3 has CPU 0, to which the kernel binds work of its own. irqaffinity=0-3 puts interrupts on CPUs 0-3, which are to be isolated",
             "choose other CPUs than 0. For these, boot with isolcpus=managed_irq,domain,1-3 irqaffinity=0",
         ),
         (
@@ -154,8 +154,110 @@ fn what_disagrees_is_put_right_by_arguments_that_the_kernel_takes() {
             "{line}"
         );
     }
-    // Without `domain` nothing is isolated from the scheduler, and there is nothing to agree with.
-    assert_eq!(found("arguments-agree", "", &[(LINE, "isolcpus=managed_irq,2 rcu_nocbs=3")]), None);
+}
+
+/// A kernel booted with it left the CPU to the scheduler, and was said to be set up rightly.
+#[test]
+fn without_domain_nothing_is_isolated() {
+    let line = (LINE, "isolcpus=managed_irq,2-3 nohz_full=2-3");
+    let none = ("sys/devices/system/cpu/isolated", "");
+    for (release, isolcpus) in [("6.1.0", "isolcpus=managed_irq,domain,2-3"), ("4.19.71", "isolcpus=2-3")] {
+        let finding = found("arguments-agree", "", &[line, none, (TICKLESS, "2-3"), (RELEASE, release)]).unwrap();
+        let expected = "isolcpus=managed_irq,2-3 lacks domain, so the scheduler puts any thread on CPUs 2-3";
+        assert_eq!((finding.status, finding.found.as_str()), (Status::Bad, expected));
+        assert_eq!(finding.action, Some(format!("boot with {isolcpus}")));
+        let in_effect = found("arguments-in-effect", "", &[line, none, (TICKLESS, "2-3"), (RELEASE, release)]).unwrap();
+        assert_eq!(in_effect.status == Status::Bad, release.starts_with('4'), "{in_effect:?}");
+        let tree = format!(
+            "=== sys/devices/system/cpu/online\n0-3\n=== {RELEASE}\n{release}\n=== {TICKLESS}\n2-3\n=== {LINE}\n{}\n",
+            line.1
+        );
+        let (dir, _) = laid_out(&tree);
+        let plan = HostRoot::at(dir.path()).plan_boot(Some(vec![CpuId(2), CpuId(3)])).unwrap();
+        assert_eq!((plan.changes[0].from.as_deref(), plan.changes[0].to.as_str()), (Some("isolcpus=managed_irq,2-3"), isolcpus));
+    }
+    // An isolated partition of control groups does it too.
+    assert_eq!(found("arguments-agree", "", &[line, ISOLATED, (TICKLESS, "2-3")]).unwrap().status, Status::Ok);
+}
+
+#[test]
+fn an_argument_that_is_there_twice_is_named() {
+    let seen = |line: &str, isolated: &str| {
+        let files = [(LINE, line), ("sys/devices/system/cpu/isolated", isolated)];
+        let finding = found("arguments-agree", "", &files).unwrap();
+        (finding.status, finding.found, finding.action.unwrap_or_default())
+    };
+    let (status, said, action) = seen("isolcpus=2-3 isolcpus=1-3", "2-3");
+    let expected = "isolcpus= is there more than once: isolcpus=2-3 counts, and isolcpus=1-3 does nothing";
+    assert_eq!((status, said.as_str()), (Status::Warn, expected));
+    assert_eq!(action, "remove isolcpus=1-3 from the kernel's arguments");
+    // The last of these counts.
+    let (status, said, action) = seen("isolcpus=2-3 irqaffinity=0-1 irqaffinity=0-3", "2-3");
+    assert_eq!(status, Status::Bad);
+    assert!(said.ends_with("irqaffinity=0-3 counts, and irqaffinity=0-1 does nothing"), "{said}");
+    assert_eq!(action, "boot with irqaffinity=0-1, and remove irqaffinity=0-1 from the kernel's arguments");
+    assert_eq!(seen("isolcpus=2-3 isolcpus=2-3", "2-3").0, Status::Ok);
+}
+
+/// It was said again to lack irqaffinity=, which was there.
+#[test]
+fn interrupts_that_disagree_are_said_once() {
+    let files = [(LINE, "isolcpus=2-3 irqaffinity=0-2"), ISOLATED];
+    assert_eq!(found("arguments-agree", "", &files).unwrap().status, Status::Bad);
+    assert_eq!(found("interrupts-at-boot", "", &files), None);
+}
+
+#[test]
+fn what_is_not_isolated_yet_is_not_said_to_be() {
+    let none = ("sys/devices/system/cpu/isolated", "");
+    let finding = found("arguments-agree", "", &[(LINE, "isolcpus=2-3 rcu_nocbs=0"), none]).unwrap();
+    assert_eq!(finding.found, "rcu_nocbs=0 names CPU 0 and not CPUs 2-3, which are to be isolated");
+}
+
+#[test]
+fn arguments_that_switch_a_watchdog_off_are_compared_with_it() {
+    let seen = |soft: &str| {
+        let files = [(LINE, "nosoftlockup nmi_watchdog=0"), ("proc/sys/kernel/soft_watchdog", soft)];
+        let finding = found("arguments-in-effect", "", &files).unwrap();
+        (finding.status, finding.found)
+    };
+    assert_eq!(seen("0"), (Status::Ok, "nosoftlockup as given".to_owned()));
+    assert_eq!(seen("1"), (Status::Bad, "nosoftlockup: kernel.soft_watchdog is 1 all the same".to_owned()));
+    assert_eq!(found("tick-skew", "", &[(LINE, "skew_tick=1")]).unwrap().found, "skew_tick=1");
+    assert_eq!(found("tick-skew", "", &[]).unwrap().status, Status::Ok);
+}
+
+const PI_3: (&str, &str) = ("proc/device-tree/model", "Raspberry Pi 3 Model B Plus Rev 1.3");
+const REAL_TIME: (&str, &str) = ("sys/kernel/realtime", "1");
+
+/// The fast interrupts of its USB controller: check, advice and plan say the same.
+#[test]
+fn a_board_that_needs_usb_arguments_is_given_them() {
+    for (line, action, is_changed) in [
+        ("quiet", "in cmdline.txt add dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0", true),
+        (
+            "dwc_otg.fiq_enable=1",
+            "in cmdline.txt replace dwc_otg.fiq_enable=1 by dwc_otg.fiq_enable=0, and add dwc_otg.fiq_fsm_enable=0",
+            true,
+        ),
+        ("dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=N", "", false),
+    ] {
+        let files = [PI_3, REAL_TIME, (LINE, line)];
+        let finding = found("board-usb-interrupts", "", &files).unwrap();
+        assert_eq!((finding.status == Status::Bad, finding.action.unwrap_or_default().as_str()), (is_changed, action), "{line}");
+        let tree: String = files.iter().map(|(path, text)| format!("=== {path}\n{text}\n")).collect();
+        let (dir, _) = laid_out(&format!("=== sys/devices/system/cpu/online\n0-3\n{tree}"));
+        let root = HostRoot::at(dir.path());
+        let advised = root.advise().unwrap();
+        let plan = root.plan_boot(Some(advised.isolated)).unwrap();
+        assert_eq!(plan.changes.iter().any(|change| change.to.starts_with("dwc_otg.fiq_")), is_changed, "{line}");
+        assert!(advised.arguments.contains(" dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable="), "{}", advised.arguments);
+    }
+    for files in [&[PI_3][..], &[("proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4"), REAL_TIME]] {
+        assert!(!found("isolation", "", files).unwrap().action.unwrap().contains("dwc_otg"));
+    }
+    let other_driver = [PI_3, REAL_TIME, ("sys/module/dwc2/x", "")];
+    assert_eq!(found("board-usb-interrupts", "", &other_driver), None);
 }
 
 #[test]

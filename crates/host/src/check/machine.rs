@@ -3,7 +3,7 @@
 
 use super::CheckOptions;
 use super::arguments::Arguments;
-use super::config::KernelConfig;
+use super::config::{KernelConfig, version_of};
 use super::cpuset;
 use super::thread::{self, Thread};
 use crate::root::HostRoot;
@@ -82,7 +82,10 @@ impl<'a> Machine<'a> {
             options,
             online: cpus("sys/devices/system/cpu/online").unwrap_or_else(|| vec![CpuId(0)]),
             isolated: root.isolated_cpus(),
-            arguments: Arguments::of(&text("proc/cmdline").unwrap_or_default()),
+            arguments: Arguments::of(
+                &text("proc/cmdline").unwrap_or_default(),
+                text("proc/sys/kernel/osrelease").and_then(|release| version_of(&release)),
+            ),
             config: OnceCell::new(),
             threads: OnceCell::new(),
             program: None,

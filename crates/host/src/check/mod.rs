@@ -32,6 +32,7 @@ mod area_time;
 mod area_tuning;
 mod area_virtual;
 mod arguments;
+mod board_config;
 mod config;
 mod cpuset;
 mod debug_options;
@@ -43,6 +44,7 @@ mod of_run;
 mod one_finding;
 mod recommended;
 mod rt_share;
+mod spelling;
 mod thread;
 mod timers;
 mod topology;
@@ -50,6 +52,7 @@ mod watching;
 
 use crate::HostRoot;
 pub use advice::Advice;
+pub(crate) use agreement::passed_over as repeated_arguments;
 pub(crate) use area_arguments::highest as highest_cpu;
 pub(crate) use area_frequency::SLOW_EXIT_US;
 pub(crate) use area_groups::{GROUPS, groups_on_measured};
@@ -61,8 +64,11 @@ pub(crate) use machine::Machine;
 pub use machine::Purpose;
 pub use of_run::{MeasuredProgram, RunCheck};
 use plan::CpuId;
-pub(crate) use recommended::{Recommended, built_with, isolable as isolable_cpus, recommended as recommended_arguments};
+pub(crate) use recommended::{
+    Recommended, built_with, isolable as isolable_cpus, means_the_same, recommended as recommended_arguments,
+};
 pub(crate) use rt_share::has_fair_server;
+pub(crate) use spelling::misspelled as misspelled_arguments;
 pub(crate) use thread::{Thread, interrupt_threads_above, lower_priority, thread as thread_of_line, threads_above};
 pub use watching::Activity;
 

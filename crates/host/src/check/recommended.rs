@@ -2,7 +2,10 @@
 //! The kernel arguments that keep CPUs for what is to be on time: those that this kernel knows and was built for. Whatever prints
 //! arguments has them from here.
 
+use super::area_arguments::is_of_balancing;
+use super::area_board::usb_arguments;
 use super::area_kernel::preempts_fully;
+use super::arguments::cpus as cpus_of_argument;
 use super::config::{KernelConfig, version_of};
 use super::highest_cpu;
 use super::machine::Machine;
@@ -29,6 +32,19 @@ pub(crate) struct Recommended {
     pub(crate) is_list: bool,
     /// The option without which it does nothing, where it is not known whether the kernel was built with it.
     pub(crate) only_with: Option<&'static str>,
+}
+
+/// Whether an argument, as it is written, says what a recommended one does. An `isolcpus=` without `domain`, or with a flag that the kernel
+/// does not know, does not.
+pub(crate) fn means_the_same(recommended: &str, written: &str, is_list: bool, highest: CpuId) -> bool {
+    let value = |argument: &str| argument.split_once('=').map_or_else(String::new, |(_, value)| value.to_owned());
+    let cpus = |argument: &str| cpus_of_argument(&value(argument), highest).ok();
+    if recommended == written {
+        return true;
+    }
+    let isolates = !recommended.starts_with("isolcpus=")
+        || is_of_balancing(written) && (!written.contains("managed_irq") || recommended.contains("managed_irq"));
+    is_list && isolates && cpus(written).is_some_and(|written| Some(written) == cpus(recommended))
 }
 
 /// Those of the CPUs that can be isolated.
@@ -103,6 +119,11 @@ pub(crate) fn recommended(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<Recommen
     ]
     .into_iter()
     .flatten()
+    .chain(
+        usb_arguments(machine)
+            .into_iter()
+            .map(|(name, to)| word(&to, name, "PREEMPT_RT cannot delay the fast interrupts of this USB controller.")),
+    )
     .collect()
 }
 

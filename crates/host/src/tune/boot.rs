@@ -3,7 +3,8 @@
 
 use crate::HostRoot;
 use crate::check::{
-    CheckOptions, Machine, Purpose, Recommended, built_with, cpus_of_argument, highest_cpu, isolable_cpus, recommended_arguments,
+    CheckOptions, Machine, Purpose, Recommended, built_with, highest_cpu, isolable_cpus, means_the_same, misspelled_arguments,
+    recommended_arguments, repeated_arguments,
 };
 use plan::{CpuId, CpuList};
 
@@ -49,8 +50,7 @@ pub(super) struct PlannedArgument {
 impl PlannedArgument {
     /// Whether another text of it means the same.
     fn is_same(&self, text: &str, highest: CpuId) -> bool {
-        let listed = |text: &str| cpus_of_argument(value(text), highest).ok();
-        text == self.text || self.is_list && listed(text).is_some_and(|cpus| Some(cpus) == listed(&self.text))
+        means_the_same(&self.text, text, self.is_list, highest)
     }
 }
 
@@ -116,10 +116,6 @@ impl BootPlan {
     }
 }
 
-fn value(argument: &str) -> &str {
-    argument.split_once('=').map_or("", |(_, value)| value)
-}
-
 fn notes(machine: &Machine<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if machine.measured().contains(&CpuId(0)) {
@@ -134,6 +130,8 @@ fn notes(machine: &Machine<'_>) -> Vec<String> {
             )),
         }
     }
+    notes.extend(misspelled_arguments(machine).into_iter().map(|one| format!("{} {}: {}", one.written, one.because, one.action)));
+    notes.extend(repeated_arguments(machine).into_iter().map(|(found, action)| format!("{found}: {action}")));
     notes.push("a reboot with other arguments may not come up: be able to edit them at boot, or have a second entry".to_owned());
     notes
 }
