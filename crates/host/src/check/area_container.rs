@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A container around this process: which, and the CPU time that its groups leave it.
 
+use super::area_rights::highest_allowed;
 use super::area_scheduling::own_group;
 use super::machine::{Machine, cpu_words};
 use super::{ALL, Check, Seen};
@@ -85,7 +86,8 @@ fn container(machine: &Machine<'_>) -> Option<Seen> {
     let cpus = CpuList::format(&machine.measured());
     let action = match kind.as_str() {
         "docker" | "podman" => format!(
-            "run it with --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio=99 --ulimit memlock=-1 --cpuset-cpus {cpus}"
+            "run it with --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio={} --ulimit memlock=-1 --cpuset-cpus {cpus}",
+            highest_allowed(machine)
         ),
         "kubernetes" => {
             "add SYS_NICE and IPC_LOCK to securityContext.capabilities, and request whole CPUs as their limit, where the \

@@ -83,8 +83,16 @@ fn granted<'a>(line: &'a str, item: &str, is_enough: &dyn Fn(&str) -> bool) -> O
     (kind == "-" && named == item && is_enough(value)).then(|| domain.strip_prefix('@')).flatten()
 }
 
+/// Enough for what is to be on time, and below the kernel's own threads at 99.
+const LIMIT: u8 = 95;
+
+/// The highest priority that is to be allowed.
+pub(super) fn highest_allowed(machine: &Machine<'_>) -> u8 {
+    machine.options.priority.max(LIMIT)
+}
+
 /// The group whose members may do both, or is to be made, and the lines that it lacks.
-fn group(machine: &Machine<'_>) -> (String, Vec<&'static str>) {
+fn group(machine: &Machine<'_>) -> (String, Vec<String>) {
     let priority = machine.options.priority;
     let is_unlimited = |value: &str| [UNLIMITED, "infinity", "-1"].contains(&value);
     let is_high = |value: &str| is_unlimited(value) || value.parse::<u8>().is_ok_and(|limit| limit >= priority);
@@ -97,27 +105,29 @@ fn group(machine: &Machine<'_>) -> (String, Vec<&'static str>) {
     let name = both.or_else(|| prioritised.first()).cloned().unwrap_or_else(|| "realtime".to_owned());
     let mut lacking = Vec::new();
     if !prioritised.contains(&name) {
-        lacking.push("rtprio 99");
+        lacking.push(format!("rtprio {}", highest_allowed(machine)));
     }
     if !locking.contains(&name) {
-        lacking.push("memlock unlimited");
+        lacking.push("memlock unlimited".to_owned());
     }
     (name, lacking)
 }
 
 /// How to get both rights: one command for the two checks.
 fn grant(machine: &Machine<'_>) -> String {
+    let limit = highest_allowed(machine);
     match container_kind(machine).as_deref() {
         Some("docker" | "podman") => {
-            return "start the container with --ulimit rtprio=99 --ulimit memlock=-1. A user without these limits outside cannot give them"
-                .to_owned();
+            return format!(
+                "start the container with --ulimit rtprio={limit} --ulimit memlock=-1. A user without these limits outside cannot give them"
+            );
         }
-        Some(kind) => return format!("set the limits rtprio 99 and memlock unlimited where {kind} is configured"),
+        Some(kind) => return format!("set the limits rtprio {limit} and memlock unlimited where {kind} is configured"),
         None => {}
     }
     if machine.exists("etc/passwd") && !machine.exists("etc/security") {
         // Without PAM nothing reads such files.
-        return "as root: ulimit -r 99; ulimit -l unlimited, and start it from that shell".to_owned();
+        return format!("as root: ulimit -r {limit}; ulimit -l unlimited, and start it from that shell");
     }
     let (group, lacking) = group(machine);
     let member = format!("sudo groupadd -f {group} && sudo usermod -aG {group} \"$USER\"");
@@ -227,7 +237,7 @@ mod tests {
     #[test]
     fn one_command_gives_both_rights() {
         let expected = format!(
-            "{MEMBER} && printf '@realtime - rtprio 99\\n@realtime - memlock unlimited\\n' \
+            "{MEMBER} && printf '@realtime - rtprio 95\\n@realtime - memlock unlimited\\n' \
              | sudo tee -a /etc/security/limits.d/realtime.conf, and log in anew"
         );
         for id in ["rights-real-time", "rights-locked-memory"] {
@@ -249,7 +259,7 @@ mod tests {
     #[test]
     fn where_no_limits_are_read_none_are_written() {
         let finding = seen("rights-real-time", NONE, &[("etc/passwd", "root:x:0:0::/:/bin/sh\n")]);
-        assert_eq!(finding.action, "as root: ulimit -r 99; ulimit -l unlimited, and start it from that shell");
+        assert_eq!(finding.action, "as root: ulimit -r 95; ulimit -l unlimited, and start it from that shell");
     }
 
     #[test]
