@@ -4,7 +4,7 @@
 use super::machine::{Machine, cpu_words};
 use super::recommended::{joined, only_with, recommended};
 use super::topology::{Core, cores};
-use super::{CheckOptions, Purpose};
+use super::{CheckOptions, KernelConfig, Purpose};
 use crate::HostRoot;
 use plan::CpuId;
 use std::cmp::Reverse;
@@ -34,7 +34,13 @@ impl HostRoot {
     /// Which CPUs to isolate and to measure. None on a machine with one core, where nothing can be set apart.
     #[must_use]
     pub fn advise(&self) -> Option<Advice> {
-        let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config: None };
+        self.advise_for(None)
+    }
+
+    /// The same, with the arguments for a kernel of another configuration than the running one's.
+    #[must_use]
+    pub fn advise_for(&self, config: Option<KernelConfig>) -> Option<Advice> {
+        let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config };
         let machine = Machine::new(self, &options);
         let Division { housekeeping, isolated, measured, idle, mut reasons } = division(&machine)?;
         let arguments = recommended(&machine, &isolated);

@@ -69,7 +69,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "frequency-scaling-built",
-        why: "A kernel without CPU_FREQ leaves the frequency to the firmware, and nothing shows what it is.",
+        why: "A kernel without CPU_FREQ leaves the frequency to the firmware, and nothing shows what it is. With it, the default governor chooses it from the start.",
         reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
         tunable: false,
         matters: &[],
@@ -167,11 +167,24 @@ fn real_time(machine: &Machine<'_>) -> String {
 
 fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {
     match machine.config() {
+        Ok(config) if machine.options.config.is_some() && !config.odd().is_empty() => Seen::warn(
+            format!("read from {}. {}", config.source(), config.odd().join(". ")),
+            "correct these lines, then make olddefconfig, and check the .config that it writes",
+        ),
         Ok(config) => Seen::ok(format!("read from {}", config.source())),
         Err(error) => {
-            Seen::unknown_until(error, "sudo modprobe configs, or name it: --kernel-config FILE, or --kernel-image FILE")
+            let load = if has_configs_module(machine) { "sudo modprobe configs, or " } else { "" };
+            Seen::unknown_until(error, format!("{load}name it: --kernel-config FILE, or --kernel-image FILE"))
         }
     }
+}
+
+/// Whether the kernel has its configuration in a module (`IKCONFIG=m`).
+fn has_configs_module(machine: &Machine<'_>) -> bool {
+    let release = machine.text("proc/sys/kernel/osrelease").unwrap_or_default();
+    ["lib/modules", "usr/lib/modules"].iter().any(|folder| {
+        machine.names(&format!("{folder}/{release}/kernel/kernel")).iter().any(|name| name.starts_with("configs.ko"))
+    })
 }
 
 /// What the kernel does counts more than what it was built with.
@@ -203,14 +216,16 @@ fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
 fn tick_rate(machine: &Machine<'_>) -> Option<Seen> {
     let config = machine.config().ok()?;
     let rate = config.value("HZ")?;
-    let found = format!("{rate} Hz");
-    if let Some(each) = rate.parse::<u32>().ok().and_then(|rate| 1_000_u32.checked_div(rate))
-        && !config.has("HIGH_RES_TIMERS")
-    {
+    let Some(hertz) = rate.parse::<u32>().ok().filter(|rate| *rate > 0) else {
+        return Seen::unknown_until(format!("CONFIG_HZ={rate} is not a rate"), "correct it, such as CONFIG_HZ=250");
+    };
+    let found = format!("{hertz} Hz");
+    if !config.has("HIGH_RES_TIMERS") {
+        let each = 1_000 / hertz;
         let found = format!("{found}, and without HIGH_RES_TIMERS a timer is up to {each} ms late");
         return Seen::warn(found, build_with(machine, "HIGH_RES_TIMERS"));
     }
-    if machine.options.purpose == Purpose::Audio && rate.parse::<u32>().is_ok_and(|rate| rate < 250) {
+    if machine.options.purpose == Purpose::Audio && hertz < 250 {
         return Seen::warn(found, format!("{}, or use PREEMPT_RT", build_with(machine, "HZ_1000")));
     }
     Seen::ok(found)
@@ -283,8 +298,26 @@ fn frequency_scaling(machine: &Machine<'_>) -> Option<Seen> {
     let lacking: Vec<String> =
         ["CPU_FREQ", "CPU_IDLE"].into_iter().filter(|option| !config.has(option)).map(str::to_owned).collect();
     // A kernel for a co-kernel is built without, on purpose.
-    if lacking.is_empty() || config.has("XENOMAI") || config.has("EVL") {
+    if config.has("XENOMAI") || config.has("EVL") {
         return None;
     }
+    if lacking.is_empty() {
+        // Of the running one the governor that is in force counts.
+        return machine.options.config.as_ref().and_then(default_governor);
+    }
     Seen::warn(format!("{} not built in", listed(&lacking)), "build them in to set the frequency and the idle states yourself")
+}
+
+/// The governor that a kernel which is not built yet begins with.
+fn default_governor(config: &KernelConfig) -> Option<Seen> {
+    const OPTION: &str = "CPU_FREQ_DEFAULT_GOV_";
+    let governors = ["PERFORMANCE", "POWERSAVE", "CONSERVATIVE", "ONDEMAND", "SCHEDUTIL", "USERSPACE"];
+    let governor = governors.into_iter().find(|governor| config.has(&format!("{OPTION}{governor}")))?;
+    let found = format!("default governor {}", governor.to_lowercase());
+    if governor == "PERFORMANCE" {
+        return Seen::ok(found);
+    }
+    let action =
+        format!("build it with performance: scripts/config -d {OPTION}{governor} -e {OPTION}PERFORMANCE, then make olddefconfig");
+    Seen::warn(found, action)
 }

@@ -162,3 +162,57 @@ fn arguments_that_switch_checks_on_are_named() {
     assert_eq!(action.as_deref(), Some("remove slub_debug=FZ debug_pagealloc=on from the kernel's arguments"));
     assert_eq!(seen("slub_debug=-", "CONFIG_SLUB_DEBUG=y").0, Status::Ok);
 }
+
+#[test]
+fn the_default_governor_of_a_configuration_is_judged() {
+    let seen = |governor: &str| {
+        let finding = of_config(
+            "frequency-scaling-built",
+            &format!("CONFIG_CPU_FREQ=y\nCONFIG_CPU_IDLE=y\nCONFIG_CPU_FREQ_DEFAULT_GOV_{governor}=y\n"),
+        );
+        (finding.status, finding.found, finding.action.unwrap_or_default())
+    };
+    let (status, said, action) = seen("POWERSAVE");
+    assert_eq!((status, said.as_str()), (Status::Warn, "default governor powersave"));
+    assert!(action.contains("-d CPU_FREQ_DEFAULT_GOV_POWERSAVE -e CPU_FREQ_DEFAULT_GOV_PERFORMANCE,"), "{action}");
+    assert_eq!(seen("PERFORMANCE").0, Status::Ok);
+}
+
+/// A rate of `abc Hz` was ok.
+#[test]
+fn a_configuration_with_odd_lines_is_not_ok() {
+    let rate = of_config("tick-rate", "CONFIG_HZ=abc\nCONFIG_HIGH_RES_TIMERS=y\n");
+    assert_eq!((rate.status, rate.found.as_str()), (Status::Unknown, "CONFIG_HZ=abc is not a rate"));
+    let odd = of_config("kernel-config", "CONFIG_HZ=250\nCONFIG_PREEMT_RT=y\n");
+    assert!(
+        odd.status == Status::Warn && odd.found.ends_with(". line 2: CONFIG_PREEMT_RT looks like CONFIG_PREEMPT_RT"),
+        "{odd:?}"
+    );
+}
+
+/// Loading a module that is not there helps nobody.
+#[test]
+fn the_module_with_the_configuration_is_advised_where_it_is() {
+    let advised = |files: &[(&str, &str)]| found("kernel-config", "", files).unwrap().action.unwrap();
+    assert_eq!(advised(&[]), "name it: --kernel-config FILE, or --kernel-image FILE");
+    let module = [("lib/modules/6.1.0-x/kernel/kernel/configs.ko.xz", "")];
+    assert_eq!(advised(&module), "sudo modprobe configs, or name it: --kernel-config FILE, or --kernel-image FILE");
+}
+
+/// The arguments were those of the running kernel.
+#[test]
+fn advice_is_for_the_configuration_that_is_named() {
+    let (dir, _) =
+        super::tests::laid_out("=== sys/devices/system/cpu/online\n0-3\n=== proc/version\nLinux 6.1.0 PREEMPT_DYNAMIC\n");
+    let path = dir.path().join(".config");
+    let root = HostRoot::at(dir.path());
+    let advised = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        root.advise_for(Some(KernelConfig::from_file(&path).unwrap())).unwrap().arguments
+    };
+    let isolation = "# Linux/x86 6.12.1 Kernel Configuration\nCONFIG_CPU_ISOLATION=y\n";
+    let full = advised(&format!("{isolation}CONFIG_PREEMPT_RT=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\n"));
+    assert_eq!(full, "isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0");
+    assert_eq!(advised(isolation), "isolcpus=managed_irq,domain,1-3 irqaffinity=0");
+    assert!(root.advise().unwrap().arguments.ends_with("preempt=full"));
+}

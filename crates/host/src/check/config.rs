@@ -2,6 +2,7 @@
 //! The kernel's configuration, from wherever it is: `/proc/config.gz`, `/boot`, the modules' folder, a kernel image, or a file.
 
 use super::debug_options::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
+use super::spelling::is_one_off;
 use crate::HostRoot;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,9 +18,15 @@ const CHUNK: usize = 8 << 10;
 
 /// Options that checks ask for, beside those of [`DEBUG_OPTIONS`] and [`DEBUG_ARGUMENTS`]. A configuration has ten thousand others, which are not kept: a measuring program
 /// has no memory for them.
-const ASKED: [&str; 31] = [
+const ASKED: [&str; 37] = [
     "COMPACTION",
     "CPU_FREQ",
+    "CPU_FREQ_DEFAULT_GOV_CONSERVATIVE",
+    "CPU_FREQ_DEFAULT_GOV_ONDEMAND",
+    "CPU_FREQ_DEFAULT_GOV_PERFORMANCE",
+    "CPU_FREQ_DEFAULT_GOV_POWERSAVE",
+    "CPU_FREQ_DEFAULT_GOV_SCHEDUTIL",
+    "CPU_FREQ_DEFAULT_GOV_USERSPACE",
     "CPU_IDLE",
     "CPU_ISOLATION",
     "DEBUG_KMEMLEAK_DEFAULT_OFF",
@@ -57,6 +64,25 @@ fn is_asked(option: &str) -> bool {
         || DEBUG_ARGUMENTS.iter().any(|debug| debug.option == option)
 }
 
+/// An asked option that a name looks like: of that length and more, one letter may be wrong.
+const MIN_MISSPELLED: usize = 8;
+
+fn looks_like(option: &str) -> Option<&'static str> {
+    // A configuration has ten thousand options, so most are told apart by little.
+    let is_near = |asked: &str| {
+        asked.len() >= MIN_MISSPELLED
+            && asked.len().abs_diff(option.len()) <= 1
+            && (asked.as_bytes().first() == option.as_bytes().first() || asked.as_bytes().last() == option.as_bytes().last())
+    };
+    let debug = DEBUG_OPTIONS.iter().map(|debug| debug.option);
+    ASKED.into_iter().chain(debug).find(|asked| is_near(asked) && is_one_off(asked, option))
+}
+
+/// More lines that say nothing are not named.
+const MAX_ODD: usize = 3;
+/// Letters of such a line that are shown.
+const MAX_SHOWN: usize = 40;
+
 /// A kernel's configuration, as far as checks ask for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig {
@@ -65,15 +91,22 @@ pub struct KernelConfig {
     /// Version and patch level of the kernel that it is for.
     version: Option<(u32, u32)>,
     source: String,
+    /// Lines that say nothing of an option, or of one that is misspelled.
+    odd: Vec<String>,
 }
 
 impl KernelConfig {
     /// Line by line, so that the whole text is never in memory. None where no line is one of a configuration.
     fn read(mut text: impl BufRead, source: &str) -> Option<KernelConfig> {
         let (mut config, mut has_options) = (KernelConfig { source: source.to_owned(), ..KernelConfig::default() }, false);
-        let mut line = Vec::new();
+        let (mut line, mut number) = (Vec::new(), 0_u32);
         while matches!(text.read_until(b'\n', &mut line), Ok(1..)) {
-            has_options |= config.add(String::from_utf8_lossy(&line).trim());
+            number += 1;
+            let text = String::from_utf8_lossy(&line);
+            has_options |= config.add(text.trim());
+            if let Some(odd) = odd(text.trim()).filter(|_| config.odd.len() < MAX_ODD) {
+                config.odd.push(format!("line {number}: {odd}"));
+            }
             line.clear();
         }
         has_options.then_some(config)
@@ -112,11 +145,16 @@ impl KernelConfig {
         let is_compressed = open()?.fill_buf().map_err(failed)?.starts_with(&GZIP);
         let config =
             if is_compressed { from_text(flate2::read::GzDecoder::new(open()?), &source) } else { from_text(open()?, &source) };
+        let reason = match &config {
+            None => "it holds no kernel configuration: an image has one where it was built with CONFIG_IKCONFIG",
+            Some(_) if open()?.fill_buf().map_err(failed)?.is_empty() => "it is empty, and holds no kernel configuration",
+            Some(_) => "it holds no kernel configuration: it has no line such as CONFIG_HZ=250",
+        };
         let config = match config {
             Some(config) => config,
             None => from_image(&std::fs::read(path).map_err(failed)?, is_compressed, &source),
         };
-        config.ok_or_else(|| format!("{source}: it holds no kernel configuration (CONFIG_IKCONFIG)"))
+        config.ok_or_else(|| format!("{source}: {reason}"))
     }
 
     /// The running kernel's, below a root.
@@ -152,10 +190,30 @@ impl KernelConfig {
         self.version
     }
 
+    /// What is odd about lines of it, the first of them.
+    pub(super) fn odd(&self) -> &[String] {
+        &self.odd
+    }
+
     /// Where it was found.
     pub(super) fn source(&self) -> &str {
         &self.source
     }
+}
+
+/// What is odd about a line, where something is.
+fn odd(line: &str) -> Option<String> {
+    let comment = line.strip_prefix('#').map(str::trim);
+    let option = match comment {
+        Some(comment) => comment.strip_prefix("CONFIG_")?.strip_suffix(" is not set")?,
+        None => match line.strip_prefix("CONFIG_").and_then(|line| line.split_once('=')) {
+            Some((option, _)) => option,
+            None if line.is_empty() => return None,
+            None => return Some(format!("'{}' says nothing of an option", line.chars().take(MAX_SHOWN).collect::<String>())),
+        },
+    };
+    let meant = looks_like(option).filter(|_| !is_asked(option))?;
+    Some(format!("CONFIG_{option} looks like CONFIG_{meant}"))
 }
 
 /// Version and patch level, of a release such as `6.1.0-56-rt-amd64`.
@@ -263,6 +321,22 @@ mod tests {
             assert!(!config.has("PREEMPT_RT") && !config.has("KASAN"));
             assert_eq!(config.options.len(), 2, "only what checks ask for: {config:?}");
         }
+    }
+
+    #[test]
+    fn lines_that_say_nothing_are_named() {
+        let read = |text: &str| KernelConfig::read(text.as_bytes(), "").unwrap().odd;
+        let odd =
+            read("CONFIG_HZ=250\n\n# a comment\nCONFIG_PREEMT_RT=y\n# CONFIG_NO_HZ_FUL is not set\nPREEMPT_RT=y\n<<<<<<<\n");
+        let expected = [
+            "line 4: CONFIG_PREEMT_RT looks like CONFIG_PREEMPT_RT",
+            "line 5: CONFIG_NO_HZ_FUL looks like CONFIG_NO_HZ_FULL",
+            "line 6: 'PREEMPT_RT=y' says nothing of an option",
+        ];
+        assert_eq!(odd, expected);
+        assert!(
+            read("CONFIG_PREEMPT_RCU=y\nCONFIG_PREEMPT_RT=y\n# CONFIG_KMSAN is not set\nCONFIG_CPU_IDLE_GOV_MENU=y\n").is_empty()
+        );
     }
 
     /// As somebody leaves it who edits it by hand.

@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> CommandResult {
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
     let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
     let findings = root.check(&options);
-    let advice = args.advise.then(|| root.advise());
+    let advice = args.advise.then(|| root.advise_for(options.config.clone()));
     let watched = args.watch.map(|time| root.watch(options.cpus.as_deref(), time));
     if args.json {
         let mut document = as_json(&options, &findings);
