@@ -15,7 +15,7 @@ print() {
 for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo proc/swaps proc/self/cgroup proc/self/limits proc/self/status \
     proc/self/uid_map proc/2/comm proc/xen/capabilities etc/os-release \
     proc/sys/kernel/arch proc/sys/kernel/osrelease proc/sys/kernel/sched_rt_runtime_us proc/sys/kernel/sched_rt_period_us \
-    proc/sys/kernel/nmi_watchdog proc/sys/kernel/soft_watchdog proc/sys/kernel/watchdog_cpumask proc/sys/kernel/timer_migration \
+    proc/sys/kernel/nmi_watchdog proc/sys/kernel/soft_watchdog proc/sys/kernel/watchdog proc/sys/kernel/watchdog_cpumask proc/sys/kernel/timer_migration \
     proc/sys/kernel/numa_balancing proc/sys/vm/stat_interval proc/sys/vm/compaction_proactiveness proc/irq/default_smp_affinity \
     proc/device-tree/model proc/xenomai/version proc/xenomai/clock/coreclk sys/kernel/realtime sys/kernel/debug/sched/preempt \
     sys/kernel/mm/transparent_hugepage/enabled sys/kernel/mm/ksm/run sys/hypervisor/type sys/class/dmi/id/sys_vendor \
@@ -25,7 +25,7 @@ for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo pro
     sys/devices/system/cpu/cpuidle/current_driver \
     sys/devices/virtual/workqueue/cpumask sys/devices/system/cpu/intel_pstate/no_turbo sys/devices/system/cpu/cpufreq/boost \
     sys/devices/platform/soc/soc:firmware/get_throttled sys/module/xenomai/parameters/allowed_group \
-    sys/module/xenomai/parameters/smi sys/module/xenomai/parameters/state proc/xenomai/affinity \
+    sys/module/dwc_otg/parameters/fiq_enable sys/module/dwc_otg/parameters/fiq_fsm_enable sys/module/xenomai/parameters/smi sys/module/xenomai/parameters/state proc/xenomai/affinity \
     sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance etc/sysconfig/irqbalance \
     proc/self/timerslack_ns proc/timer_list sys/fs/cgroup/cpuset.cpus.isolated sys/fs/cgroup/cpuset.cpus.effective \
     boot/cmdline.txt boot/firmware/cmdline.txt etc/default/grub etc/kernel/cmdline; do
@@ -54,6 +54,10 @@ for file in proc/irq/*/smp_affinity_list proc/irq/*/effective_affinity_list sys/
     etc/security/limits.d/*.conf etc/chrony/conf.d/*.conf \
     etc/default/grub.d/*.cfg boot/loader/entries/*.conf efi/loader/entries/*.conf boot/efi/loader/entries/*.conf; do
     print "$file"
+done
+# Whether the kernel has its configuration in a module, and not what is in that.
+for file in lib/modules/"$(uname -r)"/kernel/kernel/configs.ko*; do
+    [ -f "$file" ] && echo "=== $file"
 done
 # Of mounts only that of the root folder.
 if [ -r proc/self/mountinfo ]; then
