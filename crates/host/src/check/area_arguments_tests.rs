@@ -222,7 +222,7 @@ fn arguments_that_switch_a_watchdog_off_are_compared_with_it() {
         (finding.status, finding.found)
     };
     assert_eq!(seen("0"), (Status::Ok, "nosoftlockup as given".to_owned()));
-    assert_eq!(seen("1"), (Status::Bad, "nosoftlockup: kernel.soft_watchdog is 1 all the same".to_owned()));
+    assert_eq!(seen("1"), (Status::Warn, "nosoftlockup: kernel.soft_watchdog is 1 all the same".to_owned()));
     assert_eq!(found("tick-skew", "", &[(LINE, "skew_tick=1")]).unwrap().found, "skew_tick=1");
     assert_eq!(found("tick-skew", "", &[]).unwrap().status, Status::Ok);
 }

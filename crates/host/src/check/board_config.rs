@@ -130,7 +130,7 @@ pub(super) fn board_config(machine: &Machine<'_>) -> Option<Seen> {
             found.push(format!("{name}= counts on a Raspberry Pi 3A+ or 3B+ alone"));
             actions.push(format!("remove {} from /{file}", given.written()));
         } else if given.value.parse::<i64>().is_ok_and(|degrees| degrees > highest) {
-            found.push(format!("the firmware takes {name}={highest} for it"));
+            found.push(format!("of {name} the firmware takes {highest} at most"));
             actions.push(format!("replace {} by {name}={highest} in /{file}", given.written()));
         }
     }
@@ -145,7 +145,7 @@ pub(super) fn board_config(machine: &Machine<'_>) -> Option<Seen> {
         found.push(format!("{} under {}, which no file shows to hold", one.written(), one.filters));
     }
     let found = found.join(", ");
-    if actions.is_empty() { Seen::ok(found) } else { Seen::warn(found, actions.join(". ")) }
+    if actions.is_empty() { Seen::ok(found) } else { Seen::warn(found, actions.join(", and ")) }
 }
 
 #[cfg(test)]
@@ -191,10 +191,10 @@ mod tests {
         let (status, found, action) = seen(PI_3_PLUS, "arm_freq=1000\ntemp_soft_limit=90\ntemp_limit=90\n");
         assert_eq!(status, Status::Warn);
         assert!(
-            found.contains("the firmware takes temp_soft_limit=70 for it, the firmware takes temp_limit=85 for it"),
+            found.ends_with("of temp_soft_limit the firmware takes 70 at most, of temp_limit the firmware takes 85 at most"),
             "{found}"
         );
-        let expected = "replace temp_soft_limit=90 by temp_soft_limit=70 in /boot/config.txt. \
+        let expected = "replace temp_soft_limit=90 by temp_soft_limit=70 in /boot/config.txt, and \
             replace temp_limit=90 by temp_limit=85 in /boot/config.txt";
         assert_eq!(action, expected);
         assert_eq!(seen(PI_3_PLUS, "arm_freq=1000\ntemp_soft_limit=70\ntemp_limit=85\n").0, Status::Ok);

@@ -197,7 +197,8 @@ pub(crate) fn built_with(machine: &Machine<'_>, option: &str) -> Option<bool> {
     if option == "CPU_ISOLATION" && version(machine).is_some_and(|version| version < WITH_CPU_ISOLATION) {
         return Some(true);
     }
-    let is_built = machine.config().ok().map(|config| config.has(option));
+    // NO_HZ_FULL selects the others, which a configuration that is edited by hand may not have yet.
+    let is_built = machine.config().ok().map(|config| config.has(option) || config.has("NO_HZ_FULL"));
     // This one is on unless somebody switches it off.
     if option == "CPU_ISOLATION" { is_built.or(Some(true)) } else { is_built }
 }

@@ -72,7 +72,7 @@ pub(super) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
     let wrong = misspelled(machine);
     let found: Vec<String> = wrong.iter().map(|one| format!("{}, which {}", one.written, one.because)).collect();
     let actions: Vec<String> = wrong.into_iter().map(|one| one.action).collect();
-    if found.is_empty() { None } else { Seen::bad(found.join(". "), actions.join(". ")) }
+    if found.is_empty() { None } else { Seen::bad(found.join(". "), actions.join(", and ")) }
 }
 
 fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {
@@ -84,13 +84,11 @@ fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Mis
     let with_value = |name: &str| value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
     let (written, corrected) = (with_value(name), with_value(meant));
     let action = if let Some(right) = machine.arguments.written(meant) {
-        format!("remove {written}: {right} is there too")
+        format!("remove {written} ({right} is there too)")
     } else if (meant, value) == (SLOW_USB.0, Some(SLOW_USB.1)) {
-        format!(
-            "remove {written}. The kernel has ignored it: {corrected} would limit USB, and Ethernet that is connected by it, to 12 Mbit/s"
-        )
+        format!("remove {written} ({corrected} would limit USB, and Ethernet that is connected by it, to 12 Mbit/s)")
     } else if is_harmful(machine, meant, value) {
-        format!("remove {written}. teiji check --advise says what it should be")
+        format!("remove {written} (teiji check --advise says what it should be)")
     } else {
         format!("replace {written} by {corrected}, or remove it")
     };
@@ -101,8 +99,8 @@ fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Mis
 fn is_harmful(machine: &Machine<'_>, name: &str, value: Option<&str>) -> bool {
     let list = value.map(|value| super::cpus_of_argument(value, highest(machine)));
     match name {
-        "isolcpus" | "nohz_full" => !list.is_some_and(|list| list.is_ok_and(|cpus| !cpus.contains(&CpuId(0)))),
-        "irqaffinity" => !list.is_some_and(|list| list.is_ok()),
+        "isolcpus" | "nohz_full" => list.and_then(Result::ok).is_none_or(|cpus| cpus.contains(&CpuId(0))),
+        "irqaffinity" => list.is_none_or(|list| list.is_err()),
         _ => false,
     }
 }
@@ -159,8 +157,8 @@ mod tests {
     fn the_argument_that_was_meant_is_said_exactly() {
         for (line, action) in [
             ("isolcpu=1-3", "replace isolcpu=1-3 by isolcpus=1-3, or remove it"),
-            ("isolcpu=1-3 isolcpus=2-3", "remove isolcpu=1-3: isolcpus=2-3 is there too"),
-            ("nohz_ful=0-3", "remove nohz_ful=0-3. teiji check --advise says what it should be"),
+            ("isolcpu=1-3 isolcpus=2-3", "remove isolcpu=1-3 (isolcpus=2-3 is there too)"),
+            ("nohz_ful=0-3", "remove nohz_ful=0-3 (teiji check --advise says what it should be)"),
             ("nosoftlockp", "replace nosoftlockp by nosoftlockup, or remove it"),
             ("preempt=ful", "replace preempt=ful by preempt=full, or remove it"),
             ("preempt=rt", "remove preempt=rt, or replace it by one of these"),
@@ -178,7 +176,7 @@ mod tests {
     fn no_correction_slows_usb_down() {
         let (found, action) = said("dwg_otg.speed=1").unwrap();
         assert_eq!(found, "dwg_otg.speed=1, which looks like dwc_otg.speed");
-        assert!(action.starts_with("remove dwg_otg.speed=1. ") && action.ends_with("to 12 Mbit/s"), "{action}");
+        assert!(action.starts_with("remove dwg_otg.speed=1 (") && action.ends_with("to 12 Mbit/s)"), "{action}");
     }
 
     #[test]
