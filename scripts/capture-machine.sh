@@ -22,7 +22,7 @@ for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo pro
     sys/class/dmi/id/product_name sys/class/dmi/id/bios_vendor proc/device-tree/hypervisor/compatible \
     run/.containerenv run/host/container-manager run/systemd/container run/systemd/timesync/synchronized \
     etc/security/limits.conf etc/chrony/chrony.conf etc/chrony.conf etc/ntp.conf etc/ntpsec/ntp.conf \
-    sys/devices/system/cpu/cpuidle/current_driver \
+    sys/devices/system/cpu/cpuidle/current_driver sys/devices/system/cpu/smt/control sys/kernel/security/lockdown \
     sys/devices/virtual/workqueue/cpumask sys/devices/system/cpu/intel_pstate/no_turbo sys/devices/system/cpu/cpufreq/boost \
     sys/devices/platform/soc/soc:firmware/get_throttled sys/module/xenomai/parameters/allowed_group \
     sys/module/dwc_otg/parameters/fiq_enable sys/module/dwc_otg/parameters/fiq_fsm_enable sys/module/xenomai/parameters/smi sys/module/xenomai/parameters/state proc/xenomai/affinity \

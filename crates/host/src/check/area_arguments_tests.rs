@@ -75,7 +75,8 @@ fn neither_cpu_0_nor_all_are_recommended() {
 #[test]
 fn check_advice_and_plan_agree() {
     for release in ["4.19.71-rt24-v7+", "6.1.0"] {
-        let tree = format!("=== sys/devices/system/cpu/online\n0-3\n=== {TICKLESS}\n\n=== {RELEASE}\n{release}\n");
+        let tree =
+            format!("=== sys/devices/system/cpu/online\n0-3\n=== {TICKLESS}\n\n=== {RELEASE}\n{release}\n=== {LINE}\nquiet\n");
         let (dir, _) = laid_out(&tree);
         let root = HostRoot::at(dir.path());
         let advised = root.advise().unwrap();
@@ -90,7 +91,7 @@ fn check_advice_and_plan_agree() {
 
 #[test]
 fn a_boot_plan_leaves_out_cpu_0() {
-    let (dir, _) = laid_out("=== sys/devices/system/cpu/online\n0-3\n");
+    let (dir, _) = laid_out("=== sys/devices/system/cpu/online\n0-3\n=== proc/cmdline\nquiet\n");
     let root = HostRoot::at(dir.path());
     let error = root.plan_boot(Some(vec![CpuId(0)])).unwrap_err();
     assert!(error.starts_with("CPU 0 cannot be isolated"), "{error}");

@@ -2,17 +2,49 @@
 //! Threads that share a core with a CPU that is to be on time.
 
 use super::machine::{Machine, Purpose, cpu_words};
+use super::thread::for_each;
 use super::{Check, Seen};
 use plan::{CpuId, CpuList};
 
-pub(super) const CHECKS: &[Check] = &[Check {
-    id: "smt-siblings",
-    why: "Threads of one core share its pipelines and caches: a busy sibling makes code some 10 to 100 % slower.",
-    reference: "kernel: Documentation/ABI/stable/sysfs-devices-system-cpu, thread_siblings_list",
-    tunable: false,
-    matters: &[Purpose::Telco],
-    look: siblings,
-}];
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "smt-siblings",
+        why: "Threads of one core share its pipelines and caches: a busy sibling makes code some 10 to 100 % slower.",
+        reference: "kernel: Documentation/ABI/stable/sysfs-devices-system-cpu, thread_siblings_list",
+        tunable: false,
+        matters: &[Purpose::Telco],
+        look: siblings,
+    },
+    Check {
+        id: "isolated-offline",
+        why: "Nothing can run on a CPU that is offline, so it is of no use that it is isolated.",
+        reference: "kernel: Documentation/core-api/cpu_hotplug.rst; Documentation/admin-guide/kernel-parameters.txt, nosmt, maxcpus=",
+        tunable: false,
+        matters: &[],
+        look: offline,
+    },
+];
+
+/// Isolated CPUs that are offline. Second threads are, where SMT is switched off.
+fn offline(machine: &Machine<'_>) -> Option<Seen> {
+    let offline = machine.offline_isolated();
+    if offline.is_empty() {
+        return None;
+    }
+    let verb = if offline.len() == 1 { "is" } else { "are" };
+    let found = format!("{} {verb} isolated and offline", cpu_words(offline));
+    let smt = machine.text("sys/devices/system/cpu/smt/control");
+    if smt.is_some_and(|smt| smt == "off" || smt == "forceoff") {
+        return Seen::ok(format!("{found}. SMT is off"));
+    }
+    let file = |cpu: &CpuId| format!("sys/devices/system/cpu/cpu{cpu}/online");
+    if !offline.iter().all(|cpu| machine.exists(&file(cpu))) {
+        return Seen::warn(found, format!("take {} out of the lists of the kernel's arguments", cpu_words(offline)));
+    }
+    let numbers: Vec<String> = offline.iter().map(ToString::to_string).collect();
+    let command = for_each("echo 1 | sudo tee /sys/devices/system/cpu/cpu$i/online", &numbers);
+    Seen::warn(found, format!("if nobody switched {} off on purpose: {command}", if offline.len() == 1 { "it" } else { "them" }))
+}
 
 /// The online CPUs of each core that has one of these.
 fn cores_of(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
@@ -181,5 +213,46 @@ mod tests {
     #[test]
     fn where_no_cpu_is_chosen_one_of_each_core_is_named() {
         assert!(action(8, "", None).contains("-a 1-3."), "{}", action(8, "", None));
+    }
+
+    /// Each check that asks for CPUs that are set apart once fell silent there.
+    #[test]
+    fn isolated_cpus_that_are_offline_are_not_measured() {
+        let files = [
+            ("sys/devices/system/cpu/online", "0-2"),
+            ("sys/devices/system/cpu/isolated", "1-3"),
+            ("proc/sys/kernel/timer_migration", "1"),
+            ("proc/irq/default_smp_affinity", "f"),
+        ];
+        let (dir, root) = lay(&files);
+        assert_eq!(finding(&root, "timer-migration", None).unwrap().status, Status::Warn);
+        assert_eq!(finding(&root, "interrupt-default", None).unwrap().found, "allows CPUs 1-2");
+        let offline = finding(&root, "isolated-offline", None).unwrap();
+        assert_eq!((offline.status, offline.found.as_str()), (Status::Warn, "CPU 3 is isolated and offline"));
+        assert_eq!(offline.action, "take CPU 3 out of the lists of the kernel's arguments");
+        put(&dir, "sys/devices/system/cpu/cpu3/online", "0");
+        let expected = "if nobody switched it off on purpose: echo 1 | sudo tee /sys/devices/system/cpu/cpu3/online";
+        assert_eq!(finding(&root, "isolated-offline", None).unwrap().action, expected);
+        put(&dir, "sys/devices/system/cpu/smt/control", "off");
+        assert_eq!(finding(&root, "isolated-offline", None).unwrap().status, Status::Ok);
+        put(&dir, "sys/devices/system/cpu/online", "0-3");
+        assert!(finding(&root, "isolated-offline", None).is_none());
+        // Where all of them are offline, none is set apart.
+        put(&dir, "sys/devices/system/cpu/online", "0");
+        assert!(finding(&root, "interrupt-default", None).is_none());
+    }
+
+    #[test]
+    fn arguments_are_planned_for_offline_cpus_too() {
+        let (dir, root) = lay(&[
+            ("sys/devices/system/cpu/online", "0-2"),
+            ("sys/devices/system/cpu/isolated", "1-3"),
+            ("sys/devices/system/cpu/possible", "0-3"),
+        ]);
+        assert!(root.plan_boot(None).unwrap_err().contains("proc/cmdline cannot be read"));
+        put(&dir, "proc/cmdline", "isolcpus=managed_irq,domain,1-3");
+        let plan = root.plan_boot(None).unwrap();
+        assert_eq!(plan.kept, ["isolcpus=managed_irq,domain,1-3"]);
+        assert!(plan.changes.iter().any(|change| change.to == "irqaffinity=0"), "{:?}", plan.changes);
     }
 }

@@ -46,7 +46,11 @@ fn the_mode_that_the_kernel_was_built_with_counts_where_no_other_is_known() {
             super::tests::laid_out(&format!("=== sys/devices/system/cpu/online\n0-3\n=== proc/version\n{}\n{files}", DYNAMIC.1));
         HostRoot::at(dir.path()).plan_boot(Some(vec![CpuId(1)])).unwrap().changes.iter().any(|change| change.to == "preempt=full")
     };
-    assert!(plan("=== proc/cmdline\npreempt=none\n") && plan("") && !plan("=== proc/cmdline\npreempt=lazy\n"));
+    assert!(
+        plan("=== proc/cmdline\npreempt=none\n")
+            && plan("=== proc/cmdline\nquiet\n")
+            && !plan("=== proc/cmdline\npreempt=lazy\n")
+    );
 }
 
 #[test]

@@ -54,8 +54,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) options: &'a CheckOptions,
     /// CPUs that are online.
     pub(crate) online: Vec<CpuId>,
-    /// Those that are isolated from the scheduler's balancing.
+    /// Those that are isolated from the scheduler's balancing, online or not.
     pub(crate) isolated: Vec<CpuId>,
+    /// Those of them on which nothing runs now.
+    offline_isolated: Vec<CpuId>,
     /// Kernel arguments.
     pub(crate) arguments: Arguments,
     config: OnceCell<Result<KernelConfig, String>>,
@@ -77,11 +79,14 @@ impl<'a> Machine<'a> {
     pub(crate) fn new(root: &'a HostRoot, options: &'a CheckOptions) -> Machine<'a> {
         let text = |path: &str| std::fs::read(root.path(path)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let cpus = |path: &str| cpu::listed(&kernel::cpu_list(&text(path)?), "CPUs").ok();
+        let online = cpus("sys/devices/system/cpu/online");
+        let is_online_known = online.is_some();
         let mut machine = Machine {
             root,
             options,
-            online: cpus("sys/devices/system/cpu/online").unwrap_or_else(|| vec![CpuId(0)]),
+            online: online.unwrap_or_else(|| vec![CpuId(0)]),
             isolated: root.isolated_cpus(),
+            offline_isolated: Vec::new(),
             arguments: Arguments::of(
                 &text("proc/cmdline").unwrap_or_default(),
                 text("proc/sys/kernel/osrelease").and_then(|release| version_of(&release)),
@@ -98,6 +103,9 @@ impl<'a> Machine<'a> {
         machine.isolated.extend(cpuset::isolated(&machine));
         machine.isolated.sort_unstable();
         machine.isolated.dedup();
+        if is_online_known {
+            machine.offline_isolated = machine.isolated.iter().copied().filter(|cpu| !machine.online.contains(cpu)).collect();
+        }
         machine
     }
 
@@ -140,19 +148,34 @@ impl<'a> Machine<'a> {
         self.exists("proc/xenomai/version") || self.exists("sys/class/evl/control/state")
     }
 
-    /// CPUs that are to be on time.
+    /// CPUs that are to be on time. Of those that are isolated, the online ones.
     pub(crate) fn measured(&self) -> Vec<CpuId> {
-        match &self.options.cpus {
-            Some(cpus) => cpus.clone(),
-            None if self.isolated.is_empty() => self.online.clone(),
-            None => self.isolated.clone(),
+        if let Some(cpus) = &self.options.cpus {
+            return cpus.clone();
         }
+        let isolated: Vec<CpuId> = self.isolated.iter().copied().filter(|cpu| !self.offline_isolated.contains(cpu)).collect();
+        if isolated.is_empty() { self.online.clone() } else { isolated }
+    }
+
+    /// CPUs that are isolated, and on which nothing can run because they are offline.
+    pub(crate) fn offline_isolated(&self) -> &[CpuId] {
+        &self.offline_isolated
+    }
+
+    /// CPUs that the kernel's arguments are to set apart: those that are to be on time and, where nobody named these, isolated ones that
+    /// are offline, which may come online again.
+    pub(crate) fn to_isolate(&self) -> Vec<CpuId> {
+        let mut cpus = self.measured();
+        if self.options.cpus.is_none() && self.has_chosen_cpus() {
+            cpus.extend(&self.offline_isolated);
+            cpus.sort_unstable();
+        }
+        cpus
     }
 
     /// Whether somebody gave some CPUs to what is to be on time, by naming or isolating them.
     pub(crate) fn has_chosen_cpus(&self) -> bool {
-        let are_some_left = self.measured().len() < self.online.len();
-        are_some_left && self.chosen != Some(false)
+        !self.others().is_empty() && self.chosen != Some(false)
     }
 
     /// CPUs that are left for everything else.

@@ -75,14 +75,20 @@ impl HostRoot {
     pub fn plan_boot(&self, cpus: Option<Vec<CpuId>>) -> Result<BootPlan, String> {
         let options = CheckOptions { purpose: Purpose::Measure, cpus, priority: 90, config: None };
         let machine = Machine::new(self, &options);
+        if machine.text("proc/cmdline").is_none() {
+            return Err(format!(
+                "{} cannot be read, so what the kernel was booted with is not known",
+                self.path("proc/cmdline").display()
+            ));
+        }
         if !machine.has_chosen_cpus() {
             return Err(format!(
                 "no CPU would be left for everything else: name some of {} with --cpus, as in --cpus 1-3",
                 CpuList::format(&machine.online)
             ));
         }
-        let measured = machine.measured();
-        let cpus = isolable_cpus(&measured);
+        let wanted = machine.to_isolate();
+        let cpus = isolable_cpus(&wanted);
         if cpus.is_empty() {
             return Err(
                 "CPU 0 cannot be isolated, because the kernel binds work of its own to it: name others with --cpus".to_owned()
@@ -97,7 +103,7 @@ impl HostRoot {
             arguments: Vec::new(),
             highest: highest_cpu(&machine),
         };
-        for Recommended { name, to, why, is_list, .. } in recommended_arguments(&machine, &measured) {
+        for Recommended { name, to, why, is_list, .. } in recommended_arguments(&machine, &wanted) {
             let argument = PlannedArgument { name, text: to.clone(), is_list };
             match machine.arguments.written(name) {
                 Some(from) if plan.is_right(&argument, &from) => plan.kept.push(from),

@@ -54,6 +54,7 @@ pub(super) fn why(check: &str) -> Option<&'static str> {
         "system-management-interrupts" => {
             "システム管理割り込み(SMI)では、ファームウェアが動く数十 µs から数 ms の間、全 CPU が止まります。カーネルはそれを検知することも遅らせることもできません。"
         }
+        "isolated-offline" => "オフラインの CPU では何も動かないため、分離しても役に立ちません。",
         "smt-siblings" => "1 つのコアのスレッドは、パイプラインとキャッシュを共有します。",
         "temperature" => "温度の上限に近づくと、CPU の速度が下げられます。",
         "board-throttled" => "Raspberry Pi は、電圧が下がるか温度が上がると、クロックを下げます。",
