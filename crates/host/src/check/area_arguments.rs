@@ -106,6 +106,10 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
         _ => "",
     };
     if !machine.has_chosen_cpus() {
+        // Audio programs use all CPUs: isolated ones would be lost to those that bind no thread.
+        if machine.options.purpose == Purpose::Audio {
+            return Seen::ok("no CPU is isolated");
+        }
         return match advice::isolated(machine) {
             Some(cpus) => Seen::warn("no CPU is isolated", format!("{build}{}", boot_with(machine, &cpus, &ISOLATING))),
             None => Seen::warn("no CPU is isolated", "measure on a machine with more than one core"),
