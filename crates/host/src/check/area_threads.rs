@@ -2,8 +2,11 @@
 //! Threads that come before what is to be on time.
 
 use super::machine::{Machine, Purpose, cpu_words};
-use super::thread::{Above, RANK_OF_DEADLINE, Thread, for_each, interrupt_threads_above, is_handler, lowering, threads_above};
-use super::{ALL, Check, Seen};
+use super::thread::{
+    Above, RANK_OF_DEADLINE, Thread, for_each, guard, guards_above, interrupt_threads_above, is_handler, is_raised_worker,
+    lowering, threads_above,
+};
+use super::{ALL, Check, Seen, Status};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -40,13 +43,24 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// No more than this are named.
-const MAX_NAMED: usize = 8;
-
 fn named(above: &[Above<'_>]) -> String {
-    let named: Vec<String> = above.iter().take(MAX_NAMED).map(Above::words).collect();
-    let further = above.len().saturating_sub(MAX_NAMED);
-    named.join(", ") + &if further > 0 { format!(", and {further} more") } else { String::new() }
+    above.iter().map(Above::words).collect::<Vec<_>>().join(", ")
+}
+
+/// Why it is not known which threads come first: none of the kernel's own can be seen, which every machine has.
+fn hidden(machine: &Machine<'_>) -> Option<String> {
+    match machine.threads() {
+        [] => Some("no thread can be seen in /proc".to_owned()),
+        threads if threads.iter().any(|thread| thread.is_kernel) => None,
+        threads => Some(format!(
+            "{} can be seen, and none of the kernel's: a container or hidepid hides the others",
+            counted(threads.len())
+        )),
+    }
+}
+
+fn counted(threads: usize) -> String {
+    if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") }
 }
 
 /// Where something that comes first is counted from.
@@ -58,11 +72,21 @@ fn rank_words(machine: &Machine<'_>) -> String {
 }
 
 fn above(machine: &Machine<'_>) -> Option<Seen> {
-    let above = threads_above(machine);
-    if above.is_empty() {
-        return Seen::ok(format!("none {} on {}", rank_words(machine), cpu_words(&machine.measured())));
+    let (above, guards) = (threads_above(machine), guards_above(machine));
+    let guard_words = |above: &Above<'_>| format!("{} ({})", above.words(), guard(above.thread).unwrap_or_default());
+    let guarding: Vec<String> = guards.iter().map(guard_words).collect();
+    if !above.is_empty() {
+        let found = [vec![named(&above)], guarding].concat().join(", ");
+        return Seen::bad(found, lowering(machine, &above, u8::MAX));
     }
-    Seen::bad(named(&above), lowering(machine, &above, u8::MAX))
+    if !guarding.is_empty() {
+        return Some(Seen { status: Status::Warn, found: guarding.join(", "), action: None });
+    }
+    let none = format!("none {} on {}", rank_words(machine), cpu_words(&machine.measured()));
+    match hidden(machine) {
+        Some(why) => Seen::unknown(why),
+        None => Seen::ok(none),
+    }
 }
 
 /// What handlers in threads have unless somebody changed it.
@@ -71,7 +95,7 @@ pub(crate) const OF_INTERRUPTS: u8 = 50;
 fn interrupt_threads(machine: &Machine<'_>) -> Option<Seen> {
     let all = machine.threads().iter().filter(|thread| is_handler(thread)).count();
     if all == 0 {
-        return None;
+        return hidden(machine).and_then(Seen::unknown);
     }
     let above = interrupt_threads_above(machine);
     if above.is_empty() {
@@ -81,8 +105,7 @@ fn interrupt_threads(machine: &Machine<'_>) -> Option<Seen> {
 }
 
 fn workers(machine: &Machine<'_>) -> Option<Seen> {
-    let is_raised = |thread: &&Thread| thread.is_kernel && thread.name.starts_with("kworker/") && thread.priority > 0;
-    let raised: Vec<&Thread> = machine.threads().iter().filter(is_raised).collect();
+    let raised: Vec<&Thread> = machine.threads().iter().filter(|thread| is_raised_worker(thread)).collect();
     if raised.is_empty() {
         return None;
     }
@@ -98,7 +121,15 @@ fn desktop(machine: &Machine<'_>) -> Option<Seen> {
     if there.is_empty() {
         return None;
     }
-    Seen::warn(format!("{} runs", there.join(" and ")), "sudo systemctl isolate multi-user.target, while it matters")
+    let found = format!("{} runs", there.join(" and "));
+    // Programs for audio have windows.
+    if machine.options.purpose == Purpose::Audio {
+        return Seen::ok(found);
+    }
+    Seen::warn(
+        found,
+        "save all work, because this ends the session of everybody at a screen: sudo systemctl isolate multi-user.target",
+    )
 }
 
 #[cfg(test)]

@@ -49,10 +49,12 @@ pub(in crate::check) fn make(root: &Path, Made { id, name, policy, priority, cpu
 }
 
 pub(in crate::check) fn four_cpus(isolated: &str) -> tempfile::TempDir {
-    laid_out(&format!(
+    let dir = laid_out(&format!(
         "=== sys/devices/system/cpu/online\n0-3\n=== sys/devices/system/cpu/isolated\n{isolated}\n=== proc/1/x\n\n"
     ))
-    .0
+    .0;
+    make(dir.path(), &Made { id: 2, name: "kthreadd", policy: 0, flags: KERNEL, ..Made::default() });
+    dir
 }
 
 fn options(cpus: &[u32], priority: u8) -> CheckOptions {
@@ -162,7 +164,7 @@ fn few_files_are_read_of_each_thread() {
     let machine = Machine::new(&root, &options);
     let findings = super::super::findings(&machine);
     assert!(
-        findings.iter().any(|finding| finding.id == "threads-above" && finding.found.ends_with("and 2 more")),
+        findings.iter().any(|finding| finding.id == "threads-above" && finding.found.matches("daemon 100").count() == 10),
         "{findings:?}"
     );
     assert!(!findings.iter().any(|finding| finding.found.contains("timer_list")), "{findings:?}");
@@ -170,4 +172,67 @@ fn few_files_are_read_of_each_thread() {
     // All else that is looked at on a machine without files.
     let others = 300;
     assert!((per_thread..per_thread + others).contains(&machine.reads()), "{}", machine.reads());
+}
+
+/// Two findings once gave two commands for one worker.
+#[test]
+fn a_raised_worker_has_one_finding() {
+    let dir = four_cpus("");
+    make(dir.path(), &Made { id: 20, name: "kworker/1:1", priority: 98, cpu: 1, flags: KERNEL, ..Made::default() });
+    assert_eq!(finding(&dir, &[1], 90, "kernel-workers").action.as_deref(), Some("sudo chrt -o -p 0 20"));
+    assert_eq!(found(&dir, &[1], 90).0, Status::Ok);
+    let also = crate::TuningOptions { cpus: Some(vec![CpuId(1)]), also: vec!["threads-above".to_owned()], ..Default::default() };
+    let plan = HostRoot::at(dir.path()).plan_tuning(&also).unwrap();
+    assert!(!plan.changes.iter().any(|change| change.check == "threads-above"), "{:?}", plan.changes);
+}
+
+#[test]
+fn what_guards_the_machine_keeps_its_priority() {
+    let dir = four_cpus("");
+    make(dir.path(), &Made { id: 70, name: "rtkit-daemon", policy: RR, priority: 99, cpu: 1, ..Made::default() });
+    make(dir.path(), &Made { id: 71, name: "watchdogd", priority: 95, cpu: 1, flags: KERNEL, ..Made::default() });
+    let (status, words, action) = found(&dir, &[1], 90);
+    assert!(status == Status::Warn && action.is_empty(), "{action}");
+    assert!(words.starts_with("rtkit-daemon 70 at 99 on CPU 1 (of RealtimeKit: it sleeps,"), "{words}");
+    assert!(!finding(&dir, &[1], 90, "threads-above").tunable);
+    make(dir.path(), &Made { id: 72, priority: 96, cpu: 1, ..Made::default() });
+    let (status, words, action) = found(&dir, &[1], 90);
+    assert!(status == Status::Bad && words.contains("rtkit-daemon 70"), "{words}");
+    assert_eq!(action, "sudo chrt -f -p 89 72, or run what is to be on time at 97 or above");
+}
+
+#[test]
+fn threads_that_cannot_be_seen_are_not_said_to_be_none() {
+    let (dir, _) = laid_out("=== sys/devices/system/cpu/online\n0-3\n=== proc/version\nx\n");
+    let seen = || (finding(&dir, &[1], 90, "threads-above"), finding(&dir, &[1], 90, "interrupt-threads"));
+    for finding in <[Finding; 2]>::from(seen()) {
+        assert_eq!((finding.status, finding.found.as_str()), (Status::Unknown, "no thread can be seen in /proc"));
+    }
+    make(dir.path(), &Made { id: 70, policy: 0, ..Made::default() });
+    let found = seen().0.found;
+    assert!(found.starts_with("1 thread can be seen, and none of the kernel's"), "{found}");
+}
+
+#[test]
+fn ending_a_session_is_said() {
+    let dir = four_cpus("");
+    make(dir.path(), &Made { id: 70, name: "gnome-shell", policy: 0, ..Made::default() });
+    let action = finding(&dir, &[1], 90, "desktop").action.unwrap();
+    assert!(action.starts_with("save all work, because this ends the session"), "{action}");
+}
+
+/// Programs for audio have windows, use all CPUs, and are not compared with another run.
+#[test]
+fn audio_keeps_its_desktop_its_cpus_and_its_speed() {
+    let dir = four_cpus("");
+    make(dir.path(), &Made { id: 70, name: "gnome-shell", policy: 0, ..Made::default() });
+    file(dir.path(), "sys/devices/system/cpu/cpufreq/boost", "1");
+    for (purpose, expected) in [(Purpose::Audio, Status::Ok), (Purpose::Measure, Status::Warn)] {
+        let options = CheckOptions { purpose, cpus: None, priority: 90, config: None };
+        let found = HostRoot::at(dir.path()).check(&options);
+        for id in ["desktop", "isolation", "turbo"] {
+            let finding = found.iter().find(|finding| finding.id == id).unwrap();
+            assert_eq!(finding.status, expected, "{finding:?}");
+        }
+    }
 }

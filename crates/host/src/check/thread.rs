@@ -156,14 +156,41 @@ fn all_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
 /// Threads that every kernel has at the highest priority, which stop a CPU for a moment when it is hot-plugged or code is patched.
 const STOPPERS: [&str; 3] = ["migration/", "cpuhp/", "idle_inject/"];
 
-/// Threads that come before what is to be on time, but for handlers of interrupts.
+/// Threads that come before what is to be on time, but for handlers of interrupts, for workers of the kernel, whose priority is wrong
+/// wherever they run, and for those that guard the machine.
 pub(crate) fn threads_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
     let mut above = all_above(machine);
     above.retain(|Above { thread, .. }| {
         let is_stopper = thread.is_kernel && STOPPERS.iter().any(|name| thread.name.starts_with(name));
-        !is_stopper && !is_handler(thread)
+        !is_stopper && !is_handler(thread) && !is_raised_worker(thread) && guard(thread).is_none()
     });
     above
+}
+
+/// Threads that come before what is to be on time and have to, because they guard the machine.
+pub(super) fn guards_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
+    let mut above = all_above(machine);
+    above.retain(|above| guard(above.thread).is_some());
+    above
+}
+
+/// What a thread guards the machine from: at a lower priority it would not be able to.
+pub(super) fn guard(thread: &Thread) -> Option<&'static str> {
+    match (thread.is_kernel, thread.name.as_str()) {
+        (false, "rtkit-daemon") => {
+            Some("of RealtimeKit: it sleeps, and takes real-time priorities away when ordinary threads starve")
+        }
+        (false, "watchdog" | "wd_keepalive") | (true, "watchdogd") => {
+            Some("keeps the hardware's watchdog from restarting the machine")
+        }
+        (true, name) if name.starts_with("watchdog/") => Some("the kernel's detector of lockups: see watchdogs"),
+        _ => None,
+    }
+}
+
+/// Whether it is a worker of the kernel with a real-time priority. Its work is ordinary.
+pub(super) fn is_raised_worker(thread: &Thread) -> bool {
+    thread.is_kernel && thread.name.starts_with("kworker/") && thread.priority > 0
 }
 
 /// Whether it handles an interrupt.
@@ -183,18 +210,11 @@ pub(crate) fn lower_priority(machine: &Machine<'_>, at_most: u8) -> Option<u8> {
     Some(machine.options.priority.saturating_sub(1).min(at_most)).filter(|priority| *priority > 0)
 }
 
-/// Commands are written for no more threads than this.
-const MAX_NAMED: usize = 16;
-
 /// A command for each of these numbers.
 pub(super) fn for_each(command: &str, ids: &[String]) -> String {
     match ids {
         [one] => command.replace("$i", one),
-        _ => {
-            let (named, rest) = ids.split_at(ids.len().min(MAX_NAMED));
-            let further = if rest.is_empty() { String::new() } else { format!(", and so for {} more", rest.len()) };
-            format!("for i in {}; do {command}; done{further}", named.join(" "))
-        }
+        _ => format!("for i in {}; do {command}; done", ids.join(" ")),
     }
 }
 

@@ -268,6 +268,9 @@ fn a_file_that_comes_with_another_setting_may_not_be_there() {
 fn a_thread_gets_its_priority_back_if_it_is_still_that_one() {
     let (dir, root, _) = laptop();
     let file = "proc/800/task/800/stat";
+    // That tree's thread is a guard, which keeps its priority.
+    let guard = fs::read_to_string(root.path(file)).unwrap();
+    fs::write(root.path(file), guard.replace("rtkit-daemon", "daemon")).unwrap();
     let options =
         TuningOptions { cpus: Some(vec![plan::CpuId(0)]), only: vec!["threads-above".to_owned()], ..TuningOptions::default() };
     let plan = root.plan_tuning(&options).unwrap();
