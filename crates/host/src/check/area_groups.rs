@@ -3,6 +3,7 @@
 
 use super::cpuset::allowed;
 use super::machine::{Machine, Purpose, cpu_words};
+use super::thread::for_each;
 use super::{ALL, Check, Seen, listed};
 use plan::{CpuId, CpuList};
 
@@ -60,6 +61,51 @@ fn groups(machine: &Machine<'_>) -> Option<Seen> {
     let others: &[CpuId] = &machine.others();
     Seen::warn(
         format!("{} may run on {}", listed(&groups), cpu_words(&machine.measured())),
-        format!("sudo systemctl set-property --runtime {} AllowedCPUs={}, and so for each", groups[0], CpuList::format(others)),
+        keeping(&groups, &CpuList::format(others)),
     )
+}
+
+/// Kinds of units that can be given CPUs by the service manager, which would undo what is written to their groups.
+const UNITS: [&str; 6] = [".slice", ".scope", ".service", ".mount", ".socket", ".swap"];
+
+/// Commands that keep groups to CPUs.
+fn keeping(groups: &[String], cpus: &str) -> String {
+    let is_unit = |group: &&String| UNITS.iter().any(|kind| group.ends_with(kind));
+    let (units, others): (Vec<&String>, Vec<&String>) = groups.iter().partition(is_unit);
+    // What a shell would read otherwise.
+    let quoted = |groups: Vec<&String>| -> Vec<String> {
+        let is_plain = |group: &str| group.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-@:".contains(letter));
+        let quote = |group: &String| if is_plain(group) { group.clone() } else { format!("'{}'", group.replace('\'', r"'\''")) };
+        groups.into_iter().map(quote).collect()
+    };
+    let mut commands = Vec::new();
+    if !units.is_empty() {
+        commands.push(for_each(&format!("sudo systemctl set-property --runtime \"$i\" AllowedCPUs={cpus}"), &quoted(units)));
+    }
+    if !others.is_empty() {
+        commands.push(for_each(&format!("echo {cpus} | sudo tee /{GROUPS}/\"$i\"/cpuset.cpus"), &quoted(others)));
+    }
+    commands.join(", and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::area_threads::tests::{file, four_cpus};
+    use super::super::one_finding::finding;
+    use crate::HostRoot;
+
+    /// The command was once for the first alone.
+    #[test]
+    fn each_group_has_a_command() {
+        let dir = four_cpus("");
+        file(dir.path(), "sys/fs/cgroup/cgroup.controllers", "cpuset cpu");
+        let action = || finding(&HostRoot::at(dir.path()), "control-groups", Some(&[2, 3])).unwrap().action;
+        file(dir.path(), "sys/fs/cgroup/system.slice/cgroup.procs", "");
+        assert_eq!(action(), "sudo systemctl set-property --runtime system.slice AllowedCPUs=0-1");
+        for group in ["user.slice", "lxc", r"a\x2db.mount"] {
+            file(dir.path(), &format!("sys/fs/cgroup/{group}/cgroup.procs"), "");
+        }
+        let expected = r#"for i in 'a\x2db.mount' system.slice user.slice; do sudo systemctl set-property --runtime "$i" AllowedCPUs=0-1; done, and echo 0-1 | sudo tee /sys/fs/cgroup/lxc/cpuset.cpus"#;
+        assert_eq!(action(), expected);
+    }
 }

@@ -213,7 +213,7 @@ pub(crate) fn lower_priority(machine: &Machine<'_>, at_most: u8) -> Option<u8> {
 /// A command for each of these numbers.
 pub(super) fn for_each(command: &str, ids: &[String]) -> String {
     match ids {
-        [one] => command.replace("$i", one),
+        [one] => command.replace("\"$i\"", one).replace("$i", one),
         _ => format!("for i in {}; do {command}; done", ids.join(" ")),
     }
 }
