@@ -96,7 +96,13 @@ fn division(machine: &Machine<'_>) -> Option<Division> {
     } else {
         ""
     };
-    reasons.push(format!("the core of CPU {} had {} device interrupts since boot{fewest}", measured.cpus[0], of_core(measured)));
+    if !interrupts.is_empty() {
+        reasons.push(format!(
+            "the core of CPU {} had {} device interrupts since boot{fewest}",
+            measured.cpus[0],
+            of_core(measured)
+        ));
+    }
     reasons.extend(cache_reason(&housekeeping, measured));
     if !idle.is_empty() {
         let (are, threads) = if idle.len() == 1 { ("is the", "thread") } else { ("are", "threads") };

@@ -162,7 +162,13 @@ fn limits(machine: &Machine<'_>) -> Option<Seen> {
             wanted.iter().map(|(most, cpus)| write_for(machine, cpus, "cpufreq/scaling_max_freq", most)).collect();
         return Seen::warn(words(&lowered), format!("if nobody chose this limit: {}", commands.join("; ")));
     }
-    khz(machine, *measured.first()?, "scaling_max_freq")?;
+    let unknown: Vec<CpuId> = measured.iter().copied().filter(|cpu| limited(*cpu).is_none()).collect();
+    if unknown.len() == measured.len() && khz(machine, *measured.first()?, "scaling_max_freq").is_none() {
+        return None;
+    }
+    if !unknown.is_empty() {
+        return Seen::unknown(format!("no file says what {} can do (cpuinfo_max_freq)", cpu_words(&unknown)));
+    }
     Seen::ok("up to what the CPUs can do")
 }
 
@@ -211,7 +217,7 @@ struct IdleState {
     folder: String,
     name: String,
     /// How long waking from it takes.
-    exit_us: i64,
+    exit_us: Option<i64>,
     is_disabled: bool,
 }
 
@@ -225,7 +231,7 @@ fn states(machine: &Machine<'_>) -> Vec<IdleState> {
             states.push(IdleState {
                 cpu,
                 name: file("name").unwrap_or_else(|| state.clone()),
-                exit_us: file("latency").and_then(|text| text.parse().ok()).unwrap_or(0),
+                exit_us: file("latency").and_then(|text| text.parse().ok()),
                 is_disabled: file("disable").as_deref() == Some("1"),
                 folder: state,
             });
@@ -238,7 +244,7 @@ fn states(machine: &Machine<'_>) -> Vec<IdleState> {
 fn slow_states(machine: &Machine<'_>) -> Option<Vec<IdleState>> {
     let mut states = states(machine);
     let can_be_seen = !states.is_empty();
-    states.retain(|state| state.exit_us > SLOW_EXIT_US && !state.is_disabled);
+    states.retain(|state| state.exit_us > Some(SLOW_EXIT_US) && !state.is_disabled);
     can_be_seen.then_some(states)
 }
 
@@ -252,12 +258,17 @@ fn by_state(states: &[IdleState], word: impl Fn(&IdleState) -> String) -> BTreeM
 }
 
 fn state_words(states: &[IdleState]) -> String {
-    words(&by_state(states, |state| format!("{} ({} µs to wake)", state.name, state.exit_us)))
+    words(&by_state(states, |state| format!("{} ({} µs to wake)", state.name, state.exit_us.unwrap_or_default())))
 }
 
 fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
     let slow = slow_states(machine)?;
     if slow.is_empty() {
+        // The state that polls has a file with 0.
+        let (states, is_known) = (states(machine), |state: &IdleState| state.exit_us.is_some() || state.is_disabled);
+        if let Some(state) = states.iter().find(|state| !is_known(state)) {
+            return Seen::unknown(format!("no file says how long waking from {} takes (latency)", state.name));
+        }
         return Seen::ok(format!("none takes more than {SLOW_EXIT_US} µs to wake from"));
     }
     let disable = |(state, cpus): (&String, &Vec<CpuId>)| write_for(machine, cpus, &format!("cpuidle/{state}/disable"), 1);

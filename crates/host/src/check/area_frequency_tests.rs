@@ -82,3 +82,11 @@ fn deep_states_are_disabled_one_by_one() {
     let finding = seen("idle-states", Some(&[1]), &files).unwrap();
     assert!(finding.action.ends_with(" or echo 1 | sudo tee /sys/devices/system/cpu/cpu1/cpuidle/state2/disable"), "{finding:?}");
 }
+
+#[test]
+fn a_state_whose_exit_is_not_said_is_unknown() {
+    let finding = seen("idle-states", Some(&[1]), &[("cpuidle/state1/name", "C6")]).unwrap();
+    assert_eq!(finding.found, "no file says how long waking from C6 takes (latency)");
+    let finding = seen("frequency-limits", Some(&[1]), &[("cpufreq/scaling_max_freq", "600000")]).unwrap();
+    assert_eq!((finding.status, finding.found.as_str()), (Status::Unknown, "no file says what CPU 1 can do (cpuinfo_max_freq)"));
+}
