@@ -43,8 +43,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// No more interrupts than this are named.
-const MAX_NAMED: usize = 8;
 /// Where `managed_irq` in isolcpus came in: before, it made the kernel ignore the whole argument.
 const WITH_MANAGED_IRQ: (u32, u32) = (5, 6);
 
@@ -52,10 +50,14 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     if !machine.has_chosen_cpus() {
         return None;
     }
+    if machine.text("proc/interrupts").is_none_or(|text| text.is_empty()) {
+        return Seen::unknown("/proc/interrupts is not there, or is empty");
+    }
     let measured = machine.measured();
     let comes = |interrupt: &DeviceInterrupt| !interrupt.comes(&measured).is_empty();
-    let (managed, mut movable): (Vec<_>, Vec<_>) =
-        device_interrupts(machine).into_iter().partition(|interrupt| interrupt.is_managed);
+    let interrupts = device_interrupts(machine);
+    let (all, without_place) = (interrupts.len(), without_place(&interrupts));
+    let (managed, mut movable): (Vec<_>, Vec<_>) = interrupts.into_iter().partition(|interrupt| interrupt.is_managed);
     movable.retain(|interrupt| !interrupt.may_come(&measured).is_empty());
     movable.sort_by_key(|interrupt| !comes(interrupt));
     // One whose CPUs are all measured comes only when a program there uses the device.
@@ -63,11 +65,10 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     let managed: Vec<DeviceInterrupt> =
         managed.into_iter().filter(|interrupt| comes(interrupt) && is_for_others(interrupt)).collect();
     if movable.is_empty() && managed.is_empty() {
-        return Seen::ok(format!("none may come to {}", cpu_words(&measured)));
+        return none_may_come(all, &without_place, &measured);
     }
-    let there: Vec<String> = movable.iter().chain(&managed).take(MAX_NAMED).map(|one| words(one, &measured)).collect();
-    let further = (movable.len() + managed.len()).saturating_sub(MAX_NAMED);
-    let found = there.join(", ") + &if further > 0 { format!(", and {further} more") } else { String::new() };
+    let there: Vec<String> = movable.iter().chain(&managed).map(|one| words(one, &measured)).collect();
+    let found = there.join(", ");
     let mut actions = Vec::new();
     if !movable.is_empty() {
         let numbers: Vec<String> = movable.iter().map(|interrupt| interrupt.number.clone()).collect();
@@ -78,6 +79,21 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     let action = Some(actions.join(", and ")).filter(|action| !action.is_empty());
     let status = if movable.iter().any(comes) { Status::Bad } else { Status::Warn };
     Some(Seen { status, found, action })
+}
+
+/// Interrupts of which no file says where they may come.
+fn without_place(interrupts: &[DeviceInterrupt]) -> Vec<String> {
+    let without = interrupts.iter().filter(|interrupt| interrupt.allowed.is_none() && interrupt.effective.is_none());
+    without.map(|interrupt| interrupt.number.clone()).collect()
+}
+
+/// None of those whose affinity can be read.
+fn none_may_come(all: usize, without_place: &[String], measured: &[CpuId]) -> Option<Seen> {
+    match without_place {
+        [] => Seen::ok(format!("none may come to {}", cpu_words(measured))),
+        _ if without_place.len() == all => Seen::unknown("no file in /proc/irq says where an interrupt may come"),
+        some => Seen::unknown(format!("no file in /proc/irq says where these may come: {}", some.join(", "))),
+    }
 }
 
 /// Where an interrupt comes, or may come.
@@ -109,7 +125,8 @@ fn mask(machine: &Machine<'_>, file: &str) -> Option<Seen> {
         return None;
     }
     let measured = machine.measured();
-    let cpus = of_mask(&machine.text(file)?)?;
+    let text = machine.text(file)?;
+    let Some(cpus) = of_mask(&text) else { return Seen::unknown(format!("'{text}' is no mask of CPUs")) };
     let shared: Vec<CpuId> = cpus.into_iter().filter(|cpu| measured.contains(cpu)).collect();
     if shared.is_empty() {
         return Seen::ok(format!("without {}", cpu_words(&measured)));

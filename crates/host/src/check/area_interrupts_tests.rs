@@ -116,3 +116,34 @@ fn irqbalance_leaves_out_what_it_was_told_to() {
     file(dir.path(), "proc/700/environ", "A=1\0IRQBALANCE_BANNED_CPULIST=2-3\0");
     assert_eq!(finding(&dir, &[2, 3], "irqbalance").unwrap().status, Status::Ok);
 }
+
+/// Such a machine was once said to be well.
+#[test]
+fn without_their_files_nothing_is_said_of_interrupts() {
+    let unknown = |dir: &tempfile::TempDir| {
+        let (status, found, _) = seen(dir);
+        assert_eq!(status, Status::Unknown, "{found}");
+        found
+    };
+    let eth0 = "5: 1 2 30 4 IO-APIC 5-edge eth0";
+    let dir = machine("", &[Line(eth0, "0-3", "2")]);
+    std::fs::remove_file(dir.path().join("proc/interrupts")).unwrap();
+    assert_eq!(unknown(&dir), "/proc/interrupts is not there, or is empty");
+    let dir = machine("", &[Line(eth0, "0", "0"), Line("6: 1 0 0 0 IO-APIC 6-edge usb", "0", "0")]);
+    std::fs::remove_dir_all(dir.path().join("proc/irq/6")).unwrap();
+    assert_eq!(unknown(&dir), "no file in /proc/irq says where these may come: 6");
+    std::fs::remove_dir_all(dir.path().join("proc/irq")).unwrap();
+    assert_eq!(unknown(&dir), "no file in /proc/irq says where an interrupt may come");
+}
+
+#[test]
+fn all_interrupts_are_named() {
+    let rows: Vec<String> = (5..25).map(|number| format!("{number}: 0 0 0 0 IO-APIC {number}-edge eth{number}")).collect();
+    let lines: Vec<Line<'_>> = rows.iter().map(|row| Line(row, "0-3", "0")).collect();
+    let (_, found, action) = seen(&machine("", &lines));
+    for number in 5..25 {
+        assert!(found.contains(&format!("{number} (eth{number}) may come")), "{found}");
+        assert!(action.contains(&format!(" {number}")), "{action}");
+    }
+    assert!(!found.contains("more") && !action.contains("more"), "{found} {action}");
+}
