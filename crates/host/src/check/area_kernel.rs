@@ -138,6 +138,9 @@ fn preemption(machine: &Machine<'_>) -> Option<Seen> {
     }
     let real_time = real_time(machine);
     match dynamic_mode(&model) {
+        Some("") if machine.lockdown().is_some() => Seen::unknown(
+            "PREEMPT_DYNAMIC, in a mode that nobody can read while the kernel is locked down: see dmesg, Dynamic Preempt",
+        ),
         Some("") => Seen::unknown_until(
             "PREEMPT_DYNAMIC, in a mode that only root can read, from debugfs",
             "sudo mount -t debugfs none /sys/kernel/debug; sudo cat /sys/kernel/debug/sched/preempt",

@@ -143,6 +143,13 @@ impl<'a> Machine<'a> {
         kernel::preemption(version.as_deref(), realtime.as_deref(), None, None).as_deref() == Some("PREEMPT_RT")
     }
 
+    /// How the kernel is locked down, where it is. Then nobody can read most of debugfs, not even root.
+    pub(super) fn lockdown(&self) -> Option<String> {
+        let text = self.text("sys/kernel/security/lockdown")?;
+        let mode = text.split_once('[')?.1.split_once(']')?.0;
+        (mode != "none").then(|| mode.to_owned())
+    }
+
     /// Whether a co-kernel shares the machine with Linux.
     pub(crate) fn has_co_kernel(&self) -> bool {
         self.exists("proc/xenomai/version") || self.exists("sys/class/evl/control/state")

@@ -13,6 +13,8 @@ const WITH_FAIR_SERVER: (u32, u32) = (6, 12);
 const WITH_GROUP_ARGUMENT: (u32, u32) = (6, 16);
 /// Where the fair server of each CPU can be set.
 const FAIR_SERVER: &str = "sys/kernel/debug/sched/fair_server";
+/// What else the scheduler shows there.
+const DEBUG_OF_SCHEDULER: &str = "sys/kernel/debug/sched";
 /// Where version 1 of the controller is mounted.
 const GROUPS: &str = "sys/fs/cgroup/cpu";
 
@@ -63,12 +65,7 @@ fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
     };
     let known: Vec<(CpuId, i64, i64)> = measured.iter().filter_map(of).collect();
     if known.len() < measured.len() {
-        return Seen::unknown_until(
-            format!(
-                "kernel.sched_rt_runtime_us is {runtime}, but this kernel has a fair server, which only root can read, from debugfs"
-            ),
-            "sudo mount -t debugfs none /sys/kernel/debug; sudo teiji check",
-        );
+        return hidden_server(machine, runtime);
     }
     let on: Vec<CpuId> = known.iter().filter(|(_, runtime, _)| *runtime > 0).map(|(cpu, ..)| *cpu).collect();
     let Some((_, share, period)) = known.iter().filter(|(_, runtime, _)| *runtime > 0).max_by_key(|(_, runtime, _)| *runtime)
@@ -91,6 +88,20 @@ fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
         return Seen::warn(found, without_protection(machine, &off));
     }
     Seen::ok(format!("{found}, which protects the machine"))
+}
+
+/// Whether it can be seen at all, and how.
+fn hidden_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
+    let found = format!("kernel.sched_rt_runtime_us is {runtime}, but this kernel has a fair server");
+    if let Some(mode) = machine.lockdown() {
+        return Seen::unknown(format!("{found}, which nobody can read: the kernel is locked down ({mode})"));
+    }
+    // What is beside it can be seen.
+    if machine.exists(DEBUG_OF_SCHEDULER) && !machine.exists(FAIR_SERVER) {
+        return Seen::unknown(format!("{found}, which it does not show"));
+    }
+    let mount = if machine.exists(DEBUG_OF_SCHEDULER) { "" } else { "sudo mount -t debugfs none /sys/kernel/debug; " };
+    Seen::unknown_until(format!("{found}, which only root can read, from debugfs"), format!("{mount}sudo teiji check"))
 }
 
 /// Whether control groups have shares for real-time threads, as far as it is known.

@@ -154,3 +154,20 @@ fn tuning_is_named_only_where_it_helps() {
     assert!(!tunable(&[(RUNTIME, "950000"), (RELEASE, "6.1.0")]));
     assert!(!tunable(&[(RUNTIME, "950000"), (RELEASE, "6.12.0"), RT]));
 }
+
+/// What was advised there led to the same finding again.
+#[test]
+fn what_a_locked_down_kernel_hides_is_not_advised() {
+    const LOCKDOWN: &str = "sys/kernel/security/lockdown";
+    let of = |files: &[(&str, &str)]| throttled(&[&[(RUNTIME, "950000"), (RELEASE, "6.12.0")], files].concat(), Purpose::Measure);
+    let (status, found, action) = of(&[(LOCKDOWN, "none [integrity] confidentiality\n")]);
+    assert!(status == Status::Unknown && found.ends_with("the kernel is locked down (integrity)"), "{found}");
+    assert_eq!(action, "");
+    let (_, _, action) = of(&[(LOCKDOWN, "[none] integrity confidentiality\n")]);
+    assert_eq!(action, "sudo mount -t debugfs none /sys/kernel/debug; sudo teiji check");
+    let (_, found, action) = of(&[("sys/kernel/debug/sched/features", "")]);
+    assert!(found.ends_with("which it does not show") && action.is_empty(), "{found} {action}");
+    // Its file is there, and cannot be read.
+    let (_, found, action) = of(&[("sys/kernel/debug/sched/fair_server/cpu2/runtime/x", "")]);
+    assert!(found.ends_with("which only root can read, from debugfs") && action == "sudo teiji check", "{found} {action}");
+}
