@@ -64,14 +64,38 @@ fn throttled(machine: &Machine<'_>) -> Option<Seen> {
         THROTTLED.iter().enumerate().filter(move |(bit, _)| bits & (1 << (bit + shift)) != 0).map(|(_, word)| *word)
     };
     let (now, since): (Vec<&str>, Vec<&str>) = (named(0).collect(), named(16).collect());
-    let action = "use a supply that holds 5 V under load, cool it, or fix a lower frequency (arm_freq=)";
-    if !now.is_empty() {
-        return Seen::bad(format!("now: {}", now.join(", ")), action);
+    let words = [("now", &now), ("since boot", &since)];
+    let found: Vec<String> = words
+        .into_iter()
+        .filter(|(_, seen)| !seen.is_empty())
+        .map(|(when, seen)| format!("{when}: {}", seen.join(", ")))
+        .collect();
+    if found.is_empty() {
+        return Seen::ok("not since boot");
     }
-    if !since.is_empty() {
-        return Seen::bad(format!("since boot: {}", since.join(", ")), action);
+    Seen::bad(found.join(", and "), against(bits))
+}
+
+/// What makes a weak supply or heat go away, that of now first. Where neither is named, either may be the cause.
+fn against(bits: u32) -> String {
+    const SUPPLY: &str = "use a supply that holds 5 V under load";
+    const COOL: &str = "cool it, or fix a lower frequency (arm_freq=)";
+    let of = |bits: u32| (bits & 1 != 0, bits & 0b1000 != 0);
+    let mut ways: Vec<&str> = Vec::new();
+    for (is_weak, is_hot) in [of(bits), of(bits >> 16)] {
+        ways.extend(is_weak.then_some(SUPPLY));
+        ways.extend(is_hot.then_some(COOL));
     }
-    Seen::ok("not since boot")
+    if ways.is_empty() {
+        ways = vec![SUPPLY, COOL];
+    }
+    let mut said: Vec<&str> = Vec::new();
+    for way in ways {
+        if !said.contains(&way) {
+            said.push(way);
+        }
+    }
+    said.join(", and ")
 }
 
 /// Arguments that switch the fast interrupts of the USB controller off.
@@ -136,4 +160,37 @@ fn usb_interrupts(machine: &Machine<'_>) -> Option<Seen> {
     let action = format!("in {file} {}", replaced.join(", and "));
     let found = if given.is_empty() { "on".to_owned() } else { format!("on ({})", given.join(" ")) };
     if will_have_preempt_rt(machine) { Seen::bad(found, action) } else { Seen::warn(found, format!("with PREEMPT_RT {action}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one_finding::finding;
+    use crate::test_machines::lay;
+
+    /// What was since boot is lost otherwise, and a hot board needs no other supply.
+    #[test]
+    fn what_is_and_what_was_are_both_named() {
+        for (bits, found, action) in [
+            (
+                "0xd0008",
+                "now: soft temperature limit, and since boot: under-voltage, throttled, soft temperature limit",
+                "cool it, or fix a lower frequency (arm_freq=), and use a supply that holds 5 V under load",
+            ),
+            ("0x50000", "since boot: under-voltage, throttled", "use a supply that holds 5 V under load"),
+            ("0x80000", "since boot: soft temperature limit", "cool it, or fix a lower frequency (arm_freq=)"),
+            (
+                "0x4",
+                "now: throttled",
+                "use a supply that holds 5 V under load, and cool it, or fix a lower frequency (arm_freq=)",
+            ),
+            ("0x0", "not since boot", ""),
+        ] {
+            let (_dir, root) = lay(&[
+                ("proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4"),
+                ("sys/devices/platform/soc/soc:firmware/get_throttled", bits),
+            ]);
+            let seen = finding(&root, "board-throttled", None).unwrap();
+            assert_eq!((seen.found.as_str(), seen.action.as_str()), (found, action), "{bits}");
+        }
+    }
 }
