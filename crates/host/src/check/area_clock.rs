@@ -16,7 +16,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "timer-migration",
-        why: "Timers of an idle CPU move to a busy one, which then runs their handlers.",
+        why: "Timers that are set on an idle CPU, or on one without a tick (nohz_full), move to a busy one, which then runs their handlers.",
         reference: "kernel: /proc/sys/kernel/timer_migration",
         tunable: true,
         matters: &[],

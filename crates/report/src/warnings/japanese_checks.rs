@@ -29,6 +29,9 @@ pub(super) fn why(check: &str) -> Option<&'static str> {
         }
         "irqbalance" => "irqbalance は、割り込みを空いている CPU、つまり締め切りを待つ CPU に移します。",
         "workqueues" => "CPU が決まっていないカーネルの処理は、このマスクの CPU のどれかで動きます。",
+        "timer-migration" => {
+            "アイドルの CPU やティックのない CPU (nohz_full) で設定したタイマーは、稼働中の CPU に移り、そのハンドラがそこで動きます。"
+        }
         "rt-throttling" => "スリープしないリアルタイムスレッドは、通常のスレッドのために停止されます(標準では毎秒最大 50 ms)。",
         "timer-slack" => "カーネルは、通常のスレッドのスリープを、タイマースラックの範囲で遅らせ、まとめて終わらせます。",
         "allowed-cpus" => "プログラムは、アフィニティをどう指定しても、所属する cgroup にない CPU では動きません。",
