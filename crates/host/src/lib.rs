@@ -31,7 +31,9 @@ mod test_machines;
 mod tune;
 mod usage;
 
-pub use check::{Activity, Advice, CheckOptions, Finding, KernelConfig, MeasuredProgram, Purpose, RunCheck, Status};
+pub use check::{
+    Activity, Advice, CheckOptions, CpuTime, Finding, KernelConfig, MeasuredProgram, Purpose, RunCheck, Status, Watched,
+};
 pub use dma_latency::{DmaLatency, HostError};
 pub use judge::{isolated_not_measured, warnings};
 pub use other_work::other_work;

@@ -49,6 +49,7 @@ mod thread;
 mod timers;
 mod topology;
 mod watching;
+mod watching_time;
 
 use crate::HostRoot;
 pub use advice::Advice;
@@ -70,7 +71,8 @@ pub(crate) use recommended::{
 pub(crate) use rt_share::has_fair_server;
 pub(crate) use spelling::misspelled as misspelled_arguments;
 pub(crate) use thread::{Thread, interrupt_threads_above, lower_priority, thread as thread_of_line, threads_above};
-pub use watching::Activity;
+pub use watching::{Activity, Watched};
+pub use watching_time::CpuTime;
 
 /// How a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

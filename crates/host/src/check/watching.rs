@@ -3,6 +3,7 @@
 
 use super::machine::Machine;
 use super::timers::ArmedTimers;
+use super::watching_time::{CpuTime, Times, shares};
 use super::{CheckOptions, Purpose};
 use crate::HostRoot;
 use plan::CpuId;
@@ -24,21 +25,38 @@ pub struct Activity {
     pub ran_ns: Option<u64>,
 }
 
+/// What happened on some CPUs while they were watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// What the time of each went to, where the kernel counted some.
+    pub cpu_time: Vec<CpuTime>,
+    /// What ran, the busiest first.
+    pub activities: Vec<Activity>,
+}
+
 impl HostRoot {
-    /// What ran within a time on these CPUs, the busiest first. None: those that are isolated, or all.
+    /// Whether these are the files of a running kernel, and not copies of them.
     #[must_use]
-    pub fn watch(&self, cpus: Option<&[CpuId]>, time: Duration) -> Vec<Activity> {
+    pub fn is_running(&self) -> bool {
+        rustix::fs::statfs(self.path("proc")).is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC)
+    }
+
+    /// What ran within a time on these CPUs. None: those that are isolated, or all.
+    #[must_use]
+    pub fn watch(&self, cpus: Option<&[CpuId]>, time: Duration) -> Watched {
         let options = CheckOptions { purpose: Purpose::Measure, cpus: cpus.map(<[CpuId]>::to_vec), priority: 1, config: None };
         let machine = Machine::new(self, &options);
         let before = Sight::of(&machine);
         std::thread::sleep(time);
-        Sight::of(&Machine::new(self, &options)).since(&before, &machine.measured())
+        let (after, measured) = (Sight::of(&Machine::new(self, &options)), machine.measured());
+        Watched { cpu_time: shares(&before.times, &after.times, &measured), activities: after.since(&before, &measured) }
     }
 }
 
 /// Counts since boot.
 #[derive(Default)]
 struct Sight {
+    times: Times,
     events: BTreeMap<(&'static str, String, CpuId), u64>,
     /// By thread: its name, the CPU it was last on, how long it ran, and how often.
     threads: BTreeMap<u32, (String, CpuId, u64, u64)>,
@@ -61,7 +79,8 @@ const TIMERS: [&str; 5] = [" arch_timer", " riscv-timer", " kvm guest vtimer", "
 impl Sight {
     fn of(machine: &Machine<'_>) -> Sight {
         let timers = machine.timer_list().map(|text| ArmedTimers::parse(&text)).unwrap_or_default();
-        let mut sight = Sight { timers, ..Sight::default() };
+        let times = crate::proc_stat::parse(&machine.text("proc/stat").unwrap_or_default(), &mut Vec::new());
+        let mut sight = Sight { times, timers, ..Sight::default() };
         for (kind, file) in [("interrupt", "proc/interrupts"), ("softirq", "proc/softirqs")] {
             let text = machine.text(file).unwrap_or_default();
             for row in crate::interrupts::parse(&text, &machine.online, &mut Vec::new()) {
@@ -139,6 +158,7 @@ mod tests {
             .into(),
             threads: [(70, ("kworker/1:1".to_owned(), cpu, ran, ran / 10))].into(),
             timers: ArmedTimers::default(),
+            times: Times::default(),
         };
         let found = sight(25, 5_000).since(&sight(20, 1_000), &[cpu]);
         let expected = [

@@ -5,7 +5,7 @@ use crate::commands::plans;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::anyhow;
-use host::{Activity, Advice, CheckOptions, Finding, HostRoot, KernelConfig, Purpose, Status};
+use host::{Activity, Advice, CheckOptions, CpuTime, Finding, HostRoot, KernelConfig, Purpose, Status, Watched};
 use plan::{CpuId, CpuList, Nanos, Unit};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -74,6 +74,12 @@ pub fn run(args: &Args) -> CommandResult {
     if !root.path("proc").is_dir() {
         return Err(Failure::bad_input(anyhow!("{} has no proc: it is not the / of a machine", args.root.display())));
     }
+    if args.watch.is_some() && !root.is_running() {
+        return Err(Failure::bad_input(anyhow!(
+            "{} has files of a machine that does not run: nothing can be watched",
+            args.root.display()
+        )));
+    }
     let file = args.kernel_config.as_deref().or(args.kernel_image.as_deref());
     let config = file.map(KernelConfig::from_file).transpose().map_err(|error| Failure::bad_input(anyhow!(error)))?;
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
@@ -87,7 +93,8 @@ pub fn run(args: &Args) -> CommandResult {
             document["advice"] = advice.as_ref().map_or(Value::Null, advice_json);
         }
         if let Some(watched) = &watched {
-            document["watched"] = watched.iter().map(activity_json).collect();
+            document["cpu_time"] = watched.cpu_time.iter().map(cpu_time_json).collect();
+            document["watched"] = watched.activities.iter().map(activity_json).collect();
         }
         output::say(&format!("{document:#}\n"));
     } else {
@@ -131,7 +138,22 @@ fn found_text(finding: &Finding) -> String {
     if finding.found.chars().count() <= FOUND {
         return format!("{head}{}\n", finding.found);
     }
-    format!("{}\n{}", head.trim_end(), indented(&finding.found))
+    format!("{}\n{}", head.trim_end(), shortened(finding))
+}
+
+/// Lines of what was found, where there is an action for all of it.
+const LINES: usize = 8;
+
+/// What was found, all of it where it is not long. What follows then is covered by the action, and is in the JSON.
+fn shortened(finding: &Finding) -> String {
+    let lines = plans::wrapped(&finding.found);
+    let is_cut = finding.action.is_some() && lines.len() > LINES + 1;
+    let shown = if is_cut { &lines[..LINES] } else { &lines[..] };
+    let mut text: String = shown.iter().map(|line| format!("{:STATUS$}{line}\n", "")).collect();
+    if is_cut {
+        text += &format!("{:STATUS$}and {} lines more, which the action covers (--json has all)\n", "", lines.len() - LINES);
+    }
+    text
 }
 
 /// Below a status.
@@ -161,16 +183,44 @@ fn advice_json(advice: &Advice) -> Value {
     })
 }
 
-fn watched_text(watched: &[Activity]) -> String {
-    if watched.is_empty() {
-        return "\nNothing ran on these CPUs meanwhile.\n".to_owned();
+fn watched_text(Watched { cpu_time, activities }: &Watched) -> String {
+    let times = cpu_time_text(cpu_time);
+    if activities.is_empty() {
+        return format!("{times}\nNothing ran on these CPUs meanwhile.\n");
     }
-    let mut text = "\ncpu  kind       count     ran ms  what\n".to_owned();
-    for Activity { cpu, kind, name, count, ran_ns } in watched {
+    let mut text = format!("{times}\ncpu  kind       count     ran ms  what\n");
+    for Activity { cpu, kind, name, count, ran_ns } in activities {
         let ran = ran_ns.map_or_else(String::new, |ns| format!("{}.{:03}", ns / 1_000_000, ns / 1_000 % 1_000));
         text += &format!("{cpu:>3}  {kind:<9}  {count:>6}  {ran:>8}  {name}\n");
     }
     text
+}
+
+/// The names of the shares of a CPU's time, with each.
+fn named_shares(time: &CpuTime) -> [(&'static str, u64); 6] {
+    let CpuTime { user, system, irq, softirq, steal, idle, .. } = *time;
+    [("user", user), ("system", system), ("irq", irq), ("softirq", softirq), ("steal", steal), ("idle", idle)]
+}
+
+fn cpu_time_text(times: &[CpuTime]) -> String {
+    let Some(first) = times.first() else { return String::new() };
+    let heads: String = named_shares(first).iter().map(|(name, _)| format!("  {:>8}", format!("%{name}"))).collect();
+    let mut text = format!("\ncpu{heads}\n");
+    for time in times {
+        let shares = named_shares(time).map(|(_, share)| format!("  {:>8}", format!("{}.{}", share / 10, share % 10)));
+        text += &format!("{:>3}{}\n", time.cpu, shares.concat());
+    }
+    text
+}
+
+/// In percent.
+fn cpu_time_json(time: &CpuTime) -> Value {
+    let percent = |share: u64| u32::try_from(share).map(|share| f64::from(share) / 10.0).ok();
+    let mut document = json!({ "cpu": time.cpu });
+    for (name, share) in named_shares(time) {
+        document[name] = json!(percent(share));
+    }
+    document
 }
 
 fn activity_json(activity: &Activity) -> Value {

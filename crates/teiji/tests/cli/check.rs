@@ -85,11 +85,20 @@ fn cpus_are_advised_and_watched() {
     let output = place.teiji("check --root m --advise");
     assert!(output.out.contains("Isolate CPU 1, and measure CPU 1."), "{output:?}");
     assert!(output.out.contains("isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0"), "{output:?}");
+    // Of files that do not change nothing could be said.
+    let output = place.teiji("check --root m --watch 200ms");
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.err.contains("nothing can be watched"), "{output:?}");
     // The timer of some CPU is set meanwhile, by this program itself.
     let output = place.teiji("check --watch 200ms --json");
     let document: Value = serde_json::from_str(&output.out).unwrap();
     let watched = document["watched"].as_array().unwrap();
     assert!(watched.iter().any(|activity| activity["kind"] == "timer" && activity["count"].as_u64() > Some(0)), "{output:?}");
+    for time in document["cpu_time"].as_array().unwrap() {
+        let shares = ["user", "system", "irq", "softirq", "steal", "idle"].map(|name| time[name].as_f64().unwrap());
+        assert!((99.0..101.0).contains(&shares.iter().sum::<f64>()), "{output:?}");
+    }
+    assert!(!document["cpu_time"].as_array().unwrap().is_empty(), "{output:?}");
 }
 
 /// It has the highest priority, and still runs when the machine is looked at.
