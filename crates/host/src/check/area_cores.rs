@@ -34,7 +34,8 @@ fn offline(machine: &Machine<'_>) -> Option<Seen> {
     let verb = if offline.len() == 1 { "is" } else { "are" };
     let found = format!("{} {verb} isolated and offline", cpu_words(offline));
     let smt = machine.text("sys/devices/system/cpu/smt/control");
-    if smt.is_some_and(|smt| smt == "off" || smt == "forceoff") {
+    let is_off = |smt: String| smt == "off" || smt == "forceoff";
+    if smt.map_or_else(|| machine.arguments.written("nosmt").is_some(), is_off) {
         return Seen::ok(format!("{found}. SMT is off"));
     }
     let file = |cpu: &CpuId| format!("sys/devices/system/cpu/cpu{cpu}/online");
@@ -233,6 +234,10 @@ mod tests {
         put(&dir, "sys/devices/system/cpu/cpu3/online", "0");
         let expected = "if nobody switched it off on purpose: echo 1 | sudo tee /sys/devices/system/cpu/cpu3/online";
         assert_eq!(finding(&root, "isolated-offline", None).unwrap().action, expected);
+        put(&dir, "proc/cmdline", "nosmt");
+        assert_eq!(finding(&root, "isolated-offline", None).unwrap().status, Status::Ok);
+        put(&dir, "sys/devices/system/cpu/smt/control", "on");
+        assert_eq!(finding(&root, "isolated-offline", None).unwrap().status, Status::Warn);
         put(&dir, "sys/devices/system/cpu/smt/control", "off");
         assert_eq!(finding(&root, "isolated-offline", None).unwrap().status, Status::Ok);
         put(&dir, "sys/devices/system/cpu/online", "0-3");
