@@ -80,7 +80,8 @@ fn throttled(machine: &Machine<'_>) -> Option<Seen> {
 fn against(bits: u32) -> String {
     const SUPPLY: &str = "use a supply that holds 5 V under load";
     const COOL: &str = "cool it, or fix a lower frequency (arm_freq=)";
-    let of = |bits: u32| (bits & 1 != 0, bits & 0b1000 != 0);
+    // A weak supply throttles a board too, as heat does.
+    let of = |bits: u32| (bits & 0b0001 != 0, bits & 0b1100 != 0);
     let mut ways: Vec<&str> = Vec::new();
     for (is_weak, is_hot) in [of(bits), of(bits >> 16)] {
         ways.extend(is_weak.then_some(SUPPLY));
@@ -167,6 +168,8 @@ mod tests {
     use super::super::one_finding::finding;
     use crate::test_machines::lay;
 
+    const BOTH: &str = "use a supply that holds 5 V under load, and cool it, or fix a lower frequency (arm_freq=)";
+
     /// What was since boot is lost otherwise, and a hot board needs no other supply.
     #[test]
     fn what_is_and_what_was_are_both_named() {
@@ -176,13 +179,11 @@ mod tests {
                 "now: soft temperature limit, and since boot: under-voltage, throttled, soft temperature limit",
                 "cool it, or fix a lower frequency (arm_freq=), and use a supply that holds 5 V under load",
             ),
-            ("0x50000", "since boot: under-voltage, throttled", "use a supply that holds 5 V under load"),
+            ("0x50000", "since boot: under-voltage, throttled", BOTH),
+            ("0x1", "now: under-voltage", "use a supply that holds 5 V under load"),
+            ("0x2", "now: frequency capped", BOTH),
             ("0x80000", "since boot: soft temperature limit", "cool it, or fix a lower frequency (arm_freq=)"),
-            (
-                "0x4",
-                "now: throttled",
-                "use a supply that holds 5 V under load, and cool it, or fix a lower frequency (arm_freq=)",
-            ),
+            ("0x4", "now: throttled", "cool it, or fix a lower frequency (arm_freq=)"),
             ("0x0", "not since boot", ""),
         ] {
             let (_dir, root) = lay(&[
