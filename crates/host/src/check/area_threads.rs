@@ -82,7 +82,9 @@ fn above(machine: &Machine<'_>) -> Option<Seen> {
     if !guarding.is_empty() {
         return Some(Seen { status: Status::Warn, found: guarding.join(", "), action: None });
     }
-    let none = format!("none {} on {}", rank_words(machine), cpu_words(&machine.measured()));
+    let raised = machine.threads().iter().any(is_raised_worker);
+    let but = if raised { " but those of kernel-workers" } else { "" };
+    let none = format!("none{but} {} on {}", rank_words(machine), cpu_words(&machine.measured()));
     match hidden(machine) {
         Some(why) => Seen::unknown(why),
         None => Seen::ok(none),
