@@ -2,6 +2,7 @@
 //! Control groups whose threads may run on the CPUs that are to be on time.
 
 use super::cpuset::allowed;
+use super::cpuset_v1::cpuset_limits;
 use super::machine::{Machine, Purpose, cpu_words};
 use super::thread::for_each;
 use super::{ALL, Check, Seen, listed};
@@ -11,7 +12,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "control-groups",
         why: "Threads of services run on any CPU that their control group has, unless the CPU is isolated.",
-        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus",
+        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus; cpuset(7)",
         tunable: true,
         matters: &[Purpose::Telco],
         look: groups,
@@ -56,13 +57,34 @@ pub(crate) fn groups_on_measured(machine: &Machine<'_>) -> Vec<String> {
 fn groups(machine: &Machine<'_>) -> Option<Seen> {
     let groups = groups_on_measured(machine);
     if groups.is_empty() {
-        return None;
+        return groups_of_version_1(machine);
     }
     let others: &[CpuId] = &machine.others();
     Seen::warn(
         format!("{} may run on {}", listed(&groups), cpu_words(&machine.measured())),
         keeping(&groups, &CpuList::format(others)),
     )
+}
+
+fn groups_of_version_1(machine: &Machine<'_>) -> Option<Seen> {
+    let limits = cpuset_limits(machine)?;
+    let mut found = limits.names();
+    if limits.threads > 0 {
+        found.push(match limits.threads {
+            1 => "a thread in the root cpuset".to_owned(),
+            threads => format!("{threads} threads in the root cpuset"),
+        });
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let measured = machine.measured();
+    let tune = || format!("sudo teiji tune --only control-groups --cpus {}", CpuList::format(&measured));
+    let action = match (limits.command(), limits.groups.len()) {
+        (Some(command), 1) if limits.threads == 0 => command,
+        _ => tune(),
+    };
+    Seen::warn(format!("{} may run on {}", listed(&found), cpu_words(&measured)), action)
 }
 
 /// Kinds of units that can be given CPUs by the service manager, which would undo what is written to their groups.

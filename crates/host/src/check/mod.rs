@@ -35,6 +35,7 @@ mod arguments;
 mod board_config;
 mod config;
 mod cpuset;
+mod cpuset_v1;
 mod debug_options;
 mod distribution;
 mod interrupt_lines;
@@ -43,6 +44,7 @@ mod of_run;
 #[cfg(test)]
 mod one_finding;
 mod recommended;
+mod root_threads;
 mod rt_share;
 mod spelling;
 mod thread;
@@ -60,6 +62,9 @@ pub(crate) use area_groups::{GROUPS, groups_on_measured};
 pub(crate) use area_threads::OF_INTERRUPTS;
 pub(crate) use arguments::cpus as cpus_of_argument;
 pub use config::KernelConfig;
+#[cfg(test)]
+pub(crate) use cpuset_v1::tests as cpuset_v1_tests;
+pub(crate) use cpuset_v1::{CpusetLimits, cpuset_limits};
 pub(crate) use interrupt_lines::{DeviceInterrupt, movable_interrupts};
 pub(crate) use machine::Machine;
 pub use machine::Purpose;
@@ -68,6 +73,7 @@ use plan::CpuId;
 pub(crate) use recommended::{
     Recommended, built_with, isolable as isolable_cpus, means_the_same, recommended as recommended_arguments,
 };
+pub(crate) use root_threads::root_threads;
 pub(crate) use rt_share::has_fair_server;
 pub(crate) use spelling::misspelled as misspelled_arguments;
 pub(crate) use thread::{Thread, interrupt_threads_above, lower_priority, thread as thread_of_line, threads_above};

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Groups of version 1, on small machines.
+
+use super::super::area_threads::tests::{file, four_cpus};
+use super::super::{CheckOptions, Purpose, Status};
+use super::*;
+use crate::HostRoot;
+use std::path::Path;
+use tempfile::TempDir;
+
+pub(crate) const MOUNT: &str = "sys/fs/cgroup/cpuset";
+const MOUNTED: &str = "34 31 0:31 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset\n";
+
+pub(crate) fn group(dir: &Path, name: &str, cpus: &str) {
+    let group = format!("{MOUNT}/{name}");
+    file(dir, &format!("{group}/cpuset.cpus"), cpus);
+    file(dir, &format!("{group}/cpuset.mems"), "0\n");
+    file(dir, &format!("{group}/tasks"), "");
+}
+
+/// A thread in the root, with its process, the process that started it and the CPUs that it may run on.
+fn thread(dir: &Path, id: &str, process: u32, parent: u32, cpus: &str, memory: &str) {
+    let text = format!("Name:\tx\nTgid:\t{process}\nPPid:\t{parent}\nNSsid:\t{process}\n{memory}Cpus_allowed_list:\t{cpus}\n");
+    file(dir, &format!("proc/{id}/status"), &text);
+}
+
+const PROGRAM: &str = "VmSize:\t100 kB\n";
+const KERNEL: &str = "";
+
+/// init, threads of the kernel, a daemon with two threads, one that is bound, a login and its shell, which has started this process,
+/// which has started another.
+pub(crate) fn machine() -> TempDir {
+    let dir = four_cpus("");
+    let at = dir.path();
+    file(at, "sys/devices/system/cpu/possible", "0-3\n");
+    file(at, "proc/self/mountinfo", MOUNTED);
+    file(at, "proc/self/cgroup", "3:cpuset:/\n");
+    group(at, "", "0-3\n");
+    file(at, &format!("{MOUNT}/tasks"), "1\n2\n3\n40\n41\n50\n60\n61\n70\n71\n99\n");
+    thread(at, "1", 1, 0, "0-3", PROGRAM);
+    thread(at, "2", 2, 0, "0-3", KERNEL);
+    thread(at, "3", 3, 2, "1", KERNEL);
+    thread(at, "40", 40, 1, "0-3", PROGRAM);
+    thread(at, "41", 40, 1, "0-3", PROGRAM);
+    thread(at, "50", 50, 1, "1-2", PROGRAM);
+    thread(at, "60", 60, 1, "0-3", PROGRAM);
+    thread(at, "61", 61, 60, "0-3", PROGRAM);
+    thread(at, "70", 70, 61, "0-3", PROGRAM);
+    thread(at, "self", 70, 61, "0-3", PROGRAM);
+    thread(at, "71", 71, 70, "0-3", PROGRAM);
+    dir
+}
+
+fn seen(dir: &TempDir, cpus: &[u32]) -> Option<(Status, String, String)> {
+    let options = options(cpus);
+    let found = HostRoot::at(dir.path()).check(&options).into_iter().find(|finding| finding.id == "control-groups");
+    found.map(|finding| (finding.status, finding.found, finding.action.unwrap_or_default()))
+}
+
+fn options(cpus: &[u32]) -> CheckOptions {
+    let cpus = Some(cpus.iter().copied().map(CpuId).collect());
+    CheckOptions { purpose: Purpose::Measure, cpus, priority: 90, config: None }
+}
+
+fn limits(dir: &TempDir, cpus: &[u32]) -> Option<CpusetLimits> {
+    let (root, options) = (HostRoot::at(dir.path()), options(cpus));
+    cpuset_limits(&Machine::new(&root, &options))
+}
+
+/// Files of groups and their CPUs.
+fn groups(dir: &TempDir, cpus: &[u32]) -> Vec<(String, String)> {
+    let groups = limits(dir, cpus).unwrap().groups;
+    groups.into_iter().map(|(file, cpus)| (file.replace(&format!("{MOUNT}/"), ""), CpuList::format(&cpus))).collect()
+}
+
+fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(file, cpus)| ((*file).to_owned(), (*cpus).to_owned())).collect()
+}
+
+#[test]
+fn threads_that_sit_in_the_root_are_found() {
+    let dir = machine();
+    let (status, found, action) = seen(&dir, &[2, 3]).unwrap();
+    assert_eq!((status, found.as_str()), (Status::Warn, "3 threads in the root cpuset may run on CPUs 2-3"));
+    assert_eq!(action, "sudo teiji tune --only control-groups --cpus 2-3");
+    // All CPUs are measured, or those are that no thread comes to.
+    assert_eq!(seen(&dir, &[0, 1, 2, 3]), None);
+    file(dir.path(), "sys/devices/system/cpu/isolated", "2-3\n");
+    assert_eq!(seen(&dir, &[2, 3]), None);
+}
+
+/// Neither bound ones, nor what started this process, nor what it started.
+#[test]
+fn threads_that_could_not_be_brought_back_stay() {
+    let dir = machine();
+    let moved = |dir: &TempDir| root_threads(&HostRoot::at(dir.path()), MOUNT).iter().map(|thread| thread.id).collect::<Vec<_>>();
+    assert_eq!(moved(&dir), [1, 2, 40, 41]);
+    // The first process of a container is the shell, or what started it.
+    thread(dir.path(), "1", 1, 0, "0-3", PROGRAM);
+    thread(dir.path(), "self", 70, 61, "0-3", PROGRAM);
+    let session = |id: &str, parent: u32, process: u32| {
+        let text = format!("Tgid:\t{process}\nPPid:\t{parent}\nNSsid:\t1\n{PROGRAM}Cpus_allowed_list:\t0-3\n");
+        file(dir.path(), &format!("proc/{id}/status"), &text);
+    };
+    session("1", 0, 1);
+    session("self", 61, 70);
+    assert_eq!(moved(&dir), [2, 40, 41]);
+}
+
+#[test]
+fn a_group_is_limited_after_those_below_it() {
+    let dir = machine();
+    for (name, cpus) in [("docker", "0-3\n"), ("docker/a", "1-3\n"), ("docker/a/b", "2-3\n"), ("system", "0-1\n"), ("new", "\n")]
+    {
+        group(dir.path(), name, cpus);
+    }
+    let expected = [("docker/a/b/cpuset.cpus", "2"), ("docker/a/cpuset.cpus", "1-2"), ("docker/cpuset.cpus", "0-2")];
+    assert_eq!(groups(&dir, &[3]), owned(&expected));
+    let found = seen(&dir, &[3]).unwrap().1;
+    assert_eq!(found, "docker/a/b, docker/a, docker and 3 threads in the root cpuset may run on CPU 3");
+    file(dir.path(), &format!("{MOUNT}/tasks"), "");
+    let (_, found, action) = seen(&dir, &[1, 2, 3]).unwrap();
+    assert_eq!(found, "system may run on CPUs 1-3", "one below docker has no other CPUs");
+    assert_eq!(action, "echo 0 | sudo tee /sys/fs/cgroup/cpuset/system/cpuset.cpus");
+    let (_, found, action) = seen(&dir, &[0]).unwrap();
+    assert_eq!(
+        (found.as_str(), action.as_str()),
+        ("docker and system may run on CPU 0", "sudo teiji tune --only control-groups --cpus 0")
+    );
+    std::fs::remove_dir_all(dir.path().join(MOUNT).join("docker")).unwrap();
+    assert_eq!(seen(&dir, &[1]).unwrap().2, "echo 0 | sudo tee /sys/fs/cgroup/cpuset/system/cpuset.cpus");
+}
+
+/// Version 1 refuses a group that lacks a CPU of one below it.
+#[test]
+fn groups_that_have_their_cpus_for_a_reason_keep_them() {
+    let dir = machine();
+    for (name, cpus) in
+        [("docker", "0-3\n"), ("docker/a", "0-3\n"), ("docker/rt", "2\n"), ("mine/shell", "0-3\n"), ("mine", "0-3\n")]
+    {
+        group(dir.path(), name, cpus);
+    }
+    file(dir.path(), "proc/self/cgroup", "4:memory:/\n3:cpuset,cpu:/mine/shell\n0::/\n");
+    assert_eq!(groups(&dir, &[2, 3]), owned(&[("docker/a/cpuset.cpus", "0-1"), ("docker/cpuset.cpus", "0-2")]));
+    assert_eq!(limits(&dir, &[2, 3]).unwrap().only_measured, ["docker/rt"]);
+    file(dir.path(), &format!("{MOUNT}/docker/cpuset.cpu_exclusive"), "1\n");
+    let alone = limits(&dir, &[2, 3]).unwrap();
+    assert_eq!((alone.groups.len(), alone.threads), (0, 0), "{alone:?}");
+    // Another group may have only what no exclusive one has.
+    file(dir.path(), &format!("{MOUNT}/docker/cpuset.cpus"), "1-3\n");
+    assert_eq!(limits(&dir, &[2, 3]).unwrap().of_threads, [CpuId(0)]);
+}
+
+#[test]
+fn only_a_whole_hierarchy_below_sys_that_can_be_written_counts() {
+    assert_eq!(mount_point(MOUNTED.trim()), Some(MOUNT));
+    let several = "33 26 0:29 / /sys/fs/cgroup/cpu,cpuset rw,nosuid shared:12 - cgroup cgroup rw,cpu,cpuset";
+    assert_eq!(mount_point(several), Some("sys/fs/cgroup/cpu,cpuset"));
+    for other in [
+        "34 31 0:31 /docker/1 /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset",
+        "34 31 0:31 / /sys/fs/cgroup/cpuset ro - cgroup cgroup rw,cpuset",
+        "34 31 0:31 / /dev/cpuset rw - cgroup none rw,cpuset,noprefix",
+        "34 31 0:31 / /cpuset rw - cgroup none rw,cpuset",
+        "34 31 0:31 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu",
+        "34 31 0:31 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
+        "",
+    ] {
+        assert_eq!(mount_point(other), None, "{other}");
+    }
+}
