@@ -13,6 +13,7 @@ mod journal;
 mod killed;
 mod loader;
 mod never;
+mod own_group;
 mod proposals;
 mod propose_frequency;
 mod propose_groups;

@@ -6,7 +6,7 @@
 
 use super::proposals::Wanted;
 use super::setting::{ADD_CPUSET, Form};
-use crate::check::{GROUPS, Machine, groups_on_measured};
+use crate::check::{CpusetLimits, GROUPS, Machine, cpuset_limits, groups_on_measured};
 use plan::{CpuId, CpuList};
 
 const CONTROLLERS: &str = "sys/fs/cgroup/cgroup.subtree_control";
@@ -20,6 +20,26 @@ fn cpus_of(machine: &Machine<'_>, group: &str) -> Vec<CpuId> {
 }
 
 pub(super) fn control_groups(machine: &Machine<'_>) -> Vec<Wanted> {
+    let mut wanted = version_2(machine);
+    wanted.extend(cpuset_limits(machine).iter().flat_map(version_1));
+    wanted
+}
+
+/// Groups from the lowest up, and a group of our own for threads that sit in the root.
+fn version_1(limits: &CpusetLimits) -> Vec<Wanted> {
+    let group =
+        |(file, cpus): &(String, Vec<CpuId>)| Wanted { form: Form::CpuList, ..Wanted::plain(file, CpuList::format(cpus)) };
+    let mut wanted: Vec<Wanted> = limits.groups.iter().map(group).collect();
+    if limits.threads > 0 {
+        let threads = if limits.threads == 1 { "a thread" } else { &format!("{} threads", limits.threads) };
+        let subject = format!("a new group, for {threads} of the root");
+        let to = CpuList::format(&limits.of_threads);
+        wanted.push(Wanted { form: Form::OwnGroup, subject, ..Wanted::plain(limits.own_group(), to) });
+    }
+    wanted
+}
+
+fn version_2(machine: &Machine<'_>) -> Vec<Wanted> {
     let groups = groups_on_measured(machine);
     if groups.is_empty() {
         return Vec::new();
@@ -45,6 +65,14 @@ pub(super) fn control_groups(machine: &Machine<'_>) -> Vec<Wanted> {
 
 /// Groups that are left on measured CPUs.
 pub(super) fn left_alone(machine: &Machine<'_>) -> Option<String> {
+    version_2_left(machine).or_else(|| {
+        let kept = cpuset_limits(machine)?.only_measured;
+        let have = if kept.len() == 1 { "has" } else { "have" };
+        (!kept.is_empty()).then(|| format!("{} {have} no other CPUs, and {have} them still", kept.join(", ")))
+    })
+}
+
+fn version_2_left(machine: &Machine<'_>) -> Option<String> {
     let mut groups = if has_controller(machine) { groups_on_measured(machine) } else { Vec::new() };
     groups.retain(|group| cpus_of(machine, group).is_empty());
     let first = groups.first()?;

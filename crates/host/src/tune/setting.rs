@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One setting of the kernel: a file below /proc/sys, /proc/irq or /sys that holds a value.
 
+use super::own_group;
 use crate::check::thread_of_line;
 use crate::cpu;
 use crate::kernel;
@@ -29,6 +30,8 @@ pub(super) enum Form {
     },
     /// Controllers of control groups. One is added, and removed again.
     Controllers,
+    /// A control group of our own by its folder, with its CPUs. Nothing where it is not there.
+    OwnGroup,
 }
 
 impl Form {
@@ -41,7 +44,9 @@ impl Form {
                 Form::Plain | Form::Priority { .. } => false,
                 Form::Controllers => has(one, other) || has(other, one),
                 Form::Choice => chosen(one) == chosen(other),
-                Form::CpuList => parsed(|text| cpu::listed(text, "CPUs").ok()),
+                // Cut off before it had CPUs, it is ours all the same.
+                Form::OwnGroup if one == own_group::UNFINISHED => !other.is_empty(),
+                Form::CpuList | Form::OwnGroup => parsed(|text| cpu::listed(text, "CPUs").ok()),
                 Form::CpuMask => parsed(of_mask),
             }
     }
@@ -93,6 +98,9 @@ pub(crate) fn to_mask(cpus: &[CpuId]) -> String {
 
 /// What a file says, as it is; of a thread its priority.
 pub(super) fn read(root: &HostRoot, file: &str, form: Form) -> io::Result<String> {
+    if form == Form::OwnGroup {
+        return own_group::read(root, file);
+    }
     let bytes = std::fs::read(root.path(file))?;
     let text = String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))?;
     let Form::Priority { started } = form else { return Ok(text) };
@@ -125,6 +133,9 @@ pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str, set_pri
             .zip(priority)
             .ok_or(ErrorKind::InvalidData.into())
             .and_then(|(thread, priority)| set_priority(thread, priority));
+    }
+    if form == Form::OwnGroup {
+        return own_group::write(root, file, text);
     }
     let shown;
     let text = if root.is_system() {
