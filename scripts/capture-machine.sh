@@ -60,9 +60,22 @@ for file in lib/modules/"$(uname -r)"/kernel/kernel/configs.ko*; do
     [ -f "$file" ] && echo "=== $file"
 done
 # Of mounts only that of the root folder.
+# Of mounts only that of the root folder, and that of the CPUs of control groups, version 1.
 if [ -r proc/self/mountinfo ]; then
     echo '=== proc/self/mountinfo'
-    awk '$5 == "/"' proc/self/mountinfo
+    awk '$5 == "/" || / - cgroup .*[ ,]cpuset(,|$)/' proc/self/mountinfo
+fi
+# Its groups, and the threads that sit in its root.
+sets=$(awk '/ - cgroup .*[ ,]cpuset(,|$)/ { sub("^/", "", $5); print $5; exit }' proc/self/mountinfo 2>/dev/null)
+if [ -n "$sets" ]; then
+    print "$sets/tasks"
+    find "$sets" -name cpuset.cpus -o -name cpuset.cpu_exclusive -o -name cpuset.sched_load_balance | while read -r file; do
+        print "$file"
+    done
+    while read -r thread; do
+        echo "=== proc/$thread/status"
+        grep -E '^(Tgid|PPid|NSsid|VmSize|Cpus_allowed_list):' "proc/$thread/status"
+    done <"$sets/tasks"
 fi
 # Services that set the time of day, by their names.
 for file in proc/[0-9]*/stat; do

@@ -63,6 +63,63 @@ $b sh /stats | highest
 $b kill $service $thread
 """
 
+# Groups of version 1, one below the other, with a service in the lower one and one in the root.
+VERSION_1 = """
+b=/busybox
+g=/sys/fs/cgroup/cpuset
+show() {
+    for file in $($b find $g -name cpuset.cpus) $($b find $g -name cpuset.mems) $g/docker/*/tasks; do
+        echo "$file $($b cat $file | $b tr '\\n' ' ')"
+    done
+    for thread in $service $daemon $bound $$; do
+        echo "$thread $($b cat /proc/$thread/cpuset) $($b grep Cpus_allowed_list /proc/$thread/status)"
+    done
+}
+same() {
+    show >/after
+    $b cmp /before /after && echo "$1: as before" || $b diff /before /after
+}
+$b mount -t tmpfs tmpfs /sys/fs/cgroup
+$b mkdir $g
+$b mount -t cgroup -o cpuset cpuset $g
+for group in docker docker/a; do
+    $b mkdir $g/$group
+    echo 0 >$g/$group/cpuset.mems
+    echo 0-1 >$g/$group/cpuset.cpus
+done
+$b sleep 1000 >/dev/null 2>&1 &
+service=$!
+echo $service >$g/docker/a/tasks
+# A daemon that starts another one, and is no relative of this shell's.
+$b setsid $b sh -c 'echo $$ >/daemon; while [ ! -e /go ]; do '$b' sleep 0.1; done; '$b' sleep 1000 & echo $! >/begun; wait' >/dev/null 2>&1 &
+$b setsid $b taskset 2 $b sleep 1000 >/dev/null 2>&1 &
+bound=$!
+$b sleep 1
+daemon=$($b cat /daemon)
+show >/before
+/teiji check -a 1 | $b grep "control-groups" | $b sed "s/^/check: /"
+/teiji tune --only control-groups --cpus 1 || echo "tune: $?"
+show | $b sed "s/^/tuned: /" | $b sed "s/ $daemon / daemon /;s/ $bound / bound /;s/ $service / service /;s/ $$ / shell /"
+/teiji check -a 1 | $b grep "control-groups" | $b sed "s/^/check again: /"
+echo >/go
+$b sleep 1
+echo "begun: $($b cat /proc/$($b cat /begun)/cpuset) $($b grep Cpus_allowed_list /proc/$($b cat /begun)/status)"
+/teiji tune --undo || echo "undo: $?"
+same undone
+echo "begun: $($b cat /proc/$($b cat /begun)/cpuset) $($b grep Cpus_allowed_list /proc/$($b cat /begun)/status)"
+/teiji tune --only control-groups --cpus 1 -- $b sh -c 'echo "command: $('$b' cat /proc/$$/cpuset) $('$b' grep Cpus_allowed_list /proc/$$/status)"'
+same "after a command"
+/teiji tune --only control-groups --cpus 1 -- $b sh -c 'echo $$ >/command; exec '$b' sleep 1000' >/dev/null 2>&1 &
+$b sleep 1
+$b kill -9 $!
+$b kill $($b cat /command)
+[ -e $g/teiji ] && echo "killed: a group is left"
+/teiji plan-length --rate 1e-3 2>&1 | $b grep "killed put back"
+same killed
+[ -e $g/teiji ] && echo "a group is left"
+$b kill $service $daemon $bound $($b cat /begun)
+"""
+
 # A thread that comes before what is to be on time, for 6 of each 10 ms.
 PROVE = """
 b=/busybox
@@ -114,6 +171,36 @@ class Tune(Lab):
                 checks = re.findall(r"\ncheck: (\w+) +(interrupts-on-measured-cpus|workqueues|watchdogs|timer-migration|tuning) ", stdout)
                 self.assertEqual(len(checks), 10, stdout)
                 self.assertEqual({status for status, _ in checks}, {"ok"}, stdout)
+
+    def test_threads_leave_a_cpu_by_groups_of_version_1_and_come_back(self):
+        script = self.folder / "script"
+        script.write_text(VERSION_1)
+        files = ("--file", f"{BUSYBOX}=/busybox", "--file", f"{script}=/script")
+        for kernel in ("debian:amd64", "debian:rt-amd64"):
+            with self.subTest(kernel):
+                process = self.start("exec", "-q", "-k", kernel, *TWO_CPUS, *files, "--run", "/busybox sh /script")
+                stdout, stderr = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual(process.returncode, 0, stderr)
+                self.assertRegex(stdout, r"\ncheck: warn +control-groups +docker/a, docker and \d+ threads in the root cpuset may")
+                self.assertNotIn("\ncheck again: ", stdout)
+                for tuned in (
+                    "/sys/fs/cgroup/cpuset/docker/cpuset.cpus 0 ",
+                    "/sys/fs/cgroup/cpuset/docker/a/cpuset.cpus 0 ",
+                    "/sys/fs/cgroup/cpuset/teiji/cpuset.cpus 0 ",
+                    "/sys/fs/cgroup/cpuset/teiji/cpuset.mems 0 ",
+                    "service /docker/a Cpus_allowed_list:\t0",
+                    "daemon /teiji Cpus_allowed_list:\t0",
+                    "bound / Cpus_allowed_list:\t1",
+                    "shell / Cpus_allowed_list:\t0-1",
+                ):
+                    self.assertIn(f"\ntuned: {tuned}\n", stdout)
+                self.assertIn("\ncommand: / Cpus_allowed_list:\t0-1\n", stdout)
+                # What a moved thread started is in its group, and comes back with it.
+                self.assertEqual(re.findall(r"\nbegun: (.*)\t(.*)", stdout), [("/teiji Cpus_allowed_list:", "0"), ("/ Cpus_allowed_list:", "0-1")])
+                self.assertIn("\nkilled: a group is left\n", stdout)
+                for when in ("undone", "after a command", "killed"):
+                    self.assertIn(f"\n{when}: as before\n", stdout)
+                self.assertNotRegex(stdout, "(?m)^(a group is left|(tune|undo): )")
 
     def test_a_change_that_helps_is_kept(self):
         script = self.folder / "script"

@@ -146,6 +146,37 @@ fn killed_at_each_call_every_file_comes_back() {
     }
 }
 
+/// Nested groups, and threads in the root that are moved into another one.
+#[test]
+fn killed_at_each_call_groups_of_version_1_come_back() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let root = place.join("m");
+    lay_out(&root, "laptop");
+    let file = |path: &str, text: &str| {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), text).unwrap();
+    };
+    file("proc/self/mountinfo", "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
+    for (group, cpus) in [("", "0-3\n"), ("/docker", "0-3\n"), ("/docker/a", "1-2\n")] {
+        file(&format!("sys/fs/cgroup/cpuset{group}/cpuset.cpus"), cpus);
+        file(&format!("sys/fs/cgroup/cpuset{group}/cpuset.mems"), "0\n");
+    }
+    file("sys/fs/cgroup/cpuset/tasks", "1\n41\n");
+    for thread in [1, 41] {
+        let status = format!("Tgid:\t{thread}\nPPid:\t0\nVmSize:\t100 kB\nCpus_allowed_list:\t0-3\n");
+        file(&format!("proc/{thread}/status"), &status);
+    }
+    let tuned =
+        Tuned { place, machine: owned("--root m"), changes: owned("--cpus 2-3 --only control-groups"), files: Vec::new() };
+    // A folder that is left behind has files.
+    match tuned.walk(&|| contents(&root)) {
+        Some(killed) => assert!(killed > 100, "{killed}"),
+        None => skipped(Need::Strace, "strace does not run the program"),
+    }
+    assert!(!root.join("sys/fs/cgroup/cpuset/teiji").exists());
+}
+
 /// Settings of this machine that nothing depends on for a moment.
 const HARMLESS: [&str; 5] = [
     "/proc/sys/vm/stat_interval",
