@@ -141,11 +141,11 @@ const RECORDING: &str = "tune-block.teiji";
 
 /// Holds the lock of a machine's journal: nobody else changes its settings by this program meanwhile.
 pub struct Tuning {
-    root: HostRoot,
-    folder: PathBuf,
+    pub(super) root: HostRoot,
+    pub(super) folder: PathBuf,
     /// Never read: that it is open is the lock.
     _lock: File,
-    journal: Option<Journal>,
+    pub(super) journal: Option<Journal>,
     set_priority: SetPriority,
 }
 
@@ -191,8 +191,15 @@ impl Tuning {
         self.journal.as_ref().is_some_and(|journal| !journal.is_of_this_boot(&self.root))
     }
 
-    /// Writes the changes of a plan, each read back. What is in the journal from before stays there. When asked to stop in between,
-    /// none of the changes stay.
+    /// How many settings stay as an earlier tuning changed them.
+    #[must_use]
+    pub fn staying(&self) -> usize {
+        let journal = self.journal.as_ref().filter(|journal| journal.is_of_this_boot(&self.root));
+        journal.map_or(0, |journal| journal::changes(&journal.stays))
+    }
+
+    /// Writes the changes of a plan, each read back, on top of what stays. What is in the journal from before stays there. When asked to
+    /// stop in between, none of the changes stay.
     ///
     /// # Errors
     /// When the journal cannot be written: then nothing was changed.
@@ -202,15 +209,15 @@ impl Tuning {
         is_to_stay: bool,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<Vec<ChangeResult>, TuningError> {
-        let earlier = self.journal.take().filter(|journal| journal.is_of_this_boot(&self.root));
-        let mut before = earlier.map(|journal| journal.entries).unwrap_or_default();
-        before.extend(plan.companions.iter().cloned());
-        if before.is_empty() && plan.changes.is_empty() {
+        if plan.changes.is_empty() {
             return Ok(Vec::new());
         }
+        let earlier = self.journal.take().filter(|journal| journal.is_of_this_boot(&self.root));
+        let (mut before, stays) = earlier.map(|journal| (journal.entries, journal.stays)).unwrap_or_default();
+        before.extend(plan.companions.iter().cloned());
         let entries: Vec<Entry> = before.iter().cloned().chain(entries_of(plan, |_| true)).collect();
         let path = self.folder.clone();
-        self.keep(Phase::Unfinished, &entries).map_err(|source| TuningError::Journal { path: path.clone(), source })?;
+        self.keep(Phase::Unfinished, &entries, &stays).map_err(|source| TuningError::Journal { path: path.clone(), source })?;
         let mut results = Vec::new();
         for change in &plan.changes {
             if should_stop() {
@@ -222,8 +229,9 @@ impl Tuning {
         }
         if is_to_stay && results.len() == plan.changes.len() {
             // What was not written needs not be put back.
-            let entries = [before, entries_of(plan, |place| results[place].is_changed())].concat();
-            self.keep(Phase::Applied, &entries).map_err(|source| TuningError::NotSettled { path, source })?;
+            let changed = entries_of(plan, |place| results[place].is_changed());
+            let stays = journal::with_added(stays, before.into_iter().chain(changed));
+            self.keep(Phase::Applied, &[], &stays).map_err(|source| TuningError::NotSettled { path, source })?;
         }
         Ok(results)
     }
@@ -250,82 +258,18 @@ impl Tuning {
         Err(Obstacle::MadeAnother(now))
     }
 
-    fn write(&self, file: &str, form: Form, text: &str) -> io::Result<()> {
+    pub(super) fn write(&self, file: &str, form: Form, text: &str) -> io::Result<()> {
         setting::write(&self.root, file, form, text, self.set_priority)
     }
 
-    /// Puts everything back, from the last change to the first, and forgets what is back. What somebody else has changed meanwhile is
-    /// left alone, unless forced; forced, what cannot be put back is forgotten too.
-    ///
-    /// # Errors
-    /// When the journal cannot be written.
-    pub fn undo(&mut self, is_forced: bool) -> Result<Vec<ChangeResult>, TuningError> {
-        let Some(journal) = self.journal.take() else { return Ok(Vec::new()) };
-        if !journal.is_of_this_boot(&self.root) {
-            self.forget().map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
-            return Ok(Vec::new());
-        }
-        if journal.phase == Phase::Applied {
-            // Cut off from here on, the rest is put back by whoever comes next. Where that cannot be written, this one goes on.
-            let _ = self.keep(Phase::Unfinished, &journal.entries);
-        }
-        let (mut results, mut left, mut needs_rights) = (Vec::new(), Vec::new(), false);
-        let count = journal.entries.len();
-        for entry in journal.entries.into_iter().rev() {
-            match self.put_back(&entry, is_forced) {
-                Ok(false) => {}
-                Ok(true) => results.push(ChangeResult { file: entry.file, obstacle: None, is_expected: false }),
-                Err(obstacle) => {
-                    needs_rights |= obstacle.is_missing_right();
-                    results.push(ChangeResult { file: entry.file.clone(), obstacle: Some(obstacle), is_expected: false });
-                    left.push(entry);
-                }
-            }
-        }
-        left.reverse();
-        let phase = if needs_rights { Phase::Unfinished } else { Phase::Left };
-        let forgotten = match left.is_empty() || is_forced {
-            true => self.forget(),
-            // Nothing is known that was not: it stays as whoever had the rights wrote it.
-            false if phase == journal.phase && left.len() == count => {
-                self.journal = Some(Journal::new(&self.root, phase, left));
-                Ok(())
-            }
-            false => self.keep(phase, &left),
-        };
-        forgotten.map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
-        Ok(results)
-    }
-
-    /// Whether there was something to put back.
-    fn put_back(&self, entry: &Entry, is_forced: bool) -> Result<bool, Obstacle> {
-        let Entry { file, form, from, to, comes_and_goes } = entry;
-        let now = match setting::read(&self.root, file, *form) {
-            // What it comes with is not as it was then, or is again.
-            Err(error) if error.kind() == ErrorKind::NotFound && *comes_and_goes => return Ok(false),
-            now => now?,
-        };
-        if now == *from {
-            return Ok(false);
-        }
-        // A file that is no kernel's is empty where writing it was cut off.
-        let is_ours = to.as_ref().is_none_or(|to| form.is_same(&now, to)) || now.is_empty();
-        if !is_ours && !is_forced {
-            return Err(Obstacle::ChangedByOthers(now));
-        }
-        self.write(file, *form, from)?;
-        let now = setting::read(&self.root, file, *form)?;
-        if now == *from { Ok(true) } else { Err(Obstacle::MadeAnother(now)) }
-    }
-
-    fn keep(&mut self, phase: Phase, entries: &[Entry]) -> io::Result<()> {
-        let journal = Journal::new(&self.root, phase, entries.to_vec());
+    pub(super) fn keep(&mut self, phase: Phase, entries: &[Entry], stays: &[Entry]) -> io::Result<()> {
+        let journal = Journal::new(&self.root, phase, entries.to_vec(), stays.to_vec());
         let stored = journal::store(&self.folder, &journal);
         self.journal = Some(journal);
         stored
     }
 
-    fn forget(&mut self) -> io::Result<()> {
+    pub(super) fn forget(&mut self) -> io::Result<()> {
         self.journal = None;
         journal::remove(&self.folder)
     }
@@ -339,4 +283,4 @@ impl Drop for Tuning {
 
 #[cfg(test)]
 #[path = "apply_tests.rs"]
-mod tests;
+pub(super) mod tests;

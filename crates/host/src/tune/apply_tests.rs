@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-fn laptop() -> (TempDir, HostRoot, TuningPlan) {
+pub(in crate::tune) fn laptop() -> (TempDir, HostRoot, TuningPlan) {
     let (dir, _) = laid_out(&fs::read_to_string(trees().join("laptop.tree")).unwrap());
     let root = HostRoot::at(dir.path());
     let boot_id = dir.path().join("proc/sys/kernel/random/boot_id");
@@ -21,7 +21,7 @@ fn laptop() -> (TempDir, HostRoot, TuningPlan) {
 }
 
 /// Every file below /proc and /sys, with what it says.
-fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(in crate::tune) fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![dir.join("proc"), dir.join("sys")];
     while let Some(folder) = folders.pop() {
@@ -36,19 +36,19 @@ fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-fn journal_is_there(root: &HostRoot) -> bool {
+pub(in crate::tune) fn journal_is_there(root: &HostRoot) -> bool {
     root.path("var/lib/teiji/tune/journal.json").exists()
 }
 
-fn obstacles(results: &[ChangeResult]) -> Vec<String> {
+pub(in crate::tune) fn obstacles(results: &[ChangeResult]) -> Vec<String> {
     let failed = results.iter().filter_map(|result| Some(format!("{}: {}", result.file, result.obstacle.as_ref()?)));
     failed.collect()
 }
 
-const STAY: bool = true;
+pub(in crate::tune) const STAY: bool = true;
 /// Files stand for threads.
-const NO_THREADS: SetPriority = |_, _| unreachable!();
-const NOBODY_STOPS: fn() -> bool = || false;
+pub(in crate::tune) const NO_THREADS: SetPriority = |_, _| unreachable!();
+pub(in crate::tune) const NOBODY_STOPS: fn() -> bool = || false;
 
 #[test]
 fn what_is_applied_is_there_and_what_is_undone_is_as_before() {

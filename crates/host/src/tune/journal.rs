@@ -24,7 +24,7 @@ const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 /// The mode of these files.
 const READABLE: u32 = 0o644;
 /// Of this form; another one is not read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// One value that was there before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,25 +46,29 @@ pub(crate) enum Phase {
     /// Some of the changes may not have been made yet, or are for a command that runs, or are being put back: whoever finds this and
     /// nobody at it puts everything back.
     Unfinished,
-    /// All changes that could be made are, and are to stay.
+    /// All changes that could be made are, and are to stay. Nothing else is left.
     Applied,
     /// What undoing left, because somebody else had changed it or it was refused. Only who asks for it tries again.
     Left,
 }
 
-/// What is put back, from the last to the first.
+/// What is put back, each list from the last to the first: `entries` before `stays`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Journal {
     version: u32,
     boot_id: String,
+    /// Of `entries`. Where there are none: that of what stays.
     pub(super) phase: Phase,
+    /// What was changed on top of what stays.
     pub(super) entries: Vec<Entry>,
+    /// What is changed until somebody undoes it, each file once, with its first value.
+    pub(super) stays: Vec<Entry>,
 }
 
 impl Journal {
-    pub(super) fn new(root: &HostRoot, phase: Phase, entries: Vec<Entry>) -> Journal {
-        Journal { version: VERSION, boot_id: boot_id(root), phase, entries }
+    pub(super) fn new(root: &HostRoot, phase: Phase, entries: Vec<Entry>, stays: Vec<Entry>) -> Journal {
+        Journal { version: VERSION, boot_id: boot_id(root), phase, entries, stays }
     }
 
     /// Whether the machine still is as this left it: a reboot undoes everything.
@@ -77,10 +81,26 @@ impl Journal {
         self.phase == Phase::Unfinished && self.is_of_this_boot(root)
     }
 
-    /// How many settings it says were changed.
+    /// How many settings it says were changed: those that its phase is of.
     pub(super) fn changes(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.to.is_some()).count()
+        changes(if self.phase == Phase::Applied { &self.stays } else { &self.entries })
     }
+}
+
+/// How many of these were changed.
+pub(super) fn changes(entries: &[Entry]) -> usize {
+    entries.iter().filter(|entry| entry.to.is_some()).count()
+}
+
+/// What stays when these changes stay too. A file that stays changed already keeps its first value.
+pub(super) fn with_added(mut stays: Vec<Entry>, added: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
+    for entry in added {
+        match stays.iter_mut().find(|earlier| earlier.file == entry.file && earlier.form == entry.form) {
+            Some(earlier) => earlier.to = entry.to.or(earlier.to.take()),
+            None => stays.push(entry),
+        }
+    }
+    stays
 }
 
 fn boot_id(root: &HostRoot) -> String {
@@ -112,7 +132,7 @@ pub(super) fn load(folder: &Path) -> Result<Option<Journal>, String> {
     // It is written to with root's rights, and so is what it names.
     let is_setting =
         |file: &str| (file.starts_with("proc/") || file.starts_with("sys/")) && !file.split('/').any(|part| part == "..");
-    if let Some(entry) = journal.entries.iter().find(|entry| !is_setting(&entry.file)) {
+    if let Some(entry) = journal.entries.iter().chain(&journal.stays).find(|entry| !is_setting(&entry.file)) {
         return Err(damaged(&format_args!("'{}' is not a file below /proc or /sys", entry.file)));
     }
     Ok(Some(journal))
@@ -207,7 +227,7 @@ mod tests {
             to: Some("b".to_owned()),
             comes_and_goes: false,
         };
-        Journal { version: VERSION, boot_id: "x".to_owned(), phase: Phase::Unfinished, entries: vec![entry] }
+        Journal { version: VERSION, boot_id: "x".to_owned(), phase: Phase::Unfinished, entries: vec![entry], stays: Vec::new() }
     }
 
     #[test]
@@ -235,7 +255,7 @@ mod tests {
     #[test]
     fn a_damaged_journal_is_an_error_that_names_it() {
         let dir = tempfile::tempdir().unwrap();
-        for text in ["", "{", "{\"version\":1}"] {
+        for text in ["", "{", "{\"version\":2}"] {
             fs::write(dir.path().join(JOURNAL), text).unwrap();
             let error = load(dir.path()).unwrap_err();
             assert!(error.contains("journal.json is damaged"), "{error}");

@@ -48,7 +48,7 @@ impl HostRoot {
             return None;
         }
         let was_rebooted = tuning.was_rebooted();
-        match tuning.undo(false) {
+        match tuning.undo_unfinished() {
             _ if was_rebooted => None,
             Ok(results) => {
                 let left = results.iter().filter(|result| result.obstacle.is_some()).count();

@@ -21,6 +21,7 @@ mod propose_interrupts;
 mod propose_kernel;
 mod propose_threads;
 mod setting;
+mod undo;
 
 use crate::HostRoot;
 use crate::check::{CheckOptions, Machine, Purpose, why_of};

@@ -6,7 +6,7 @@ use super::setting::Form;
 use crate::check::Machine;
 use crate::judge::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
 use crate::kernel;
-use plan::CpuList;
+use plan::{CpuId, CpuList};
 
 pub(super) fn clocksource(machine: &Machine<'_>) -> Vec<Wanted> {
     const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";
@@ -42,9 +42,9 @@ pub(super) fn watchdogs(machine: &Machine<'_>) -> Vec<Wanted> {
     }
     if let Some(watched) = machine.cpus(CPUS).filter(|_| machine.has_chosen_cpus()) {
         let others = machine.others();
-        let is_elsewhere = watched.iter().all(|cpu| others.contains(cpu));
-        let to = CpuList::format(&others);
-        return if is_elsewhere { Vec::new() } else { vec![Wanted { form: Form::CpuList, ..Wanted::plain(CPUS, to) }] };
+        let left: Vec<CpuId> = watched.iter().copied().filter(|cpu| others.contains(cpu)).collect();
+        let to = CpuList::format(if left.is_empty() { &others } else { &left });
+        return if left == watched { Vec::new() } else { vec![Wanted { form: Form::CpuList, ..Wanted::plain(CPUS, to) }] };
     }
     on.into_iter().map(|file| Wanted::plain(file, "0")).collect()
 }

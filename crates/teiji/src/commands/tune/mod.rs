@@ -157,8 +157,9 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
     let signals = Signals::catch(is_for_command).map_err(Failure::run_failed)?;
     let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
-    // Only now does the machine say what it is like without changes.
+    // Only now does the machine say what it is like without what was killed.
     let plan = planned(root, options)?;
+    say_what_stays(&tuning);
     let results = apply_plan(&mut tuning, &plan, !is_for_command, &signals)?;
     failed |= has_failed(&results);
     for note in &plan.notes {
@@ -167,7 +168,7 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
     if is_for_command {
         output::complain(&text::applied(&plan, &results, ""));
         let ended = command::run(&args.command, &signals);
-        failed |= has_failed(&put_back(&mut tuning, false)?);
+        failed |= has_failed(&put_back_unfinished(&mut tuning)?);
         let code = ended?;
         return Ok(ExitCode::from(if code == 0 && failed { RUN_FAILED } else { code }));
     }
@@ -184,21 +185,40 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
 fn apply_plan(tuning: &mut Tuning, plan: &TuningPlan, is_to_stay: bool, signals: &Signals) -> Result<Vec<ChangeResult>, Failure> {
     let results = tuning.apply(plan, is_to_stay, &|| signals.caught().is_some()).map_err(Failure::run_failed)?;
     if let Some(signal) = signals.caught() {
-        put_back(tuning, false)?;
+        put_back_unfinished(tuning)?;
         return Err(Failure::run_failed(anyhow!("ended by {signal} before all was changed. What was changed is put back")));
     }
     complain_of(&results, "not changed");
     Ok(results)
 }
 
-/// Puts back what an earlier call has left: one that was killed, or one whose changes were to stay. Whether that failed.
+/// Puts back what an earlier call has left that is not to stay: one that was killed, or could not put back. Whether that failed.
 fn put_right(tuning: &mut Tuning) -> Result<bool, Failure> {
-    let results = put_back(tuning, false)?;
+    let results = put_back_unfinished(tuning)?;
     let back = results.iter().filter(|result| result.obstacle.is_none()).count();
     if back > 0 {
         output::complain(&format!("note: {} of an earlier teiji tune put back first", text::settings(back)));
     }
     Ok(has_failed(&results))
+}
+
+/// On top of what the changes are made.
+fn say_what_stays(tuning: &Tuning) {
+    let count = tuning.staying();
+    if count > 0 {
+        output::complain(&format!(
+            "note: {} of an earlier teiji tune {}",
+            text::settings(count),
+            if count == 1 { "stays" } else { "stay" }
+        ));
+    }
+}
+
+/// Puts back what is not to stay, and says what could not be.
+fn put_back_unfinished(tuning: &mut Tuning) -> Result<Vec<ChangeResult>, Failure> {
+    let results = tuning.undo_unfinished().map_err(Failure::run_failed)?;
+    complain_of(&results, "not put back");
+    Ok(results)
 }
 
 /// Puts everything back, and says what could not be.

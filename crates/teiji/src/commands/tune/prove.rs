@@ -4,7 +4,7 @@
 use super::prove_block::{Measuring, Quantity};
 use super::prove_change::{PAUSE, Proved, Rounds, Verdict, prove};
 use super::signals::Signals;
-use super::{Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right};
+use super::{Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right, say_what_stays};
 use crate::commands::{measure, run_flags};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
@@ -158,6 +158,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let of_runner = runner::Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
+    say_what_stays(&tuning);
     let plan = planned(root, options)?;
     let names = checks(&plan);
     let mut conditions = Conditions { order: &order, quantity, changes: names.len(), rounds: 0, seed: seed() };

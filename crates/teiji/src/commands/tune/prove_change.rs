@@ -150,7 +150,7 @@ impl Proved {
 
     fn switch_off(&mut self, tuning: &mut Tuning) -> Result<(), Failure> {
         let of_this = |result: &ChangeResult| self.plan.changes.iter().any(|change| change.file == result.file);
-        let results = tuning.undo(false).map_err(Failure::run_failed)?;
+        let results = tuning.undo_unfinished().map_err(Failure::run_failed)?;
         self.stuck = results.into_iter().filter(|result| result.obstacle.is_some() && of_this(result)).collect();
         Ok(())
     }

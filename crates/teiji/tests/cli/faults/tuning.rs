@@ -99,6 +99,8 @@ impl Tuned {
                     assert_eq!(self.end(false).code, Some(0));
                 }
                 let (first, last) = self.calls(call, undo)?;
+                // A second tuning would find nothing to change.
+                assert_eq!(self.end(true).code, Some(0));
                 for number in first..=last {
                     if undo {
                         assert_eq!(self.end(false).code, Some(0));
@@ -126,6 +128,62 @@ impl Tuned {
         // Without changes, with all of them, and with each number in between.
         assert!(seen.len() > 2, "{seen:?}");
         Some(killed)
+    }
+}
+
+/// Kills a tuning on top of one that stays at each of these calls in turn. The next call has what stayed, or all of it where that was to
+/// stay too and was done. Undoing has what was there first. How often.
+fn walk_on_top(tuned: &Tuned, first: &Tuned, calls: &[&str], state: &dyn Fn() -> BTreeMap<String, String>) -> Option<usize> {
+    let (before, mut killed) = (state(), 0);
+    assert_eq!(first.end(false).code, Some(0));
+    let stayed = state();
+    let to_stay = !tuned.changes.contains(&"--".to_owned());
+    for call in calls {
+        let (begin, last) = tuned.calls(call, false)?;
+        let all = state();
+        assert_eq!(all != stayed, to_stay);
+        for number in begin..=last {
+            assert_eq!(tuned.end(true).code, Some(0));
+            assert!(state() == before, "before {call} {number}");
+            assert_eq!(first.end(false).code, Some(0));
+            assert!(tuned.killed_at(call, number, false), "{call} {number} of {last}");
+            killed += 1;
+            // Each other time it is undone at once.
+            if killed % 2 == 0 {
+                assert_eq!(first.end(false).code, Some(0));
+                assert!(state() == stayed || to_stay && state() == all, "after {call} {number}: {:?}", state());
+            }
+        }
+        assert_eq!(tuned.end(true).code, Some(0));
+        assert!(state() == before && !tuned.place.join("m/var/lib/teiji/tune/journal.json").exists());
+        assert_eq!(first.end(false).code, Some(0));
+    }
+    Some(killed)
+}
+
+#[test]
+fn killed_at_each_call_on_top_of_what_stays() {
+    let _turn = exclusive();
+    let (place, other) = (TestFolder::new(), TestFolder::new());
+    let root = place.join("m");
+    lay_out(&root, "laptop");
+    let machine = vec!["--root".to_owned(), root.display().to_string()];
+    let on = |place, changes| Tuned { place, machine: machine.clone(), changes: owned(changes), files: Vec::new() };
+    let first = on(other, "--cpus 2 --only governor,watchdogs,statistics-interval");
+    let second = on(place, "--cpus 2-3 --only governor,watchdogs,timer-migration,transparent-hugepages");
+    // How often a program reads until its command has ended is not always the same.
+    let command = Tuned { changes: owned("--cpus 1-3 --only governor,timer-migration -- true"), ..on(TestFolder::new(), "") };
+    let killed = walk_on_top(&second, &first, &CALLS, &|| contents(&root)).and_then(|killed| {
+        Some(
+            killed + {
+                first.end(true);
+                walk_on_top(&command, &first, &["write", "fsync", "rename"], &|| contents(&root))?
+            },
+        )
+    });
+    match killed {
+        Some(killed) => assert!(killed > 60, "{killed}"),
+        None => skipped(Need::Strace, "strace does not run the program"),
     }
 }
 

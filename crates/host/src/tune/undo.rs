@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Putting back what was changed: all of it, or only what is not to stay.
+
+use super::apply::{ChangeResult, Obstacle, Tuning, TuningError};
+use super::journal::{Entry, Journal, Phase};
+use super::setting;
+use std::io::ErrorKind;
+
+/// What became of entries that were to be put back.
+#[derive(Default)]
+struct PutBack {
+    results: Vec<ChangeResult>,
+    /// In the order of the journal.
+    left: Vec<Entry>,
+    /// Whether somebody with more rights could put back some of them.
+    needs_rights: bool,
+}
+
+impl PutBack {
+    fn phase(&self) -> Phase {
+        if self.needs_rights { Phase::Unfinished } else { Phase::Left }
+    }
+}
+
+impl Tuning {
+    /// Puts back what is not to stay, from the last change to the first: the changes for a command, and those of a process that was
+    /// killed. What somebody else has changed meanwhile is left alone.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub fn undo_unfinished(&mut self) -> Result<Vec<ChangeResult>, TuningError> {
+        let Some(journal) = self.of_this_boot()? else { return Ok(Vec::new()) };
+        if journal.entries.is_empty() {
+            self.journal = Some(journal);
+            return Ok(Vec::new());
+        }
+        let Journal { phase, entries, stays, .. } = journal;
+        let count = entries.len();
+        let mut back = self.put_all_back(entries, false);
+        // What stays has its first value, and --undo names it.
+        back.left.retain(|left| !stays.iter().any(|entry| entry.file == left.file));
+        self.settle(back, phase, count, &stays)
+    }
+
+    /// Puts everything back, from the last change to the first, and forgets what is back. What somebody else has changed meanwhile is
+    /// left alone, unless forced; forced, what cannot be put back is forgotten too.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub fn undo(&mut self, is_forced: bool) -> Result<Vec<ChangeResult>, TuningError> {
+        let Some(Journal { mut phase, entries, stays, .. }) = self.of_this_boot()? else { return Ok(Vec::new()) };
+        let mut count = entries.len();
+        let mut back = self.put_all_back(entries, is_forced);
+        if !stays.is_empty() {
+            if is_forced {
+                back.left.clear();
+            }
+            // A value on top of one that stays is back or somebody else's. What is below it says so itself.
+            back.left.retain(|left| !stays.iter().any(|entry| entry.file == left.file));
+            back.results.retain(|result| result.obstacle.is_none() || !stays.iter().any(|entry| entry.file == result.file));
+            // Cut off from here on, the rest is put back by whoever comes next. Where that cannot be written, this one goes on.
+            let all = [stays.clone(), back.left.clone()].concat();
+            let _ = self.keep(Phase::Unfinished, &all, &[]);
+            (phase, count) = (Phase::Unfinished, all.len());
+            let below = self.put_all_back(stays, is_forced);
+            back.results.extend(below.results);
+            back.left.splice(0..0, below.left);
+            back.needs_rights |= below.needs_rights;
+        }
+        if is_forced {
+            back.left.clear();
+        }
+        self.settle(back, phase, count, &[])
+    }
+
+    /// The journal, taken; none where a reboot has undone it.
+    fn of_this_boot(&mut self) -> Result<Option<Journal>, TuningError> {
+        let Some(journal) = self.journal.take() else { return Ok(None) };
+        if journal.is_of_this_boot(&self.root) {
+            return Ok(Some(journal));
+        }
+        self.forget().map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
+        Ok(None)
+    }
+
+    /// Writes down what is left, where that is not what the journal says: its phase, and how many entries it has.
+    fn settle(&mut self, back: PutBack, phase: Phase, count: usize, stays: &[Entry]) -> Result<Vec<ChangeResult>, TuningError> {
+        let next = back.phase();
+        let settled = match (back.left.is_empty(), stays.is_empty()) {
+            (true, true) => self.forget(),
+            (true, false) => self.keep(Phase::Applied, &[], stays),
+            // Nothing is known that was not: it stays as whoever had the rights wrote it.
+            _ if next == phase && back.left.len() == count => {
+                self.journal = Some(Journal::new(&self.root, next, back.left, stays.to_vec()));
+                Ok(())
+            }
+            _ => self.keep(next, &back.left, stays),
+        };
+        settled.map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
+        Ok(back.results)
+    }
+
+    fn put_all_back(&self, entries: Vec<Entry>, is_forced: bool) -> PutBack {
+        let mut back = PutBack::default();
+        for entry in entries.into_iter().rev() {
+            match self.put_back(&entry, is_forced) {
+                Ok(false) => {}
+                Ok(true) => back.results.push(ChangeResult { file: entry.file, obstacle: None, is_expected: false }),
+                Err(obstacle) => {
+                    back.needs_rights |= obstacle.is_missing_right();
+                    back.results.push(ChangeResult { file: entry.file.clone(), obstacle: Some(obstacle), is_expected: false });
+                    back.left.push(entry);
+                }
+            }
+        }
+        back.left.reverse();
+        back
+    }
+
+    /// Whether there was something to put back.
+    fn put_back(&self, entry: &Entry, is_forced: bool) -> Result<bool, Obstacle> {
+        let Entry { file, form, from, to, comes_and_goes } = entry;
+        let now = match setting::read(&self.root, file, *form) {
+            // What it comes with is not as it was then, or is again.
+            Err(error) if error.kind() == ErrorKind::NotFound && *comes_and_goes => return Ok(false),
+            now => now?,
+        };
+        if now == *from {
+            return Ok(false);
+        }
+        // A file that is no kernel's is empty where writing it was cut off.
+        let is_ours = to.as_ref().is_none_or(|to| form.is_same(&now, to)) || now.is_empty();
+        if !is_ours && !is_forced {
+            return Err(Obstacle::ChangedByOthers(now));
+        }
+        self.write(file, *form, from)?;
+        let now = setting::read(&self.root, file, *form)?;
+        if now == *from { Ok(true) } else { Err(Obstacle::MadeAnother(now)) }
+    }
+}
+
+#[cfg(test)]
+#[path = "undo_tests.rs"]
+mod tests;
