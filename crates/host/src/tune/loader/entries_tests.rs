@@ -80,6 +80,16 @@ fn an_entry_without_options_gets_some() {
 }
 
 #[test]
+fn what_is_for_init_ends_the_arguments() {
+    let machine = Machine::new(&[(&file("only"), "linux /vmlinuz\noptions a -- b\noptions c\n")]);
+    let error = error(machine.write());
+    assert!(error.contains("/only.conf, line 2: what follows its -- goes to init. Nothing was written"), "{error}");
+    let machine = Machine::new(&[(&file("only"), "linux /vmlinuz\noptions a\noptions b -- c\n")]);
+    machine.write().unwrap();
+    assert!(machine.read(&file("only")).ends_with(&format!("options b {} -- c\n", machine.arguments())));
+}
+
+#[test]
 fn tries_are_no_part_of_a_name() {
     assert_eq!(["a", "a+3", "a+3-1", "a+b", "a+"].map(without_counter), ["a", "a", "a", "a+b", "a+"]);
 }

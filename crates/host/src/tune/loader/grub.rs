@@ -5,6 +5,7 @@
 //! refused, with its line.
 
 use super::line::{Piece, Quoting, is_closed};
+use super::shell::{self, GOES_ON};
 use super::{CommandLine, Layout, LoaderError, Source};
 use crate::HostRoot;
 use std::ops::Range;
@@ -95,26 +96,22 @@ fn in_force(found: &[(usize, Assignment)], variable: &str) -> Vec<Piece> {
 
 /// Each assignment of the two variables, or the line that is not plain, and why.
 fn assignments(text: &str) -> Result<Vec<Assignment>, (usize, &'static str)> {
-    let (mut found, mut depth, mut at) = (Vec::<Assignment>::new(), 0_usize, 0);
+    let (mut found, mut at) = (Vec::<Assignment>::new(), 0);
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        let (line_at, number) = (at, number + 1);
+        let line_at = at;
         at += line.len();
         let trimmed = line.trim();
-        match trimmed.split(|letter: char| letter.is_whitespace() || letter == ';').next().unwrap_or_default() {
-            "if" | "case" | "for" | "while" | "until" | "{" => depth += 1,
-            "fi" | "esac" | "done" | "}" => depth = depth.saturating_sub(1),
-            _ => {}
+        if !trimmed.starts_with('#') && names_a_variable(trimmed) {
+            found.push(assignment(line, line_at).map_err(|why| (number + 1, why))?);
         }
-        if trimmed.starts_with('#') || !names_a_variable(trimmed) {
-            continue;
-        }
-        let one = assignment(line, line_at).map_err(|why| (number, why))?;
-        if depth > 0 {
-            return Err((number, "this depends on something else"));
-        }
-        found.push(one);
     }
-    Ok(found)
+    let depths = shell::depths(text)?;
+    let line_of = |one: &Assignment| text[..one.range.start].matches('\n').count();
+    let is_conditional = |line: &usize| depths.get(*line).is_none_or(|depth| *depth > 0);
+    match found.iter().map(line_of).find(is_conditional) {
+        Some(line) => Err((line + 1, "this depends on something else")),
+        None => Ok(found),
+    }
 }
 
 /// Whether one of the two is named in it, and not only one whose name begins alike.
@@ -151,7 +148,7 @@ fn assignment(line: &str, at: usize) -> Result<Assignment, &'static str> {
 /// Where the value lies, how it is quoted, and what follows.
 fn value(rest: &str) -> Result<(Range<usize>, Quoting, &str), &'static str> {
     if let Some(text) = rest.strip_prefix('\'') {
-        let end = text.find('\'').ok_or("it goes on in the next line")?;
+        let end = text.find('\'').ok_or(GOES_ON)?;
         return Ok((1..end + 1, Quoting::Kernel, &text[end + 1..]));
     }
     if let Some(text) = rest.strip_prefix('"') {
@@ -161,7 +158,7 @@ fn value(rest: &str) -> Result<(Range<usize>, Quoting, &str), &'static str> {
             is_escaped = letter == '\\' && !is_escaped;
             is_end
         });
-        let end = end.ok_or("it goes on in the next line")?;
+        let end = end.ok_or(GOES_ON)?;
         return Ok((1..end + 1, Quoting::WithinShell, &text[end + 1..]));
     }
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-=,.:/@%+".contains(letter);

@@ -73,6 +73,14 @@ fn what_is_not_certain_is_refused_with_its_line() {
         ("[ -f x ] && GRUB_CMDLINE_LINUX=a\n", "line 1: this is not a plain assignment"),
         ("if [ -f x ]; then\n  GRUB_CMDLINE_LINUX=a\nfi\n", "line 2: this depends on something else"),
         ("GRUB_CMDLINE_LINUX='a=\"b'\n", "line 1: a quote in it is not closed"),
+        ("false && {\n  GRUB_CMDLINE_LINUX_DEFAULT=\"never\"\n}\n", "line 1: what a shell makes of this is not certain"),
+        ("false && \\\n  GRUB_CMDLINE_LINUX_DEFAULT=\"never\"\n", "line 1: it goes on in the next line"),
+        ("never() {\nGRUB_CMDLINE_LINUX=a\n}\n", "line 1: what a shell makes of this is not certain"),
+        ("X=\"\nGRUB_CMDLINE_LINUX=a\n\"\n", "line 1: it goes on in the next line"),
+        ("GRUB_CMDLINE_LINUX=a\n. /etc/default/more\n", "line 2: what a shell makes of this is not certain"),
+        ("GRUB_CMDLINE_LINUX=a\nexit 0\nGRUB_CMDLINE_LINUX=b\n", "line 2: what a shell makes of this is not certain"),
+        ("if a; then\n  if b; then c; fi\n  GRUB_CMDLINE_LINUX=a\nfi\n", "line 3: this depends on something else"),
+        ("GRUB_CMDLINE_LINUX=\"a -- b\"\nGRUB_CMDLINE_LINUX_DEFAULT=c\n", "line 1: what follows its -- goes to init"),
     ] {
         let machine = grub(text);
         let error = error(machine.write());

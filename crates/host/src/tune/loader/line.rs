@@ -68,6 +68,11 @@ fn words(text: &str, quoting: Quoting) -> Vec<Range<usize>> {
     words
 }
 
+/// Whether a part of it is not for the kernel.
+pub(super) fn has_part_for_init(text: &str, quoting: Quoting) -> bool {
+    scanned(text, quoting).0.into_iter().any(|word| &text[word] == "--")
+}
+
 /// Whether each quote in it has its other end: what is appended would be within it.
 pub(super) fn is_closed(text: &str, quoting: Quoting) -> bool {
     scanned(text, quoting).1

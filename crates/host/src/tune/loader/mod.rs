@@ -10,6 +10,7 @@ mod grub;
 mod journal;
 mod line;
 mod replace;
+mod shell;
 mod write;
 
 use crate::HostRoot;
@@ -159,11 +160,13 @@ impl LoaderPlace {
     }
 
     fn layout(self, root: &HostRoot) -> Result<Layout, LoaderError> {
-        match self {
+        let layout = match self {
             LoaderPlace::Grub => grub::layout(root),
             LoaderPlace::SystemdBoot => entries::layout(root),
             LoaderPlace::CmdlineTxt => cmdline_txt_layout(root),
-        }
+        }?;
+        layout.has_arguments_only()?;
+        Ok(layout)
     }
 }
 
@@ -182,6 +185,23 @@ struct Layout {
     /// What makes the boot loader take it.
     run: Option<String>,
     notes: Vec<String>,
+}
+
+impl Layout {
+    /// Refuses a command line that goes on in another piece behind its `--`: that piece is for init.
+    fn has_arguments_only(&self) -> Result<(), LoaderError> {
+        let ends_early =
+            |piece: &&Piece| line::has_part_for_init(&self.files[piece.file].extended[piece.range.clone()], piece.quoting);
+        let mut followed = self.lines.iter().filter_map(|line| line.pieces.split_last()).flat_map(|(_, before)| before);
+        match followed.find(ends_early) {
+            None => Ok(()),
+            Some(piece) => {
+                let Source { file, extended, .. } = &self.files[piece.file];
+                let number = extended[..piece.range.start].matches('\n').count() + 1;
+                Err(LoaderError::Unclear(format!("/{file}, line {number}: what follows its -- goes to init")))
+            }
+        }
+    }
 }
 
 /// A file of a boot loader.
