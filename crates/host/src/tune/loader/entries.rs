@@ -3,7 +3,7 @@
 //!
 //! Entries: the Boot Loader Specification, uapi-group.org. Variables of the firmware: systemd.io/BOOT_LOADER_INTERFACE.
 
-use super::line::{Piece, Quoting, is_closed};
+use super::line::{self, Piece, Quoting, is_closed};
 use super::{CommandLine, Layout, LoaderError, Source, grub};
 use crate::HostRoot;
 use std::ops::Range;
@@ -106,6 +106,26 @@ fn entries(root: &HostRoot) -> Result<Vec<Entry>, LoaderError> {
             let file = format!("{folder}/{name}");
             let text = super::text(root, &file)?;
             found.push(Entry { file, id: without_counter(id).to_owned(), text });
+        }
+    }
+    Ok(found)
+}
+
+/// Whether entries are made with what such a file says.
+pub(super) fn is_source_of_entries(file: &str) -> bool {
+    file == CMDLINE || file.ends_with(".conf")
+}
+
+/// Entries other than these files that have some of these arguments: such an entry was made since from what was written, or from the
+/// arguments of the kernel that ran.
+pub(super) fn others_with(root: &HostRoot, files: &[&str], arguments: &[&str]) -> Result<Vec<LoaderError>, LoaderError> {
+    let mut found = Vec::new();
+    for Entry { file, text, .. } in entries(root)?.into_iter().filter(|entry| !files.contains(&entry.file.as_str())) {
+        let own: String = options(&text).into_iter().map(|range| &text[range]).collect();
+        let mut same = line::added("", &own);
+        same.retain(|argument| arguments.contains(argument));
+        if !same.is_empty() {
+            found.push(LoaderError::InAnotherEntry { file, arguments: same.join(" ") });
         }
     }
     Ok(found)

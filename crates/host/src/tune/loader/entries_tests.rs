@@ -79,6 +79,22 @@ fn an_entry_without_options_gets_some() {
     assert_eq!(machine.read(&file("only")), "title Only\nlinux /vmlinuz");
 }
 
+/// kernel-install makes entries from /etc/kernel/cmdline, and without it from the arguments of the kernel that runs.
+#[test]
+fn an_entry_that_was_made_meanwhile_is_named() {
+    let machine = Machine::new(&[(&file("m-6.1.0-rt"), RUNS), (&file("m-6.0.0"), OLD), ("etc/kernel/cmdline", "root=/dev/a\n")]);
+    machine.write().unwrap();
+    let new = format!("version 6.1.0-2\noptions {}linux /m/6.1.0-2/linux\n", machine.read("etc/kernel/cmdline"));
+    std::fs::write(machine.root.path(&file("m-6.1.0-2")), &new).unwrap();
+    let undone = machine.root.undo_boot(false).unwrap();
+    assert_eq!(undone.back.len(), 2);
+    let said: Vec<String> = undone.left.iter().map(|(_, error)| error.to_string()).collect();
+    let expected = format!("/{} has {} too, and teiji did not write it.", file("m-6.1.0-2"), machine.arguments());
+    assert!(said.len() == 1 && said[0].starts_with(&expected), "{said:?}");
+    assert_eq!(machine.read(&file("m-6.1.0-2")), new);
+    assert!(machine.root.undo_boot(false).unwrap().left.is_empty(), "the journal is gone");
+}
+
 #[test]
 fn what_is_for_init_ends_the_arguments() {
     let machine = Machine::new(&[(&file("only"), "linux /vmlinuz\noptions a -- b\noptions c\n")]);

@@ -68,6 +68,13 @@ fn words(text: &str, quoting: Quoting) -> Vec<Range<usize>> {
     words
 }
 
+/// Arguments that a text has and another one has not.
+pub(super) fn added<'a>(before: &str, after: &'a str) -> Vec<&'a str> {
+    let of = |text| scanned(text, Quoting::Kernel).0;
+    let earlier: Vec<&str> = of(before).into_iter().map(|word| &before[word]).collect();
+    of(after).into_iter().map(|word| &after[word]).filter(|word| !earlier.contains(word)).collect()
+}
+
 /// Whether a part of it is not for the kernel.
 pub(super) fn has_part_for_init(text: &str, quoting: Quoting) -> bool {
     scanned(text, quoting).0.into_iter().any(|word| &text[word] == "--")

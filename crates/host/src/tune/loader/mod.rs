@@ -71,6 +71,14 @@ pub enum LoaderError {
         /// The journal.
         journal: String,
     },
+    /// An entry that was made of what was written.
+    #[error("/{file} has {arguments} too, and teiji did not write it. Take them out by hand, or make the entry anew")]
+    InAnotherEntry {
+        /// Without the slash that it begins with.
+        file: String,
+        /// Those that were written elsewhere.
+        arguments: String,
+    },
     /// Somebody else's, or of a journal that is gone.
     #[error("/{0} is there already, and says something else: move it away. Nothing was written")]
     BackupInTheWay(String),

@@ -2,7 +2,7 @@
 //! The order in which files of the boot loader are written and put back: journal, copies, files, journal.
 
 use super::journal::{self, Entry, Journal};
-use super::{Layout, LoaderError, LoaderPlace, grub, line, replace};
+use super::{Layout, LoaderError, LoaderPlace, entries, grub, line, replace};
 use crate::HostRoot;
 use crate::tune::BootPlan;
 use std::fs;
@@ -42,7 +42,8 @@ pub struct LoaderWrite {
 pub struct LoaderUndo {
     /// Files that say again what they said before.
     pub back: Vec<String>,
-    /// Files that do not, with the reason. They stay in the journal, unless forced.
+    /// Files that do not, with the reason. Those that were written stay in the journal, unless forced. Entries that others made of them
+    /// are here too.
     pub left: Vec<(String, LoaderError)>,
     /// What is to be run so that the boot loader takes it.
     pub run: Vec<String>,
@@ -133,7 +134,7 @@ impl HostRoot {
             return Ok(undo);
         }
         let mut journal = Journal::open(self)?;
-        let mut left = Vec::new();
+        let (written, mut left) = (journal.files.clone(), Vec::new());
         for entry in journal.files.clone().into_iter().rev() {
             match self.put_back(&journal, &entry, is_forced) {
                 Ok(false) => {}
@@ -149,7 +150,22 @@ impl HostRoot {
         }
         left.reverse();
         journal.keep(if is_forced { Vec::new() } else { left })?;
+        undo.left.extend(self.made_of(&written));
         Ok(undo)
+    }
+
+    /// Entries that have what was written, and were not written.
+    fn made_of(&self, written: &[Entry]) -> Vec<(String, LoaderError)> {
+        let of_entries = written.iter().filter(|entry| entries::is_source_of_entries(&entry.file));
+        let arguments: Vec<&str> =
+            of_entries.flat_map(|entry| entry.wrote.iter().flat_map(|wrote| line::added(&entry.from, wrote))).collect();
+        let files: Vec<&str> = written.iter().map(|entry| entry.file.as_str()).collect();
+        let others = if arguments.is_empty() { Ok(Vec::new()) } else { entries::others_with(self, &files, &arguments) };
+        let named = |error: LoaderError| match &error {
+            LoaderError::InAnotherEntry { file, .. } | LoaderError::File { file, .. } => (file.clone(), error),
+            _ => (entries::CMDLINE.to_owned(), error),
+        };
+        others.unwrap_or_else(|error| vec![error]).into_iter().map(named).collect()
     }
 
     /// Whether there was something to put back.
