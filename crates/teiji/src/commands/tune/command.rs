@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 use std::ffi::OsString;
+use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
 
@@ -46,6 +47,8 @@ fn forward(child: &Child, signal: i32) {
     }
 }
 
+/// Whether what is typed on the terminal goes to this process, wherever its standard input comes from.
 fn is_in_foreground() -> bool {
-    rustix::termios::tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == getpgrp())
+    let terminal = File::open("/dev/tty");
+    terminal.is_ok_and(|terminal| rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == getpgrp()))
 }
