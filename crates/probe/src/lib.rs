@@ -28,6 +28,7 @@ mod probes;
 mod process_start;
 mod ring;
 mod sampler;
+mod signals;
 mod sleep;
 mod smi;
 mod stream;
@@ -53,6 +54,7 @@ pub use probes::{
     default_scheduling, lacking, max_threads, statement,
 };
 pub use ring::Consumer;
+pub use signals::{ignores_signal, unblock_signals};
 pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable, Width};
 pub use thread::{Polled, ThreadResult, Usage};
 pub use trial::{Tried, tried};

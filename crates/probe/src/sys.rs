@@ -221,6 +221,18 @@ pub(crate) fn block_all_signals_but_wake() {
     change_mask(libc::SIG_UNBLOCK, &wake);
 }
 
+/// Lets signals through to the calling thread. One that does not exist is left out.
+pub(crate) fn unblock(signals: &[libc::c_int]) {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    for signal in signals {
+        // SAFETY: the set was initialised by sigemptyset; a signal that does not exist is an error and changes nothing.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), *signal) };
+    }
+    change_mask(libc::SIG_UNBLOCK, &set);
+}
+
 /// `set` must have been initialised by sigfillset or sigemptyset.
 fn change_mask(how: libc::c_int, set: &MaybeUninit<libc::sigset_t>) {
     // SAFETY: `set` is initialised, as every caller in this file does first; the old mask is not wanted; `how` is one of

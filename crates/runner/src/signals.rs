@@ -20,8 +20,22 @@ impl Signals {
     /// # Errors
     /// When the system does not let us.
     pub fn catch() -> io::Result<Self> {
+        Self::catch_of(&ASKING)
+    }
+
+    /// The same but of those that the process ignores, as SIGHUP under `nohup`.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    pub fn catch_unless_ignored() -> io::Result<Self> {
+        let mut asking = ASKING.to_vec();
+        asking.retain(|(signal, _)| !probe::ignores_signal(*signal));
+        Self::catch_of(&asking)
+    }
+
+    fn catch_of(asking: &[(i32, &str)]) -> io::Result<Self> {
         let signals = Signals::default();
-        for (signal, _) in ASKING {
+        for &(signal, _) in asking {
             flag::register_usize(signal, Arc::clone(&signals.0), usize::try_from(signal).unwrap_or(0))?;
         }
         Ok(signals)

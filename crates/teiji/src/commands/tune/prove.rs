@@ -155,7 +155,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let order = decide(flags, &planned(root, options)?.cpus).map_err(Failure::bad_input)?;
     let quantity = quantity(flags.quantity, &order.run).map_err(Failure::bad_input)?;
     let signals = Signals::catch(false).map_err(Failure::run_failed)?;
-    let of_runner = runner::Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let of_runner = runner::Signals::catch_unless_ignored().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
     say_what_stays(&tuning);

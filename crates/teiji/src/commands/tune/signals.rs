@@ -12,8 +12,15 @@ const ASKING: [(i32, &str); 4] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIG
 
 /// A pipe for each signal that is caught.
 pub struct Signals {
-    asking: Vec<UnixStream>,
+    asking: Vec<Asking>,
     child: Option<UnixStream>,
+}
+
+/// A signal that asks for the end.
+struct Asking {
+    signal: i32,
+    name: &'static str,
+    pipe: UnixStream,
 }
 
 /// What came.
@@ -25,7 +32,8 @@ pub enum Event {
 }
 
 impl Signals {
-    /// From now on these are remembered instead of ending the program.
+    /// From now on these are remembered instead of ending the program, also where whoever started it had blocked them. What is ignored
+    /// stays so, here and in what we start: under `nohup`, or in the background of a script.
     pub fn catch(children_too: bool) -> io::Result<Signals> {
         let caught = |signal| {
             let (receiver, sender) = UnixStream::pair()?;
@@ -33,14 +41,19 @@ impl Signals {
             receiver.set_nonblocking(true)?;
             Ok::<_, io::Error>(receiver)
         };
-        let asking = ASKING.iter().map(|(signal, _)| caught(*signal)).collect::<Result<_, _>>()?;
-        Ok(Signals { asking, child: children_too.then(|| caught(SIGCHLD)).transpose()? })
+        let heeded = ASKING.into_iter().filter(|(signal, _)| !probe::ignores_signal(*signal));
+        let asking =
+            heeded.map(|(signal, name)| Ok(Asking { signal, name, pipe: caught(signal)? })).collect::<io::Result<Vec<_>>>()?;
+        let child = children_too.then(|| caught(SIGCHLD)).transpose()?;
+        let signals: Vec<i32> = asking.iter().map(|one| one.signal).chain([SIGCHLD]).collect();
+        probe::unblock_signals(&signals);
+        Ok(Signals { asking, child })
     }
 
     /// Which are there, or will be within a time; without one, whenever they come.
     fn ready(&self, timeout: Option<&Timespec>) -> io::Result<Vec<bool>> {
         let mut pipes: Vec<PollFd<'_>> =
-            self.asking.iter().chain(&self.child).map(|stream| PollFd::new(stream, PollFlags::IN)).collect();
+            self.asking.iter().map(|one| &one.pipe).chain(&self.child).map(|stream| PollFd::new(stream, PollFlags::IN)).collect();
         loop {
             match poll(&mut pipes, timeout) {
                 Err(Errno::INTR) => {}
@@ -55,15 +68,15 @@ impl Signals {
     /// The name of a signal that asked for the end and was not waited for.
     pub fn caught(&self) -> Option<&'static str> {
         let ready = self.ready(Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).ok()?;
-        ASKING.iter().zip(ready).find(|(_, is_there)| *is_there).map(|((_, name), _)| *name)
+        self.asking.iter().zip(ready).find(|(_, is_there)| *is_there).map(|(one, _)| one.name)
     }
 
     /// Waits for signals, and takes them.
     pub fn wait(&self) -> io::Result<Vec<Event>> {
         let mut events = Vec::new();
         for (place, is_there) in self.ready(None)?.into_iter().enumerate() {
-            let (stream, event) = match ASKING.get(place) {
-                Some((signal, _)) => (self.asking.get(place), Event::Asked(*signal)),
+            let (stream, event) = match self.asking.get(place) {
+                Some(one) => (Some(&one.pipe), Event::Asked(one.signal)),
                 None => (self.child.as_ref(), Event::Child),
             };
             let Some(mut stream) = stream.filter(|_| is_there) else { continue };

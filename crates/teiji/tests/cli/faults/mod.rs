@@ -11,3 +11,4 @@ mod recorder;
 mod stall;
 mod tuning;
 mod tuning_put_right;
+mod tuning_signals;

@@ -31,6 +31,15 @@ impl OnTerminal {
 
     /// The same, for a user who wants colour or declines it.
     pub fn start_with(place: &TestFolder, words: &str, colour: bool) -> Self {
+        Self::started(place, TEIJI, words, colour)
+    }
+
+    /// Another program, which starts ours.
+    pub fn start_program(place: &TestFolder, program: &str, words: &str) -> Self {
+        Self::started(place, program, words, false)
+    }
+
+    fn started(place: &TestFolder, program: &str, words: &str, colour: bool) -> Self {
         // Not inherited by anybody: the terminal is closed when this side of it is.
         let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&screen).unwrap();
@@ -41,7 +50,7 @@ impl OnTerminal {
         let terminal = OpenOptions::new().read(true).write(true).open(std::ffi::OsStr::from_bytes(name.as_bytes())).unwrap();
         let mut command = place.command("setsid");
         command.env("TERM", "xterm").env("NO_COLOR", if colour { "" } else { "1" });
-        command.args(["--ctty", TEIJI]).args(words.split_whitespace());
+        command.args(["--ctty", program]).args(words.split_whitespace());
         command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
         OnTerminal { screen, running: Running::start_as_is(command), transcript: Vec::new() }
     }
