@@ -8,6 +8,9 @@ use super::setting::{self, Form};
 use crate::check::{Machine, SLOW_EXIT_US};
 
 const GOVERNOR: &str = "scaling_governor";
+const PERFORMANCE: &str = "performance";
+/// What a processor that chooses its own speed is to prefer.
+const PREFERENCE: &str = "energy_performance_preference";
 
 pub(super) fn governor(machine: &Machine<'_>) -> Vec<Wanted> {
     let mut wanted = Vec::new();
@@ -15,29 +18,35 @@ pub(super) fn governor(machine: &Machine<'_>) -> Vec<Wanted> {
         let file = |name: &str| format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
         let text = |name: &str| machine.text(&file(name));
         let (Some(now), highest) = (text(GOVERNOR), text("scaling_max_freq")) else { continue };
-        if now == "performance" || highest.is_some() && text("scaling_min_freq") == highest {
+        if now == PERFORMANCE || highest.is_some() && text("scaling_min_freq") == highest {
             continue;
         }
         let has_performance =
-            text("scaling_available_governors").is_none_or(|all| all.split_whitespace().any(|name| name == "performance"));
+            text("scaling_available_governors").is_none_or(|all| all.split_whitespace().any(|name| name == PERFORMANCE));
         wanted.push(match highest {
             // Another governor would forget the speed that was set.
             Some(highest) if now == "userspace" && text("scaling_setspeed").is_some() => {
                 Wanted::plain(file("scaling_setspeed"), highest)
             }
             Some(highest) if !has_performance => Wanted::plain(file("scaling_min_freq"), highest),
-            _ => Wanted::plain(file(GOVERNOR), "performance"),
+            _ => Wanted::plain(file(GOVERNOR), PERFORMANCE),
         });
     }
     wanted
 }
 
-/// The settings of governors that are replaced: a governor forgets them when it ends.
+/// What changes with the governor and is put back after it: its settings, which it forgets when it ends, and the preference, which
+/// amd-pstate and intel_pstate set with the governor `performance` and refuse to change as long as it is there. amd-pstate keeps it.
 pub(super) fn companions(machine: &Machine<'_>, changes: &[Change]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for change in changes {
         let Some(policy) = change.file.strip_suffix(GOVERNOR) else { continue };
         let governor = change.from.trim();
+        if let Some(entry) = preference(machine, policy, &change.to)
+            && !entries.iter().any(|other| other.file == entry.file)
+        {
+            entries.push(entry);
+        }
         for folder in [format!("{policy}{governor}"), format!("sys/devices/system/cpu/cpufreq/{governor}")] {
             for name in machine.names(&folder) {
                 let file = format!("{folder}/{name}");
@@ -50,6 +59,14 @@ pub(super) fn companions(machine: &Machine<'_>, changes: &[Change]) -> Vec<Entry
         }
     }
     entries
+}
+
+/// What the preference is, where the governor will change it.
+fn preference(machine: &Machine<'_>, policy: &str, governor: &str) -> Option<Entry> {
+    let file = format!("{policy}{PREFERENCE}");
+    let from = setting::read(machine.root(), &file, Form::Plain).ok()?;
+    let is_changed = governor == PERFORMANCE && from.trim() != PERFORMANCE;
+    is_changed.then(|| Entry { file, form: Form::Plain, from, to: Some(PERFORMANCE.to_owned()), comes_and_goes: true })
 }
 
 pub(super) fn turbo(machine: &Machine<'_>) -> Vec<Wanted> {
@@ -73,4 +90,57 @@ pub(super) fn idle_states(machine: &Machine<'_>) -> Vec<Wanted> {
         }
     }
     wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_machines::lay;
+    use crate::{HostRoot, TuningOptions};
+    use std::fs;
+
+    const POLICY: &str = "sys/devices/system/cpu/cpu0/cpufreq";
+
+    fn tuned() -> (tempfile::TempDir, HostRoot) {
+        let file = |name: &str| format!("{POLICY}/{name}");
+        let (dir, root) = lay(&[
+            ("proc/sys/kernel/random/boot_id", "first\n"),
+            ("proc/stat", "btime 1000\n"),
+            ("sys/devices/system/cpu/online", "0\n"),
+            (&file("scaling_driver"), "amd-pstate-epp\n"),
+            (&file("scaling_governor"), "powersave\n"),
+            (&file("scaling_available_governors"), "performance powersave\n"),
+            (&file("energy_performance_preference"), "balance_performance\n"),
+        ]);
+        let plan = root.plan_tuning(&TuningOptions { only: vec!["governor".to_owned()], ..TuningOptions::default() }).unwrap();
+        assert_eq!(plan.changes.len(), 1);
+        root.begin_tuning(|_, _| unreachable!()).unwrap().apply(&plan, true, &|| false).unwrap();
+        // As the kernel does with the governor.
+        fs::write(root.path(&file("energy_performance_preference")), "performance\n").unwrap();
+        (dir, root)
+    }
+
+    fn undone(root: &HostRoot) -> Vec<(String, bool)> {
+        let results = root.begin_tuning(|_, _| unreachable!()).unwrap().undo(false).unwrap();
+        results.into_iter().map(|result| (result.file, result.obstacle.is_none())).collect()
+    }
+
+    #[test]
+    fn the_preference_that_the_governor_changed_is_put_back_after_it() {
+        let (_dir, root) = tuned();
+        let back = [("scaling_governor", true), ("energy_performance_preference", true)];
+        assert_eq!(undone(&root), back.map(|(name, is_back)| (format!("{POLICY}/{name}"), is_back)));
+        assert_eq!(
+            fs::read_to_string(root.path(&format!("{POLICY}/energy_performance_preference"))).unwrap(),
+            "balance_performance\n"
+        );
+    }
+
+    #[test]
+    fn a_preference_that_somebody_else_chose_stays() {
+        let (_dir, root) = tuned();
+        let file = format!("{POLICY}/energy_performance_preference");
+        fs::write(root.path(&file), "power\n").unwrap();
+        assert_eq!(undone(&root)[1], (file.clone(), false));
+        assert_eq!(fs::read_to_string(root.path(&file)).unwrap(), "power\n");
+    }
 }
