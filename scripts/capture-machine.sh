@@ -24,6 +24,8 @@ for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo pro
     etc/security/limits.conf etc/chrony/chrony.conf etc/chrony.conf etc/ntp.conf etc/ntpsec/ntp.conf \
     sys/devices/system/cpu/cpuidle/current_driver sys/devices/system/cpu/smt/control sys/kernel/security/lockdown \
     sys/devices/virtual/workqueue/cpumask sys/devices/system/cpu/intel_pstate/no_turbo sys/devices/system/cpu/cpufreq/boost \
+    sys/devices/system/cpu/cpuidle/current_driver \
+    sys/devices/virtual/workqueue/cpumask sys/devices/virtual/workqueue/cpumask_requested sys/devices/system/cpu/intel_pstate/no_turbo sys/devices/system/cpu/cpufreq/boost \
     sys/devices/platform/soc/soc:firmware/get_throttled sys/module/xenomai/parameters/allowed_group \
     sys/module/dwc_otg/parameters/fiq_enable sys/module/dwc_otg/parameters/fiq_fsm_enable sys/module/xenomai/parameters/smi sys/module/xenomai/parameters/state proc/xenomai/affinity \
     sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance etc/sysconfig/irqbalance \

@@ -2,7 +2,7 @@
 //! Interrupts and work of the kernel, off the CPUs that are to be on time.
 
 use super::proposals::Wanted;
-use super::setting::{Form, of_mask, to_mask};
+use super::setting::{self, Form, of_mask, to_mask};
 use crate::check::{DeviceInterrupt, Machine, movable_interrupts};
 use plan::{CpuId, CpuList};
 
@@ -47,6 +47,56 @@ pub(super) fn default_affinity(machine: &Machine<'_>) -> Vec<Wanted> {
     mask(machine, "proc/irq/default_smp_affinity")
 }
 
+/// What is asked for, and not what the kernel left of it beside isolated partitions: those may go, and the CPUs come back.
 pub(super) fn workqueues(machine: &Machine<'_>) -> Vec<Wanted> {
-    mask(machine, "sys/devices/virtual/workqueue/cpumask")
+    const FILE: &str = "sys/devices/virtual/workqueue/cpumask";
+    let mut wanted = mask(machine, FILE);
+    let requested = setting::requested(machine.root(), FILE).and_then(|file| of_mask(&machine.text(&file)?));
+    for one in &mut wanted {
+        one.form = Form::RequestedMask;
+        if let Some(requested) = &requested {
+            one.to = to_mask(&without_measured(machine, requested));
+        }
+    }
+    wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_machines::lay;
+    use crate::{Change, TuningOptions};
+    use plan::CpuId;
+    use std::fs;
+
+    /// CPU 2 is in an isolated partition, which may go before the tuning is undone.
+    #[test]
+    fn what_was_asked_of_workqueues_comes_back() {
+        let folder = "sys/devices/virtual/workqueue";
+        let requested = format!("{folder}/cpumask_requested");
+        for (has_requested, to) in [(true, "5"), (false, "1")] {
+            let (_dir, root) = lay(&[
+                ("proc/sys/kernel/random/boot_id", "first\n"),
+                ("proc/stat", "btime 1000\n"),
+                ("sys/devices/system/cpu/online", "0-2\n"),
+                (&format!("{folder}/cpumask"), "3\n"),
+                (&requested, "7\n"),
+            ]);
+            if !has_requested {
+                fs::remove_file(root.path(&requested)).unwrap();
+            }
+            let only = vec!["workqueues".to_owned()];
+            let options = TuningOptions { cpus: Some(vec![CpuId(1)]), only, ..TuningOptions::default() };
+            let plan = root.plan_tuning(&options).unwrap();
+            let [Change { file, from, to: planned, .. }] = &plan.changes[..] else { panic!("{:?}", plan.changes) };
+            let before = if has_requested { "7\n" } else { "3\n" };
+            assert_eq!((file.as_str(), from.as_str(), planned.as_str()), ("sys/devices/virtual/workqueue/cpumask", before, to));
+            root.begin_tuning(|_, _| unreachable!()).unwrap().apply(&plan, true, &|| false).unwrap();
+            assert_eq!(fs::read_to_string(root.path(file)).unwrap(), to);
+            // The kernel's, as long as the partition is there.
+            fs::write(root.path(file), "1\n").unwrap();
+            let undone = root.begin_tuning(|_, _| unreachable!()).unwrap().undo(false).unwrap();
+            assert!(undone.len() == 1 && undone[0].obstacle.is_none(), "{undone:?}");
+            assert_eq!(fs::read_to_string(root.path(file)).unwrap(), before, "what is written");
+        }
+    }
 }

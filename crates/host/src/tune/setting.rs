@@ -23,6 +23,8 @@ pub(super) enum Form {
     CpuList,
     /// `ff,0000000f`.
     CpuMask,
+    /// A mask that the kernel takes CPUs from that are isolated meanwhile. What was asked for stands in a file of its own.
+    RequestedMask,
     /// The real-time priority of a thread in its `stat`, which began at this time: its number may be another one's later.
     Priority {
         /// Ticks since boot.
@@ -47,7 +49,7 @@ impl Form {
                 // Cut off before it had CPUs, it is ours all the same.
                 Form::OwnGroup if one == own_group::UNFINISHED => !other.is_empty(),
                 Form::CpuList | Form::OwnGroup => parsed(|text| cpu::listed(text, "CPUs").ok()),
-                Form::CpuMask => parsed(of_mask),
+                Form::CpuMask | Form::RequestedMask => parsed(of_mask),
             }
     }
 
@@ -96,12 +98,19 @@ pub(crate) fn to_mask(cpus: &[CpuId]) -> String {
     mask
 }
 
-/// What a file says, as it is; of a thread its priority.
+/// What a mask was asked to be, where the kernel says it: since Linux 6.7, of workqueues.
+pub(super) fn requested(root: &HostRoot, file: &str) -> Option<String> {
+    let requested = format!("{file}_requested");
+    root.path(&requested).exists().then_some(requested)
+}
+
+/// What a file says, as it is; of a thread its priority, and of a requested mask what was asked for.
 pub(super) fn read(root: &HostRoot, file: &str, form: Form) -> io::Result<String> {
     if form == Form::OwnGroup {
         return own_group::read(root, file);
     }
-    let bytes = std::fs::read(root.path(file))?;
+    let requested = if form == Form::RequestedMask { requested(root, file) } else { None };
+    let bytes = std::fs::read(root.path(requested.as_deref().unwrap_or(file)))?;
     let text = String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))?;
     let Form::Priority { started } = form else { return Ok(text) };
     let same = thread_of_line(0, &text).filter(|thread| thread.started == started).ok_or(ErrorKind::NotFound)?;
@@ -143,6 +152,9 @@ pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str, set_pri
     } else {
         // There no kernel shows all choices again.
         shown = as_shown(&read(root, file, Form::Plain)?, form, text);
+        if let Some(requested) = requested(root, file).filter(|_| form == Form::RequestedMask) {
+            std::fs::write(root.path(&requested), &shown)?;
+        }
         &shown
     };
     let mut opened = OpenOptions::new().write(true).truncate(true).open(root.path(file))?;
