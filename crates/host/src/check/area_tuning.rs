@@ -23,7 +23,7 @@ fn tuning(machine: &Machine<'_>) -> Option<Seen> {
     };
     let word = if changes == 1 { "change" } else { "changes" };
     match phase {
-        Phase::Applied => return Seen::ok(format!("{changes} {word} by teiji tune")),
+        Phase::Applied => return applied(machine, &format!("{changes} {word} by teiji tune")),
         Phase::Left => return Seen::warn(format!("{changes} {word} by teiji tune could not be put back"), UNDO),
         Phase::Unfinished => {}
     }
@@ -31,4 +31,21 @@ fn tuning(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok(format!("{changes} {word} by teiji tune, while its command runs"));
     }
     Seen::warn(format!("teiji tune was cut off: up to {changes} {word} left to undo"), UNDO)
+}
+
+/// How many files are named.
+const NAMED: usize = 3;
+
+/// What is to stay, and whether it has stayed.
+fn applied(machine: &Machine<'_>, changes: &str) -> Option<Seen> {
+    let changed = tune::changed_since(machine.root());
+    if changed.is_empty() {
+        return Seen::ok(changes);
+    }
+    let named: Vec<String> = changed.iter().take(NAMED).map(|(file, now)| format!("/{file} is {now}")).collect();
+    let more = if changed.len() > NAMED { ", and others" } else { "" };
+    Seen::warn(
+        format!("{changes}, {} of them changed since by somebody else: {}{more}", changed.len(), named.join(", ")),
+        "sudo teiji tune --undo, find what changes it, then teiji tune again",
+    )
 }

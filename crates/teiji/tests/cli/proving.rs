@@ -229,6 +229,32 @@ fn a_value_that_somebody_else_changes_meanwhile_is_not_judged() {
     assert_eq!(now(), "7");
 }
 
+/// Back to its first value, which undoing cannot tell from its own work.
+#[test]
+fn a_value_that_does_not_stay_is_not_judged() {
+    let _turn = exclusive();
+    if !has_rights() {
+        return;
+    }
+    let _restored = Interval::begin();
+    let place = TestFolder::new();
+    let running = proving(&place, "--rounds 9 -d 1s --json");
+    soon("a block with the change", Duration::from_secs(30), || now() == "120");
+    fs::write(INTERVAL, "3").unwrap();
+    let output = running.end_within(Duration::from_secs(20));
+    assert_eq!(output.code, Some(4), "{output:?}");
+    let error = "error: did not stay: /proc/sys/vm/stat_interval: somebody else has changed it to '3'\n";
+    assert!(output.err.contains(error), "{output:?}");
+    let json: Value = serde_json::from_str(&output.out).unwrap();
+    let change = &json["changes"][0];
+    assert_eq!(
+        (&change["verdict"], &change["changed_meanwhile"][0]["file"]),
+        (&"not-judged".into(), &"/proc/sys/vm/stat_interval".into())
+    );
+    assert_eq!(now(), "3");
+    assert!(is_clean(&place));
+}
+
 #[test]
 fn a_change_that_is_refused_is_named_and_not_judged() {
     let _turn = exclusive();

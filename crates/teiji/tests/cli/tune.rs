@@ -150,6 +150,21 @@ fn a_command_has_the_settings_while_it_runs() {
     assert_eq!(contents(&place.join("m")), before);
 }
 
+/// Put back by somebody else, it needs not be put back, and the command did not have it.
+#[test]
+fn what_did_not_stay_while_the_command_ran_is_named() {
+    let place = with_laptop();
+    let before = contents(&place.join("m"));
+    let was = place.read(INTERVAL);
+    let output = for_command(&place, &format!("printf '{was}' > {INTERVAL}")).end();
+    let note = format!(
+        "note: not as it was to be when the command ended: /proc/sys/vm/stat_interval: somebody else has changed it to '{}'\n",
+        was.trim()
+    );
+    assert!(output.code == Some(0) && output.err.ends_with(&note), "{output:?}");
+    assert_eq!(contents(&place.join("m")), before);
+}
+
 #[test]
 fn a_signal_goes_to_the_command_and_everything_is_put_back() {
     for (signal, script, code) in [

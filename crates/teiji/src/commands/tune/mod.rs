@@ -3,6 +3,7 @@
 
 mod boot;
 mod command;
+mod meanwhile;
 mod prove;
 mod prove_block;
 mod prove_change;
@@ -168,7 +169,10 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
     if is_for_command {
         output::complain(&text::applied(&plan, &results, ""));
         let ended = command::run(&args.command, &signals);
-        failed |= has_failed(&put_back_unfinished(&mut tuning)?);
+        let changed_meanwhile = tuning.changed_meanwhile(&plan, &results);
+        let back = put_back_unfinished(&mut tuning)?;
+        meanwhile::say(&changed_meanwhile, &back);
+        failed |= has_failed(&back);
         let code = ended?;
         return Ok(ExitCode::from(if code == 0 && failed { RUN_FAILED } else { code }));
     }

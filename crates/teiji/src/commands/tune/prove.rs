@@ -167,7 +167,9 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     say_before(args, &plan, &conditions, needed);
     let measuring = Measuring { order: order.clone(), quantity, recording: tuning.recording(), signals: &signals, of_runner };
     let (proved, signal) = prove_all(root, args, options, &mut tuning, &names, &measuring, &conditions)?;
-    failed |= proved.iter().any(|one| has_failed(&one.refused) || has_failed(&one.stuck));
+    failed |= proved
+        .iter()
+        .any(|one| [&one.refused, &one.stuck, &one.changed_meanwhile].into_iter().any(|results| has_failed(results)));
     if let Some(signal) = signal {
         if args.json {
             output::say(&format!("{:#}\n", prove_text::as_json(&plan.cpus, &conditions, &proved, None)));
@@ -205,6 +207,7 @@ fn prove_all(
         };
         complain_of(&one.refused, "not changed");
         complain_of(&one.stuck, "not put back");
+        complain_of(&one.changed_meanwhile, "did not stay");
         if !args.json {
             output::say(&prove_text::change(&one, conditions.quantity));
         }

@@ -53,6 +53,10 @@ pub struct Proved {
     pub refused: Vec<ChangeResult>,
     /// Settings that could not be put back.
     pub stuck: Vec<ChangeResult>,
+    /// Settings that somebody else changed while they were on.
+    pub changed_meanwhile: Vec<ChangeResult>,
+    /// What became of its settings when it was last switched on.
+    on: Vec<ChangeResult>,
 }
 
 /// How many rounds, in which order, and how sure.
@@ -66,7 +70,7 @@ pub struct Rounds<'a> {
 /// Why a change's rounds ended.
 enum End {
     Planned,
-    /// None of the settings could be changed, or some not be put back.
+    /// None of the settings could be changed, or some not be put back or not stay.
     NotSwitched,
     Interrupted,
 }
@@ -89,6 +93,8 @@ pub fn prove(
         holds_dma_latency: measuring.order.run.hold_dma_latency && check != "idle-states",
         refused: Vec::new(),
         stuck: Vec::new(),
+        changed_meanwhile: Vec::new(),
+        on: Vec::new(),
     };
     let Rounds { count, order, error } = rounds;
     let end = proved.measure(tuning, measuring, order, count);
@@ -129,6 +135,12 @@ impl Proved {
                 Measured::Block(block) => self.blocks.push(*block),
                 Measured::Interrupted => return Ok(End::Interrupted),
             }
+            if is_on {
+                self.changed_meanwhile = tuning.changed_meanwhile(&self.plan, &self.on);
+                if !self.changed_meanwhile.is_empty() {
+                    return Ok(End::NotSwitched);
+                }
+            }
         }
         Ok(End::Planned)
     }
@@ -144,8 +156,9 @@ impl Proved {
         if self.refused.is_empty() {
             self.refused = refused;
         }
+        self.on = changed;
         // Cut off by a signal it is noticed before the next block.
-        Ok(!changed.is_empty() || measuring.caught().is_some())
+        Ok(!self.on.is_empty() || measuring.caught().is_some())
     }
 
     fn switch_off(&mut self, tuning: &mut Tuning) -> Result<(), Failure> {

@@ -75,6 +75,7 @@ pub fn change(one: &Proved, quantity: Quantity) -> String {
         Verdict::Worse => "makes it worse",
         Verdict::NoEvidence => "no evidence either way",
         Verdict::NotJudged if !one.stuck.is_empty() => "not judged: it could not be put back",
+        Verdict::NotJudged if !one.changed_meanwhile.is_empty() => "not judged: somebody else changed it meanwhile",
         Verdict::NotJudged => "not judged: it could not be changed",
     };
     let mut said = format!("{}: {verdict}\n", one.check);
@@ -168,6 +169,7 @@ fn change_as_json(one: &Proved) -> Value {
         "settings": one.plan.changes.iter().map(text::change_as_json).collect::<Vec<_>>(),
         "not_changed": failures(&one.refused),
         "not_put_back": failures(&one.stuck),
+        "changed_meanwhile": failures(&one.changed_meanwhile),
         "blocks": one.blocks.iter().enumerate().map(|(place, block)| block_as_json(block, place)).collect::<Vec<_>>(),
     })
 }
