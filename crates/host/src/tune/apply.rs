@@ -243,7 +243,7 @@ impl Tuning {
         if form.is_same(&now, to) {
             return Ok(());
         }
-        if now != *from {
+        if !form.is_back(&now, from) {
             return Err(Obstacle::ChangedByOthers(now));
         }
         self.write(file, *form, to)?;

@@ -83,3 +83,41 @@ fn version_2_left(machine: &Machine<'_>) -> Option<String> {
         CpuList::format(&machine.others())
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TuningOptions;
+    use crate::test_machines::lay;
+    use std::fs;
+
+    /// Whoever else uses control groups adds controllers meanwhile.
+    #[test]
+    fn other_controllers_come_and_go_by_others() {
+        for (before, after) in [("memory\n", "memory pids\n"), ("cpu memory\n", "pids\n"), ("\n", "\n")] {
+            let (_dir, root) = lay(&[
+                ("proc/sys/kernel/random/boot_id", "first\n"),
+                ("proc/stat", "btime 1000\n"),
+                ("proc/self/cgroup", "0::/user.slice\n"),
+                ("sys/devices/system/cpu/online", "0-1\n"),
+                ("sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory pids\n"),
+                (CONTROLLERS, before),
+                ("sys/fs/cgroup/system.slice/cgroup.procs", "7\n"),
+                ("sys/fs/cgroup/system.slice/cpuset.cpus", "\n"),
+            ]);
+            let only = vec!["control-groups".to_owned()];
+            let options = TuningOptions { cpus: Some(vec![CpuId(1)]), only, ..TuningOptions::default() };
+            let plan = root.plan_tuning(&options).unwrap();
+            assert_eq!(plan.changes.iter().filter(|change| change.file == CONTROLLERS).count(), 1, "{:?}", plan.changes);
+            let none = |_, _| unreachable!();
+            root.begin_tuning(none).unwrap().apply(&plan, true, &|| false).unwrap();
+            let now = fs::read_to_string(root.path(CONTROLLERS)).unwrap();
+            assert!(now.split_whitespace().any(|name| name == "cpuset"), "{now}");
+            fs::write(root.path(CONTROLLERS), format!("cpuset {after}")).unwrap();
+            let undone = root.begin_tuning(none).unwrap().undo(false).unwrap();
+            assert!(undone.iter().all(|result| result.obstacle.is_none()), "{undone:?}");
+            assert_eq!(fs::read_to_string(root.path(CONTROLLERS)).unwrap(), after);
+            assert!(!root.has_been_tuned());
+        }
+    }
+}

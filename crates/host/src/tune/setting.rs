@@ -53,6 +53,14 @@ impl Form {
             }
     }
 
+    /// Whether a file is as it was first, byte for byte. Of controllers only the one that is added counts: others come and go by others.
+    pub(super) fn is_back(self, now: &str, first: &str) -> bool {
+        match self {
+            Form::Controllers => has(now, ADD_CPUSET) == has(first, ADD_CPUSET),
+            _ => now == first,
+        }
+    }
+
     /// What is written so that the file says this.
     pub(super) fn value(self, text: &str) -> &str {
         match self {
@@ -168,6 +176,11 @@ pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str, set_pri
 fn as_shown(before: &str, form: Form, text: &str) -> String {
     if form == Form::Controllers && text == ADD_CPUSET {
         return format!("{} cpuset\n", before.trim()).trim_start().to_owned();
+    }
+    if form == Form::Controllers {
+        let left: Vec<&str> = before.split_whitespace().filter(|name| *name != "cpuset").collect();
+        let is_first = left == text.split_whitespace().collect::<Vec<_>>();
+        return if is_first { text.to_owned() } else { format!("{}\n", left.join(" ")) };
     }
     if matches!(form, Form::Priority { .. }) {
         return with_priority(before, text.trim()).unwrap_or_else(|| before.to_owned());

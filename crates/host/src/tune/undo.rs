@@ -125,7 +125,7 @@ impl Tuning {
             Err(error) if error.kind() == ErrorKind::NotFound && *comes_and_goes => return Ok(false),
             now => now?,
         };
-        if now == *from {
+        if form.is_back(&now, from) {
             return Ok(false);
         }
         // A file that is no kernel's is empty where writing it was cut off.
@@ -135,7 +135,7 @@ impl Tuning {
         }
         self.write(file, *form, from)?;
         let now = setting::read(&self.root, file, *form)?;
-        if now == *from { Ok(true) } else { Err(Obstacle::MadeAnother(now)) }
+        if form.is_back(&now, from) { Ok(true) } else { Err(Obstacle::MadeAnother(now)) }
     }
 }
 
