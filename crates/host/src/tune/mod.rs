@@ -74,6 +74,8 @@ pub struct TuningOptions {
     pub only: Vec<String>,
     /// Checks whose changes are not made.
     pub except: Vec<String>,
+    /// The real-time priority of what is to be on time [default: 90]. Threads that come before it get a lower one.
+    pub priority: Option<u8>,
 }
 
 /// What would be changed on a machine.
@@ -93,13 +95,17 @@ pub struct TuningPlan {
     companions: Vec<Entry>,
 }
 
+/// As `teiji measure` has it.
+const DEFAULT_PRIORITY: u8 = 90;
+
 impl HostRoot {
     /// What would be changed. Reads only.
     ///
     /// # Errors
     /// When a check is named that is none, that is not tuned, or that is never touched on this machine.
     pub fn plan_tuning(&self, options: &TuningOptions) -> Result<TuningPlan, String> {
-        let asked = CheckOptions { purpose: Purpose::Measure, cpus: options.cpus.clone(), priority: 90, config: None };
+        let priority = options.priority.unwrap_or(DEFAULT_PRIORITY);
+        let asked = CheckOptions { purpose: Purpose::Measure, cpus: options.cpus.clone(), priority, config: None };
         let machine = Machine::new(self, &asked);
         for name in options.also.iter().chain(&options.only).chain(&options.except) {
             known(name)?;

@@ -22,3 +22,27 @@ pub(super) fn interrupt_threads(machine: &Machine<'_>) -> Vec<Wanted> {
     let Some(to) = lower_priority(machine, OF_INTERRUPTS) else { return Vec::new() };
     interrupt_threads_above(machine).into_iter().map(|above| lowered(above.thread, to)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::TuningOptions;
+    use crate::test_machines::lay;
+
+    /// What is to be on time at a lower priority has more threads before it, and they go below that one.
+    #[test]
+    fn threads_go_below_what_is_to_be_on_time() {
+        let stat = |priority: u32| {
+            let (first, second) = ("0 ".repeat(12), "0 ".repeat(16));
+            format!("7 (daemon) S 1 0 0 0 -1 0 {first}7 {second}0 {priority} 1 0 0 0\n")
+        };
+        for (own, priority, to) in [(70, Some(50), Some("49")), (70, None, None), (95, None, Some("89")), (95, Some(1), None)] {
+            let (_dir, root) = lay(&[("sys/devices/system/cpu/online", "0\n"), ("proc/7/task/7/stat", &stat(own))]);
+            let only = vec!["threads-above".to_owned()];
+            let plan = root.plan_tuning(&TuningOptions { only, priority, ..TuningOptions::default() }).unwrap();
+            let changes: Vec<(&str, &str)> =
+                plan.changes.iter().map(|change| (change.from.as_str(), change.to.as_str())).collect();
+            let own = own.to_string();
+            assert_eq!(changes, to.map(|to| (own.as_str(), to)).into_iter().collect::<Vec<_>>(), "{priority:?}");
+        }
+    }
+}

@@ -280,6 +280,31 @@ fn a_change_that_is_refused_is_named_and_not_judged() {
     assert!(is_clean(&place));
 }
 
+/// With its own priority, not with the one that is the default.
+#[test]
+fn threads_above_are_those_above_what_is_measured() {
+    let _turn = exclusive();
+    if !has_rights() {
+        return;
+    }
+    let place = TestFolder::new();
+    let mut command = place.command("chrt");
+    command.args(["-f", "70", "taskset", "-c", &quiet_cpu().to_string(), "sleep", "60"]);
+    let sleeping = Running::start(command);
+    let name = format!("/proc/{}/comm", sleeping.pid().as_raw_nonzero());
+    soon("it sleeps", Duration::from_secs(20), || fs::read_to_string(&name).is_ok_and(|name| name == "sleep\n"));
+    for (priority, is_above) in [("50", true), ("80", false)] {
+        let mut command = place.command(TEIJI);
+        let words = format!("tune --prove --cpus {} --only threads-above -p {priority} --rounds 1 -d 50ms --json", quiet_cpu());
+        command.env("TEIJI_STATE", place.join("state")).args(words.split(' '));
+        let output = Running::start(command).end();
+        assert_eq!(output.out.contains(&format!("/proc/{}/task/", sleeping.pid().as_raw_nonzero())), is_above, "{output:?}");
+        assert!(!is_above || output.out.contains("\"to\": \"49\""), "{output:?}");
+    }
+    sleeping.signal(Signal::KILL);
+    sleeping.end();
+}
+
 #[test]
 fn what_is_asked_for_wrongly_changes_nothing() {
     let place = TestFolder::new();

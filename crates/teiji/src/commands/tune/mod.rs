@@ -120,7 +120,13 @@ pub fn run(args: &Args) -> CommandResult {
     if args.boot {
         return boot::run(&root, args, cpus);
     }
-    let options = TuningOptions { cpus, also: args.also.clone(), only: args.only.clone(), except: args.except.clone() };
+    let options = TuningOptions {
+        cpus,
+        also: args.also.clone(),
+        only: args.only.clone(),
+        except: args.except.clone(),
+        priority: args.measured.priority(),
+    };
     // What is asked for wrongly changes nothing, not even what an earlier call left.
     let plan = planned(&root, &options)?;
     if args.plan {

@@ -53,6 +53,13 @@ pub struct ProveFlags {
     no_dma_latency: bool,
 }
 
+impl ProveFlags {
+    /// That of the threads that measure, where it was given.
+    pub fn priority(&self) -> Option<u8> {
+        self.prio.and_then(|prio| u8::try_from(prio).ok())
+    }
+}
+
 /// Of a change: a day of blocks.
 const MAX_ROUNDS: i64 = 1_000;
 /// The probability that any of the changes is said to have an effect, and none has one.
@@ -219,7 +226,7 @@ fn prove_all(
 /// The same for some checks only.
 fn only(options: &TuningOptions, checks: &[&str]) -> TuningOptions {
     let only = checks.iter().map(|check| (*check).to_owned()).collect();
-    TuningOptions { cpus: options.cpus.clone(), only, ..TuningOptions::default() }
+    TuningOptions { cpus: options.cpus.clone(), only, priority: options.priority, ..TuningOptions::default() }
 }
 
 /// Makes the changes that help, to stay.
