@@ -5,6 +5,7 @@
 //! that outlives reboots. Must not touch: other arguments, other entries, and anything that is made from these files. The commands
 //! that make it are told, not run.
 
+mod attributes;
 mod entries;
 mod grub;
 mod journal;

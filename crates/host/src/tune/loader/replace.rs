@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A file replaced as a whole: whenever this is cut off, there is the old one or the new one.
 
-use super::LoaderError;
+use super::{LoaderError, attributes};
 use crate::HostRoot;
-use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,6 @@ use std::path::{Path, PathBuf};
 pub(super) const BACKUP: &str = ".before-teiji";
 /// For root alone, until it has the mode of the file that it replaces.
 const PRIVATE: u32 = 0o600;
-const MODE_BITS: u32 = 0o7777;
 
 /// Where a file really lies: at the end of links that stay on the machine.
 pub(super) fn real_path(root: &HostRoot, file: &str) -> Result<PathBuf, LoaderError> {
@@ -50,8 +48,19 @@ fn new_of(path: &Path) -> io::Result<PathBuf> {
     with_name(path, |name| format!(".{name}.teiji-new"))
 }
 
-/// Puts a text in a file's place, with the owner and the mode of `like`. When this returns, it is on disk.
-pub(super) fn replace(path: &Path, text: &str, like: &Metadata) -> io::Result<()> {
+/// The same of a file that is to be replaced, which cuts it off from its other names.
+pub(super) fn only_path(root: &HostRoot, file: &str) -> Result<PathBuf, LoaderError> {
+    let path = real_path(root, file)?;
+    let found = path.metadata().map_err(|source| LoaderError::File { action: "read", file: file.to_owned(), source })?;
+    if found.nlink() > 1 {
+        let why = "has other names (hard links), which would keep the old text";
+        return Err(LoaderError::Elsewhere { file: file.to_owned(), why });
+    }
+    Ok(path)
+}
+
+/// Puts a text in a file's place, with all that the file `like` has beside its text. When this returns, it is on disk.
+pub(super) fn replace(path: &Path, text: &str, like: &Path) -> io::Result<()> {
     let new = new_of(path)?;
     remove(&new)?;
     let placed = write_new(&new, text, like).and_then(|()| fs::rename(&new, path));
@@ -62,17 +71,10 @@ pub(super) fn replace(path: &Path, text: &str, like: &Metadata) -> io::Result<()
     sync_folder(path)
 }
 
-fn write_new(new: &Path, text: &str, like: &Metadata) -> io::Result<()> {
+fn write_new(new: &Path, text: &str, like: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(new)?;
     file.write_all(text.as_bytes())?;
-    let own = file.metadata()?;
-    // FAT has one owner and one mode for all, and refuses others.
-    if (own.uid(), own.gid()) != (like.uid(), like.gid()) {
-        fchown(&file, Some(Uid::from_raw(like.uid())), Some(Gid::from_raw(like.gid())))?;
-    }
-    if (own.mode() ^ like.mode()) & MODE_BITS != 0 {
-        fchmod(&file, Mode::from_raw_mode(like.mode() & MODE_BITS))?;
-    }
+    attributes::copy(like, &file)?;
     file.sync_all()
 }
 

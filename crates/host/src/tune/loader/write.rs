@@ -101,7 +101,7 @@ impl HostRoot {
     /// What is done with one file. What a reader made of it in between is looked at again when it is written.
     fn change(&self, journal: &Journal, file: &str, now: &str, to: String, run: Option<String>) -> Result<Change, LoaderError> {
         let failed = |source| LoaderError::File { action: "write", file: file.to_owned(), source };
-        let path = replace::real_path(self, file)?;
+        let path = replace::only_path(self, file)?;
         let mut entry = match journal.entry(file) {
             Some(entry) if now != entry.from && !entry.wrote.iter().any(|wrote| wrote == now) => {
                 return Err(LoaderError::ChangedByOthers { file: file.to_owned(), journal: journal.path() });
@@ -207,7 +207,7 @@ fn grubby(plan: &BootPlan) -> String {
 
 /// Writes a file, and reads it back.
 fn put(path: &Path, text: &str) -> io::Result<()> {
-    replace::replace(path, text, &path.metadata()?)?;
+    replace::replace(path, text, path)?;
     if fs::read(path)? == text.as_bytes() {
         Ok(())
     } else {
@@ -242,10 +242,8 @@ impl Journal {
 fn write_all(changes: &[Change]) -> Result<(), LoaderError> {
     let failed = |file: &str, source| LoaderError::File { action: "write", file: file.to_owned(), source };
     for Change { path, entry, .. } in changes {
-        let copied = path.metadata().and_then(|like| {
-            let backup = replace::backup_of(path)?;
-            if backup.exists() { Ok(()) } else { replace::replace(&backup, &entry.from, &like) }
-        });
+        let copied = replace::backup_of(path)
+            .and_then(|backup| if backup.exists() { Ok(()) } else { replace::replace(&backup, &entry.from, path) });
         copied.map_err(|error| failed(&format!("{}{}", entry.file, replace::BACKUP), error))?;
     }
     for Change { path, now, to, entry } in changes {
