@@ -36,6 +36,9 @@ pub enum TuningError {
     /// It is not known what was there before.
     #[error("{0}. Nothing was changed. A reboot undoes every change, then remove the file")]
     Damaged(String),
+    /// It is not known whether the machine still is as it was left.
+    #[error("{0}, so whether the machine was booted since {path} was written is not known. Nothing was changed. Run this outside of the container", path = .1.display())]
+    Elsewhere(String, PathBuf),
 }
 
 pub(super) fn of_process(holder: &str) -> String {
@@ -161,6 +164,9 @@ impl HostRoot {
             NotLocked::Failed(source) => TuningError::Journal { path: folder.clone(), source },
         })?;
         let journal = journal::load(&folder).map_err(TuningError::Damaged)?;
+        if let Some(Err(why)) = journal.as_ref().map(|journal| journal.boot(self)) {
+            return Err(TuningError::Elsewhere(why, journal::path(&folder)));
+        }
         // Of a process that was killed.
         let _ = fs::remove_dir_all(folder.join(RECORDING));
         Ok(Tuning { root: self.clone(), folder, _lock: lock, journal, set_priority })
@@ -263,7 +269,7 @@ impl Tuning {
     }
 
     pub(super) fn keep(&mut self, phase: Phase, entries: &[Entry], stays: &[Entry]) -> io::Result<()> {
-        let journal = Journal::new(&self.root, phase, entries.to_vec(), stays.to_vec());
+        let journal = Journal::new(&self.root, phase, entries.to_vec(), stays.to_vec())?;
         let stored = journal::store(&self.folder, &journal);
         self.journal = Some(journal);
         stored

@@ -5,6 +5,7 @@
 //! that the kernel gives back when its holder ends, however it ends.
 
 use super::setting::Form;
+use super::witness::Boot;
 use crate::root::HostRoot;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -19,8 +20,6 @@ const FOLDER: &str = "var/lib/teiji/tune";
 const VARIABLE: &str = "TEIJI_STATE";
 const JOURNAL: &str = "journal.json";
 const LOCK: &str = "lock";
-/// The kernel chooses it anew at each boot.
-const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 /// The mode of these files.
 const READABLE: u32 = 0o644;
 /// Of this form; another one is not read.
@@ -58,6 +57,9 @@ pub(crate) enum Phase {
 pub(super) struct Journal {
     version: u32,
     boot_id: String,
+    /// When that boot was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    booted: Option<u64>,
     /// Of `entries`. Where there are none: that of what stays.
     pub(super) phase: Phase,
     /// What was changed on top of what stays.
@@ -67,13 +69,24 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub(super) fn new(root: &HostRoot, phase: Phase, entries: Vec<Entry>, stays: Vec<Entry>) -> Journal {
-        Journal { version: VERSION, boot_id: boot_id(root), phase, entries, stays }
+    /// # Errors
+    /// When the boot is not known: then nobody could tell later that this is of another one.
+    pub(super) fn new(root: &HostRoot, phase: Phase, entries: Vec<Entry>, stays: Vec<Entry>) -> io::Result<Journal> {
+        let Boot { id, time, .. } = Boot::now(root).map_err(io::Error::other)?;
+        Ok(Journal { version: VERSION, boot_id: id, booted: time, phase, entries, stays })
     }
 
     /// Whether the machine still is as this left it: a reboot undoes everything.
+    ///
+    /// # Errors
+    /// When that is not known.
+    pub(super) fn boot(&self, root: &HostRoot) -> Result<bool, String> {
+        Boot::now(root)?.is(&self.boot_id, self.booted)
+    }
+
+    /// The same. What is not known counts as of this boot, for it is not to be lost.
     pub(super) fn is_of_this_boot(&self, root: &HostRoot) -> bool {
-        self.boot_id == boot_id(root)
+        self.boot(root) != Ok(false)
     }
 
     /// Whether it is of a process that was killed, unless that process is still at it.
@@ -103,14 +116,15 @@ pub(super) fn with_added(mut stays: Vec<Entry>, added: impl IntoIterator<Item = 
     stays
 }
 
-fn boot_id(root: &HostRoot) -> String {
-    fs::read_to_string(root.path(BOOT_ID)).unwrap_or_default().trim().to_owned()
-}
-
 /// The folder of the journal.
 pub(super) fn folder(root: &HostRoot) -> PathBuf {
     let named = std::env::var_os(VARIABLE).filter(|named| root.is_system() && !named.is_empty());
     named.map_or_else(|| root.path(FOLDER), PathBuf::from)
+}
+
+/// The journal's file in a folder.
+pub(super) fn path(folder: &Path) -> PathBuf {
+    folder.join(JOURNAL)
 }
 
 /// The journal in a folder, if there is one.
@@ -205,8 +219,8 @@ pub(super) fn lock(folder: &Path) -> Result<File, NotLocked> {
 
 /// What a machine was left with: how many changes, and why they are still there.
 pub(crate) fn left_over(root: &HostRoot) -> Result<Option<(usize, Phase)>, String> {
-    let journal = load(&folder(root))?.filter(|journal| journal.is_of_this_boot(root));
-    Ok(journal.map(|journal| (journal.changes(), journal.phase)))
+    let Some(journal) = load(&folder(root))? else { return Ok(None) };
+    Ok(journal.boot(root)?.then(|| (journal.changes(), journal.phase)))
 }
 
 /// Whether a process that changes settings runs now.
@@ -227,7 +241,14 @@ mod tests {
             to: Some("b".to_owned()),
             comes_and_goes: false,
         };
-        Journal { version: VERSION, boot_id: "x".to_owned(), phase: Phase::Unfinished, entries: vec![entry], stays: Vec::new() }
+        Journal {
+            version: VERSION,
+            boot_id: "x".to_owned(),
+            booted: None,
+            phase: Phase::Unfinished,
+            entries: vec![entry],
+            stays: Vec::new(),
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Where there is no journal, which is nearly always, this is one file that cannot be opened. It touches nothing that is to stay, and
 //! nothing while a process that changes settings lives.
 
-use super::journal::{self, Journal};
+use super::journal;
 use super::{Obstacle, SetPriority, TuningError};
 use crate::root::HostRoot;
 
@@ -23,33 +23,29 @@ pub enum KilledTuning {
 }
 
 impl HostRoot {
-    /// Puts back what a killed tuning left, if one did and nobody is at it. A journal from before a reboot goes, without a word.
+    /// Puts back what a killed tuning left, if one did and nobody is at it. A journal from before a reboot
+    /// is left to the next tuning.
     #[must_use]
     pub fn put_right_killed_tuning(&self, set_priority: SetPriority) -> Option<KilledTuning> {
         let folder = journal::folder(self);
         // A damaged one is a finding of `check`, and stops `tune`.
         let found = journal::load(&folder).ok()??;
         // Whatever it names is written with our rights, and nobody asked for it.
-        if !self.is_to_put_right(&found) || !journal::is_of_root_or_own(&folder) {
+        if !found.is_unfinished(self) || !journal::is_of_root_or_own(&folder) {
             return None;
         }
         let changes = found.changes();
         let mut tuning = match self.begin_tuning(set_priority) {
             Ok(tuning) => tuning,
             Err(TuningError::Held(_)) => return None,
-            // After a reboot nothing is wrong, nor while somebody is at it, which who may not take the lock can ask.
-            Err(_) => {
-                let is_wrong = found.is_of_this_boot(self) && !journal::is_in_use(self);
-                return is_wrong.then_some(KilledTuning::NoRights(changes));
-            }
+            // While somebody is at it nothing is wrong, which who may not take the lock can ask.
+            Err(_) => return (!journal::is_in_use(self)).then_some(KilledTuning::NoRights(changes)),
         };
         // Whoever had the lock until now may have finished.
-        if !tuning.journal().is_some_and(|journal| self.is_to_put_right(journal)) {
+        if !tuning.journal().is_some_and(|journal| journal.is_unfinished(self)) {
             return None;
         }
-        let was_rebooted = tuning.was_rebooted();
         match tuning.undo_unfinished() {
-            _ if was_rebooted => None,
             Ok(results) => {
                 let left = results.iter().filter(|result| result.obstacle.is_some()).count();
                 let lacks_rights = results.iter().flat_map(|result| &result.obstacle).any(Obstacle::is_missing_right);
@@ -62,10 +58,6 @@ impl HostRoot {
             }
             Err(_) => Some(KilledTuning::NoRights(changes)),
         }
-    }
-
-    fn is_to_put_right(&self, journal: &Journal) -> bool {
-        journal.is_unfinished(self) || !journal.is_of_this_boot(self)
     }
 }
 

@@ -70,8 +70,9 @@ fn while_somebody_is_at_it_nothing_is_touched() {
     assert!(root.put_right_killed_tuning(NO_THREADS).is_some());
 }
 
+/// Nothing is lost by it: the next tuning removes it.
 #[test]
-fn after_a_reboot_the_journal_goes_and_nothing_else() {
+fn after_a_reboot_nothing_is_said_and_nothing_is_touched() {
     let (_dir, root, plan) = laptop();
     for is_to_stay in [false, true] {
         fs::write(root.path(BOOT_ID), "first\n").unwrap();
@@ -79,6 +80,8 @@ fn after_a_reboot_the_journal_goes_and_nothing_else() {
         fs::write(root.path(BOOT_ID), "second\n").unwrap();
         assert_eq!(root.put_right_killed_tuning(NO_THREADS), None);
         assert_eq!(interval(&root), "120");
+        assert!(has_journal(&root));
+        root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
         assert!(!has_journal(&root));
     }
 }

@@ -23,6 +23,7 @@ mod propose_kernel;
 mod propose_threads;
 mod setting;
 mod undo;
+mod witness;
 
 use crate::HostRoot;
 use crate::check::{CheckOptions, Machine, Purpose, why_of};

@@ -91,8 +91,7 @@ impl Tuning {
             (true, false) => self.keep(Phase::Applied, &[], stays),
             // Nothing is known that was not: it stays as whoever had the rights wrote it.
             _ if next == phase && back.left.len() == count => {
-                self.journal = Some(Journal::new(&self.root, next, back.left, stays.to_vec()));
-                Ok(())
+                Journal::new(&self.root, next, back.left, stays.to_vec()).map(|journal| self.journal = Some(journal))
             }
             _ => self.keep(next, &back.left, stays),
         };

@@ -10,5 +10,6 @@ mod killed;
 mod recorder;
 mod stall;
 mod tuning;
+mod tuning_elsewhere;
 mod tuning_put_right;
 mod tuning_signals;

@@ -132,7 +132,7 @@ fn changes_that_are_to_stay_stay() {
 }
 
 #[test]
-fn after_a_reboot_the_journal_goes_without_a_word() {
+fn after_a_reboot_the_journal_goes_with_the_next_undoing() {
     let _turn = exclusive();
     let Some(machine) = Machine::new() else { return };
     machine.killed();
@@ -141,6 +141,9 @@ fn after_a_reboot_the_journal_goes_without_a_word() {
     let journal = fs::read_to_string(&path).unwrap();
     fs::write(&path, journal.replace(boot_id.trim(), "another")).unwrap();
     assert_eq!(machine.call("probes").err, "");
+    assert!(machine.has_journal());
+    let undone = machine.call("tune --undo").out;
+    assert!(undone.contains("the machine was booted since"), "{undone}");
     assert!(!machine.has_journal());
     assert_eq!(interval(), "120");
 }
