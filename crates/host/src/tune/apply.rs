@@ -56,6 +56,8 @@ pub enum Obstacle {
     MadeAnother(String),
     /// Somebody else has changed it meanwhile, to this.
     ChangedByOthers(String),
+    /// It was written, and nothing shows that it is as before.
+    NotKnown(io::Error),
 }
 
 impl From<io::Error> for Obstacle {
@@ -96,6 +98,12 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::MadeAnother(value) => write!(f, "the kernel made {} of it", one_line(value)),
             Obstacle::ChangedByOthers(value) => write!(f, "somebody else has changed it to {}", one_line(value)),
+            Obstacle::NotKnown(error) => {
+                write!(
+                    f,
+                    "it was written, and what became of it is not known: {error}. It stays in the journal: teiji tune --undo"
+                )
+            }
         }
     }
 }
@@ -113,13 +121,6 @@ pub struct ChangeResult {
     pub obstacle: Option<Obstacle>,
     /// Whether that is no failure: the kernel places this one itself.
     pub is_expected: bool,
-}
-
-impl ChangeResult {
-    /// Whether the file may have another value than before.
-    fn is_changed(&self) -> bool {
-        matches!(self.obstacle, None | Some(Obstacle::MadeAnother(_)))
-    }
 }
 
 /// What the journal has of a plan's changes, those that are chosen by their place. What comes with another setting is first, so that it is
@@ -225,19 +226,23 @@ impl Tuning {
         let path = self.folder.clone();
         self.keep(Phase::Unfinished, &entries, &stays).map_err(|source| TuningError::Journal { path: path.clone(), source })?;
         let mut results = Vec::new();
+        let mut to_undo = Vec::new();
         for change in &plan.changes {
             if should_stop() {
                 break;
             }
             let obstacle = self.change(change).err();
+            to_undo.push(matches!(obstacle, None | Some(Obstacle::NotKnown(_))));
             let is_expected = change.may_be_refused && obstacle.as_ref().is_some_and(Obstacle::is_kernels_own);
             results.push(ChangeResult { file: change.file.clone(), obstacle, is_expected });
         }
         if is_to_stay && results.len() == plan.changes.len() {
             // What was not written needs not be put back.
-            let changed = entries_of(plan, |place| results[place].is_changed());
+            let changed = entries_of(plan, |place| to_undo[place]);
             let stays = journal::with_added(stays, before.into_iter().chain(changed));
-            self.keep(Phase::Applied, &[], &stays).map_err(|source| TuningError::NotSettled { path, source })?;
+            let is_empty = journal::changes(&stays) == 0;
+            let settled = if is_empty { self.forget() } else { self.keep(Phase::Applied, &[], &stays) };
+            settled.map_err(|source| TuningError::NotSettled { path, source })?;
         }
         Ok(results)
     }
@@ -252,16 +257,26 @@ impl Tuning {
         if !form.is_back(&now, from) {
             return Err(Obstacle::ChangedByOthers(now));
         }
-        self.write(file, *form, to)?;
-        let now = setting::read(&self.root, file, *form)?;
-        if form.is_same(&now, to) {
-            return Ok(());
+        let read = || setting::read(&self.root, file, *form);
+        let obstacle = match self.write(file, *form, to).and_then(|()| read()) {
+            Ok(now) if form.is_same(&now, to) => return Ok(()),
+            Ok(now) => Obstacle::MadeAnother(now),
+            Err(error) => error.into(),
+        };
+        // Undoing later could not know that this is ours. And a write that failed may have done something.
+        if read().is_ok_and(|now| now == *from) {
+            return Err(obstacle);
         }
-        // Undoing later could not know that this is ours.
-        if now != *from {
-            self.write(file, *form, from)?;
+        let written = self.write(file, *form, from);
+        match read() {
+            Ok(now) if now == *from => Err(obstacle),
+            // A thread that has ended needs no priority.
+            Err(error) if error.kind() == ErrorKind::NotFound && matches!(form, Form::Priority { .. }) => Err(obstacle),
+            Ok(now) => {
+                Err(Obstacle::NotKnown(written.err().unwrap_or_else(|| io::Error::other(format!("it is {}", one_line(&now))))))
+            }
+            Err(error) => Err(Obstacle::NotKnown(error)),
         }
-        Err(Obstacle::MadeAnother(now))
     }
 
     pub(super) fn write(&self, file: &str, form: Form, text: &str) -> io::Result<()> {

@@ -11,5 +11,6 @@ mod recorder;
 mod stall;
 mod tuning;
 mod tuning_elsewhere;
+mod tuning_injected;
 mod tuning_put_right;
 mod tuning_signals;

@@ -6,7 +6,7 @@ use crate::support::skipped::{Need, skipped};
 use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root};
 use std::fs;
 
-const INTERVAL: &str = "/proc/sys/vm/stat_interval";
+pub const INTERVAL: &str = "/proc/sys/vm/stat_interval";
 
 /// This machine, with a value that there is something to change of.
 pub struct Machine {
