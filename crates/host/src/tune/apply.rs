@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing the changes of a plan, and putting everything back.
 
-use super::journal::{self, Entry, Journal, NotLocked, Phase};
+use super::folder::{self, Lock, NotLocked};
+use super::journal::{self, Entry, Journal, Phase};
 use super::setting::{self, Form, SetPriority};
 use super::{Change, TuningPlan};
 use crate::root::HostRoot;
 use rustix::io::Errno;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
@@ -147,8 +148,7 @@ const RECORDING: &str = "tune-block.teiji";
 pub struct Tuning {
     pub(super) root: HostRoot,
     pub(super) folder: PathBuf,
-    /// Never read: that it is open is the lock.
-    _lock: File,
+    _lock: Lock,
     pub(super) journal: Option<Journal>,
     set_priority: SetPriority,
 }
@@ -159,8 +159,8 @@ impl HostRoot {
     /// # Errors
     /// When another process does, or the journal cannot be kept or read.
     pub fn begin_tuning(&self, set_priority: SetPriority) -> Result<Tuning, TuningError> {
-        let folder = journal::folder(self);
-        let lock = journal::lock(&folder).map_err(|error| match error {
+        let folder = folder::folder(self);
+        let lock = folder::lock(self).map_err(|error| match error {
             NotLocked::Held(holder) => TuningError::Held(holder),
             NotLocked::Failed(source) => TuningError::Journal { path: folder.clone(), source },
         })?;
@@ -176,7 +176,7 @@ impl HostRoot {
     /// Whether something is left to put back, or to be forgotten after a reboot.
     #[must_use]
     pub fn has_been_tuned(&self) -> bool {
-        !matches!(journal::load(&journal::folder(self)), Ok(None))
+        !matches!(journal::load(&folder::folder(self)), Ok(None))
     }
 }
 

@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was there before: on disk before anything is changed, and gone when all of it is there again.
 //!
-//! One file, replaced as a whole (written beside, synced, renamed, the folder synced), so that it is never half there. Beside it a lock
-//! that the kernel gives back when its holder ends, however it ends.
+//! One file, replaced as a whole (written beside, synced, renamed, the folder synced), so that it is never half there.
 
+use super::folder;
 use super::setting::Form;
 use super::witness::Boot;
 use crate::root::HostRoot;
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder, on a machine.
-const FOLDER: &str = "var/lib/teiji/tune";
-/// Names another folder for this machine; it does not count for a root that stands for one.
-const VARIABLE: &str = "TEIJI_STATE";
 const JOURNAL: &str = "journal.json";
-const LOCK: &str = "lock";
-/// The mode of these files.
-const READABLE: u32 = 0o644;
 /// Of this form; another one is not read.
 const VERSION: u32 = 2;
 
@@ -116,12 +106,6 @@ pub(super) fn with_added(mut stays: Vec<Entry>, added: impl IntoIterator<Item = 
     stays
 }
 
-/// The folder of the journal.
-pub(super) fn folder(root: &HostRoot) -> PathBuf {
-    let named = std::env::var_os(VARIABLE).filter(|named| root.is_system() && !named.is_empty());
-    named.map_or_else(|| root.path(FOLDER), PathBuf::from)
-}
-
 /// The journal's file in a folder.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join(JOURNAL)
@@ -133,105 +117,55 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 /// When it cannot be read, or is none of ours: then nothing may be written, for it is not known what was there.
 pub(super) fn load(folder: &Path) -> Result<Option<Journal>, String> {
     let path = folder.join(JOURNAL);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-        Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
-    };
+    let read = folder::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let Some(text) = read else { return Ok(None) };
     let damaged = |error: &dyn std::fmt::Display| format!("{} is damaged: {error}", path.display());
     let journal: Journal = serde_json::from_str(&text).map_err(|error| damaged(&error))?;
     if journal.version != VERSION {
         return Err(damaged(&format_args!("version {}, expected {VERSION}", journal.version)));
     }
     // It is written to with root's rights, and so is what it names.
-    let is_setting =
-        |file: &str| (file.starts_with("proc/") || file.starts_with("sys/")) && !file.split('/').any(|part| part == "..");
-    if let Some(entry) = journal.entries.iter().chain(&journal.stays).find(|entry| !is_setting(&entry.file)) {
-        return Err(damaged(&format_args!("'{}' is not a file below /proc or /sys", entry.file)));
+    if let Some(entry) = journal.entries.iter().chain(&journal.stays).find(|entry| !is_setting(&entry.file, entry.form)) {
+        return Err(damaged(&format_args!("'{}' is not a setting below /proc or /sys", entry.file)));
     }
     Ok(Some(journal))
 }
 
-/// Whether the journal was written by root or by whoever runs this.
-pub(super) fn is_of_root_or_own(folder: &Path) -> bool {
-    let owner = fs::metadata(folder.join(JOURNAL)).map(|found| found.uid());
-    owner.is_ok_and(|owner| owner == 0 || owner == rustix::process::geteuid().as_raw())
+/// Whether tuning changes files of this name.
+fn is_setting(file: &str, form: Form) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = file.split('/').collect();
+    match parts[..] {
+        _ if parts.iter().any(|part| matches!(*part, "" | "." | "..")) => false,
+        ["proc", process, "task", thread, "stat"] => {
+            is_number(process) && is_number(thread) && matches!(form, Form::Priority { .. })
+        }
+        ["proc", "sys" | "irq", _, ..] | ["sys", _, ..] => !matches!(form, Form::Priority { .. }),
+        _ => false,
+    }
 }
 
 /// Puts a journal in its place. When this returns, it is on disk.
 pub(super) fn store(folder: &Path, journal: &Journal) -> io::Result<()> {
     // Whoever looks at the machine may know what was changed, whatever the umask of root is.
-    store_file(folder, JOURNAL, READABLE, &serde_json::to_string_pretty(journal)?)
-}
-
-/// The same with any text, under a name and with a mode.
-pub(super) fn store_file(folder: &Path, name: &str, mode: u32, text: &str) -> io::Result<()> {
-    let beside = folder.join(format!("{name}.new"));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&beside)?;
-    file.set_permissions(Permissions::from_mode(mode))?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&beside, folder.join(name))?;
-    File::open(folder)?.sync_all()
+    folder::store(folder, JOURNAL, folder::READABLE, &serde_json::to_string_pretty(journal)?)
 }
 
 /// Removes it, where it is.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
-    remove_file(folder, JOURNAL)
-}
-
-/// Removes a file of this name, where it is.
-pub(super) fn remove_file(folder: &Path, name: &str) -> io::Result<()> {
-    match fs::remove_file(folder.join(name)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => File::open(folder)?.sync_all(),
-    }
-}
-
-/// Why the lock is not ours.
-pub(super) enum NotLocked {
-    /// Another process holds it: its number, as far as it is known.
-    Held(String),
-    Failed(io::Error),
-}
-
-/// Takes the lock of a folder; the folder is made. It is given back when the file is closed.
-pub(super) fn lock(folder: &Path) -> Result<File, NotLocked> {
-    fs::create_dir_all(folder).map_err(NotLocked::Failed)?;
-    let path = folder.join(LOCK);
-    let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(NotLocked::Failed)?;
-    // Whether it is held, anybody may ask. Somebody else's stays as it is.
-    let _ = file.set_permissions(Permissions::from_mode(READABLE));
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            return Err(NotLocked::Held(holder.trim().to_owned()));
-        }
-        Err(error) => return Err(NotLocked::Failed(error.into())),
-    }
-    // For whoever finds it held; nothing depends on it.
-    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-    Ok(file)
+    folder::remove(folder, JOURNAL)
 }
 
 /// What a machine was left with: how many changes, and why they are still there.
 pub(crate) fn left_over(root: &HostRoot) -> Result<Option<(usize, Phase)>, String> {
-    let Some(journal) = load(&folder(root))? else { return Ok(None) };
+    let Some(journal) = load(&folder::folder(root))? else { return Ok(None) };
     Ok(journal.boot(root)?.then(|| (journal.changes(), journal.phase)))
-}
-
-/// Whether a process that changes settings runs now.
-pub(crate) fn is_in_use(root: &HostRoot) -> bool {
-    let held = |file: File| flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK);
-    File::open(folder(root).join(LOCK)).is_ok_and(held)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn journal(file: &str) -> Journal {
         let entry = Entry {
@@ -267,9 +201,37 @@ mod tests {
     #[test]
     fn no_journal_leads_out_of_the_kernels_files() {
         let dir = tempfile::tempdir().unwrap();
-        for file in ["etc/passwd", "proc/../etc/passwd", "/proc/sys/vm/x", "sys"] {
+        for file in [
+            "etc/passwd",
+            "proc/../etc/passwd",
+            "/proc/sys/vm/x",
+            "sys",
+            "sys/",
+            "proc/sys",
+            "proc/self/root/etc/passwd",
+            "proc/1/task/1/stat",
+            "proc/1/root/sys/a",
+            "proc/sys//x",
+            "sys/./x",
+            "proc/sysrq-trigger",
+        ] {
             store(dir.path(), &journal(file)).unwrap();
-            assert!(load(dir.path()).unwrap_err().contains("is not a file below /proc or /sys"), "{file}");
+            assert!(load(dir.path()).unwrap_err().contains("is not a setting below /proc or /sys"), "{file}");
+        }
+    }
+
+    #[test]
+    fn what_tuning_changes_is_a_setting() {
+        for (file, form) in [
+            ("proc/sys/vm/stat_interval", Form::Plain),
+            ("proc/irq/default_smp_affinity", Form::CpuMask),
+            ("proc/800/task/801/stat", Form::Priority { started: 1 }),
+            ("sys/fs/cgroup/a..b.slice/cpuset.cpus", Form::CpuList),
+        ] {
+            assert!(is_setting(file, form), "{file}");
+        }
+        for file in ["proc/800/task/self/stat", "proc/self/task/1/stat", "proc/sys/vm/stat_interval", "sys/a"] {
+            assert!(!is_setting(file, Form::Priority { started: 1 }), "{file}");
         }
     }
 
@@ -281,19 +243,5 @@ mod tests {
             let error = load(dir.path()).unwrap_err();
             assert!(error.contains("journal.json is damaged"), "{error}");
         }
-    }
-
-    #[test]
-    fn one_at_a_time() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = HostRoot::at(dir.path());
-        let folder = folder(&root);
-        assert!(!is_in_use(&root));
-        let held = lock(&folder).ok().unwrap();
-        let Err(NotLocked::Held(holder)) = lock(&folder) else { panic!("locked twice") };
-        assert_eq!(holder, std::process::id().to_string());
-        assert!(is_in_use(&root));
-        drop(held);
-        assert!(lock(&folder).is_ok());
     }
 }

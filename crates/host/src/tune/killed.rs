@@ -4,8 +4,8 @@
 //! Where there is no journal, which is nearly always, this is one file that cannot be opened. It touches nothing that is to stay, and
 //! nothing while a process that changes settings lives.
 
-use super::journal;
 use super::{Obstacle, SetPriority, TuningError};
+use super::{folder, journal};
 use crate::root::HostRoot;
 
 /// What became of the changes of a tuning that was killed.
@@ -27,11 +27,9 @@ impl HostRoot {
     /// is left to the next tuning.
     #[must_use]
     pub fn put_right_killed_tuning(&self, set_priority: SetPriority) -> Option<KilledTuning> {
-        let folder = journal::folder(self);
         // A damaged one is a finding of `check`, and stops `tune`.
-        let found = journal::load(&folder).ok()??;
-        // Whatever it names is written with our rights, and nobody asked for it.
-        if !found.is_unfinished(self) || !journal::is_of_root_or_own(&folder) {
+        let found = journal::load(&folder::folder(self)).ok()??;
+        if !found.is_unfinished(self) {
             return None;
         }
         let changes = found.changes();
@@ -39,7 +37,7 @@ impl HostRoot {
             Ok(tuning) => tuning,
             Err(TuningError::Held(_)) => return None,
             // While somebody is at it nothing is wrong, which who may not take the lock can ask.
-            Err(_) => return (!journal::is_in_use(self)).then_some(KilledTuning::NoRights(changes)),
+            Err(_) => return (!folder::is_in_use(self)).then_some(KilledTuning::NoRights(changes)),
         };
         // Whoever had the lock until now may have finished.
         if !tuning.journal().is_some_and(|journal| journal.is_unfinished(self)) {

@@ -105,7 +105,7 @@ fn a_journal_that_cannot_be_written_does_not_stop_undoing() {
     let (_dir, root, plan) = laptop();
     let before = interval(&root);
     root.begin_tuning(NO_THREADS).unwrap().apply(&plan, true, &NOBODY_STOPS).unwrap();
-    fs::create_dir(journal::folder(&root).join("journal.json.new")).unwrap();
+    fs::create_dir(folder::folder(&root).join("journal.json.new")).unwrap();
     root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(interval(&root), before);
     assert!(!has_journal(&root));

@@ -9,6 +9,7 @@
 
 mod apply;
 mod boot;
+mod folder;
 mod journal;
 mod killed;
 mod loader;
@@ -29,8 +30,9 @@ use crate::HostRoot;
 use crate::check::{CheckOptions, Machine, Purpose, why_of};
 pub use apply::{ChangeResult, Obstacle, Tuning, TuningError};
 pub use boot::{BootArgument, BootPlan};
+pub(crate) use folder::is_in_use;
 use journal::Entry;
-pub(crate) use journal::{Phase, is_in_use, left_over};
+pub(crate) use journal::{Phase, left_over};
 pub use killed::KilledTuning;
 pub use loader::{LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite};
 pub(crate) use meanwhile::changed_since;

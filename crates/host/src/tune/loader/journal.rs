@@ -3,9 +3,8 @@
 
 use super::{LoaderError, is_known_file};
 use crate::HostRoot;
-use crate::tune::journal::{self as tuning, NotLocked};
+use crate::tune::folder::{self as tuning, Lock, NotLocked};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -41,8 +40,7 @@ struct Stored {
 pub(super) struct Journal {
     folder: PathBuf,
     pub(super) files: Vec<Entry>,
-    /// Never read: that it is open is the lock.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// Whether there is one.
@@ -56,15 +54,13 @@ impl Journal {
         let folder = tuning::folder(root);
         let path = folder.join(FILE).display().to_string();
         let failed = |action, source| LoaderError::Journal { action, path: path.clone(), source };
-        let lock = tuning::lock(&folder).map_err(|error| match error {
+        let lock = tuning::lock(root).map_err(|error| match error {
             NotLocked::Held(holder) => LoaderError::Held(holder),
             NotLocked::Failed(source) => failed("keep", source),
         })?;
-        let files = match fs::read_to_string(folder.join(FILE)) {
-            Ok(text) => parsed(&text).map_err(|why| failed("read", std::io::Error::other(why)))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(failed("read", error)),
-        };
+        let text = tuning::read(&folder.join(FILE)).map_err(|error| failed("read", error))?;
+        let files =
+            text.map_or(Ok(Vec::new()), |text| parsed(&text).map_err(|why| failed("read", std::io::Error::other(why))))?;
         Ok(Journal { folder, files, _lock: lock })
     }
 
@@ -79,10 +75,10 @@ impl Journal {
     /// Puts it on disk with these files; without any, it goes.
     pub(super) fn keep(&mut self, files: Vec<Entry>) -> Result<(), LoaderError> {
         let stored = if files.is_empty() {
-            tuning::remove_file(&self.folder, FILE)
+            tuning::remove(&self.folder, FILE)
         } else {
             let text = serde_json::to_string_pretty(&Stored { version: VERSION, files: files.clone() });
-            text.map_err(Into::into).and_then(|text| tuning::store_file(&self.folder, FILE, MODE, &text))
+            text.map_err(Into::into).and_then(|text| tuning::store(&self.folder, FILE, MODE, &text))
         };
         stored.map_err(|source| LoaderError::Journal { action: "write", path: self.path(), source })?;
         self.files = files;

@@ -168,11 +168,14 @@ fn an_ordinary_user_is_told_and_goes_on() {
         }
     };
     is_told();
-    // A journal that may be written does not make the kernel's settings so.
-    for (file, mode) in [("state", 0o777), ("state/lock", 0o666)] {
-        fs::set_permissions(machine.place.join(file), fs::Permissions::from_mode(mode)).unwrap();
-    }
+    // A journal that may be written does not make the kernel's settings so, and root does not obey what others could have put there.
+    let state = machine.place.join("state");
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
     is_told();
+    let undone = machine.call("tune --undo");
+    assert!(undone.code == Some(4) && undone.err.contains("others may write to "), "{undone:?}");
+    assert_eq!(interval(), "120");
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(machine.call("probes").err, SAID);
     // While one lives, there is nothing to tell.
     let running = machine.tuned();
