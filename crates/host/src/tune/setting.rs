@@ -7,9 +7,12 @@ use crate::cpu;
 use crate::kernel;
 use crate::root::HostRoot;
 use plan::CpuId;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
 
 /// How a file writes its value down, which decides when two texts mean the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +145,18 @@ fn with_priority(line: &str, priority: &str) -> Option<String> {
     Some(format!("{name}) {}", fields.join(" ")))
 }
 
+/// Where a setting's file really lies. No link leads to other files: below a root that stands for a machine, they may be anybody's.
+fn real_path(root: &HostRoot, file: &str) -> io::Result<PathBuf> {
+    let real = root.path(file).canonicalize()?;
+    let below = |folder: &str| root.path(folder).canonicalize().is_ok_and(|folder| real.starts_with(folder));
+    // Tests have the kernel refuse values by links to files of its own.
+    let is_of_a_test = cfg!(test) && real.starts_with("/proc");
+    if below("proc") || below("sys") || is_of_a_test {
+        return Ok(real);
+    }
+    Err(io::Error::other("it is a link to a file that is no setting of this machine"))
+}
+
 /// Writes a value, at once: the kernel takes each write as a value of its own.
 pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str, set_priority: SetPriority) -> io::Result<()> {
     if matches!(form, Form::Priority { .. }) && root.is_system() {
@@ -165,7 +180,8 @@ pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str, set_pri
         }
         &shown
     };
-    let mut opened = OpenOptions::new().write(true).truncate(true).open(root.path(file))?;
+    let no_link = OFlags::NOFOLLOW.bits().cast_signed();
+    let mut opened = OpenOptions::new().write(true).truncate(true).custom_flags(no_link).open(real_path(root, file)?)?;
     match opened.write(text.as_bytes())? {
         written if written == text.len() => Ok(()),
         _ => Err(io::Error::new(ErrorKind::WriteZero, "only a part of it was taken")),
@@ -213,6 +229,27 @@ mod tests {
         assert_eq!(to_mask(&cpus(&[4, 5, 6, 7])), "f0");
         assert_eq!(to_mask(&cpus(&[31, 32])), "1,80000000");
         assert_eq!(to_mask(&cpus(&[64])), "1,00000000,00000000");
+    }
+
+    #[test]
+    fn no_link_leads_to_a_file_that_is_no_setting() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = HostRoot::at(dir.path());
+        std::fs::create_dir_all(root.path("sys/devices")).unwrap();
+        std::fs::create_dir_all(root.path("etc")).unwrap();
+        let write = |file: &str| write(&root, file, Form::Plain, "1", |_, _| unreachable!());
+        for victim in [outside.path().join("victim"), root.path("etc/victim")] {
+            std::fs::write(&victim, "0").unwrap();
+            let _ = std::fs::remove_file(root.path("sys/a"));
+            std::os::unix::fs::symlink(&victim, root.path("sys/a")).unwrap();
+            assert!(write("sys/a").unwrap_err().to_string().contains("is no setting of this machine"));
+            assert_eq!(std::fs::read_to_string(&victim).unwrap(), "0");
+        }
+        // As the kernel has them below /sys.
+        std::fs::write(root.path("sys/devices/a"), "0").unwrap();
+        std::os::unix::fs::symlink("devices", root.path("sys/bus")).unwrap();
+        write("sys/bus/a").unwrap();
+        assert_eq!(std::fs::read_to_string(root.path("sys/devices/a")).unwrap(), "1");
     }
 
     #[test]
