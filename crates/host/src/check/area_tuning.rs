@@ -19,6 +19,8 @@ const UNDO: &str = "sudo teiji tune --undo";
 fn tuning(machine: &Machine<'_>) -> Option<Seen> {
     let (changes, phase) = match tune::left_over(machine.root()) {
         Ok(left) => left?,
+        Err(error) if error.contains("Permission denied") => return Seen::unknown_until(error, "sudo teiji check"),
+        Err(error) if error.contains("boot_id") => return Seen::unknown_until(error, "run teiji check outside of the container"),
         Err(error) => return Seen::unknown_until(error, "reboot, which undoes every change, and remove the file"),
     };
     let word = if changes == 1 { "change" } else { "changes" };

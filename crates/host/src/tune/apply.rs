@@ -4,6 +4,7 @@
 use super::folder::{self, Lock, NotLocked};
 use super::journal::{self, Entry, Journal, Phase};
 use super::setting::{self, Form, SetPriority};
+use super::witness::Namespaces;
 use super::{Change, TuningPlan};
 use crate::root::HostRoot;
 use rustix::io::Errno;
@@ -27,16 +28,23 @@ pub enum TuningError {
         source: io::Error,
     },
     /// The machine is changed or put back, and the journal does not say so.
-    #[error("cannot write the journal in {path}: {source}. What was changed is still in it: teiji tune --undo", path = path.display())]
+    #[error("cannot write the journal in {path}: {source}. What it says is looked at again by teiji tune --undo", path = path.display())]
     NotSettled {
         /// The folder.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+        /// What became of each file.
+        results: Vec<ChangeResult>,
     },
     /// It is not known what was there before.
     #[error("{0}. Nothing was changed. A reboot undoes every change, then remove the file")]
     Damaged(String),
+    /// One journal cannot have settings of two.
+    #[error(
+        "teiji tune changed this machine from another namespace, as of a container. Nothing was changed. First there: teiji tune --undo"
+    )]
+    OtherNamespace,
     /// It is not known whether the machine still is as it was left.
     #[error("{0}, so whether the machine was booted since {path} was written is not known. Nothing was changed. Run this outside of the container", path = .1.display())]
     Elsewhere(String, PathBuf),
@@ -57,6 +65,8 @@ pub enum Obstacle {
     MadeAnother(String),
     /// Somebody else has changed it meanwhile, to this.
     ChangedByOthers(String),
+    /// It is not visible from here: a thread of another PID namespace, or a group of another cgroup namespace.
+    Elsewhere,
     /// It was written, and nothing shows that it is as before.
     NotKnown(io::Error),
 }
@@ -77,7 +87,11 @@ impl Obstacle {
 impl Obstacle {
     /// Whether somebody with more rights, or a file system mounted otherwise, could do it.
     pub(super) fn is_missing_right(&self) -> bool {
-        matches!(self, Obstacle::Refused(error) if matches!(errno(error), Some(Errno::ACCESS | Errno::ROFS)))
+        match self {
+            Obstacle::Refused(error) => matches!(errno(error), Some(Errno::ACCESS | Errno::ROFS)),
+            Obstacle::Elsewhere => true,
+            _ => false,
+        }
     }
 }
 
@@ -99,6 +113,7 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::MadeAnother(value) => write!(f, "the kernel made {} of it", one_line(value)),
             Obstacle::ChangedByOthers(value) => write!(f, "somebody else has changed it to {}", one_line(value)),
+            Obstacle::Elsewhere => f.write_str("it was changed in another namespace, as of a container: teiji tune --undo there"),
             Obstacle::NotKnown(error) => {
                 write!(
                     f,
@@ -150,6 +165,8 @@ pub struct Tuning {
     pub(super) folder: PathBuf,
     _lock: Lock,
     pub(super) journal: Option<Journal>,
+    /// Where the journal's settings were changed.
+    pub(super) namespaces: Option<Namespaces>,
     set_priority: SetPriority,
 }
 
@@ -170,7 +187,9 @@ impl HostRoot {
         }
         // Of a process that was killed.
         let _ = fs::remove_dir_all(folder.join(RECORDING));
-        Ok(Tuning { root: self.clone(), folder, _lock: lock, journal, set_priority })
+        let left = journal.as_ref().filter(|journal| journal.is_of_this_boot(self));
+        let namespaces = left.and_then(|journal| journal.namespaces.clone()).or_else(|| Namespaces::own(self));
+        Ok(Tuning { root: self.clone(), folder, _lock: lock, journal, namespaces, set_priority })
     }
 
     /// Whether something is left to put back, or to be forgotten after a reboot.
@@ -219,6 +238,11 @@ impl Tuning {
         if plan.changes.is_empty() {
             return Ok(Vec::new());
         }
+        let own = Namespaces::own(&self.root);
+        if self.namespaces != own && self.journal.as_ref().is_some_and(|journal| journal.is_of_this_boot(&self.root)) {
+            return Err(TuningError::OtherNamespace);
+        }
+        self.namespaces = own;
         let earlier = self.journal.take().filter(|journal| journal.is_of_this_boot(&self.root));
         let (mut before, stays) = earlier.map(|journal| (journal.entries, journal.stays)).unwrap_or_default();
         before.extend(plan.companions.iter().cloned());
@@ -242,7 +266,9 @@ impl Tuning {
             let stays = journal::with_added(stays, before.into_iter().chain(changed));
             let is_empty = journal::changes(&stays) == 0;
             let settled = if is_empty { self.forget() } else { self.keep(Phase::Applied, &[], &stays) };
-            settled.map_err(|source| TuningError::NotSettled { path, source })?;
+            if let Err(source) = settled {
+                return Err(TuningError::NotSettled { path, source, results });
+            }
         }
         Ok(results)
     }
@@ -284,7 +310,7 @@ impl Tuning {
     }
 
     pub(super) fn keep(&mut self, phase: Phase, entries: &[Entry], stays: &[Entry]) -> io::Result<()> {
-        let journal = Journal::new(&self.root, phase, entries.to_vec(), stays.to_vec())?;
+        let journal = Journal::new(&self.root, phase, entries.to_vec(), stays.to_vec())?.of(self.namespaces.clone());
         let stored = journal::store(&self.folder, &journal);
         self.journal = Some(journal);
         stored

@@ -5,7 +5,7 @@
 
 use super::folder;
 use super::setting::Form;
-use super::witness::Boot;
+use super::witness::{Boot, Namespaces};
 use crate::root::HostRoot;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -50,6 +50,9 @@ pub(super) struct Journal {
     /// When that boot was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     booted: Option<u64>,
+    /// From where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) namespaces: Option<Namespaces>,
     /// Of `entries`. Where there are none: that of what stays.
     pub(super) phase: Phase,
     /// What was changed on top of what stays.
@@ -63,7 +66,12 @@ impl Journal {
     /// When the boot is not known: then nobody could tell later that this is of another one.
     pub(super) fn new(root: &HostRoot, phase: Phase, entries: Vec<Entry>, stays: Vec<Entry>) -> io::Result<Journal> {
         let Boot { id, time, .. } = Boot::now(root).map_err(io::Error::other)?;
-        Ok(Journal { version: VERSION, boot_id: id, booted: time, phase, entries, stays })
+        Ok(Journal { version: VERSION, boot_id: id, booted: time, namespaces: None, phase, entries, stays })
+    }
+
+    /// The same, of settings that were changed from there.
+    pub(super) fn of(self, namespaces: Option<Namespaces>) -> Journal {
+        Journal { namespaces, ..self }
     }
 
     /// Whether the machine still is as this left it: a reboot undoes everything.
@@ -179,6 +187,7 @@ mod tests {
             version: VERSION,
             boot_id: "x".to_owned(),
             booted: None,
+            namespaces: None,
             phase: Phase::Unfinished,
             entries: vec![entry],
             stays: Vec::new(),

@@ -4,9 +4,11 @@
 //! Where there is no journal, which is nearly always, this is one file that cannot be opened. It touches nothing that is to stay, and
 //! nothing while a process that changes settings lives.
 
-use super::{Obstacle, SetPriority, TuningError};
+use super::{Obstacle, SetPriority, Tuning, TuningError};
 use super::{folder, journal};
 use crate::root::HostRoot;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// What became of the changes of a tuning that was killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +24,21 @@ pub enum KilledTuning {
     NoRights(usize),
 }
 
+/// How long a lock is waited for whose holder has not said its name yet, or has ended.
+const WAIT: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(50);
+
 impl HostRoot {
+    fn begin_tuning_soon(&self, set_priority: SetPriority) -> Result<Tuning, TuningError> {
+        let began = Instant::now();
+        loop {
+            match self.begin_tuning(set_priority) {
+                Err(TuningError::Held(holder)) if holder.is_empty() && began.elapsed() < WAIT => sleep(PAUSE),
+                begun => return begun,
+            }
+        }
+    }
+
     /// Puts back what a killed tuning left, if one did and nobody is at it. A journal from before a reboot
     /// is left to the next tuning.
     #[must_use]
@@ -33,9 +49,11 @@ impl HostRoot {
             return None;
         }
         let changes = found.changes();
-        let mut tuning = match self.begin_tuning(set_priority) {
+        let mut tuning = match self.begin_tuning_soon(set_priority) {
             Ok(tuning) => tuning,
-            Err(TuningError::Held(_)) => return None,
+            Err(TuningError::Held(holder)) if !holder.is_empty() => return None,
+            // By nobody who changes settings.
+            Err(TuningError::Held(_)) => return Some(KilledTuning::NoRights(changes)),
             // While somebody is at it nothing is wrong, which who may not take the lock can ask.
             Err(_) => return (!folder::is_in_use(self)).then_some(KilledTuning::NoRights(changes)),
         };
@@ -53,6 +71,10 @@ impl HostRoot {
                     (0, left) if lacks_rights => Some(KilledTuning::NoRights(left)),
                     (back, left) => Some(KilledTuning::PutBack { back, left }),
                 }
+            }
+            // All is as before, and the journal stays where it is.
+            Err(TuningError::NotSettled { results, .. }) if results.iter().all(|result| result.obstacle.is_none()) => {
+                (!results.is_empty()).then_some(KilledTuning::PutBack { back: results.len(), left: 0 })
             }
             Err(_) => Some(KilledTuning::NoRights(changes)),
         }

@@ -4,6 +4,7 @@
 use super::apply::{ChangeResult, Obstacle, Tuning, TuningError};
 use super::journal::{Entry, Journal, Phase};
 use super::setting;
+use super::witness::Namespaces;
 use std::io::ErrorKind;
 
 /// What became of entries that were to be put back.
@@ -79,7 +80,7 @@ impl Tuning {
         if journal.is_of_this_boot(&self.root) {
             return Ok(Some(journal));
         }
-        self.forget().map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
+        self.forget().map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source, results: Vec::new() })?;
         Ok(None)
     }
 
@@ -90,13 +91,14 @@ impl Tuning {
             (true, true) => self.forget(),
             (true, false) => self.keep(Phase::Applied, &[], stays),
             // Nothing is known that was not: it stays as whoever had the rights wrote it.
-            _ if next == phase && back.left.len() == count => {
-                Journal::new(&self.root, next, back.left, stays.to_vec()).map(|journal| self.journal = Some(journal))
-            }
+            _ if next == phase && back.left.len() == count => Journal::new(&self.root, next, back.left, stays.to_vec())
+                .map(|journal| self.journal = Some(journal.of(self.namespaces.clone()))),
             _ => self.keep(next, &back.left, stays),
         };
-        settled.map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
-        Ok(back.results)
+        match settled {
+            Ok(()) => Ok(back.results),
+            Err(source) => Err(TuningError::NotSettled { path: self.folder.clone(), source, results: back.results }),
+        }
     }
 
     fn put_all_back(&self, entries: Vec<Entry>, is_forced: bool) -> PutBack {
@@ -119,6 +121,9 @@ impl Tuning {
     /// Whether there was something to put back.
     fn put_back(&self, entry: &Entry, is_forced: bool) -> Result<bool, Obstacle> {
         let Entry { file, form, from, to, comes_and_goes } = entry;
+        if Namespaces::hide(self.namespaces.as_ref(), &self.root, file, *form) {
+            return Err(Obstacle::Elsewhere);
+        }
         let now = match setting::read(&self.root, file, *form) {
             // What it comes with is not as it was then, or is again.
             Err(error) if error.kind() == ErrorKind::NotFound && *comes_and_goes => return Ok(false),

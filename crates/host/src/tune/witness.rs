@@ -4,8 +4,10 @@
 //!
 //! A wrong answer costs what was there before. So there are three: of this boot, of another one, and not known.
 
+use super::setting::Form;
 use crate::root::HostRoot;
 use rustix::fs::{PROC_SUPER_MAGIC, fstatfs};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read as _;
 
@@ -65,6 +67,33 @@ impl Boot {
 /// The time of the boot in the kernel's statistics.
 fn time_of(stat: &str) -> Option<u64> {
     stat.lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse().ok())
+}
+
+/// What decides which threads and which groups a name is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Namespaces {
+    pid: String,
+    cgroup: String,
+}
+
+impl Namespaces {
+    /// Those of this process. None on files that stand for a machine.
+    pub(super) fn own(root: &HostRoot) -> Option<Namespaces> {
+        let named = |name: &str| {
+            let path = std::fs::read_link(format!("/proc/self/ns/{name}")).ok()?;
+            Some(path.to_str()?.to_owned())
+        };
+        if root.is_system() { Some(Namespaces { pid: named("pid")?, cgroup: named("cgroup")? }) } else { None }
+    }
+
+    /// Whether a setting that was changed there has another name from here, or none.
+    pub(super) fn hide(then: Option<&Namespaces>, root: &HostRoot, file: &str, form: Form) -> bool {
+        let Some((then, own)) = then.zip(Namespaces::own(root)) else { return false };
+        match form {
+            Form::Priority { .. } => then.pid != own.pid,
+            _ => file.starts_with("sys/fs/cgroup/") && then.cgroup != own.cgroup,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod text;
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
-use host::{ChangeResult, HostRoot, LoaderPlace, Tuning, TuningOptions, TuningPlan};
+use host::{ChangeResult, HostRoot, LoaderPlace, Tuning, TuningError, TuningOptions, TuningPlan};
 use plan::CpuList;
 use prove::ProveFlags;
 use signals::Signals;
@@ -226,14 +226,26 @@ fn say_what_stays(tuning: &Tuning) {
 
 /// Puts back what is not to stay, and says what could not be.
 fn put_back_unfinished(tuning: &mut Tuning) -> Result<Vec<ChangeResult>, Failure> {
-    let results = tuning.undo_unfinished().map_err(Failure::run_failed)?;
+    let results = settled(tuning.undo_unfinished())?;
     complain_of(&results, "not put back");
     Ok(results)
 }
 
+/// What was put back and what was not is said, also where the journal cannot be written.
+fn settled(undone: Result<Vec<ChangeResult>, TuningError>) -> Result<Vec<ChangeResult>, Failure> {
+    undone.map_err(|error| {
+        if let TuningError::NotSettled { results, .. } = &error {
+            complain_of(results, "not put back");
+            let back = results.iter().filter(|result| result.obstacle.is_none()).count();
+            output::complain(&format!("note: {} of {} put back", back, text::settings(results.len())));
+        }
+        Failure::run_failed(error)
+    })
+}
+
 /// Puts everything back, and says what could not be.
 fn put_back(tuning: &mut Tuning, is_forced: bool) -> Result<Vec<ChangeResult>, Failure> {
-    let results = tuning.undo(is_forced).map_err(Failure::run_failed)?;
+    let results = settled(tuning.undo(is_forced))?;
     complain_of(&results, "not put back");
     Ok(results)
 }
