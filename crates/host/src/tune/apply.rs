@@ -290,12 +290,12 @@ impl Tuning {
             Err(error) => error.into(),
         };
         // Undoing later could not know that this is ours. And a write that failed may have done something.
-        if read().is_ok_and(|now| now == *from) {
+        if read().is_ok_and(|now| form.is_back(&now, from)) {
             return Err(obstacle);
         }
         let written = self.write(file, *form, from);
         match read() {
-            Ok(now) if now == *from => Err(obstacle),
+            Ok(now) if form.is_back(&now, from) => Err(obstacle),
             // A thread that has ended needs no priority.
             Err(error) if error.kind() == ErrorKind::NotFound && matches!(form, Form::Priority { .. }) => Err(obstacle),
             Ok(now) => {

@@ -4,7 +4,7 @@
 use super::apply::{ChangeResult, Obstacle, Tuning};
 use super::journal::{self, Entry, Phase};
 use super::setting::{self, Form};
-use super::{Change, TuningPlan};
+use super::{Change, TuningPlan, folder};
 use crate::root::HostRoot;
 use std::io::ErrorKind;
 
@@ -35,7 +35,7 @@ impl Tuning {
 
 /// Files that are to stay changed, and which somebody else has changed since, each with its value. One that cannot be read is none.
 pub(crate) fn changed_since(root: &HostRoot) -> Vec<(String, String)> {
-    let journal = journal::load(&journal::folder(root)).ok().flatten();
+    let journal = journal::load(&folder::folder(root)).ok().flatten();
     let Some(journal) = journal.filter(|journal| journal.phase == Phase::Applied && journal.is_of_this_boot(root)) else {
         return Vec::new();
     };
