@@ -41,5 +41,5 @@ pub use processes::ProcessTimes;
 pub use root::HostRoot;
 pub use tune::{
     BootArgument, BootPlan, Change, ChangeResult, KilledTuning, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite,
-    NeverTouched, Obstacle, SetPriority, Tuning, TuningError, TuningOptions, TuningPlan,
+    NeverTouched, Obstacle, SetPriority, Tuning, TuningError, TuningOptions, TuningPlan, is_tuned_only_when_asked,
 };

@@ -93,7 +93,8 @@ fn statistics(machine: &Machine<'_>) -> Option<Seen> {
     if interval < 10 && machine.options.purpose == Purpose::Telco {
         return Seen::warn(found, "sudo sysctl vm.stat_interval=120");
     }
-    Seen::ok(found)
+    // A proof can show whether it helps here.
+    Seen::ok(if (1..10).contains(&interval) { format!("{found}. teiji tune makes it 120 s") } else { found })
 }
 
 /// What threads have unless somebody changed it, ns.

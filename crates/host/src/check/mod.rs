@@ -231,6 +231,11 @@ fn findings(machine: &Machine<'_>) -> Vec<Finding> {
     checks().filter_map(|check| look(machine, check)).collect()
 }
 
+/// What the check of this name finds.
+pub(crate) fn finding(machine: &Machine<'_>, id: &str) -> Option<Finding> {
+    look(machine, checks().find(|check| check.id == id)?)
+}
+
 /// What one check finds. It is unknown where a file that it needs could not be read.
 fn look(machine: &Machine<'_>, check: &Check) -> Option<Finding> {
     machine.take_unreadable();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's arguments that keep CPUs for what is to be on time, beside those that the kernel was booted with.
 
+use super::proposals::example_cpus;
 use crate::HostRoot;
 use crate::check::{
     CheckOptions, Machine, Purpose, Recommended, built_with, highest_cpu, isolable_cpus, means_the_same, misspelled_arguments,
@@ -83,8 +84,9 @@ impl HostRoot {
         }
         if !machine.has_chosen_cpus() {
             return Err(format!(
-                "no CPU would be left for everything else: name some of {} with --cpus, as in --cpus 1-3",
-                CpuList::format(&machine.online)
+                "no CPU would be left for everything else: name some of {} with --cpus, as in --cpus {}",
+                CpuList::format(&machine.online),
+                CpuList::format(&example_cpus(&machine))
             ));
         }
         let wanted = machine.to_isolate();

@@ -102,6 +102,15 @@ pub struct TuningPlan {
 const DEFAULT_PRIORITY: u8 = 90;
 
 impl HostRoot {
+    /// The CPUs that are to be on time where these are named, or none.
+    #[must_use]
+    pub fn cpus_on_time(&self, cpus: Option<Vec<CpuId>>) -> Vec<CpuId> {
+        cpus.unwrap_or_else(|| {
+            let asked = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
+            Machine::new(self, &asked).measured()
+        })
+    }
+
     /// What would be changed. Reads only.
     ///
     /// # Errors
@@ -181,6 +190,12 @@ pub(crate) fn would_change(machine: &Machine<'_>, check: &str) -> bool {
     let is_left_alone = || never::on(machine).iter().any(|never| never.check == Some(check));
     let proposal = PROPOSALS.iter().find(|proposal| proposal.check == check);
     proposal.is_some_and(|proposal| !is_left_alone() && !(proposal.propose)(machine).is_empty())
+}
+
+/// Whether the changes for a check of this name are made only when it is named.
+#[must_use]
+pub fn is_tuned_only_when_asked(check: &str) -> bool {
+    PROPOSALS.iter().any(|proposal| proposal.check == check && proposal.only_when_asked)
 }
 
 /// Whether there are changes for a check of this name.

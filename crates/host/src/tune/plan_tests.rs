@@ -82,10 +82,17 @@ fn what_is_dangerous_is_done_only_when_asked_for() {
 
 #[test]
 fn threads_that_come_before_are_lowered_when_asked_for() {
-    let (_dir, root, _) = machine("pi-4-throttled");
+    let (dir, root, _) = machine("pi-3-document-002");
     let plan = shown(&root.plan_tuning(&asked(&["threads-above"], &[])).unwrap());
-    assert!(plan.contains("threads-above: /proc/900/task/900/stat (priority of "), "{plan}");
-    assert!(plan.contains(")\n- 99\n+ 89\n"), "{plan}");
+    let note =
+        "note: kworker/1:1 at 98 left as it is, though the kernel's workers need no real-time priority: sudo chrt -o -p 0 20\n";
+    assert!(!plan.contains("/proc/20/task/20/stat") && plan.contains(note), "{plan}");
+    // What is no worker of the kernel is lowered.
+    let stat = dir.path().join("proc/20/task/20/stat");
+    let line = fs::read_to_string(&stat).unwrap().replace("(kworker/1:1)", "(player)");
+    fs::write(&stat, line).unwrap();
+    let plan = shown(&root.plan_tuning(&asked(&["threads-above"], &[])).unwrap());
+    assert!(plan.contains("threads-above: /proc/20/task/20/stat (priority of player)\n- 98\n+ 89\n"), "{plan}");
     let plan = root.plan_tuning(&asked(&[], &[])).unwrap();
     assert!(plan.not_asked.contains(&"threads-above"), "{:?}", plan.not_asked);
 }
@@ -164,11 +171,56 @@ fn the_frequency_is_fixed_where_there_is_no_such_governor() {
     fs::write(folder.join("scaling_available_governors"), "powersave ondemand\n").unwrap();
     let change = wanted(&root.plan_tuning(&TuningOptions::default()).unwrap());
     assert!(change.file.ends_with("/scaling_min_freq") && change.to == "3600000", "{change:?}");
-    // This governor would forget the speed that was set.
+}
+
+/// What check calls ok stays, what it advises is what is changed, and the speed that was set comes back with its governor.
+#[test]
+fn a_set_frequency_is_raised_as_check_advises() {
+    let (dir, root, _) = machine("laptop");
+    let folder = dir.path().join("sys/devices/system/cpu/cpu0/cpufreq");
     fs::write(folder.join("scaling_governor"), "userspace\n").unwrap();
-    fs::write(folder.join("scaling_setspeed"), "800000\n").unwrap();
-    let change = wanted(&root.plan_tuning(&TuningOptions::default()).unwrap());
-    assert!(change.file.ends_with("/scaling_setspeed") && change.to == "3600000", "{change:?}");
+    fs::write(folder.join("scaling_available_governors"), "userspace performance\n").unwrap();
+    for (speed, expected) in [("800000\n", Some("performance")), ("4700000\n", None)] {
+        let highest = fs::read_to_string(folder.join("cpuinfo_max_freq")).unwrap();
+        fs::write(folder.join("scaling_setspeed"), if expected.is_some() { speed } else { &highest }).unwrap();
+        let plan = root.plan_tuning(&TuningOptions { cpus: Some(vec![CpuId(0)]), ..TuningOptions::default() }).unwrap();
+        let change = plan.changes.iter().find(|change| change.check == "governor");
+        assert_eq!(change.map(|change| change.to.as_str()), expected, "{speed}");
+        let file = "sys/devices/system/cpu/cpu0/cpufreq/scaling_setspeed";
+        let kept = plan.companions.iter().find(|entry| entry.file == file).map(|entry| entry.from.as_str());
+        assert_eq!(kept, expected.map(|_| speed));
+        let asked = CheckOptions { purpose: Purpose::Measure, cpus: Some(vec![CpuId(0)]), priority: 90, config: None };
+        let finding = root.check(&asked).into_iter().find(|finding| finding.id == "governor").unwrap();
+        let advised = finding.action.unwrap_or_default();
+        assert_eq!(
+            advised.contains("echo performance | sudo tee ") && advised.contains("/scaling_governor"),
+            expected.is_some(),
+            "{advised}"
+        );
+    }
+}
+
+/// Programs that ask for huge pages get them, as before. Each size that is always on is one.
+#[test]
+fn huge_pages_are_changed_where_check_finds_fault() {
+    let (dir, root, _) = machine("laptop");
+    let folder = dir.path().join("sys/kernel/mm/transparent_hugepage");
+    fs::create_dir_all(folder.join("hugepages-64kB")).unwrap();
+    for (all, size, expected) in [
+        ("always [madvise] never\n", "always [inherit] madvise never\n", &[][..]),
+        (
+            "always [madvise] never\n",
+            "[always] inherit madvise never\n",
+            &["sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled"],
+        ),
+        ("[always] madvise never\n", "always [inherit] madvise never\n", &["sys/kernel/mm/transparent_hugepage/enabled"]),
+    ] {
+        fs::write(folder.join("enabled"), all).unwrap();
+        fs::write(folder.join("hugepages-64kB/enabled"), size).unwrap();
+        let only = TuningOptions { only: vec!["transparent-hugepages".to_owned()], ..TuningOptions::default() };
+        let plan = root.plan_tuning(&only).unwrap();
+        assert_eq!(plan.changes.iter().map(|change| change.file.as_str()).collect::<Vec<_>>(), expected, "{all}{size}");
+    }
 }
 
 fn shown_boot(plan: &BootPlan) -> String {

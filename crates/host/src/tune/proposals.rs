@@ -5,6 +5,7 @@ use super::setting::Form;
 use super::{propose_frequency, propose_groups, propose_interrupts, propose_kernel, propose_threads};
 use crate::check::Machine;
 use crate::root::HostRoot;
+use plan::{CpuId, CpuList};
 
 /// What mends a check.
 pub(super) struct Proposal {
@@ -176,6 +177,12 @@ pub(super) fn real_file(root: &HostRoot, file: String) -> String {
     real().unwrap_or(file)
 }
 
+/// CPUs that could be named on this machine: those that `check --advise` would isolate, or else the last one.
+pub(super) fn example_cpus(machine: &Machine<'_>) -> Vec<CpuId> {
+    let advised = machine.root().advise().map(|advice| advice.isolated).filter(|cpus| !cpus.is_empty());
+    advised.unwrap_or_else(|| machine.online.last().copied().into_iter().collect())
+}
+
 /// What works against the changes.
 pub(super) fn notes(machine: &Machine<'_>) -> Vec<String> {
     let mut notes = Vec::new();
@@ -184,8 +191,10 @@ pub(super) fn notes(machine: &Machine<'_>) -> Vec<String> {
         notes.push("irqbalance runs, and may move interrupts back: sudo systemctl stop irqbalance".to_owned());
     }
     if !machine.has_chosen_cpus() && machine.online.len() > 1 {
-        notes.push("all CPUs are to be on time, so nothing is moved to others: name some, as in --cpus 1-3".to_owned());
+        let example = CpuList::format(&example_cpus(machine));
+        notes.push(format!("all CPUs are to be on time, so nothing is moved to others: name some, as in --cpus {example}"));
     }
     notes.extend(propose_groups::left_alone(machine));
+    notes.extend(propose_threads::left_alone(machine));
     notes
 }

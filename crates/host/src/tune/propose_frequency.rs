@@ -11,6 +11,8 @@ const GOVERNOR: &str = "scaling_governor";
 const PERFORMANCE: &str = "performance";
 /// What a processor that chooses its own speed is to prefer.
 const PREFERENCE: &str = "energy_performance_preference";
+/// What the governor `userspace` was told.
+const SPEED: &str = "scaling_setspeed";
 
 pub(super) fn governor(machine: &Machine<'_>) -> Vec<Wanted> {
     let mut wanted = Vec::new();
@@ -18,16 +20,14 @@ pub(super) fn governor(machine: &Machine<'_>) -> Vec<Wanted> {
         let file = |name: &str| format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
         let text = |name: &str| machine.text(&file(name));
         let (Some(now), highest) = (text(GOVERNOR), text("scaling_max_freq")) else { continue };
-        if now == PERFORMANCE || highest.is_some() && text("scaling_min_freq") == highest {
+        let is_highest = |speed: Option<String>| speed.is_some() && speed == text("cpuinfo_max_freq");
+        let is_fixed = highest.is_some() && text("scaling_min_freq") == highest;
+        if now == PERFORMANCE || is_fixed || now == "userspace" && is_highest(text(SPEED)) {
             continue;
         }
         let has_performance =
             text("scaling_available_governors").is_none_or(|all| all.split_whitespace().any(|name| name == PERFORMANCE));
         wanted.push(match highest {
-            // Another governor would forget the speed that was set.
-            Some(highest) if now == "userspace" && text("scaling_setspeed").is_some() => {
-                Wanted::plain(file("scaling_setspeed"), highest)
-            }
             Some(highest) if !has_performance => Wanted::plain(file("scaling_min_freq"), highest),
             _ => Wanted::plain(file(GOVERNOR), PERFORMANCE),
         });
@@ -47,14 +47,17 @@ pub(super) fn companions(machine: &Machine<'_>, changes: &[Change]) -> Vec<Entry
         {
             entries.push(entry);
         }
-        for folder in [format!("{policy}{governor}"), format!("sys/devices/system/cpu/cpufreq/{governor}")] {
-            for name in machine.names(&folder) {
-                let file = format!("{folder}/{name}");
-                if let Ok(from) = setting::read(machine.root(), &file, Form::Plain)
-                    && !entries.iter().any(|entry| entry.file == file)
-                {
-                    entries.push(Entry { file, form: Form::Plain, from, to: None, comes_and_goes: true });
-                }
+        let of_policy = (governor == "userspace").then(|| format!("{policy}{SPEED}"));
+        let folders = [format!("{policy}{governor}"), format!("sys/devices/system/cpu/cpufreq/{governor}")];
+        let in_folders = folders.iter().flat_map(|folder| {
+            let names = machine.names(folder).into_iter();
+            names.map(move |name| format!("{folder}/{name}"))
+        });
+        for file in of_policy.into_iter().chain(in_folders) {
+            if let Ok(from) = setting::read(machine.root(), &file, Form::Plain)
+                && !entries.iter().any(|entry| entry.file == file)
+            {
+                entries.push(Entry { file, form: Form::Plain, from, to: None, comes_and_goes: true });
             }
         }
     }

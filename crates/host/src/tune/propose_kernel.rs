@@ -60,10 +60,13 @@ pub(super) fn statistics(machine: &Machine<'_>) -> Vec<Wanted> {
 }
 
 pub(super) fn hugepages(machine: &Machine<'_>) -> Vec<Wanted> {
-    const FILE: &str = "sys/kernel/mm/transparent_hugepage/enabled";
-    let text = machine.text(FILE).unwrap_or_default();
-    let is_on = kernel::chosen(&text).is_some_and(|choice| choice != "never");
-    if is_on { vec![Wanted { form: Form::Choice, ..Wanted::plain(FILE, "never") }] } else { Vec::new() }
+    const FOLDER: &str = "sys/kernel/mm/transparent_hugepage";
+    // Since 6.8 each size has a file of its own. Who asks for them (madvise) gets them.
+    let sizes = machine.names(FOLDER).into_iter().filter(|name| name.starts_with("hugepages-"));
+    let files = sizes.map(|size| format!("{FOLDER}/{size}/enabled"));
+    let files = std::iter::once(format!("{FOLDER}/enabled")).chain(files);
+    let is_always = |file: &String| kernel::chosen(&machine.text(file).unwrap_or_default()) == Some("always");
+    files.filter(is_always).map(|file| Wanted { form: Form::Choice, ..Wanted::plain(file, "never") }).collect()
 }
 
 pub(super) fn merging(machine: &Machine<'_>) -> Vec<Wanted> {

@@ -3,7 +3,7 @@
 
 use super::proposals::Wanted;
 use super::setting::Form;
-use crate::check::{Machine, OF_INTERRUPTS, Thread, interrupt_threads_above, lower_priority, threads_above};
+use crate::check::{Machine, OF_INTERRUPTS, Thread, finding, interrupt_threads_above, lower_priority, threads_above};
 
 fn lowered(thread: &Thread, to: u8) -> Wanted {
     let file = format!("proc/{}/task/{}/stat", thread.pid, thread.id);
@@ -16,6 +16,13 @@ pub(super) fn threads(machine: &Machine<'_>) -> Vec<Wanted> {
     let Some(to) = lower_priority(machine, u8::MAX) else { return Vec::new() };
     let above = threads_above(machine).into_iter().filter(|above| !above.thread.is_deadline());
     above.map(|above| lowered(above.thread, to)).collect()
+}
+
+/// Workers that are left as they are, with what takes their priority away.
+pub(super) fn left_alone(machine: &Machine<'_>) -> Option<String> {
+    let workers = finding(machine, "kernel-workers")?;
+    let action = workers.action.map(|action| format!(": {action}")).unwrap_or_default();
+    Some(format!("{} left as it is, though the kernel's workers need no real-time priority{action}", workers.found))
 }
 
 pub(super) fn interrupt_threads(machine: &Machine<'_>) -> Vec<Wanted> {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji check`: what about this machine costs latency, and what to do about it.
 
-use crate::commands::plans;
+use crate::commands::{plans, tune};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::anyhow;
-use host::{Activity, Advice, CheckOptions, CpuTime, Finding, HostRoot, KernelConfig, Purpose, Status, Watched};
+use host::{
+    Activity, Advice, CheckOptions, CpuTime, Finding, HostRoot, KernelConfig, Purpose, Status, Watched, is_tuned_only_when_asked,
+};
 use plan::{CpuId, CpuList, Nanos, Unit};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -98,9 +100,10 @@ pub fn run(args: &Args) -> CommandResult {
         }
         output::say(&format!("{document:#}\n"));
     } else {
+        let tuned = root.cpus_on_time(options.cpus.clone());
         let advice = advice.map(|advice| advice_text(advice.as_ref())).unwrap_or_default();
         let watched = watched.map(|watched| watched_text(&watched)).unwrap_or_default();
-        output::say(&format!("{}{advice}{watched}", as_text(&options, &findings)));
+        output::say(&format!("{}{advice}{watched}", as_text(&options, &findings, &tuned, &args.root)));
     }
     let is_bad = findings.iter().any(|finding| finding.status == Status::Bad);
     Ok(if is_bad { ExitCode::from(BAD) } else { ExitCode::SUCCESS })
@@ -114,7 +117,8 @@ const NAME: usize = 28;
 /// Letters beside a name.
 const FOUND: usize = 72;
 
-fn as_text(options: &CheckOptions, findings: &[Finding]) -> String {
+/// What was found, the worst first. The CPUs are those that `teiji tune` would be asked to tune.
+fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: &Path) -> String {
     let count = |status| findings.iter().filter(|finding| finding.status == status).count();
     let counts = ORDER.map(|status| format!("{} {}", count(status), status.word())).join(", ");
     let on = options.cpus.as_ref().map(|cpus| format!(", {}", cpu_words(cpus))).unwrap_or_default();
@@ -124,12 +128,18 @@ fn as_text(options: &CheckOptions, findings: &[Finding]) -> String {
         if finding.status == Status::Ok {
             continue;
         }
-        let tune = if finding.tunable { " (or teiji tune)" } else { "" };
+        let tune = if finding.tunable { format!(" (or {})", tune_command(finding.id, tuned, root)) } else { String::new() };
         text += &indented(finding.why);
         // On one line, to be copied.
         text += &finding.action.as_ref().map(|action| format!("{:STATUS$}Do: {action}{tune}\n", "")).unwrap_or_default();
     }
     text
+}
+
+/// What changes it, on these CPUs.
+fn tune_command(check: &str, cpus: &[CpuId], root: &Path) -> String {
+    let also = if is_tuned_only_when_asked(check) { format!(" --also {check}") } else { String::new() };
+    format!("sudo teiji tune{} --cpus {}{also}", tune::root_flag(root), CpuList::format(cpus))
 }
 
 /// Beside its name, or below it where it is long.

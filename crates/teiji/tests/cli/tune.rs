@@ -24,7 +24,12 @@ fn a_plan_shows_differences_and_changes_nothing() {
     let place = with_laptop();
     let before = contents(&place.join("m"));
     let output = place.well("tune --plan --root m --cpus 2-3");
-    assert!(output.out.starts_with("12 settings to change for CPUs 2-3. Apply: sudo teiji tune --cpus 2-3\n"), "{output:?}");
+    assert!(
+        output.out.starts_with("12 settings to change for CPUs 2-3. Apply: sudo teiji tune --cpus 2-3 --root m\n"),
+        "{output:?}"
+    );
+    let one = place.well("tune --plan --root m --cpus 2-3 --only governor,watchdogs --except watchdogs").out;
+    assert!(one.contains(" Apply: sudo teiji tune --cpus 2-3 --root m --only governor,watchdogs --except watchdogs\n"), "{one}");
     let governor = "    /sys/devices/system/cpu/cpu2/cpufreq/scaling_governor\n    - powersave\n    + performance\n";
     assert!(output.out.contains(governor), "{output:?}");
     assert!(output.out.contains("    Risk: More power and heat."), "{output:?}");
@@ -109,6 +114,37 @@ fn arguments_of_the_kernel_are_printed() {
     assert_eq!(place.read("m/boot/cmdline.txt"), "quiet\n");
 }
 
+/// The machine runs without them until it is booted.
+#[test]
+fn a_file_that_has_the_arguments_already_is_named() {
+    let place = TestFolder::new();
+    lay_out(&place.join("m"), "pi-3-document-002");
+    fs::write(place.join("m/boot/cmdline.txt"), "quiet\n").unwrap();
+    assert!(place.well("tune --boot --root m").out.contains("Nothing is written without --write."));
+    place.well("tune --boot --write --root m");
+    let output = place.well("tune --boot --root m").out;
+    assert!(output.contains(" /boot/cmdline.txt has them already: they count from the next boot.\n"), "{output}");
+    assert!(
+        output.contains("\n    + irqaffinity=0\n") && !output.contains("--write\n") && !output.contains("\nWhere: "),
+        "{output}"
+    );
+    let json: Value = serde_json::from_str(&place.well("tune --boot --root m --json").out).unwrap();
+    assert_eq!(json["written"][0], "/boot/cmdline.txt");
+    place.well("tune --boot --undo --root m");
+    assert!(place.well("tune --boot --root m").out.contains("Nothing is written without --write."));
+}
+
+/// As it can be copied, on the CPUs that were checked.
+#[test]
+fn check_prints_the_command_of_tune() {
+    let place = with_laptop();
+    let checked = place.teiji("check --root m -a 2-3").out;
+    assert!(checked.contains(" (or sudo teiji tune --root m --cpus 2-3)\n"), "{checked}");
+    assert!(checked.contains(" (or sudo teiji tune --root m --cpus 2-3 --also turbo)\n"), "{checked}");
+    let checked = place.teiji("check --root m").out;
+    assert!(checked.contains(" (or sudo teiji tune --root m --cpus 0-3)\n"), "{checked}");
+}
+
 #[test]
 fn wrong_usage_changes_nothing() {
     let place = with_laptop();
@@ -119,6 +155,9 @@ fn wrong_usage_changes_nothing() {
         ("tune --root m --cpus 1 --also gouvernor", "unknown change 'gouvernor': expected one of governor, turbo, "),
         ("tune --root m --cpus 1 --also rt-throttling", "is never changed on this machine. Without PREEMPT_RT"),
         ("tune --plan --undo", "cannot be used with"),
+        ("tune --plan -p 50", "--prio is for --prove"),
+        ("tune --root m --cpus 1 --load idle", "--load is for --prove"),
+        ("tune --root m", "sudo teiji tune --cpus 1-3 changes it for CPUs 1-3"),
         ("tune --root m --boot", "no CPU would be left for everything else"),
         ("tune --force", "--undo"),
         ("tune --root m/proc --cpus 1", "has no proc"),

@@ -91,6 +91,16 @@ impl HostRoot {
         Ok(LoaderWrite { place, files, right, run: layout.run, notes: layout.notes })
     }
 
+    /// Files of the boot loader that have the arguments of a plan already, all of them: they count from the next boot. Reads only. None
+    /// where it is not certain which files these are.
+    #[must_use]
+    pub fn boot_files_with(&self, plan: &BootPlan) -> Vec<String> {
+        let layout = LoaderPlace::find(self, None).and_then(|place| place.layout(self));
+        let Ok(layout) = layout else { return Vec::new() };
+        let is_right = layout.files.iter().zip(texts(&layout, plan)).all(|(source, to)| source.text == to);
+        if is_right { layout.files.into_iter().map(|source| source.file).collect() } else { Vec::new() }
+    }
+
     /// Where the first text of a file is kept: beside the file that a link leads to.
     fn backup_name(&self, path: &Path, file: &str) -> String {
         let backup = replace::backup_of(path).ok().zip(self.path("").canonicalize().ok());

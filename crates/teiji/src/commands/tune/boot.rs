@@ -22,7 +22,8 @@ pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandRes
     if args.write {
         return write(root, args, &plan);
     }
-    output::say(&if args.json { format!("{:#}\n", as_json(&plan)) } else { shown(&plan) });
+    let written = root.boot_files_with(&plan);
+    output::say(&if args.json { format!("{:#}\n", as_json(&plan, &written)) } else { shown(&plan, &written) });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -121,11 +122,18 @@ fn undone_as_json(undone: &LoaderUndo) -> Value {
     })
 }
 
-/// The kernel's arguments, as differences.
-fn shown(plan: &BootPlan) -> String {
+/// The kernel's arguments, as differences, and the files that have them already.
+fn shown(plan: &BootPlan, written: &[String]) -> String {
     let cpus = cpu_words(&plan.cpus);
     let mut text = if plan.changes.is_empty() {
         format!("The kernel's arguments are right for {cpus}.\n")
+    } else if !written.is_empty() {
+        let files: Vec<String> = written.iter().map(|file| format!("/{file}")).collect();
+        let have = if files.len() == 1 { "has" } else { "have" };
+        format!(
+            "The kernel's arguments for {cpus}, against those of this boot. {} {have} them already: they count from the next boot.\n",
+            files.join(" and ")
+        )
     } else {
         format!("The kernel's arguments for {cpus}, against those of this boot. Nothing is written without --write.\n")
     };
@@ -136,7 +144,7 @@ fn shown(plan: &BootPlan) -> String {
     if !plan.kept.is_empty() {
         text += &format!("\nRight already: {}\n", plan.kept.join(" "));
     }
-    if !plan.changes.is_empty() {
+    if !plan.changes.is_empty() && written.is_empty() {
         let place = plan.place.unwrap_or("the configuration of this machine's boot loader, then reboot");
         text += &format!("\nWhere: {place}\n");
     }
@@ -146,13 +154,14 @@ fn shown(plan: &BootPlan) -> String {
     text
 }
 
-fn as_json(plan: &BootPlan) -> Value {
+fn as_json(plan: &BootPlan, written: &[String]) -> Value {
     let change = |BootArgument { from, to, why }: &BootArgument| json!({ "from": from, "to": to, "why": why });
     json!({
         "cpus": plan.cpus,
         "changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
         "kept": plan.kept,
         "where": plan.place,
+        "written": written.iter().map(|file| format!("/{file}")).collect::<Vec<_>>(),
         "notes": plan.notes,
     })
 }

@@ -15,12 +15,13 @@ use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
 use host::{ChangeResult, HostRoot, LoaderPlace, Tuning, TuningError, TuningOptions, TuningPlan};
-use plan::CpuList;
+use plan::{CpuId, CpuList};
 use prove::ProveFlags;
 use signals::Signals;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+pub use text::root_flag;
 
 #[derive(clap::Args)]
 #[command(
@@ -94,6 +95,20 @@ impl Args {
     pub fn leaves_settings(&self) -> bool {
         self.plan || self.boot
     }
+
+    /// The flags that choose a machine and changes, as they were given.
+    fn chosen(&self) -> String {
+        let lists = [("also", &self.also), ("only", &self.only), ("except", &self.except)];
+        let given = lists.into_iter().filter(|(_, names)| !names.is_empty());
+        let given: String = given.map(|(flag, names)| format!(" --{flag} {}", names.join(","))).collect();
+        text::root_flag(&self.root) + &given
+    }
+}
+
+/// CPUs that could be named on this machine.
+fn example_cpus(root: &HostRoot) -> Vec<CpuId> {
+    let advised = root.advise().map(|advice| advice.isolated).filter(|cpus| !cpus.is_empty());
+    advised.unwrap_or_else(|| root.cpus_on_time(None))
 }
 
 /// Puts back what a killed call left on this machine, and says so.
@@ -108,12 +123,18 @@ pub fn run(args: &Args) -> CommandResult {
     if !root.path("proc").is_dir() {
         return Err(Failure::bad_input(anyhow!("{} has no proc: it is not the / of a machine", args.root.display())));
     }
+    if let Some(flag) = args.measured.first_given().filter(|_| !args.prove) {
+        return Err(Failure::bad_input(anyhow!("{flag} is for --prove")));
+    }
     if args.undo {
         return if args.boot { boot::undo(&root, args) } else { undo(&root, args) };
     }
     if args.cpus.is_none() && !args.plan && !args.boot && args.command.is_empty() {
+        let example = example_cpus(&root);
         return Err(Failure::bad_input(anyhow!(
-            "no CPUs named: teiji tune --plan shows what would be changed, teiji tune --cpus 1-3 changes it for CPUs 1 to 3"
+            "no CPUs named: teiji tune --plan shows what would be changed, sudo teiji tune --cpus {} changes it for {}",
+            CpuList::format(&example),
+            text::cpu_words(&example)
         )));
     }
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
@@ -130,7 +151,7 @@ pub fn run(args: &Args) -> CommandResult {
     // What is asked for wrongly changes nothing, not even what an earlier call left.
     let plan = planned(&root, &options)?;
     if args.plan {
-        output::say(&if args.json { format!("{:#}\n", text::plan_as_json(&plan)) } else { text::plan(&plan) });
+        output::say(&if args.json { format!("{:#}\n", text::plan_as_json(&plan)) } else { text::plan(&plan, &args.chosen()) });
         return Ok(ExitCode::SUCCESS);
     }
     if args.prove {

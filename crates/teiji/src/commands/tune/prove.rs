@@ -58,6 +58,20 @@ impl ProveFlags {
     pub fn priority(&self) -> Option<u8> {
         self.prio.and_then(|prio| u8::try_from(prio).ok())
     }
+
+    /// One that was given: clap lets them pass beside what excludes --prove.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--duration", self.duration.is_some()),
+            ("--rounds", self.rounds.is_some()),
+            ("--quantity", self.quantity.is_some()),
+            ("--interval", self.interval.is_some()),
+            ("--prio", self.prio.is_some()),
+            ("--load", !self.loads.is_empty()),
+            ("--no-dma-latency", self.no_dma_latency),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+    }
 }
 
 /// Of a change: a day of blocks.

@@ -28,14 +28,14 @@ pub fn paragraph(text: &str) -> String {
     plans::wrapped(text).iter().map(|line| format!("{:INDENT$}{line}\n", "")).collect()
 }
 
-/// Each change, with its reason and its risk.
-pub fn plan(plan: &TuningPlan) -> String {
+/// Each change, with its reason and its risk. The flags are those that make the same plan, beside its CPUs.
+pub fn plan(plan: &TuningPlan, flags: &str) -> String {
     let TuningPlan { cpus, changes, .. } = plan;
     let mut text = if changes.is_empty() {
         format!("Nothing to change for {}.\n", cpu_words(cpus))
     } else {
         let list = CpuList::format(cpus);
-        format!("{} to change for {}. Apply: sudo teiji tune --cpus {list}\n", settings(changes.len()), cpu_words(cpus))
+        format!("{} to change for {}. Apply: sudo teiji tune --cpus {list}{flags}\n", settings(changes.len()), cpu_words(cpus))
     };
     let mut check = "";
     for Change { file, subject, from, to, check: name, why, risk, .. } in changes {
