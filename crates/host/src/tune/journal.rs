@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 const JOURNAL: &str = "journal.json";
 /// Of this form; another one is not read.
 const VERSION: u32 = 2;
+/// Has one list, of what stays or of what does not.
+const ONE_LIST: u32 = 1;
 
 /// One value that was there before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +60,7 @@ pub(super) struct Journal {
     /// What was changed on top of what stays.
     pub(super) entries: Vec<Entry>,
     /// What is changed until somebody undoes it, each file once, with its first value.
+    #[serde(default)]
     pub(super) stays: Vec<Entry>,
 }
 
@@ -128,7 +131,13 @@ pub(super) fn load(folder: &Path) -> Result<Option<Journal>, String> {
     let read = folder::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let Some(text) = read else { return Ok(None) };
     let damaged = |error: &dyn std::fmt::Display| format!("{} is damaged: {error}", path.display());
-    let journal: Journal = serde_json::from_str(&text).map_err(|error| damaged(&error))?;
+    let mut journal: Journal = serde_json::from_str(&text).map_err(|error| damaged(&error))?;
+    if journal.version == ONE_LIST {
+        journal.version = VERSION;
+        if journal.phase == Phase::Applied {
+            journal.stays = std::mem::take(&mut journal.entries);
+        }
+    }
     if journal.version != VERSION {
         return Err(damaged(&format_args!("version {}, expected {VERSION}", journal.version)));
     }
@@ -226,6 +235,18 @@ mod tests {
         ] {
             store(dir.path(), &journal(file)).unwrap();
             assert!(load(dir.path()).unwrap_err().contains("is not a setting below /proc or /sys"), "{file}");
+        }
+    }
+
+    #[test]
+    fn a_journal_of_one_list_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let entry = r#"{"file":"sys/a","form":"choice","from":"[a] b\n","to":"b","comes_and_goes":false}"#;
+        for (phase, entries, stays) in [("applied", 0, 1), ("unfinished", 1, 0), ("left", 1, 0)] {
+            let text = format!(r#"{{"version":1,"boot_id":"x","phase":"{phase}","entries":[{entry}]}}"#);
+            fs::write(dir.path().join(JOURNAL), text).unwrap();
+            let read = load(dir.path()).unwrap().unwrap();
+            assert_eq!((read.entries.len(), read.stays.len(), read.changes()), (entries, stays, 1), "{phase}");
         }
     }
 

@@ -111,6 +111,19 @@ fn a_journal_that_cannot_be_written_does_not_stop_undoing() {
     assert!(!has_journal(&root));
 }
 
+/// Whoever holds it then changes no settings, and it is said instead of passed over.
+#[test]
+fn a_lock_that_is_held_by_nobody_who_tunes_is_not_taken_for_a_tuning() {
+    let (_dir, root, plan) = laptop();
+    root.begin_tuning(NO_THREADS).unwrap().apply(&plan, false, &NOBODY_STOPS).unwrap();
+    let lock = fs::File::open(folder::folder(&root).join("lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockShared).unwrap();
+    assert_eq!(root.put_right_killed_tuning(NO_THREADS), Some(KilledTuning::NoRights(plan.changes.len())));
+    drop(lock);
+    let back = KilledTuning::PutBack { back: plan.changes.len(), left: 0 };
+    assert_eq!(root.put_right_killed_tuning(NO_THREADS), Some(back));
+}
+
 /// With root's rights it would be written to whatever a file in an open folder names.
 #[test]
 fn a_journal_of_somebody_else_is_left_alone() {

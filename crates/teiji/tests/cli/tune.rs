@@ -106,7 +106,10 @@ fn arguments_of_the_kernel_are_printed() {
     let output = place.well("tune --boot --root m");
     assert!(output.out.contains("\n    - rcu_nocbs=0\n    + rcu_nocbs=1-3\n    RCU callbacks run in threads"), "{output:?}");
     assert!(output.out.contains("\n    + irqaffinity=0\n"), "{output:?}");
-    assert!(output.out.contains("\nRight already: isolcpus=1-3 nohz_full=1-3\n"), "{output:?}");
+    assert!(
+        output.out.contains("\nRight already: isolcpus=1-3 nohz_full=1-3 dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0\n"),
+        "{output:?}"
+    );
     assert!(output.out.contains("\nWhere: /boot/cmdline.txt (all in its one line), then reboot\n"), "{output:?}");
     let json: Value = serde_json::from_str(&place.well("tune --boot --root m --cpus 2-3 --json").out).unwrap();
     assert_eq!(json["changes"][0]["from"], "isolcpus=1-3");
@@ -156,7 +159,7 @@ fn wrong_usage_changes_nothing() {
         ("tune --root m --cpus 1 --also rt-throttling", "is never changed on this machine. Without PREEMPT_RT"),
         ("tune --plan --undo", "cannot be used with"),
         ("tune --plan -p 50", "--prio is for --prove"),
-        ("tune --root m --cpus 1 --load idle", "--load is for --prove"),
+        ("tune --root m --cpus 1 --load idle", "--prove"),
         ("tune --root m", "sudo teiji tune --cpus 1-3 changes it for CPUs 1-3"),
         ("tune --root m --boot", "no CPU would be left for everything else"),
         ("tune --force", "--undo"),

@@ -10,7 +10,7 @@ use std::fs;
 
 const CMDLINE: &str = "m/boot/cmdline.txt";
 const TEXT: &str = "console=tty1 isolcpus=1-3 nohz_full=1-3 rcu_nocbs=0 rootwait\n";
-const WRITTEN: &str = "console=tty1 isolcpus=1-3 nohz_full=1-3 rcu_nocbs=1-3 rootwait irqaffinity=0\n";
+const WRITTEN: &str = "console=tty1 isolcpus=1-3 nohz_full=1-3 rcu_nocbs=1-3 rootwait irqaffinity=0 dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0\n";
 
 fn with_pi() -> TestFolder {
     let place = TestFolder::new();

@@ -14,7 +14,7 @@ mod text;
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
-use host::{ChangeResult, HostRoot, LoaderPlace, Tuning, TuningError, TuningOptions, TuningPlan};
+use host::{ChangeResult, HostRoot, LoaderPlace, Tuning, TuningOptions, TuningPlan};
 use plan::{CpuId, CpuList};
 use prove::ProveFlags;
 use signals::Signals;
@@ -253,9 +253,9 @@ fn put_back_unfinished(tuning: &mut Tuning) -> Result<Vec<ChangeResult>, Failure
 }
 
 /// What was put back and what was not is said, also where the journal cannot be written.
-fn settled(undone: Result<Vec<ChangeResult>, TuningError>) -> Result<Vec<ChangeResult>, Failure> {
+fn settled(undone: Result<Vec<ChangeResult>, host::TuningError>) -> Result<Vec<ChangeResult>, Failure> {
     undone.map_err(|error| {
-        if let TuningError::NotSettled { results, .. } = &error {
+        if let host::TuningError::NotSettled { results, .. } = &error {
             complain_of(results, "not put back");
             let back = results.iter().filter(|result| result.obstacle.is_none()).count();
             output::complain(&format!("note: {} of {} put back", back, text::settings(results.len())));

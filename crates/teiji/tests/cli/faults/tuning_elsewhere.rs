@@ -76,3 +76,73 @@ fn another_id_of_the_boot_in_a_container_is_no_reboot() {
     assert_eq!(machine.teiji("tune --undo").out, "1 setting put back.\n");
     assert_eq!(interval(), "3");
 }
+
+/// The number of a thread is another one's there. What is to be put back stays known, until it is undone where it was changed.
+#[test]
+fn a_thread_of_another_pid_namespace_is_not_forgotten() {
+    let _turn = exclusive();
+    let Some(machine) = Machine::new() else { return };
+    let undo = format!("{TEIJI} tune --undo");
+    let script = format!(
+        "chrt -f 95 sleep 60 & sleep 0.5; chrt -p $! || exit 77; {TEIJI} tune --cpus 0 --only threads-above || exit 1; \
+         unshare --pid --fork --mount-proc {undo}; echo there $?; chrt -p $!; {undo}; echo here $?; chrt -p $!; kill $!"
+    );
+    let Some(output) = machine.unshared(&["--pid", "--fork", "--mount-proc"], &script) else { return };
+    if output.code == Some(77) {
+        return skipped(Need::RealTime, output.err);
+    }
+    let said: Vec<&str> = output.out.lines().filter(|line| !line.contains("policy")).collect();
+    let priority = |line: &str| line.rsplit(' ').next().unwrap().to_owned();
+    let place = |start: &str| said.iter().position(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{output:?}"));
+    let (there, here) = (place("there 4"), place("here 0"));
+    assert_eq!((priority(said[there + 1]), priority(said[here + 1])), ("89".to_owned(), "95".to_owned()), "{output:?}");
+    assert!(output.err.contains("it was changed in another namespace"), "{output:?}");
+    assert!(!machine.has_journal());
+}
+
+/// As a disk is after an error. The settings are no part of it.
+#[test]
+fn where_the_journal_cannot_be_written_the_settings_are_put_back() {
+    let _turn = exclusive();
+    let Some(machine) = Machine::new() else { return };
+    fs::create_dir(machine.place.join("state")).unwrap();
+    let script = format!(
+        "mount -t tmpfs -o mode=755 none state || exit 77; {TEIJI} tune --cpus 0 --only statistics-interval && \
+         mount -o remount,ro state && {TEIJI} tune --undo; echo code $?; cat {INTERVAL}"
+    );
+    let Some(output) = machine.unshared(&["--mount"], &script) else { return };
+    if output.code == Some(77) {
+        return skipped(Need::Mount, output.err);
+    }
+    assert!(output.out.ends_with("code 4\n3\n"), "{output:?}");
+    assert!(output.err.contains("note: 1 of 1 setting put back\n"), "{output:?}");
+    assert!(output.err.contains("Read-only file system"), "{output:?}");
+}
+
+/// Two folders are one machine.
+#[test]
+fn another_folder_of_the_journal_does_not_make_another_machine() {
+    let _turn = exclusive();
+    let Some(machine) = Machine::new() else { return };
+    let script = format!("TEIJI_STATE=other {TEIJI} tune --cpus 0 --only statistics-interval; echo code $?");
+    let words = ["tune", "--cpus", "0", "--only", "statistics-interval", "--", "sh", "-c", &script];
+    let output = machine.call(TEIJI, &words);
+    assert!(output.out.contains("code 4") && output.err.contains("teiji tune runs already (process "), "{output:?}");
+    assert_eq!(interval(), "3");
+}
+
+/// Whoever looks may know, whatever the umask of root was, and nobody may write.
+#[test]
+fn the_umask_does_not_decide_who_may_look_and_write() {
+    use std::os::unix::fs::MetadataExt as _;
+    let _turn = exclusive();
+    let Some(machine) = Machine::new() else { return };
+    for umask in ["0", "077"] {
+        let script = format!("umask {umask}; {TEIJI} tune --cpus 0 --only statistics-interval");
+        assert_eq!(machine.call("sh", &["-c", &script]).code, Some(0));
+        let mode = |name: &str| fs::metadata(machine.place.join(name)).unwrap().mode() & 0o777;
+        assert_eq!((mode("state"), mode("state/journal.json"), mode("state/lock")), (0o755, 0o644, 0o600), "{umask}");
+        assert_eq!(machine.teiji("tune --undo").code, Some(0));
+        fs::remove_dir_all(machine.place.join("state")).unwrap();
+    }
+}
