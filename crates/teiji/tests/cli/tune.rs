@@ -160,7 +160,7 @@ fn wrong_usage_changes_nothing() {
         ("tune --plan --undo", "cannot be used with"),
         ("tune --plan -p 50", "--prio is for --prove"),
         ("tune --root m --cpus 1 --load idle", "--prove"),
-        ("tune --root m", "sudo teiji tune --cpus 1-3 changes it for CPUs 1-3"),
+        ("tune --root m", "sudo teiji tune --cpus 1,3 changes it for CPUs 1,3"),
         ("tune --root m --boot", "no CPU would be left for everything else"),
         ("tune --force", "--undo"),
         ("tune --root m/proc --cpus 1", "has no proc"),
