@@ -38,8 +38,8 @@ impl Tuning {
         let Journal { phase, entries, stays, .. } = journal;
         let count = entries.len();
         let mut back = self.put_all_back(entries, false);
-        // What stays has its first value, and --undo names it.
-        back.left.retain(|left| !stays.iter().any(|entry| entry.file == left.file));
+        // What stays has its first value, and --undo names it. Where rights lacked, the value on top is still ours.
+        back.left.retain(|left| back.needs_rights || !stays.iter().any(|entry| entry.file == left.file));
         self.settle(back, phase, count, &stays)
     }
 
@@ -57,7 +57,7 @@ impl Tuning {
                 back.left.clear();
             }
             // A value on top of one that stays is back or somebody else's. What is below it says so itself.
-            back.left.retain(|left| !stays.iter().any(|entry| entry.file == left.file));
+            back.left.retain(|left| back.needs_rights || !stays.iter().any(|entry| entry.file == left.file));
             back.results.retain(|result| result.obstacle.is_none() || !stays.iter().any(|entry| entry.file == result.file));
             // Cut off from here on, the rest is put back by whoever comes next. Where that cannot be written, this one goes on.
             let all = [stays.clone(), back.left.clone()].concat();
