@@ -42,8 +42,9 @@ for controllers in without with; do
     same "$controllers, undone"
     /teiji tune --cpus 1 -- /teiji check -a 1 | $b grep -E "tuning|interrupts-on|workqueues|watchdogs|timer-migration" | $b sed "s/^/check: /"
     same "$controllers, after a command"
+    $b rm -f /command
     /teiji tune --cpus 1 -- $b sh -c 'echo $$ >/command; exec '$b' sleep 1000' >/dev/null 2>&1 &
-    $b sleep 1
+    while [ ! -s /command ]; do $b sleep 0.1; done
     $b kill -9 $!
     $b kill $($b cat /command)
     /teiji plan-length --rate 1e-3 2>&1 | $b grep "killed put back"
@@ -110,7 +111,7 @@ echo "begun: $($b cat /proc/$($b cat /begun)/cpuset) $($b grep Cpus_allowed_list
 /teiji tune --only control-groups --cpus 1 -- $b sh -c 'echo "command: $('$b' cat /proc/$$/cpuset) $('$b' grep Cpus_allowed_list /proc/$$/status)"'
 same "after a command"
 /teiji tune --only control-groups --cpus 1 -- $b sh -c 'echo $$ >/command; exec '$b' sleep 1000' >/dev/null 2>&1 &
-$b sleep 1
+while [ ! -s /command ]; do $b sleep 0.1; done
 $b kill -9 $!
 $b kill $($b cat /command)
 [ -e $g/teiji ] && echo "killed: a group is left"

@@ -13,13 +13,28 @@ struct PutBack {
     results: Vec<ChangeResult>,
     /// In the order of the journal.
     left: Vec<Entry>,
-    /// Whether somebody with more rights could put back some of them.
-    needs_rights: bool,
+    /// Files that somebody with more rights could put back.
+    lacking_rights: Vec<String>,
 }
 
 impl PutBack {
     fn phase(&self) -> Phase {
-        if self.needs_rights { Phase::Unfinished } else { Phase::Left }
+        if self.lacking_rights.is_empty() { Phase::Left } else { Phase::Unfinished }
+    }
+
+    /// Whether what was written last is still there, for lack of rights.
+    fn is_still_ours(&self, file: &str) -> bool {
+        self.lacking_rights.iter().any(|lacking| lacking == file)
+    }
+
+    /// Whether somebody else's value is on top of one that stays, which then says so itself.
+    fn is_told_below(&self, file: &str, stays: &[Entry]) -> bool {
+        !self.is_still_ours(file) && stays.iter().any(|entry| entry.file == file)
+    }
+
+    fn forget_what_is_told_below(&mut self, stays: &[Entry]) {
+        let left = std::mem::take(&mut self.left);
+        self.left = left.into_iter().filter(|entry| !self.is_told_below(&entry.file, stays)).collect();
     }
 }
 
@@ -37,9 +52,9 @@ impl Tuning {
         }
         let Journal { phase, entries, stays, .. } = journal;
         let count = entries.len();
-        let mut back = self.put_all_back(entries, false);
-        // What stays has its first value, and --undo names it. Where rights lacked, the value on top is still ours.
-        back.left.retain(|left| back.needs_rights || !stays.iter().any(|entry| entry.file == left.file));
+        let mut back = PutBack::default();
+        self.put_all_back(entries, false, &mut back);
+        back.forget_what_is_told_below(&stays);
         self.settle(back, phase, count, &stays)
     }
 
@@ -51,22 +66,21 @@ impl Tuning {
     pub fn undo(&mut self, is_forced: bool) -> Result<Vec<ChangeResult>, TuningError> {
         let Some(Journal { mut phase, entries, stays, .. }) = self.of_this_boot()? else { return Ok(Vec::new()) };
         let mut count = entries.len();
-        let mut back = self.put_all_back(entries, is_forced);
+        let mut back = PutBack::default();
+        self.put_all_back(entries, is_forced, &mut back);
         if !stays.is_empty() {
             if is_forced {
                 back.left.clear();
             }
-            // A value on top of one that stays is back or somebody else's. What is below it says so itself.
-            back.left.retain(|left| back.needs_rights || !stays.iter().any(|entry| entry.file == left.file));
-            back.results.retain(|result| result.obstacle.is_none() || !stays.iter().any(|entry| entry.file == result.file));
+            back.forget_what_is_told_below(&stays);
+            let results = std::mem::take(&mut back.results);
+            let is_to_be_said = |one: &ChangeResult| one.obstacle.is_none() || !back.is_told_below(&one.file, &stays);
+            back.results = results.into_iter().filter(is_to_be_said).collect();
             // Cut off from here on, the rest is put back by whoever comes next. Where that cannot be written, this one goes on.
             let all = [stays.clone(), back.left.clone()].concat();
             let _ = self.keep(Phase::Unfinished, &all, &[]);
             (phase, count) = (Phase::Unfinished, all.len());
-            let below = self.put_all_back(stays, is_forced);
-            back.results.extend(below.results);
-            back.left.splice(0..0, below.left);
-            back.needs_rights |= below.needs_rights;
+            self.put_all_back(stays, is_forced, &mut back);
         }
         if is_forced {
             back.left.clear();
@@ -101,21 +115,25 @@ impl Tuning {
         }
     }
 
-    fn put_all_back(&self, entries: Vec<Entry>, is_forced: bool) -> PutBack {
-        let mut back = PutBack::default();
+    fn put_all_back(&self, entries: Vec<Entry>, is_forced: bool, back: &mut PutBack) {
         for entry in entries.into_iter().rev() {
+            // What is below a value that is still there cannot be seen.
+            if back.is_still_ours(&entry.file) {
+                back.left.insert(0, entry);
+                continue;
+            }
             match self.put_back(&entry, is_forced) {
                 Ok(false) => {}
                 Ok(true) => back.results.push(ChangeResult { file: entry.file, obstacle: None, is_expected: false }),
                 Err(obstacle) => {
-                    back.needs_rights |= obstacle.is_missing_right();
+                    if obstacle.is_missing_right() {
+                        back.lacking_rights.push(entry.file.clone());
+                    }
                     back.results.push(ChangeResult { file: entry.file.clone(), obstacle: Some(obstacle), is_expected: false });
-                    back.left.push(entry);
+                    back.left.insert(0, entry);
                 }
             }
         }
-        back.left.reverse();
-        back
     }
 
     /// Whether there was something to put back.

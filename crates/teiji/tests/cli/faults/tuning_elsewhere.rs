@@ -2,6 +2,7 @@
 //! A tuning of this machine, and calls of the program from where the machine looks otherwise: in other namespaces, as in a container.
 
 use super::tuning::{PutBack, harmless};
+use crate::support::machine::{contents, lay_out};
 use crate::support::skipped::{Need, skipped};
 use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root};
 use std::fs;
@@ -117,6 +118,31 @@ fn where_the_journal_cannot_be_written_the_settings_are_put_back() {
     assert!(output.out.ends_with("code 4\n3\n"), "{output:?}");
     assert!(output.err.contains("note: 1 of 1 setting put back\n"), "{output:?}");
     assert!(output.err.contains("Read-only file system"), "{output:?}");
+}
+
+/// Settings that may be seen and not written, as in a container: a value on top of one that stays is still ours, and whoever may
+/// write puts it back.
+#[test]
+fn where_settings_cannot_be_written_what_is_on_top_is_kept() {
+    let _turn = exclusive();
+    let Some(machine) = Machine::new() else { return };
+    lay_out(&machine.place.join("m"), "laptop");
+    fs::create_dir_all(machine.place.join("m/proc/irq")).unwrap();
+    fs::write(machine.place.join("m/proc/irq/default_smp_affinity"), "f\n").unwrap();
+    let before = contents(&machine.place.join("m"));
+    let tune = format!("{TEIJI} tune --root m --only interrupt-default");
+    let script = format!(
+        "{tune} --cpus 2 || exit 1; {tune} --cpus 1-3 -- sh -c 'kill -9 $PPID'; \
+         mount --bind m/proc m/proc && mount -o remount,bind,ro m/proc || exit 77; {TEIJI} tune --root m --undo; echo code $?"
+    );
+    let Some(output) = machine.unshared(&["--mount"], &script) else { return };
+    if output.code == Some(77) {
+        return skipped(Need::Mount, output.err);
+    }
+    assert!(output.out.ends_with("code 4\n") && output.err.contains("Read-only file system"), "{output:?}");
+    let output = machine.teiji("tune --root m --undo");
+    assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{output:?}");
+    assert_eq!(contents(&machine.place.join("m")), before);
 }
 
 /// Two folders are one machine.

@@ -12,13 +12,15 @@ use document::Document;
 use plan::{CpuId, Scheduling};
 use processes::{Process, descendants};
 use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use skipped::{Need, skipped};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -119,8 +121,20 @@ pub fn copy_recording(from: &Path, to: &Path) {
     }
 }
 
+/// Under `nohup`, or in the background of a script, signals are ignored, and whatever is started ignores them too. What has a
+/// handler here has the default action there.
+fn heed_signals() {
+    static HEEDED: Once = Once::new();
+    HEEDED.call_once(|| {
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|signal| probe::ignores_signal(*signal)) {
+            signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).unwrap();
+        }
+    });
+}
+
 impl TestFolder {
     pub fn new() -> Self {
+        heed_signals();
         TestFolder(tempfile::Builder::new().prefix("teiji-test-").tempdir().unwrap())
     }
 
