@@ -163,7 +163,8 @@ fn process(pid: i32) -> Option<Process> {
     if fields.next()? == "Z" {
         return None;
     }
-    let mut number = || Pid::from_raw(fields.next()?.parse().ok()?);
+    // One that is ending is in no group: -1.
+    let mut number = || fields.next()?.parse().ok().filter(|number| *number > 0).and_then(Pid::from_raw);
     Some(Process { pid: Pid::from_raw(pid)?, parent: number(), group: number() })
 }
 
