@@ -79,7 +79,7 @@ pub enum BootError {
         console: LastLines,
     },
     /// It booted, and then never came back.
-    #[error("the guest booted, but sent no results within {} s: it hangs, or this host is too slow for it{console}", after.as_secs())]
+    #[error("the guest booted, but sent no results within {} s: it hangs, or this host is too slow for it; to allow more: --boot-timeout{console}", after.as_secs())]
     Hangs {
         /// How long.
         after: Duration,

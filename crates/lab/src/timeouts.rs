@@ -24,13 +24,13 @@ pub(crate) struct Timeouts {
 }
 
 impl Timeouts {
-    /// For a task that takes `expected` on the guest's clock, which passes by `time`.
+    /// For a task that takes `expected` on the guest's clock, which passes by `time`. Where booting may take long, so may what is beside it.
     pub(crate) fn new(boot: Duration, expected: Duration, time: GuestTime) -> Self {
         let slowdown = match time {
             GuestTime::Virtual { .. } => VIRTUAL_SLOWDOWN,
             GuestTime::Host => HOST_SLOWDOWN,
         };
-        Timeouts { boot, task: expected.saturating_mul(slowdown).saturating_add(BESIDE_TASK) }
+        Timeouts { boot, task: expected.saturating_mul(slowdown).saturating_add(boot.max(BESIDE_TASK)) }
     }
 }
 
@@ -44,6 +44,7 @@ mod tests {
         let task = |time| Timeouts::new(BOOT_TIMEOUT, hour, time).task;
         assert_eq!(task(GuestTime::Host), 2 * hour + BESIDE_TASK);
         assert_eq!(task(GuestTime::Virtual { shift: 0 }), 60 * hour + BESIDE_TASK);
+        assert_eq!(Timeouts::new(hour, hour, GuestTime::Host).task, 3 * hour);
         assert!(Timeouts::new(BOOT_TIMEOUT, Duration::MAX, GuestTime::Host).task > hour);
     }
 }
