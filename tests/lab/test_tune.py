@@ -141,15 +141,20 @@ $b kill $hog
 
 
 class Tune(Lab):
-    def test_the_kernel_has_what_was_set_and_then_what_was_before(self):
+    def printed(self, kernel, text, *more):
+        """What a script prints in a guest with this kernel."""
         script = self.folder / "script"
-        script.write_text(SCRIPT)
+        script.write_text(text)
         files = ("--file", f"{BUSYBOX}=/busybox", "--file", f"{script}=/script")
+        process = self.start("exec", "-q", "-k", kernel, *TWO_CPUS, *files, *more, "--run", "/busybox sh /script")
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, stderr)
+        return stdout, stderr
+
+    def test_the_kernel_has_what_was_set_and_then_what_was_before(self):
         for kernel in ("debian:amd64", "debian:rt-amd64"):
             with self.subTest(kernel):
-                process = self.start("exec", "-q", "-k", kernel, *TWO_CPUS, *files, "--run", "/busybox sh /script")
-                stdout, stderr = process.communicate(timeout=PATIENCE_S)
-                self.assertEqual(process.returncode, 0, stderr)
+                stdout, stderr = self.printed(kernel, SCRIPT)
                 for controllers in ("without", "with"):
                     for when in ("undone", "after a command", "killed"):
                         self.assertIn(f"\n{controllers}, {when}: as before\n", stdout)
@@ -174,14 +179,9 @@ class Tune(Lab):
                 self.assertEqual({status for status, _ in checks}, {"ok"}, stdout)
 
     def test_threads_leave_a_cpu_by_groups_of_version_1_and_come_back(self):
-        script = self.folder / "script"
-        script.write_text(VERSION_1)
-        files = ("--file", f"{BUSYBOX}=/busybox", "--file", f"{script}=/script")
         for kernel in ("debian:amd64", "debian:rt-amd64"):
             with self.subTest(kernel):
-                process = self.start("exec", "-q", "-k", kernel, *TWO_CPUS, *files, "--run", "/busybox sh /script")
-                stdout, stderr = process.communicate(timeout=PATIENCE_S)
-                self.assertEqual(process.returncode, 0, stderr)
+                stdout, _ = self.printed(kernel, VERSION_1)
                 self.assertRegex(stdout, r"(?m)^check: warn +control-groups +docker/a, docker and \d+ threads in the root cpuset may")
                 self.assertNotIn("\ncheck again: ", stdout)
                 for tuned in (
@@ -205,14 +205,7 @@ class Tune(Lab):
                 self.assertNotRegex(stdout, "(?m)^(a group is left|(tune|undo): )")
 
     def test_a_change_that_helps_is_kept(self):
-        script = self.folder / "script"
-        script.write_text(PROVE)
-        files = ("--file", f"{BUSYBOX}=/busybox", "--file", f"{script}=/script")
-        kernel = "debian:rt-amd64"
-        run = ("--expect", "300s", "--run", "/busybox sh /script")
-        process = self.start("exec", "-q", "-k", kernel, *TWO_CPUS, *files, *run)
-        stdout, stderr = process.communicate(timeout=PATIENCE_S)
-        self.assertEqual(process.returncode, 0, stderr)
+        stdout, _ = self.printed("debian:rt-amd64", PROVE, "--expect", "300s")
         self.assertIn("\nthreads-above: helps\n", stdout)
         self.assertIn("\nKept, because they help: threads-above.\n", stdout)
         self.assertIn("\ncompaction: no evidence either way\n", stdout)

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 /// Until a guest's first process runs: several times what a busy two-core machine needs.
 pub const BOOT_TIMEOUT: Duration = Duration::from_secs(120);
-/// What a task may take beyond its own length: loads that start, figures that are computed, both by an emulator.
+/// What a task may take beyond its own length, where booting may not take longer: loads that start, figures that are computed, both
+/// by an emulator.
 const BESIDE_TASK: Duration = Duration::from_secs(120);
 /// How many times slower than real time virtual time may pass. An emulator executes some hundred million instructions a
 /// second of the thousand million that virtual time counts, and fewer on a busy host.

@@ -71,7 +71,7 @@ const MIN_MISSPELLED: usize = 8;
 const RIGHT_TOO: [&str; 3] = ["KASAN_SW_TAGS", "XENO_OPT_TIMING_KSCHEDLAT", "XENO_OPT_TIMING_USCHEDLAT"];
 
 fn looks_like(option: &str) -> Option<&'static str> {
-    // A configuration has ten thousand options, so most are told apart by little.
+    // A configuration has ten thousand options, so most names differ by little.
     let is_near = |asked: &str| {
         asked.len() >= MIN_MISSPELLED
             && asked.len().abs_diff(option.len()) <= 1

@@ -28,13 +28,14 @@ impl PutBack {
     }
 
     /// Whether somebody else's value is on top of one that stays, which then says so itself.
-    fn is_told_below(&self, file: &str, stays: &[Entry]) -> bool {
+    fn is_named_below(&self, file: &str, stays: &[Entry]) -> bool {
         !self.is_still_ours(file) && stays.iter().any(|entry| entry.file == file)
     }
 
-    fn forget_what_is_told_below(&mut self, stays: &[Entry]) {
+    /// So that it is named once.
+    fn forget_what_is_named_below(&mut self, stays: &[Entry]) {
         let left = std::mem::take(&mut self.left);
-        self.left = left.into_iter().filter(|entry| !self.is_told_below(&entry.file, stays)).collect();
+        self.left = left.into_iter().filter(|entry| !self.is_named_below(&entry.file, stays)).collect();
     }
 }
 
@@ -54,7 +55,7 @@ impl Tuning {
         let count = entries.len();
         let mut back = PutBack::default();
         self.put_all_back(entries, false, &mut back);
-        back.forget_what_is_told_below(&stays);
+        back.forget_what_is_named_below(&stays);
         self.settle(back, phase, count, &stays)
     }
 
@@ -72,9 +73,9 @@ impl Tuning {
             if is_forced {
                 back.left.clear();
             }
-            back.forget_what_is_told_below(&stays);
+            back.forget_what_is_named_below(&stays);
             let results = std::mem::take(&mut back.results);
-            let is_to_be_said = |one: &ChangeResult| one.obstacle.is_none() || !back.is_told_below(&one.file, &stays);
+            let is_to_be_said = |one: &ChangeResult| one.obstacle.is_none() || !back.is_named_below(&one.file, &stays);
             back.results = results.into_iter().filter(is_to_be_said).collect();
             // Cut off from here on, the rest is put back by whoever comes next. Where that cannot be written, this one goes on.
             let all = [stays.clone(), back.left.clone()].concat();
@@ -150,7 +151,7 @@ impl Tuning {
         if form.is_back(&now, from) {
             return Ok(false);
         }
-        // A file that is no kernel's is empty where writing it was cut off.
+        // A file on a disk is empty where its write was interrupted.
         let is_ours = to.as_ref().is_none_or(|to| form.is_same(&now, to)) || now.is_empty();
         if !is_ours && !is_forced {
             return Err(Obstacle::ChangedByOthers(now));

@@ -47,7 +47,7 @@ pub struct GuestFlags {
     /// A static teiji for the guest's processor [default: this one, or what `make cross` has built]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// How long the kernel may take to boot, on this machine's clock [default: 2m]
+    /// How long the kernel may take to boot, and loads to start and figures to be computed, on this machine's clock [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     boot_timeout: Option<Duration>,
 }

@@ -21,7 +21,7 @@ pub struct Args {
     /// A static teiji for the guest's processor [default: the recorded one if it is still there, else as for a run]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// How long the kernel may take to boot, on this machine's clock [default: 2m]
+    /// How long the kernel may take to boot, and loads to start and figures to be computed, on this machine's clock [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     boot_timeout: Option<Duration>,
     /// Keep the new recording here; must not exist [default: it is removed after the comparison]
