@@ -42,6 +42,9 @@ pub enum SettingError {
     /// A device tree that is not there.
     #[error("--dtb {}: there is no such file", .0.display())]
     DeviceTree(PathBuf),
+    /// A QEMU that is not there.
+    #[error("--qemu {}: there is no such file. Expected pinned, system or the path of a QEMU", .0.display())]
+    Qemu(PathBuf),
     /// A rate of instructions on the host's clock.
     #[error("--mips applies to virtual time only. Drop it, or use --time virtual")]
     RateOfHostTime,
@@ -94,6 +97,7 @@ impl SettingError {
             SettingError::Kernel(_) => &["kernel"],
             SettingError::Modules(_) => &["modules"],
             SettingError::DeviceTree(_) => &["dtb"],
+            SettingError::Qemu(_) => &["qemu"],
             SettingError::RateOfHostTime => &["mips", "time"],
             SettingError::GuestMemory { .. } => &["memory", "samples", "duration", "interval", "threads"],
         }
@@ -180,10 +184,11 @@ mod tests {
             ("kernel", KernelError::Name("5".to_owned()).into()),
             ("modules", SettingError::Modules("5".into())),
             ("dtb", SettingError::DeviceTree("5".into())),
+            ("qemu", SettingError::Qemu("5".into())),
             ("mips", SettingError::RateOfHostTime),
             ("memory", SettingError::GuestMemory { activations: 5, needed_mib: 500, has_mib: 5 }),
         ] {
-            let all = "probe = 5\nmethod = 5\nkernel = 5\nmachine = 5\nmemory = 5\nsmp = 5\ntime = 5\nmips = 5\nappend = 5\nmodules = 5\ndtb = 5\n\
+            let all = "probe = 5\nmethod = 5\nkernel = 5\nmachine = 5\nmemory = 5\nsmp = 5\ntime = 5\nmips = 5\nappend = 5\nmodules = 5\ndtb = 5\nqemu = 5\n\
                        interval = 5\ndistance = 5\nsamples = 5\nthreads = 5\ncpus = 5\nprio = 5\npolicy = 5\nload = 5\ntitle = 5\n";
             let settings = settings(all);
             let about = error.setting(&settings).unwrap();

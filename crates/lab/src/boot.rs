@@ -238,12 +238,12 @@ impl Boot<'_> {
         let board = Board::for_machine(self.guest.machine);
         let words = board.command_line(self.guest, self.accelerator, self.kernel, self.device_tree, self.init_verb);
         let child = self.emulator.spawn(&words, directory.path(), self.emulator_verb);
-        let child = child.map_err(io("start", &self.emulator.path))?;
+        let child = child.map_err(io("start", self.emulator.path()))?;
         let now = Instant::now();
         Ok(Running {
             directory,
             child,
-            command_line: std::iter::once(self.emulator.path.display().to_string()).chain(words).collect(),
+            command_line: self.emulator.command_line(&words),
             timeouts: self.timeouts,
             started: now,
             begun: None,

@@ -3,17 +3,15 @@
 //! state touched. Each architecture has package lists of its own in the cache, so that a PC gets ARM kernels without being
 //! configured to accept ARM packages.
 
+use crate::cache::{FolderError, LockedFolder};
 use crate::image;
 use crate::kernels::{Cache, Flavour, Kernel, KernelError, KernelName, compare_versions, is_whole_version, version_fits};
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// How a kernel is called while it is being got.
-const PART: &str = ".part-";
 /// Where the system says which release it is.
 const OS_RELEASE: &str = "/etc/os-release";
 /// Modules that can be of use to the lab; the other thousands would take 400 MB a kernel.
@@ -32,17 +30,13 @@ pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut d
         let path = path.to_owned();
         move |source: io::Error| KernelError::Io { doing, path, source }
     };
+    let folder = |(doing, path, source): FolderError| KernelError::Io { doing, path, source };
     let debian = cache.debian();
-    fs::create_dir_all(&debian).map_err(io("make the folder", &debian))?;
-    let lock = debian.join(".lock");
-    let locked = File::create(&lock).map_err(io("write", &lock))?;
-    if flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
-        say(&format!("{name}: waiting for another teiji that is fetching a kernel"));
-        flock(&locked, FlockOperation::LockExclusive).map_err(|error| io("lock", &lock)(error.into()))?;
-    }
-    remove_leftovers(&debian);
+    let mut waiting = || say(&format!("{name}: waiting for another teiji that is fetching a kernel"));
+    let locked = LockedFolder::new(&debian, &mut waiting).map_err(folder)?;
 
-    let apt = Apt::prepare(&debian.join(".apt").join(flavour.architecture), flavour.architecture).map_err(&failed)?;
+    let state = debian.join(".apt").join(flavour.architecture);
+    let apt = Apt::prepare(&state, flavour.architecture, &sources()).map_err(&failed)?;
     say(&format!("{name}: reading Debian's package lists for {}", flavour.architecture));
     let complaint = apt.update();
     let chosen = apt.resolve(flavour, version).map_err(|why| match &complaint {
@@ -55,7 +49,7 @@ pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut d
     let place = cache.place(flavour, &chosen);
     if !place.is_dir() {
         say(&format!("{name}: downloading linux-image-{chosen}-{}", flavour.name));
-        let part = tempfile::Builder::new().prefix(PART).tempdir_in(&debian).map_err(io("make a folder in", &debian))?;
+        let part = locked.part().map_err(folder)?;
         let package = apt.download(&format!("linux-image-{chosen}-{}", flavour.name), part.path()).map_err(&failed)?;
         say(&format!("{name}: unpacking"));
         let unpacked = part.path().join("unpacked");
@@ -75,22 +69,13 @@ pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut d
 }
 
 /// apt with state of its own.
-struct Apt {
+pub(crate) struct Apt {
     directory: PathBuf,
     architecture: &'static str,
 }
 
-/// What an earlier one left when it was killed; only called while nothing else is fetched.
-fn remove_leftovers(debian: &Path) {
-    for entry in fs::read_dir(debian).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(PART) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 impl Apt {
-    fn prepare(directory: &Path, architecture: &'static str) -> Result<Self, String> {
+    pub(crate) fn prepare(directory: &Path, architecture: &'static str, sources: &str) -> Result<Self, String> {
         let make = |path: PathBuf| fs::create_dir_all(&path).map_err(|error| format!("cannot make {}: {error}", path.display()));
         make(directory.join("state/lists/partial"))?;
         make(directory.join("cache/archives/partial"))?;
@@ -99,11 +84,11 @@ impl Apt {
             fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
         };
         write("status", "")?;
-        write("sources.list", &sources())?;
+        write("sources.list", sources)?;
         Ok(Apt { directory: directory.to_owned(), architecture })
     }
 
-    fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let below = |name: &str| self.directory.join(name).display().to_string();
         let mut command = Command::new(program);
         for option in [
@@ -178,10 +163,14 @@ impl Apt {
     }
 }
 
+/// Debian's own archive.
+pub(crate) const ARCHIVE: &str = "http://deb.debian.org/debian";
+/// That of its security updates.
+pub(crate) const SECURITY_ARCHIVE: &str = "http://deb.debian.org/debian-security";
 const WITHOUT_KEYRING: &str = "; the package debian-archive-keyring has the keys";
 const WITHOUT_APT: &str = "on a system without apt, get a kernel by other means and give its path with --kernel";
 
-fn first_complaint(output: &Output) -> String {
+pub(crate) fn first_complaint(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let chosen = lines().find(|line| line.starts_with("E:")).or_else(|| lines().next());
@@ -206,18 +195,30 @@ fn sources() -> String {
 }
 
 /// The addresses of the archive and of its security updates.
-fn mirrors() -> (String, String) {
+pub(crate) fn mirrors() -> (String, String) {
     const QUESTION: [&str; 4] = ["indextargets", "--format", "$(ORIGIN) $(LABEL) $(REPO_URI)", "Identifier: Packages"];
     let known = Command::new("apt-get").args(QUESTION).env("LC_ALL", "C").stdin(Stdio::null()).output();
     let known = known.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let of = |label: &str| known.lines().find_map(|line| line.strip_prefix(&format!("Debian {label} "))).map(str::to_owned);
     let uri =
         |found: Option<String>, usual: &str| found.filter(|uri| uri.starts_with("http")).unwrap_or_else(|| usual.to_owned());
-    (uri(of("Debian"), "http://deb.debian.org/debian"), uri(of("Debian-Security"), "http://deb.debian.org/debian-security"))
+    (uri(of("Debian"), ARCHIVE), uri(of("Debian-Security"), SECURITY_ARCHIVE))
 }
 
 /// Unpacks what is needed of a package.
 fn unpack(package: &Path, into: &Path) -> Result<(), String> {
+    let modules = MODULE_DIRECTORIES.map(|directory| format!("./*lib/modules/*/kernel/{directory}/*"));
+    let patterns = ["--wildcards", "./boot/*", "./usr/lib/linux-image-*/*"].map(str::to_owned).into_iter().chain(modules);
+    let output = untar(package, into, &patterns.collect::<Vec<_>>())?;
+    if is_whole(&output) && into.join("boot").is_dir() { Ok(()) } else { Err(not_unpacked(package, &output)) }
+}
+
+pub(crate) fn not_unpacked(package: &Path, tar: &Output) -> String {
+    format!("{} could not be unpacked: {}", package.display(), first_complaint(tar))
+}
+
+/// Hands a package's files to tar, with these arguments; how tar ended.
+pub(crate) fn untar(package: &Path, into: &Path, arguments: &[String]) -> Result<Output, String> {
     fs::create_dir_all(into).map_err(|error| format!("cannot make {}: {error}", into.display()))?;
     let started = |program: &'static str| move |error: io::Error| format!("{program} could not be started: {error}");
     let mut source = Command::new("dpkg-deb")
@@ -228,23 +229,17 @@ fn unpack(package: &Path, into: &Path) -> Result<(), String> {
         .spawn()
         .map_err(started("dpkg-deb"))?;
     let stream = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    let modules = MODULE_DIRECTORIES.map(|directory| format!("./*lib/modules/*/kernel/{directory}/*"));
     let output = Command::new("tar")
-        .args(["-x", "--wildcards", "--no-same-owner", "-C"])
+        .args(["-x", "--no-same-owner", "-C"])
         .arg(into)
-        .args(["./boot/*", "./usr/lib/linux-image-*/*"])
-        .args(modules)
+        .args(arguments)
         .env("LC_ALL", "C")
         .stdin(stream)
         .stderr(Stdio::piped())
         .output()
         .map_err(started("tar"))?;
     let ended = source.wait().map_err(|error| format!("dpkg-deb: {error}"))?;
-    if ended.success() && is_whole(&output) && into.join("boot").is_dir() {
-        Ok(())
-    } else {
-        Err(format!("{} could not be unpacked: {}", package.display(), first_complaint(&output)))
-    }
+    if ended.success() { Ok(output) } else { Err(not_unpacked(package, &output)) }
 }
 
 /// Whether tar complained of nothing but patterns that match nothing, as those of a kernel without device trees. It goes on

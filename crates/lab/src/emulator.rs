@@ -5,7 +5,9 @@
 //! lab starts this program once more under a hidden verb, whose body is [`become_emulator`]: it asks, and then becomes QEMU.
 
 use crate::board::{Board, COMPLAINTS};
-use plan::Machine;
+use crate::pinned;
+use model::QemuOrigin;
+use plan::{Machine, Qemu};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -17,10 +19,12 @@ use std::process::{Child, Command, Stdio};
 /// QEMU for one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emulator {
-    /// Its program.
-    pub path: PathBuf,
+    /// The words that start it: its program, and what is needed to have that one and no other.
+    invocation: Vec<OsString>,
     /// What it says of itself.
     pub version: String,
+    /// Where it came from.
+    pub origin: QemuOrigin,
 }
 
 /// Why no emulator was found.
@@ -38,6 +42,23 @@ pub enum EmulatorError {
         /// The package that has it.
         package: &'static str,
     },
+    /// A program that was named, and is none.
+    #[error("there is no QEMU {}: it is no file", .0.display())]
+    NoFile(PathBuf),
+    /// The lab's own cannot be had.
+    #[error("the lab's own QEMU {version} cannot be had: {0}", version = pinned::version())]
+    NotPinned(String),
+    /// No place for a cache.
+    #[error("cannot locate the cache: set XDG_CACHE_HOME or HOME")]
+    NoCache,
+    /// Neither the lab's own nor the system's.
+    #[error("{system}. The lab's own QEMU {version} cannot be had either: {why}", version = pinned::version())]
+    Neither {
+        /// Of the system's.
+        system: Box<EmulatorError>,
+        /// Of the lab's own.
+        why: String,
+    },
     /// It does not run.
     #[error("{} does not run: {why}", path.display())]
     Broken {
@@ -49,23 +70,44 @@ pub enum EmulatorError {
 }
 
 impl Emulator {
-    /// Finds it on the search path and asks for its version.
+    /// Finds the one that is meant, in the cache, on the search path or where it was said to be, and asks for its version.
     ///
     /// # Errors
     /// When it is not there or does not run.
-    pub fn find(machine: Machine) -> Result<Self, EmulatorError> {
+    pub fn find(machine: Machine, qemu: &Qemu) -> Result<Self, EmulatorError> {
         let Board { emulator: program, package, .. } = *Board::for_machine(machine);
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).map(|directory| directory.join(program)).find(|path| path.is_file());
-        let path = found.ok_or(EmulatorError::Missing { program, machine, package })?;
-        let broken = |why: String| EmulatorError::Broken { path: path.clone(), why };
-        let output = Command::new(&path).arg("--version").output().map_err(|error| broken(error.to_string()))?;
+        let (invocation, origin) = match qemu {
+            Qemu::Pinned => (pinned::invocation(machine, program)?, QemuOrigin::Pinned),
+            Qemu::System => {
+                let path = std::env::var_os("PATH").unwrap_or_default();
+                let found = std::env::split_paths(&path).map(|directory| directory.join(program)).find(|path| path.is_file());
+                let path = found.ok_or(EmulatorError::Missing { program, machine, package })?;
+                (vec![path.into()], QemuOrigin::System)
+            }
+            Qemu::Path(path) if path.is_file() => (vec![path.into()], QemuOrigin::Path),
+            Qemu::Path(path) => return Err(EmulatorError::NoFile(path.clone())),
+        };
+        let broken = |why: String| EmulatorError::Broken { path: invocation[0].clone().into(), why };
+        let mut command = Command::new(&invocation[0]);
+        let output = in_its_environment(&mut command, origin).args(&invocation[1..]).arg("--version").output();
+        let output = output.map_err(|error| broken(error.to_string()))?;
         let printed = String::from_utf8_lossy(&output.stdout);
         let version =
             printed.lines().next().and_then(|line| line.split_once("version ")).map(|(_, version)| version.trim().to_owned());
         let version = version.filter(|_| output.status.success());
         let version = version.ok_or_else(|| broken(format!("its --version ended with {}", output.status)))?;
-        Ok(Emulator { path, version })
+        Ok(Emulator { invocation, version, origin })
+    }
+
+    /// Its command line, word by word.
+    pub(crate) fn command_line(&self, words: &[String]) -> Vec<String> {
+        let before = self.invocation.iter().map(|word| word.to_string_lossy().into_owned());
+        before.chain(words.iter().cloned()).collect()
+    }
+
+    /// Its program.
+    pub(crate) fn path(&self) -> &Path {
+        Path::new(&self.invocation[0])
     }
 
     /// Starts it in this directory. To be called on a thread that outlives it, such as the main thread.
@@ -73,10 +115,10 @@ impl Emulator {
     /// # Errors
     /// When the program cannot be started anew.
     pub(crate) fn spawn(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Child> {
-        Command::new("/proc/self/exe")
+        in_its_environment(&mut Command::new("/proc/self/exe"), self.origin)
             .arg(verb)
             .arg(std::process::id().to_string())
-            .arg(&self.path)
+            .args(&self.invocation)
             .args(words)
             .current_dir(directory)
             // Ctrl-C is for the lab, which ends its guests in good order.
@@ -86,6 +128,11 @@ impl Emulator {
             .stderr(File::create(directory.join(COMPLAINTS))?)
             .spawn()
     }
+}
+
+/// Libraries that the user has loaded into each program are for those of the system.
+fn in_its_environment(command: &mut Command, origin: QemuOrigin) -> &mut Command {
+    if origin == QemuOrigin::Pinned { command.env_remove("LD_PRELOAD") } else { command }
 }
 
 /// The last line QEMU complained with.

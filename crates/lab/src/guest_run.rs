@@ -98,7 +98,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     let board = Board::for_machine(guest.machine);
     let kernel = &target.kernel;
     let image = kernels::image(kernel, guest.machine)?;
-    let emulator = Emulator::find(guest.machine)?;
+    let emulator = Emulator::find(guest.machine, &target.qemu)?;
     let program = Program::find(guest.machine, target.program.as_deref())?;
     let device_tree = device_tree(target, board, guest.machine)?;
     let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {
@@ -122,7 +122,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
         program: LabFile { path: program.path, sha256: sha256(&program.bytes) },
         modules: names,
         initramfs_sha256: sha256(&initramfs),
-        qemu: LabQemu { version: emulator.version.clone(), command_line: Vec::new() },
+        qemu: LabQemu { version: emulator.version.clone(), origin: emulator.origin, command_line: Vec::new() },
         probe_left_open,
         host_ms: 0,
     };

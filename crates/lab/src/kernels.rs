@@ -6,12 +6,13 @@
 //! ~/.cache/teiji/kernels/debian/rt-amd64             a link to the one that was newest when last looked for
 //! ```
 
+use crate::cache::user_cache;
 use crate::image::{self, ImageError};
 use plan::Machine;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::{env, fmt, fs, io};
+use std::{fmt, fs, io};
 
 /// A family of Debian's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,15 +220,12 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Where the XDG base directory specification puts it.
+    /// In teiji's folder of the user's cache.
     ///
     /// # Errors
     /// When the environment names no place.
     pub fn for_user() -> Result<Self, KernelError> {
-        // A path that is not absolute is to be ignored, says the specification.
-        let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache"))).ok_or(KernelError::NoCache)?;
-        Ok(Cache { directory: base.join("teiji/kernels") })
+        Ok(Cache { directory: user_cache().ok_or(KernelError::NoCache)?.join("kernels") })
     }
 
     /// Below this directory.

@@ -23,6 +23,7 @@
 mod archive;
 mod board;
 mod boot;
+mod cache;
 mod channel;
 mod debian;
 mod emulator;
@@ -35,6 +36,8 @@ mod kernels;
 mod kvm;
 mod modules;
 mod order;
+mod pinned;
+mod pinned_fetch;
 mod program;
 mod scratch;
 mod session;
@@ -53,10 +56,12 @@ pub use init::init;
 pub use instruction_count::{CommandCost, GuestCommand, REST, SPIN, rest, run as execute, spin};
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use order::DefaultCpus;
+pub use pinned::QemuPart;
+pub use pinned_fetch::{ChosenQemu, choose_qemu, fetch_qemu};
 pub use program::ProgramError;
 pub use scratch::ScratchFolder;
 pub use session::{
-    GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, again, can_begin, differences, run_each_in_guest,
+    GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, again, can_begin, differences, qemu_of, run_each_in_guest,
     run_in_guests,
 };
 pub use stall::{STALL, stall};

@@ -3,15 +3,17 @@
 
 use crate::archive;
 use crate::boot::{BootError, GuestOutput, Stage};
-use crate::emulator::{Emulator, EmulatorError};
+use crate::emulator::EmulatorError;
 use crate::guest_run::GuestRun;
 use crate::kernels::{self, Kernel, KernelError};
 use crate::kvm::KvmTrials;
 use crate::order::{DefaultCpus, Refusal, Task};
+use crate::pinned;
+use crate::pinned_fetch::can_have_qemu;
 use crate::program::{Program, ProgramError};
 use crate::timeouts::BOOT_TIMEOUT;
-use model::{Lab, Recorded};
-use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, Machine, Run};
+use model::{Lab, QemuOrigin, Recorded};
+use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, Machine, Qemu, Run};
 use recording::RecordingError;
 use runner::Signals;
 use sha2::{Digest, Sha256};
@@ -37,6 +39,8 @@ pub struct Verbs {
 pub struct Target {
     /// The machine.
     pub guest: Guest,
+    /// The emulator.
+    pub qemu: Qemu,
     /// The kernel.
     pub kernel: Kernel,
     /// A device tree instead of the one that comes with the kernel.
@@ -248,9 +252,9 @@ pub(crate) fn execute(
 ///
 /// # Errors
 /// What is missing.
-pub fn can_begin(machine: Machine, program: Option<&Path>) -> Result<(), LabError> {
+pub fn can_begin(machine: Machine, program: Option<&Path>, qemu: Option<&Qemu>) -> Result<(), LabError> {
     Program::find(machine, program)?;
-    Emulator::find(machine)?;
+    can_have_qemu(qemu, machine)?;
     Ok(())
 }
 
@@ -287,6 +291,16 @@ pub fn sha256(bytes: &[u8]) -> String {
     })
 }
 
+/// The kind of QEMU that a recording was made in.
+#[must_use]
+pub fn qemu_of(lab: &Lab) -> Qemu {
+    match (lab.qemu.origin, lab.qemu.command_line.first()) {
+        (QemuOrigin::Pinned, _) => Qemu::Pinned,
+        (QemuOrigin::Path, Some(program)) => Qemu::Path(program.into()),
+        (QemuOrigin::System | QemuOrigin::Path, _) => Qemu::System,
+    }
+}
+
 /// The machine and the recording's kernel, found again by name, to repeat the same run. What is not what it was
 /// is found by [`differences`].
 ///
@@ -307,6 +321,7 @@ pub fn again(lab: &Lab) -> Result<Target, LabError> {
     let is_the_same = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| sha256(&bytes) == lab.program.sha256);
     Ok(Target {
         guest: lab.guest.clone(),
+        qemu: qemu_of(lab),
         kernel: Kernel { modules, ..kernel },
         device_tree: lab.device_tree.as_ref().map(|file| file.path.clone()),
         program: Some(lab.program.path.clone()).filter(is_the_same),
@@ -315,10 +330,11 @@ pub fn again(lab: &Lab) -> Result<Target, LabError> {
     })
 }
 
-/// QEMU's command line without its own path and those of files, which are known by their content.
+/// QEMU's command line without where it is, and without paths of files, which are known by their content.
 fn options(qemu: &model::LabQemu) -> impl Iterator<Item = &String> {
     let is_path = |word: &String| word == "-kernel" || word == "-dtb";
-    let words = qemu.command_line.iter();
+    // With the last word that says where it is, since each is taken that does not follow another one.
+    let words = qemu.command_line.iter().skip(pinned::words_of_place(&qemu.command_line) - 1);
     words.clone().zip(words.skip(1)).filter(move |(before, _)| !is_path(before)).map(|(_, word)| word)
 }
 
@@ -366,6 +382,7 @@ mod tests {
     fn options_of_qemu_are_compared_without_paths() {
         let qemu = |line: &str| model::LabQemu {
             version: "7.2.22".to_owned(),
+            origin: QemuOrigin::System,
             command_line: line.split(' ').map(str::to_owned).collect(),
         };
         let same = |one: &str, other: &str| options(&qemu(one)).eq(options(&qemu(other)));
@@ -373,5 +390,13 @@ mod tests {
         assert!(same(line, "/opt/qemu -icount shift=0 -kernel /b/vmlinuz -dtb /b/x.dtb -seed 1"));
         assert!(!same(line, "/usr/bin/qemu -icount shift=0,rr=record -kernel /a/vmlinuz -dtb /a/x.dtb -seed 1"));
         assert!(!same(line, "/usr/bin/qemu -icount shift=0 -kernel /a/vmlinuz -seed 1"));
+        let pinned = |cache: &str| {
+            let own = format!(
+                "{cache}/lib/ld-linux-x86-64.so.2 --inhibit-cache --library-path {cache}/lib {cache}/qemu -L {cache}/share"
+            );
+            line.replace("/usr/bin/qemu", &own)
+        };
+        assert!(same(line, &pinned("/home/a/.cache")) && same(&pinned("/root"), &pinned("/home/a/.cache")));
+        assert!(!same(line, &pinned("/root").replace("-seed 1", "-seed 2")));
     }
 }

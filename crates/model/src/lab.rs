@@ -55,11 +55,27 @@ pub struct LabFile {
     pub sha256: String,
 }
 
+/// Where an emulator came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QemuOrigin {
+    /// The lab's own, the same everywhere.
+    Pinned,
+    /// It was installed. So were those of recordings that do not tell.
+    #[default]
+    System,
+    /// The program was named.
+    Path,
+}
+
 /// The emulator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabQemu {
     /// What it says of itself.
     pub version: String,
+    /// Where it came from.
+    #[serde(default)]
+    pub origin: QemuOrigin,
     /// Its command line, word by word, in a directory that holds `initramfs` and takes `console` and `results`.
     pub command_line: Vec<String>,
 }

@@ -3,7 +3,7 @@
 
 use model::{
     CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab, LabFile, LabKernel, LabQemu,
-    LoadEvidence, LoadOnCpu, Reached, Recorded, State, Thread, ThreadEvidence, VERSION, Warning, WorstActivation,
+    LoadEvidence, LoadOnCpu, QemuOrigin, Reached, Recorded, State, Thread, ThreadEvidence, VERSION, Warning, WorstActivation,
 };
 use plan::{CpuId, Guest, GuestTime, Machine, Nanos, Policy, Run, Scheduling};
 use stats::{AfterOverrun, Span, Statistics, analyse, summarise};
@@ -402,7 +402,11 @@ fn lab(ns_per_instruction: Option<u64>) -> Lab {
         program: file("teiji", "b"),
         modules: Vec::new(),
         initramfs_sha256: "c".repeat(64),
-        qemu: LabQemu { version: "7.2.22".into(), command_line: vec!["qemu-system-x86_64".into(), "-nodefaults".into()] },
+        qemu: LabQemu {
+            version: "7.2.22".into(),
+            origin: QemuOrigin::System,
+            command_line: vec!["qemu-system-x86_64".into(), "-nodefaults".into()],
+        },
         probe_left_open: false,
         host_ms: 12_000,
     }

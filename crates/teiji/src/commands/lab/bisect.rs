@@ -67,6 +67,7 @@ pub fn run(args: &Args) -> CommandResult {
         let kernel = kernel.map_err(Failure::run_failed)?.remove(0);
         names[index].clone_from(&kernel.name);
         let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
+        let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
         let recorded = execute(args, target, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
         let kernel = &names[index];
         let judged = judged(&args.limit, &recorded)?;

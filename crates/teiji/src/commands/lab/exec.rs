@@ -61,6 +61,7 @@ pub fn run(args: &Args) -> CommandResult {
     let kernel = kernels.map_err(Failure::run_failed)?.remove(0);
     let mut target = args.guest.target(kernel).map_err(Failure::bad_input)?;
     countable(args, std::slice::from_ref(&target.guest)).map_err(Failure::bad_input)?;
+    target = args.guest.with_qemu(target, quiet).map_err(failure)?;
     target.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags that say on which machine, and how kernels are found.
 
+use crate::output;
 use anyhow::Context;
 use clap::ValueEnum;
 use executor::SettingError;
-use lab::{BOOT_TIMEOUT, Cache, Kernel, KernelName, Processor, Target, inspect_image};
-use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Unit, shift_of_mips};
+use lab::{BOOT_TIMEOUT, Cache, Kernel, KernelName, LabError, Processor, Target, choose_qemu, inspect_image};
+use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Qemu, Unit, shift_of_mips};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,6 +36,10 @@ pub struct GuestFlags {
     /// Instructions in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000]
     #[arg(long, value_name = "RATE", value_parser = shift_of_mips)]
     mips: Option<u8>,
+    /// The QEMU: pinned, which is the same everywhere and is fetched if need be, system, which is the installed one, or its path
+    /// [default: pinned, and system where that cannot be had]
+    #[arg(long, value_name = "QEMU")]
+    qemu: Option<Qemu>,
     /// Kernel arguments to add, such as 'threadirqs nohz_full=1' [repeatable]
     #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
     append: Vec<String>,
@@ -66,6 +71,9 @@ impl GuestFlags {
         if let Some(path) = self.dtb.as_ref().filter(|path| !path.is_file()) {
             return Err(SettingError::DeviceTree(path.clone()));
         }
+        if let Some(path) = self.qemu.as_ref().and_then(missing_qemu) {
+            return Err(SettingError::Qemu(path));
+        }
         let machine = |name: &KernelName| match name {
             KernelName::Debian { flavour, .. } => self.machine.or(Some(flavour.machine)),
             KernelName::Path(_) => self.machine,
@@ -78,7 +86,18 @@ impl GuestFlags {
         self.program.as_deref()
     }
 
-    /// The machine for this kernel, checked.
+    /// The QEMU, if one is named.
+    pub fn qemu(&self) -> Option<&Qemu> {
+        self.qemu.as_ref()
+    }
+
+    /// The same guest with the QEMU that it will run in, which is fetched if need be.
+    pub fn with_qemu(&self, target: Target, quiet: bool) -> Result<Target, LabError> {
+        let qemu = chosen_qemu(self.qemu(), target.guest.machine, quiet)?;
+        Ok(Target { qemu, ..target })
+    }
+
+    /// The machine for this kernel, checked. Its QEMU is chosen later: that may have to be fetched.
     pub fn target(&self, kernel: Kernel) -> anyhow::Result<Target> {
         let machine = match self.machine.or(kernel.machine) {
             Some(machine) => machine,
@@ -89,6 +108,7 @@ impl GuestFlags {
         let kernel = Kernel { modules: modules.or(kernel.modules), ..kernel };
         Ok(Target {
             guest: self.guest(machine)?,
+            qemu: self.qemu.clone().unwrap_or(Qemu::Pinned),
             kernel,
             device_tree: self.dtb.clone(),
             program: self.program.clone(),
@@ -113,6 +133,26 @@ impl GuestFlags {
         };
         guest.check()?;
         Ok(guest)
+    }
+}
+
+/// The QEMU for a machine; it is said if that is not the one it should be.
+pub fn chosen_qemu(asked: Option<&Qemu>, machine: Machine, quiet: bool) -> Result<Qemu, LabError> {
+    let chosen = choose_qemu(asked, machine, &mut |text| {
+        if !quiet {
+            output::complain(text);
+        }
+    })?;
+    // Figures are others then: also where nobody wants to see progress.
+    chosen.note.iter().for_each(|note| output::complain(note));
+    Ok(chosen.qemu)
+}
+
+/// The path of a QEMU that is not there.
+pub fn missing_qemu(qemu: &Qemu) -> Option<PathBuf> {
+    match qemu {
+        Qemu::Path(path) if !path.is_file() => Some(path.clone()),
+        _ => None,
     }
 }
 

@@ -3,17 +3,34 @@
 
 use crate::exit::{CommandResult, Failure};
 use crate::output;
-use lab::{Cache, FLAVOURS, KernelName};
+use lab::{Cache, FLAVOURS, KernelError, KernelName, QemuPart, fetch_qemu};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 #[derive(clap::Args)]
 pub struct ListArgs {}
 
 #[derive(clap::Args)]
 pub struct FetchArgs {
-    /// Kernels, such as debian:amd64 or debian:rt-amd64=6.1.0-56; a prefix of the version is enough
-    #[arg(value_name = "KERNEL", required = true)]
-    names: Vec<KernelName>,
+    /// Kernels, such as debian:amd64 or debian:rt-amd64=6.1.0-56; a prefix of the version is enough. qemu is the QEMU of PCs,
+    /// qemu-arm that of the other machines
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<Fetched>,
+}
+
+/// Something that can be fetched.
+#[derive(Clone, Debug)]
+enum Fetched {
+    Qemu(QemuPart),
+    Kernel(KernelName),
+}
+
+impl FromStr for Fetched {
+    type Err = KernelError;
+
+    fn from_str(text: &str) -> Result<Self, KernelError> {
+        text.parse().map_or_else(|()| text.parse().map(Fetched::Kernel), |part| Ok(Fetched::Qemu(part)))
+    }
 }
 
 /// Prints a line for each kernel in the cache.
@@ -51,23 +68,28 @@ pub fn list(_: &ListArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Gets kernels.
+/// Gets kernels and QEMUs.
 pub fn fetch(args: &FetchArgs) -> CommandResult {
-    let mut wanted_kernels = Vec::new();
     for name in &args.names {
-        match name {
-            KernelName::Debian { flavour, version } => wanted_kernels.push((*flavour, version)),
-            KernelName::Path(path) => {
-                let error = anyhow::anyhow!("{} is a path: only kernels of Debian's are fetched", path.display());
-                return Err(Failure::bad_input(error));
-            }
+        if let Fetched::Kernel(KernelName::Path(path)) = name {
+            let error = anyhow::anyhow!("{} is a path: only kernels of Debian's are fetched", path.display());
+            return Err(Failure::bad_input(error));
         }
     }
     let cache = Cache::for_user().map_err(Failure::run_failed)?;
-    for (flavour, version) in wanted_kernels {
-        let fetched = lab::fetch(&cache, flavour, version.as_deref(), &mut |text| output::complain(text));
-        let kernel = fetched.map_err(Failure::run_failed)?;
-        output::say(&format!("{}: {}", kernel.name, kernel.image.display()));
+    let mut say = |text: &str| output::complain(text);
+    for name in &args.names {
+        match name {
+            Fetched::Qemu(part) => {
+                let folder = fetch_qemu(*part, &mut say).map_err(Failure::run_failed)?;
+                output::say(&format!("{}: {}", part.name(), folder.display()));
+            }
+            Fetched::Kernel(KernelName::Debian { flavour, version }) => {
+                let kernel = lab::fetch(&cache, *flavour, version.as_deref(), &mut say).map_err(Failure::run_failed)?;
+                output::say(&format!("{}: {}", kernel.name, kernel.image.display()));
+            }
+            Fetched::Kernel(KernelName::Path(_)) => {}
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

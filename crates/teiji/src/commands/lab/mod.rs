@@ -9,7 +9,7 @@ mod rerun;
 mod run;
 mod show;
 
-pub use guest_flags::{GuestFlags, check_path_exists, kernels as kernels_of};
+pub use guest_flags::{GuestFlags, check_path_exists, chosen_qemu, kernels as kernels_of};
 pub use run::{checked, default_cpus, jobs as guests_at_once};
 pub use show::Show;
 
@@ -33,7 +33,7 @@ pub struct Args {
 enum What {
     /// List the kernels in the cache
     Kernels(kernels::ListArgs),
-    /// Download Debian's kernels into the cache, without root
+    /// Download Debian's kernels, and the lab's QEMU, into the cache, without root
     Fetch(kernels::FetchArgs),
     /// Measure one or more kernels, and compare them
     Run(run::Args),

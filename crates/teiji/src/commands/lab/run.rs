@@ -81,6 +81,8 @@ pub fn run(args: &Args) -> CommandResult {
     measure_once(&probes, without).map_err(Failure::bad_input)?;
     let targets: Vec<Target> =
         kernels.into_iter().map(|kernel| args.guest.target(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
+    let with_qemu = |target| args.guest.with_qemu(target, quiet);
+    let targets: Vec<Target> = targets.into_iter().map(with_qemu).collect::<Result<_, _>>().map_err(failure)?;
     let runs = runs(args, &targets, &output).map_err(Failure::bad_input)?;
 
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.

@@ -5,7 +5,7 @@
 use super::all_can_begin;
 use super::progress::PlanProgress;
 use super::settings::PlanEntry;
-use crate::commands::lab::{Show, VERBS, checked, default_cpus, guests_at_once, kernels_of};
+use crate::commands::lab::{Show, VERBS, checked, chosen_qemu, default_cpus, guests_at_once, kernels_of};
 use crate::commands::measure;
 use crate::exit::{Failure, in_full};
 use crate::live::Live;
@@ -14,7 +14,7 @@ use anyhow::Context;
 use executor::{CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, ResultsFolder, RunMaker};
 use lab::{GuestObserver, GuestProgress, LabError, LabRun};
 use model::Recorded;
-use plan::PlannedRun;
+use plan::{Machine, PlannedRun, Qemu};
 use probe::Monotonic;
 use report::Language;
 use runner::{RunnerError, Signals};
@@ -36,7 +36,7 @@ impl Work<'_> {
         let entry = |point: &PlanEntry| CombinationEntry { label: point.label.clone(), is_in_lab: point.kernel.is_some() };
         let combinations: Vec<CombinationEntry> = self.points.iter().map(entry).collect();
         let execution = Execution { folder: self.folder, combinations: &combinations, runs: self.runs };
-        let mut maker = Maker { work: self, progress: PlanProgress::new(0, self.runs.len()) };
+        let mut maker = Maker { work: self, progress: PlanProgress::new(0, self.runs.len()), recorded_in: Vec::new() };
         let missing = execution.missing(&mut maker).map_err(Failure::bad_input)?;
         all_can_begin(missing.iter().map(|run| self.point(*run)))?;
         let result = execution.execute(missing, &mut maker).map_err(Failure::bad_input)?;
@@ -55,11 +55,14 @@ impl Work<'_> {
         }
     }
 
-    fn lab_run(&self, run: usize, directory: &Path) -> anyhow::Result<LabRun> {
+    /// The QEMUs in `recorded_in` are for runs that name none.
+    fn lab_run(&self, run: usize, directory: &Path, recorded_in: &[(Machine, Qemu)]) -> anyhow::Result<LabRun> {
         let point = self.point(run);
         let name = point.kernel.as_ref().context("it has no kernel")?;
         let kernel = kernels_of(std::slice::from_ref(name), &mut |text| output::complain(text))?.remove(0);
-        let machine = point.guest.target(kernel)?;
+        let mut machine = point.guest.target(kernel)?;
+        let known = || recorded_in.iter().find(|(known, _)| *known == machine.guest.machine).map(|(_, qemu)| qemu);
+        machine.qemu = chosen_qemu(point.guest.qemu().or_else(known), machine.guest.machine, self.quiet)?;
         let checked = checked(&point.measured, &machine.guest)?;
         Ok(LabRun {
             run: plan::Run { title: checked.title.or_else(|| Some(point.label.clone())), ..checked },
@@ -76,6 +79,8 @@ impl Work<'_> {
 struct Maker<'w> {
     work: &'w Work<'w>,
     progress: PlanProgress,
+    /// The QEMUs of recordings that are there, where no QEMU was named: a plan that goes on keeps to them.
+    recorded_in: Vec<(Machine, Qemu)>,
 }
 
 impl PlanObserver for Maker<'_> {
@@ -83,6 +88,9 @@ impl PlanObserver for Maker<'_> {
         let (work, point) = (self.work, self.work.point(run));
         count(&mut self.progress, point, event);
         match event {
+            Event::WasDone(document) if point.guest.qemu().is_none() => {
+                self.recorded_in.extend(document.lab.iter().map(|lab| (lab.guest.machine, lab::qemu_of(lab))));
+            }
             Event::WasCutShort(kept) => {
                 let name = work.name(run);
                 output::complain(&format!("{name}: an earlier attempt was cut short: kept in {}", kept.display()));
@@ -146,7 +154,7 @@ impl RunMaker for Maker<'_> {
         let mut begun = Vec::new();
         let mut lab_runs: Vec<LabRun> = Vec::new();
         for (run, recording) in runs {
-            match work.lab_run(*run, recording) {
+            match work.lab_run(*run, recording, &self.recorded_in) {
                 Ok(lab_run) => {
                     lab_runs.push(lab_run);
                     begun.push(*run);

@@ -11,7 +11,7 @@ mod table;
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, TableDetail, fill, is_folder, table, text};
 
-use crate::commands::lab::{failure, kernels_of};
+use crate::commands::lab::{chosen_qemu, failure, kernels_of};
 use crate::commands::measure::{left_out, process_cpus};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
@@ -19,7 +19,7 @@ use anyhow::{Context, anyhow};
 use execute::Work;
 use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
 use lab::KernelName;
-use plan::{AUTO_PROBE, Plan, PlannedRun, Value};
+use plan::{AUTO_PROBE, Plan, PlannedRun, Qemu, Value};
 use report::Language;
 use runner::Signals;
 use settings::{PlanEntry, points};
@@ -121,11 +121,22 @@ fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), 
         };
         let guests = point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
         for machine in guests.into_iter().map(|guest| guest.machine) {
-            let planned_boots = (machine, point.guest.program());
+            let planned_boots = (machine, point.guest.program(), point.guest.qemu());
             if !known.contains(&planned_boots) {
                 known.push(planned_boots);
-                lab::can_begin(machine, planned_boots.1).map_err(failure)?;
+                lab::can_begin(machine, planned_boots.1, planned_boots.2).map_err(failure)?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Gets the QEMUs of all guests whose machine is known, where they have to be fetched.
+fn fetch_qemus(points: &[PlanEntry], quiet: bool) -> Result<(), Failure> {
+    for point in points {
+        let Some(kernel) = &point.kernel else { continue };
+        for guest in point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)? {
+            chosen_qemu(point.guest.qemu(), guest.machine, quiet).map_err(failure)?;
         }
     }
     Ok(())
@@ -189,6 +200,7 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
         return Err(Failure::bad_input(error));
     }
     name_files(&mut plan, args.quiet).map_err(Failure::run_failed)?;
+    fetch_qemus(&checked(&plan).map_err(Failure::bad_input)?, args.quiet)?;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let text = plan.as_run(plan.order.seed.unwrap_or_else(new_seed));
@@ -293,10 +305,14 @@ fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
         let Value::Words(words) = &mut setting.value else { continue };
         let is_kernel = setting.key == "kernel";
         let is_path = ["modules", "dtb", "program"].contains(&setting.key.as_str());
-        for word in words.iter_mut().filter(|_| is_kernel || is_path) {
-            if is_path {
+        let is_qemu = setting.key == "qemu";
+        for word in words.iter_mut().filter(|_| is_kernel || is_path || is_qemu) {
+            if is_path || (is_qemu && matches!(word.parse(), Ok(Qemu::Path(_)))) {
                 let path = std::fs::canonicalize(&*word).with_context(|| format!("{}: {word}", setting.at))?;
                 *word = path.display().to_string();
+                continue;
+            }
+            if is_qemu {
                 continue;
             }
             let name: KernelName = word.parse()?;

@@ -29,8 +29,8 @@ struct Flags {
 }
 
 /// Flags that mean something only in the lab.
-const LAB_SETTINGS: [&str; 10] =
-    ["machine", "memory", "smp", "time", "mips", "append", "modules", "dtb", "program", "boot-timeout"];
+const LAB_SETTINGS: [&str; 11] =
+    ["machine", "memory", "smp", "time", "mips", "qemu", "append", "modules", "dtb", "program", "boot-timeout"];
 
 /// Every flag that takes a run away from this machine.
 pub fn lab_settings() -> Vec<&'static str> {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the lab keeps what it has fetched, and how it is put there: one process at a time, whole or not at all.
+
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::{env, io};
+
+/// How a folder is called while it is being filled.
+const PART: &str = ".part-";
+
+/// teiji's folder in the user's cache, where the XDG base directory specification puts it. None when the environment names no
+/// place.
+pub(crate) fn user_cache() -> Option<PathBuf> {
+    // A path that is not absolute is to be ignored, says the specification.
+    let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
+    Some(base.join("teiji"))
+}
+
+/// What was tried with a folder, on what, and why it failed.
+pub(crate) type FolderError = (&'static str, PathBuf, io::Error);
+
+/// A folder in which no other process puts anything as long as this is held.
+#[derive(Debug)]
+pub(crate) struct LockedFolder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl LockedFolder {
+    /// Makes the folder if it is not there, and waits for whoever fills it. What one that was killed has left is removed.
+    pub(crate) fn new(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self, FolderError> {
+        let failed = |doing: &'static str, path: &Path| {
+            let path = path.to_owned();
+            move |error: io::Error| (doing, path, error)
+        };
+        fs::create_dir_all(path).map_err(failed("make the folder", path))?;
+        let name = path.join(".lock");
+        let lock = File::create(&name).map_err(failed("write", &name))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            waiting();
+            flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed("lock", &name)(error.into()))?;
+        }
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(PART) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        Ok(LockedFolder { path: path.to_owned(), _lock: lock })
+    }
+
+    /// A folder in it for what is not whole yet. Dropped, it is gone.
+    pub(crate) fn part(&self) -> Result<tempfile::TempDir, FolderError> {
+        let part = tempfile::Builder::new().prefix(PART).tempdir_in(&self.path);
+        part.map_err(|error| ("make a folder in", self.path.clone(), error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_one_has_left_is_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("qemu");
+        fs::create_dir_all(folder.join(".part-killed")).unwrap();
+        fs::create_dir_all(folder.join("whole")).unwrap();
+        let locked = LockedFolder::new(&folder, &mut || panic!("nobody else is there")).unwrap();
+        assert!(!folder.join(".part-killed").exists() && folder.join("whole").exists());
+        let part = locked.part().unwrap().path().to_owned();
+        assert!(part.starts_with(&folder) && !part.exists(), "it goes with whoever made it");
+    }
+}
