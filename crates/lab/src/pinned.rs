@@ -25,7 +25,7 @@ const TABLE: &str = include_str!("pinned.txt");
 const LOADER: &str = "lib/ld-linux-x86-64.so.2";
 
 /// What stands before an emulator and after it, paths in its folder: nothing of the host's is to be found by chance, neither
-/// libraries nor firmware.
+/// libraries nor firmware. `model::LabQemu::machine` leaves it out.
 const BEFORE_PROGRAM: [&str; 4] = [LOADER, "--inhibit-cache", "--library-path", "lib"];
 const AFTER_PROGRAM: [&str; 2] = ["-L", "share"];
 
@@ -215,12 +215,6 @@ pub(crate) fn invocation(machine: Machine, program: &str) -> Result<Vec<OsString
     };
     let word = |word: &str| if word.starts_with('-') { word.into() } else { folder.join(word).into() };
     Ok(BEFORE_PROGRAM.into_iter().chain([program]).chain(AFTER_PROGRAM).map(word).collect())
-}
-
-/// How many of a command line's words only say where its emulator is.
-pub(crate) fn words_of_place(command_line: &[String]) -> usize {
-    let is_pinned = command_line.first().is_some_and(|word| word.ends_with(LOADER));
-    if is_pinned { BEFORE_PROGRAM.len() + 1 + AFTER_PROGRAM.len() } else { 1 }
 }
 
 #[cfg(test)]

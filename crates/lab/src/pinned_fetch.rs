@@ -118,10 +118,11 @@ fn download(packages: &[Package], into: &Path, apt: &Apt) -> Result<(), String> 
     }
     match packages.iter().find(|package| !into.join(archive_name(package)).is_file()) {
         None => Ok(()),
-        Some(package) => {
-            let complaint = complaint.unwrap_or_else(|| "apt said nothing".to_owned());
-            Err(format!("{} could not be downloaded: {complaint}", archive_name(package)))
-        }
+        // It names the address.
+        Some(package) => Err(complaint.map_or_else(
+            || format!("{} could not be downloaded", archive_name(package)),
+            |complaint| complaint.trim_start_matches("E: ").replace("  ", ": "),
+        )),
     }
 }
 

@@ -8,7 +8,6 @@ use crate::guest_run::GuestRun;
 use crate::kernels::{self, Kernel, KernelError};
 use crate::kvm::KvmTrials;
 use crate::order::{DefaultCpus, Refusal, Task};
-use crate::pinned;
 use crate::pinned_fetch::can_have_qemu;
 use crate::program::{Program, ProgramError};
 use crate::timeouts::BOOT_TIMEOUT;
@@ -333,9 +332,9 @@ pub fn again(lab: &Lab) -> Result<Target, LabError> {
 /// QEMU's command line without where it is, and without paths of files, which are known by their content.
 fn options(qemu: &model::LabQemu) -> impl Iterator<Item = &String> {
     let is_path = |word: &String| word == "-kernel" || word == "-dtb";
-    // With the last word that says where it is, since each is taken that does not follow another one.
-    let words = qemu.command_line.iter().skip(pinned::words_of_place(&qemu.command_line) - 1);
-    words.clone().zip(words.skip(1)).filter(move |(before, _)| !is_path(before)).map(|(_, word)| word)
+    let words = qemu.machine();
+    let before = std::iter::once(None).chain(words.iter().map(Some));
+    before.zip(words).filter(move |(before, _)| !before.is_some_and(is_path)).map(|(_, word)| word)
 }
 
 /// What differs between the conditions of two runs in the lab: names of what is not the same.
@@ -382,7 +381,7 @@ mod tests {
     fn options_of_qemu_are_compared_without_paths() {
         let qemu = |line: &str| model::LabQemu {
             version: "7.2.22".to_owned(),
-            origin: QemuOrigin::System,
+            origin: if line.contains("--inhibit-cache") { QemuOrigin::Pinned } else { QemuOrigin::System },
             command_line: line.split(' ').map(str::to_owned).collect(),
         };
         let same = |one: &str, other: &str| options(&qemu(one)).eq(options(&qemu(other)));

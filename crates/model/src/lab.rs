@@ -79,3 +79,16 @@ pub struct LabQemu {
     /// Its command line, word by word, in a directory that holds `initramfs` and takes `console` and `results`.
     pub command_line: Vec<String>,
 }
+
+impl LabQemu {
+    /// The words of its command line that make the machine, without those that say where its program is, and the lab's own also
+    /// its loader, its libraries and its firmware: `LOADER ... PROGRAM -L FIRMWARE`.
+    #[must_use]
+    pub fn machine(&self) -> &[String] {
+        let place = match self.origin {
+            QemuOrigin::Pinned => self.command_line.iter().position(|word| word == "-L").map_or(0, |before| before + 2),
+            QemuOrigin::System | QemuOrigin::Path => 1,
+        };
+        self.command_line.get(place..).unwrap_or_default()
+    }
+}

@@ -6,7 +6,7 @@ use crate::format::{self, count};
 use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::{co_kernel, lab};
-use model::{CoKernel, HostFacts, Lab};
+use model::{CoKernel, HostFacts, Lab, LabQemu, QemuOrigin};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeMap;
 
@@ -102,9 +102,22 @@ const LAB_QUESTIONS: [LabQuestion; 7] = [
     ("Lab: kernel", |lab| lab.kernel.name.clone()),
     ("Lab: kernel image", |lab| format!("SHA-256 {}", lab.kernel.image.sha256)),
     ("Lab: teiji in the guest", |lab| format!("SHA-256 {}", lab.program.sha256)),
-    ("Lab: QEMU", |lab| lab.qemu.version.clone()),
-    ("Lab: QEMU's command line", |lab| lab.qemu.command_line.join(" ")),
+    ("Lab: QEMU", |lab| qemu(&lab.qemu)),
+    ("Lab: QEMU's command line", |lab| {
+        // Of the lab's own, where its libraries are is long and says nothing.
+        let whole = lab.qemu.origin != QemuOrigin::Pinned;
+        if whole { lab.qemu.command_line.join(" ") } else { lab.qemu.machine().join(" ") }
+    }),
 ];
+
+fn qemu(qemu: &LabQemu) -> String {
+    let version = &qemu.version;
+    match qemu.origin {
+        QemuOrigin::Pinned => tr!("{version}, pinned", version),
+        QemuOrigin::System => tr!("{version}, the system's", version),
+        QemuOrigin::Path => tr!("{version}, given by its path", version),
+    }
+}
 
 fn of_lab((name, answer): &LabQuestion, all: &[Overview<'_>]) -> Fact {
     let of = |overview: &Overview<'_>| overview.recorded.document.lab.as_ref().map(|lab| format::clip(&answer(lab), MAX_FACT));

@@ -3,12 +3,17 @@
 
 use crate::exit::{CommandResult, Failure};
 use crate::output;
-use lab::{Cache, FLAVOURS, KernelError, KernelName, QemuPart, fetch_qemu};
+use anyhow::anyhow;
+use lab::{Cache, CacheContents, Cached, FLAVOURS, KernelError, KernelName, QemuPart, cached, fetch_qemu};
 use std::process::ExitCode;
 use std::str::FromStr;
 
 #[derive(clap::Args)]
-pub struct ListArgs {}
+pub struct ListArgs {
+    /// Remove this from the cache, by the name in the list [repeatable]
+    #[arg(long, value_name = "NAME")]
+    remove: Vec<String>,
+}
 
 #[derive(clap::Args)]
 pub struct FetchArgs {
@@ -33,46 +38,70 @@ impl FromStr for Fetched {
     }
 }
 
-/// Prints a line for each kernel in the cache.
-pub fn list(_: &ListArgs) -> CommandResult {
-    let cache = Cache::for_user().map_err(Failure::run_failed)?;
-    let kernels = cache.list();
-    if kernels.is_empty() {
+/// Prints a line for each kernel and QEMU in the cache, or removes some.
+pub fn list(args: &ListArgs) -> CommandResult {
+    let CacheContents { directory, entries, bytes } = cached().map_err(Failure::run_failed)?;
+    if !args.remove.is_empty() {
+        return remove(&args.remove, &entries);
+    }
+    if !entries.iter().any(|entry| entry.folder.starts_with(directory.join("kernels"))) {
         let flavours = FLAVOURS.map(|flavour| format!("debian:{}", flavour.name)).join(" ");
-        output::say(&format!("There are no kernels in {}.", cache.directory().display()));
+        output::say(&format!("There are no kernels in {}.", directory.display()));
         output::say(&format!("To get some: teiji lab fetch debian:amd64 debian:rt-amd64\nThere are also: {flavours}"));
+    }
+    if entries.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let width = kernels.iter().map(|kernel| kernel.name.len()).max().unwrap_or(0);
-    output::say(&format!("{:width$}  {:8}  {:27}  {:>8}", "kernel", "machine", "preemption", "MiB"));
-    for kernel in kernels {
-        let size = std::fs::metadata(&kernel.image).map_or(0, |file| file.len());
-        let chosen = match kernel.name.parse() {
-            Ok(KernelName::Debian { flavour, .. }) => cache.find(flavour, None).is_some_and(|usual| usual == kernel),
-            _ => false,
-        };
-        output::say(
-            format!(
-                "{:width$}  {:8}  {:27}  {:>8.1}  {}",
-                kernel.name,
-                kernel.machine.map_or("", plan::Machine::name),
-                kernel.preemption().as_deref().unwrap_or("not known"),
-                // Of a size, for people.
-                f64::from(u32::try_from(size >> 10).unwrap_or(u32::MAX)) / 1_024.0,
-                if chosen { "without a version, this one" } else { "" },
-            )
-            .trim_end(),
+    let width = |text: fn(&Cached) -> &str| entries.iter().map(|entry| text(entry).len()).max().unwrap_or(0);
+    let (name, what) = (width(|entry| &entry.name), width(|entry| &entry.what));
+    let heading = format!("{:name$}  {:8}  {:what$}  {:>8}", "name", "machine", "what", "MiB");
+    output::say(&heading);
+    for entry in &entries {
+        let line = format!(
+            "{:name$}  {:8}  {:what$}  {}  {}",
+            entry.name,
+            entry.machine,
+            entry.what,
+            mebibytes(entry.bytes),
+            entry.note
         );
+        output::say(line.trim_end());
     }
-    output::say(&format!("In {}", cache.directory().display()));
+    let place = directory.display();
+    output::say(&format!("{place} has {} MiB, with Debian's package lists.", mebibytes(bytes).trim_start()));
+    output::say(&format!("To remove something: teiji lab kernels --remove NAME. To remove all: rm -r {place}"));
     Ok(ExitCode::SUCCESS)
+}
+
+fn remove(names: &[String], entries: &[Cached]) -> CommandResult {
+    let entry = |name: &String| {
+        let known = || entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
+        let found = entries.iter().find(|entry| entry.name == *name);
+        found.ok_or_else(|| {
+            anyhow!("the cache has no '{name}'; it has: {}", if entries.is_empty() { "nothing".to_owned() } else { known() })
+        })
+    };
+    // All of them are known before the first goes.
+    let going = names.iter().map(entry).collect::<Result<Vec<_>, _>>().map_err(Failure::bad_input)?;
+    for entry in going {
+        let mut waiting = || output::complain(&format!("{}: waiting for another teiji that is fetching something", entry.name));
+        lab::remove_cached(entry, &mut waiting).map_err(Failure::run_failed)?;
+        output::say(&format!("Removed {}, {} MiB", entry.name, mebibytes(entry.bytes).trim_start()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A size for people.
+fn mebibytes(bytes: u64) -> String {
+    let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
+    format!("{:>8.1}", f64::from(kib) / 1_024.0)
 }
 
 /// Gets kernels and QEMUs.
 pub fn fetch(args: &FetchArgs) -> CommandResult {
     for name in &args.names {
         if let Fetched::Kernel(KernelName::Path(path)) = name {
-            let error = anyhow::anyhow!("{} is a path: only kernels of Debian's are fetched", path.display());
+            let error = anyhow!("{} is a path: only kernels of Debian's are fetched", path.display());
             return Err(Failure::bad_input(error));
         }
     }

@@ -31,7 +31,7 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// List the kernels in the cache
+    /// List the kernels and QEMUs in the cache, and remove them
     Kernels(kernels::ListArgs),
     /// Download Debian's kernels, and the lab's QEMU, into the cache, without root
     Fetch(kernels::FetchArgs),

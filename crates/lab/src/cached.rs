@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the cache holds, and how it is emptied. A new kind of thing in it is a function in `LISTED`.
+
+use crate::cache::{LockedFolder, user_cache};
+use crate::kernels::{Cache, Kernel, KernelError, KernelName};
+use crate::pinned::{InCache, QemuPart, look_for};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Something in the cache that is fetched, used and removed as a whole.
+#[derive(Clone, Debug)]
+pub struct Cached {
+    /// What it is called: by this name it is removed.
+    pub name: String,
+    /// The machine that it is for.
+    pub machine: &'static str,
+    /// What it is: of a kernel, how it may be preempted.
+    pub what: String,
+    /// When it is used, or why not. May be empty.
+    pub note: &'static str,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Of all its files.
+    pub bytes: u64,
+}
+
+/// All kinds of things, in the order of the list, each by teiji's folder in the cache.
+const LISTED: [fn(&Path) -> Vec<Cached>; 2] = [kernels, qemus];
+
+/// Everything in the user's cache.
+#[derive(Clone, Debug)]
+pub struct CacheContents {
+    /// Where it is.
+    pub directory: PathBuf,
+    /// What can be used, and removed by name.
+    pub entries: Vec<Cached>,
+    /// Of all files, also of package lists and what is left over.
+    pub bytes: u64,
+}
+
+/// Looks through the user's cache.
+///
+/// # Errors
+/// When the environment names no place.
+pub fn cached() -> Result<CacheContents, KernelError> {
+    let directory = user_cache().ok_or(KernelError::NoCache)?;
+    let entries = LISTED.iter().flat_map(|list| list(&directory)).collect();
+    let bytes = size(&directory);
+    Ok(CacheContents { directory, entries, bytes })
+}
+
+/// Removes something from the cache. A guest that uses it goes on; one that is about to start fails. `waiting` is called where
+/// something is being fetched just then.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn remove_cached(entry: &Cached, waiting: &mut dyn FnMut()) -> Result<(), KernelError> {
+    let failed = |(doing, path, source): (&'static str, PathBuf, io::Error)| KernelError::Io { doing, path, source };
+    let parent = entry.folder.parent().unwrap_or(Path::new("/"));
+    let locked = LockedFolder::new(parent, waiting).map_err(failed)?;
+    let going = locked.part().map_err(failed)?;
+    let rename = fs::rename(&entry.folder, going.path().join("removed"));
+    rename.and_then(|()| going.close()).map_err(|error| failed(("remove", entry.folder.clone(), error)))
+}
+
+fn kernels(cache: &Path) -> Vec<Cached> {
+    let cache = Cache::at(&cache.join("kernels"));
+    let entry = |kernel: Kernel| {
+        let is_usual = match kernel.name.parse() {
+            Ok(KernelName::Debian { flavour, .. }) => cache.find(flavour, None).is_some_and(|usual| usual == kernel),
+            _ => false,
+        };
+        let folder = kernel.image.parent().unwrap_or(&kernel.image).to_owned();
+        Cached {
+            machine: kernel.machine.map_or("", plan::Machine::name),
+            what: kernel.preemption().unwrap_or_else(|| "preemption not known".to_owned()),
+            note: if is_usual { "without a version, this one" } else { "" },
+            bytes: size(&folder),
+            name: kernel.name,
+            folder,
+        }
+    };
+    cache.list().into_iter().map(entry).collect()
+}
+
+fn qemus(cache: &Path) -> Vec<Cached> {
+    let entry = |folder: PathBuf| {
+        let name = folder.file_name()?.to_string_lossy().into_owned();
+        // The longer name first: it begins with the other.
+        let part = QemuPart::ALL.into_iter().rev().find(|part| name.starts_with(&format!("{}-", part.name())))?;
+        let version = name[part.name().len() + 1..].rsplit_once('-')?.0;
+        let note = match look_for(part) {
+            _ if name != part.folder_name() => "of another teiji",
+            Ok(InCache::Whole(_)) => "unless --qemu names another",
+            _ => "damaged: it is fetched anew when it is used",
+        };
+        let machine = match part {
+            QemuPart::X86 => "x86_64",
+            QemuPart::Arm => "ARM",
+        };
+        Some(Cached { machine, what: format!("QEMU {version}"), note, bytes: size(&folder), name, folder })
+    };
+    let folders = fs::read_dir(cache.join("qemu")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut all: Vec<Cached> = folders.filter(|path| path.is_dir()).filter_map(entry).collect();
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    all
+}
+
+/// Of all files below a folder; links are not followed.
+fn size(folder: &Path) -> u64 {
+    let of_entry = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(data) if data.is_dir() => size(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    };
+    fs::read_dir(folder).into_iter().flatten().flatten().map(of_entry).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(path: &Path, bytes: usize) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, vec![0; bytes]).unwrap();
+    }
+
+    #[test]
+    fn a_cache_is_listed_and_emptied() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = place.path();
+        put(&cache.join("kernels/debian/6.1.0-56-amd64/vmlinuz"), 100);
+        put(&cache.join("kernels/debian/6.1.0-56-amd64/modules/a.ko"), 20);
+        put(&cache.join("kernels/debian/.apt/lists"), 7);
+        put(&cache.join("qemu/qemu-9.0.0-00000000/qemu-system-x86_64"), 30);
+        put(&cache.join("qemu/qemu-arm-9.0.0-00000000/lib/a.so"), 3);
+        put(&cache.join("qemu/.apt/status"), 1);
+        let list = || -> Vec<Cached> { LISTED.iter().flat_map(|list| list(cache)).collect() };
+        let shown: Vec<_> = list().into_iter().map(|entry| (entry.name, entry.machine, entry.what, entry.bytes)).collect();
+        let expected = |name: &str, machine: &'static str, what: &str, bytes| (name.to_owned(), machine, what.to_owned(), bytes);
+        assert_eq!(
+            shown,
+            [
+                expected("debian:amd64=6.1.0-56", "x86_64", "preemption not known", 120),
+                expected("qemu-9.0.0-00000000", "x86_64", "QEMU 9.0.0", 30),
+                expected("qemu-arm-9.0.0-00000000", "ARM", "QEMU 9.0.0", 3),
+            ]
+        );
+        assert_eq!(size(cache), 161);
+        for entry in list() {
+            remove_cached(&entry, &mut || ()).unwrap();
+            assert!(!entry.folder.exists(), "{}", entry.name);
+        }
+        assert!(list().is_empty());
+    }
+}
