@@ -20,8 +20,9 @@ pub struct RunIdentity {
 enum Origin {
     /// A machine, and when it began there. No two runs begin in the same nanosecond, so equal starts with equal figures are a copy.
     Machine { hostname: Option<String>, started_at: String, threads: Vec<Nanos> },
-    /// The lab's virtual time, where an equal order gives the same run over again, whenever it began. The order is in the initramfs.
-    Lab { guest: Guest, kernel_sha256: String, initramfs_sha256: String },
+    /// The lab's virtual time, where an equal order gives the same run over again, whenever it began. The order is
+    /// in the initramfs, or was given after the snapshot.
+    Lab { guest: Guest, kernel_sha256: String, initramfs_sha256: String, task_sha256: Option<String> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +45,7 @@ impl RunIdentity {
                 guest: lab.guest.clone(),
                 kernel_sha256: lab.kernel.image.sha256.clone(),
                 initramfs_sha256: lab.initramfs_sha256.clone(),
+                task_sha256: lab.snapshot.as_ref().map(|snapshot| snapshot.task_sha256.clone()),
             },
             None => Origin::Machine {
                 hostname: document.host.before.hostname.clone(),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of QEMU and the kernel for each machine, each unusual one with the symptom that requires it.
 
+use crate::monitor::SNAPSHOT;
+use crate::ports::ORDER_FILE;
 use plan::{Guest, GuestTime, Machine};
 use std::path::Path;
 
@@ -37,6 +39,21 @@ pub(crate) const RESULTS: &str = "results";
 pub(crate) const INITRAMFS: &str = "initramfs";
 /// QEMU's own complaints.
 pub(crate) const COMPLAINTS: &str = "complaints";
+/// What a guest is to do, read after its snapshot.
+pub(crate) const TASK: &str = "task";
+/// The disk that holds the snapshot.
+pub(crate) const DISK: &str = "snapshot.qcow2";
+
+/// How a guest comes to its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// It boots, and the initramfs has the task.
+    Boot,
+    /// It boots, and stops to be saved.
+    UntilSnapshot,
+    /// It continues from its snapshot, and reads the task.
+    FromSnapshot,
+}
 
 /// Lets QEMU's main loop and its processor run one at a time, which QEMU does only where it makes a record; nobody reads that one.
 /// Otherwise the main loop may skip an idle time before the instructions that led to it are counted, and time gains as many ns.
@@ -141,6 +158,7 @@ impl Board {
         kernel: &Path,
         device_tree: Option<&Path>,
         verb: &str,
+        start: Start,
     ) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |some: &[&str]| words.extend(some.iter().map(|word| (*word).to_owned()));
@@ -167,7 +185,22 @@ impl Board {
             add(&["-dtb", &path.display().to_string()]);
         }
         add(&["-append", &self.kernel_command_line(guest, verb)]);
+        if start != Start::Boot {
+            add(&["-drive", &format!("if=none,id=snapshot,file={DISK},format=qcow2")]);
+            add(&["-device", "pvpanic", "-fw_cfg", &format!("name={ORDER_FILE},file={TASK}")]);
+        }
+        match start {
+            Start::Boot => {}
+            Start::UntilSnapshot => add(&["-action", "panic=pause", "-qmp", "stdio"]),
+            Start::FromSnapshot => add(&["-loadvm", SNAPSHOT]),
+        }
         words
+    }
+
+    /// Whether a guest of this machine can be saved once it has booted: with I/O ports, and where nothing but its own
+    /// instructions makes time pass.
+    pub(crate) fn can_be_saved(&self, guest: &Guest) -> bool {
+        guest.machine == Machine::X86_64 && matches!(guest.time, GuestTime::Virtual { .. })
     }
 
     fn kernel_command_line(&self, guest: &Guest, verb: &str) -> String {
@@ -189,7 +222,12 @@ mod tests {
     use super::*;
 
     fn line(guest: &Guest, accelerator: Accelerator) -> String {
-        Board::for_machine(guest.machine).command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, "lab-init").join(" ")
+        started(guest, accelerator, Start::Boot)
+    }
+
+    fn started(guest: &Guest, accelerator: Accelerator, start: Start) -> String {
+        let board = Board::for_machine(guest.machine);
+        board.command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, "lab-init", start).join(" ")
     }
 
     fn guest(time: GuestTime) -> Guest {
@@ -202,6 +240,18 @@ mod tests {
         let time = "-accel tcg,thread=single -icount shift=2,sleep=off,rr=record,rrfile=/dev/null -rtc base=2020-01-01,clock=vm";
         assert!(line.contains(time), "{line}");
         assert!(line.contains("tsc=reliable isolcpus=1 threadirqs rdinit=/teiji -- lab-init"), "{line}");
+    }
+
+    /// Whatever continues from a snapshot has to be the same machine.
+    #[test]
+    fn a_guest_is_saved_and_continued_on_the_same_machine() {
+        let guest = guest(GuestTime::Virtual { shift: 0 });
+        let saved = started(&guest, Accelerator::Tcg, Start::UntilSnapshot);
+        let continued = started(&guest, Accelerator::Tcg, Start::FromSnapshot);
+        let machine = saved.strip_suffix(" -action panic=pause -qmp stdio").unwrap();
+        assert_eq!(continued.strip_suffix(" -loadvm ready").unwrap(), machine);
+        assert!(machine.ends_with("-device pvpanic -fw_cfg name=opt/teiji/order,file=task"), "{machine}");
+        assert!(!line(&guest, Accelerator::Tcg).contains("pvpanic"));
     }
 
     #[test]

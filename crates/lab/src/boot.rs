@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One guest, from its start to its result.
+//! One guest, from its start to its result, or to its snapshot.
 
-use crate::board::{Accelerator, Board, CONSOLE, INITRAMFS, RESULTS};
+use crate::board::{Accelerator, Board, CONSOLE, DISK, INITRAMFS, RESULTS, Start, TASK};
 use crate::channel::{self, FrameKind, Scanned};
 use crate::emulator::{self, Emulator};
+use crate::monitor::Monitor;
 use crate::order::Refusal;
+use crate::qcow2;
 use crate::scratch::ScratchFolder;
+use crate::snapshot::Snapshot;
 use crate::timeouts::Timeouts;
 use plan::Guest;
 use std::ffi::OsStr;
@@ -133,6 +136,24 @@ pub enum BootError {
     /// The guest says why it could not.
     #[error("in the guest: {}", .0.error)]
     Refused(Refusal),
+    /// It has booted, and cannot stop to be saved.
+    #[error("the guest cannot stop for its snapshot: {why}")]
+    CannotStop {
+        /// In its words.
+        why: String,
+    },
+    /// QEMU skipped to a timer between the guest's stop and its own.
+    #[error("QEMU let {ns} ns of the guest's time pass while the guest was stopped for its snapshot, in each of several trials")]
+    TimeSkipped {
+        /// How much.
+        ns: u64,
+    },
+    /// QEMU could not save it.
+    #[error("QEMU cannot save the booted guest: {why}")]
+    NotSaved {
+        /// In its words.
+        why: String,
+    },
     /// The host's files.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -176,7 +197,7 @@ impl std::fmt::Display for LastLines {
     }
 }
 
-/// What is to be booted.
+/// What is to be booted, or continued.
 #[derive(Debug)]
 pub(crate) struct Boot<'a> {
     pub(crate) guest: &'a Guest,
@@ -185,9 +206,31 @@ pub(crate) struct Boot<'a> {
     pub(crate) kernel: &'a Path,
     pub(crate) device_tree: Option<&'a Path>,
     pub(crate) initramfs: &'a [u8],
+    pub(crate) begin: Begin<'a>,
     pub(crate) init_verb: &'a str,
     pub(crate) emulator_verb: &'a OsStr,
     pub(crate) timeouts: Timeouts,
+}
+
+/// How a guest comes to its task; as [`Start`], with what it takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Begin<'a> {
+    /// The initramfs has it.
+    Boot,
+    /// It is to be saved first.
+    UntilSnapshot,
+    /// From this snapshot, with this task.
+    FromSnapshot(&'a Snapshot, &'a [u8]),
+}
+
+impl Begin<'_> {
+    const fn start(&self) -> Start {
+        match self {
+            Begin::Boot => Start::Boot,
+            Begin::UntilSnapshot => Start::UntilSnapshot,
+            Begin::FromSnapshot(..) => Start::FromSnapshot,
+        }
+    }
 }
 
 /// What a guest has left.
@@ -214,6 +257,14 @@ pub(crate) struct Running {
     child: Child,
     pub(crate) command_line: Vec<String>,
     timeouts: Timeouts,
+    /// Of a guest that is to be saved.
+    monitor: Option<Monitor>,
+    /// What it had printed before it was saved.
+    printed_before: Vec<u8>,
+    /// Whether it ran again after it was saved, and nothing had been skipped.
+    continued: bool,
+    /// What it had printed when it was saved.
+    printed_when_saved: Option<Vec<u8>>,
     started: Instant,
     begun: Option<Instant>,
     panic_seen: Option<Instant>,
@@ -233,23 +284,54 @@ impl Boot<'_> {
             move |source: io::Error| BootError::Io { doing, path, source }
         };
         let directory = ScratchFolder::new().map_err(io("make a folder in", &std::env::temp_dir()))?;
-        let initramfs = directory.path().join(INITRAMFS);
-        fs::write(&initramfs, self.initramfs).map_err(io("write", &initramfs))?;
+        let write = |name: &str, bytes: &[u8]| {
+            let path = directory.path().join(name);
+            fs::write(&path, bytes).map_err(io("write", &path))
+        };
+        write(INITRAMFS, self.initramfs)?;
+        match self.begin {
+            Begin::Boot => {}
+            Begin::UntilSnapshot => {
+                write(TASK, b"")?;
+                write(DISK, &qcow2::empty())?;
+            }
+            Begin::FromSnapshot(snapshot, task) => {
+                write(TASK, task)?;
+                let disk = directory.path().join(DISK);
+                snapshot.copy_disk(&disk).map_err(io("copy the snapshot of the booted guest to", &disk))?;
+            }
+        }
         let board = Board::for_machine(self.guest.machine);
-        let words = board.command_line(self.guest, self.accelerator, self.kernel, self.device_tree, self.init_verb);
-        let child = self.emulator.spawn(&words, directory.path(), self.emulator_verb);
-        let child = child.map_err(io("start", self.emulator.path()))?;
+        let start = self.begin.start();
+        let words = board.command_line(self.guest, self.accelerator, self.kernel, self.device_tree, self.init_verb, start);
+        let not_started = |source| io("start", self.emulator.path())(source);
+        let (child, monitor) = if start == Start::UntilSnapshot {
+            let child = self.emulator.spawn_with_pipes(&words, directory.path(), self.emulator_verb);
+            let mut child = child.map_err(not_started)?;
+            let monitor = Monitor::connect(&mut child).map_err(not_started)?;
+            (child, Some(monitor))
+        } else {
+            (self.emulator.spawn(&words, directory.path(), self.emulator_verb).map_err(not_started)?, None)
+        };
         let now = Instant::now();
+        let (begun, printed_before, stage) = match self.begin {
+            Begin::FromSnapshot(snapshot, _) => (Some(now), snapshot.console.clone(), Stage::Measuring),
+            _ => (None, Vec::new(), Stage::Booting),
+        };
         Ok(Running {
             directory,
             child,
             command_line: self.emulator.command_line(&words),
             timeouts: self.timeouts,
+            monitor,
+            printed_before,
+            continued: false,
+            printed_when_saved: None,
             started: now,
-            begun: None,
+            begun,
             panic_seen: None,
             console_read: now,
-            stage: Stage::Booting,
+            stage,
             bytes: Vec::new(),
             read: 0,
             heard: now,
@@ -271,6 +353,30 @@ impl Running {
         let result = self.check().transpose()?;
         emulator::end(&mut self.child);
         Some(result)
+    }
+
+    /// Checks a guest that is to be saved, without waiting: its disk and what it printed, once it is. Then the guest has ended.
+    pub(crate) fn poll_saved(&mut self) -> Option<Result<(PathBuf, Vec<u8>), BootError>> {
+        let result = self.check_saved().transpose()?;
+        emulator::end(&mut self.child);
+        Some(result)
+    }
+
+    fn check_saved(&mut self) -> Result<Option<(PathBuf, Vec<u8>)>, BootError> {
+        let output = self.check();
+        if let Some(printed) = self.printed_when_saved.take_if(|_| self.continued) {
+            return Ok(Some((self.directory.path().join(DISK), printed)));
+        }
+        // What the guest says of itself tells more than that its emulator is gone.
+        if output?.is_some() {
+            return Err(BootError::Damaged { why: "it did not stop for its snapshot".to_owned(), console: self.last_lines() });
+        }
+        let not_saved = |error: io::Error| BootError::NotSaved { why: error.to_string() };
+        if self.monitor.as_mut().map_or(Ok(false), Monitor::poll).map_err(not_saved)? {
+            self.printed_when_saved = Some(self.console());
+            self.monitor.as_mut().map_or(Ok(()), Monitor::continue_guest).map_err(not_saved)?;
+        }
+        Ok(None)
     }
 
     fn check(&mut self) -> Result<Option<GuestOutput>, BootError> {
@@ -317,6 +423,19 @@ impl Running {
                     end
                 }
                 Scanned::Frame { kind: FrameKind::Results, payload, .. } => return Ok(Some(payload.to_vec())),
+                Scanned::Frame { kind: FrameKind::Continued, payload, end } => {
+                    // What cannot be read is no 0.
+                    let skipped_ns = String::from_utf8_lossy(payload).parse().unwrap_or(u64::MAX);
+                    if skipped_ns > 0 {
+                        return Err(BootError::TimeSkipped { ns: skipped_ns });
+                    }
+                    self.continued = true;
+                    end
+                }
+                Scanned::Frame { kind: FrameKind::NoSnapshot, payload, .. } => {
+                    let why = harmless(&String::from_utf8_lossy(payload), MAX_REASON);
+                    return Err(BootError::CannotStop { why });
+                }
                 Scanned::Frame { kind: FrameKind::Refused, payload, .. } => {
                     let refusal: Refusal = serde_json::from_slice(payload).unwrap_or_else(|error| Refusal {
                         error: format!("it could not do it, and its reason cannot be read: {error}"),
@@ -376,7 +495,9 @@ impl Running {
     }
 
     fn console(&self) -> Vec<u8> {
-        fs::read(self.directory.path().join(CONSOLE)).unwrap_or_default()
+        let mut printed = self.printed_before.clone();
+        printed.extend(fs::read(self.directory.path().join(CONSOLE)).unwrap_or_default());
+        printed
     }
 
     fn last_lines(&self) -> LastLines {

@@ -30,6 +30,10 @@ pub enum FrameKind {
     Results,
     /// The run failed: a [`crate::order::Refusal`] as JSON.
     Refused,
+    /// The guest cannot stop for a snapshot, and says why: text.
+    NoSnapshot,
+    /// The guest runs again after its stop: how much time was skipped meanwhile, digits.
+    Continued,
 }
 
 impl FrameKind {
@@ -38,11 +42,14 @@ impl FrameKind {
             FrameKind::Begun => b'b',
             FrameKind::Results => b'r',
             FrameKind::Refused => b'x',
+            FrameKind::NoSnapshot => b'n',
+            FrameKind::Continued => b'c',
         }
     }
 
     fn from_code(code: u8) -> Option<Self> {
-        [FrameKind::Begun, FrameKind::Results, FrameKind::Refused].into_iter().find(|kind| kind.code() == code)
+        use FrameKind::{Begun, Continued, NoSnapshot, Refused, Results};
+        [Begun, Results, Refused, NoSnapshot, Continued].into_iter().find(|kind| kind.code() == code)
     }
 }
 

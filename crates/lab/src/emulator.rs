@@ -115,7 +115,20 @@ impl Emulator {
     /// # Errors
     /// When the program cannot be started anew.
     pub(crate) fn spawn(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Child> {
-        in_its_environment(&mut Command::new("/proc/self/exe"), self.origin)
+        self.command(words, directory, verb)?.spawn()
+    }
+
+    /// Starts it with its standard input and output connected to us, for its monitor.
+    ///
+    /// # Errors
+    /// When the program cannot be started anew.
+    pub(crate) fn spawn_with_pipes(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Child> {
+        self.command(words, directory, verb)?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+    }
+
+    fn command(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Command> {
+        let mut command = Command::new("/proc/self/exe");
+        in_its_environment(&mut command, self.origin)
             .arg(verb)
             .arg(std::process::id().to_string())
             .args(&self.invocation)
@@ -125,8 +138,8 @@ impl Emulator {
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(File::create(directory.join(COMPLAINTS))?)
-            .spawn()
+            .stderr(File::create(directory.join(COMPLAINTS))?);
+        Ok(command)
     }
 }
 

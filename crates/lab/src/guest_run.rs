@@ -1,35 +1,53 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One guest from preparation to output: prepared, held while KVM is tried out, booted, and polled until it has ended.
+//! One guest from preparation to output: prepared, held while KVM is tried out or its snapshot is made, started, and polled until
+//! it has ended.
 
-use crate::board::{Accelerator, Board};
-use crate::boot::{Boot, GuestOutput, Running, Stage};
+use crate::board::{Accelerator, Board, Start};
+use crate::boot::{Begin, Boot, BootError, GuestOutput, Running, Stage};
 use crate::emulator::Emulator;
 use crate::init::initramfs;
 use crate::kernels::{self, KernelError};
 use crate::kvm::KvmTrials;
-use crate::modules;
+use crate::modules::{self, Module};
 use crate::order::{Order, Task};
 use crate::program::Program;
 use crate::session::{GuestObserver, GuestProgress, LabError, Target, Verbs, sha256};
+use crate::snapshot::{Saved, Snapshot, SnapshotKey, Snapshots};
 use crate::timeouts::Timeouts;
-use model::{Lab, LabFile, LabKernel, LabQemu};
+use model::{Lab, LabFile, LabKernel, LabQemu, LabSnapshot};
 use plan::{Guest, GuestTime, Machine};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
+
+/// What the guests of one command share.
+pub(crate) struct Shared {
+    kvm: KvmTrials,
+    snapshots: Snapshots,
+}
+
+impl Shared {
+    pub(crate) fn new() -> Self {
+        Shared { kvm: KvmTrials::default(), snapshots: Snapshots::for_user() }
+    }
+}
 
 /// A guest and how far it is. Dropped, it is gone.
 pub(crate) struct GuestRun {
+    /// Distinguishes it from others that wait for the same snapshot.
+    id: u64,
     state: State,
     made_ready: Instant,
     begun: Option<SystemTime>,
 }
 
 enum State {
-    /// It starts as soon as its accelerator is known.
+    /// It starts as soon as its accelerator is known and its snapshot is there.
     Ready(Box<Prepared>),
-    Runs(Box<(Running, Lab)>),
+    Runs(Box<Started>),
     Over,
 }
 
@@ -39,9 +57,21 @@ struct Prepared {
     emulator: Emulator,
     kernel: PathBuf,
     device_tree: Option<PathBuf>,
-    initramfs: Vec<u8>,
+    program: Vec<u8>,
+    modules: Vec<Module>,
+    files: Vec<(String, Vec<u8>)>,
+    task: Task,
     timeouts: Timeouts,
     facts: Lab,
+}
+
+/// A guest that runs.
+struct Started {
+    running: Running,
+    facts: Lab,
+    prepared: Prepared,
+    /// What it continues, if it did not boot.
+    snapshot: Option<(SnapshotKey, Rc<Snapshot>)>,
 }
 
 impl GuestRun {
@@ -50,32 +80,47 @@ impl GuestRun {
     /// # Errors
     /// What is missing or does not fit.
     pub(crate) fn begin(target: &Target, task: Task, expected: Duration) -> Result<Self, LabError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let state = State::Ready(Box::new(prepare(target, task, expected)?));
-        Ok(GuestRun { state, made_ready: Instant::now(), begun: None })
+        Ok(GuestRun { id: NEXT.fetch_add(1, Ordering::Relaxed), state, made_ready: Instant::now(), begun: None })
     }
 
     /// Looks at it, without waiting, and starts it when it can be. Once this has returned something the guest is gone.
     pub(crate) fn poll(
         &mut self,
-        kvm: &mut KvmTrials,
+        shared: &mut Shared,
         verbs: Verbs,
         observer: &mut dyn GuestObserver,
     ) -> Option<Result<(GuestOutput, Lab), LabError>> {
         if let State::Ready(prepared) = &self.state {
-            let accelerator = prepared.accelerator(kvm, verbs, observer)?;
+            let accelerator = prepared.accelerator(&mut shared.kvm, verbs, observer)?;
+            let snapshot = match prepared.snapshot(self.id, accelerator, &mut shared.snapshots, verbs, observer)? {
+                Ok(snapshot) => snapshot,
+                Err(error) => {
+                    self.state = State::Over;
+                    return Some(Err(error.into()));
+                }
+            };
             let State::Ready(prepared) = std::mem::replace(&mut self.state, State::Over) else { return None };
-            match prepared.start(accelerator, verbs) {
+            match prepared.start(accelerator, snapshot, verbs) {
                 Ok(started) => self.state = State::Runs(Box::new(started)),
                 Err(error) => return Some(Err(error)),
             }
         }
-        let State::Runs(runs) = &mut self.state else { return None };
-        let (running, facts) = &mut **runs;
-        let result = running.poll();
-        if self.begun.is_none() && running.stage() != Stage::Booting {
+        let State::Runs(started) = &mut self.state else { return None };
+        let result = started.running.poll();
+        if self.begun.is_none() && started.running.stage() != Stage::Booting {
             self.begun = Some(SystemTime::now());
         }
-        result.map(|result| result.map(|left| (left, facts.clone())).map_err(LabError::from))
+        let result = result?;
+        let State::Runs(started) = std::mem::replace(&mut self.state, State::Over) else { return None };
+        if let (Err(error), Some((key, snapshot))) = (&result, &started.snapshot)
+            && shared.snapshots.is_worth_another(key, snapshot, error)
+        {
+            self.state = State::Ready(Box::new(started.prepared));
+            return None;
+        }
+        Some(result.map(|left| (left, started.facts)).map_err(LabError::from))
     }
 
     /// When its task began, by the host's calendar.
@@ -86,7 +131,10 @@ impl GuestRun {
     /// How far it is.
     pub(crate) fn progress(&self, name: String) -> GuestProgress {
         match &self.state {
-            State::Runs(runs) => GuestProgress { name, stage: runs.0.stage(), elapsed: runs.0.elapsed() },
+            State::Runs(started) => GuestProgress { name, stage: started.running.stage(), elapsed: started.running.elapsed() },
+            State::Ready(prepared) if prepared.guest.time != GuestTime::Host => {
+                GuestProgress { name, stage: Stage::Booting, elapsed: self.made_ready.elapsed() }
+            }
             _ => GuestProgress { name, stage: Stage::TryingKvm, elapsed: self.made_ready.elapsed() },
         }
     }
@@ -104,10 +152,6 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {
         modules::needed(board.modules, path).map_err(|source| LabError::Modules { path: path.to_owned(), source })
     })?;
-    let names: Vec<String> = modules.iter().map(|module| module.name.clone()).collect();
-    let probe_left_open = task.leaves_probe_open();
-    let order = Order { channel: board.channel.to_owned(), modules: names.clone(), task };
-    let initramfs = initramfs(&program.bytes, &order, &modules, &target.files);
     let facts = Lab {
         guest: guest.clone(),
         ns_per_instruction: guest.time.ns_per_instruction(),
@@ -120,15 +164,25 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
         },
         device_tree: device_tree.as_ref().map(|(path, bytes)| LabFile { path: path.clone(), sha256: sha256(bytes) }),
         program: LabFile { path: program.path, sha256: sha256(&program.bytes) },
-        modules: names,
-        initramfs_sha256: sha256(&initramfs),
+        modules: modules.iter().map(|module| module.name.clone()).collect(),
+        initramfs_sha256: String::new(),
+        snapshot: None,
         qemu: LabQemu { version: emulator.version.clone(), origin: emulator.origin, command_line: Vec::new() },
-        probe_left_open,
+        probe_left_open: task.leaves_probe_open(),
         host_ms: 0,
     };
-    let timeouts = Timeouts::new(target.boot_timeout, expected, guest.time);
-    let device_tree = device_tree.map(|(path, _)| path);
-    Ok(Prepared { guest: guest.clone(), emulator, kernel: kernel.image.clone(), device_tree, initramfs, timeouts, facts })
+    Ok(Prepared {
+        guest: guest.clone(),
+        emulator,
+        kernel: kernel.image.clone(),
+        device_tree: device_tree.map(|(path, _)| path),
+        program: program.bytes,
+        modules,
+        files: target.files.clone(),
+        task,
+        timeouts: Timeouts::new(target.boot_timeout, expected, guest.time),
+        facts,
+    })
 }
 
 fn device_tree(target: &Target, board: &Board, machine: Machine) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
@@ -162,23 +216,94 @@ impl Prepared {
         })
     }
 
-    fn start(self, accelerator: Accelerator, verbs: Verbs) -> Result<(Running, Lab), LabError> {
+    /// The guest's initramfs; without the task it is the same for every one.
+    fn initramfs(&self, task: Option<&Task>) -> Vec<u8> {
+        let channel = Board::for_machine(self.guest.machine).channel.to_owned();
+        let order = Order { channel, modules: self.facts.modules.clone(), task: task.cloned() };
+        initramfs(&self.program, &order, &self.modules, &self.files)
+    }
+
+    /// What this guest continues: nothing if it is one that boots for each task. None as long as its snapshot is being made.
+    fn snapshot(
+        &self,
+        id: u64,
+        accelerator: Accelerator,
+        snapshots: &mut Snapshots,
+        verbs: Verbs,
+        observer: &mut dyn GuestObserver,
+    ) -> Option<Result<Option<(SnapshotKey, Rc<Snapshot>)>, BootError>> {
+        if !Board::for_machine(self.guest.machine).can_be_saved(&self.guest) {
+            return Some(Ok(None));
+        }
+        let initramfs = self.initramfs(None);
+        let key = self.key(accelerator, &initramfs, verbs);
+        let about = format!("{}, {} MiB, QEMU {}", self.facts.kernel.name, self.guest.memory_mib, self.emulator.version);
         let verb = OsString::from(verbs.emulator);
-        let boot = Boot {
+        let boot = || self.boot(accelerator, Begin::UntilSnapshot, &initramfs, verbs, &verb).start();
+        Some(match snapshots.poll(id, &key, &about, &boot)? {
+            Ok(Saved::Ready(snapshot)) => Ok(Some((key, snapshot))),
+            Ok(Saved::Never(why)) => {
+                observer.note(&format!("{} boots for each run: it cannot be saved, since {why}.", self.facts.kernel.name));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        })
+    }
+
+    /// All that has a part in what the guest is by the time of its snapshot.
+    fn key(&self, accelerator: Accelerator, initramfs: &[u8], verbs: Verbs) -> SnapshotKey {
+        /// To be raised when a snapshot is made in another way.
+        const FORMAT: &str = "1";
+        let board = Board::for_machine(self.guest.machine);
+        // Files are known by their content.
+        let tree = self.device_tree.as_ref().map(|_| Path::new("dtb"));
+        let words =
+            board.command_line(&self.guest, accelerator, Path::new("kernel"), tree, verbs.init, Start::FromSnapshot).join("\n");
+        let tree = self.facts.device_tree.as_ref().map_or("", |file| &file.sha256);
+        let initramfs = sha256(initramfs);
+        let parts = [FORMAT, &self.emulator.version, &words, &self.facts.kernel.image.sha256, tree, &initramfs];
+        SnapshotKey(sha256(parts.join("\n").as_bytes()))
+    }
+
+    fn boot<'a>(
+        &'a self,
+        accelerator: Accelerator,
+        begin: Begin<'a>,
+        initramfs: &'a [u8],
+        verbs: Verbs,
+        emulator_verb: &'a OsStr,
+    ) -> Boot<'a> {
+        Boot {
             guest: &self.guest,
             emulator: &self.emulator,
             accelerator,
             kernel: &self.kernel,
             device_tree: self.device_tree.as_deref(),
-            initramfs: &self.initramfs,
+            initramfs,
+            begin,
             init_verb: verbs.init,
-            emulator_verb: &verb,
+            emulator_verb,
             timeouts: self.timeouts,
-        };
-        let running = boot.start()?;
-        let mut facts = self.facts;
+        }
+    }
+
+    fn start(
+        self,
+        accelerator: Accelerator,
+        snapshot: Option<(SnapshotKey, Rc<Snapshot>)>,
+        verbs: Verbs,
+    ) -> Result<Started, LabError> {
+        let verb = OsString::from(verbs.emulator);
+        let task = serde_json::to_vec(&self.task).unwrap_or_default();
+        let initramfs = self.initramfs(if snapshot.is_some() { None } else { Some(&self.task) });
+        let begin = snapshot.as_ref().map_or(Begin::Boot, |(_, snapshot)| Begin::FromSnapshot(snapshot, &task));
+        let running = self.boot(accelerator, begin, &initramfs, verbs, &verb).start()?;
+        let mut facts = self.facts.clone();
         facts.accelerator = accelerator.name().to_owned();
+        facts.initramfs_sha256 = sha256(&initramfs);
+        let told = |(key, _): &(SnapshotKey, _)| LabSnapshot { key: key.0.clone(), task_sha256: sha256(&task) };
+        facts.snapshot = snapshot.as_ref().map(told);
         facts.qemu.command_line.clone_from(&running.command_line);
-        Ok((running, facts))
+        Ok(Started { running, facts, prepared: self, snapshot })
     }
 }

@@ -9,6 +9,7 @@ use crate::archive::{self, Writer};
 use crate::channel::{self, FrameKind};
 use crate::instruction_count;
 use crate::order::{DefaultCpus, MODULES, ORDER, Order, Refusal, Task};
+use crate::ports;
 use model::Recorded;
 use plan::{MachineTime, Run};
 use runner::{Progress, ProgressObserver, RunnerError, Signals};
@@ -73,13 +74,23 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     let line = open(&order.channel)?;
     let mut channel = Paced(&line);
     let sent = |result: io::Result<()>| result.map_err(|error| format!("writing to {}: {error}", order.channel));
-    sent(channel::send(&mut channel, FrameKind::Begun, &[]))?;
     // A machine without a network measures all the same.
     let _ = rustix::system::sethostname(b"teiji-lab");
     if let Err(error) = loopback_up() {
         say(&format!("no loopback network: {error}"));
     }
-    let done = match order.task {
+    let task = match order.task {
+        Some(task) => {
+            sent(channel::send(&mut channel, FrameKind::Begun, &[]))?;
+            task
+        }
+        None => match task_after_snapshot(&line, &mut channel) {
+            Ok(Some(task)) => task,
+            Ok(None) => return Ok(()),
+            Err(why) => return sent(channel::send(&mut channel, FrameKind::NoSnapshot, why.as_bytes())),
+        },
+    };
+    let done = match task {
         Task::Measure { run, default_cpus, time } => measure(*run, default_cpus, time, load_verb),
         Task::Execute { commands } => instruction_count::execute(&commands, init_verb),
     };
@@ -91,6 +102,24 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
         }
     })?;
     sent(tcdrain(&line).map_err(io::Error::from))
+}
+
+/// Stops the machine, to be continued from its snapshot, and reads what is to be done then, if anything. An error says why that
+/// cannot be.
+fn task_after_snapshot(line: &File, channel: &mut impl Write) -> Result<Option<Task>, String> {
+    let no_ports = |error: io::Error| format!("it may not use I/O ports: {error}");
+    ports::can_stop().map_err(no_ports)?;
+    // Nothing is to be under way in the snapshot.
+    channel::send(channel, FrameKind::Begun, &[]).and_then(|()| Ok(tcdrain(line)?)).map_err(|error| error.to_string())?;
+    let skipped = ports::stop().map_err(no_ports)?;
+    let task = ports::order().map_err(no_ports)?;
+    // In the emulator that has saved it, and in any other if time was skipped, this is all there is to do.
+    if task.is_empty() || skipped > 0 {
+        let sent = channel::send(channel, FrameKind::Continued, skipped.to_string().as_bytes());
+        sent.and_then(|()| Ok(tcdrain(line)?)).map_err(|error| error.to_string())?;
+        return Ok(None);
+    }
+    serde_json::from_slice(&task).map(Some).map_err(|error| format!("its task cannot be read: {error}"))
 }
 
 fn mount(kind: &str, place: &str) -> Result<(), String> {

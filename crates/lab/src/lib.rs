@@ -18,7 +18,7 @@
 //!
 //! Two of the program's hidden verbs have their bodies here: [`init`], the guest's first process, and [`become_emulator`],
 //! the process that turns into QEMU. A new machine is an entry in `board.rs`, and its name in `plan`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod archive;
 mod board;
@@ -36,12 +36,17 @@ mod instruction_count;
 mod kernels;
 mod kvm;
 mod modules;
+mod monitor;
 mod order;
 mod pinned;
 mod pinned_fetch;
+mod ports;
 mod program;
+mod qcow2;
 mod scratch;
 mod session;
+mod snapshot;
+mod snapshot_cache;
 mod stall;
 mod timeouts;
 
@@ -66,5 +71,6 @@ pub use session::{
     GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, again, can_begin, differences, qemu_of, run_each_in_guest,
     run_in_guests,
 };
+pub use snapshot_cache::{SnapshotCache, StoredSnapshot};
 pub use stall::{STALL, stall};
 pub use timeouts::BOOT_TIMEOUT;

@@ -18,8 +18,9 @@ pub struct Order {
     pub channel: String,
     /// Files below `/modules`, in the order to be loaded.
     pub modules: Vec<String>,
-    /// What to do once the machine is ready.
-    pub task: Task,
+    /// What to do once the machine is ready. None: the machine stops then for its snapshot, and whoever continues from there
+    /// gives a task to read.
+    pub task: Option<Task>,
 }
 
 /// What a guest is there for.

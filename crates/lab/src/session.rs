@@ -4,9 +4,8 @@
 use crate::archive;
 use crate::boot::{BootError, GuestOutput, Stage};
 use crate::emulator::EmulatorError;
-use crate::guest_run::GuestRun;
+use crate::guest_run::{GuestRun, Shared};
 use crate::kernels::{self, Kernel, KernelError};
-use crate::kvm::KvmTrials;
 use crate::order::{DefaultCpus, Refusal, Task};
 use crate::pinned_fetch::can_have_qemu;
 use crate::program::{Program, ProgramError};
@@ -166,7 +165,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
     ended: &mut RunEnded<'_, L>,
 ) {
     let mut running: Vec<(usize, GuestRun)> = Vec::new();
-    let mut kvm = KvmTrials::default();
+    let mut shared = Shared::new();
     let mut waiting = 0..runs.len();
     let mut done = 0;
     loop {
@@ -187,7 +186,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
             return;
         }
         running.retain_mut(|(index, guest)| {
-            let Some(result) = guest.poll(&mut kvm, verbs, observer) else { return true };
+            let Some(result) = guest.poll(&mut shared, verbs, observer) else { return true };
             let begun = guest.begun().unwrap_or_else(SystemTime::now);
             let recorded = result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
             done += 1;
@@ -231,9 +230,9 @@ pub(crate) fn execute(
     observer: &mut dyn GuestObserver,
 ) -> Result<(GuestOutput, Lab), LabError> {
     let mut guest = GuestRun::begin(target, task, expected)?;
-    let mut kvm = KvmTrials::default();
+    let mut shared = Shared::new();
     loop {
-        if let Some(result) = guest.poll(&mut kvm, verbs, observer) {
+        if let Some(result) = guest.poll(&mut shared, verbs, observer) {
             let (output, mut facts) = result?;
             facts.host_ms = output.took_ms();
             return Ok((output, facts));
@@ -340,7 +339,7 @@ fn options(qemu: &model::LabQemu) -> impl Iterator<Item = &String> {
 /// What differs between the conditions of two runs in the lab: names of what is not the same.
 #[must_use]
 pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
-    let all: [(&str, bool); 7] = [
+    let all: [(&str, bool); 8] = [
         ("the machine", before.guest == now.guest),
         ("the kernel's image", before.kernel.image.sha256 == now.kernel.image.sha256),
         (
@@ -349,6 +348,7 @@ pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
         ),
         ("the teiji in the guest", before.program.sha256 == now.program.sha256),
         ("the initramfs", before.initramfs_sha256 == now.initramfs_sha256),
+        ("its task or its snapshot", before.snapshot == now.snapshot),
         ("QEMU", before.qemu.version == now.qemu.version),
         ("QEMU's options", options(&before.qemu).eq(options(&now.qemu))),
     ];

@@ -26,6 +26,9 @@ pub struct Lab {
     pub modules: Vec<String>,
     /// The whole initramfs.
     pub initramfs_sha256: String,
+    /// What the run continued; null where the guest booted for it.
+    #[serde(default)]
+    pub snapshot: Option<LabSnapshot>,
     /// QEMU.
     pub qemu: LabQemu,
     /// Whether the guest looked for a co-kernel to choose the probe, because none was named and its kernel might have one.
@@ -33,6 +36,15 @@ pub struct Lab {
     pub probe_left_open: bool,
     /// From the start of QEMU to the end of the transfer, on the host's clock, ms.
     pub host_ms: u64,
+}
+
+/// A booted guest that was saved, from which runs continue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabSnapshot {
+    /// SHA-256 of all that had gone into the guest when it was saved, hexadecimal.
+    pub key: String,
+    /// SHA-256 of what it was then told to do, which is not in its initramfs.
+    pub task_sha256: String,
 }
 
 /// The kernel of a guest.

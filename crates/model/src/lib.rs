@@ -23,7 +23,7 @@ mod warning;
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use host_facts::{BusyProcess, CpuFacts, EventCounts, Host, HostFacts, Processes, Unreadable, kernel_arguments};
-pub use lab::{Lab, LabFile, LabKernel, LabQemu, QemuOrigin};
+pub use lab::{Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOrigin};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use load_failure::LoadFailure;
 pub use other_work::OtherWork;

@@ -402,6 +402,7 @@ fn lab(ns_per_instruction: Option<u64>) -> Lab {
         program: file("teiji", "b"),
         modules: Vec::new(),
         initramfs_sha256: "c".repeat(64),
+        snapshot: None,
         qemu: LabQemu {
             version: "7.2.22".into(),
             origin: QemuOrigin::System,

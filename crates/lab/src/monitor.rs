@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! QEMU's monitor, on its standard input and output: waits until the guest has stopped itself, has it saved, and lets it continue.
+//!
+//! Messages are JSON, one a line (docs/interop/qmp-spec.rst). Only the guest that makes a snapshot has a monitor.
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use serde_json::{Value, json};
+use std::io::{self, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout};
+
+/// What the snapshot is called within its file.
+pub(crate) const SNAPSHOT: &str = "ready";
+
+/// A connection to the monitor.
+#[derive(Debug)]
+pub(crate) struct Monitor {
+    to: ChildStdin,
+    from: ChildStdout,
+    /// What came and is not yet a line.
+    bytes: Vec<u8>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    Saving,
+}
+
+impl Monitor {
+    /// Of an emulator that was just started, with pipes.
+    ///
+    /// # Errors
+    /// When it has none, or has ended.
+    pub(crate) fn connect(child: &mut Child) -> io::Result<Self> {
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (to, from) = pipes.ok_or_else(|| io::Error::other("the emulator was started without pipes"))?;
+        fcntl_setfl(&from, fcntl_getfl(&from)? | OFlags::NONBLOCK)?;
+        let mut monitor = Monitor { to, from, bytes: Vec::new(), state: State::Running };
+        monitor.send(&json!({"execute": "qmp_capabilities"}))?;
+        Ok(monitor)
+    }
+
+    fn send(&mut self, command: &Value) -> io::Result<()> {
+        self.to.write_all(format!("{command}\n").as_bytes())
+    }
+
+    /// Whether the guest was just saved. Does not wait.
+    ///
+    /// # Errors
+    /// What QEMU says of why it cannot be saved.
+    pub(crate) fn poll(&mut self) -> io::Result<bool> {
+        let mut some = [0; 4096];
+        loop {
+            match self.from.read(&mut some) {
+                Ok(0) => return Ok(false),
+                Ok(length) => self.bytes.extend_from_slice(&some[..length]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        while let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.bytes.drain(..=end).collect();
+            let message: Value = serde_json::from_slice(&line)?;
+            match next(self.state, &message)? {
+                Next::Nothing => {}
+                Next::Save => {
+                    self.state = State::Saving;
+                    let command = format!("savevm {SNAPSHOT}");
+                    self.send(&json!({"execute": "human-monitor-command", "arguments": {"command-line": command}}))?;
+                }
+                Next::Saved => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Lets the guest run again.
+    pub(crate) fn continue_guest(&mut self) -> io::Result<()> {
+        self.send(&json!({"execute": "cont"}))
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Nothing,
+    Save,
+    Saved,
+}
+
+/// What follows from a message.
+fn next(state: State, message: &Value) -> io::Result<Next> {
+    if let Some(error) = message.get("error") {
+        return Err(io::Error::other(error["desc"].as_str().unwrap_or("an error without a description").to_owned()));
+    }
+    match state {
+        State::Running if message["event"] == "STOP" => Ok(Next::Save),
+        // The human monitor prints nothing where all went well.
+        State::Saving if message.get("return").is_some() => match message["return"].as_str().unwrap_or_default().trim() {
+            "" => Ok(Next::Saved),
+            complaint => Err(io::Error::other(complaint.trim_start_matches("Error: ").to_owned())),
+        },
+        _ => Ok(Next::Nothing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_that_has_stopped_is_saved() {
+        let follows = |state, text: &str| next(state, &serde_json::from_str(text).unwrap()).map_err(|error| error.to_string());
+        let running = |text| follows(State::Running, text);
+        assert_eq!(running(r#"{"QMP": {"version": {}, "capabilities": []}}"#), Ok(Next::Nothing));
+        assert_eq!(running(r#"{"return": {}}"#), Ok(Next::Nothing));
+        assert_eq!(running(r#"{"event": "GUEST_PANICKED", "data": {"action": "pause"}}"#), Ok(Next::Nothing));
+        assert_eq!(running(r#"{"event": "STOP"}"#), Ok(Next::Save));
+        let saving = |text| follows(State::Saving, text);
+        assert_eq!(saving(r#"{"event": "STOP"}"#), Ok(Next::Nothing));
+        assert_eq!(saving(r#"{"return": ""}"#), Ok(Next::Saved));
+        assert_eq!(saving(r#"{"return": "Error: No space left on device\r\n"}"#), Err("No space left on device".to_owned()));
+        assert_eq!(saving(r#"{"error": {"class": "GenericError", "desc": "no"}}"#), Err("no".to_owned()));
+    }
+}
