@@ -4,6 +4,7 @@
 use crate::cache::{LockedFolder, user_cache};
 use crate::kernels::{Cache, Kernel, KernelError, KernelName};
 use crate::pinned::{InCache, QemuPart, look_for};
+use crate::snapshot_cache::{SnapshotCache, StoredSnapshot};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -25,7 +26,7 @@ pub struct Cached {
 }
 
 /// All kinds of things, in the order of the list, each by teiji's folder in the cache.
-const LISTED: [fn(&Path) -> Vec<Cached>; 2] = [kernels, qemus];
+const LISTED: [fn(&Path) -> Vec<Cached>; 3] = [kernels, qemus, snapshots];
 
 /// Everything in the user's cache.
 #[derive(Clone, Debug)]
@@ -106,6 +107,25 @@ fn qemus(cache: &Path) -> Vec<Cached> {
     all
 }
 
+/// Booted guests, each called by the first of what would be too long to type.
+fn snapshots(cache: &Path) -> Vec<Cached> {
+    const NAME: usize = "snapshot-".len() + 12;
+    let entry = |stored: StoredSnapshot| {
+        let name = stored.path.file_name().unwrap_or_default().to_string_lossy().chars().take(NAME).collect();
+        let (machine, what) = stored.of.split_once(", ").unwrap_or(("", &stored.of));
+        let machine = plan::Machine::ALL.into_iter().find(|known| known.name() == machine).map_or("", plan::Machine::name);
+        Cached {
+            name,
+            machine,
+            what: what.to_owned(),
+            note: "made anew when it is needed",
+            bytes: stored.bytes,
+            folder: stored.path,
+        }
+    };
+    SnapshotCache::below(cache).list().into_iter().map(entry).collect()
+}
+
 /// Of all files below a folder; links are not followed.
 fn size(folder: &Path) -> u64 {
     let of_entry = |entry: fs::DirEntry| match entry.metadata() {
@@ -135,6 +155,9 @@ mod tests {
         put(&cache.join("qemu/qemu-9.0.0-00000000/qemu-system-x86_64"), 30);
         put(&cache.join("qemu/qemu-arm-9.0.0-00000000/lib/a.so"), 3);
         put(&cache.join("qemu/.apt/status"), 1);
+        let about = r#"{"of": "x86_64, debian:amd64, 512 MiB", "disk_sha256": "", "console_sha256": ""}"#;
+        put(&cache.join("snapshots/snapshot-0123456789abcdef/console"), 5);
+        fs::write(cache.join("snapshots/snapshot-0123456789abcdef/about.json"), about).unwrap();
         let list = || -> Vec<Cached> { LISTED.iter().flat_map(|list| list(cache)).collect() };
         let shown: Vec<_> = list().into_iter().map(|entry| (entry.name, entry.machine, entry.what, entry.bytes)).collect();
         let expected = |name: &str, machine: &'static str, what: &str, bytes| (name.to_owned(), machine, what.to_owned(), bytes);
@@ -144,9 +167,10 @@ mod tests {
                 expected("debian:amd64=6.1.0-56", "x86_64", "preemption not known", 120),
                 expected("qemu-9.0.0-00000000", "x86_64", "QEMU 9.0.0", 30),
                 expected("qemu-arm-9.0.0-00000000", "ARM", "QEMU 9.0.0", 3),
+                expected("snapshot-0123456789ab", "x86_64", "debian:amd64, 512 MiB", 5 + about.len() as u64),
             ]
         );
-        assert_eq!(size(cache), 161);
+        assert_eq!(size(cache), 166 + about.len() as u64);
         for entry in list() {
             remove_cached(&entry, &mut || ()).unwrap();
             assert!(!entry.folder.exists(), "{}", entry.name);

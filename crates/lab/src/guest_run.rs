@@ -237,7 +237,9 @@ impl Prepared {
         }
         let initramfs = self.initramfs(None);
         let key = self.key(accelerator, &initramfs, verbs);
-        let about = format!("{}, {} MiB, QEMU {}", self.facts.kernel.name, self.guest.memory_mib, self.emulator.version);
+        let (machine, kernel) = (self.guest.machine, &self.facts.kernel.name);
+        let version = self.emulator.version.split(' ').next().unwrap_or_default();
+        let about = format!("{machine}, {kernel} in {} MiB, QEMU {version}", self.guest.memory_mib);
         let verb = OsString::from(verbs.emulator);
         let boot = || self.boot(accelerator, Begin::UntilSnapshot, &initramfs, verbs, &verb).start();
         Some(match snapshots.poll(id, &key, &about, &boot)? {

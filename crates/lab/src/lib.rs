@@ -71,6 +71,5 @@ pub use session::{
     GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, again, can_begin, differences, qemu_of, run_each_in_guest,
     run_in_guests,
 };
-pub use snapshot_cache::{SnapshotCache, StoredSnapshot};
 pub use stall::{STALL, stall};
 pub use timeouts::BOOT_TIMEOUT;

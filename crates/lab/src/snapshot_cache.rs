@@ -2,13 +2,13 @@
 //! Snapshots on disk, for later commands.
 //!
 //! ```text
-//! ~/.cache/teiji/snapshots/KEY/   snapshot.qcow2  console  about.json
+//! ~/.cache/teiji/snapshots/snapshot-KEY/   snapshot.qcow2  console  about.json
 //! ```
 //!
 //! What is not whole, or not what was written, is treated as if it were not there and removed: making it anew costs a boot, and a
 //! wrong one would cost wrong figures. The newest stay: beyond [`MAX_BYTES`] those that were used longest ago are removed.
 
-use crate::kernels::Cache;
+use crate::cache::{LockedFolder, user_cache};
 use crate::session::sha256;
 use crate::snapshot::{Snapshot, SnapshotKey};
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,8 @@ const DISK: &str = "snapshot.qcow2";
 const CONSOLE: &str = "console";
 /// What the snapshot is, and the hashes of both files; written last.
 const ABOUT: &str = "about.json";
-/// How a snapshot is called while it is being written.
-const PART: &str = ".part-";
+/// How the folder of a snapshot begins.
+const PREFIX: &str = "snapshot-";
 /// What all of them may take together.
 const MAX_BYTES: u64 = 2 << 30;
 
@@ -39,40 +39,37 @@ struct About {
 
 /// The folder of snapshots.
 #[derive(Clone, Debug)]
-pub struct SnapshotCache {
+pub(crate) struct SnapshotCache {
     directory: PathBuf,
     max_bytes: u64,
 }
 
 /// One snapshot, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredSnapshot {
+pub(crate) struct StoredSnapshot {
     /// Its folder.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Kernel and machine.
-    pub of: String,
+    pub(crate) of: String,
     /// What it takes on disk.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// When it was used last.
-    pub used: SystemTime,
+    pub(crate) used: SystemTime,
 }
 
 impl SnapshotCache {
     /// Beside the user's kernels; none where the environment names no place.
-    #[must_use]
-    pub fn for_user() -> Option<Self> {
-        let kernels = Cache::for_user().ok()?;
-        Some(SnapshotCache { directory: kernels.directory().with_file_name("snapshots"), max_bytes: MAX_BYTES })
+    pub(crate) fn for_user() -> Option<Self> {
+        user_cache().map(|cache| SnapshotCache::below(&cache))
     }
 
-    /// Where it is.
-    #[must_use]
-    pub fn directory(&self) -> &Path {
-        &self.directory
+    /// In teiji's folder of a cache.
+    pub(crate) fn below(cache: &Path) -> Self {
+        SnapshotCache { directory: cache.join("snapshots"), max_bytes: MAX_BYTES }
     }
 
     fn place(&self, key: &SnapshotKey) -> PathBuf {
-        self.directory.join(&key.0)
+        self.directory.join(format!("{PREFIX}{}", key.0))
     }
 
     /// The snapshot of this key, if it is there and what was written.
@@ -94,9 +91,8 @@ impl SnapshotCache {
 
     /// Keeps a snapshot, and removes others if all together are too large.
     pub(crate) fn store(&self, key: &SnapshotKey, of: &str, snapshot: &Snapshot) -> io::Result<()> {
-        fs::create_dir_all(&self.directory)?;
-        self.remove_abandoned();
-        let part = tempfile::Builder::new().prefix(PART).tempdir_in(&self.directory)?;
+        let locked = LockedFolder::new(&self.directory, &mut || ()).map_err(|(_, _, error)| error)?;
+        let part = locked.part().map_err(|(_, _, error)| error)?;
         let write = |name: &str, bytes: &[u8]| {
             let mut file = File::create(part.path().join(name))?;
             file.write_all(bytes)?;
@@ -107,7 +103,8 @@ impl SnapshotCache {
         write(CONSOLE, &snapshot.console)?;
         let about = About { of: of.to_owned(), disk_sha256: sha256(&disk), console_sha256: sha256(&snapshot.console) };
         write(ABOUT, &serde_json::to_vec(&about)?)?;
-        // Where another process was quicker, its snapshot is as good.
+        // Another process may have been quicker, and its snapshot is as good.
+        let _ = fs::remove_dir_all(self.place(key));
         fs::rename(part.path(), self.place(key))?;
         self.shrink(&self.place(key));
         Ok(())
@@ -118,8 +115,7 @@ impl SnapshotCache {
     }
 
     /// All that are whole by their looks, the one that was used last first.
-    #[must_use]
-    pub fn list(&self) -> Vec<StoredSnapshot> {
+    pub(crate) fn list(&self) -> Vec<StoredSnapshot> {
         let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let mut all: Vec<StoredSnapshot> = entries.filter_map(|entry| stored(&entry.path())).collect();
         all.sort_by(|one, other| other.used.cmp(&one.used).then_with(|| one.path.cmp(&other.path)));
@@ -136,18 +132,6 @@ impl SnapshotCache {
             }
         }
     }
-
-    /// Removes what processes left that were killed while they wrote: nobody writes for an hour.
-    fn remove_abandoned(&self) {
-        const HOUR: std::time::Duration = std::time::Duration::from_secs(3_600);
-        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
-            let is_old =
-                || entry.metadata().and_then(|of| of.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > HOUR));
-            if entry.file_name().to_string_lossy().starts_with(PART) && is_old() {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-    }
 }
 
 fn read(place: &Path) -> Option<Snapshot> {
@@ -160,9 +144,7 @@ fn read(place: &Path) -> Option<Snapshot> {
 }
 
 fn stored(place: &Path) -> Option<StoredSnapshot> {
-    if place.file_name()?.to_string_lossy().starts_with(PART) {
-        return None;
-    }
+    place.file_name()?.to_str()?.strip_prefix(PREFIX)?;
     let about: About = serde_json::from_slice(&fs::read(place.join(ABOUT)).ok()?).ok()?;
     let bytes = [DISK, CONSOLE, ABOUT].iter().map(|name| fs::metadata(place.join(name)).map_or(0, |file| file.len())).sum();
     let used = fs::metadata(place.join(ABOUT)).and_then(|file| file.modified()).ok()?;
@@ -245,7 +227,7 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_is_no_snapshot() {
         let (place, cache) = cache(MAX_BYTES);
-        fs::create_dir_all(cache.directory().join(".part-x")).unwrap();
+        fs::create_dir_all(cache.directory.join(".part-x")).unwrap();
         cache.store(&key("a"), "x", &snapshot(&place.path().join("disk"), &[7; 100])).unwrap();
         assert_eq!(cache.list().len(), 1);
     }
