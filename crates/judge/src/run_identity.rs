@@ -22,7 +22,7 @@ enum Origin {
     Machine { hostname: Option<String>, started_at: String, threads: Vec<Nanos> },
     /// The lab's virtual time, where an equal order gives the same run over again, whenever it began. The order is
     /// in the initramfs, or was given after the snapshot.
-    Lab { guest: Guest, kernel_sha256: String, initramfs_sha256: String, task_sha256: Option<String> },
+    Lab { guest: Guest, kernel_sha256: String, initramfs_sha256: String, task_sha256: Option<String>, qemu: String },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,7 @@ impl RunIdentity {
                 kernel_sha256: lab.kernel.image.sha256.clone(),
                 initramfs_sha256: lab.initramfs_sha256.clone(),
                 task_sha256: lab.snapshot.as_ref().map(|snapshot| snapshot.task_sha256.clone()),
+                qemu: lab.qemu.version.clone(),
             },
             None => Origin::Machine {
                 hostname: document.host.before.hostname.clone(),

@@ -136,8 +136,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Ordinary scheduling ({policy})", "非リアルタイムスケジューリング({policy})"),
     ("lost {samples}", "{samples}が欠落"),
     (
-        "its repeats come from different machines, kernels, co-kernels or programs",
-        "繰り返し測定の間でマシン、カーネル、コカーネルまたはプログラムが異なります",
+        "its repeats come from different machines, kernels, co-kernels, programs or QEMUs",
+        "繰り返し測定の間でマシン、カーネル、コカーネル、プログラムまたは QEMU が異なります",
     ),
     (
         "its repeats in the lab differ, though equal runs are identical",

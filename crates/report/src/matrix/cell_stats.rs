@@ -397,7 +397,7 @@ impl Texts {
             }
         }
         let lost = (overview.lost > 0).then(|| tr!("lost {samples}", samples = counted(overview.lost, "sample")));
-        let other = other.then(|| tr!("its repeats come from different machines, kernels, co-kernels or programs"));
+        let other = other.then(|| tr!("its repeats come from different machines, kernels, co-kernels, programs or QEMUs"));
         let differ = differ.then(|| tr!("its repeats in the lab differ, though equal runs are identical"));
         for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
             if !self.run_caveats.contains(&caveat) {
@@ -417,10 +417,10 @@ pub(super) fn beside(row: &CellStats, part: Option<&CellThread>, published: &Pub
     part.map_or_else(|| row.beside(published), |part| part.beside(published))
 }
 
-/// What has to be the same of runs that are pooled: in the lab the program too, since every byte of a guest moves its figures.
+/// What has to be the same of runs that are pooled: in the lab program and QEMU too, since every byte of a guest moves its figures.
 fn made_by(document: &Document) -> String {
     let before = &document.host.before;
-    let lab = document.lab.as_ref().map(|lab| (&lab.program.sha256, &lab.kernel.image.sha256));
+    let lab = document.lab.as_ref().map(|lab| (&lab.program.sha256, &lab.kernel.image.sha256, &lab.qemu.version));
     let core = co_kernel::of(document).map(format::co_kernel);
     format!("{:?} {:?} {:?} {:?} {core:?} {lab:?}", before.hostname, before.cpu_model, before.kernel, before.preemption)
 }

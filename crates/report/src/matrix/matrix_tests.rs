@@ -160,6 +160,9 @@ fn runs_of_the_lab_are_identical_in_all_that_is_known() {
     let mut other_kernel = run();
     other_kernel.document.lab.as_mut().unwrap().kernel.image.sha256 = "00".repeat(32);
     matrix.add(0, 2, other_kernel);
+    let mut other_qemu = run();
+    other_qemu.document.lab.as_mut().unwrap().qemu.version = "10.0.13".to_owned();
+    matrix.add(0, 5, other_qemu);
     let mut other_column = run();
     other_column.beside = vec![model::Beside { columns: other_column.threads.clone(), worst_times_ns: Vec::new() }];
     matrix.add(0, 3, other_column);
@@ -324,7 +327,7 @@ fn repeats_of_several_machines_are_said_to_be_so() {
     elsewhere.document.threads[0].start_ns.0 += 1;
     matrix.add(0, 2, elsewhere);
     let text = matrix.text(English).replace('\n', " ");
-    assert!(text.contains("its repeats come from different machines, kernels, co-kernels or programs"), "{text}");
+    assert!(text.contains("its repeats come from different machines, kernels, co-kernels, programs or QEMUs"), "{text}");
 }
 
 #[test]

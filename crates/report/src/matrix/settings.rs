@@ -6,8 +6,9 @@ use model::{Document, kernel_arguments};
 use plan::{CpuList, Length, LoadSpec, Nanos, Unit};
 
 /// Which settings recordings can differ in, as the columns of a table: what takes longest to change first.
-pub const SETTINGS: [&str; 13] = [
+pub const SETTINGS: [&str; 14] = [
     "machine",
+    "qemu",
     "kernel",
     "append",
     "probe",
@@ -41,8 +42,11 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
         Length::Samples(n) => (Some(n.to_string()), None),
         Length::DurationNs(duration) => (None, Some(duration.to_string())),
     };
+    // Without the name of a distribution's package.
+    let qemu = document.lab.as_ref().and_then(|lab| lab.qemu.version.split(' ').next()).map(str::to_owned);
     let known = [
         ("machine", machine),
+        ("qemu", qemu),
         ("kernel", kernel),
         ("append", append.map(or_none)),
         ("probe", Some(columns::probe(document))),
@@ -89,6 +93,9 @@ mod tests {
         assert_eq!((of("kernel"), of("append")), (Some("6.1.0-56-rt-arm64"), Some("isolcpus=1-3")));
         assert_eq!(of("interval").unwrap(), normalised("interval", &of("interval").unwrap().replace("ms", "000us")));
         assert!(settings.iter().all(|(name, _)| SETTINGS.contains(name)));
+        assert_eq!(of("qemu"), None);
+        let in_lab = settings_of(&Synthetic::idle().in_lab(Some(1)).build().document);
+        assert!(in_lab.contains(&("qemu", "7.2.22".to_owned())), "{in_lab:?}");
     }
 
     #[test]
