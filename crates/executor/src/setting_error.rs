@@ -48,6 +48,9 @@ pub enum SettingError {
     /// A rate of instructions on the host's clock.
     #[error("--mips applies to virtual time only. Drop it, or use --time virtual")]
     RateOfHostTime,
+    /// A phase on the host's clock.
+    #[error("phases need virtual time: on the host's clock no two runs are the same. Drop the phase, or use --time virtual")]
+    PhaseOfHostTime,
     /// A recording that does not fit into the guest.
     #[error(
         "{activations} samples make a recording that needs {needed_mib} MiB of memory in the guest, which has {has_mib}: \
@@ -99,6 +102,7 @@ impl SettingError {
             SettingError::DeviceTree(_) => &["dtb"],
             SettingError::Qemu(_) => &["qemu"],
             SettingError::RateOfHostTime => &["mips", "time"],
+            SettingError::PhaseOfHostTime => &["phase", "time"],
             SettingError::GuestMemory { .. } => &["memory", "samples", "duration", "interval", "threads"],
         }
     }
@@ -186,9 +190,10 @@ mod tests {
             ("dtb", SettingError::DeviceTree("5".into())),
             ("qemu", SettingError::Qemu("5".into())),
             ("mips", SettingError::RateOfHostTime),
+            ("phase", SettingError::PhaseOfHostTime),
             ("memory", SettingError::GuestMemory { activations: 5, needed_mib: 500, has_mib: 5 }),
         ] {
-            let all = "probe = 5\nmethod = 5\nkernel = 5\nmachine = 5\nmemory = 5\nsmp = 5\ntime = 5\nmips = 5\nappend = 5\nmodules = 5\ndtb = 5\nqemu = 5\n\
+            let all = "probe = 5\nmethod = 5\nkernel = 5\nmachine = 5\nmemory = 5\nsmp = 5\ntime = 5\nmips = 5\nappend = 5\nmodules = 5\ndtb = 5\nqemu = 5\nphase = 5\n\
                        interval = 5\ndistance = 5\nsamples = 5\nthreads = 5\ncpus = 5\nprio = 5\npolicy = 5\nload = 5\ntitle = 5\n";
             let settings = settings(all);
             let about = error.setting(&settings).unwrap();

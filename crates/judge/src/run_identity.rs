@@ -2,7 +2,7 @@
 //! Whether two recordings are of one run: then the second adds nothing to figures.
 
 use model::{Beside, Recorded};
-use plan::{Guest, Nanos};
+use plan::{Guest, Nanos, Phase};
 use stats::{Activations, Envelope, Histogram, Statistics, Summary, Worst};
 
 /// What recordings of one run have in common, and recordings of two runs have not.
@@ -22,7 +22,7 @@ enum Origin {
     Machine { hostname: Option<String>, started_at: String, threads: Vec<Nanos> },
     /// The lab's virtual time, where an equal order gives the same run over again, whenever it began. The order is
     /// in the initramfs, or was given after the snapshot.
-    Lab { guest: Guest, kernel_sha256: String, initramfs_sha256: String, task_sha256: Option<String>, qemu: String },
+    Lab { guest: Guest, kernel_sha256: String, initramfs_sha256: String, task_sha256: Option<String>, qemu: String, phase: Phase },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,7 @@ impl RunIdentity {
                 initramfs_sha256: lab.initramfs_sha256.clone(),
                 task_sha256: lab.snapshot.as_ref().map(|snapshot| snapshot.task_sha256.clone()),
                 qemu: lab.qemu.version.clone(),
+                phase: document.run.phase,
             },
             None => Origin::Machine {
                 hostname: document.host.before.hostname.clone(),

@@ -246,6 +246,9 @@ fn order_of(
     if let Some(default_cpus) = default_cpus {
         run.cpus = default_cpus.assign(&cpus.inherited);
     }
+    if time == MachineTime::Real && !run.phase.is_none() {
+        return Err(bad_input(format!("phase {} needs virtual time, and this guest runs on the host's clock", run.phase)));
+    }
     if let Some(cpu) = run.cpus.iter().find(|cpu| !cpus.usable.contains(cpu)) {
         let usable = plan::CpuList::format(&cpus.usable);
         return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {usable}")));
@@ -351,6 +354,18 @@ mod tests {
             let order = order_of(run(&cpus[..1], Nanos::from_millis(10), &[]), None, time, "load").unwrap();
             assert_eq!(order.time, time);
         }
+    }
+
+    #[test]
+    fn a_phase_on_the_hosts_clock_is_refused() {
+        let cpus = probe::process_cpus().unwrap().inherited;
+        let of = |time| {
+            let run = Run { phase: "17".parse().unwrap(), ..run(&cpus[..1], Nanos::from_millis(10), &[]) };
+            order_of(run, None, time, "load").map(|order| order.run.phase.to_string())
+        };
+        assert_eq!(of(MachineTime::Virtual).unwrap(), "17");
+        let refusal = of(MachineTime::Real).unwrap_err();
+        assert!(refusal.bad_input && refusal.error.starts_with("phase 17 needs virtual time"), "{refusal:?}");
     }
 
     /// In a thread of its own, whose affinity goes with it.

@@ -39,13 +39,15 @@ pub(crate) struct DutyCycle<C> {
     forgiven_ns: u64,
     period_end: u64,
     periods: u64,
+    /// Where in the sequence of their lengths the first of them lies.
+    seed: u64,
     /// Before this wall time the CPU time of this period cannot be used up: a task uses no more than passes.
     next_check_ns: u64,
 }
 
 impl<C: Clocks> DutyCycle<C> {
-    /// The duty cycle of a task that begins now, at a level in percent.
-    pub(crate) fn new(clocks: C, level_percent: f64, period: Duration) -> Self {
+    /// The duty cycle of a task that begins now, at a level in percent. The lengths of its periods follow from `seed`.
+    pub(crate) fn new(clocks: C, level_percent: f64, period: Duration, seed: u64) -> Self {
         let (wall_from, used_from) = (clocks.wall_ns(), clocks.used_ns());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a level is above 0 and at most 100")]
         let level_ppm = (level_percent * 1e4).round() as u64;
@@ -59,6 +61,7 @@ impl<C: Clocks> DutyCycle<C> {
             forgiven_ns: 0,
             period_end: wall_from,
             periods: 0,
+            seed,
             next_check_ns: wall_from,
         };
         cycle.begin_period(wall_from);
@@ -99,7 +102,7 @@ impl<C: Clocks> DutyCycle<C> {
     fn next_length(&mut self) -> u64 {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         self.periods += 1;
-        let place = self.periods.wrapping_mul(GOLDEN) >> 32;
+        let place = self.seed.wrapping_add(self.periods.wrapping_mul(GOLDEN)) >> 32;
         let half = (u128::from(self.period_ns) * u128::from(place)) >> 33;
         (self.period_ns - self.period_ns / 4).saturating_add(u64::try_from(half).unwrap_or(0)).max(1)
     }
@@ -195,7 +198,7 @@ mod tests {
     #[test]
     fn a_hundred_percent_never_sleeps() {
         let clocks = Scripted::default();
-        let mut cycle = DutyCycle::new(&clocks, 100.0, PERIOD);
+        let mut cycle = DutyCycle::new(&clocks, 100.0, PERIOD, 0);
         for _ in 0..10_000 {
             clocks.work(100_000, 0);
             cycle.throttle();
@@ -206,7 +209,7 @@ mod tests {
     #[test]
     fn starved_it_catches_up_a_little_and_not_for_long() {
         let clocks = Scripted::default();
-        let mut cycle = DutyCycle::new(&clocks, 50.0, PERIOD);
+        let mut cycle = DutyCycle::new(&clocks, 50.0, PERIOD, 0);
         clocks.work(0, 10 * SECOND);
         let (mut longest, mut since) = (0, clocks.wall.get());
         while clocks.wall.get() < 12 * SECOND {
@@ -224,12 +227,18 @@ mod tests {
     #[test]
     fn periods_differ_and_are_right_on_average() {
         let clocks = Scripted::default();
-        let mut cycle = DutyCycle::new(&clocks, 50.0, PERIOD);
-        let lengths: Vec<u64> = (0..1_000).map(|_| cycle.next_length()).collect();
-        assert!(lengths.iter().all(|length| (7_500_000..=12_500_000).contains(length)));
-        let mean = lengths.iter().sum::<u64>() / 1_000;
-        assert!((9_980_000..10_020_000).contains(&mean), "{mean}");
-        assert!(lengths.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > 500_000));
+        let lengths = |seed| {
+            let mut cycle = DutyCycle::new(&clocks, 50.0, PERIOD, seed);
+            (0..1_000).map(|_| cycle.next_length()).collect::<Vec<u64>>()
+        };
+        for seed in [0, 1 << 63, u64::MAX, 0x1234_5678_9abc_def0] {
+            let lengths = lengths(seed);
+            assert!(lengths.iter().all(|length| (7_500_000..=12_500_000).contains(length)));
+            let mean = lengths.iter().sum::<u64>() / 1_000;
+            assert!((9_980_000..10_020_000).contains(&mean), "{mean}");
+            assert!(lengths.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > 500_000));
+        }
+        assert_ne!(lengths(0), lengths(1 << 63));
     }
 
     proptest! {
@@ -237,7 +246,7 @@ mod tests {
         #[test]
         fn the_level_is_held(level in 5.0..75.0_f64, piece in 1_000..3_000_000_u64, others in 0..20_u64, oversleep in 0..500_000_u64) {
             let clocks = Scripted { oversleep, ..Scripted::default() };
-            let mut cycle = DutyCycle::new(&clocks, level, PERIOD);
+            let mut cycle = DutyCycle::new(&clocks, level, PERIOD, 0);
             while clocks.wall.get() < 5 * SECOND {
                 clocks.work(piece, piece * others / 100);
                 cycle.throttle();

@@ -44,7 +44,7 @@ pub struct LoadNow {
 
 /// How far a load has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
+pub(crate) enum Stage {
     /// Its tasks are being forked.
     Assembling,
     /// They wait at the start barrier.
@@ -60,7 +60,7 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 pub(crate) struct LoadHandle {
     pub(crate) load: ValidatedLoad,
-    pub(crate) phase: Phase,
+    pub(crate) stage: Stage,
     supervisor: Child,
     /// Closed to stop the load.
     orders: Option<ChildStdin>,
@@ -80,12 +80,13 @@ pub(crate) struct LoadHandle {
 impl LoadHandle {
     /// Starts the supervisor. It has a process group of its own: Ctrl-C reaches the foreground group only, and one signal to the
     /// group reaches supervisor and tasks.
-    pub(crate) fn start(load: ValidatedLoad, program: &Path, hidden_verb: &str) -> io::Result<Self> {
+    pub(crate) fn start(load: ValidatedLoad, seed: u64, program: &Path, hidden_verb: &str) -> io::Result<Self> {
         let order = Order {
             spec: load.spec.clone(),
             cpus: load.cpus.clone(),
             memory: load.memory,
             loads: load.loads,
+            seed,
             parent: std::process::id(),
         };
         let mut supervisor = Command::new(program)
@@ -109,10 +110,10 @@ impl LoadHandle {
             }
         };
         let account = Account::new(load.cpus.len());
-        let (phase, failure, nice) = (Phase::Assembling, None, None);
+        let (stage, failure, nice) = (Stage::Assembling, None, None);
         Ok(LoadHandle {
             load,
-            phase,
+            stage,
             supervisor,
             orders,
             reports,
@@ -150,7 +151,7 @@ impl LoadHandle {
 
     /// Takes in what the supervisor has said.
     pub(crate) fn poll(&mut self) {
-        if self.phase == Phase::Gone {
+        if self.stage == Stage::Gone {
             return;
         }
         self.complaints.drain();
@@ -169,9 +170,9 @@ impl LoadHandle {
 
     fn hear(&mut self, report: Report) {
         match report {
-            Report::Prepared => self.phase = Phase::Prepared,
+            Report::Prepared => self.stage = Stage::Prepared,
             Report::Running(reading) => {
-                self.phase = Phase::Running;
+                self.stage = Stage::Running;
                 self.account.begin(reading);
             }
             Report::Settled { after_ns } => self.settled_after_ns = Some(after_ns),
@@ -188,7 +189,7 @@ impl LoadHandle {
     }
 
     fn hear_last(&mut self, reading: Reading) {
-        self.phase = Phase::Final;
+        self.stage = Stage::Final;
         if reading.alive != self.load.tasks {
             self.fail(LoadFailure::TasksMissing { alive: reading.alive, tasks: self.load.tasks });
         }
@@ -197,11 +198,11 @@ impl LoadHandle {
 
     /// Kills what is left of the load and waits until it is gone. May be called again.
     pub(crate) fn end(&mut self) {
-        if self.phase == Phase::Gone {
+        if self.stage == Stage::Gone {
             return;
         }
-        let finished = self.phase == Phase::Final;
-        self.phase = Phase::Gone;
+        let finished = self.stage == Stage::Final;
+        self.stage = Stage::Gone;
         self.close();
         let group = Pid::from_child(&self.supervisor);
         if self.load.load_type.starts_others {

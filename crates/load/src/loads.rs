@@ -4,11 +4,11 @@
 //! It has no thread and no timer: the parent calls [`Loads::poll`] when it has time. Reports wait in a pipe that holds many
 //! seconds of them, so late polling only delays the news of a load that ended.
 
-use crate::load_handle::{LoadHandle, LoadNow, PAUSE, Phase};
+use crate::load_handle::{LoadHandle, LoadNow, PAUSE, Stage};
 use crate::report::GO;
 use crate::spec::ValidatedLoad;
 use model::{LoadEvidence, LoadFailure, Warning};
-use plan::Settle;
+use plan::{Phase, Settle};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -80,7 +80,8 @@ fn human_readable(after: Duration) -> String {
 }
 
 impl Loads {
-    /// Starts these loads, and returns when every task of every load is running; all are released when the last is ready.
+    /// Starts these loads, and returns when every task of every load is running; all are released when the last is ready, each as
+    /// much later as `phase` shifts it.
     /// `program` is executed once for each load with the arguments `hidden_verb` and an order, and is to call
     /// [`crate::worker`] with the order: `/proc/self/exe`, for a program that starts itself.
     ///
@@ -93,6 +94,7 @@ impl Loads {
     /// A load that cannot be run or takes too long, or it was cancelled. Then none is running.
     pub fn start(
         checked: Vec<ValidatedLoad>,
+        phase: Phase,
         program: &Path,
         hidden_verb: &str,
         mut cancelled: impl FnMut() -> bool,
@@ -101,18 +103,18 @@ impl Loads {
         let timeout = START + START_PER_TASK * u32::try_from(tasks).unwrap_or(u32::MAX);
         let deadline = Instant::now() + timeout;
         let mut loads = Loads { handles: Vec::with_capacity(checked.len()) };
-        for load in checked {
+        for (place, load) in checked.into_iter().enumerate() {
             let spec = load.spec.to_string();
-            let handle = LoadHandle::start(load, program, hidden_verb).map_err(|source| StartError::Spawn {
+            let handle = LoadHandle::start(load, phase.load_seed(place), program, hidden_verb).map_err(|source| StartError::Spawn {
                 spec,
                 program: program.to_owned(),
                 source,
             })?;
             loads.handles.push(handle);
         }
-        loads.wait_for(Phase::Prepared, deadline, timeout, &mut cancelled)?;
-        loads.order(GO);
-        loads.wait_for(Phase::Running, deadline, timeout, &mut cancelled)?;
+        loads.wait_for(Stage::Prepared, deadline, timeout, &mut cancelled)?;
+        loads.release(phase);
+        loads.wait_for(Stage::Running, deadline, timeout, &mut cancelled)?;
         Ok(loads)
     }
 
@@ -150,14 +152,14 @@ impl Loads {
 
     fn wait_for(
         &mut self,
-        phase: Phase,
+        stage: Stage,
         deadline: Instant,
         timeout: Duration,
         cancelled: &mut dyn FnMut() -> bool,
     ) -> Result<(), StartError> {
         loop {
             self.check_alive(cancelled)?;
-            let Some(late) = self.handles.iter_mut().find(|handle| handle.phase < phase) else { return Ok(()) };
+            let Some(late) = self.handles.iter_mut().find(|handle| handle.stage < stage) else { return Ok(()) };
             if Instant::now() > deadline {
                 return Err(StartError::TimedOut { spec: late.load.spec.to_string(), after: timeout, reason: late.reason() });
             }
@@ -165,9 +167,19 @@ impl Loads {
         }
     }
 
-    fn order(&mut self, order: u8) {
-        for handle in &mut self.handles {
-            handle.order(order);
+    /// Has all tasks begin their work.
+    fn release(&mut self, phase: Phase) {
+        let shift = |place| Duration::from_nanos(phase.load_shift(place).0.unsigned_abs());
+        let mut in_turn: Vec<(Duration, &mut LoadHandle)> =
+            self.handles.iter_mut().enumerate().map(|(place, handle)| (shift(place), handle)).collect();
+        in_turn.sort_by_key(|(shift, _)| *shift);
+        let began = Instant::now();
+        for (shift, handle) in in_turn {
+            // Without a phase not even the clock is asked.
+            if !phase.is_none() {
+                sleep(shift.saturating_sub(began.elapsed()));
+            }
+            handle.order(GO);
         }
     }
 
@@ -205,11 +217,11 @@ impl Loads {
         let deadline = Instant::now() + STOP;
         loop {
             self.poll();
-            if self.handles.iter().all(|handle| handle.phase == Phase::Gone) {
+            if self.handles.iter().all(|handle| handle.stage == Stage::Gone) {
                 break;
             }
             if Instant::now() > deadline {
-                for handle in self.handles.iter_mut().filter(|handle| handle.phase < Phase::Final) {
+                for handle in self.handles.iter_mut().filter(|handle| handle.stage < Stage::Final) {
                     handle.fail(LoadFailure::NotStopped { waited_s: STOP.as_secs() });
                 }
                 self.kill();

@@ -24,8 +24,16 @@ pub(crate) struct Order {
     pub memory: u64,
     /// Loads that run at the same time.
     pub loads: usize,
+    /// What it draws at random follows from this; 0 without a phase.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub seed: u64,
     /// The process id of the parent; a supervisor with another parent has been left behind.
     pub parent: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(seed: &u64) -> bool {
+    *seed == 0
 }
 
 /// What a load has used and done, in all, up to an instant.

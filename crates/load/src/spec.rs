@@ -22,6 +22,8 @@ pub(crate) struct CommonOptions {
     pub policy: Policy,
     /// Their real-time priority, 0 where the policy has none.
     pub prio: u8,
+    /// What they draw at random follows from this; 0 without a phase. It is not written, but comes with the order.
+    pub seed: u64,
 }
 
 /// What every load understands.
@@ -363,6 +365,7 @@ fn common(load_type: &LoadType, options: &Options<'_>) -> Result<CommonOptions, 
         nice: nice.unwrap_or(0),
         policy,
         prio,
+        seed: 0,
     })
 }
 

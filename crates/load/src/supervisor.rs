@@ -48,6 +48,7 @@ pub fn worker(order: &str) -> ExitCode {
 fn supervise(order: &Order) -> io::Result<()> {
     let (load_type, generator, common) =
         spec::read(&order.spec, order.cpus.len(), order.memory, order.loads).map_err(io::Error::other)?;
+    let common = CommonOptions { seed: order.seed, ..common };
     settle(order, load_type, &common)?;
     let size = generator.tasks(order.cpus.len());
     let mut pool = WorkerPool::new(

@@ -70,7 +70,7 @@ impl<'a> StartBarrier<'a> {
     pub(crate) fn wait(mut self) -> io::Result<Worker<'a>> {
         self.ready.write_all(b".")?;
         self.release.read_to_end(&mut Vec::new())?;
-        let cycle = DutyCycle::new(OwnClocks::new(), self.common.level.unwrap_or(100.0), self.common.period);
+        let cycle = DutyCycle::new(OwnClocks::new(), self.common.level.unwrap_or(100.0), self.common.period, self.common.seed);
         Ok(Worker { slot: self.slot, cycle })
     }
 
@@ -162,6 +162,11 @@ impl WorkerPool {
     /// The CPUs of the load.
     pub(crate) fn cpus(&self) -> &[CpuId] {
         &self.cpus
+    }
+
+    /// What its tasks draw at random follows from this; none without a phase.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        Some(self.common.seed).filter(|seed| *seed != 0)
     }
 
     /// Forks one task for each CPU of the load, bound to it.

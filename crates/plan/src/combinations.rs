@@ -4,6 +4,7 @@
 //! Repeats are interleaved: all combinations once, then all once more, so that what drifts meanwhile, such as a machine's
 //! temperature, is not mistaken for the effect of a factor.
 
+use crate::chance::Chance;
 use crate::plan_error::{PlanError, PlanErrors};
 use crate::plan_file::{MAX_RUNS, Plan, RunOrder, Setting, Value};
 use std::collections::BTreeSet;
@@ -185,7 +186,7 @@ impl RunOrder {
     /// All runs of so many combinations, in the order they run; `seed` counts only if they are shuffled.
     #[must_use]
     pub fn runs(&self, combinations: usize, seed: u64) -> Vec<PlannedRun> {
-        let mut chance = Chance(seed);
+        let mut chance = Chance::new(seed);
         let mut runs = Vec::new();
         for repeat in 1..=self.repeat {
             let mut round: Vec<usize> = (0..combinations).collect();
@@ -197,31 +198,6 @@ impl RunOrder {
             runs.extend(round.into_iter().map(|combination| PlannedRun { combination, repeat }));
         }
         runs
-    }
-}
-
-/// Numbers that follow from a seed, today and in ten years: a plan's order is part of its record. SplitMix64, by Steele, Lea
-/// and Flood, "Fast splittable pseudorandom number generators", 2014.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// From 0 to below this; numbers that would make some likelier than others are passed over.
-    fn below(&mut self, bound: usize) -> usize {
-        let bound = bound as u64;
-        let fair = u64::MAX - u64::MAX % bound;
-        loop {
-            let number = self.next();
-            if number < fair {
-                return usize::try_from(number % bound).unwrap_or(0);
-            }
-        }
     }
 }
 

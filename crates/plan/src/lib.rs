@@ -9,6 +9,7 @@
 //! Must not touch: clocks, files, the machine. Whatever depends on the machine (which CPUs there are) is an argument.
 #![forbid(unsafe_code)]
 
+mod chance;
 mod combinations;
 mod cpus;
 mod guest;
@@ -17,6 +18,7 @@ mod kernel_variables;
 mod limit;
 mod load_spec;
 mod nanos;
+mod phase;
 mod plan_error;
 mod plan_file;
 mod qemu;
@@ -31,8 +33,9 @@ pub use interval::Interval;
 pub use limit::{Count, Figure, Limit, LimitError, Relation, Subject};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
+pub use phase::{Phase, PhaseError};
 pub use plan_error::{PlanError, PlanErrors, SourceSpan};
-pub use plan_file::{Factor, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value};
+pub use plan_file::{Factor, PHASE, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value};
 pub use qemu::{Qemu, QemuError};
 pub use run::{AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};

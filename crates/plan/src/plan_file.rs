@@ -4,7 +4,7 @@
 //! A setting is a flag of `teiji measure` or of the lab by its long name, and its value the words that would be typed. What
 //! those mean is not known here: the parser of the flags checks them. Each setting knows where it was written.
 
-use crate::Limit;
+use crate::{Limit, Phase};
 use crate::plan_error::{PlanError, PlanErrors, SourceSpan};
 use std::fmt;
 use std::io;
@@ -103,6 +103,9 @@ pub struct Plan {
 pub(crate) const MAX_RUNS: usize = 1_000_000;
 /// Plans that include one another, deep.
 const DEEPEST: usize = 16;
+
+/// The setting of which many values are written as `1..50`. Runs that differ in nothing else are pooled.
+pub const PHASE: &str = "phase";
 
 /// How a plan's files are read; for tests, from nowhere.
 pub type ReadFile<'a> = dyn FnMut(&Path) -> io::Result<String> + 'a;
@@ -360,11 +363,19 @@ impl Source<'_> {
     }
 
     fn factor(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, PlanErrors> {
-        let DeValue::Array(listed) = value.get_ref() else {
-            let what = format!("'{key}' is varied: give a list of its values, or put it into [measure]");
-            return Err(self.wrong(value, what).into());
+        let listed: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
+            DeValue::Array(listed) => listed.iter().collect(),
+            _ if self.phases(key, value).is_some() => vec![value],
+            _ => {
+                let what = format!("'{key}' is varied: give a list of its values, or put it into [measure]");
+                return Err(self.wrong(value, what).into());
+            }
         };
-        let settings = PlanErrors::all(listed.iter().map(|one| self.setting(key, one, &self.span_at(one.span().start))))?;
+        let each = |one: &Spanned<DeValue<'_>>| match self.phases(key, one) {
+            Some(phases) => Ok(phases),
+            None => self.setting(key, one, &self.span_at(one.span().start)).map(|setting| vec![setting]),
+        };
+        let settings = PlanErrors::all(listed.into_iter().map(each))?.concat();
         let mut values: Vec<Setting> = Vec::new();
         let mut errors = Vec::new();
         for setting in settings {
@@ -381,6 +392,15 @@ impl Source<'_> {
             return Err(self.wrong(value, format!("'{key}' has no value, and so no run would be left")).into());
         }
         Ok(Factor { key: key.to_owned(), values })
+    }
+
+    /// Each phase of a list such as `1..50`.
+    fn phases(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<Setting>> {
+        let DeValue::String(text) = value.get_ref() else { return None };
+        let phases = Some(text).filter(|_| key == PHASE).and_then(|text| Phase::listed(text))?;
+        let at = self.span_at(value.span().start);
+        let setting = |phase: Phase| Value::Words(vec![phase.to_string()]);
+        Some(phases.map(|phase| Setting { key: key.to_owned(), value: setting(phase), at: at.clone() }).collect())
     }
 
     fn quick(&self, table: &DeTable<'_>) -> Vec<QuickOverrides> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One run, as asked for.
 
-use crate::{CpuId, LoadSpec, Nanos, Scheduling, Settle};
+use crate::{CpuId, LoadSpec, Nanos, Phase, Scheduling, Settle};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -78,6 +78,9 @@ pub struct Run {
     pub settle: Settle,
     /// What keeps the machine busy meanwhile.
     pub loads: Vec<LoadSpec>,
+    /// Which way timers meet. Where time is virtual; none elsewhere.
+    #[serde(skip_serializing_if = "Phase::is_none", default)]
+    pub phase: Phase,
 }
 
 /// What makes a run impossible on any machine.
@@ -129,6 +132,7 @@ impl Run {
             sync: true,
             settle: Settle::Auto,
             loads: Vec::new(),
+            phase: Phase::NONE,
         }
     }
 
@@ -157,13 +161,23 @@ impl Run {
             Some(offset) => Nanos(offset.0.saturating_mul(position)),
             None => {
                 let threads = i64::try_from(self.cpus.len()).unwrap_or(i64::MAX).max(1);
-                let within = match self.length {
-                    Length::DurationNs(duration) => self.interval_ns.min(duration),
-                    Length::Samples(_) => self.interval_ns,
-                };
-                Nanos(within.0 / threads * position)
+                Nanos(self.starts_within().0 / threads * position)
             }
         }
+    }
+
+    /// One interval of the first thread; the whole run, where that is shorter.
+    fn starts_within(&self) -> Nanos {
+        match self.length {
+            Length::DurationNs(duration) => self.interval_ns.min(duration),
+            Length::Samples(_) => self.interval_ns,
+        }
+    }
+
+    /// How much later than without its phase all threads begin, the warm-up included, ns.
+    #[must_use]
+    pub fn phase_shift(&self) -> Nanos {
+        self.phase.threads_shift(self.starts_within())
     }
 
     /// How long the threads run before the first activation that counts, ns: longer beside loads that are given time to settle.
@@ -193,11 +207,12 @@ impl Run {
         Nanos(self.whole_warmup_ns().0.saturating_add(longest.unwrap_or(0)))
     }
 
-    /// The longest a run of this kind takes, settling included, ns.
+    /// The longest a run of this kind takes, settling and the shifts of its phase included, ns.
     #[must_use]
     pub fn max_duration_ns(&self) -> Nanos {
         let settling = if self.loads.is_empty() { Nanos::ZERO } else { self.settle.bound_ns() };
-        Nanos(self.expected_ns().0.saturating_add(settling.0))
+        let shifts = [settling, self.phase.max_load_shift(&self.loads), self.phase_shift()];
+        Nanos(shifts.iter().fold(self.expected_ns().0, |sum, shift| sum.saturating_add(shift.0)))
     }
 
     /// Whether any machine could run this.

@@ -63,6 +63,8 @@ pub struct Measurement {
     pub consumers: Vec<Consumer>,
     offsets: Vec<Nanos>,
     warmup: Nanos,
+    /// How much later than without its phase they begin.
+    shift: Nanos,
     barrier: Arc<StartBarrier>,
     threads: Vec<JoinHandle<ThreadResult>>,
     pids: Vec<Option<Pid>>,
@@ -90,6 +92,7 @@ impl Measurement {
             consumers: Vec::new(),
             offsets: (0..run.cpus.len()).map(|index| run.offset_of(index)).collect(),
             warmup: run.whole_warmup_ns(),
+            shift: run.phase_shift(),
             barrier: Arc::new(StartBarrier::default()),
             threads: Vec::new(),
             pids: vec![None; run.cpus.len()],
@@ -110,7 +113,7 @@ impl Measurement {
     /// The earliest time for activation 0 of the first thread, if they begin now.
     #[must_use]
     pub fn earliest(&self) -> Nanos {
-        Nanos(Monotonic.now().0 + LEAD.0 + self.warmup.0)
+        Nanos(Monotonic.now().0 + LEAD.0 + self.shift.0 + self.warmup.0)
     }
 
     /// Planned time of each thread's activation 0, CLOCK_MONOTONIC ns, if that of the first is this.

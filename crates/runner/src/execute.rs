@@ -108,7 +108,7 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     let mut processes_before = (host.process_times(), host.waited_for_ms(own));
     let mut folder = Folder::create(&order.directory, &document)?;
     let cancelled = || signals.caught().is_some();
-    let mut loads = Loads::start(order.loads.clone(), Path::new("/proc/self/exe"), order.load_verb, cancelled)?;
+    let mut loads = Loads::start(order.loads.clone(), order.run.phase, Path::new("/proc/self/exe"), order.load_verb, cancelled)?;
     let settling = loads.settle(order.run.settle, cancelled)?;
     document.warnings.extend(loads.not_settled());
     loads.begin();

@@ -15,6 +15,9 @@ use std::process::{Command, Stdio};
 pub(crate) const LOAD_TYPE: LoadType =
     LoadType { name: "cmd", keys: &[], paced: false, min_cpus: 1, units: &[], starts_others: true, read };
 
+/// The variable that a program may take its random numbers from, in a phase of the lab.
+const SEED: &str = "TEIJI_SEED";
+
 #[derive(Debug)]
 struct Program {
     words: Vec<String>,
@@ -98,12 +101,14 @@ impl Generator for Program {
     }
 
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        let cpus = pool.cpus().to_vec();
+        let (cpus, seed) = (pool.cpus().to_vec(), pool.seed());
         pool.fork(&cpus, |barrier| {
             barrier.wait()?;
             sys::let_signals_end();
             // Its output is discarded; its standard error is kept.
-            Err(Command::new(&self.words[0]).args(&self.words[1..]).stdout(Stdio::null()).exec())
+            let mut command = Command::new(&self.words[0]);
+            command.args(&self.words[1..]).stdout(Stdio::null());
+            Err(command.envs(seed.map(|seed| (SEED, seed.to_string()))).exec())
         })
     }
 }

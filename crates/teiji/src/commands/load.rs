@@ -8,7 +8,7 @@ use crate::live::{Drawing, rows};
 use crate::output;
 use anyhow::Context;
 use load::{Limits, LoadNow, Loads, check};
-use plan::{CpuList, LoadSpec, Nanos, Unit};
+use plan::{CpuList, LoadSpec, Nanos, Phase, Unit};
 use report::Language;
 use runner::Signals;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> CommandResult {
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let cancelled = || signals.caught().is_some();
     let mut loads =
-        Loads::start(checked, Path::new("/proc/self/exe"), load_worker::VERB, cancelled).map_err(Failure::run_failed)?;
+        Loads::start(checked, Phase::NONE, Path::new("/proc/self/exe"), load_worker::VERB, cancelled).map_err(Failure::run_failed)?;
     loads.begin();
     let start = Instant::now();
     let end = args.duration.map(|time| start + Duration::from_nanos(time.0.unsigned_abs()));

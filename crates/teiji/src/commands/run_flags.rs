@@ -4,7 +4,7 @@
 use crate::commands::probe_flags::ProbeFlags;
 use executor::{SettingError, checked_run};
 use plan::{
-    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Policy, PolicyError, ProcessCpus,
+    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Phase, Policy, PolicyError, ProcessCpus,
     Run, RunError, Scheduling, Settle, Unit,
 };
 use probe::ProbeSettingError;
@@ -181,6 +181,7 @@ impl RunFlags {
             sync: !self.no_sync,
             settle: self.settle,
             loads: self.loads.clone(),
+            phase: Phase::NONE,
         };
         checked_run(run)
     }

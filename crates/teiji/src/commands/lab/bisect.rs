@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use judge::{Judged, Verdict};
 use lab::{KernelName, LabRun, Target};
 use model::Recorded;
-use plan::Limit;
+use plan::{Limit, Phase};
 use report::Language;
 use runner::Signals;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-bisect", ""));
     for guest in args.guest.guests(&args.kernels).map_err(Failure::bad_input)? {
-        let run = checked(&args.measured, &guest).map_err(Failure::bad_input)?;
+        let run = checked(&args.measured, Phase::NONE, &guest).map_err(Failure::bad_input)?;
         let probe = probe::statement(&run).map_err(Failure::bad_input)?;
         gate::check_meaning(std::slice::from_ref(&args.limit), &probe).map_err(Failure::bad_input)?;
     }
@@ -132,7 +132,7 @@ fn judged(limit: &Limit, recorded: &Recorded) -> Result<Judged, Failure> {
 }
 
 fn execute(args: &Args, target: Target, directory: &Path, signals: &Signals) -> Result<Recorded, Failure> {
-    let run = checked(&args.measured, &target.guest).map_err(Failure::bad_input)?;
+    let run = checked(&args.measured, Phase::NONE, &target.guest).map_err(Failure::bad_input)?;
     let lab_run = LabRun {
         run,
         default_cpus: default_cpus(&args.measured, &target.guest),

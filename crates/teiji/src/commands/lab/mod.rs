@@ -5,6 +5,7 @@ mod bisect;
 mod exec;
 mod guest_flags;
 mod kernels;
+mod phase_flags;
 mod rerun;
 mod run;
 mod show;

@@ -2,6 +2,7 @@
 //! `teiji lab run`: a run on each kernel, several guests at once, then the comparison.
 
 use super::guest_flags::{self, GuestFlags};
+use super::phase_flags::PhaseFlags;
 use super::show::Show;
 use super::{VERBS, code, exit, failure};
 use crate::commands::measure;
@@ -12,7 +13,7 @@ use anyhow::{Context, anyhow, bail};
 use executor::SettingError;
 use lab::{DefaultCpus, Kernel, KernelName, LabRun, Target, first_divergence};
 use model::{Recorded, Warning};
-use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, GuestTime, Run};
+use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, GuestTime, Phase, Run};
 use report::Language;
 use runner::Signals;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,9 @@ pub struct Args {
     measured: RunFlags,
     #[command(flatten, next_help_heading = "On which machine")]
     guest: GuestFlags,
-    /// Number of repeats of each run
+    #[command(flatten, next_help_heading = "Lab")]
+    phases: PhaseFlags,
+    /// Number of repeats of each run, or of each phase of it
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Lab")]
     repeat: u32,
     /// Check that all repeats have identical samples; exit code 1 and the first difference if not
@@ -65,7 +68,7 @@ pub fn run(args: &Args) -> CommandResult {
     measure_once(&probes, debian.map(ToString::to_string).as_deref()).map_err(Failure::bad_input)?;
     for guest in args.guest.guests(names).map_err(Failure::bad_input)? {
         for flags in args.measured.each() {
-            checked(&flags, &guest).map_err(Failure::bad_input)?;
+            checked(&flags, args.phases.first(), &guest).map_err(Failure::bad_input)?;
         }
     }
     if let Some(note) = args.measured.interval_note().filter(|_| !quiet) {
@@ -187,7 +190,7 @@ fn kernel_name(recorded: &Recorded) -> String {
     recorded.document.lab.as_ref().map_or_else(String::new, |lab| lab.kernel.name.clone())
 }
 
-/// Every kernel, and every repeat of it, in order.
+/// Every kernel, every phase of it, and every repeat of that, in order.
 fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<LabRun>> {
     let labels = labels(&targets.iter().map(|target| &target.kernel).collect::<Vec<_>>());
     let each = args.measured.each();
@@ -195,29 +198,35 @@ fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<La
     let kernels = targets.iter().zip(labels);
     for ((target, kernel), flags) in kernels.flat_map(|kernel| each.iter().map(move |flags| (kernel.clone(), flags))) {
         let label = if each.len() > 1 { format!("{kernel}-{}", flags.probe()) } else { kernel };
-        let mut run = checked(flags, &target.guest)?;
-        // One title for several kernels would distinguish nothing.
-        run.title = run.title.map(|title| if targets.len() > 1 { format!("{title}, {}", target.kernel.name) } else { title });
-        for repeat in 1..=args.repeat {
-            let name = if args.repeat == 1 { label.clone() } else { format!("{label}-{repeat}") };
-            runs.push(LabRun {
-                run: run.clone(),
-                default_cpus: default_cpus(flags, &target.guest),
-                target: target.clone(),
-                directory: output.join(format!("{name}.teiji")),
-                name,
-                command_line: output::command_line(),
-            });
+        for phase in args.phases.all() {
+            let mut run = checked(flags, phase, &target.guest)?;
+            // One title for several kernels would distinguish nothing.
+            run.title = run.title.map(|title| if targets.len() > 1 { format!("{title}, {}", target.kernel.name) } else { title });
+            let label = if phase.is_none() { label.clone() } else { format!("{label}-phase-{phase}") };
+            for repeat in 1..=args.repeat {
+                let name = if args.repeat == 1 { label.clone() } else { format!("{label}-{repeat}") };
+                runs.push(LabRun {
+                    run: run.clone(),
+                    default_cpus: default_cpus(flags, &target.guest),
+                    target: target.clone(),
+                    directory: output.join(format!("{name}.teiji")),
+                    name,
+                    command_line: output::command_line(),
+                });
+            }
         }
     }
     Ok(runs)
 }
 
 /// The run for this guest; whatever can be found wrong before it boots is found wrong here.
-pub fn checked(flags: &RunFlags, guest: &Guest) -> Result<Run, SettingError> {
+pub fn checked(flags: &RunFlags, phase: Phase, guest: &Guest) -> Result<Run, SettingError> {
     let of_guest = guest_flags::cpus(guest);
     let cpus = flags.cpus(&of_guest).map_err(SettingError::GuestCpus)?;
-    let run = flags.run(&cpus)?;
+    let run = Run { phase, ..flags.run(&cpus)? };
+    if guest.time == GuestTime::Host && !phase.is_none() {
+        return Err(SettingError::PhaseOfHostTime);
+    }
     let needed = memory_for(&run);
     if needed > u64::from(guest.memory_mib) {
         let activations = activations(&run);

@@ -63,7 +63,7 @@ impl Work<'_> {
         let mut machine = point.guest.target(kernel)?;
         let known = || recorded_in.iter().find(|(known, _)| *known == machine.guest.machine).map(|(_, qemu)| qemu);
         machine.qemu = chosen_qemu(point.guest.qemu().or_else(known), machine.guest.machine, self.quiet)?;
-        let checked = checked(&point.measured, &machine.guest)?;
+        let checked = checked(&point.measured, point.phase, &machine.guest)?;
         Ok(LabRun {
             run: plan::Run { title: checked.title.or_else(|| Some(point.label.clone())), ..checked },
             default_cpus: default_cpus(&point.measured, &machine.guest),

@@ -12,7 +12,7 @@ use executor::SettingError;
 use lab::KernelName;
 use load::Limits;
 use model::ProbeStatement;
-use plan::{Combination, CpuId, GuestTime, Limit, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
+use plan::{Combination, CpuId, GuestTime, Limit, Phase, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every flag a plan may set.
@@ -26,11 +26,14 @@ struct Flags {
     measured: RunFlags,
     #[command(flatten)]
     guest: GuestFlags,
+    /// Which way timers meet
+    #[arg(long, default_value = "0")]
+    phase: Phase,
 }
 
 /// Flags that mean something only in the lab.
-const LAB_SETTINGS: [&str; 11] =
-    ["machine", "memory", "smp", "time", "mips", "qemu", "append", "modules", "dtb", "program", "boot-timeout"];
+const LAB_SETTINGS: [&str; 12] =
+    ["machine", "memory", "smp", "time", "mips", "qemu", "append", "modules", "dtb", "program", "boot-timeout", "phase"];
 
 /// Every flag that takes a run away from this machine.
 pub fn lab_settings() -> Vec<&'static str> {
@@ -47,6 +50,8 @@ pub struct PlanEntry {
     pub measured: RunFlags,
     /// On which machine, if it is for the lab.
     pub guest: GuestFlags,
+    /// Which way timers meet, if it is for the lab.
+    pub phase: Phase,
     /// Whose time that machine has, as far as it is known without the kernel.
     pub time: Option<GuestTime>,
     /// The run, as far as it is known without the kernel.
@@ -150,7 +155,7 @@ fn point(
             check_path_exists(name).map_err(wrong)?;
             let guests = flags.guest.guests(std::slice::from_ref(name)).map_err(wrong)?;
             time = guests.first().map(|guest| guest.time);
-            let runs = guests.iter().map(|guest| checked(&flags.measured, guest));
+            let runs = guests.iter().map(|guest| checked(&flags.measured, flags.phase, guest));
             match runs.collect::<Result<Vec<_>, _>>().map_err(&wrong)?.pop() {
                 Some(run) => Some(run),
                 // Its machine is not known without the kernel. What is said of the probe and its threads is.
@@ -158,7 +163,7 @@ fn point(
             }
         }
     };
-    Ok(PlanEntry { label, kernel: flags.kernel, measured: flags.measured, guest: flags.guest, time, run })
+    Ok(PlanEntry { label, kernel: flags.kernel, measured: flags.measured, guest: flags.guest, phase: flags.phase, time, run })
 }
 
 /// A run on this machine.

@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow};
 use executor::{SettingError, checked_run};
 use host::{ChangeResult, HostRoot, Tuning, TuningOptions, TuningPlan};
 use plan::{
-    CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, OverrunPolicy, Policy, ProbeSettings, Run, Scheduling, Settle,
+    CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, OverrunPolicy, Phase, Policy, ProbeSettings, Run, Scheduling, Settle,
 };
 use report::Language;
 use runner::Order;
@@ -140,6 +140,7 @@ fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<Order> {
         sync: false,
         settle: Settle::Auto,
         loads: flags.loads.clone(),
+        phase: Phase::NONE,
     })?;
     measure::order(run, Vec::new(), Path::new("block.teiji").to_owned(), &measure::process_cpus()?, probe::Monotonic.now())
 }
