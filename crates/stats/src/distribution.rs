@@ -157,7 +157,8 @@ impl Distribution {
     pub(crate) fn between(&self, min: i64, max: i64, mut visit: impl FnMut(i32, u64)) {
         for bucket in signed_index(min)..=signed_index(max) {
             let (lower, upper) = signed_bounds(bucket);
-            let fine = (lower >= 0).then(|| self.fine_between(lower.cast_unsigned(), upper.cast_unsigned())).flatten();
+            // The bucket of what is below 0 and has a magnitude of 0 is empty: those that are 0 have another.
+            let fine = (bucket >= 0).then(|| self.fine_between(lower.cast_unsigned(), upper.cast_unsigned())).flatten();
             visit(bucket, fine.unwrap_or(0) + self.coarse.count_of(bucket));
         }
     }
@@ -383,6 +384,10 @@ mod tests {
             let mut sums = Moments::default();
             values.iter().for_each(|v| sums.record(i64::from(*v)));
             prop_assert_eq!(distribution.moments(), sums);
+            let (min, max) = (values.iter().min().unwrap(), values.iter().max().unwrap());
+            let mut between = 0;
+            distribution.between(i64::from(*min), i64::from(*max), |_, count| between += count);
+            prop_assert_eq!(between, values.len() as u64);
             let counted = Counted::from(distribution);
             let mut expected = Histogram::default();
             values.iter().for_each(|v| expected.record(i64::from(*v)));
