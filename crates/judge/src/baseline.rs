@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares a recording with an earlier one: no quantile may be worse by more than a given share.
 
-use crate::{Criterion, Examined, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
-use stats::{Group, Measured, QuantileDifference, compare};
-
-/// What a recording is compared by.
-fn group(examined: &Examined) -> Group {
-    Group { runs: vec![examined.analyses.iter().map(Measured::from).collect()] }
-}
+use crate::{Criterion, Examined, Judged, Lacking, Seen, Verdict, knows_order};
+use stats::{QuantileDifference, compare};
 
 /// Whether a recording is worse than `baseline` by more than `by`, a share, in each quantile that both have latencies enough for; at
 /// 95 % confidence for all of them together. Whoever calls has seen to it that the two can be compared.
 #[must_use]
 pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<Judged> {
     let judged = |level, verdict, seen, margin, lacking| Judged {
-        criterion: Criterion::NotWorse { level, by, than: baseline.recorded.path.clone() },
-        recording: examined.recorded.path.clone(),
+        criterion: Criterion::NotWorse { level, by, than: baseline.path() },
+        recording: examined.path(),
         rows: examined.recorded.document.probe.rows,
         quantity: examined.recorded.document.probe.quantity,
         verdict,
@@ -23,14 +18,14 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
         margin,
         lacking,
     };
-    let (base, other) = (group(baseline), group(examined));
+    let (base, other) = (baseline.group(), examined.group());
     let differences = compare(&base, &other).quantiles;
     if differences.is_empty() {
         let are_ordered = [baseline, examined].iter().all(|one| knows_order(&one.recorded.document));
         let lacking = if are_ordered { Lacking::Independent } else { Lacking::Order };
         return vec![judged(None, Verdict::NotEnough, Seen::Nothing, None, Some(lacking))];
     }
-    let incomplete = incomplete(&examined.recorded).or_else(|| incomplete(&baseline.recorded));
+    let incomplete = examined.incomplete().or_else(|| baseline.incomplete());
     let max_ratio = 1.0 + by;
     let one = |difference: QuantileDifference| {
         let QuantileDifference { level, base_ns, other_ns, lower, upper } = difference;

@@ -5,7 +5,7 @@
 //! it; a rate and a count are those of all threads of a recording together. Of jitter its size is judged: an interval that is too
 //! short breaks a limit as one that is too long does. How much values vary is judged as they were measured.
 
-use crate::{Criterion, Examined, Incomplete, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
+use crate::{Criterion, Examined, Incomplete, Judged, Lacking, Seen, Verdict, knows_order};
 use model::{ProbeStatement, Recorded, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
@@ -36,7 +36,7 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     };
     let mut judged = Judged {
         criterion: Criterion::Limit(limit.clone()),
-        recording: examined.recorded.path.clone(),
+        recording: examined.path(),
         rows: examined.recorded.document.probe.rows,
         quantity: examined.recorded.document.probe.quantity,
         verdict: found.verdict,
@@ -53,7 +53,7 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     }
     let is_about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
     if judged.verdict == Verdict::Pass
-        && let Some(why) = incomplete(&examined.recorded)
+        && let Some(why) = examined.incomplete()
         // Losses that the limit allows are no reason against it; losses that nobody could count are.
         && !(is_about_losses && matches!(why, Incomplete::SamplesLost(_) | Incomplete::LoadOffTarget))
     {
@@ -173,7 +173,7 @@ const fn peak_to_peak(summary: &Summary) -> Option<f64> {
 /// Why it is not known.
 fn widest(examined: &Examined, figure: fn(&Summary) -> Option<f64>) -> Result<(f64, usize), Seen> {
     let mut widest: Option<(f64, usize)> = None;
-    for (thread, statistics) in examined.recorded.threads.iter().enumerate() {
+    for (thread, statistics) in examined.statistics().iter().enumerate() {
         let summary = statistics.latency_with_skipped.ok_or(Seen::ThreadWithoutRows(thread))?;
         let lacking = if summary.count < 2 { Seen::TooFew { of: summary.count } } else { Seen::Unknown };
         let value = figure(&summary).ok_or(lacking)?;
@@ -401,9 +401,9 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
 
 /// What was counted, of all threads.
 fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Finding {
-    let threads = &examined.recorded.document.threads;
-    let counted = counted(&examined.recorded, of);
-    let due: u64 = threads.iter().filter_map(|thread| thread.activations).map(|counts| counts.all().due).sum();
+    let counted: u64 = examined.recordings().map(|recorded| counted(recorded, of)).sum();
+    let threads = examined.recordings().flat_map(|recorded| &recorded.document.threads);
+    let due: u64 = threads.filter_map(|thread| thread.activations).map(|counts| counts.all().due).sum();
     let seen = Seen::Count { n: counted, due };
     #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
     let margin = (limit > 0).then(|| (limit as f64 - counted as f64) / limit as f64);

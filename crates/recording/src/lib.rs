@@ -13,6 +13,7 @@ mod counts;
 mod decoder;
 mod error;
 mod folder;
+mod pool;
 mod reader;
 mod sample_file;
 mod samples;
@@ -22,6 +23,7 @@ mod verify;
 
 pub use error::RecordingError;
 pub use folder::{Folder, adopt};
+pub use pool::examine_pool;
 pub use reader::Recording;
 pub use sample_file::{Row, SampleFile, each_row};
 pub use samples::SampleWriter;

@@ -125,7 +125,7 @@ impl Recording {
         })?;
         let (statistics, judged): (_, Vec<_>) = threads.into_iter().unzip();
         let (analyses, kept) = judged.into_iter().unzip();
-        Ok((Examined { recorded: self.recorded(statistics), analyses }, kept))
+        Ok((Examined { recorded: self.recorded(statistics), analyses, pool: None }, kept))
     }
 
     /// Opens the judged column of each thread and hands it over: as many at a time as there are cores.
@@ -169,8 +169,13 @@ impl Recording {
         Recorded { path: self.path, document, threads, beside }
     }
 
+    /// The samples of a thread.
+    pub(crate) fn thread(&self, index: usize) -> Option<ThreadSamples<'_>> {
+        Some(ThreadSamples { recording: self, thread: self.document.threads.get(index)? })
+    }
+
     /// What is made of the samples of each thread: as many at a time as there are cores.
-    fn of_each_thread<T: Send>(
+    pub(crate) fn of_each_thread<T: Send>(
         &self,
         of: impl Fn(&ThreadSamples<'_>) -> Result<T, RecordingError> + Sync,
     ) -> Result<Vec<T>, RecordingError> {
@@ -204,14 +209,14 @@ impl Recording {
 }
 
 /// The column that is judged.
-const JUDGED: usize = 0;
+pub(crate) const JUDGED: usize = 0;
 /// Steps over time that are kept of the others, which are not drawn.
 const STEPS_OF_OTHERS: usize = 64;
 
 /// The samples of one thread.
-struct ThreadSamples<'a> {
+pub(crate) struct ThreadSamples<'a> {
     recording: &'a Recording,
-    thread: &'a Thread,
+    pub(crate) thread: &'a Thread,
 }
 
 impl ThreadSamples<'_> {
@@ -219,7 +224,7 @@ impl ThreadSamples<'_> {
         &self.recording.document
     }
 
-    const fn interval_ns(&self) -> i64 {
+    pub(crate) const fn interval_ns(&self) -> i64 {
         self.thread.interval_ns.0
     }
 
@@ -229,7 +234,7 @@ impl ThreadSamples<'_> {
     }
 
     /// Opens one of the columns that the probe states.
-    fn open(&self, column: usize) -> Result<SampleFile, RecordingError> {
+    pub(crate) fn open(&self, column: usize) -> Result<SampleFile, RecordingError> {
         // A samples file lies beside its document; a name that leads elsewhere is no name of ours.
         let name = Path::new(&self.thread.samples_file).file_name().unwrap_or_default();
         let document = self.document();
@@ -243,7 +248,7 @@ impl ThreadSamples<'_> {
     }
 
     /// How a column classifies rows: late or on time, skipped or lost.
-    fn rule(&self, column: usize) -> AccountingRule {
+    pub(crate) fn rule(&self, column: usize) -> AccountingRule {
         if self.document().probe.overrun_column != Some(column) {
             return AfterOverrun::Unknown.into();
         }

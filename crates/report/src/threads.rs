@@ -310,7 +310,7 @@ mod tests {
         let latencies = [1_000, 2_500, -300];
         let recorded = Synthetic::idle().threads(1).samples(&latencies).build();
         let Ok(analysis) = analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &ExactRequest::default());
-        let examined = Examined { recorded, analyses: vec![analysis] };
+        let examined = Examined { recorded, analyses: vec![analysis], pool: None };
         let figure = |name: &str| name.parse::<Figure>().unwrap().value(&examined);
         let some = |text: &str| Some(text.to_owned());
         assert_eq!([figure("max"), figure("min"), figure("p50")], [some("2.500"), some("-0.300"), some("1.000")]);
@@ -330,7 +330,7 @@ mod tests {
             analysis
         };
         let recorded = Synthetic::idle().threads(2).samples(latencies[0]).build();
-        let examined = Examined { recorded, analyses: latencies.into_iter().map(analysis).collect() };
+        let examined = Examined { recorded, analyses: latencies.into_iter().map(analysis).collect(), pool: None };
         let spread = |name: &str| name.parse::<Figure>().unwrap().value(&examined).unwrap();
         assert_eq!([spread("sd"), spread("peak-to-peak")], ["4.252", "8.000"]);
         for (figure, thread) in [("max", 0), ("mean", 0), ("p50", 1)] {

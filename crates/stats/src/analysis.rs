@@ -3,6 +3,7 @@
 
 use crate::accounting::Sink;
 use crate::blocks::Blocks;
+use crate::collect_in_blocks::CollectInBlocks;
 use crate::bound::AllThreads;
 use crate::distribution::{Counted, Distribution};
 use crate::extreme::{Latest, Observed, Tail, latest};
@@ -14,41 +15,23 @@ use crate::{
     Accounting, AccountingRule, Bucket, ExactRequest, Level, LinearHistogram, Mode, Moments, Period, QuantileInterval,
     RateInterval, Refusal, Rows, Statistics, Summary, TailFit, Worst, WorstActivations,
 };
-use std::collections::HashMap;
 
 /// How many of the largest latencies are stored with their activations. Tails and clusters are fitted to them.
 const LARGEST: usize = 4_096;
 
 /// The first pass: statistics, blocks, the largest latencies, periods, jitter and linear bins.
 struct FirstPass {
-    collect: Collect,
-    blocks: Blocks,
-    /// What had been counted when the last block was ended, by bucket of the histogram.
-    seen: HashMap<i32, u64>,
+    blocks: CollectInBlocks,
     largest: WorstActivations,
     recurrence: Recurrence,
     jitter: JitterOverTime,
     linear: LinearHistogram,
 }
 
-impl FirstPass {
-    /// Ends the block: what was counted since the last one ended lies between its extremes.
-    fn end_block(&mut self) {
-        let mut counts = Vec::new();
-        if let Some((min, max)) = self.blocks.counted() {
-            self.collect.counted_between(min, max, |bucket, now| {
-                let before = self.seen.entry(bucket).or_insert(0);
-                counts.push((bucket, now - *before));
-                *before = now;
-            });
-        }
-        self.blocks.close(counts.into_iter().collect());
-    }
-}
 
 impl Sink for FirstPass {
     fn woken(&mut self, first: u64, latencies: Chunk<'_>) {
-        let extent = self.collect.add_chunk(first, latencies);
+        let extent = self.blocks.add_chunk(first, latencies);
         if extent.max > self.largest.threshold() {
             for (activation, value) in (first..).zip(latencies.values) {
                 self.largest.offer(activation, i64::from(*value));
@@ -57,40 +40,24 @@ impl Sink for FirstPass {
         self.recurrence.woken(first, latencies, extent.max);
         self.jitter.woken(latencies.values, extent);
         self.linear.record_all(latencies.values);
-        if self.blocks.woken(latencies.values.len() as u64, (extent.min, extent.max)) {
-            self.end_block();
-        }
     }
 
     fn woken_one(&mut self, activation: u64, latency_ns: i64) {
-        self.collect.woken_one(activation, latency_ns);
+        self.blocks.woken_one(activation, latency_ns);
         self.largest.offer(activation, latency_ns);
         self.recurrence.woken_one(activation, latency_ns);
         self.jitter.woken_one(latency_ns);
         self.linear.record(latency_ns);
-        if self.blocks.woken(1, (latency_ns, latency_ns)) {
-            self.end_block();
-        }
     }
 
     fn skipped(&mut self, waited_ns: i64) {
-        self.collect.skipped(waited_ns);
+        self.blocks.skipped(waited_ns);
         self.jitter.missing(1);
-        if self.blocks.skipped(waited_ns) {
-            self.end_block();
-        }
     }
 
-    fn lost(&mut self, mut rows: u64) {
-        self.collect.lost(rows);
+    fn lost(&mut self, rows: u64) {
+        self.blocks.lost(rows);
         self.jitter.missing(rows);
-        while rows > 0 {
-            let now = self.blocks.rows_left().min(rows);
-            if self.blocks.missing(now) {
-                self.end_block();
-            }
-            rows -= now;
-        }
     }
 }
 
@@ -129,9 +96,7 @@ pub fn analyse<R: Rows + ?Sized>(
 ) -> Result<Analysis, R::Error> {
     let rule = rule.into();
     let mut first_pass = FirstPass {
-        collect: Collect::new(max_steps, rows.size_hint()),
-        blocks: Blocks::for_rows(rows.size_hint()),
-        seen: HashMap::new(),
+        blocks: CollectInBlocks::new(Collect::new(max_steps, rows.size_hint()), Blocks::for_rows(rows.size_hint())),
         largest: WorstActivations::new(LARGEST),
         recurrence: Recurrence::new(),
         jitter: JitterOverTime::for_rows(max_steps, rows.size_hint()),
@@ -140,12 +105,10 @@ pub fn analyse<R: Rows + ?Sized>(
     let mut accounting = Accounting::new(interval_ns, rule);
     rows.replay(&mut |span| accounting.visit(span, &mut first_pass))?;
     accounting.finish(&mut first_pass);
-    if first_pass.blocks.is_open() {
-        first_pass.end_block();
-    }
-    let FirstPass { collect, blocks, largest, recurrence, jitter, linear, .. } = first_pass;
+    let FirstPass { blocks, largest, recurrence, jitter, linear } = first_pass;
+    let (collect, blocks) = blocks.finish();
     let mut periods = recurrence.finish();
-    let (mut statistics, counted) = collect.finish(rows, interval_ns, rule, &accounting, exact)?;
+    let (mut statistics, counted) = collect.finish(&[(rows, rule)], interval_ns, &[accounting], exact)?;
     statistics.jitter = jitter.finish();
     statistics.linear = linear;
     periods.retain(|period| period.stands_out_of(&counted));
@@ -162,6 +125,41 @@ pub fn analyse<R: Rows + ?Sized>(
         is_ordered: true,
     })
 }
+
+/// Analyses the rows of one thread in several runs, in order, as those of one run: `runs` are its rows and their rule in each. They are
+/// runs that differ in chance alone, as phases do, and are independent of one another. Figures are those of all rows together, and
+/// exact. What depends on when in a run something was is not known of them: the largest latencies, periods, jitter, changes, the tail.
+///
+/// # Errors
+/// Errors of reading the rows.
+pub fn analyse_pool<R: Rows + ?Sized>(
+    runs: &[(&R, AccountingRule)],
+    interval_ns: i64,
+    exact: &ExactRequest,
+) -> Result<Analysis, R::Error> {
+    let rows_of_one = runs.iter().map(|(rows, _)| rows.size_hint()).max().unwrap_or(0);
+    let rows_of_all = runs.iter().map(|(rows, _)| rows.size_hint()).sum();
+    let blocks = Blocks::for_runs(runs.len(), rows_of_one);
+    let mut pass = CollectInBlocks::new(Collect::new(STEPS_OF_POOL, rows_of_all), blocks);
+    let mut accountings = Vec::with_capacity(runs.len());
+    for (place, (rows, rule)) in runs.iter().enumerate() {
+        if place > 0 {
+            pass.begin_run();
+        }
+        let mut accounting = Accounting::new(interval_ns, *rule);
+        rows.replay(&mut |span| accounting.visit(span, &mut pass))?;
+        accounting.finish(&mut pass);
+        accountings.push(accounting);
+    }
+    let (collect, blocks) = pass.finish();
+    let (mut statistics, counted) = collect.finish(runs, interval_ns, &accountings, exact)?;
+    statistics.worst.clear();
+    let rows = statistics.activations.due + statistics.lost;
+    Ok(Analysis { statistics, counted, blocks, rows, is_ordered: true, ..Analysis::from_figures(None, interval_ns) })
+}
+
+/// Nobody draws a pool over time.
+const STEPS_OF_POOL: usize = 2;
 
 impl Analysis {
     /// What is left where only figures were written down.
@@ -196,7 +194,7 @@ impl Analysis {
     }
 
     fn latencies(&self) -> Latencies<'_> {
-        Latencies { counted: &self.counted, blocks: self.blocks.list() }
+        Latencies { counted: &self.counted, blocks: &self.blocks }
     }
 
     /// A quantile of all activations, skipped ones counted in, with an interval each of whose two ends has this confidence (above
@@ -249,6 +247,9 @@ impl Analysis {
         if !self.is_ordered {
             return Err(Refusal::OrderUnknown);
         }
+        if self.blocks.are_pooled() {
+            return Err(Refusal::Pooled);
+        }
         Tail::fit(&Observed {
             largest: &self.largest,
             blocks: &self.blocks,
@@ -278,6 +279,6 @@ impl Analysis {
     /// Where and how the latencies changed during the run, if they did.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
-        crate::time::changes(&self.blocks)
+        if self.blocks.are_pooled() { Vec::new() } else { crate::time::changes(&self.blocks) }
     }
 }

@@ -3,12 +3,15 @@
 //! them.
 //!
 //! The number of rows need not be known: when there are too many blocks, neighbours are joined and a block covers twice the rows.
+//! Of several runs that are pooled no block covers rows of two: they are independent of one another, however their rows are not.
 
 use crate::histogram::Counts;
 use crate::rows::Chunk;
 
 /// Maximum number of blocks of a run; an even number.
 pub(crate) const MAX_BLOCKS: usize = 256;
+/// About as many of runs that are pooled, all together.
+const MAX_POOLED: usize = 1_024;
 
 /// One of the blocks that a run is divided into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +41,10 @@ pub struct Blocks {
     max: Option<i64>,
     counted: Option<(i64, i64)>,
     list: Vec<Block>,
+    /// Where in the list each run begins.
+    begins: Vec<usize>,
+    /// So many of a run are joined.
+    max_of_run: usize,
 }
 
 impl Blocks {
@@ -45,7 +52,29 @@ impl Blocks {
     pub(crate) fn for_rows(rows: u64) -> Self {
         let min = Chunk::LENGTH as u64;
         let rows_per_block = rows.div_ceil(MAX_BLOCKS as u64).max(min).checked_next_power_of_two().unwrap_or(min);
-        Blocks { rows_per_block, rows: 0, max: None, counted: None, list: Vec::new() }
+        Blocks { rows_per_block, rows: 0, max: None, counted: None, list: Vec::new(), begins: vec![0], max_of_run: MAX_BLOCKS }
+    }
+
+    /// Nothing yet, of so many runs that are pooled; `rows` of one of them may be known beforehand.
+    pub(crate) fn for_runs(runs: usize, rows: u64) -> Self {
+        let max_of_run = (MAX_POOLED / runs.max(1)).clamp(2, MAX_BLOCKS) / 2 * 2;
+        Blocks { max_of_run, ..Blocks::for_rows(rows) }
+    }
+
+    /// The last run is at its end, and another begins.
+    pub(crate) fn begin_run(&mut self) {
+        self.begins.push(self.list.len());
+    }
+
+    /// The blocks of each run, in order of time.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &[Block]> {
+        let ends = self.begins.iter().skip(1).copied().chain([self.list.len()]);
+        self.begins.iter().zip(ends).map(|(begin, end)| &self.list[*begin..end])
+    }
+
+    /// Whether these are of several runs.
+    pub(crate) fn are_pooled(&self) -> bool {
+        self.begins.len() > 1
     }
 
     /// In order of time.
@@ -102,8 +131,11 @@ impl Blocks {
     pub(crate) fn close(&mut self, counts: Counts) {
         self.list.push(Block { counts, max: self.max.take() });
         (self.rows, self.counted) = (0, None);
-        if self.list.len() == MAX_BLOCKS {
-            self.list = joined(&self.list, 2);
+        let begin = self.begins.last().copied().unwrap_or(0);
+        if self.list.len() - begin == self.max_of_run {
+            let halved = joined(&self.list[begin..], 2);
+            self.list.truncate(begin);
+            self.list.extend(halved);
             self.rows_per_block *= 2;
         }
     }

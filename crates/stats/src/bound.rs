@@ -5,14 +5,15 @@
 //! dependent latencies are is estimated anew at each. Where the bound of a higher value is above that of a lower one, the lower one
 //! has underestimated how dependent they are, and takes the higher bound: a stricter limit never gets a better verdict.
 
-use crate::blocks::aligned;
+use crate::blocks::{Block, aligned};
 use crate::histogram::{Counts, signed_bounds, signed_index};
 use crate::interval::{Dependence, ENOUGH_BEYOND, Latencies, RateInterval, lower_rate, upper_rate};
 
 /// Latencies of several threads; what happens in the same block of time on several of them is counted together.
 pub(crate) struct AllThreads<'a> {
     threads: &'a [Latencies<'a>],
-    blocks: Vec<Counts>,
+    /// By run.
+    blocks: Vec<Vec<Counts>>,
     /// Buckets that hold something, ascending.
     occupied: Vec<i32>,
     of: u64,
@@ -20,12 +21,25 @@ pub(crate) struct AllThreads<'a> {
     common: Option<i64>,
 }
 
+/// What all threads counted in each block of each run.
+fn aligned_runs(threads: &[Latencies<'_>]) -> Vec<Vec<Counts>> {
+    let mut each: Vec<_> = threads.iter().map(|thread| thread.blocks.runs()).collect();
+    let mut runs = Vec::new();
+    loop {
+        let run: Option<Vec<&[Block]>> = each.iter_mut().map(Iterator::next).collect();
+        match run.filter(|run| !run.is_empty()) {
+            Some(run) => runs.push(aligned(&run)),
+            None => return runs,
+        }
+    }
+}
+
 impl<'a> AllThreads<'a> {
     /// None where nothing woke.
     pub(crate) fn new(threads: &'a [Latencies<'a>]) -> Option<Self> {
         let of: u64 = threads.iter().map(|thread| thread.counted.count()).sum();
-        let blocks = aligned(&threads.iter().map(|thread| thread.blocks).collect::<Vec<_>>());
-        let all = blocks.iter().fold(Counts::default(), |all, one| all.merged(one));
+        let blocks = aligned_runs(threads);
+        let all = blocks.iter().flatten().fold(Counts::default(), |all, one| all.merged(one));
         let occupied = all.list().iter().map(|(bucket, _)| *bucket).collect();
         let common = threads.iter().filter_map(Latencies::still_common).min();
         (of > 0).then_some(AllThreads { threads, blocks, occupied, of, common })
@@ -47,7 +61,8 @@ impl<'a> AllThreads<'a> {
         // A handful does not show whether exceedances are clustered. A lower value has more of them.
         let few = self.common.filter(|_| beyond < ENOUGH_BEYOND);
         let limit = few.map_or(limit, |common| common.min(limit));
-        let together: Vec<(u64, u64)> = self.blocks.iter().map(|counts| (counts.total(), counts.above(limit))).collect();
+        let of = |run: &Vec<Counts>| run.iter().map(|counts| (counts.total(), counts.above(limit))).collect();
+        let together: Vec<Vec<(u64, u64)>> = self.blocks.iter().map(of).collect();
         Dependence::between(&together).effective(self.of, confidence)
     }
 

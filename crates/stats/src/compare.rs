@@ -54,6 +54,9 @@ impl From<&Analysis> for Measured {
 pub struct Group {
     /// By run, and within it by thread.
     pub runs: Vec<Vec<Measured>>,
+    /// Quantiles ([`Level::ALL`]) of several runs of one thread together, ns, skipped activations counted in; none where they are not
+    /// known exactly.
+    pub quantiles: Option<[i64; Level::ALL.len()]>,
 }
 
 /// A quantile in two groups.
@@ -197,20 +200,22 @@ pub(crate) fn interval_of(drawn: impl Iterator<Item = f64>, error: f64) -> (f64,
 }
 
 impl Group {
-    /// Whether its quantiles are latencies that were observed: those of one thread of one run are; of several, they are pooled, and
-    /// up to 1 % above.
+    /// Whether its quantiles are latencies that were observed: those of one thread of one run are; of several, they are up to 1 % above,
+    /// unless they are known.
     #[must_use]
     pub fn has_observed_quantiles(&self) -> bool {
-        matches!(self.runs.as_slice(), [threads] if threads.len() == 1)
+        self.quantiles.is_some() || matches!(self.runs.as_slice(), [threads] if threads.len() == 1)
     }
 }
 
-/// A quantile of a group, ns: the latency that was observed where one thread is the whole group, otherwise up to 1 % above it.
+/// A quantile of a group, ns: the latency that was observed where that is known, as of one thread that is the whole group, otherwise
+/// up to 1 % above it.
 fn observed(group: &Group, blocks: &IndependentBlocks, level: Level) -> i64 {
     let place = Level::ALL.iter().position(|one| *one == level);
     let mut threads = group.runs.iter().flatten();
-    match (threads.next().and_then(|thread| thread.quantiles), threads.next(), place) {
-        (Some(quantiles), None, Some(place)) => quantiles[place],
+    let of_one = (threads.next().and_then(|thread| thread.quantiles)).filter(|_| threads.next().is_none());
+    match (group.quantiles.or(of_one), place) {
+        (Some(quantiles), Some(place)) => quantiles[place],
         _ => {
             let max = group.runs.iter().flatten().flat_map(|thread| &thread.blocks).filter_map(|block| block.max).max();
             max.map_or_else(|| blocks.quantile(level), |max| blocks.quantile(level).min(max))
@@ -322,13 +327,12 @@ impl IndependentBlocks {
     /// Latencies above a limit, and of how many, and how dependent they are.
     fn above(&self, limit: i64) -> (u64, u64, Dependence) {
         let first = self.uppers.partition_point(|upper| *upper <= limit);
-        let blocks: Vec<(u64, u64)> = (self.runs.iter().flatten())
-            .map(|block| {
-                block.iter().fold((0, 0), |sum, (place, count)| (sum.0 + count, sum.1 + if *place >= first { *count } else { 0 }))
-            })
-            .collect();
-        let (all, beyond) = blocks.iter().fold((0, 0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
-        (beyond, all, Dependence::between(&blocks))
+        let of = |block: &Vec<(usize, u64)>| {
+            block.iter().fold((0, 0), |sum, (place, count)| (sum.0 + count, sum.1 + if *place >= first { *count } else { 0 }))
+        };
+        let runs: Vec<Vec<(u64, u64)>> = self.runs.iter().map(|run| run.iter().map(of).collect()).collect();
+        let (all, beyond) = runs.iter().flatten().fold((0, 0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
+        (beyond, all, Dependence::between(&runs))
     }
 }
 

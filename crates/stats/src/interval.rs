@@ -12,7 +12,7 @@
 //! Wiley 1977, chapter 9, calls the ratio the design effect): the intervals are those of that many fewer.
 
 use crate::Level;
-use crate::blocks::Block;
+use crate::blocks::{Block, Blocks};
 use crate::chance::{at_most, bisect, normal_quantile, student_quantile};
 use crate::distribution::Counted;
 
@@ -28,49 +28,66 @@ pub(crate) struct Dependence {
 /// Minimum number of blocks to estimate the variation between them.
 const MIN_BLOCKS: usize = 16;
 
-/// Whether neighbouring blocks are more alike than chance alone makes them, by how far each lies off what is expected of it.
+/// Whether neighbouring blocks of a run are more alike than chance alone makes them, by how far each lies off what is expected of it.
 pub(crate) fn is_correlated(offsets: &[f64]) -> bool {
-    correlation(offsets) > uncertainty(offsets)
+    are_correlated(&[offsets.to_vec()])
 }
 
-/// Of neighbours; 0 where nothing varies.
-fn correlation(offsets: &[f64]) -> f64 {
-    let squares: f64 = offsets.iter().map(|offset| offset * offset).sum();
-    let products: f64 = offsets.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    if squares > 0.0 { products / squares } else { 0.0 }
+/// The same of several runs, whose blocks are no neighbours.
+fn are_correlated(runs: &[Vec<f64>]) -> bool {
+    correlation(runs) > uncertainty(runs)
 }
 
-/// As far, at 95 %, is a correlation of so many blocks from the true one.
-#[expect(clippy::cast_precision_loss, reason = "hundreds")]
-fn uncertainty(offsets: &[f64]) -> f64 {
-    1.645 / (offsets.len() as f64).sqrt()
+/// Neighbours in these runs.
+#[expect(clippy::cast_precision_loss, reason = "thousands")]
+fn pairs<T>(runs: &[Vec<T>]) -> f64 {
+    runs.iter().map(|run| run.len().saturating_sub(1)).sum::<usize>() as f64
+}
+
+/// Of neighbours; 0 where nothing varies, or there are none.
+#[expect(clippy::cast_precision_loss, reason = "thousands")]
+fn correlation(runs: &[Vec<f64>]) -> f64 {
+    let squares: f64 = runs.iter().flatten().map(|offset| offset * offset).sum();
+    let products: f64 = runs.iter().flat_map(|run| run.windows(2)).map(|pair| pair[0] * pair[1]).sum();
+    let blocks = runs.iter().map(Vec::len).sum::<usize>() as f64;
+    if squares > 0.0 && pairs(runs) > 0.0 { products / squares * ((blocks - 1.0) / pairs(runs)) } else { 0.0 }
+}
+
+/// As far, at 95 %, is a correlation of so many neighbours from the true one; runs without neighbours have none.
+fn uncertainty<T>(runs: &[Vec<T>]) -> f64 {
+    if pairs(runs) > 0.0 { 1.645 / (pairs(runs) + 1.0).sqrt() } else { 0.0 }
 }
 
 impl Dependence {
-    /// From blocks of equal length: of each how many latencies it has, and how many of them are beyond the value in question.
-    /// Blocks are joined until neighbours are not seen to be correlated. What correlation is left is counted in; where blocks are
-    /// too few to show it, as much as they let it be.
+    /// From blocks of equal length, by run: of each how many latencies it has, and how many of them are beyond the value in question.
+    /// Blocks of a run are joined until neighbours are not seen to be correlated. What correlation is left is counted in; where
+    /// blocks are too few to show it, as much as they let it be. Runs are independent of one another.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-    pub(crate) fn between(blocks: &[(u64, u64)]) -> Dependence {
-        let mut blocks: Vec<(f64, f64)> = blocks.iter().map(|(all, beyond)| (*all as f64, *beyond as f64)).collect();
-        let (all, beyond) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
+    pub(crate) fn between(runs: &[Vec<(u64, u64)>]) -> Dependence {
+        let counts = |run: &Vec<(u64, u64)>| run.iter().map(|(all, beyond)| (*all as f64, *beyond as f64)).collect();
+        let mut runs: Vec<Vec<(f64, f64)>> = runs.iter().map(counts).collect();
+        let sum = |blocks: &[(f64, f64)]| blocks.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let (all, beyond) = sum(&runs.concat());
         let share = beyond / all;
         if !(share > 0.0 && share < 1.0) {
             return Dependence { factor: 1.0, freedom: f64::INFINITY };
         }
-        if blocks.len() < 2 {
+        let count = |runs: &[Vec<(f64, f64)>]| runs.iter().map(Vec::len).sum::<usize>();
+        if count(&runs) < 2 {
             return Dependence { factor: f64::INFINITY, freedom: f64::INFINITY };
         }
-        let few = blocks.len() < 2 * MIN_BLOCKS;
-        let offsets = |blocks: &[(f64, f64)]| blocks.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>();
-        let mut off = offsets(&blocks);
-        while blocks.len() / 2 >= MIN_BLOCKS && is_correlated(&off) {
-            blocks =
-                blocks.chunks(2).map(|pair| pair.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))).collect();
-            off = offsets(&blocks);
+        let few = count(&runs) < 2 * MIN_BLOCKS;
+        let offsets_of = |run: &Vec<(f64, f64)>| run.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>();
+        let offsets = |runs: &[Vec<(f64, f64)>]| runs.iter().map(offsets_of).collect::<Vec<_>>();
+        // A run of one block stays as it is.
+        let joined = |runs: &[Vec<(f64, f64)>]| runs.iter().map(|run| run.len().min(1).max(run.len() / 2)).sum::<usize>();
+        let mut off = offsets(&runs);
+        while pairs(&runs) > 0.0 && joined(&runs) >= MIN_BLOCKS && are_correlated(&off) {
+            runs = runs.iter().map(|run| run.chunks(2).map(sum).collect()).collect();
+            off = offsets(&runs);
         }
-        let count = blocks.len() as f64;
-        let variance = off.iter().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
+        let count = count(&runs) as f64;
+        let variance = off.iter().flatten().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
         // The loss of information of a first-order series with that correlation.
         let left = (correlation(&off) + if few { uncertainty(&off) } else { 0.0 }).clamp(0.0, 0.95);
         let factor = (variance / (all * share * (1.0 - share)) * (1.0 + left) / (1.0 - left)).max(0.25);
@@ -125,14 +142,14 @@ pub struct RateInterval {
 /// What is known of latencies: how often each occurred, and in which blocks of the run.
 pub(crate) struct Latencies<'a> {
     pub(crate) counted: &'a Counted,
-    pub(crate) blocks: &'a [Block],
+    pub(crate) blocks: &'a Blocks,
 }
 
 impl Latencies<'_> {
     /// How dependent latencies are, as far as it shows in how many are beyond this value, ns.
     fn dependence(&self, value: i64) -> Dependence {
-        let blocks: Vec<(u64, u64)> = self.blocks.iter().map(|block| (block.counts.total(), block.counts.above(value))).collect();
-        Dependence::between(&blocks)
+        let of = |run: &[Block]| run.iter().map(|block| (block.counts.total(), block.counts.above(value))).collect();
+        Dependence::between(&self.blocks.runs().map(of).collect::<Vec<_>>())
     }
 
     /// A value that so many are beyond that it shows whether they come together: one of the largest, or the median of few.

@@ -12,6 +12,7 @@ mod analysis;
 mod blocks;
 mod bound;
 mod chance;
+mod collect_in_blocks;
 mod compare;
 mod confidence;
 mod distribution;
@@ -24,6 +25,8 @@ mod linear;
 mod minimise;
 mod modes;
 mod moments;
+#[cfg(test)]
+mod pool_tests;
 mod quantile;
 mod random;
 mod rounds;
@@ -38,7 +41,7 @@ mod truth_tests;
 mod worst;
 
 pub use accounting::{Accounting, AccountingRule, Activations, AfterOverrun};
-pub use analysis::{Analysis, analyse};
+pub use analysis::{Analysis, analyse, analyse_pool};
 pub use blocks::{Block, Blocks};
 pub use compare::{Comparison, Group, MaximumDifference, Measured, QuantileDifference, RateDifference, compare};
 pub use confidence::{rate_beyond_maximum, samples_for_rate};

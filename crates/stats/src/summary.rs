@@ -231,16 +231,15 @@ impl Collect {
     }
 
     /// The figures, after as many further passes over the same rows as the quantiles take, and all that was counted, skipped
-    /// activations counted in.
+    /// activations counted in; of one thread in one run, or in several that are pooled.
     ///
     /// # Errors
     /// What the rows' source reports.
     pub(crate) fn finish<R: Rows + ?Sized>(
         self,
-        rows: &R,
+        runs: &[(&R, AccountingRule)],
         interval_ns: i64,
-        rule: AccountingRule,
-        accounting: &Accounting,
+        accountings: &[Accounting],
         exact: &ExactRequest,
     ) -> Result<(Statistics, Counted), R::Error> {
         let Collect { measured, skipped, worst, envelope } = self;
@@ -264,17 +263,21 @@ impl Collect {
             if refinement.is_done() {
                 break;
             }
-            let mut accounting = Accounting::new(interval_ns, rule);
-            rows.replay(&mut |span| accounting.visit(span, &mut refinement))?;
-            accounting.finish(&mut refinement);
+            for (rows, rule) in runs {
+                let mut accounting = Accounting::new(interval_ns, *rule);
+                rows.replay(&mut |span| accounting.visit(span, &mut refinement))?;
+                accounting.finish(&mut refinement);
+            }
             refinement.end_pass();
         }
         let latency = in_brief(&moments, &refinement.values(Population::Measured));
         let latency_with_skipped =
             with_skipped.as_ref().map_or(latency, |(_, moments)| in_brief(moments, &refinement.values(Population::WithSkipped)));
+        let mut activations = Activations::default();
+        accountings.iter().for_each(|accounting| activations.merge(&accounting.activations()));
         let statistics = Statistics {
-            activations: accounting.activations(),
-            lost: accounting.lost(),
+            activations,
+            lost: accountings.iter().map(Accounting::lost).sum(),
             latency,
             latency_with_skipped,
             histogram,
@@ -347,7 +350,7 @@ pub fn summarise<R: Rows + ?Sized>(
     let mut accounting = Accounting::new(interval_ns, rule);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
     accounting.finish(&mut collect);
-    Ok(collect.finish(rows, interval_ns, rule, &accounting, &ExactRequest::default())?.0)
+    Ok(collect.finish(&[(rows, rule)], interval_ns, &[accounting], &ExactRequest::default())?.0)
 }
 
 #[cfg(test)]

@@ -392,7 +392,7 @@ fn several_modes_are_found_and_where_they_are() {
 }
 
 fn group(runs: impl IntoIterator<Item = Vec<i32>>) -> Group {
-    Group { runs: runs.into_iter().map(|latencies| vec![Measured::from(&analysis(&latencies))]).collect() }
+    Group { runs: runs.into_iter().map(|latencies| vec![Measured::from(&analysis(&latencies))]).collect(), quantiles: None }
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn deviations(seed: u64, count: usize, tail: Option<f64>, times: i32) -> Group {
     let mut analysis = Analysis::from_figures(None, 1_000_000);
     let Ok(sums) = crate::block_moments(&[crate::Span::Woken(&values)][..]);
     analysis.sums = sums;
-    Group { runs: vec![vec![Measured::from(&analysis)]] }
+    Group { runs: vec![vec![Measured::from(&analysis)]], quantiles: None }
 }
 
 #[test]
@@ -459,7 +459,7 @@ fn stalled(seed: u64) -> Group {
         stalls.iter().for_each(|(at, height)| latencies[*at] = height + i32::try_from(thread).unwrap());
         Measured::from(&analysis(&latencies))
     };
-    Group { runs: vec![(0..4).map(thread).collect()] }
+    Group { runs: vec![(0..4).map(thread).collect()], quantiles: None }
 }
 
 #[test]

@@ -37,17 +37,27 @@ impl Repeats {
     pub fn new(examined: Vec<Examined>) -> Self {
         let (recordings, runs) = (Vec::new(), Vec::new());
         let mut repeats = Repeats { recordings, group: Group::default(), called: None, runs, identical: 0 };
-        for Examined { recorded, analyses } in examined {
-            let run = RunIdentity::from_recorded(&recorded);
-            if repeats.runs.contains(&run) {
-                repeats.identical += 1;
-                continue;
-            }
-            repeats.runs.push(run);
-            repeats.group.runs.push(analyses.iter().map(Measured::from).collect());
-            repeats.recordings.push(recorded);
+        // Of phases that are all there is, quantiles are known exactly.
+        if let [one] = examined.as_slice() {
+            repeats.group.quantiles = one.group().quantiles;
+        }
+        for examined in examined {
+            let group = examined.group();
+            let others = examined.pool.map_or_else(Vec::new, |pool| pool.others);
+            std::iter::once(examined.recorded).chain(others).zip(group.runs).for_each(|(one, measured)| repeats.add(one, measured));
         }
         repeats
+    }
+
+    fn add(&mut self, recorded: Recorded, measured: Vec<Measured>) {
+        let run = RunIdentity::from_recorded(&recorded);
+        if self.runs.contains(&run) {
+            self.identical += 1;
+            return;
+        }
+        self.runs.push(run);
+        self.group.runs.push(measured);
+        self.recordings.push(recorded);
     }
 
     /// Known by this instead of by its recordings' names.

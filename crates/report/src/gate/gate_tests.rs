@@ -33,7 +33,7 @@ fn examined_for(latencies: &[i32], limits: &[&str]) -> Examined {
     let exact = Limit::exact_request(&limits);
     let recorded = Synthetic::idle().threads(1).samples(latencies).build();
     let Ok(analysis) = analyse(&[Span::Woken(latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &exact);
-    Examined { recorded, analyses: vec![analysis] }
+    Examined { recorded, analyses: vec![analysis], pool: None }
 }
 
 /// A judgement in words.
@@ -58,7 +58,7 @@ fn intervals(jitter: &[i32]) -> Examined {
     recorded.document.probe.period_ns = Some(Nanos(1_000_000));
     let rows = [Span::Woken(jitter)];
     let Ok(analysis) = analyse(&stats::Sizes(&rows[..]), 1_000_000, AfterOverrun::Skip, 64, &stats::ExactRequest::default());
-    Examined { recorded, analyses: vec![analysis] }
+    Examined { recorded, analyses: vec![analysis], pool: None }
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn overrun() -> Examined {
     let (measured, all) = (analysis.statistics.latency.unwrap(), analysis.statistics.latency_with_skipped.unwrap());
     assert!(p99_of(&measured) < 20_000 && p99_of(&all) > 1_000_000, "{measured:?} {all:?}");
     assert_eq!(recorded.threads[0].latency_with_skipped.unwrap().p99, all.p99);
-    Examined { recorded, analyses: vec![analysis] }
+    Examined { recorded, analyses: vec![analysis], pool: None }
 }
 
 /// An overrun has one p99, wherever it stands.
@@ -548,7 +548,7 @@ fn one_activation_is_one() {
 fn on_two_threads(latencies: &[i32]) -> Examined {
     let (one, other) = (examined(latencies), examined(latencies));
     let recorded = Synthetic::idle().threads(2).samples(latencies).build();
-    Examined { recorded, analyses: one.analyses.into_iter().chain(other.analyses).collect() }
+    Examined { recorded, analyses: one.analyses.into_iter().chain(other.analyses).collect(), pool: None }
 }
 
 /// Whatever a limit finds, judged and shown in Japanese.

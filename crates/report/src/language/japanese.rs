@@ -72,6 +72,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{n} of {due} on time", "予定された{due}のうち周期内 {n} 回"),
     ("{seen}, no interval: the recording has no samples", "{seen}。サンプルがないため信頼区間なし"),
     (
+        "these are several runs, whose largest latencies have no order in time",
+        "複数の測定をまとめたもので、最大付近の遅延の時間的な順序がない",
+    ),
+    (
         "the recording has no samples, so whether the largest latencies came together is unknown",
         "サンプルがないため、大きなレイテンシが連続したかどうかは不明",
     ),

@@ -152,7 +152,7 @@ fn examined(recorded: model::Recorded) -> Examined {
         analysis
     });
     let analyses = analyses.collect();
-    Examined { recorded, analyses }
+    Examined { recorded, analyses, pool: None }
 }
 
 /// What a model says in one language is the same whatever language it was asked for in before, and of the other nothing is left.

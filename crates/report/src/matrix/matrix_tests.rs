@@ -101,7 +101,7 @@ fn limits_are_judged_exactly_and_with_what_was_skipped() {
     assert_eq!(judged(&skipping[20..], "p99<2us"), Verdict::NotEnough);
     let mut cut = Synthetic::idle().threads(1).samples(&[1_000; 200]).examined(&stats::ExactRequest::default());
     cut.0.document.state = model::State::Running;
-    let examined = Examined { recorded: cut.0, analyses: cut.1 };
+    let examined = Examined { recorded: cut.0, analyses: cut.1, pool: None };
     let judged_by = |limit: &str| Gate::judge(&[limit.parse().unwrap()], std::slice::from_ref(&examined)).verdict();
     assert_eq!((judged_by("max<5us"), judged_by("max<1us")), (Verdict::NotEnough, Verdict::Fail), "what was seen was seen");
 }
@@ -125,7 +125,7 @@ fn add_judged(matrix: &mut Matrix, row: usize, limits: &[&str], run: &Synthetic)
     matrix.limits = limits.iter().map(|limit| limit.parse().unwrap()).collect();
     let limits = matrix.limits.clone();
     let (recorded, analyses) = run.examined(&Limit::exact_request(&limits));
-    let examined = Examined { recorded, analyses };
+    let examined = Examined { recorded, analyses, pool: None };
     let judged = Gate::judge(&limits, std::slice::from_ref(&examined)).judged;
     matrix.add_run(row, 1, examined.recorded, Vec::new(), judged);
 }

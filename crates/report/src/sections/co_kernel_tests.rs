@@ -55,7 +55,7 @@ fn each_recording_says_what_it_was_measured_on() {
 
 fn examined(recorded: &Recorded) -> Examined {
     let (_, analyses) = Synthetic::idle().threads(1).samples(&[2_000]).examined(&stats::ExactRequest::default());
-    Examined { recorded: recorded.clone(), analyses }
+    Examined { recorded: recorded.clone(), analyses, pool: None }
 }
 
 const EFFECT: &str = "Cobalt sets its timer 2 µs early (gravity), so its latencies are lower by that.";

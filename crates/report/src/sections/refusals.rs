@@ -11,6 +11,7 @@ use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES,
 pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
     match why {
         Refusal::OrderUnknown => tr!("the recording has no samples, so whether the largest latencies came together is unknown"),
+        Refusal::Pooled => tr!("these are several runs, whose largest latencies have no order in time"),
         Refusal::TooFew { latencies } => tr!(
             "{latencies}: too few for a tail fit, which needs {min}",
             latencies = format::counted(*latencies, "latency"),

@@ -38,7 +38,7 @@ fn examined(recorded: Recorded) -> Examined {
         analysis
     };
     let analyses = recorded.threads.iter().map(of).collect();
-    Examined { recorded, analyses }
+    Examined { recorded, analyses, pool: None }
 }
 
 /// Without what its scripts are made of, which know both.

@@ -9,6 +9,8 @@ use crate::Change;
 pub enum Refusal {
     /// Only how often each latency occurred is known, not when.
     OrderUnknown,
+    /// These are of several runs, whose largest latencies have no order in time.
+    Pooled,
     /// Too few latencies, whatever the tail.
     TooFew {
         /// Latencies there are.

@@ -61,7 +61,7 @@ fn as_measured(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>,
     let read = |path: &PathBuf| {
         let (recorded, analyses) =
             Recording::open(path).and_then(|one| one.analyse(exact, Analysis::clone)).map_err(Failure::bad_input)?;
-        Ok(Examined { recorded, analyses })
+        Ok(Examined { recorded, analyses, pool: None })
     };
     paths.iter().map(read).collect()
 }
