@@ -6,6 +6,7 @@ use crate::channel::{self, FrameKind, Scanned};
 use crate::emulator::{self, Emulator};
 use crate::monitor::Monitor;
 use crate::order::Refusal;
+use crate::plugin::{self, Plugin};
 use crate::qcow2;
 use crate::scratch::ScratchFolder;
 use crate::snapshot::Snapshot;
@@ -210,6 +211,7 @@ pub(crate) struct Boot<'a> {
     pub(crate) init_verb: &'a str,
     pub(crate) emulator_verb: &'a OsStr,
     pub(crate) timeouts: Timeouts,
+    pub(crate) plugin: Option<&'a Plugin>,
 }
 
 /// How a guest comes to its task; as [`Start`], with what it takes.
@@ -242,6 +244,8 @@ pub(crate) struct GuestOutput {
     pub(crate) console: Vec<u8>,
     /// How long it took on the host's clock.
     pub(crate) took: Duration,
+    /// What QEMU's plugin wrote, if there was one.
+    pub(crate) plugin: Option<Vec<u8>>,
 }
 
 impl GuestOutput {
@@ -275,6 +279,9 @@ pub(crate) struct Running {
     read: u64,
     /// When the last of it came.
     heard: Instant,
+    /// What it sent, while QEMU's plugin has not ended yet.
+    archive: Option<Vec<u8>>,
+    has_plugin: bool,
 }
 
 impl Boot<'_> {
@@ -303,7 +310,13 @@ impl Boot<'_> {
         }
         let board = Board::for_machine(self.guest.machine);
         let start = self.begin.start();
-        let words = board.command_line(self.guest, self.accelerator, self.kernel, self.device_tree, self.init_verb, start);
+        let mut words = board.command_line(self.guest, self.accelerator, self.kernel, self.device_tree, self.init_verb, start);
+        // What is saved is the same with and without it.
+        let plugin = self.plugin.filter(|_| start != Start::UntilSnapshot);
+        for (name, content) in plugin.into_iter().flat_map(Plugin::files) {
+            write(name, content)?;
+        }
+        words.extend(plugin.into_iter().flat_map(Plugin::arguments));
         let not_started = |source| io("start", self.emulator.path())(source);
         let (child, monitor) = if start == Start::UntilSnapshot {
             let child = self.emulator.spawn_with_pipes(&words, directory.path(), self.emulator_verb);
@@ -335,6 +348,8 @@ impl Boot<'_> {
             bytes: Vec::new(),
             read: 0,
             heard: now,
+            archive: None,
+            has_plugin: plugin.is_some(),
         })
     }
 }
@@ -382,8 +397,19 @@ impl Running {
     fn check(&mut self) -> Result<Option<GuestOutput>, BootError> {
         // Asked first: what it wrote before it ended is then all there is to read.
         let ended = self.child.try_wait().ok().flatten();
-        if let Some(archive) = self.receive()? {
-            return Ok(Some(GuestOutput { archive, console: self.console(), took: self.elapsed() }));
+        if self.archive.is_none() {
+            self.archive = self.receive()?;
+        }
+        // A plugin writes its last words as QEMU ends.
+        if (ended.is_some() || !self.has_plugin)
+            && let Some(archive) = self.archive.take()
+        {
+            return Ok(Some(GuestOutput {
+                archive,
+                console: self.console(),
+                took: self.elapsed(),
+                plugin: self.plugin_output()?,
+            }));
         }
         match ended {
             Some(status) => Err(self.post_mortem(status)),
@@ -492,6 +518,12 @@ impl Running {
             }
             _ => None,
         }
+    }
+
+    fn plugin_output(&self) -> Result<Option<Vec<u8>>, BootError> {
+        let path = self.directory.path().join(plugin::OUTPUT);
+        let read = || fs::read(&path).map_err(|source| BootError::Io { doing: "read", path: path.clone(), source });
+        self.has_plugin.then(read).transpose()
     }
 
     fn console(&self) -> Vec<u8> {

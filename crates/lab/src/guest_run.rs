@@ -10,6 +10,7 @@ use crate::kernels::{self, KernelError};
 use crate::kvm::KvmTrials;
 use crate::modules::{self, Module};
 use crate::order::{Order, Task};
+use crate::plugin::Plugin;
 use crate::program::Program;
 use crate::session::{GuestObserver, GuestProgress, LabError, Target, Verbs, sha256};
 use crate::snapshot::{Saved, Snapshot, SnapshotKey, Snapshots};
@@ -62,6 +63,7 @@ struct Prepared {
     files: Vec<(String, Vec<u8>)>,
     task: Task,
     timeouts: Timeouts,
+    plugin: Option<Plugin>,
     facts: Lab,
 }
 
@@ -181,6 +183,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
         files: target.files.clone(),
         task,
         timeouts: Timeouts::new(target.boot_timeout, expected, guest.time),
+        plugin: target.plugin.clone(),
         facts,
     })
 }
@@ -286,6 +289,7 @@ impl Prepared {
             init_verb: verbs.init,
             emulator_verb,
             timeouts: self.timeouts,
+            plugin: self.plugin.as_ref(),
         }
     }
 

@@ -24,6 +24,8 @@ use std::time::Duration;
 pub const SPIN: &str = "spin";
 /// How the init verb's argument for a span in which nothing happens begins: `rest=2s`.
 pub const REST: &str = "rest=";
+/// How the init verb's argument for a file to be printed begins: `read=/proc/kallsyms`.
+pub const READ: &str = "read=";
 /// The file in the archive that holds the costs.
 const COSTS: &str = "costs.json";
 
@@ -122,6 +124,16 @@ pub fn rest(argument: &str) -> Result<(), String> {
     let span = span.ok_or_else(|| format!("'{argument}' is not written as rest=2s"))?;
     std::thread::sleep(Duration::from_nanos(span.0.unsigned_abs()));
     Ok(())
+}
+
+/// Prints a file of the guest's as it is.
+///
+/// # Errors
+/// When it cannot be read or printed.
+pub fn read(argument: &str) -> Result<(), String> {
+    let path = argument.strip_prefix(READ).unwrap_or(argument);
+    let copied = fs::File::open(path).and_then(|mut file| io::copy(&mut file, &mut io::stdout()));
+    copied.map(drop).map_err(|error| format!("{path}: {error}"))
 }
 
 /// On the host: boots a guest and runs these programs in it. `expected` is what they take together, on its clock.

@@ -240,6 +240,11 @@ impl Cache {
         &self.directory
     }
 
+    /// Another folder of the lab's cache.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.directory.with_file_name(name)
+    }
+
     pub(crate) fn debian(&self) -> PathBuf {
         self.directory.join("debian")
     }

@@ -40,9 +40,11 @@ mod monitor;
 mod order;
 mod pinned;
 mod pinned_fetch;
+mod plugin;
 mod ports;
 mod program;
 mod qcow2;
+mod replay;
 mod scratch;
 mod session;
 mod snapshot;
@@ -60,12 +62,14 @@ pub use emulator::{EmulatorError, become_emulator};
 pub use identical::{Divergence, first_divergence};
 pub use image::{Image, ImageError, Processor, inspect_image};
 pub use init::init;
-pub use instruction_count::{CommandCost, GuestCommand, REST, SPIN, rest, run as execute, spin};
+pub use instruction_count::{CommandCost, GuestCommand, READ, REST, SPIN, read, rest, run as execute, spin};
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use order::DefaultCpus;
 pub use pinned::QemuPart;
 pub use pinned_fetch::{ChosenQemu, choose_qemu, fetch_qemu};
+pub use plugin::Plugin;
 pub use program::ProgramError;
+pub use replay::{replay, symbols};
 pub use scratch::ScratchFolder;
 pub use session::{
     GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, again, can_begin, differences, qemu_of, run_each_in_guest,

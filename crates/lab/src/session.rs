@@ -8,6 +8,7 @@ use crate::guest_run::{GuestRun, Shared};
 use crate::kernels::{self, Kernel, KernelError};
 use crate::order::{DefaultCpus, Refusal, Task};
 use crate::pinned_fetch::can_have_qemu;
+use crate::plugin::Plugin;
 use crate::program::{Program, ProgramError};
 use crate::timeouts::BOOT_TIMEOUT;
 use model::{Lab, QemuOrigin, Recorded};
@@ -49,6 +50,8 @@ pub struct Target {
     pub files: Vec<(String, Vec<u8>)>,
     /// Timeout of booting.
     pub boot_timeout: Duration,
+    /// What QEMU is to load beside it.
+    pub plugin: Option<Plugin>,
 }
 
 /// One run in the lab.
@@ -230,17 +233,42 @@ pub(crate) fn execute(
     observer: &mut dyn GuestObserver,
 ) -> Result<(GuestOutput, Lab), LabError> {
     let mut guest = GuestRun::begin(target, task, expected)?;
+    let (output, mut facts) = wait(&mut guest, &target.kernel.name, verbs, signals, observer)?;
+    facts.host_ms = output.took_ms();
+    Ok((output, facts))
+}
+
+/// Makes one run in a guest with a plugin, and returns what that wrote as well.
+pub(crate) fn run_one(
+    lab_run: &LabRun,
+    verbs: Verbs,
+    signals: &Signals,
+    observer: &mut dyn GuestObserver,
+) -> Result<(Recorded, Vec<u8>), LabError> {
+    let mut guest = begin(lab_run)?;
+    let (mut output, facts) = wait(&mut guest, &lab_run.name, verbs, signals, observer)?;
+    let written = output.plugin.take().unwrap_or_default();
+    let begun = guest.begun().unwrap_or_else(SystemTime::now);
+    Ok((store(lab_run, output, &facts, begun)?, written))
+}
+
+/// Waits until a guest has ended.
+fn wait(
+    guest: &mut GuestRun,
+    name: &str,
+    verbs: Verbs,
+    signals: &Signals,
+    observer: &mut dyn GuestObserver,
+) -> Result<(GuestOutput, Lab), LabError> {
     let mut shared = Shared::new();
     loop {
         if let Some(result) = guest.poll(&mut shared, verbs, observer) {
-            let (output, mut facts) = result?;
-            facts.host_ms = output.took_ms();
-            return Ok((output, facts));
+            return result;
         }
         if let Some(signal) = signals.caught() {
             return Err(LabError::Interrupted(signal));
         }
-        observer.progress(&[guest.progress(target.kernel.name.clone())], 0, 1);
+        observer.progress(&[guest.progress(name.to_owned())], 0, 1);
         std::thread::sleep(POLL_INTERVAL);
     }
 }
@@ -325,6 +353,7 @@ pub fn again(lab: &Lab) -> Result<Target, LabError> {
         program: Some(lab.program.path.clone()).filter(is_the_same),
         files: Vec::new(),
         boot_timeout: BOOT_TIMEOUT,
+        plugin: None,
     })
 }
 

@@ -53,6 +53,8 @@ enum Verb {
     Report(commands::report::Args),
     /// Compare recordings: significant differences, with confidence intervals
     Compare(commands::compare::Args),
+    /// Explain the largest latencies of a recording of the lab, to the nanosecond
+    Explain(commands::explain::Args),
     /// Check recordings against limits: pass, fail, or not enough evidence
     Gate(commands::gate::Args),
     /// Print how long a run must be to establish a rate
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
         Verb::Export(args) => commands::export::run(&args),
         Verb::Report(args) => commands::report::run(&args),
         Verb::Compare(args) => commands::compare::run(&args),
+        Verb::Explain(args) => commands::explain::run(&args),
         Verb::Gate(args) => commands::gate::run(&args),
         Verb::PlanLength(args) => commands::plan_length::run(&args),
         Verb::Lab(args) => commands::lab::run(&args),

@@ -31,6 +31,7 @@ pub fn run(args: &Args) -> CommandResult {
     let done = match args.part.as_deref() {
         Some(lab::SPIN) => lab::spin(),
         Some(part) if part.starts_with(lab::STALL) => lab::stall(part),
+        Some(part) if part.starts_with(lab::READ) => lab::read(part),
         Some(part) if part.starts_with(lab::REST) => lab::rest(part),
         _ => Err("this verb is for the first process of a kernel in the lab; see teiji lab run".to_owned()),
     };

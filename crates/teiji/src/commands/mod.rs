@@ -4,6 +4,7 @@
 mod chart_flags;
 pub mod check;
 pub mod compare;
+pub mod explain;
 pub mod export;
 pub mod gate;
 pub mod hackbench;

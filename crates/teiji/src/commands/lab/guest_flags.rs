@@ -114,6 +114,7 @@ impl GuestFlags {
             program: self.program.clone(),
             files: Vec::new(),
             boot_timeout: self.boot_timeout.unwrap_or(BOOT_TIMEOUT),
+            plugin: None,
         })
     }
 

@@ -10,7 +10,7 @@ mod rerun;
 mod run;
 mod show;
 
-pub use guest_flags::{GuestFlags, check_path_exists, chosen_qemu, kernels as kernels_of};
+pub use guest_flags::{GuestFlags, check_path_exists, chosen_qemu, kernels as kernels_of, seconds};
 pub use run::{checked, default_cpus, jobs as guests_at_once};
 pub use show::Show;
 

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The account of one latency: every ns of it in exactly one part.
+
+use crate::calls::{Calls, Code, FrameId, Step, Way};
+use crate::dump::{Dump, Window};
+use crate::kernel::{Entrance, Kernel, Role};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// What the processor did in a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartKind {
+    /// Interrupts were off, so the timer's could not come.
+    InterruptsOff,
+    /// The processor halted until the timer's interrupt.
+    Idle,
+    /// Interrupts were on and the timer's had not come.
+    TimerPending,
+    /// A hardware interrupt's handler.
+    HardInterrupt,
+    /// Softirqs.
+    Softirq,
+    /// The thread was runnable, and the one that ran was not preempted: it was in the kernel.
+    PreemptionOff,
+    /// The thread was runnable, and another one that goes before it ran.
+    OtherThread,
+    /// From the idle thread's waking to the scheduler.
+    LeavingIdle,
+    /// The scheduler.
+    Scheduling,
+    /// The change from one thread to another.
+    Switch,
+    /// The measuring thread in the kernel, on its way back from its sleep.
+    Return,
+    /// The measuring thread in its own code: the clock is read.
+    Thread,
+    /// Not seen.
+    Unattributed,
+}
+
+/// Time in one function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionTime {
+    /// Its name, or its address if it has none.
+    pub function: String,
+    /// Its own instructions, ns.
+    pub own_ns: u64,
+}
+
+/// Some of a latency, without a gap to the next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// What the processor did.
+    pub kind: PartKind,
+    /// From the planned time, ns.
+    pub begin_ns: u64,
+    /// How long, ns.
+    pub length_ns: u64,
+    /// The function all of it was in, or its address; null if it is none of the kernel's.
+    pub function: Option<String>,
+    /// What called that, innermost first, as far as it was seen.
+    pub called_by: Vec<String>,
+    /// The running task's name; null if it is not known.
+    pub task: Option<String>,
+    /// Where interrupts were switched off, if they were off; null if that was earlier than what was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_at: Option<String>,
+    /// Where they were switched on again, or what came instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_at: Option<String>,
+    /// How long before the planned time they were switched off, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_before_ns: Option<u64>,
+    /// The functions with most instructions of their own, most first.
+    pub mostly: Vec<FunctionTime>,
+}
+
+/// Where one latency went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// The thread's index in the recording.
+    pub thread: usize,
+    /// The activation.
+    pub activation: u64,
+    /// Its latency, ns.
+    pub latency_ns: u64,
+    /// In order, without gaps, and as long as the latency together.
+    pub parts: Vec<Part>,
+}
+
+/// What is to be explained.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Asked {
+    /// The thread's index.
+    pub thread: usize,
+    /// The activation.
+    pub activation: u64,
+    /// Its latency, ns.
+    pub latency_ns: u64,
+    /// What one instruction takes of the guest's clock, ns.
+    pub ns_per_instruction: f64,
+}
+
+/// Functions named of each part.
+const MOSTLY: usize = 4;
+/// Callers named of each part.
+const CALLERS: usize = 8;
+
+/// Steps with times.
+pub(crate) struct Timed {
+    pub calls: Calls,
+    /// Each step's begin, ns from the planned time; negative before it. And the end of the last.
+    pub times: Vec<i64>,
+    /// The first step that ends after the planned time.
+    pub first: usize,
+}
+
+impl Timed {
+    pub fn new(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) -> Timed {
+        let calls = Calls::follow(dump, window, kernel);
+        let latency = asked.latency_ns.cast_signed();
+        #[expect(clippy::cast_possible_truncation, reason = "a window is some ms")]
+        let ns = |instructions: u64| (instructions as f64 * asked.ns_per_instruction).round() as i64;
+        let mut times: Vec<i64> = calls.steps.iter().map(|step| latency - ns(calls.end - step.begin)).collect();
+        times.push(latency);
+        // What lies before a halt lies before the time that the processor halted, whose length the instructions do not show.
+        if let Some(halt) = calls.steps.iter().rposition(|step| step.halts)
+            && times[halt + 1] > 0
+        {
+            let halted = times[halt + 1];
+            times[..=halt].iter_mut().for_each(|time| *time -= halted);
+        }
+        let first = times[1..].iter().position(|end| *end > 0).unwrap_or(calls.steps.len());
+        Timed { calls, times, first }
+    }
+
+    fn steps(&self) -> impl Iterator<Item = (usize, &Step)> {
+        self.calls.steps.iter().enumerate().skip(self.first)
+    }
+
+    /// Of a step what lies within the latency: its begin and length.
+    fn extent(&self, step: usize) -> (u64, u64) {
+        let begin = self.times[step].max(0);
+        let end = self.times[step + 1].max(begin);
+        (begin.unsigned_abs(), (end - begin).unsigned_abs())
+    }
+}
+
+/// Says where a latency went, from the window that ends with the reading of the clock.
+#[must_use]
+pub fn account(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) -> Account {
+    let timed = Timed::new(dump, window, kernel, asked);
+    let parts = Accountant::new(&timed, window, kernel).parts(asked.latency_ns);
+    let account = Account { thread: asked.thread, activation: asked.activation, latency_ns: asked.latency_ns, parts };
+    debug_assert_eq!(account.parts.iter().map(|part| part.length_ns).sum::<u64>(), asked.latency_ns);
+    account
+}
+
+/// Where the phases of a wake-up begin, as indices of steps.
+struct Accountant<'a> {
+    timed: &'a Timed,
+    window: &'a Window,
+    kernel: &'a Kernel<'a>,
+    /// When the thread was made runnable, instructions.
+    woken: u64,
+    /// When the interrupt that did it came.
+    interrupted: u64,
+    /// When the processor last went to another thread.
+    changed: u64,
+}
+
+impl<'a> Accountant<'a> {
+    fn new(timed: &'a Timed, window: &'a Window, kernel: &'a Kernel<'a>) -> Self {
+        let calls = &timed.calls;
+        let begin = calls.steps.get(timed.first).map_or(calls.end, |step| step.begin);
+        let changed = calls.thread_changed.last().copied().filter(|at| *at >= begin).unwrap_or(begin);
+        // The last that was made runnable before the processor went to it.
+        let woken = calls.woken.iter().rfind(|(at, _)| (begin..=changed).contains(at)).copied();
+        let interrupt = woken.and_then(|(_, frame)| {
+            let is_interrupt = |way| way == Way::Entrance(Entrance::Interrupt);
+            calls.chain(frame).filter(|(_, frame)| is_interrupt(frame.way)).map(|(id, _)| id).last()
+        });
+        let interrupted = interrupt.and_then(|frame| {
+            let within = |step: &&Step| calls.chain(step.frame).any(|(id, _)| id == frame);
+            calls.steps.iter().find(within).map(|step| step.begin)
+        });
+        let woken = woken.map_or(begin, |(at, _)| at);
+        Accountant { timed, window, kernel, woken, interrupted: interrupted.unwrap_or(woken), changed }
+    }
+
+    fn role(&self, code: Code) -> Option<Role> {
+        match code {
+            Code::Function(id) => self.kernel.role(id),
+            _ => None,
+        }
+    }
+
+    /// What a step is part of: its kind, and the frame that distinguishes it from the next of its kind.
+    fn kind(&self, step: &Step) -> (PartKind, Option<FrameId>) {
+        for (id, frame) in self.timed.calls.chain(step.frame) {
+            if frame.way == Way::Entrance(Entrance::Interrupt) {
+                return (PartKind::HardInterrupt, Some(id));
+            }
+            match self.role(frame.code) {
+                Some(Role::Softirqs) => return (PartKind::Softirq, Some(id)),
+                Some(Role::Switches | Role::SwitchesStack) => return (PartKind::Switch, None),
+                Some(Role::Schedules) => return (PartKind::Scheduling, None),
+                _ => {}
+            }
+        }
+        let is_user = self.timed.calls.frame(step.frame).code == Code::User;
+        let is_idle = self.timed.calls.chain(step.frame).any(|(_, frame)| self.role(frame.code) == Some(Role::Idles));
+        if step.begin >= self.changed && self.changed > 0 {
+            return (if is_user { PartKind::Thread } else { PartKind::Return }, None);
+        }
+        if step.begin < self.interrupted {
+            return match step.interrupts {
+                Some(false) => (PartKind::InterruptsOff, None),
+                _ if step.halts => (PartKind::Idle, None),
+                _ => (PartKind::TimerPending, None),
+            };
+        }
+        if step.begin < self.woken {
+            return (PartKind::TimerPending, None);
+        }
+        if is_idle {
+            return (PartKind::LeavingIdle, None);
+        }
+        let changed_before = self.timed.calls.thread_changed.iter().any(|at| (self.woken..=step.begin).contains(at));
+        (if changed_before || is_user { PartKind::OtherThread } else { PartKind::PreemptionOff }, None)
+    }
+
+    fn parts(&self, latency_ns: u64) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        let seen = self.timed.times[self.timed.first].clamp(0, latency_ns.cast_signed()).unsigned_abs();
+        if seen > 0 {
+            parts.push(self.unseen(seen));
+        }
+        let steps: Vec<(usize, &Step)> = self.timed.steps().collect();
+        let key = |step: &Step| (self.kind(step), step.task);
+        let keys: Vec<_> = steps.iter().map(|(_, step)| key(step)).collect();
+        let mut from = 0;
+        while from < steps.len() {
+            let until = (from..steps.len()).find(|index| keys[*index] != keys[from]).unwrap_or(steps.len());
+            let part = self.part(keys[from].0.0, steps[from].0..steps[until - 1].0 + 1);
+            if part.length_ns > 0 {
+                parts.push(part);
+            }
+            from = until;
+        }
+        parts
+    }
+
+    /// From the planned time on nothing is known.
+    fn unseen(&self, length_ns: u64) -> Part {
+        Part {
+            kind: PartKind::Unattributed,
+            begin_ns: 0,
+            length_ns,
+            function: None,
+            called_by: Vec::new(),
+            task: None,
+            off_at: None,
+            on_at: None,
+            off_before_ns: None,
+            mostly: Vec::new(),
+        }
+    }
+
+    fn part(&self, kind: PartKind, steps: std::ops::Range<usize>) -> Part {
+        let calls = &self.timed.calls;
+        let begin_ns = self.timed.extent(steps.start).0;
+        let lengths: Vec<u64> = steps.clone().map(|step| self.timed.extent(step).1).collect();
+        let length_ns = lengths.iter().sum();
+        let all = &calls.steps[steps.clone()];
+        let common = calls.common(all.iter().map(|step| step.frame)).filter(|frame| calls.frame(*frame).code != Code::User);
+        let stack: Vec<FrameId> = common.into_iter().flat_map(|frame| calls.chain(frame)).map(|(id, _)| id).collect();
+        // Locks and the like are how it was done, not where.
+        let is_helper = |id: &&FrameId| self.role(calls.frame(**id).code) == Some(Role::Helper);
+        let inner = stack.iter().take_while(is_helper).count();
+        let inner = if inner < stack.len() { inner } else { 0 };
+        let mut names = stack[inner..].iter().map(|id| self.name(calls.frame(*id).code));
+        let function = names.next();
+        let called_by = names.take(CALLERS).collect();
+        let mut own: HashMap<Code, u64> = HashMap::new();
+        for (step, length) in all.iter().zip(&lengths) {
+            *own.entry(calls.frame(step.frame).code).or_default() += length;
+        }
+        let mut mostly: Vec<FunctionTime> = own
+            .into_iter()
+            .filter(|(_, own_ns)| *own_ns > 0)
+            .map(|(code, own_ns)| FunctionTime { function: self.name(code), own_ns })
+            .collect();
+        mostly.sort_by(|one, other| other.own_ns.cmp(&one.own_ns).then_with(|| one.function.cmp(&other.function)));
+        mostly.truncate(MOSTLY);
+        let (off, on) = if kind == PartKind::InterruptsOff { self.switched(&steps) } else { (None, None) };
+        let task = all[0].task.map(|task| self.window.tasks[task].name.clone()).filter(|name| !name.is_empty());
+        Part {
+            kind,
+            begin_ns,
+            length_ns,
+            function,
+            called_by,
+            task,
+            off_at: off.as_ref().map(|(place, _)| place.clone()),
+            on_at: on,
+            off_before_ns: off.and_then(|(_, before)| before),
+            mostly,
+        }
+    }
+
+    /// Where interrupts were switched off before these steps, and how long before the planned time; and where they were switched on.
+    fn switched(&self, steps: &std::ops::Range<usize>) -> (Option<(String, Option<u64>)>, Option<String>) {
+        let calls = &self.timed.calls;
+        let (begin, end) = (calls.steps[steps.start].begin, calls.steps[steps.end - 1]);
+        let end = end.begin + end.done;
+        let off = calls.switched.iter().rfind(|switched| switched.at < begin.max(1) + 1 && !switched.on);
+        let on = calls.switched.iter().find(|switched| switched.at + 1 >= end && switched.on);
+        let place = |address| self.kernel.symbols().describe(address);
+        let before = |at: u64| {
+            let step = calls.steps.partition_point(|step| step.begin <= at).saturating_sub(1);
+            let time = self.timed.times[step] + (at - calls.steps[step].begin).cast_signed();
+            u64::try_from(-time).ok()
+        };
+        (off.map(|off| (place(off.address), before(off.at))), on.map(|on| place(on.address)))
+    }
+
+    fn name(&self, code: Code) -> String {
+        match code {
+            Code::Function(id) => self.kernel.symbols().name(id).to_owned(),
+            Code::Unnamed(address) => format!("{address:#x}"),
+            Code::User => "user space".to_owned(),
+        }
+    }
+}

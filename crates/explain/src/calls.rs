@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Who called whom, and whether interrupts were on: followed from calls, returns and the instructions that switch interrupts.
+//!
+//! The stacks at the beginning of a window are not known. A function whose caller is not known yet gets it when it returns there, also
+//! for the time before. After the processor has gone to another thread, that thread's stack is the one it had when it was left, if the
+//! window holds that, and else begins anew.
+
+use crate::dump::{Dump, Window};
+use crate::kernel::{Entrance, Kernel, Role};
+use crate::runs::{Run, runs};
+use crate::symbols::SymbolId;
+use crate::x86::Effect;
+use std::collections::HashMap;
+
+/// A call of a function, or another way to come to code, by its place in [`Calls::frames`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct FrameId(usize);
+
+/// What code runs in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Code {
+    /// A function of the kernel.
+    Function(SymbolId),
+    /// Code of the kernel without a symbol, which begins here as far as is known.
+    Unnamed(u64),
+    /// A program.
+    User,
+}
+
+/// How the processor came to a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It was there when the window began, or its thread was taken up again.
+    Before,
+    /// By a call, which returns to this address.
+    Call(u64),
+    /// By an interrupt, an exception or a system call.
+    Entrance(Entrance),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub code: Code,
+    pub way: Way,
+    pub parent: Option<FrameId>,
+    /// Whether interrupts were on where it was entered, if that is to be restored.
+    interrupts: Option<bool>,
+}
+
+/// Some time in which frame, interrupts and task stayed the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Instructions done before it.
+    pub begin: u64,
+    /// Instructions in it.
+    pub done: u64,
+    pub frame: FrameId,
+    /// Whether interrupts are on, as far as is known.
+    pub interrupts: Option<bool>,
+    /// Which task runs: an index into [`Window::tasks`].
+    pub task: Option<usize>,
+    /// Whether the processor halts at its end.
+    pub halts: bool,
+}
+
+/// A place in the code at which interrupts were switched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switched {
+    /// Instructions done before.
+    pub at: u64,
+    pub on: bool,
+    /// The instruction.
+    pub address: u64,
+}
+
+/// All of a window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Calls {
+    pub frames: Vec<Frame>,
+    pub steps: Vec<Step>,
+    pub switched: Vec<Switched>,
+    /// Instructions done in all.
+    pub end: u64,
+    /// When the processor last went to another thread.
+    pub thread_changed: Vec<u64>,
+    /// When a thread was made runnable, and by which frame.
+    pub woken: Vec<(u64, FrameId)>,
+}
+
+impl Calls {
+    pub fn follow(dump: &Dump, window: &Window, kernel: &Kernel<'_>) -> Calls {
+        let runs = runs(dump, window, kernel);
+        let mut walk = Walk {
+            dump,
+            window,
+            kernel,
+            calls: Calls::default(),
+            current: FrameId(0),
+            interrupts: None,
+            task: None,
+            next_task: 0,
+            users: HashMap::new(),
+            left: HashMap::new(),
+        };
+        walk.calls.frames.push(Frame { code: Code::Unnamed(0), way: Way::Before, parent: None, interrupts: None });
+        for (index, run) in runs.iter().enumerate() {
+            walk.run(index.checked_sub(1).map(|before| &runs[before]), run);
+        }
+        walk.calls
+    }
+
+    pub fn frame(&self, id: FrameId) -> &Frame {
+        &self.frames[id.0]
+    }
+
+    /// A frame, and those that led to it, innermost first.
+    pub fn chain(&self, id: FrameId) -> impl Iterator<Item = (FrameId, &Frame)> {
+        let mut next = Some(id);
+        // No stack is deeper; a ring of frames would be a defect.
+        (0..MAX_DEPTH).map_while(move |_| {
+            let id = next?;
+            let frame = self.frame(id);
+            next = frame.parent;
+            Some((id, frame))
+        })
+    }
+
+    /// The innermost frame that all of these are in.
+    pub fn common(&self, mut frames: impl Iterator<Item = FrameId>) -> Option<FrameId> {
+        let first = frames.next()?;
+        let mut shared: Vec<FrameId> = self.chain(first).map(|(id, _)| id).collect();
+        shared.reverse();
+        let mut previous = first;
+        for id in frames {
+            if id == previous {
+                continue;
+            }
+            previous = id;
+            let mut chain: Vec<FrameId> = self.chain(id).map(|(id, _)| id).collect();
+            chain.reverse();
+            let same = shared.iter().zip(&chain).take_while(|(one, other)| one == other).count();
+            shared.truncate(same);
+        }
+        shared.pop()
+    }
+}
+
+const MAX_DEPTH: usize = 512;
+
+struct Walk<'a> {
+    dump: &'a Dump,
+    window: &'a Window,
+    kernel: &'a Kernel<'a>,
+    calls: Calls,
+    current: FrameId,
+    interrupts: Option<bool>,
+    task: Option<usize>,
+    /// The first of the window's tasks that does not run yet.
+    next_task: usize,
+    /// Each task's program.
+    users: HashMap<Option<u64>, FrameId>,
+    /// Where each task was left.
+    left: HashMap<u64, FrameId>,
+}
+
+impl Walk<'_> {
+    fn run(&mut self, previous: Option<&Run>, run: &Run) {
+        let block = &self.dump.blocks[run.block];
+        let address = block.address;
+        // The tasks of before the window began.
+        while self.next_task == 0 && self.window.tasks.first().is_some_and(|task| task.before <= run.counted) {
+            self.task = Some(0);
+            self.next_task = 1;
+        }
+        match (run.entrance, previous) {
+            (Some(entrance), _) => self.enter(entrance, address),
+            (None, None) => self.begin(address),
+            (None, Some(previous)) => self.go_on(previous, address),
+        }
+        if self.role(address) == Some(Role::SwitchesStack) {
+            self.change_thread(run);
+        }
+        if self.role(address) == Some(Role::Wakes) && self.is_begin(address) {
+            self.calls.woken.push((run.begin, self.current));
+        }
+        if !block.is_kernel() {
+            self.interrupts = Some(true);
+        }
+        self.steps(run);
+    }
+
+    fn code(&self, address: u64) -> Code {
+        if address >> 63 == 0 {
+            return Code::User;
+        }
+        self.kernel.symbols().find(address).map_or(Code::Unnamed(address), Code::Function)
+    }
+
+    fn role(&self, address: u64) -> Option<Role> {
+        match self.code(address) {
+            Code::Function(id) => self.kernel.role(id),
+            _ => None,
+        }
+    }
+
+    /// Whether a function begins here.
+    fn is_begin(&self, address: u64) -> bool {
+        matches!(self.code(address), Code::Function(id) if self.kernel.symbols().begin(id) == address)
+    }
+
+    fn push(&mut self, frame: Frame) {
+        self.calls.frames.push(frame);
+        self.current = FrameId(self.calls.frames.len() - 1);
+    }
+
+    fn begin(&mut self, address: u64) {
+        let code = self.code(address);
+        self.calls.frames[0].code = code;
+        if code == Code::User {
+            self.users.insert(self.task_address(), self.current);
+        }
+    }
+
+    fn task_address(&self) -> Option<u64> {
+        self.task.map(|task| self.window.tasks[task].address)
+    }
+
+    /// To a program.
+    fn to_user(&mut self) {
+        let task = self.task_address();
+        match self.users.get(&task) {
+            Some(frame) => self.current = *frame,
+            None => {
+                self.push(Frame { code: Code::User, way: Way::Before, parent: None, interrupts: None });
+                self.users.insert(task, self.current);
+            }
+        }
+    }
+
+    fn enter(&mut self, entrance: Entrance, address: u64) {
+        let interrupts = match entrance {
+            // There would have been none.
+            Entrance::Interrupt | Entrance::SystemCall => Some(true),
+            Entrance::Fault | Entrance::Trap => self.interrupts,
+        };
+        let code = self.code(address);
+        self.push(Frame { code, way: Way::Entrance(entrance), parent: Some(self.current), interrupts });
+        self.interrupts = Some(false);
+    }
+
+    fn go_on(&mut self, previous: &Run, address: u64) {
+        let before = &self.dump.blocks[previous.block];
+        if address >> 63 == 0 {
+            if self.calls.frame(self.current).code != Code::User {
+                self.leave_to_user();
+            }
+            return;
+        }
+        if previous.done < before.len() {
+            // QEMU began the rest of the block again.
+            return;
+        }
+        match before.last() {
+            Effect::Call => {
+                let returns = before.bounds[before.bounds.len() - 1];
+                let code = self.code(address);
+                self.push(Frame { code, way: Way::Call(returns), parent: Some(self.current), interrupts: None });
+            }
+            Effect::Return => self.return_to(address),
+            Effect::InterruptReturn | Effect::SystemReturn => self.leave_entrance(address),
+            _ => self.jump_to(address),
+        }
+    }
+
+    /// A return from an interrupt, an exception or a system call to a program.
+    fn leave_to_user(&mut self) {
+        let entered = self.calls.chain(self.current).last().map(|(id, frame)| (id, frame.code));
+        self.to_user();
+        if let Some((outermost, code)) = entered
+            && code != Code::User
+            && outermost != self.current
+        {
+            self.calls.frames[outermost.0].parent = Some(self.current);
+        }
+    }
+
+    fn leave_entrance(&mut self, address: u64) {
+        let entrance = self.calls.chain(self.current).find(|(_, frame)| matches!(frame.way, Way::Entrance(_)));
+        match entrance.map(|(id, frame)| (id, *frame)) {
+            Some((_, frame)) if frame.parent.is_some() => {
+                self.interrupts = frame.interrupts;
+                self.current = frame.parent.unwrap_or(self.current);
+            }
+            found => {
+                self.interrupts = found.map_or(Some(true), |(_, frame)| frame.interrupts);
+                self.learn_parent(address);
+            }
+        }
+    }
+
+    fn return_to(&mut self, address: u64) {
+        let is_call = |frame: &Frame| matches!(frame.way, Way::Call(_));
+        let found = self.calls.chain(self.current).take_while(|(_, frame)| is_call(frame));
+        let found = found.map(|(_, frame)| *frame).find(|frame| frame.way == Way::Call(address));
+        if let Some(parent) = found.and_then(|frame| frame.parent) {
+            self.current = parent;
+            return;
+        }
+        match *self.calls.frame(self.current) {
+            // A call that only put an address on the stack for this return: it was a jump.
+            Frame { way: Way::Call(_), parent: Some(parent), .. } => {
+                self.current = parent;
+                self.jump_to(address);
+            }
+            Frame { way: Way::Before, parent: None, .. } => self.learn_parent(address),
+            _ => self.jump_to(address),
+        }
+    }
+
+    /// Now it shows who called the outermost frame that is known.
+    fn learn_parent(&mut self, address: u64) {
+        let outermost = self.calls.chain(self.current).last().map_or(self.current, |(id, _)| id);
+        let code = self.code(address);
+        if code == Code::User {
+            self.leave_to_user();
+            return;
+        }
+        self.push(Frame { code, way: Way::Before, parent: None, interrupts: None });
+        self.calls.frames[outermost.0].parent = Some(self.current);
+    }
+
+    /// To other code, without a return: a function that ends by calling another, or only another part of the same.
+    fn jump_to(&mut self, address: u64) {
+        let frame = *self.calls.frame(self.current);
+        let code = self.code(address);
+        let is_entrance = matches!(frame.way, Way::Entrance(_));
+        if code == frame.code || is_entrance || self.role(address) == Some(Role::ReturnThunk) || !self.is_begin(address) {
+            return;
+        }
+        self.push(Frame { code, ..frame });
+    }
+
+    /// The stack is another thread's from here on.
+    fn change_thread(&mut self, run: &Run) {
+        if !self.is_begin(self.dump.blocks[run.block].address) {
+            return;
+        }
+        if let Some(task) = self.task_address() {
+            self.left.insert(task, self.current);
+        }
+        let code = self.calls.frame(self.current).code;
+        while self.window.tasks.get(self.next_task).is_some_and(|task| task.before < run.counted) {
+            self.next_task += 1;
+        }
+        self.task = (self.next_task < self.window.tasks.len()).then_some(self.next_task);
+        self.next_task += 1;
+        self.calls.thread_changed.push(run.begin);
+        match self.task_address().and_then(|task| self.left.get(&task)) {
+            Some(frame) => self.current = *frame,
+            None => self.push(Frame { code, way: Way::Before, parent: None, interrupts: None }),
+        }
+    }
+
+    /// What was done, divided where interrupts are switched.
+    fn steps(&mut self, run: &Run) {
+        let block = &self.dump.blocks[run.block];
+        let mut from = 0;
+        for (index, effect) in &block.effects {
+            let index = *index as u64;
+            if index >= run.done {
+                break;
+            }
+            let interrupts = match effect {
+                Effect::InterruptsOff => Some(false),
+                Effect::InterruptsOn => Some(true),
+                Effect::FlagsRestored => None,
+                _ => continue,
+            };
+            self.step(run.begin + from, index + 1 - from, false);
+            from = index + 1;
+            if let Some(on) = interrupts {
+                let address = block.bounds[usize::try_from(index).unwrap_or(0)];
+                self.calls.switched.push(Switched { at: run.begin + index, on, address });
+            }
+            self.interrupts = interrupts;
+        }
+        let halts = run.done == block.len() && block.last() == Effect::Halt;
+        self.step(run.begin + from, run.done - from, halts);
+        self.calls.end = run.begin + run.done;
+    }
+
+    fn step(&mut self, begin: u64, done: u64, halts: bool) {
+        let step = Step { begin, done, frame: self.current, interrupts: self.interrupts, task: self.task, halts };
+        match self.calls.steps.last_mut() {
+            Some(last) if !last.halts && (last.frame, last.interrupts, last.task) == (step.frame, step.interrupts, step.task) => {
+                last.done += done;
+                last.halts = halts;
+            }
+            _ if done == 0 => {}
+            _ => self.calls.steps.push(step),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the kernel's functions are to a wake-up. All names of functions stand here, so that what differs in another kernel has one place.
+
+use crate::symbols::{SymbolId, Symbols};
+use std::collections::HashMap;
+
+/// How the processor comes into the kernel other than by a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entrance {
+    /// A hardware interrupt.
+    Interrupt,
+    /// An exception after which the instruction is begun again, such as a page fault.
+    Fault,
+    /// An exception that an instruction asks for by being done, such as a breakpoint.
+    Trap,
+    /// A system call.
+    SystemCall,
+}
+
+/// What a function is to a wake-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It runs softirqs.
+    Softirqs,
+    /// It chooses the next thread.
+    Schedules,
+    /// It changes from one thread to another.
+    Switches,
+    /// Of these, the one in which the stack changes.
+    SwitchesStack,
+    /// It makes a thread runnable.
+    Wakes,
+    /// It stands for the end of another function.
+    ReturnThunk,
+    /// It is no function of its own, but only how locks and interrupts are handled.
+    Helper,
+    /// Idling.
+    Idles,
+}
+
+/// The kernel's symbols, and which of them have a meaning here.
+#[derive(Debug)]
+pub struct Kernel<'a> {
+    symbols: &'a Symbols,
+    roles: HashMap<SymbolId, Role>,
+    entrances: HashMap<u64, Entrance>,
+    /// The stubs of device interrupts, which have one symbol together.
+    stubs: std::ops::Range<u64>,
+}
+
+const SOFTIRQS: [&str; 3] = ["__do_softirq", "handle_softirqs", "run_ksoftirqd"];
+const SCHEDULES: [&str; 1] = ["__schedule"];
+const SWITCHES: [&str; 4] = ["__switch_to", "finish_task_switch", "switch_mm_irqs_off", "ret_from_fork"];
+const SWITCHES_STACK: &str = "__switch_to_asm";
+const WAKES: [&str; 2] = ["try_to_wake_up", "wake_up_process"];
+const IDLES: [&str; 4] = ["do_idle", "cpu_startup_entry", "default_idle_call", "cpu_idle_poll"];
+const RETURN_THUNKS: [&str; 5] =
+    ["__x86_return_thunk", "zen_untrain_ret", "retbleed_return_thunk", "srso_return_thunk", "its_return_thunk"];
+/// Exceptions that are traps, and those that QEMU raises once their instruction is counted.
+const TRAPS: [&str; 6] =
+    ["asm_exc_int3", "asm_exc_debug", "asm_exc_overflow", "asm_exc_invalid_op", "asm_exc_device_not_available", "asm_exc_bounds"];
+const SYSTEM_CALLS: [&str; 4] = ["entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat", "asm_int80_emulation"];
+const INTERRUPTS: [&str; 3] = ["asm_common_interrupt", "asm_spurious_interrupt", "asm_exc_nmi"];
+/// The timer interrupt.
+pub(crate) const TIMER_INTERRUPTS: [&str; 3] =
+    ["asm_sysvec_apic_timer_interrupt", "asm_common_interrupt", "asm_sysvec_reschedule_ipi"];
+
+impl<'a> Kernel<'a> {
+    /// Looks for them.
+    #[must_use]
+    pub fn new(symbols: &'a Symbols) -> Self {
+        let mut roles = HashMap::new();
+        let lists: [(&[&str], Role); 7] = [
+            (&SOFTIRQS, Role::Softirqs),
+            (&SCHEDULES, Role::Schedules),
+            (&SWITCHES, Role::Switches),
+            (&[SWITCHES_STACK], Role::SwitchesStack),
+            (&WAKES, Role::Wakes),
+            (&IDLES, Role::Idles),
+            (&RETURN_THUNKS, Role::ReturnThunk),
+        ];
+        for (id, name) in symbols.all() {
+            // What the compiler makes of a function keeps its name: finish_task_switch.isra.0.
+            let base = name.split('.').next().unwrap_or(name);
+            let listed = lists.iter().find(|(names, _)| names.contains(&base)).map(|(_, role)| *role);
+            let helper = || is_helper(base).then_some(Role::Helper);
+            if let Some(role) = listed.or_else(helper) {
+                roles.insert(id, role);
+            }
+        }
+        let mut entrances = HashMap::new();
+        for (id, name) in symbols.all() {
+            let entrance = if TRAPS.contains(&name) {
+                Entrance::Trap
+            } else if name.starts_with("asm_sysvec_") || INTERRUPTS.contains(&name) {
+                Entrance::Interrupt
+            } else if name.starts_with("asm_exc_") {
+                Entrance::Fault
+            } else if SYSTEM_CALLS.contains(&name) {
+                Entrance::SystemCall
+            } else {
+                continue;
+            };
+            entrances.insert(symbols.begin(id), entrance);
+        }
+        let stubs = symbols.address("irq_entries_start").map_or(0..0, |begin| {
+            let end = symbols.find(begin).and_then(|id| symbols.end(id)).unwrap_or(begin);
+            begin..end
+        });
+        Kernel { symbols, roles, entrances, stubs }
+    }
+
+    /// Their names and addresses.
+    #[must_use]
+    pub const fn symbols(&self) -> &'a Symbols {
+        self.symbols
+    }
+
+    /// What the processor does if it comes to this address other than by a call or jump.
+    #[must_use]
+    pub fn entrance(&self, address: u64) -> Option<Entrance> {
+        if self.stubs.contains(&address) {
+            return Some(Entrance::Interrupt);
+        }
+        self.entrances.get(&address).copied()
+    }
+
+    /// What a function is to a wake-up.
+    #[must_use]
+    pub fn role(&self, id: SymbolId) -> Option<Role> {
+        self.roles.get(&id).copied()
+    }
+}
+
+/// Whether functions of this name only take locks, or switch interrupts or preemption.
+fn is_helper(name: &str) -> bool {
+    const BEGINS: [&str; 5] = ["_raw_spin_", "_raw_read_", "_raw_write_", "rt_spin_", "native_queued_spin_"];
+    const NAMES: [&str; 6] = [
+        "local_irq_save",
+        "local_irq_restore",
+        "preempt_count_add",
+        "preempt_count_sub",
+        "__local_bh_disable_ip",
+        "__local_bh_enable_ip",
+    ];
+    BEGINS.iter().any(|begin| name.starts_with(begin)) || NAMES.contains(&name)
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where each nanosecond of a latency went, from the instructions that were executed.
+//!
+//! In the lab the same run can be made again, with a plugin in QEMU that keeps every block of instructions. From these follow who
+//! called whom (`calls.rs`), when interrupts were off, and when each instruction ran: time is instructions. Every ns from the planned
+//! time to the reading of the clock goes to one part (`account.rs`).
+//!
+//! In: what the plugin wrote, the kernel's symbols, the latencies that were recorded. Out: accounts. Must not touch: files, clocks,
+//! processes. Names of the kernel's functions stand in `kernel.rs` only.
+#![forbid(unsafe_code)]
+
+mod account;
+mod calls;
+mod dump;
+mod kernel;
+mod runs;
+mod symbols;
+mod wakes;
+mod x86;
+
+pub use account::{Account, Asked, FunctionTime, Part, PartKind, account};
+pub use dump::{Block, Dump, DumpError, Entry, TaskSwitch, Wake, Window};
+pub use kernel::Kernel;
+pub use symbols::{SymbolId, Symbols, SymbolsError};
+pub use wakes::{WakesError, Woken, align};

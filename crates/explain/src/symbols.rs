@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel's symbols, as `/proc/kallsyms` lists them.
+
+use std::collections::HashMap;
+
+/// No function is longer, bytes: what lies further behind the last symbol is no part of it.
+const LONGEST: u64 = 1 << 20;
+
+/// A function of the kernel, by its place in [`Symbols`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SymbolId(u32);
+
+/// Functions by address, and the few variables that are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Symbols {
+    /// Ascending. Of several at one address the first that is no alias of the linker's.
+    functions: Vec<(u64, String)>,
+    /// Everything by name.
+    addresses: HashMap<String, u64>,
+}
+
+/// Why they cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SymbolsError {
+    /// A line of another form.
+    #[error("line {line} of the kernel's symbols cannot be read: '{text}'")]
+    Line {
+        /// From 1 on.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// Every address is 0: the kernel hides them.
+    #[error("the kernel hides the addresses of its symbols")]
+    Hidden,
+    /// No functions at all.
+    #[error("the kernel lists no symbols: it lacks CONFIG_KALLSYMS")]
+    Empty,
+}
+
+impl Symbols {
+    /// Reads the lines of `/proc/kallsyms`: address, type, name, and the module that it belongs to.
+    ///
+    /// # Errors
+    /// When a line cannot be read, or there is nothing in them.
+    pub fn parse(text: &str) -> Result<Self, SymbolsError> {
+        let mut symbols = Symbols::default();
+        for (index, line) in text.lines().enumerate() {
+            let wrong = || SymbolsError::Line { line: index + 1, text: line.chars().take(80).collect() };
+            let mut words = line.split_ascii_whitespace();
+            let (Some(address), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else { return Err(wrong()) };
+            let address = u64::from_str_radix(address, 16).map_err(|_| wrong())?;
+            if matches!(kind, "t" | "T" | "w" | "W") {
+                symbols.functions.push((address, name.to_owned()));
+            }
+            symbols.addresses.entry(name.to_owned()).or_insert(address);
+        }
+        if symbols.functions.is_empty() {
+            return Err(SymbolsError::Empty);
+        }
+        if symbols.functions.iter().all(|(address, _)| *address == 0) {
+            return Err(SymbolsError::Hidden);
+        }
+        // Per-CPU variables and the like are no code; a stable sort keeps the kernel's own order.
+        symbols.functions.retain(|(address, _)| address >> 63 == 1);
+        symbols.functions.sort_by_key(|(address, _)| *address);
+        symbols.functions.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same && is_boundary(&earlier.1) && !is_boundary(&later.1) {
+                earlier.1 = std::mem::take(&mut later.1);
+            }
+            same
+        });
+        Ok(symbols)
+    }
+
+    /// All functions, ascending.
+    pub fn all(&self) -> impl Iterator<Item = (SymbolId, &str)> {
+        (0..).map(SymbolId).zip(self.functions.iter().map(|(_, name)| name.as_str()))
+    }
+
+    /// The function that holds this address.
+    #[must_use]
+    pub fn find(&self, address: u64) -> Option<SymbolId> {
+        let after = self.functions.partition_point(|(begin, _)| *begin <= address);
+        let id = after.checked_sub(1).and_then(|index| u32::try_from(index).ok()).map(SymbolId)?;
+        (address - self.begin(id) < LONGEST).then_some(id)
+    }
+
+    /// Where the next one begins.
+    #[must_use]
+    pub fn end(&self, id: SymbolId) -> Option<u64> {
+        self.functions.get(id.0 as usize + 1).map(|(begin, _)| *begin)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self, id: SymbolId) -> &str {
+        &self.functions[id.0 as usize].1
+    }
+
+    /// Where it begins.
+    #[must_use]
+    pub fn begin(&self, id: SymbolId) -> u64 {
+        self.functions[id.0 as usize].0
+    }
+
+    /// The address of a symbol, of any type.
+    #[must_use]
+    pub fn address(&self, name: &str) -> Option<u64> {
+        self.addresses.get(name).copied()
+    }
+
+    /// The address of the function of this name, or of one that the compiler made of it, such as `name.isra.0`.
+    #[must_use]
+    pub fn variant(&self, name: &str) -> Option<u64> {
+        let is_made = |found: &str| found.strip_prefix(name).is_some_and(|rest| rest.starts_with('.') && !rest.contains("cold"));
+        self.address(name).or_else(|| self.functions.iter().find(|(_, found)| is_made(found)).map(|(address, _)| *address))
+    }
+
+    /// `name+offset` of an address.
+    #[must_use]
+    pub fn describe(&self, address: u64) -> String {
+        match self.find(address) {
+            Some(id) => match address - self.begin(id) {
+                0 => self.name(id).to_owned(),
+                offset => format!("{}+{offset:#x}", self.name(id)),
+            },
+            None => format!("{address:#x}"),
+        }
+    }
+}
+
+/// Names by which the linker marks where sections begin and end.
+fn is_boundary(name: &str) -> bool {
+    name.starts_with("__") && (name.ends_with("_start") || name.ends_with("_end") || name.ends_with("_begin"))
+        || matches!(name, "_stext" | "_text" | "startup_64" | "_sinittext" | "_einittext")
+}

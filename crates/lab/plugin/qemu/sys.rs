@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! QEMU's functions for plugins, found by name in its process: which there are depends on its version, and a function that is asked for
+//! and not there would keep QEMU from loading the plugin at all.
+
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::mem::transmute;
+use core::ptr;
+
+/// What QEMU says of itself: the beginning of its `qemu_info_t`.
+#[repr(C)]
+pub struct Info {
+    pub target: *const c_char,
+    pub oldest_version: c_int,
+    pub version: c_int,
+}
+
+/// A block as it is translated; QEMU's.
+#[repr(C)]
+pub struct Tb(c_void);
+
+/// An instruction of one; QEMU's.
+#[repr(C)]
+pub struct Insn(c_void);
+
+/// A counter of each CPU, as QEMU's translated code finds it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct PerCpu {
+    board: *mut c_void,
+    offset: usize,
+}
+
+/// The beginning of GLib's growing arrays of bytes.
+#[repr(C)]
+struct ByteArray {
+    data: *mut u8,
+    length: c_uint,
+}
+
+pub type Translated = unsafe extern "C" fn(u64, *mut Tb);
+pub type Executed = unsafe extern "C" fn(c_uint, *mut c_void);
+pub type Ended = unsafe extern "C" fn(u64, *mut c_void);
+
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn qemu_plugin_register_vcpu_tb_trans_cb(id: u64, callback: Translated);
+    fn qemu_plugin_register_vcpu_tb_exec_cb(tb: *mut Tb, callback: Executed, flags: c_int, data: *mut c_void);
+    fn qemu_plugin_register_atexit_cb(id: u64, callback: Ended, data: *mut c_void);
+    fn qemu_plugin_tb_n_insns(tb: *const Tb) -> usize;
+    fn qemu_plugin_tb_vaddr(tb: *const Tb) -> u64;
+    fn qemu_plugin_tb_get_insn(tb: *const Tb, index: usize) -> *mut Insn;
+    fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
+}
+
+/// Any function of this process. The first handle, null, stands for all that is loaded.
+fn find(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the name ends with a zero byte, and looking for it changes nothing.
+    let found = unsafe { dlsym(ptr::null_mut(), name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+macro_rules! function {
+    ($name:literal as $kind:ty) => {
+        // SAFETY: QEMU, and GLib, declare the function of this name with this type in every version that has it.
+        find($name).map(|found| unsafe { transmute::<*mut c_void, $kind>(found) })
+    };
+}
+
+/// Versions of the interface from which counters are each CPU's own.
+const PER_CPU: c_int = 2;
+/// From which on the bytes of an instruction are copied.
+const COPIED: c_int = 3;
+
+/// The version of the interface that this plugin is written for, as far as QEMU has it.
+pub fn version() -> c_int {
+    if find(c"qemu_plugin_scoreboard_new").is_some() { PER_CPU } else { 1 }
+}
+
+type CountInline = unsafe extern "C" fn(*mut Insn, c_int, *mut u64, u64);
+type CountPerCpu = unsafe extern "C" fn(*mut Insn, c_int, PerCpu, u64);
+type DataPointer = unsafe extern "C" fn(*const Insn) -> *const u8;
+type DataCopied = unsafe extern "C" fn(*const Insn, *mut u8, usize) -> usize;
+type ReadMemory = unsafe extern "C" fn(u64, *mut ByteArray, usize) -> bool;
+type GetCpu = unsafe extern "C" fn(c_int) -> *mut c_void;
+type ReadDebug = unsafe extern "C" fn(*mut c_void, u64, *mut u8, usize, bool) -> c_int;
+
+#[derive(Clone, Copy)]
+enum Counter {
+    Inline(CountInline, *mut u64),
+    PerCpu(CountPerCpu, PerCpu),
+}
+
+#[derive(Clone, Copy)]
+enum Data {
+    Pointer(DataPointer),
+    Copied(DataCopied),
+}
+
+#[derive(Clone, Copy)]
+enum Memory {
+    Plugin(ReadMemory, *mut ByteArray),
+    Debug(GetCpu, ReadDebug),
+    None,
+}
+
+/// What differs between versions of QEMU.
+pub struct Functions {
+    counter: Counter,
+    data: Data,
+    memory: Memory,
+}
+
+impl Functions {
+    /// Finds them. `own` is a counter that QEMU may use.
+    pub fn new(info: &Info, own: *mut u64) -> Option<Self> {
+        let new = function!(c"qemu_plugin_scoreboard_new" as unsafe extern "C" fn(usize) -> *mut c_void);
+        let counter = match new {
+            // SAFETY: QEMU has the function, and it may be called once the plugin is being installed.
+            Some(new) => Counter::PerCpu(
+                function!(c"qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu" as CountPerCpu)?,
+                PerCpu { board: unsafe { new(size_of::<u64>()) }, offset: 0 },
+            ),
+            None => Counter::Inline(function!(c"qemu_plugin_register_vcpu_insn_exec_inline" as CountInline)?, own),
+        };
+        let data = if info.version >= COPIED {
+            Data::Copied(function!(c"qemu_plugin_insn_data" as DataCopied)?)
+        } else {
+            Data::Pointer(function!(c"qemu_plugin_insn_data" as DataPointer)?)
+        };
+        Some(Functions { counter, data, memory: memory() })
+    }
+
+    /// Where QEMU counts the instructions of the first CPU.
+    pub fn counted(&self) -> Option<*mut u64> {
+        match self.counter {
+            Counter::Inline(_, own) => Some(own),
+            Counter::PerCpu(_, per_cpu) => {
+                let find = function!(c"qemu_plugin_scoreboard_find" as unsafe extern "C" fn(*mut c_void, c_uint) -> *mut c_void)?;
+                // SAFETY: the board is one that QEMU made, and there is a first CPU.
+                Some(unsafe { find(per_cpu.board, 0) }.cast())
+            }
+        }
+    }
+
+    /// Has one added to the counter in front of this instruction.
+    pub fn count(&self, insn: *mut Insn) {
+        match self.counter {
+            // SAFETY: the instruction is being translated, and the counter stays as long as the process.
+            Counter::Inline(count, own) => unsafe { count(insn, 0, own, 1) },
+            // SAFETY: as above.
+            Counter::PerCpu(count, per_cpu) => unsafe { count(insn, 0, per_cpu, 1) },
+        }
+    }
+
+    /// Copies the bytes of an instruction, and returns how many there are.
+    pub fn bytes(&self, insn: *const Insn, into: &mut [u8]) -> usize {
+        // SAFETY: the instruction is being translated.
+        let size = unsafe { qemu_plugin_insn_size(insn) }.min(into.len());
+        match self.data {
+            Data::Pointer(data) => {
+                // SAFETY: the instruction is being translated.
+                let from = unsafe { data(insn) };
+                // SAFETY: QEMU says that so many bytes lie there, and they are its own.
+                unsafe { ptr::copy_nonoverlapping(from, into.as_mut_ptr(), size) };
+                size
+            }
+            // SAFETY: the buffer is writable for as many bytes as QEMU is told.
+            Data::Copied(data) => unsafe { data(insn, into.as_mut_ptr(), size) }.min(size),
+        }
+    }
+
+    /// Reads the guest's memory as the kernel sees it now.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> bool {
+        match self.memory {
+            Memory::Plugin(read, array) => {
+                // SAFETY: on a CPU's thread; the array is one that GLib made.
+                if !unsafe { read(address, array, into.len()) } {
+                    return false;
+                }
+                // SAFETY: nobody else refers to the array, which GLib made.
+                let array = unsafe { &*array };
+                if (array.length as usize) < into.len() {
+                    return false;
+                }
+                // SAFETY: the array holds at least so many bytes.
+                unsafe { ptr::copy_nonoverlapping(array.data, into.as_mut_ptr(), into.len()) };
+                true
+            }
+            Memory::Debug(cpu, read) => {
+                // SAFETY: there is a first CPU, and this is its thread.
+                let cpu = unsafe { cpu(0) };
+                // SAFETY: the buffer is writable for as many bytes as QEMU is told, and it is to read only.
+                !cpu.is_null() && unsafe { read(cpu, address, into.as_mut_ptr(), into.len(), false) } == 0
+            }
+            Memory::None => false,
+        }
+    }
+}
+
+/// The function for plugins where there is one, else what QEMU's debuggers read with, if it is exported.
+fn memory() -> Memory {
+    let plugin = function!(c"qemu_plugin_read_memory_vaddr" as ReadMemory);
+    let array = function!(c"g_byte_array_new" as unsafe extern "C" fn() -> *mut ByteArray);
+    if let (Some(read), Some(array)) = (plugin, array) {
+        // SAFETY: it may be called at any time.
+        return Memory::Plugin(read, unsafe { array() });
+    }
+    match (function!(c"qemu_get_cpu" as GetCpu), function!(c"cpu_memory_rw_debug" as ReadDebug)) {
+        (Some(cpu), Some(read)) => Memory::Debug(cpu, read),
+        _ => Memory::None,
+    }
+}
+
+/// Registers what is called for each translation and at the end.
+pub fn register(id: u64, translated: Translated, ended: Ended) {
+    // SAFETY: the plugin is being installed, and the function stays as long as the process.
+    unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, translated) };
+    // SAFETY: as above.
+    unsafe { qemu_plugin_register_atexit_cb(id, ended, ptr::null_mut()) };
+}
+
+/// Has `executed` called before each execution of this block.
+pub fn observe(tb: *mut Tb, executed: Executed, data: *mut c_void) {
+    // SAFETY: the block is being translated; 0 says that no register is looked at.
+    unsafe { qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, 0, data) };
+}
+
+/// Address and number of instructions of a block that is being translated.
+pub fn extent(tb: *const Tb) -> (u64, usize) {
+    // SAFETY: the block is being translated.
+    let address = unsafe { qemu_plugin_tb_vaddr(tb) };
+    // SAFETY: as above.
+    (address, unsafe { qemu_plugin_tb_n_insns(tb) })
+}
+
+/// An instruction of a block that is being translated.
+pub fn instruction(tb: *const Tb, index: usize) -> *mut Insn {
+    // SAFETY: the block is being translated, and the index is below its number of instructions.
+    unsafe { qemu_plugin_tb_get_insn(tb, index) }
+}

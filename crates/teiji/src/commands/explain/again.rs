@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The same run again, with QEMU's plugin, and whether it is the same.
+
+use crate::commands::lab::{Show, VERBS, failure};
+use crate::exit::Failure;
+use anyhow::{Context, anyhow};
+use explain::Symbols;
+use lab::{LabRun, Plugin, Target, first_divergence};
+use model::{Lab, Recorded};
+use runner::Signals;
+
+/// The file of the windows, in the guest's folder.
+const ENDS: &str = "ends";
+
+/// What is made again.
+pub struct Again<'a> {
+    pub recorded: &'a Recorded,
+    pub facts: &'a Lab,
+    pub target: Target,
+    pub signals: &'a Signals,
+    pub show: &'a mut Show,
+}
+
+/// What the plugin needs to know of the kernel to see which task runs.
+pub fn addresses(symbols: &Symbols) -> Vec<String> {
+    let current = symbols.address("current_task").or_else(|| symbols.address("pcpu_hot"));
+    let all = [
+        ("switched", symbols.variant("finish_task_switch")),
+        ("current", current),
+        ("percpu", symbols.address("__per_cpu_offset")),
+        ("init", symbols.address("init_task")),
+    ];
+    all.into_iter().filter_map(|(key, address)| Some(format!("{key}={}", address?))).collect()
+}
+
+impl Again<'_> {
+    /// What an instruction takes of the guest's clock, ns. The guest's kernel measures its time stamp counter, which counts virtual ns,
+    /// when it boots, and takes what it measured for its rate.
+    pub fn ns_per_instruction(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a power of two")]
+        let virtual_ns = self.facts.ns_per_instruction.unwrap_or(1) as f64;
+        let console = std::fs::read_to_string(self.recorded.path.join("console.log")).unwrap_or_default();
+        virtual_ns * console.lines().rev().find_map(ns_per_tick).unwrap_or(1.0)
+    }
+
+    /// Makes it again, and returns what the plugin wrote.
+    pub fn run(&mut self, windows: &[(u64, u64)], words: &[String], heading: &str) -> Result<Vec<u8>, Failure> {
+        let without = "this teiji was built for a processor that QEMU's plugin was not written for: explain on x86_64 or aarch64";
+        let mut plugin = Plugin::recorder().context(without).map_err(Failure::run_failed)?;
+        let most = windows.iter().map(|(_, blocks)| *blocks).max().unwrap_or(1);
+        plugin.words.push(format!("ring={}", most.next_power_of_two().trailing_zeros()));
+        plugin.words.extend_from_slice(words);
+        if !windows.is_empty() {
+            plugin.words.push(format!("ends={ENDS}"));
+            let bytes = windows.iter().flat_map(|(end, blocks)| [*end, *blocks]).flat_map(u64::to_le_bytes).collect();
+            plugin.files.push((ENDS.to_owned(), bytes));
+        }
+        let scratch =
+            lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::run_failed)?;
+        let mut run = self.recorded.document.run.clone();
+        if self.facts.probe_left_open {
+            // To look for a co-kernel takes instructions.
+            plan::AUTO_PROBE.clone_into(&mut run.probe);
+        }
+        let again = LabRun {
+            run,
+            default_cpus: None,
+            target: self.target.clone(),
+            directory: scratch.path().join("again.teiji"),
+            name: self.recorded.name(),
+            command_line: self.recorded.document.command_line.clone(),
+        };
+        self.show.heading = Some(heading.to_owned());
+        let (repeated, written) = lab::replay(&again, plugin, VERBS, self.signals, self.show).map_err(failure)?;
+        match first_divergence(self.recorded, &repeated).map_err(Failure::bad_input)? {
+            None => Ok(written),
+            Some(divergence) => {
+                let changed = repeated.document.lab.as_ref().map(|now| lab::differences(self.facts, now)).unwrap_or_default();
+                // The plugin is an option that was not there.
+                let changed: Vec<&str> = changed.into_iter().filter(|what| *what != "QEMU's options").collect();
+                let why = if changed.is_empty() {
+                    "Kernel, machine, QEMU and teiji are all the same: please report this as a defect of teiji".to_owned()
+                } else {
+                    format!("What differs: {}", changed.join(", "))
+                };
+                let name = self.recorded.path.display();
+                Err(Failure::run_failed(anyhow!(
+                    "{name} was made again, and is not the same, so nothing of it is explained: {divergence}. {why}"
+                )))
+            }
+        }
+    }
+}
+
+/// Of a line such as `tsc: Detected 999.993 MHz processor`: what a tick takes, ns.
+fn ns_per_tick(line: &str) -> Option<f64> {
+    let (_, said) = line.split_once("tsc: ")?;
+    let (before, _) = said.split_once(" MHz")?;
+    let rate: f64 = before.rsplit(' ').next()?.parse().ok()?;
+    (100.0..100_000.0).contains(&rate).then(|| 1_000.0 / rate)
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji explain`: where the largest latencies of a recording of the lab went, to the ns.
+//!
+//! The run is made again, twice, with a plugin in QEMU: the first time it shows when the wake-ups were, the second time it keeps what
+//! was executed before those that are asked for. Both must give the samples that were recorded.
+
+mod again;
+mod choose;
+mod show;
+
+use crate::commands::lab::{Show, failure};
+use crate::exit::{CommandResult, Failure};
+use crate::output;
+use again::Again;
+use anyhow::{Context, anyhow};
+use choose::Chosen;
+use explain::{Account, Asked, Dump, Kernel, Symbols, align};
+use model::Recorded;
+use plan::{Machine, Nanos, Unit};
+use recording::Recording;
+use runner::Signals;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A recording made in the lab
+    #[arg(value_name = "REC")]
+    recording: PathBuf,
+    #[command(flatten)]
+    which: Which,
+    /// A static teiji for the guest's processor [default: the recorded one if it is still there, else as for a run]
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// How long the kernel may take to boot, and loads to start and figures to be computed, on this machine's clock [default: 2m]
+    #[arg(long, value_name = "TIME", value_parser = crate::commands::lab::seconds)]
+    boot_timeout: Option<Duration>,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Which activations are explained.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+struct Which {
+    /// The N with the largest latencies [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    worst: Option<u16>,
+    /// This one, of the thread that was the later there [repeatable]
+    #[arg(long, value_name = "K")]
+    activation: Vec<u64>,
+    /// Those with a latency above this, the worst 1,000 at most; without a unit µs
+    #[arg(long, value_name = "TIME", value_parser = micros)]
+    above: Option<Nanos>,
+}
+
+fn micros(text: &str) -> Result<Nanos, String> {
+    Nanos::parse(text, Unit::Microsecond).map_err(|error| error.to_string())
+}
+
+pub fn run(args: &Args) -> CommandResult {
+    let recorded = Recording::open(&args.recording).and_then(Recording::summarise).map_err(Failure::bad_input)?;
+    suits(&recorded).map_err(Failure::bad_input)?;
+    let chosen = Chosen::of(&recorded, &args.which).map_err(Failure::bad_input)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let mut show = Show::new(args.quiet || args.json);
+    let accounts = explained(args, &recorded, &chosen, &signals, &mut show);
+    show.clear();
+    let accounts = accounts?;
+    output::say(&if args.json { show::json(&recorded, &accounts)? } else { show::text(&recorded, &accounts) });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a recording can be explained at all.
+fn suits(recorded: &Recorded) -> anyhow::Result<()> {
+    let name = recorded.path.display();
+    let document = &recorded.document;
+    let Some(facts) = document.lab.as_ref() else {
+        return Err(anyhow!(
+            "{name} was not recorded in the lab: only there the same instructions can be run again. Record with: teiji lab run"
+        ));
+    };
+    if !facts.deterministic {
+        return Err(anyhow!(
+            "{name} ran on the host's clock, and no two such runs are the same. Measure again with teiji lab run --time virtual"
+        ));
+    }
+    if facts.guest.machine != Machine::X86_64 {
+        return Err(anyhow!("{name} was recorded on {}: only x86_64 guests can be explained so far", facts.guest.machine));
+    }
+    if facts.guest.cpus > 1 {
+        return Err(anyhow!(
+            "{name} was recorded on {} CPUs: only guests with one CPU can be explained so far",
+            facts.guest.cpus
+        ));
+    }
+    if document.run.probe != plan::DEFAULT_PROBE && document.probe.name != plan::DEFAULT_PROBE {
+        return Err(anyhow!(
+            "{name} was recorded by the probe {}: only wake-ups, of cyclic, can be explained",
+            document.probe.name
+        ));
+    }
+    if document.threads.iter().any(|thread| !thread.detail.is_samples()) {
+        return Err(anyhow!("{name} holds no samples: it is not known when its wake-ups were"));
+    }
+    Ok(())
+}
+
+fn explained(
+    args: &Args,
+    recorded: &Recorded,
+    chosen: &Chosen,
+    signals: &Signals,
+    show: &mut Show,
+) -> Result<Vec<Account>, Failure> {
+    let Some(facts) = recorded.document.lab.as_ref() else { return Ok(Vec::new()) };
+    let mut target = lab::again(facts).map_err(failure)?;
+    target.program = args.program.clone().or(target.program);
+    target.boot_timeout = args.boot_timeout.unwrap_or(target.boot_timeout);
+    show.heading = Some(" The kernel's symbols".to_owned());
+    let symbols = lab::symbols(&target, crate::commands::lab::VERBS, signals, show).map_err(failure)?;
+    let symbols = Symbols::parse(&symbols).map_err(Failure::run_failed)?;
+    let mut again = Again { recorded, facts, target, signals, show };
+    let ns_per_instruction = again.ns_per_instruction();
+
+    let found = again.run(&[], &[], " Finding the wake-ups")?;
+    let found = Dump::parse(&found).map_err(Failure::run_failed)?;
+    let counts = align(&found.wakes, &chosen.samples, ns_per_instruction).map_err(Failure::run_failed)?;
+    let windows = chosen.windows(&counts);
+
+    let dump = again.run(&windows, &again::addresses(&symbols), " Recording what ran")?;
+    let dump = Dump::parse(&dump).map_err(Failure::run_failed)?;
+    let kernel = Kernel::new(&symbols);
+    let accounts = chosen.worst_first.iter().map(|sample| {
+        let window = dump.windows.iter().find(|window| window.end == counts[*sample]);
+        let window = window.context("QEMU's plugin did not keep what was executed").map_err(Failure::run_failed)?;
+        let woken = &chosen.samples[*sample];
+        let latency_ns = chosen.latency_ns(*sample);
+        let asked = Asked { thread: woken.thread, activation: woken.activation, latency_ns, ns_per_instruction };
+        Ok(explain::account(&dump, window, &kernel, &asked))
+    });
+    accounts.collect()
+}
