@@ -59,10 +59,16 @@ pub struct Part {
     pub length_ns: u64,
     /// The function all of it was in, or its address; null if it is none of the kernel's.
     pub function: Option<String>,
-    /// What called that, innermost first, as far as it was seen.
+    /// What called that, innermost first, as far as it was seen, up to the interrupt or the system call.
     pub called_by: Vec<String>,
     /// The running task's name; null if it is not known.
     pub task: Option<String>,
+    /// Of a change to another thread, that thread's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_task: Option<String>,
+    /// Of an interrupt's handler, the function that was interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<String>,
     /// Where interrupts were switched off, if they were off; null if that was earlier than what was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_at: Option<String>,
@@ -157,6 +163,24 @@ pub fn account(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked)
     account
 }
 
+type Key = ((PartKind, Option<FrameId>), Option<usize>);
+
+/// Once the scheduler has begun to change to another thread, all is the change until it is left.
+fn join_switches(keys: &mut [Key]) {
+    let mut switches = false;
+    for ((kind, _), task) in keys.iter_mut() {
+        switches = match *kind {
+            PartKind::Switch => true,
+            PartKind::Scheduling => switches,
+            _ => false,
+        };
+        if switches {
+            *kind = PartKind::Switch;
+            *task = None;
+        }
+    }
+}
+
 /// Where the phases of a wake-up begin, as indices of steps.
 struct Accountant<'a> {
     timed: &'a Timed,
@@ -238,8 +262,8 @@ impl<'a> Accountant<'a> {
             parts.push(self.unseen(seen));
         }
         let steps: Vec<(usize, &Step)> = self.timed.steps().collect();
-        let key = |step: &Step| (self.kind(step), step.task);
-        let keys: Vec<_> = steps.iter().map(|(_, step)| key(step)).collect();
+        let mut keys: Vec<_> = steps.iter().map(|(_, step)| (self.kind(step), step.task)).collect();
+        join_switches(&mut keys);
         let mut from = 0;
         while from < steps.len() {
             let until = (from..steps.len()).find(|index| keys[*index] != keys[from]).unwrap_or(steps.len());
@@ -261,6 +285,8 @@ impl<'a> Accountant<'a> {
             function: None,
             called_by: Vec::new(),
             task: None,
+            next_task: None,
+            interrupted: None,
             off_at: None,
             on_at: None,
             off_before_ns: None,
@@ -274,15 +300,17 @@ impl<'a> Accountant<'a> {
         let lengths: Vec<u64> = steps.clone().map(|step| self.timed.extent(step).1).collect();
         let length_ns = lengths.iter().sum();
         let all = &calls.steps[steps.clone()];
-        let common = calls.common(all.iter().map(|step| step.frame)).filter(|frame| calls.frame(*frame).code != Code::User);
-        let stack: Vec<FrameId> = common.into_iter().flat_map(|frame| calls.chain(frame)).map(|(id, _)| id).collect();
-        // Locks and the like are how it was done, not where.
-        let is_helper = |id: &&FrameId| self.role(calls.frame(**id).code) == Some(Role::Helper);
-        let inner = stack.iter().take_while(is_helper).count();
-        let inner = if inner < stack.len() { inner } else { 0 };
-        let mut names = stack[inner..].iter().map(|id| self.name(calls.frame(*id).code));
+        let place = self.place(kind, all, &lengths, length_ns);
+        let stack: Vec<FrameId> = place.into_iter().flat_map(|frame| calls.chain(frame)).map(|(id, _)| id).collect();
+        let is_entrance = |id: &FrameId| matches!(calls.frame(*id).way, Way::Entrance(_));
+        let entrance = stack.iter().position(is_entrance);
+        let own_stack = &stack[..entrance.map_or(stack.len(), |entrance| entrance + 1)];
+        let is_program = |id: &&FrameId| calls.frame(**id).code == Code::User;
+        let mut names = own_stack.iter().filter(|id| !is_program(id)).map(|id| self.name(calls.frame(*id).code));
         let function = names.next();
         let called_by = names.take(CALLERS).collect();
+        let interrupted = entrance.filter(|_| kind == PartKind::HardInterrupt).and_then(|entrance| stack.get(entrance + 1));
+        let interrupted = interrupted.map(|id| self.name(calls.frame(*id).code));
         let mut own: HashMap<Code, u64> = HashMap::new();
         for (step, length) in all.iter().zip(&lengths) {
             *own.entry(calls.frame(step.frame).code).or_default() += length;
@@ -295,19 +323,65 @@ impl<'a> Accountant<'a> {
         mostly.sort_by(|one, other| other.own_ns.cmp(&one.own_ns).then_with(|| one.function.cmp(&other.function)));
         mostly.truncate(MOSTLY);
         let (off, on) = if kind == PartKind::InterruptsOff { self.switched(&steps) } else { (None, None) };
-        let task = all[0].task.map(|task| self.window.tasks[task].name.clone()).filter(|name| !name.is_empty());
+        let task_name = |step: &Step| step.task.map(|task| self.window.tasks[task].name.clone()).filter(|name| !name.is_empty());
+        let next_task = all.last().filter(|last| last.task != all[0].task).and_then(task_name);
         Part {
             kind,
             begin_ns,
             length_ns,
             function,
             called_by,
-            task,
+            task: task_name(&all[0]),
+            next_task,
+            interrupted,
             off_at: off.as_ref().map(|(place, _)| place.clone()),
             on_at: on,
             off_before_ns: off.and_then(|(_, before)| before),
             mostly,
         }
+    }
+
+    /// The function that most of these steps were in: the innermost one that all of them were in, or one that it called for most of it.
+    fn place(&self, kind: PartKind, steps: &[Step], lengths: &[u64], length_ns: u64) -> Option<FrameId> {
+        let calls = &self.timed.calls;
+        let mut place = calls.common(steps.iter().map(|step| step.frame))?;
+        // Of a span that one function made, only what is nearly all of it; of what just ran, what most of it was.
+        let most_of = match kind {
+            PartKind::InterruptsOff => length_ns - length_ns / 20,
+            PartKind::PreemptionOff | PartKind::OtherThread | PartKind::Softirq | PartKind::TimerPending => {
+                length_ns - length_ns / 3
+            }
+            _ => u64::MAX,
+        };
+        // Of each step, with its length, the frames that lie within that one, outermost first.
+        let within = |frame: FrameId| {
+            let mut path: Vec<FrameId> = calls.chain(frame).map(|(id, _)| id).take_while(|id| *id != place).collect();
+            path.reverse();
+            path
+        };
+        let mut paths: Vec<(Vec<FrameId>, u64)> =
+            steps.iter().map(|step| within(step.frame)).zip(lengths.iter().copied()).collect();
+        for depth in 0.. {
+            // Calls of the same function count together.
+            let mut below: HashMap<Code, (u64, FrameId)> = HashMap::new();
+            for (path, length) in &paths {
+                if let Some(frame) = path.get(depth) {
+                    below.entry(calls.frame(*frame).code).or_insert((0, *frame)).0 += length;
+                }
+            }
+            let Some((code, (length, frame))) = below.into_iter().max_by_key(|(_, (length, frame))| (*length, *frame)) else {
+                break;
+            };
+            if length < most_of || self.role(code) == Some(Role::Helper) {
+                break;
+            }
+            place = frame;
+            paths.retain(|(path, _)| path.get(depth).is_some_and(|frame| calls.frame(*frame).code == code));
+        }
+        // Locks and the like are how it was done, not where.
+        let is_helper = |frame: FrameId| self.role(calls.frame(frame).code) == Some(Role::Helper);
+        let outer = calls.chain(place).map(|(id, _)| id).find(|id| !is_helper(*id));
+        outer.or(Some(place))
     }
 
     /// Where interrupts were switched off before these steps, and how long before the planned time; and where they were switched on.
@@ -316,7 +390,7 @@ impl<'a> Accountant<'a> {
         let (begin, end) = (calls.steps[steps.start].begin, calls.steps[steps.end - 1]);
         let end = end.begin + end.done;
         let off = calls.switched.iter().rfind(|switched| switched.at < begin.max(1) + 1 && !switched.on);
-        let on = calls.switched.iter().find(|switched| switched.at + 1 >= end && switched.on);
+        let on = calls.switched.iter().find(|switched| switched.at + 2 >= end && switched.on);
         let place = |address| self.kernel.symbols().describe(address);
         let before = |at: u64| {
             let step = calls.steps.partition_point(|step| step.begin <= at).saturating_sub(1);

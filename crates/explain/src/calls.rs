@@ -43,6 +43,8 @@ pub(crate) struct Frame {
     pub code: Code,
     pub way: Way,
     pub parent: Option<FrameId>,
+    /// The function that this one ended with instead of returning, if it did.
+    ends_in: Option<FrameId>,
     /// Whether interrupts were on where it was entered, if that is to be restored.
     interrupts: Option<bool>,
 }
@@ -97,16 +99,27 @@ impl Calls {
             calls: Calls::default(),
             current: FrameId(0),
             interrupts: None,
+            on_next: false,
             task: None,
             next_task: 0,
             users: HashMap::new(),
             left: HashMap::new(),
         };
-        walk.calls.frames.push(Frame { code: Code::Unnamed(0), way: Way::Before, parent: None, interrupts: None });
+        walk.calls.frames.push(Frame { code: Code::Unnamed(0), way: Way::Before, parent: None, ends_in: None, interrupts: None });
         for (index, run) in runs.iter().enumerate() {
             walk.run(index.checked_sub(1).map(|before| &runs[before]), run);
         }
+        walk.calls.share_parents();
         walk.calls
+    }
+
+    /// A function that ended with another one has the caller that was learned of that one.
+    fn share_parents(&mut self) {
+        for index in (0..self.frames.len()).rev() {
+            if let (None, Some(last)) = (self.frames[index].parent, self.frames[index].ends_in) {
+                self.frames[index].parent = self.frames[last.0].parent;
+            }
+        }
     }
 
     pub fn frame(&self, id: FrameId) -> &Frame {
@@ -154,6 +167,8 @@ struct Walk<'a> {
     calls: Calls,
     current: FrameId,
     interrupts: Option<bool>,
+    /// Whether interrupts are on after the next instruction.
+    on_next: bool,
     task: Option<usize>,
     /// The first of the window's tasks that does not run yet.
     next_task: usize,
@@ -231,7 +246,7 @@ impl Walk<'_> {
         match self.users.get(&task) {
             Some(frame) => self.current = *frame,
             None => {
-                self.push(Frame { code: Code::User, way: Way::Before, parent: None, interrupts: None });
+                self.push(Frame { code: Code::User, way: Way::Before, parent: None, ends_in: None, interrupts: None });
                 self.users.insert(task, self.current);
             }
         }
@@ -244,7 +259,7 @@ impl Walk<'_> {
             Entrance::Fault | Entrance::Trap => self.interrupts,
         };
         let code = self.code(address);
-        self.push(Frame { code, way: Way::Entrance(entrance), parent: Some(self.current), interrupts });
+        self.push(Frame { code, way: Way::Entrance(entrance), parent: Some(self.current), ends_in: None, interrupts });
         self.interrupts = Some(false);
     }
 
@@ -261,10 +276,12 @@ impl Walk<'_> {
             return;
         }
         match before.last() {
+            // A call within a function fills the processor's buffer of returns, or hides a jump from it.
+            Effect::Call if !self.is_begin(address) && self.code(address) == self.code(before.address) => {}
             Effect::Call => {
                 let returns = before.bounds[before.bounds.len() - 1];
                 let code = self.code(address);
-                self.push(Frame { code, way: Way::Call(returns), parent: Some(self.current), interrupts: None });
+                self.push(Frame { code, way: Way::Call(returns), parent: Some(self.current), ends_in: None, interrupts: None });
             }
             Effect::Return => self.return_to(address),
             Effect::InterruptReturn | Effect::SystemReturn => self.leave_entrance(address),
@@ -307,11 +324,9 @@ impl Walk<'_> {
             return;
         }
         match *self.calls.frame(self.current) {
-            // A call that only put an address on the stack for this return: it was a jump.
-            Frame { way: Way::Call(_), parent: Some(parent), .. } => {
-                self.current = parent;
-                self.jump_to(address);
-            }
+            // A jump that is hidden as a return.
+            _ if self.is_begin(address) => self.jump_to(address),
+            Frame { way: Way::Call(_), parent: Some(parent), .. } => self.current = parent,
             Frame { way: Way::Before, parent: None, .. } => self.learn_parent(address),
             _ => self.jump_to(address),
         }
@@ -325,7 +340,7 @@ impl Walk<'_> {
             self.leave_to_user();
             return;
         }
-        self.push(Frame { code, way: Way::Before, parent: None, interrupts: None });
+        self.push(Frame { code, way: Way::Before, parent: None, ends_in: None, interrupts: None });
         self.calls.frames[outermost.0].parent = Some(self.current);
     }
 
@@ -334,10 +349,16 @@ impl Walk<'_> {
         let frame = *self.calls.frame(self.current);
         let code = self.code(address);
         let is_entrance = matches!(frame.way, Way::Entrance(_));
-        if code == frame.code || is_entrance || self.role(address) == Some(Role::ReturnThunk) || !self.is_begin(address) {
+        if code == frame.code
+            || is_entrance
+            || matches!(self.role(address), Some(Role::ReturnThunk | Role::Entry))
+            || !self.is_begin(address)
+        {
             return;
         }
+        let left = self.current;
         self.push(Frame { code, ..frame });
+        self.calls.frames[left.0].ends_in = Some(self.current);
     }
 
     /// The stack is another thread's from here on.
@@ -357,7 +378,7 @@ impl Walk<'_> {
         self.calls.thread_changed.push(run.begin);
         match self.task_address().and_then(|task| self.left.get(&task)) {
             Some(frame) => self.current = *frame,
-            None => self.push(Frame { code, way: Way::Before, parent: None, interrupts: None }),
+            None => self.push(Frame { code, way: Way::Before, parent: None, ends_in: None, interrupts: None }),
         }
     }
 
@@ -365,6 +386,11 @@ impl Walk<'_> {
     fn steps(&mut self, run: &Run) {
         let block = &self.dump.blocks[run.block];
         let mut from = 0;
+        if std::mem::take(&mut self.on_next) && self.interrupts == Some(false) && run.done > 0 {
+            self.step(run.begin, 1, false);
+            self.interrupts = Some(true);
+            from = 1;
+        }
         for (index, effect) in &block.effects {
             let index = *index as u64;
             if index >= run.done {
@@ -376,16 +402,20 @@ impl Walk<'_> {
                 Effect::FlagsRestored => None,
                 _ => continue,
             };
-            self.step(run.begin + from, index + 1 - from, false);
+            self.step(run.begin + from, index + 1 - from.min(index + 1), false);
             from = index + 1;
+            // QEMU's blocks end with it.
+            self.on_next = interrupts == Some(true) && self.interrupts == Some(false);
             if let Some(on) = interrupts {
                 let address = block.bounds[usize::try_from(index).unwrap_or(0)];
                 self.calls.switched.push(Switched { at: run.begin + index, on, address });
             }
-            self.interrupts = interrupts;
+            if !self.on_next {
+                self.interrupts = interrupts;
+            }
         }
         let halts = run.done == block.len() && block.last() == Effect::Halt;
-        self.step(run.begin + from, run.done - from, halts);
+        self.step(run.begin + from, run.done.saturating_sub(from), halts);
         self.calls.end = run.begin + run.done;
     }
 

@@ -36,6 +36,8 @@ pub enum Role {
     Helper,
     /// Idling.
     Idles,
+    /// It is part of the way into the kernel or out of it, not a function of its own.
+    Entry,
 }
 
 /// The kernel's symbols, and which of them have a meaning here.
@@ -61,9 +63,18 @@ const TRAPS: [&str; 6] =
     ["asm_exc_int3", "asm_exc_debug", "asm_exc_overflow", "asm_exc_invalid_op", "asm_exc_device_not_available", "asm_exc_bounds"];
 const SYSTEM_CALLS: [&str; 4] = ["entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat", "asm_int80_emulation"];
 const INTERRUPTS: [&str; 3] = ["asm_common_interrupt", "asm_spurious_interrupt", "asm_exc_nmi"];
-/// The timer interrupt.
-pub(crate) const TIMER_INTERRUPTS: [&str; 3] =
-    ["asm_sysvec_apic_timer_interrupt", "asm_common_interrupt", "asm_sysvec_reschedule_ipi"];
+/// How names of the code begin that is the way into the kernel and out of it.
+const ENTRIES: [&str; 9] = [
+    "entry_SYS",
+    "syscall_return_via_sysret",
+    "swapgs_restore_regs_and_return_to_usermode",
+    "common_interrupt_return",
+    "restore_regs_and_return_to_kernel",
+    "native_irq_return",
+    "error_entry",
+    "error_return",
+    "paranoid_",
+];
 
 impl<'a> Kernel<'a> {
     /// Looks for them.
@@ -84,7 +95,8 @@ impl<'a> Kernel<'a> {
             let base = name.split('.').next().unwrap_or(name);
             let listed = lists.iter().find(|(names, _)| names.contains(&base)).map(|(_, role)| *role);
             let helper = || is_helper(base).then_some(Role::Helper);
-            if let Some(role) = listed.or_else(helper) {
+            let entry = || ENTRIES.iter().any(|begin| base.starts_with(begin)).then_some(Role::Entry);
+            if let Some(role) = listed.or_else(helper).or_else(entry) {
                 roles.insert(id, role);
             }
         }

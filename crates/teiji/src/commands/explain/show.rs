@@ -60,13 +60,15 @@ fn sentence(account: &Account) -> String {
 fn line(part: &Part) -> String {
     let mostly: Vec<String> = part.mostly.iter().map(|time| format!("{} {}", time.function, micros(time.own_ns))).collect();
     format!(
-        "  {:>9} {:>9}  {:<31} {} < {} [{}] off {:?} {:?} on {:?}; {}",
+        "  {:>9} {:>9}  {:<31} {} < {} [{}>{}] intr {} off {:?} {:?} on {:?}; {}",
         micros(part.begin_ns),
         micros(part.length_ns),
         words(part.kind),
         part.function.as_deref().unwrap_or("?"),
         part.called_by.join(" < "),
         part.task.as_deref().unwrap_or("?"),
+        part.next_task.as_deref().unwrap_or(""),
+        part.interrupted.as_deref().unwrap_or(""),
         part.off_at,
         part.off_before_ns,
         part.on_at,
