@@ -105,11 +105,8 @@ impl Loads {
         let mut loads = Loads { handles: Vec::with_capacity(checked.len()) };
         for (place, load) in checked.into_iter().enumerate() {
             let spec = load.spec.to_string();
-            let handle = LoadHandle::start(load, phase.load_seed(place), program, hidden_verb).map_err(|source| StartError::Spawn {
-                spec,
-                program: program.to_owned(),
-                source,
-            })?;
+            let handle = LoadHandle::start(load, phase.load_seed(place), program, hidden_verb)
+                .map_err(|source| StartError::Spawn { spec, program: program.to_owned(), source })?;
             loads.handles.push(handle);
         }
         loads.wait_for(Stage::Prepared, deadline, timeout, &mut cancelled)?;

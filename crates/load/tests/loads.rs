@@ -133,7 +133,13 @@ fn start(specs: &[impl AsRef<str>]) -> Loads {
 }
 
 fn start_as(specs: &[impl AsRef<str>], verb: &str) -> Result<Loads, StartError> {
-    Loads::start(specs.iter().map(|spec| checked(spec.as_ref())).collect(), Phase::NONE, Path::new("/proc/self/exe"), verb, || false)
+    Loads::start(
+        specs.iter().map(|spec| checked(spec.as_ref())).collect(),
+        Phase::NONE,
+        Path::new("/proc/self/exe"),
+        verb,
+        || false,
+    )
 }
 
 fn measure(specs: &[&str], millis: u64) -> Vec<LoadEvidence> {
@@ -491,13 +497,15 @@ fn what_cannot_start_says_why() {
     let error = start_as(&["cpu"], "rude-worker").unwrap_err().to_string();
     let expected = "the load 'cpu' could not be started: its supervisor exited early: exit status: 1; no such verb";
     assert_eq!(error, expected);
-    let nowhere = Loads::start(vec![checked("cpu")], Phase::NONE, Path::new("/nowhere"), "load-worker", || false).unwrap_err().to_string();
+    let nowhere =
+        Loads::start(vec![checked("cpu")], Phase::NONE, Path::new("/nowhere"), "load-worker", || false).unwrap_err().to_string();
     assert_eq!(nowhere, "the load 'cpu' could not be started: executing /nowhere: No such file or directory (os error 2)");
     // A CPU that the list of available ones promises and the machine does not have.
     let far = [CpuId(4_000)];
     let load = check(&"cpu,cpus=4000".parse().unwrap(), &far, &far, &limits()).unwrap();
-    let error =
-        Loads::start(vec![checked("cpu"), load], Phase::NONE, Path::new("/proc/self/exe"), "load-worker", || false).unwrap_err().to_string();
+    let error = Loads::start(vec![checked("cpu"), load], Phase::NONE, Path::new("/proc/self/exe"), "load-worker", || false)
+        .unwrap_err()
+        .to_string();
     assert!(
         error.starts_with("the load 'cpu,cpus=4000' could not be started: cannot run on CPUs 4000: Invalid argument"),
         "{error}"

@@ -4,8 +4,8 @@
 //! A setting is a flag of `teiji measure` or of the lab by its long name, and its value the words that would be typed. What
 //! those mean is not known here: the parser of the flags checks them. Each setting knows where it was written.
 
-use crate::{Limit, Phase};
 use crate::plan_error::{PlanError, PlanErrors, SourceSpan};
+use crate::{Limit, Phase};
 use std::fmt;
 use std::io;
 use std::path::Path;

@@ -316,7 +316,10 @@ fn phases_are_listed_by_their_ends() {
     assert_eq!(phases("'1..4'"), "1 2 3 4");
     assert_eq!(phases("[0, '7..9', 17]"), "0 7 8 9 17");
     assert_eq!(refused("[vary]\nphase = ['1..3', 2]"), "plan.toml:2:18: '2' is listed already, at plan.toml:2:10");
-    assert_eq!(refused("[vary]\nphase = 3"), "plan.toml:2:9: 'phase' is varied: give a list of its values, or put it into [measure]");
+    assert_eq!(
+        refused("[vary]\nphase = 3"),
+        "plan.toml:2:9: 'phase' is varied: give a list of its values, or put it into [measure]"
+    );
     assert!(refused("[vary]\nload = '1..3'").starts_with("plan.toml:2:8: 'load' is varied: give a list"));
     let quick = plan("[vary]\nphase = '1..50'\n[quick]\nphase = '1..2'").quick().unwrap();
     assert_eq!(written(&quick), ["phase=1", "phase=2"]);

@@ -3,8 +3,8 @@
 
 use crate::accounting::Sink;
 use crate::blocks::Blocks;
-use crate::collect_in_blocks::CollectInBlocks;
 use crate::bound::AllThreads;
+use crate::collect_in_blocks::CollectInBlocks;
 use crate::distribution::{Counted, Distribution};
 use crate::extreme::{Latest, Observed, Tail, latest};
 use crate::interval::Latencies;
@@ -27,7 +27,6 @@ struct FirstPass {
     jitter: JitterOverTime,
     linear: LinearHistogram,
 }
-
 
 impl Sink for FirstPass {
     fn woken(&mut self, first: u64, latencies: Chunk<'_>) {

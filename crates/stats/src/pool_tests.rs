@@ -152,7 +152,8 @@ fn shifted_runs(runs: usize, apart: f64) -> Vec<Vec<Owned>> {
 /// Where runs differ from one another by more than their rows do, there is hardly more to know than one thing of each.
 #[test]
 fn intervals_allow_for_what_differs_from_run_to_run() {
-    let effective = |apart| pooled(&shifted_runs(50, apart), &ExactRequest::default()).quantile(Level::P50, 0.975).unwrap().effective;
+    let effective =
+        |apart| pooled(&shifted_runs(50, apart), &ExactRequest::default()).quantile(Level::P50, 0.975).unwrap().effective;
     let (alike, apart) = (effective(0.0), effective(1_000.0));
     assert!(alike > 100_000.0, "{alike} of 150,000 independent ones");
     assert!((10.0..100.0).contains(&apart), "{apart} of 50 runs");

@@ -44,7 +44,10 @@ impl Repeats {
         for examined in examined {
             let group = examined.group();
             let others = examined.pool.map_or_else(Vec::new, |pool| pool.others);
-            std::iter::once(examined.recorded).chain(others).zip(group.runs).for_each(|(one, measured)| repeats.add(one, measured));
+            std::iter::once(examined.recorded)
+                .chain(others)
+                .zip(group.runs)
+                .for_each(|(one, measured)| repeats.add(one, measured));
         }
         repeats
     }

@@ -52,8 +52,8 @@ pub fn run(args: &Args) -> CommandResult {
     let checked = decide(args).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let cancelled = || signals.caught().is_some();
-    let mut loads =
-        Loads::start(checked, Phase::NONE, Path::new("/proc/self/exe"), load_worker::VERB, cancelled).map_err(Failure::run_failed)?;
+    let mut loads = Loads::start(checked, Phase::NONE, Path::new("/proc/self/exe"), load_worker::VERB, cancelled)
+        .map_err(Failure::run_failed)?;
     loads.begin();
     let start = Instant::now();
     let end = args.duration.map(|time| start + Duration::from_nanos(time.0.unsigned_abs()));

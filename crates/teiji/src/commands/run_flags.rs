@@ -4,8 +4,8 @@
 use crate::commands::probe_flags::ProbeFlags;
 use executor::{SettingError, checked_run};
 use plan::{
-    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Phase, Policy, PolicyError, ProcessCpus,
-    Run, RunError, Scheduling, Settle, Unit,
+    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Phase, Policy, PolicyError,
+    ProcessCpus, Run, RunError, Scheduling, Settle, Unit,
 };
 use probe::ProbeSettingError;
 use std::str::FromStr;
