@@ -75,14 +75,14 @@ class Failures(Lab):
         empty = self.folder / "empty"
         empty.mkdir()
         says = ["qemu-system-x86_64 is not on this machine", "apt-get install qemu-system-x86"]
-        self.refused("-k", KERNEL, says=says, PATH=str(empty))
+        self.refused("-k", KERNEL, "--qemu", "system", says=says, PATH=str(empty))
 
     def test_an_emulator_that_does_not_run(self):
         folder = self.folder / "bin"
         folder.mkdir()
         (folder / "qemu-system-x86_64").write_text("#!/bin/sh\nexit 3\n")
         (folder / "qemu-system-x86_64").chmod(0o755)
-        self.refused("-k", KERNEL, says=["does not run", "3"], PATH=f"{folder}:{os.environ['PATH']}")
+        self.refused("-k", KERNEL, "--qemu", "system", says=["does not run", "3"], PATH=f"{folder}:{os.environ['PATH']}")
 
     def test_ctrl_c_while_a_kernel_is_waited_for(self):
         cache = self.folder / "cache" / "teiji" / "kernels" / "debian"
@@ -110,7 +110,7 @@ class Failures(Lab):
         emulator = folder / "qemu-system-x86_64"
         emulator.write_text(f'#!/bin/sh\ncase "$*" in *"-accel kvm"*) exec sleep 60 ;; esac\nexec {which(emulator.name)} "$@"\n')
         emulator.chmod(0o755)
-        words = ["run", "--quiet", "-k", KERNEL, "--time", "host", "-n", "50", "-o", "out"]
+        words = ["run", "--quiet", "-k", KERNEL, "--qemu", "system", "--time", "host", "-n", "50", "-o", "out"]
         process = self.start(*words, PATH=f"{folder}:{os.environ['PATH']}")
         deadline = time.monotonic() + 60
         while not self.processes() and time.monotonic() < deadline:

@@ -173,7 +173,9 @@ const WITHOUT_APT: &str = "on a system without apt, get a kernel by other means 
 pub(crate) fn first_complaint(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let chosen = lines().find(|line| line.starts_with("E:")).or_else(|| lines().next());
+    // What tar says of a disk that is full begins with how much of a file it wrote.
+    let is_cause = |line: &&str| line.starts_with("E:") || line.ends_with("No space left on device");
+    let chosen = lines().find(is_cause).or_else(|| lines().next());
     let chosen = chosen.map_or_else(|| output.status.to_string(), str::to_owned);
     // As on other distributions.
     let keyring = if stderr.contains("NO_PUBKEY") || stderr.contains("not signed") { WITHOUT_KEYRING } else { "" };
