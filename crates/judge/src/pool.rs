@@ -19,9 +19,60 @@ pub struct Pool {
     pub runs: Vec<Vec<Measured>>,
 }
 
+/// The largest latency of each phase of a run: a maximum in the lab is that of one way in which timers met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhaseMaxima {
+    /// By phase, ascending: each recording's place among those it was made of, and its largest latency, ns; of jitter the largest size.
+    pub of_each: Vec<(Phase, usize, i64)>,
+}
+
+impl PhaseMaxima {
+    /// Of these recordings, one of each phase; those that measured nothing have none.
+    #[must_use]
+    pub fn new<'r>(recordings: impl IntoIterator<Item = &'r Recorded>) -> Self {
+        let mut maxima = PhaseMaxima::default();
+        for (place, recorded) in recordings.into_iter().enumerate() {
+            if let Some(max) = largest(recorded) {
+                maxima.add(recorded.document.run.phase, place, max);
+            }
+        }
+        maxima
+    }
+
+    /// Adds a phase.
+    pub fn add(&mut self, phase: Phase, place: usize, max: i64) {
+        let at = self.of_each.partition_point(|(known, ..)| *known <= phase);
+        self.of_each.insert(at, (phase, place, max));
+    }
+
+    /// The phase with the largest latency, the first of equals.
+    #[must_use]
+    pub fn worst(&self) -> Option<(Phase, usize, i64)> {
+        // The last of equals is taken, and it comes last in reverse.
+        self.of_each.iter().rev().max_by_key(|(.., max)| *max).copied()
+    }
+
+    /// The smallest, the median and the largest of them, ns. The median is an observed one, nearest-rank.
+    #[must_use]
+    pub fn spread(&self) -> Option<[i64; 3]> {
+        let mut maxima: Vec<i64> = self.of_each.iter().map(|(.., max)| *max).collect();
+        maxima.sort_unstable();
+        let median = maxima.get(maxima.len().div_ceil(2).checked_sub(1)?)?;
+        Some([*maxima.first()?, *median, *maxima.last()?])
+    }
+}
+
+/// The largest latency of all threads of a recording, skipped activations counted in, ns; of jitter the largest size.
+#[must_use]
+pub fn largest(recorded: &Recorded) -> Option<i64> {
+    let probe = &recorded.document.probe;
+    let of_threads = recorded.threads.iter().filter_map(|thread| thread.latency_with_skipped);
+    of_threads.flat_map(|summary| [summary.min, summary.max]).map(|value| probe.judged_size(value)).max()
+}
+
 /// What runs have in common that differ in nothing but their phase.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PoolKey {
+struct PoolKey {
     run: Run,
     guest: Guest,
     kernel_sha256: String,
@@ -34,8 +85,7 @@ pub struct PoolKey {
 
 impl PoolKey {
     /// That of a run in the lab's virtual time; none of any other, which has no phase, or of one whose samples are not there.
-    #[must_use]
-    pub fn from_document(document: &Document) -> Option<PoolKey> {
+    fn from_document(document: &Document) -> Option<PoolKey> {
         let lab: &Lab = document.lab.as_ref().filter(|lab| lab.deterministic)?;
         if document.threads.iter().any(|thread| !thread.detail.is_samples()) {
             return None;
@@ -153,6 +203,19 @@ mod tests {
         assert_eq!(pools(&[document(3, same), document(3, same)]), [[0], [1]]);
         assert_eq!(pools(&[document(3, same), document(4, same), document(3, same)]), [[0, 2, 1]]);
         assert!(pools(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_worst_phase_and_how_far_maxima_lie_apart() {
+        let phase = |number: u32| number.to_string().parse::<Phase>().unwrap();
+        let mut maxima = PhaseMaxima::default();
+        assert_eq!((maxima.worst(), maxima.spread()), (None, None));
+        for (place, (number, max)) in [(3, 700), (1, 900), (2, 500), (7, 900)].into_iter().enumerate() {
+            maxima.add(phase(number), place, max);
+        }
+        assert_eq!(maxima.of_each.iter().map(|(phase, ..)| phase.to_string()).collect::<String>(), "1237");
+        assert_eq!(maxima.worst(), Some((phase(1), 1, 900)));
+        assert_eq!(maxima.spread(), Some([500, 700, 900]));
     }
 
     #[test]

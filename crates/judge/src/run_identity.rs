@@ -73,7 +73,16 @@ impl RunIdentity {
 
     /// Whether the run was made in the lab's virtual time, where an equal order gives the same run.
     #[must_use]
-    pub fn is_deterministic(&self) -> bool {
-        matches!(self.origin, Origin::Lab { .. })
+    pub const fn is_deterministic(&self) -> bool {
+        self.phase().is_some()
+    }
+
+    /// The phase of a run in the lab's virtual time; none of any other.
+    #[must_use]
+    pub const fn phase(&self) -> Option<Phase> {
+        match self.origin {
+            Origin::Machine { .. } => None,
+            Origin::Lab { phase, .. } => Some(phase),
+        }
     }
 }

@@ -23,7 +23,7 @@ pub fn examine_pool(first: Recording, others: Vec<Recording>, exact: &ExactReque
         }
     }
     // As long as there are none worse, the first.
-    let worst = (0..phases.len()).rev().max_by_key(|place| phases[*place].max()).unwrap_or(0);
+    let worst = (0..phases.len()).rev().max_by_key(|place| judge::largest(&phases[*place].recorded)).unwrap_or(0);
     if phases.len() < 2 {
         return Ok(first.examine(exact, |_| ())?.0);
     }
@@ -45,15 +45,6 @@ struct Phase {
     recorded: Recorded,
     measured: Vec<Measured>,
     identity: RunIdentity,
-}
-
-impl Phase {
-    /// Its largest latency; of jitter, by size.
-    fn max(&self) -> Option<i64> {
-        let probe = &self.recorded.document.probe;
-        let extremes = self.recorded.threads.iter().filter_map(|thread| thread.latency_with_skipped);
-        extremes.flat_map(|summary| [summary.min, summary.max]).map(|value| probe.judged_size(value)).max()
-    }
 }
 
 /// A thread over all phases: as measured, and what is judged of it.

@@ -18,6 +18,7 @@ mod language;
 mod matrix;
 mod overview;
 mod page;
+mod phases;
 mod report;
 mod sections;
 mod terminal;
@@ -39,6 +40,7 @@ pub use matrix::{Matrix, Published, PublishedError, SETTINGS, normalised, settin
 use model::{Document, LoadEvidence, Recorded, Warning};
 use overview::Overview;
 use plan::Nanos;
+pub use phases::{Phases, phases, phases_json, worst_phase};
 pub use report::Report;
 pub use sections::inference::Inference;
 use sections::{caveats, lab};

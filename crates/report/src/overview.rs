@@ -10,6 +10,7 @@ use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
+use judge::Examined;
 use model::{Document, End, Quantity, Recorded, State, TakenBy, Thread};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics};
@@ -61,6 +62,29 @@ impl<'a> Overview<'a> {
             pooled.lost += one.lost;
         }
         Some(pooled)
+    }
+
+    /// Phases of one run that are judged together, as one, by this name: figures of all of them, and exact.
+    pub(crate) fn of_phases(examined: &'a Examined, name: String) -> Overview<'a> {
+        let mut all = Overview { name, only: None, ..Overview::new(&examined.recorded) };
+        let threads = examined.statistics();
+        (all.histogram, all.linear, all.moments) = Default::default();
+        (all.due_histogram, all.due_moments) = Default::default();
+        (all.activations, all.lost) = Default::default();
+        for one in examined.recordings().map(Overview::new) {
+            all.activations.merge(&one.activations);
+            all.linear.merge(&one.linear);
+            all.lost += one.lost;
+        }
+        for statistics in threads {
+            all.histogram.merge(&statistics.histogram);
+            all.moments.merge(&statistics.moments);
+            let (histogram, moments) = statistics.of_all_due();
+            all.due_histogram.merge(histogram);
+            all.due_moments.merge(moments);
+        }
+        all.only = if let [only] = threads { Some(only) } else { None };
+        all
     }
 
     /// All recordings of a report, in order, with names that distinguish them.

@@ -22,8 +22,8 @@ pub(super) struct Differing {
     pub(super) other: Vec<String>,
 }
 
-/// Facts that differ at every run, and say nothing.
-const ALWAYS: [&str; 4] = ["Recorded", "Clock", "Start until measuring began", "Preempted while measuring"];
+/// Facts that differ at every run, and say nothing; nor do phases, which are pooled.
+const ALWAYS: [&str; 5] = ["Recorded", "Clock", "Start until measuring began", "Preempted while measuring", method::PHASE];
 
 /// Every fact of machine and method in which the groups differ, and what was not alike while they were measured.
 pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>) -> Vec<Differing> {

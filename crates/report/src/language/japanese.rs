@@ -32,6 +32,7 @@ pub(super) const THINGS: &[(&str, &str)] = &[
     ("load", "負荷 {n} 個"),
     ("more load", "ほかの負荷 {n} 個"),
     ("pair", "{n} 組"),
+    ("phase", "位相 {n} 個"),
     ("published figure", "公表値 {n} 件"),
     ("recording", "記録 {n} 件"),
     ("run", "測定 {n} 回"),

@@ -467,6 +467,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Recorded", "測定日時"),
     ("Length", "測定時間"),
     ("Interval", "周期"),
+    ("Phase", "位相"),
     ("Scheduling", "スケジューリング"),
     ("After an overrun", "周期超過後の動作"),
     ("Warm-up, not counted", "ウォームアップ(集計対象外)"),

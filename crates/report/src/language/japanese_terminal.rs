@@ -119,4 +119,22 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     (", in {n} of {all} cases with all else equal", "(ほかの条件が同じ {all} 通り中 {n} 通り)"),
     (" against {first}", "({first} に対して)"),
+    // Phases of a run in the lab.
+    (
+        "maxima of {phases} from {smallest} to {max} µs, median {median}. Worst: phase {phase}, {max} µs. Again:",
+        "{phases}の最大値は {smallest} ~ {max} µs、中央値 {median}。最悪: 位相 {phase}、{max} µs。再現:",
+    ),
+    (
+        "Each line is of all its phases together. A maximum is that of one way in which timers met; each phase is another.",
+        "各行は全位相の合算です。最大値はタイマーの重なり方の一つによるもので、位相ごとに重なり方が異なります。",
+    ),
+    ("{name}, phase {phase}", "{name}、位相 {phase}"),
+    (
+        " Phases are pooled; max of runs: the smallest and the largest of their maxima.",
+        " 位相は合算しています。「測定ごとの最大値」は、各位相の最大値の範囲です。",
+    ),
+    (
+        " Repeats and phases are pooled; max of runs: the smallest and the largest of their maxima.",
+        " 繰り返し測定と位相は合算しています。「測定ごとの最大値」は、各測定の最大値の範囲です。",
+    ),
 ];

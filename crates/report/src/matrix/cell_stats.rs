@@ -15,10 +15,11 @@ use crate::sections::co_kernel;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
 use crate::sections::noise;
-use judge::{Judged, RunIdentity, Verdict};
+use judge::{Examined, Judged, PhaseMaxima, RunIdentity, Verdict};
 use model::{CoKernel, Document, Quantity, Thread};
 use plan::Nanos;
 use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Debug, Default)]
@@ -55,6 +56,9 @@ pub(super) struct CellStats {
     pub(super) judged: Vec<Judged>,
     /// Of the first repeat; the others differ in nothing that is asked for.
     key: Option<MatchKey>,
+    /// The largest latency of each phase, of runs in the lab, and where each recording is.
+    phases: PhaseMaxima,
+    phase_paths: Vec<PathBuf>,
     /// Each run once.
     distinct: Vec<RunIdentity>,
     /// Machine, kernel and program of the first repeat: those of the others have to be the same.
@@ -137,13 +141,15 @@ enum Observed {
 
 impl Observed {
     fn add(&mut self, threads: &[Statistics]) {
-        *self = match (*self, threads) {
-            (Observed::Nothing, []) => Observed::Nothing,
-            (Observed::Nothing, [Statistics { latency_with_skipped: Some(due), latency, .. }]) => {
-                Observed::Of { due: *due, as_measured: *latency }
-            }
+        *self = if let Observed::Nothing = self { Observed::of(threads) } else { Observed::Several };
+    }
+
+    const fn of(threads: &[Statistics]) -> Observed {
+        match threads {
+            [] => Observed::Nothing,
+            [Statistics { latency_with_skipped: Some(due), latency, .. }] => Observed::Of { due: *due, as_measured: *latency },
             _ => Observed::Several,
-        };
+        }
     }
 
     const fn due(&self) -> Option<&Summary> {
@@ -262,6 +268,11 @@ impl CellStats {
             self.identical += 1;
             return false;
         }
+        if let Some((phase, max)) = run.phase().zip(judge::largest(overview.recorded)) {
+            self.phases.add(phase, self.phase_paths.len(), max);
+            self.phase_paths.push(overview.recorded.path.clone());
+        }
+        let differs = run.is_deterministic() && self.distinct.iter().any(|known| known.phase() == run.phase());
         self.distinct.push(run);
         self.lost += overview.lost;
         self.linear.merge(&overview.linear);
@@ -281,8 +292,26 @@ impl CellStats {
             }
         }
         self.off_target |= document.load_off_target;
-        self.add_caveats(overview);
+        self.add_caveats(overview, differs);
         true
+    }
+
+    /// Takes the figures of all its phases together, which are exact, for those that were added one by one.
+    pub(super) fn pool(&mut self, examined: &Examined) {
+        let threads = examined.statistics();
+        self.stats.observed = Observed::of(threads);
+        let indices = examined.recorded.document.threads.iter().map(|thread| thread.index);
+        for (index, statistics) in indices.zip(threads) {
+            if let Some(thread) = self.threads.iter_mut().find(|thread| thread.index == index) {
+                thread.stats.observed = Observed::of(std::slice::from_ref(statistics));
+            }
+        }
+    }
+
+    /// The largest latency of each phase, if its runs are phases of one run; and where their recordings are.
+    pub(super) fn phases(&self) -> Option<(&PhaseMaxima, &[PathBuf])> {
+        let phases = &self.phases.of_each;
+        phases.iter().any(|(phase, ..)| *phase != phases[0].0).then_some((&self.phases, self.phase_paths.as_slice()))
     }
 
     /// Each thread by itself, unless all have one interval.
@@ -327,12 +356,12 @@ impl CellStats {
         }
     }
 
-    fn add_caveats(&mut self, overview: &Overview<'_>) {
+    /// `differ`: a run of the lab is not what an equal one before it is.
+    fn add_caveats(&mut self, overview: &Overview<'_>, differ: bool) {
         self.denied |= overview.no_real_time().is_some();
         let made_by = made_by(&overview.recorded.document);
         let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
         self.made_by.get_or_insert(made_by);
-        let differ = self.distinct.iter().filter(|run| run.is_deterministic()).count() > 1;
         self.texts.each(|texts| texts.add(overview, other, differ));
     }
 

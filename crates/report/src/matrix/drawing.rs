@@ -209,7 +209,14 @@ impl Matrix {
     fn overview<'k>(&self, top_run: &'k TopRun) -> Overview<'k> {
         let row = &self.rows[top_run.row];
         let name = self.name_drawn(row);
-        let name = if row.runs - row.identical > 1 { tr!("{name}, run {repeat}", name, repeat = top_run.repeat) } else { name };
+        let phase = top_run.recorded.document.run.phase;
+        let name = if row.runs - row.identical <= 1 {
+            name
+        } else if row.phases().is_some() {
+            tr!("{name}, phase {phase}", name, phase)
+        } else {
+            tr!("{name}, run {repeat}", name, repeat = top_run.repeat)
+        };
         Overview { name, inferences: &top_run.inferences, ..Overview::new(&top_run.recorded) }
     }
 

@@ -31,15 +31,17 @@ use crate::format::{self, count, counted};
 use crate::gate::lacking;
 use crate::language::{InEach, tr, translated};
 use crate::overview::{Overview, list, population};
+use crate::phases;
 use crate::sections::banners;
 use crate::sections::co_kernel;
 use crate::sections::columns::{Measured, Probes, judged_name};
 use crate::sections::inference::Inference;
 use crate::sections::lab::{self, TimeKind};
+use crate::sections::method;
 use crate::warnings::warning_text;
 use cell_stats::CellStats;
 use conditions::Conditions;
-use judge::{Judged, Verdict};
+use judge::{Examined, Judged, Verdict};
 use model::{CoKernel, Recorded, Warning};
 use plan::Limit;
 use serde::Serialize;
@@ -178,6 +180,13 @@ impl Matrix {
         }
     }
 
+    /// The runs that were added to a row are phases of one run, and these are all of them together: the row's figures are exact. With
+    /// what became of the limits in it, as a gate judges.
+    pub fn pool(&mut self, row: usize, examined: &Examined, judged: Vec<Judged>) {
+        self.rows[row].judge(judged);
+        self.rows[row].pool(examined);
+    }
+
     /// A run of this row has no recording.
     pub fn add_missing(&mut self, row: usize) {
         self.rows[row].missing += 1;
@@ -230,8 +239,19 @@ impl Matrix {
         if self.rows.iter().any(CellStats::is_about) {
             notes[0] += translated(" ~: from the histogram, up to 1 % above.");
         }
-        if self.rows.iter().any(|row| row.runs > 1) {
-            notes[0] += translated(" Repeats are pooled; max of runs: the smallest and the largest of their maxima.");
+        let pooled = |phases: bool| self.rows.iter().any(|row| row.runs > 1 && row.phases().is_some() == phases);
+        match (pooled(false), pooled(true)) {
+            (true, true) => {
+                notes[0] +=
+                    translated(" Repeats and phases are pooled; max of runs: the smallest and the largest of their maxima.");
+            }
+            (true, false) => {
+                notes[0] += translated(" Repeats are pooled; max of runs: the smallest and the largest of their maxima.");
+            }
+            (false, true) => {
+                notes[0] += translated(" Phases are pooled; max of runs: the smallest and the largest of their maxima.");
+            }
+            (false, false) => {}
         }
         let identical =
             |in_lab: bool| self.rows.iter().any(|row| row.identical > 0 && (row.kind == Some(TimeKind::Virtual)) == in_lab);
@@ -251,6 +271,7 @@ impl Matrix {
             };
             notes.push(format!("{of}{text}"));
         }
+        notes.extend(self.worst_phases());
         for (core, rows) in &self.cores {
             let rows = self.names(rows.iter().map(|row| &self.rows[*row]));
             notes.push(co_kernel::note(&rows, core));
@@ -284,6 +305,19 @@ impl Matrix {
             ));
         }
         notes
+    }
+
+    /// The worst phase of each row with the command that makes it again; of some rows, the largest first.
+    fn worst_phases(&self) -> Vec<String> {
+        let of_row = |row: usize| {
+            let row = &self.rows[row];
+            let (maxima, paths) = row.phases()?;
+            let (_, place, _) = maxima.worst()?;
+            let again = method::quoted(&["teiji", "lab", "rerun", &paths[place].display().to_string()].map(str::to_owned));
+            let name = if self.rows.len() > 1 { format!("{}: ", self.name(row)) } else { String::new() };
+            Some(format!("{name}{} {again}", phases::sentence(maxima)?))
+        };
+        self.largest_first().into_iter().filter_map(of_row).take(MAX_NAMED).collect()
     }
 
     /// The caveats, each once, with its rows.

@@ -5,6 +5,7 @@ use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format;
+use crate::phases;
 use crate::language::{Language, in_language};
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
@@ -212,6 +213,9 @@ impl Matrix {
             });
             if let Some(published) = &self.published {
                 object["published"] = row.beside(published).iter().map(|run| published_json(run)).collect();
+            }
+            if let Some((maxima, paths)) = row.phases() {
+                object["phases"] = phases::maxima_json(maxima, |place| paths[place].as_path());
             }
             if !row.threads.is_empty() {
                 object["threads"] = row.threads.iter().map(|thread| self.thread_json(thread)).collect();

@@ -22,6 +22,9 @@ pub(crate) struct Command {
     pub(crate) line: String,
 }
 
+/// The phase of a run in the lab; no other has one.
+pub(crate) const PHASE: &str = "Phase";
+
 /// What says nothing of times that were taken elsewhere.
 const OF_MEASURING: [&str; 9] = [
     "Interval",
@@ -38,10 +41,14 @@ const OF_MEASURING: [&str; 9] = [
 /// What was asked, how it was done, and the evidence that the threads measured undisturbed by themselves.
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
-    let questions: [(&'static str, Answer); 15] = [
+    let questions: [(&'static str, Answer); 16] = [
         ("Recorded", |o| o.recorded.document.started_at.clone()),
         ("Length", terminal::length),
         ("Interval", interval),
+        (PHASE, |o| match o.recorded.document.run.phase {
+            phase if phase.is_none() => tr!("none"),
+            phase => phase.to_string(),
+        }),
         ("Scheduling", scheduling),
         ("Probe", |o| columns::probe(&o.recorded.document)),
         ("After an overrun", |o| match o.recorded.document.run.overrun_policy {
@@ -69,7 +76,9 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         MethodRow { name, values, one_for_all }
     };
     let elsewhere = all.iter().all(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine);
-    let asked = questions.into_iter().filter(|(name, _)| !(elsewhere && OF_MEASURING.contains(name)));
+    let in_phases = all.iter().any(|overview| !overview.recorded.document.run.phase.is_none());
+    let is_asked = |name: &&str| !(elsewhere && OF_MEASURING.contains(name)) && (in_phases || *name != PHASE);
+    let asked = questions.into_iter().filter(|(name, _)| is_asked(name));
     if all.is_empty() { Vec::new() } else { asked.map(row).collect() }
 }
 
@@ -154,7 +163,7 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
 }
 
 /// Words as a shell would have to be given them.
-fn quoted(words: &[String]) -> String {
+pub(crate) fn quoted(words: &[String]) -> String {
     let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=,:@%+^~".contains(c));
     let quote = |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) };
     words.iter().map(quote).collect::<Vec<_>>().join(" ")

@@ -19,15 +19,20 @@ const OF_INTERVALS: [&str; 6] = ["sd", "peak to peak", "min", "p50", "p99", "max
 /// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
     let all = Overview::all(recordings);
+    table_of(&all, &all)
+}
+
+/// The same of lines that are made of several recordings each; `recordings` are those, whose caveats come first.
+pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> String {
     // Of intervals how much they vary comes first.
     let are_intervals = all.iter().all(jitter::is_judged);
     let figures = if are_intervals { OF_INTERVALS } else { OF_LATENCIES };
     let head = ["recording", "due", "late", "skipped"].into_iter().chain(figures).map(translated).collect();
     // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth of a µs.
-    let text = if lab::is_virtual(&all) { exact_micros } else { micros };
+    let text = if lab::is_virtual(all) { exact_micros } else { micros };
     let rows = all.iter().map(|overview| row(overview, text, are_intervals)).collect();
     let mut out = String::new();
-    let caveats = verdict::caveats_alone(&all);
+    let caveats = verdict::caveats_alone(recordings);
     if !caveats.is_empty() {
         wrapped(&mut out, "", &caveats);
         out.push('\n');
@@ -35,10 +40,10 @@ pub(crate) fn table(recordings: &[Recorded]) -> String {
     out += &Table { head, rows }.render();
     out.push('\n');
     wrapped(&mut out, "", population(all.iter().any(Overview::has_skipped)));
-    for (_, what) in lab::times(&all) {
+    for (_, what) in lab::times(all) {
         wrapped(&mut out, "", &what);
     }
-    for what in co_kernel::notes(&all) {
+    for what in co_kernel::notes(all) {
         wrapped(&mut out, "", &what);
     }
     out

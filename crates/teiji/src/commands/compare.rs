@@ -87,7 +87,11 @@ fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
     let exact = ExactRequest::default();
     if !args.with.is_empty() {
         let named = std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
-        return named.map(|paths| super::examine(&joint::recordings(paths)?.0, &exact).map(Repeats::new)).collect();
+        let of_one = |paths| {
+            let found: Vec<PathBuf> = joint::recordings(paths)?.0.into_iter().map(|one| one.path).collect();
+            super::examine_pools(&super::pools(&found)?, &exact).map(Repeats::new)
+        };
+        return named.map(|paths: &Vec<PathBuf>| of_one(paths)).collect();
     }
     if args.recordings.len() < 2 {
         return Err(Failure::bad_input(anyhow!("only one recording: name another to compare with")));
@@ -117,7 +121,8 @@ fn by_factor(args: &Args) -> CommandResult {
     let mut documents = Vec::new();
     for (place, Alike { common, rows, of_cores }) in sets.iter().enumerate() {
         let group = |(value, row): &(&str, &Row)| {
-            Ok(Repeats::new(super::examine(&row.recordings, &ExactRequest::default())?).called(format!("{factor}={value}")))
+            let examined = super::examine_pools(&super::pools(&row.recordings)?, &ExactRequest::default())?;
+            Ok(Repeats::new(examined).called(format!("{factor}={value}")))
         };
         let groups: Vec<Repeats> = rows.iter().map(group).collect::<Result<_, Failure>>()?;
         let compared = compared(args, &groups, args.anyway || *of_cores)?;

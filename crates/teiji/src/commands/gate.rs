@@ -7,7 +7,7 @@ use crate::output;
 use crate::overwrite::{self, FileKind};
 use ::report::{self, Gate, Language};
 use anyhow::{Context, anyhow};
-use judge::Verdict;
+use judge::{Examined, Verdict};
 use model::ProbeStatement;
 use plan::Limit;
 use stats::ExactRequest;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji) and folders of plans; every limit must hold in each recording
+    /// Recordings (NAME.teiji) and folders of them; every limit must hold in each recording, and in all phases of a run together where their folder is named
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
     /// A limit: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%', 'rate(>80us)<1e-6@95%', 'sd<2us',
@@ -24,7 +24,7 @@ pub struct Args {
     /// either side of the period [default: the [limits] of the plans named]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
-    /// An earlier recording; none of these may be worse in any quantile
+    /// An earlier recording, or a folder with the phases of one run; none of these may be worse in any quantile
     #[arg(long, value_name = "REC")]
     baseline: Option<PathBuf>,
     /// By how much a recording may be worse
@@ -51,16 +51,15 @@ pub fn run(args: &Args) -> CommandResult {
     if limits.is_empty() && args.baseline.is_none() {
         return Err(Failure::bad_input(anyhow!("no limit: name a --limit, such as 'max<100us', or a --baseline")));
     }
-    let (paths, missing) = joint::recordings(&args.recordings)?;
-    if paths.is_empty() {
+    let (found, missing) = joint::recordings(&args.recordings)?;
+    if found.is_empty() {
         return Err(Failure::bad_input(anyhow!("nothing is recorded yet. Resume the plan with teiji run --resume")));
     }
-    let recordings = super::examine(&paths, &Limit::exact_request(&limits))?;
+    let recordings = super::examine_pools(&joint::judged_together(&found)?, &Limit::exact_request(&limits))?;
     let mut gate = Gate::judge(&limits, &recordings);
     if let Some(path) = &args.baseline {
-        let baseline = super::examine(std::slice::from_ref(path), &ExactRequest::default())?;
-        let baseline = baseline.first().context("no baseline").map_err(Failure::bad_input)?;
-        gate.against(baseline, args.worse_than, &recordings, Language::English)
+        let baseline = baseline(path)?;
+        gate.against(&baseline, args.worse_than, &recordings, Language::English)
             .map_err(|why| Failure::bad_input(anyhow!(why)))?;
     }
     if let Some(path) = &args.junit {
@@ -81,6 +80,16 @@ pub fn run(args: &Args) -> CommandResult {
         return Ok(ExitCode::from(NOT_ENOUGH_EVIDENCE));
     }
     Ok(super::exit_of(&gate))
+}
+
+/// What recordings are compared with: a recording, or a folder that holds the phases of one run.
+fn baseline(path: &PathBuf) -> Result<Examined, Failure> {
+    let pools = joint::judged_together(&joint::recordings(std::slice::from_ref(path))?.0)?;
+    let [_] = pools.as_slice() else {
+        let runs = pools.len();
+        return Err(Failure::bad_input(anyhow!("--baseline {}: name one recording, not {runs}", path.display())));
+    };
+    super::examine_pools(&pools, &ExactRequest::default())?.pop().context("no baseline").map_err(Failure::bad_input)
 }
 
 /// Refuses limits that say nothing of what a run will measure.

@@ -5,7 +5,7 @@
 use super::run::{self, Begun};
 use crate::exit::Failure;
 use anyhow::Context;
-use plan::Limit;
+use plan::{Limit, PHASE};
 use recording::Recording;
 use report::{Matrix, SETTINGS, normalised, settings_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,22 +58,41 @@ pub fn plans(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(all.filter_map(|one| if let Named::Plan(path) = one { Some(path) } else { None }).collect())
 }
 
+/// A recording that was named.
+pub struct Found {
+    pub path: PathBuf,
+    /// By itself, not with its folder.
+    alone: bool,
+}
+
+/// What is judged together: of recordings that were named with their folder the phases of one run, everything else by itself.
+pub fn judged_together(found: &[Found]) -> Result<Vec<Vec<PathBuf>>, Failure> {
+    let (alone, with_folder): (Vec<&Found>, Vec<&Found>) = found.iter().partition(|one| one.alone);
+    let groups = alone.into_iter().map(|one| vec![one.path.clone()]);
+    let with_folder: Vec<PathBuf> = with_folder.into_iter().map(|one| one.path.clone()).collect();
+    Ok(groups.chain(super::pools(&with_folder)?).collect())
+}
+
 /// Every recording that was named, by itself or with its folder, each once; and how many runs of plans have none, those of boots
 /// among them that nobody has made.
-pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), Failure> {
-    let mut found = Vec::new();
+pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
+    let mut found: Vec<Found> = Vec::new();
     let mut missing = 0;
     for path in paths {
         let mut boots = Vec::new();
         let mut runs_of_a_boot = 0;
         for one in named(path).map_err(Failure::bad_input)? {
             match one {
-                Named::Recording(path) => found.push(path),
+                Named::Recording(recording) => {
+                    let alone = recording == *path;
+                    found.push(Found { path: recording, alone });
+                }
                 Named::Plan(path) => {
                     let begun = Begun::read(&path).map_err(Failure::bad_input)?;
                     missing += begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
                     runs_of_a_boot = begun.runs.len();
-                    found.extend(begun.runs.into_iter().filter_map(|(_, recording)| recording));
+                    let recordings = begun.runs.into_iter().filter_map(|(_, recording)| recording);
+                    found.extend(recordings.map(|path| Found { path, alone: false }));
                     boots.push(path);
                 }
             }
@@ -84,7 +103,7 @@ pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), Failure> {
         }
     }
     let mut known = BTreeSet::new();
-    found.retain(|path| known.insert(same(path)));
+    found.retain(|one| known.insert(same(&one.path)));
     Ok((found, missing))
 }
 
@@ -290,6 +309,8 @@ fn of_plan(begun: &Begun) -> Result<Vec<Entry>, Failure> {
     runs.sort_by_key(|(run, _)| run.combination);
     for (run, recording) in runs {
         let planned = begun.combinations[run.combination].settings.iter();
+        // Phases are pooled, whatever a plan says of them.
+        let planned = planned.filter(|setting| setting.key != PHASE);
         let planned = planned.map(|setting| (setting.key.clone(), normalised(&setting.key, &setting.value.to_string())));
         let mut known: BTreeMap<String, String> = planned.collect();
         if let Some(path) = recording {

@@ -57,6 +57,28 @@ fn examine(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Fai
     paths.iter().map(examine).collect()
 }
 
+/// Which recordings are judged together: phases of one run; everything else by itself.
+fn pools(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, Failure> {
+    let opened = paths.iter().map(|path| Recording::open(path).map_err(Failure::bad_input)).collect::<Result<Vec<_>, _>>()?;
+    let pools = judge::pools(opened.iter().map(Recording::document));
+    Ok(pools.into_iter().map(|pool| pool.into_iter().map(|place| paths[place].clone()).collect()).collect())
+}
+
+/// Reads what is judged together, one thing after the other.
+fn examine_pools(pools: &[Vec<PathBuf>], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
+    let examine_one = |pool: &Vec<PathBuf>| {
+        let mut opened =
+            pool.iter().map(|path| Recording::open(path).map_err(Failure::bad_input)).collect::<Result<Vec<_>, _>>()?;
+        let others = opened.split_off(1.min(opened.len()));
+        let Some(first) = opened.pop() else { return Ok(None) };
+        if others.is_empty() {
+            return first.examine(exact, |_| ()).map(|(examined, _)| Some(examined)).map_err(Failure::bad_input);
+        }
+        recording::examine_pool(first, others, exact).map(Some).map_err(Failure::bad_input)
+    };
+    pools.iter().filter_map(|pool| examine_one(pool).transpose()).collect()
+}
+
 /// Reads recordings with all their samples, as they were measured: jitter has its sign.
 fn as_measured(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
     let read = |path: &PathBuf| {
@@ -103,8 +125,8 @@ fn judge_all(paths: &[PathBuf], limits: &[Limit]) -> Result<Gate, Failure> {
     if limits.is_empty() {
         return Ok(gate);
     }
-    for path in &joint::recordings(paths)?.0 {
-        gate.merge(Gate::judge(limits, &examine(std::slice::from_ref(path), &Limit::exact_request(limits))?));
+    for pool in joint::judged_together(&joint::recordings(paths)?.0)? {
+        gate.merge(Gate::judge(limits, &examine_pools(&[pool], &Limit::exact_request(limits))?));
     }
     Ok(gate)
 }

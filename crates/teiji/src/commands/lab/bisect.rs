@@ -2,7 +2,9 @@
 //! `teiji lab bisect`: the first kernel of an ordered list that breaks a limit.
 
 use super::guest_flags::{self, GuestFlags};
-use super::run::{checked, default_cpus};
+use super::phase_flags::PhaseFlags;
+use super::pools::Pool;
+use super::run::{checked, default_cpus, jobs as guests_at_once};
 use super::show::Show;
 use super::{VERBS, exit, failure};
 use crate::commands::gate;
@@ -10,7 +12,7 @@ use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::{Context, anyhow};
-use judge::{Judged, Verdict};
+use judge::Verdict;
 use lab::{KernelName, LabRun, Target};
 use model::Recorded;
 use plan::{Limit, Phase};
@@ -30,6 +32,8 @@ pub struct Args {
     measured: RunFlags,
     #[command(flatten, next_help_heading = "On which machine")]
     guest: GuestFlags,
+    #[command(flatten, next_help_heading = "Lab")]
+    phases: PhaseFlags,
     /// The folder for the recordings; must not exist [default: teiji-bisect-DATE-TIME]
     #[arg(short, long, value_name = "DIR", help_heading = "Lab")]
     output: Option<PathBuf>,
@@ -44,7 +48,7 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-bisect", ""));
     for guest in args.guest.guests(&args.kernels).map_err(Failure::bad_input)? {
-        let run = checked(&args.measured, Phase::NONE, &guest).map_err(Failure::bad_input)?;
+        let run = checked(&args.measured, args.phases.first(), &guest).map_err(Failure::bad_input)?;
         let probe = probe::statement(&run).map_err(Failure::bad_input)?;
         gate::check_meaning(std::slice::from_ref(&args.limit), &probe).map_err(Failure::bad_input)?;
     }
@@ -68,9 +72,9 @@ pub fn run(args: &Args) -> CommandResult {
         names[index].clone_from(&kernel.name);
         let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
         let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
-        let recorded = execute(args, target, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
+        let pool = execute(args, target, &output.join(format!("{:02}", index + 1)), &signals)?;
         let kernel = &names[index];
-        let judged = judged(&args.limit, &recorded)?;
+        let judged = judge::judge(&args.limit, pool.examined());
         let holds = match judged.verdict {
             Verdict::Pass => true,
             Verdict::Fail => false,
@@ -81,10 +85,13 @@ pub fn run(args: &Args) -> CommandResult {
         };
         let verdict = if holds { "meets" } else { "exceeds" };
         output::say(&format!("{kernel} {verdict} {}: {}", args.limit, report::judged_in_words(&judged, Language::English)));
-        if recorded.document.load_off_target {
+        if let Some(worst) = report::worst_phase(&pool.phases(), Language::English) {
+            output::say(&worst);
+        }
+        if pool.examined().recordings().any(|recorded| recorded.document.load_off_target) {
             output::complain(&format!("{kernel}: a load was off target (load_off_target)"));
         }
-        time = report::what_time_is(&recorded, Language::English);
+        time = report::what_time_is(&pool.examined().recorded, Language::English);
         measured += 1;
         Ok(holds)
     });
@@ -123,28 +130,29 @@ fn search<E>(count: usize, holds: &mut impl FnMut(usize) -> Result<bool, E>) -> 
     Ok(Some(bad))
 }
 
-/// The limit, held against a recording as a gate does it.
-fn judged(limit: &Limit, recorded: &Recorded) -> Result<Judged, Failure> {
-    let exact = Limit::exact_request(std::slice::from_ref(limit));
-    let examined = crate::commands::examine(std::slice::from_ref(&recorded.path), &exact)?;
-    let examined = examined.first().context("no recording").map_err(Failure::run_failed)?;
-    Ok(judge::judge(limit, examined))
-}
-
-fn execute(args: &Args, target: Target, directory: &Path, signals: &Signals) -> Result<Recorded, Failure> {
-    let run = checked(&args.measured, Phase::NONE, &target.guest).map_err(Failure::bad_input)?;
-    let lab_run = LabRun {
-        run,
-        default_cpus: default_cpus(&args.measured, &target.guest),
-        name: target.kernel.name.clone(),
-        target,
-        directory: directory.to_owned(),
-        command_line: output::command_line(),
+/// The kernel in each phase, to be judged as a gate does it; the recordings' names begin with `stem`.
+fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Result<Pool, Failure> {
+    let lab_run = |phase: Phase| {
+        let run = checked(&args.measured, phase, &target.guest).map_err(Failure::bad_input)?;
+        let of_phase = if phase.is_none() { String::new() } else { format!("-phase-{phase}") };
+        Ok(LabRun {
+            run,
+            default_cpus: default_cpus(&args.measured, &target.guest),
+            name: format!("{}{of_phase}", target.kernel.name),
+            target: target.clone(),
+            directory: PathBuf::from(format!("{}{of_phase}.teiji", stem.display())),
+            command_line: output::command_line(),
+        })
     };
+    let lab_runs: Vec<LabRun> = args.phases.all().into_iter().map(lab_run).collect::<Result<_, Failure>>()?;
     let mut show = Show::new(args.quiet);
-    let result = lab::run_in_guests(std::slice::from_ref(&lab_run), 1, VERBS, signals, &mut show).pop();
+    let jobs = guests_at_once(None, [target.guest.time]);
+    let results = lab::run_in_guests(&lab_runs, jobs, VERBS, signals, &mut show);
     show.clear();
-    result.unwrap_or(Err(lab::LabError::Interrupted("nobody"))).map_err(failure)
+    let recordings = results.into_iter().collect::<Result<Vec<Recorded>, _>>().map_err(failure)?;
+    let exact = Limit::exact_request(std::slice::from_ref(&args.limit));
+    let pool = Pool::read(&target.kernel.name, args.measured.probe(), &recordings.iter().collect::<Vec<_>>(), &exact)?;
+    pool.context("no recording").map_err(Failure::run_failed)
 }
 
 #[cfg(test)]

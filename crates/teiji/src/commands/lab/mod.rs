@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab`: kernels in an emulator.
 
+mod again;
 mod bisect;
 mod exec;
 mod guest_flags;
 mod kernels;
 mod phase_flags;
+mod pools;
 mod rerun;
 mod run;
 mod show;

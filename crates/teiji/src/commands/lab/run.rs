@@ -3,6 +3,7 @@
 
 use super::guest_flags::{self, GuestFlags};
 use super::phase_flags::PhaseFlags;
+use super::pools::Pool;
 use super::show::Show;
 use super::{VERBS, code, exit, failure};
 use crate::commands::measure;
@@ -16,6 +17,8 @@ use model::{Recorded, Warning};
 use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, GuestTime, Phase, Run};
 use report::Language;
 use runner::Signals;
+use serde_json::json;
+use stats::ExactRequest;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -86,7 +89,8 @@ pub fn run(args: &Args) -> CommandResult {
         kernels.into_iter().map(|kernel| args.guest.target(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
     let with_qemu = |target| args.guest.with_qemu(target, quiet);
     let targets: Vec<Target> = targets.into_iter().map(with_qemu).collect::<Result<_, _>>().map_err(failure)?;
-    let runs = runs(args, &targets, &output).map_err(Failure::bad_input)?;
+    let (runs, labels): (Vec<LabRun>, Vec<Label>) =
+        runs(args, &targets, &output).map_err(Failure::bad_input)?.into_iter().unzip();
 
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
@@ -97,9 +101,13 @@ pub fn run(args: &Args) -> CommandResult {
     show.clear();
     let mut worst = 0;
     let mut recordings: Vec<Recorded> = Vec::new();
-    for (run, result) in runs.iter().zip(results) {
+    let mut measured: Vec<Label> = Vec::new();
+    for ((run, label), result) in runs.iter().zip(labels).zip(results) {
         match result {
-            Ok(recorded) => recordings.push(recorded),
+            Ok(recorded) => {
+                recordings.push(recorded);
+                measured.push(label);
+            }
             Err(error) => {
                 worst = worst.max(failure(error).report_for(&run.name));
             }
@@ -111,9 +119,20 @@ pub fn run(args: &Args) -> CommandResult {
         let _ = std::fs::remove_dir(&output);
     } else if args.json {
         let documents: Vec<_> = recordings.iter().map(|recorded| &recorded.document).collect();
-        output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
+        output::say(&if args.phases.are_pooled() {
+            let pools = pools(&recordings, &measured)?;
+            let pools = report::phases_json(&pools.iter().map(Pool::phases).collect::<Vec<_>>());
+            model::document_text(&json!({ "pools": pools, "recordings": documents })).map_err(Failure::run_failed)?
+        } else {
+            model::document_text(&documents).map_err(Failure::run_failed)?
+        });
     } else {
-        output::say(&report::side_by_side(&recordings, Language::English));
+        output::say(&if args.phases.are_pooled() {
+            let pools = pools(&recordings, &measured)?;
+            report::phases(&pools.iter().map(Pool::phases).collect::<Vec<_>>(), Language::English)
+        } else {
+            report::side_by_side(&recordings, Language::English)
+        });
         output::say(&format!("Recordings: {}/", output.display()));
     }
     worst = worst.max(code(&recordings.iter().collect::<Vec<_>>()));
@@ -121,6 +140,28 @@ pub fn run(args: &Args) -> CommandResult {
         worst = worst.max(identical(&recordings, args)?);
     }
     Ok(exit(worst))
+}
+
+/// What a run is called whichever phase and repeat it is, and its probe as it was named.
+#[derive(Clone, PartialEq)]
+struct Label {
+    name: String,
+    probe: String,
+}
+
+/// Phases and repeats of each run together.
+fn pools(recordings: &[Recorded], labels: &[Label]) -> Result<Vec<Pool>, Failure> {
+    let mut distinct: Vec<&Label> = Vec::new();
+    labels.iter().for_each(|label| {
+        if !distinct.contains(&label) {
+            distinct.push(label);
+        }
+    });
+    let of = |label: &Label| {
+        let own = recordings.iter().zip(labels).filter(|(_, known)| *known == label);
+        Pool::read(&label.name, &label.probe, &own.map(|(recorded, _)| recorded).collect::<Vec<_>>(), &ExactRequest::default())
+    };
+    distinct.into_iter().filter_map(|label| of(label).transpose()).collect()
 }
 
 /// Refuses probes that would measure twice; `without` is a kernel that is known to have no co-kernel.
@@ -164,23 +205,29 @@ fn warnings_of_guests<'a>(all: impl Iterator<Item = &'a Warning>) -> Vec<&'a War
     shown
 }
 
-/// Compares the repeats of each kernel with its first one.
+/// Compares the repeats of each kernel, and of each phase of it, with its first one.
 fn identical(recordings: &[Recorded], args: &Args) -> Result<u8, Failure> {
     let mut worst = 0;
     let repeats = usize::try_from(args.repeat).unwrap_or(usize::MAX);
-    for of_kernel in recordings.chunks(repeats) {
-        let Some((first, others)) = of_kernel.split_first() else { continue };
-        let name = kernel_name(first);
+    let phases = args.phases.all().len();
+    for of_kernel in recordings.chunks(repeats.saturating_mul(phases)) {
+        let name = of_kernel.first().map(kernel_name).unwrap_or_default();
         let mut all = true;
-        for (place, other) in others.iter().enumerate() {
-            if let Some(first_divergence) = first_divergence(first, other).map_err(Failure::bad_input)? {
-                output::complain(&format!("{name}: repeat {} is not repeat 1: {first_divergence}", place + 2));
-                all = false;
-                worst = EXCEEDED;
+        for of_phase in of_kernel.chunks(repeats) {
+            let Some((first, others)) = of_phase.split_first() else { continue };
+            let phase = first.document.run.phase;
+            let phase = if phase.is_none() { String::new() } else { format!(", phase {phase}") };
+            for (place, other) in others.iter().enumerate() {
+                if let Some(first_divergence) = first_divergence(first, other).map_err(Failure::bad_input)? {
+                    output::complain(&format!("{name}{phase}: repeat {} is not repeat 1: {first_divergence}", place + 2));
+                    all = false;
+                    worst = EXCEEDED;
+                }
             }
         }
         if all && !args.json {
-            output::say(&format!("{name}: {repeats} repeats, identical samples"));
+            let of_each = if args.phases.are_pooled() { format!(" of each of {phases} phases") } else { String::new() };
+            output::say(&format!("{name}: {repeats} repeats{of_each}, identical samples"));
         }
     }
     Ok(worst)
@@ -191,7 +238,7 @@ fn kernel_name(recorded: &Recorded) -> String {
 }
 
 /// Every kernel, every phase of it, and every repeat of that, in order.
-fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<LabRun>> {
+fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<(LabRun, Label)>> {
     let labels = labels(&targets.iter().map(|target| &target.kernel).collect::<Vec<_>>());
     let each = args.measured.each();
     let mut runs = Vec::new();
@@ -202,17 +249,18 @@ fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<La
             let mut run = checked(flags, phase, &target.guest)?;
             // One title for several kernels would distinguish nothing.
             run.title = run.title.map(|title| if targets.len() > 1 { format!("{title}, {}", target.kernel.name) } else { title });
-            let label = if phase.is_none() { label.clone() } else { format!("{label}-phase-{phase}") };
+            let of_phase = if phase.is_none() { label.clone() } else { format!("{label}-phase-{phase}") };
             for repeat in 1..=args.repeat {
-                let name = if args.repeat == 1 { label.clone() } else { format!("{label}-{repeat}") };
-                runs.push(LabRun {
+                let name = if args.repeat == 1 { of_phase.clone() } else { format!("{of_phase}-{repeat}") };
+                let run = LabRun {
                     run: run.clone(),
                     default_cpus: default_cpus(flags, &target.guest),
                     target: target.clone(),
                     directory: output.join(format!("{name}.teiji")),
                     name,
                     command_line: output::command_line(),
-                });
+                };
+                runs.push((run, Label { name: label.clone(), probe: flags.probe().to_owned() }));
             }
         }
     }

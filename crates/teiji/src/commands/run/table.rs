@@ -5,11 +5,11 @@ use super::settings::label;
 use super::{read, runs};
 use anyhow::Context;
 use executor::{RecordingState, find_recording, plan_file};
-use plan::Limit;
-use plan::{Combination, Plan, PlannedRun};
+use plan::{Combination, Limit, PHASE, Plan, PlannedRun, Value};
 use recording::Recording;
 use report::{Gate, Inference, Matrix};
 use stats::Analysis;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Whether this is the folder of a plan.
@@ -53,8 +53,9 @@ impl Begun {
         let plan = read(&plan_file(path))?;
         let combinations = plan.combinations()?;
         let labels: Vec<String> = combinations.iter().map(|combination| label(&plan, combination)).collect();
-        let mut keys: Vec<String> = plan.vary.iter().map(|factor| factor.key.clone()).collect();
-        for setting in plan.include.iter().flatten() {
+        // Phases are pooled, as repeats are.
+        let mut keys: Vec<String> = plan.vary.iter().map(|factor| factor.key.clone()).filter(|key| key != PHASE).collect();
+        for setting in plan.include.iter().flatten().filter(|setting| setting.key != PHASE) {
             if !keys.contains(&setting.key) {
                 keys.push(setting.key.clone());
             }
@@ -77,19 +78,50 @@ impl Begun {
     }
 }
 
-/// A row for each combination.
+/// A row for each combination, its phases together.
 pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
     let begun = Begun::read(path)?;
-    let values = (0..begun.combinations.len()).map(|place| begun.keys.iter().map(|key| begun.value(place, key)).collect());
+    let rows = rows(&begun.combinations);
+    let mut first_of_each: Vec<usize> = Vec::new();
+    for (place, row) in rows.iter().enumerate() {
+        if *row == first_of_each.len() {
+            first_of_each.push(place);
+        }
+    }
+    let values = first_of_each.iter().map(|place| begun.keys.iter().map(|key| begun.value(*place, key)).collect());
     let mut matrix = Matrix::new(begun.plan.title.clone(), begun.keys.clone(), values);
     matrix.limits.clone_from(&begun.plan.limits);
     matrix.incomplete.clone_from(&begun.incomplete);
-    let runs = begun.runs.iter().map(|(run, recording)| (run.combination, run.repeat, recording.as_deref()));
-    fill(&mut matrix, runs, detail)?;
+    let mut of_row: Vec<u32> = vec![0; first_of_each.len()];
+    let runs = begun.runs.iter().map(|(run, recording)| {
+        let row = rows[run.combination];
+        of_row[row] += 1;
+        // Several phases in one round are as many runs.
+        let number = if first_of_each.len() == rows.len() { run.repeat } else { of_row[row] };
+        (row, number, recording.as_deref())
+    });
+    let runs: Vec<_> = runs.collect();
+    fill(&mut matrix, runs.into_iter(), detail)?;
     Ok(matrix)
 }
 
-/// Adds runs, each to its row, numbered within it; none: there is no recording.
+/// The row of each combination: those that differ in their phase alone share one.
+fn rows(combinations: &[Combination]) -> Vec<usize> {
+    let mut known: HashMap<Vec<(String, Value)>, usize> = HashMap::new();
+    let row = |combination: &'_ Combination| {
+        let mut settings: Vec<(String, Value)> = Vec::new();
+        for setting in combination.settings.iter().filter(|setting| setting.key != PHASE) {
+            settings.push((setting.key.clone(), setting.value.clone()));
+        }
+        settings.sort();
+        let next = known.len();
+        *known.entry(settings).or_insert(next)
+    };
+    combinations.iter().map(row).collect()
+}
+
+/// Adds runs, each to its row, numbered within it; none: there is no recording. Where all runs of a row are phases of one run, the row
+/// has the figures of all of them together.
 pub fn fill<'p>(
     matrix: &mut Matrix,
     runs: impl ExactSizeIterator<Item = (usize, u32, Option<&'p Path>)>,
@@ -101,9 +133,11 @@ pub fn fill<'p>(
     }
     let limits = matrix.limits.clone();
     let exact = Limit::exact_request(&limits);
+    let runs: Vec<_> = runs.collect();
+    let phases = phases(&runs)?;
     for (row, repeat, recording) in runs {
         match recording {
-            Some(path) if !limits.is_empty() => {
+            Some(path) if !limits.is_empty() && !phases.contains_key(&row) => {
                 let is_inferred = are_few && detail == TableDetail::Inference;
                 let infer = |analysis: &Analysis| is_inferred.then(|| Inference::from_analysis(analysis));
                 let (examined, inferences) = Recording::open(path)?.examine(&exact, infer)?;
@@ -119,5 +153,23 @@ pub fn fill<'p>(
             None => matrix.add_missing(row),
         }
     }
+    for (row, mut recordings) in phases {
+        let others = recordings.split_off(1);
+        let Some(first) = recordings.pop() else { continue };
+        let examined = recording::examine_pool(first, others, &exact)?;
+        let judged = Gate::judge(&limits, std::slice::from_ref(&examined)).judged;
+        matrix.pool(row, &examined, judged);
+    }
     Ok(())
+}
+
+/// The recordings of each row whose runs are phases of one run.
+fn phases(runs: &[(usize, u32, Option<&Path>)]) -> anyhow::Result<BTreeMap<usize, Vec<Recording>>> {
+    let mut rows: BTreeMap<usize, Vec<Recording>> = BTreeMap::new();
+    for (row, path) in runs.iter().filter_map(|(row, _, path)| Some((*row, (*path)?))) {
+        rows.entry(row).or_default().push(Recording::open(path)?);
+    }
+    let is_pool = |recordings: &Vec<Recording>| recordings.len() > 1 && judge::pools(recordings.iter().map(Recording::document)).len() == 1;
+    rows.retain(|_, recordings| is_pool(recordings));
+    Ok(rows)
 }

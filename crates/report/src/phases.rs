@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Phases of a run in the lab, as `teiji lab run --phases` ends with them: figures of all of them together, how far their maxima lie
+//! apart, and the worst with the command that makes it again.
+
+use crate::format::{counted, exact_micros};
+use crate::language::{Language, in_language, tr};
+use crate::overview::Overview;
+use crate::sections::verdict;
+use crate::terminal::side_by_side;
+use crate::terminal::text::wrapped;
+use judge::{Examined, PhaseMaxima, counted as judged_count};
+use model::Recorded;
+use plan::{Count, Phase};
+use serde_json::{Value, json};
+use stats::Level;
+use std::path::Path;
+
+/// The phases of one run.
+pub struct Phases<'p> {
+    /// What the run is called.
+    pub name: String,
+    /// All of them.
+    pub examined: &'p Examined,
+    /// The command that makes the worst one again.
+    pub again: String,
+}
+
+impl<'p> Phases<'p> {
+    /// Phases that are judged together; `again` is the command that makes one again, by its recording.
+    #[must_use]
+    pub fn new(name: String, examined: &'p Examined, again: impl FnOnce(&Recorded) -> String) -> Self {
+        let again = again(&examined.recorded);
+        Phases { name, examined, again }
+    }
+
+    fn recordings(&self) -> Vec<&'p Recorded> {
+        self.examined.recordings().collect()
+    }
+
+    fn maxima(&self) -> PhaseMaxima {
+        PhaseMaxima::new(self.recordings())
+    }
+
+    /// `maxima of 50 phases from 16.12 to 18.65 µs, median 16.4. Worst: phase 17, 18.65 µs. Again:`
+    fn sentence(&self) -> Option<String> {
+        sentence(&self.maxima())
+    }
+}
+
+/// How far the maxima of phases lie apart, and which is the worst. The command that makes it again follows.
+pub(crate) fn sentence(maxima: &PhaseMaxima) -> Option<String> {
+    let ((phase, ..), [smallest, median, max]) = maxima.worst().zip(maxima.spread())?;
+    let [smallest, median, max] = [smallest, median, max].map(exact_micros);
+    Some(tr!(
+        "maxima of {phases} from {smallest} to {max} µs, median {median}. Worst: phase {phase}, {max} µs. Again:",
+        phases = counted(maxima.of_each.len() as u64, "phase"),
+        smallest,
+        median,
+        max,
+        phase
+    ))
+}
+
+/// Several runs in several phases each: a line for each run, its phases together, then the worst phase of each.
+#[must_use]
+pub fn phases(all: &[Phases<'_>], language: Language) -> String {
+    in_language(language, || in_text(all))
+}
+
+fn in_text(all: &[Phases<'_>]) -> String {
+    let pooled: Vec<Overview<'_>> = all.iter().map(|one| Overview::of_phases(one.examined, one.name.clone())).collect();
+    let each: Vec<Overview<'_>> = all.iter().flat_map(Phases::recordings).map(Overview::new).collect();
+    let mut out = side_by_side::table_of(&pooled, &each);
+    let note =
+        tr!("Each line is of all its phases together. A maximum is that of one way in which timers met; each phase is another.");
+    wrapped(&mut out, "", &note);
+    for one in all {
+        let Some(sentence) = one.sentence() else { continue };
+        out.push('\n');
+        wrapped(&mut out, "", &format!("{}: {sentence}", one.name));
+        // In one piece, to be copied.
+        out += &format!("  {}\n", one.again);
+    }
+    out
+}
+
+/// How far the maxima of one run's phases lie apart, and the worst with the command that makes it again; none of a run in one phase.
+#[must_use]
+pub fn worst_phase(one: &Phases<'_>, language: Language) -> Option<String> {
+    in_language(language, || {
+        let sentence = one.sentence().filter(|_| one.recordings().len() > 1)?;
+        Some(format!("  {}\n  {}", verdict::capitalised(&sentence), one.again))
+    })
+}
+
+/// The same for a program. Times are ns.
+#[must_use]
+pub fn phases_json(all: &[Phases<'_>]) -> Value {
+    in_language(Language::English, || all.iter().map(one_in_json).collect())
+}
+
+fn one_in_json(one: &Phases<'_>) -> Value {
+    let overview = Overview::of_phases(one.examined, one.name.clone());
+    let (due, recordings, maxima) = (overview.due(), one.recordings(), one.maxima());
+    let sum = |of: Count| recordings.iter().map(|recorded| judged_count(recorded, of)).sum::<u64>();
+    let quantile = |level| due.quantile(level).filter(|_| due.about().is_empty());
+    let mut phases = maxima_json(&maxima, |place| recordings[place].path.as_path());
+    if let Some((_, place, max)) = maxima.worst() {
+        let (thread, activation) = where_worst(recordings[place], max);
+        let worst = &mut phases["worst"];
+        (worst["thread"], worst["activation"], worst["command"]) = (json!(thread), json!(activation), json!(one.again));
+    }
+    json!({
+        "name": one.name,
+        "due": overview.activations.due(),
+        "late": overview.activations.late(),
+        "skipped": overview.activations.skipped(),
+        "lost": sum(Count::Lost),
+        "min_ns": due.min(),
+        "mean_ns": due.mean(),
+        "sd_ns": due.sd(),
+        "p50_ns": quantile(Level::P50),
+        "p90_ns": quantile(Level::P90),
+        "p99_ns": quantile(Level::P99),
+        "p999_ns": quantile(Level::P999),
+        "p9999_ns": quantile(Level::P9999),
+        "max_ns": due.max(),
+        "phases": phases,
+    })
+}
+
+/// The maxima of phases for a program, ns, each with its recording.
+pub(crate) fn maxima_json<'p>(maxima: &PhaseMaxima, path: impl Fn(usize) -> &'p Path) -> Value {
+    let one = |(phase, place, max): (Phase, usize, i64)| json!({ "phase": phase, "max_ns": max, "recording": path(place) });
+    let [smallest, median, largest] = maxima.spread().map_or([None; 3], |spread| spread.map(Some));
+    json!({
+        "count": maxima.of_each.len(),
+        "smallest_max_ns": smallest,
+        "median_max_ns": median,
+        "largest_max_ns": largest,
+        "worst": maxima.worst().map(one),
+        "of_each": maxima.of_each.iter().copied().map(one).collect::<Vec<_>>(),
+    })
+}
+
+/// On which thread, and at which of its activations, a recording has its largest latency.
+fn where_worst(recorded: &Recorded, max: i64) -> (Option<usize>, Option<u64>) {
+    let probe = &recorded.document.probe;
+    let found = recorded.threads.iter().enumerate().find_map(|(thread, statistics)| {
+        let worst = statistics.worst.iter().find(|worst| probe.judged_size(worst.latency_ns) == max)?;
+        Some((thread, worst.activation))
+    });
+    found.unzip()
+}
+
+#[cfg(test)]
+#[path = "phases_tests.rs"]
+mod tests;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The command that makes one phase of a run again: the flags as they were given, with the kernel's full name, and that phase.
+
+use crate::output;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use plan::Run;
+use probe::PROBES;
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Flags that say of which kernels, how often, by what it is judged, and where the recordings go.
+const NOT_OF_A_RUN: [&str; 11] =
+    ["kernels", "phases", "phase", "repeat", "verify_identical", "jobs", "output", "json", "quiet", "title", "limit"];
+/// The flag of which each run has one value.
+const PROBE: &str = "probe";
+
+/// `teiji lab run -k debian:amd64=6.1.0-56 --load hackbench -n 3000 --phase 17`, for a run that this command line asked for: of this
+/// kernel, by the probe as it was named.
+pub fn command(kernel: &str, probe: &str, run: &Run) -> String {
+    command_of(std::env::args_os(), kernel, probe, run)
+}
+
+fn command_of(line: impl IntoIterator<Item = OsString>, kernel: &str, probe: &str, run: &Run) -> String {
+    let mut words = ["teiji", "lab", "run", "-k", kernel].map(str::to_owned).to_vec();
+    let given = crate::Cli::command().try_get_matches_from(line).ok().and_then(|matches| flags(&matches, probe, run));
+    words.extend(given.unwrap_or_default());
+    words.extend(["--phase".to_owned(), run.phase.to_string()]);
+    words.iter().map(|word| output::quoted(Path::new(word))).collect::<Vec<_>>().join(" ")
+}
+
+/// The flags of a run, as they were given, in their order.
+fn flags(matches: &ArgMatches, probe: &str, run: &Run) -> Option<Vec<String>> {
+    let mut command: Cow<'_, Command> = Cow::Owned(crate::Cli::command());
+    let mut matches = matches;
+    while let Some((verb, of_verb)) = matches.subcommand() {
+        command = Cow::Owned(command.find_subcommand(verb)?.clone());
+        matches = of_verb;
+    }
+    let is_given = |argument: &&Arg| matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let is_of_run = |argument: &&Arg| {
+        let name = argument.get_id().as_str();
+        let is_setting = PROBES.iter().flat_map(|probe| probe.settings).any(|setting| setting.name == name);
+        // Of several probes each has its own settings.
+        !NOT_OF_A_RUN.contains(&name) && (!is_setting || run.probe_settings.contains_key(name))
+    };
+    let mut all: Vec<(usize, Vec<String>)> = Vec::new();
+    for argument in command.get_arguments().filter(is_given).filter(is_of_run) {
+        all.extend(words_of(argument, matches, probe));
+    }
+    all.sort();
+    Some(all.into_iter().flat_map(|(_, words)| words).collect())
+}
+
+/// A flag with each of its values, and where each stood.
+fn words_of(argument: &Arg, matches: &ArgMatches, probe: &str) -> Vec<(usize, Vec<String>)> {
+    let name = argument.get_id().as_str();
+    let long = argument.get_long().unwrap_or(name);
+    let mut places = matches.indices_of(name).into_iter().flatten();
+    if !matches!(argument.get_action(), ArgAction::Set | ArgAction::Append) {
+        return vec![(places.next().unwrap_or(0), vec![format!("--{long}")])];
+    }
+    let values = matches.get_raw(name).into_iter().flatten().map(|value| value.to_string_lossy().into_owned());
+    let one = |value: String| {
+        let value = if name == PROBE { probe.to_owned() } else { value };
+        let place = places.next().unwrap_or(0);
+        if value.starts_with('-') || argument.is_require_equals_set() {
+            return (place, vec![format!("--{long}={value}")]);
+        }
+        (place, vec![argument.get_short().map_or_else(|| format!("--{long}"), |short| format!("-{short}")), value])
+    };
+    values.map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::Nanos;
+
+    fn again(line: &str, probe: &str, settings: &[(&str, &str)]) -> String {
+        let probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let run = Run { phase: "17".parse().unwrap(), probe_settings, ..Run::example(Nanos::from_millis(1), 10) };
+        command_of(shlex::split(line).unwrap().into_iter().map(OsString::from), "debian:amd64=6.1.0-56", probe, &run)
+    }
+
+    #[test]
+    fn what_says_nothing_of_one_phase_is_left_out() {
+        let line = "teiji lab run -k debian:amd64 --kernel=debian:rt-amd64 --load hackbench -n3000 --phases 50 -o out -q --json -j 2 \
+                    --repeat 2 --verify-identical --title x";
+        let expected = "teiji lab run -k debian:amd64=6.1.0-56 --load hackbench -n 3000 --phase 17";
+        assert_eq!(again(line, "auto", &[]), expected);
+        assert_eq!(again("teiji lab run --phases=2", "auto", &[]), "teiji lab run -k debian:amd64=6.1.0-56 --phase 17");
+        let line = "teiji lab bisect --kernels debian:amd64,debian:rt-amd64 --limit 'max<20us' --load hackbench -n 3000 --phases 50";
+        assert_eq!(again(line, "auto", &[]), expected);
+    }
+
+    #[test]
+    fn what_was_given_stays_as_it_was_given() {
+        let line = "teiji lab run --load 'cmd:\"sh -c x\",nice=3' --load cpu@50% --append=-x --append 'nohz=off a=b' --aligned=5us \
+                    --catch-up -t 2 --phases 3";
+        let expected = "teiji lab run -k debian:amd64=6.1.0-56 --load 'cmd:\"sh -c x\",nice=3' --load cpu@50% --append=-x \
+                        --append 'nohz=off a=b' --aligned=5us --catch-up -t 2 --phase 17";
+        assert_eq!(again(line, "auto", &[]), expected);
+    }
+
+    /// Each has its own settings.
+    #[test]
+    fn of_several_probes_there_is_one() {
+        let line = "teiji lab run --probe spawn,cyclic --method fork --sleep relative --phases 3";
+        let of = |probe, settings: &[(&str, &str)]| again(line, probe, settings);
+        assert_eq!(
+            of("spawn", &[("method", "fork")]),
+            "teiji lab run -k debian:amd64=6.1.0-56 --probe spawn --method fork --phase 17"
+        );
+        assert_eq!(
+            of("cyclic", &[("sleep", "relative")]),
+            "teiji lab run -k debian:amd64=6.1.0-56 --probe cyclic --sleep relative --phase 17"
+        );
+    }
+}
