@@ -287,6 +287,7 @@ stage_lab() {
     lab_other_half >"$work/lab-others.log" 2>&1 &
     others=$!
     "$python" -B tests/lab/test_lab.py || failed=1
+    "$python" -B tests/lab/test_boot_once.py || failed=1
     wait "$others" || failed=1
     cat "$work/lab-others.log"
     return "$failed"

@@ -33,6 +33,8 @@ const MAX_BYTES: u64 = 2 << 30;
 struct About {
     /// Kernel and machine, for people.
     of: String,
+    /// What it is of.
+    key: String,
     disk_sha256: String,
     console_sha256: String,
 }
@@ -78,7 +80,7 @@ impl SnapshotCache {
         if !place.is_dir() {
             return None;
         }
-        let found = read(&place);
+        let found = read(&place, key);
         match &found {
             // For what is removed first.
             Some(_) => {
@@ -101,7 +103,7 @@ impl SnapshotCache {
         let disk = snapshot.read_disk()?;
         write(DISK, &disk)?;
         write(CONSOLE, &snapshot.console)?;
-        let about = About { of: of.to_owned(), disk_sha256: sha256(&disk), console_sha256: sha256(&snapshot.console) };
+        let about = About { of: of.to_owned(), key: key.0.clone(), disk_sha256: sha256(&disk), console_sha256: sha256(&snapshot.console) };
         write(ABOUT, &serde_json::to_vec(&about)?)?;
         // Another process may have been quicker, and its snapshot is as good.
         let _ = fs::remove_dir_all(self.place(key));
@@ -134,11 +136,11 @@ impl SnapshotCache {
     }
 }
 
-fn read(place: &Path) -> Option<Snapshot> {
+fn read(place: &Path, key: &SnapshotKey) -> Option<Snapshot> {
     let about: About = serde_json::from_slice(&fs::read(place.join(ABOUT)).ok()?).ok()?;
     let console = fs::read(place.join(CONSOLE)).ok()?;
     let disk = fs::read(place.join(DISK)).ok()?;
-    let is_whole = sha256(&console) == about.console_sha256 && sha256(&disk) == about.disk_sha256;
+    let is_whole = about.key == key.0 && sha256(&console) == about.console_sha256 && sha256(&disk) == about.disk_sha256;
     let disk = File::open(place.join(DISK)).ok().filter(|_| is_whole)?;
     Some(Snapshot::new(disk, console, true))
 }
@@ -205,6 +207,14 @@ mod tests {
             assert!(cache.find(&key("a")).is_none(), "{file} {damage}");
             assert!(!cache.place(&key("a")).exists(), "{file} {damage}");
         }
+    }
+
+    #[test]
+    fn a_snapshot_of_another_machine_is_not_taken() {
+        let (place, cache) = cache(MAX_BYTES);
+        cache.store(&key("a"), "x", &snapshot(&place.path().join("disk"), &[7; 10_000])).unwrap();
+        fs::rename(cache.place(&key("a")), cache.place(&key("b"))).unwrap();
+        assert!(cache.find(&key("b")).is_none());
     }
 
     #[test]
