@@ -16,19 +16,14 @@ const DATA: u16 = 0x511;
 pub(super) struct Ports(std::marker::PhantomData<*const ()>);
 
 impl Ports {
+    const ALL: [(u16, libc::c_ulong); 2] = [(PANIC, 1), (SELECTOR, 2)];
+
     /// Asks the kernel for them.
     ///
     /// # Errors
     /// Without the rights, in a locked-down kernel, and in one built without CONFIG_X86_IOPL_IOPERM.
     pub(super) fn allow() -> io::Result<Self> {
-        for (first, count) in [(PANIC, 1), (SELECTOR, 2)] {
-            // SAFETY: the call takes three numbers by value and changes only which ports this thread may use; the thread has
-            // to be the one that uses them, and `Ports` cannot be sent to another.
-            let result = unsafe { libc::ioperm(first.into(), count, 1) };
-            if result != 0 {
-                return Err(io::Error::last_os_error());
-            }
-        }
+        Ports::ALL.into_iter().try_for_each(|(first, count)| ask(first, count, true))?;
         Ok(Ports(std::marker::PhantomData))
     }
 
@@ -57,6 +52,24 @@ impl Ports {
         unsafe { asm!("in al, dx", in("dx") DATA, out("al") byte, options(nomem, nostack, preserves_flags)) };
         byte
     }
+}
+
+/// A thread that may use a port, and each thread and process that it starts, has its list of ports copied at every switch to it: some
+/// 50 instructions that a measurement would count.
+impl Drop for Ports {
+    fn drop(&mut self) {
+        for (first, count) in Ports::ALL {
+            let _ = ask(first, count, false);
+        }
+    }
+}
+
+/// Gets or gives back leave to use ports.
+fn ask(first: u16, count: libc::c_ulong, leave: bool) -> io::Result<()> {
+    // SAFETY: the call takes three numbers by value and changes only which ports this thread may use; the thread has to be the one
+    // that uses them, and `Ports` cannot be sent to another.
+    let result = unsafe { libc::ioperm(first.into(), count, leave.into()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Never inlined, so that as many instructions lie between any two readings.
