@@ -263,7 +263,7 @@ qemu-riscv64 riscv64gc-unknown-linux-gnu
 END
 }
 
-# Kernels of Debian's, newest first, for three processors; they stay in the target folder.
+# Kernels of Debian's, newest first, for three processors, and the QEMU for them; they stay in the target folder.
 prepare_lab() {
     local kernels=(amd64 rt-amd64 arm64 rt-arm64 armmp rt-armmp)
     TEIJI=$(realpath "$(native_program)")
@@ -277,7 +277,7 @@ prepare_lab() {
         ./scripts/cross.sh --profile cross-test
     fi
     rm -rf "$TEIJI_LAB_TESTS"
-    "$TEIJI" lab fetch "${kernels[@]/#/debian:}"
+    "$TEIJI" lab fetch qemu qemu-arm "${kernels[@]/#/debian:}"
 }
 
 stage_lab() {
@@ -301,6 +301,7 @@ lab_other_half() {
     "$python" -B tests/lab/test_check.py || failed=1
     "$python" -B tests/lab/test_tune.py || failed=1
     "$python" -B tests/lab/test_comparison.py || failed=1
+    "$python" -B tests/lab/test_qemu.py || failed=1
     benches/run lab || failed=1
     return "$failed"
 }

@@ -53,7 +53,7 @@ class HostTime(Lab):
             f"exec {which('qemu-system-x86_64')} \"${{words[@]}}\"\n"
         )
         emulator.chmod(0o755)
-        words = ["-k", VANILLA, "--time", "host", "-i", "5ms", "-n", "50", "-o", "out"]
+        words = ["-k", VANILLA, "--qemu", "system", "--time", "host", "-i", "5ms", "-n", "50", "-o", "out"]
         ended = self.lab("run", *words, PATH=f"{folder}:{os.environ['PATH']}")
         self.assertNotIn("Without KVM", ended.stderr)
         recording = next((self.folder / "out").iterdir())

@@ -95,6 +95,7 @@ impl SettingError {
                 GuestError::Cpus { .. } => &["smp", "machine"],
                 GuestError::CpuCount { .. } => &["smp"],
                 GuestError::Memory { .. } => &["memory", "machine"],
+                GuestError::NoQemu => &["qemu"],
                 GuestError::KernelArgument(_) => &["append"],
             },
             SettingError::Kernel(_) => &["kernel"],

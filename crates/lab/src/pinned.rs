@@ -52,8 +52,7 @@ impl QemuPart {
     }
 
     /// The one that emulates this machine.
-    #[must_use]
-    pub const fn for_machine(machine: Machine) -> Self {
+    pub(crate) const fn for_machine(machine: Machine) -> Self {
         match machine {
             Machine::X86_64 => QemuPart::X86,
             Machine::Aarch64 | Machine::Armv7 | Machine::Raspi3b => QemuPart::Arm,
@@ -142,8 +141,7 @@ impl QemuPart {
     }
 
     /// What its folder is called: another QEMU, and the same one with another library, has another name.
-    #[must_use]
-    pub fn folder_name(self) -> String {
+    pub(crate) fn folder_name(self) -> String {
         format!("{}-{}-{}", self.name(), version(), self.expected().get(..8).unwrap_or_default())
     }
 

@@ -181,7 +181,7 @@ pub fn choose_qemu(asked: Option<&Qemu>, machine: Machine, say: &mut dyn FnMut(&
 ///
 /// # Errors
 /// What is missing.
-pub fn can_have_qemu(asked: Option<&Qemu>, machine: Machine) -> Result<(), EmulatorError> {
+pub(crate) fn can_have_qemu(asked: Option<&Qemu>, machine: Machine) -> Result<(), EmulatorError> {
     let part = QemuPart::for_machine(machine);
     // Each byte of it is looked at when it is used.
     let has_pinned = is_for_this_host()

@@ -201,6 +201,9 @@ pub enum GuestError {
         /// MiB asked for.
         asked: u32,
     },
+    /// No word for a QEMU.
+    #[error("expected pinned, system or the path of a QEMU")]
+    NoQemu,
     /// Something in the kernel arguments that is the lab's to say.
     #[error("'{0}' is not allowed as a kernel argument: the lab sets it itself")]
     KernelArgument(String),

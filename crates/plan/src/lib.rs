@@ -36,7 +36,7 @@ pub use nanos::{DurationError, Nanos, Unit};
 pub use phase::{Phase, PhaseError};
 pub use plan_error::{PlanError, PlanErrors, SourceSpan};
 pub use plan_file::{Factor, PHASE, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value};
-pub use qemu::{Qemu, QemuError};
+pub use qemu::Qemu;
 pub use run::{AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};
 pub use settle::Settle;

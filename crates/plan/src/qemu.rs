@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which QEMU a guest of the lab runs in, as written.
 
+use crate::guest::GuestError;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -16,17 +17,12 @@ pub enum Qemu {
     Path(PathBuf),
 }
 
-/// Nothing that could be a QEMU.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected pinned, system or the path of a QEMU")]
-pub struct QemuError;
-
 impl FromStr for Qemu {
-    type Err = QemuError;
+    type Err = GuestError;
 
-    fn from_str(text: &str) -> Result<Self, QemuError> {
+    fn from_str(text: &str) -> Result<Self, GuestError> {
         match text {
-            "" => Err(QemuError),
+            "" => Err(GuestError::NoQemu),
             "pinned" => Ok(Qemu::Pinned),
             "system" => Ok(Qemu::System),
             path => Ok(Qemu::Path(PathBuf::from(path))),
@@ -59,6 +55,6 @@ mod tests {
         ] {
             assert_eq!((text.parse(), qemu.to_string().as_str()), (Ok(qemu), text));
         }
-        assert_eq!("".parse::<Qemu>(), Err(QemuError));
+        assert_eq!("".parse::<Qemu>(), Err(GuestError::NoQemu));
     }
 }

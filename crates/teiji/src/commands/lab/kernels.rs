@@ -101,7 +101,8 @@ fn mebibytes(bytes: u64) -> String {
 pub fn fetch(args: &FetchArgs) -> CommandResult {
     for name in &args.names {
         if let Fetched::Kernel(KernelName::Path(path)) = name {
-            let error = anyhow!("{} is a path: only kernels of Debian's are fetched", path.display());
+            let error =
+                anyhow!("{} is a path: expected a kernel of Debian's such as debian:amd64, qemu or qemu-arm", path.display());
             return Err(Failure::bad_input(error));
         }
     }

@@ -309,6 +309,11 @@ mod tests {
                 "[measure]\nsmp = 2\n[vary]\nkernel = ['debian:amd64']",
                 "plan.toml:2:1: kernel=debian:amd64: 2 CPUs in virtual time",
             ),
+            ("[measure]\nqemu = 'system'", "plan.toml:2:1: 'qemu' is for the lab, and this combination has no kernel"),
+            (
+                "[measure]\nqemu = 'nowhere/qemu'\n[vary]\nkernel = ['debian:amd64']\ntitle = ['a']",
+                "plan.toml:2:1: kernel=debian:amd64 title=a: --qemu nowhere/qemu: there is no such file",
+            ),
             ("[vary]\nkernel = ['debian:nosuch']", "plan.toml:2:11: invalid value 'debian:nosuch'"),
             ("[measure]\nsamples = 5\nduration = '3s'", "plan.toml:"),
             // By what the error is about, where its text has no value of the plan, or that of another setting.
