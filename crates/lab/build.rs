@@ -69,7 +69,6 @@ fn sysroot() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-#[expect(clippy::print_stdout, reason = "that is how cargo is told")]
 fn tell(what: &str) {
     println!("cargo::{what}");
 }

@@ -106,7 +106,8 @@ impl PoolKey {
 /// Which of these are pooled: the places of each pool, and of what stands alone, in the order of their first.
 #[must_use]
 pub fn pools<'d>(documents: impl IntoIterator<Item = &'d Document>) -> Vec<Vec<usize>> {
-    let mut pools: Vec<(Option<PoolKey>, Vec<(usize, Phase)>)> = Vec::new();
+    type Pool = (Option<PoolKey>, Vec<(usize, Phase)>);
+    let mut pools: Vec<Pool> = Vec::new();
     for (place, document) in documents.into_iter().enumerate() {
         let (key, one) = (PoolKey::from_document(document), (place, document.run.phase));
         match pools.iter_mut().find(|(known, _)| key.is_some() && *known == key) {

@@ -103,7 +103,12 @@ impl SnapshotCache {
         let disk = snapshot.read_disk()?;
         write(DISK, &disk)?;
         write(CONSOLE, &snapshot.console)?;
-        let about = About { of: of.to_owned(), key: key.0.clone(), disk_sha256: sha256(&disk), console_sha256: sha256(&snapshot.console) };
+        let about = About {
+            of: of.to_owned(),
+            key: key.0.clone(),
+            disk_sha256: sha256(&disk),
+            console_sha256: sha256(&snapshot.console),
+        };
         write(ABOUT, &serde_json::to_vec(&about)?)?;
         // Another process may have been quicker, and its snapshot is as good.
         let _ = fs::remove_dir_all(self.place(key));

@@ -76,7 +76,8 @@ fn a_program_gets_every_phase() {
     let examined = of_three();
     let json = phases_json(&[Phases::new("vanilla".into(), &examined, again)]);
     let one = &json[0];
-    let figures = ["due", "late", "skipped", "lost", "min_ns", "p50_ns", "p99_ns", "max_ns"].map(|name| one[name].as_i64().unwrap());
+    let figures =
+        ["due", "late", "skipped", "lost", "min_ns", "p50_ns", "p99_ns", "max_ns"].map(|name| one[name].as_i64().unwrap());
     assert_eq!(figures, [120, 0, 0, 0, 3_000, 4_020, 16_400, 18_650]);
     let of = &one["phases"];
     assert_eq!(

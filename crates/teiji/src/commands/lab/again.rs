@@ -91,7 +91,8 @@ mod tests {
         let expected = "teiji lab run -k debian:amd64=6.1.0-56 --load hackbench -n 3000 --phase 17";
         assert_eq!(again(line, "auto", &[]), expected);
         assert_eq!(again("teiji lab run --phases=2", "auto", &[]), "teiji lab run -k debian:amd64=6.1.0-56 --phase 17");
-        let line = "teiji lab bisect --kernels debian:amd64,debian:rt-amd64 --limit 'max<20us' --load hackbench -n 3000 --phases 50";
+        let line =
+            "teiji lab bisect --kernels debian:amd64,debian:rt-amd64 --limit 'max<20us' --load hackbench -n 3000 --phases 50";
         assert_eq!(again(line, "auto", &[]), expected);
     }
 

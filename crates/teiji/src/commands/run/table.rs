@@ -169,7 +169,8 @@ fn phases(runs: &[(usize, u32, Option<&Path>)]) -> anyhow::Result<BTreeMap<usize
     for (row, path) in runs.iter().filter_map(|(row, _, path)| Some((*row, (*path)?))) {
         rows.entry(row).or_default().push(Recording::open(path)?);
     }
-    let is_pool = |recordings: &Vec<Recording>| recordings.len() > 1 && judge::pools(recordings.iter().map(Recording::document)).len() == 1;
+    let is_pool =
+        |recordings: &Vec<Recording>| recordings.len() > 1 && judge::pools(recordings.iter().map(Recording::document)).len() == 1;
     rows.retain(|_, recordings| is_pool(recordings));
     Ok(rows)
 }
