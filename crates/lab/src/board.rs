@@ -3,6 +3,7 @@
 
 use crate::monitor::SNAPSHOT;
 use crate::ports::ORDER_FILE;
+use crate::turns;
 use plan::{Guest, GuestTime, Machine};
 use std::path::Path;
 
@@ -57,7 +58,11 @@ pub(crate) enum Start {
 
 /// Lets QEMU's main loop and its processor run one at a time, which QEMU does only where it makes a record; nobody reads that one.
 /// Otherwise the main loop may skip an idle time before the instructions that led to it are counted, and time gains as many ns.
-const ONE_AT_A_TIME: &str = "rr=record,rrfile=/dev/null";
+/// QEMU cannot record several CPUs. Those are never idle (`idle=poll`), so that nothing is skipped.
+const ONE_AT_A_TIME: &str = ",rr=record,rrfile=/dev/null";
+
+/// Kernel arguments for several CPUs in virtual time: the turns need CPUs that are never idle, and the HPET's registers from a process.
+const TURNS_KERNEL_ARGS: [&str; 2] = ["idle=poll", "iomem=relaxed"];
 
 const FILE_ON_SERIAL: &[&str] = &["-serial", "file:results"];
 /// A serial line on PCI: the machine itself has only one.
@@ -167,10 +172,18 @@ impl Board {
         // A kernel that panics reboots; that is the end.
         add(&["-no-reboot"]);
         add(self.machine);
-        add(&["-smp", &guest.cpus.to_string(), "-m", &guest.memory_mib.to_string()]);
+        // Of two CPUs in virtual time there is one more, which the kernel does not start. With two QEMU's rest of a division is
+        // now one CPU's and now the other's, and they get 5/8 and 3/8; with a third that never runs it is always the first's.
+        let cpus = guest.cpus + u32::from(guest.has_turns());
+        add(&["-smp", &cpus.to_string(), "-m", &guest.memory_mib.to_string()]);
+        if guest.has_turns() {
+            add(&["-global", &format!("hpet.timers={}", turns::COMPARATORS)]);
+            add(&["-fw_cfg", &format!("name={},string={}", turns::NO_PAUSE_FILE, turns::NO_PAUSE)]);
+        }
+        let one_at_a_time = if guest.has_turns() { "" } else { ONE_AT_A_TIME };
         match (guest.time, accelerator) {
             (GuestTime::Virtual { shift }, _) => {
-                add(&["-accel", "tcg,thread=single", "-icount", &format!("shift={shift},sleep=off,{ONE_AT_A_TIME}")]);
+                add(&["-accel", "tcg,thread=single", "-icount", &format!("shift={shift},sleep=off{one_at_a_time}")]);
                 add(&["-rtc", "base=2020-01-01,clock=vm"]);
             }
             (GuestTime::Host, Accelerator::Tcg) => add(&["-accel", "tcg,thread=multi", "-rtc", "base=utc"]),
@@ -198,9 +211,9 @@ impl Board {
     }
 
     /// Whether a guest of this machine can be saved once it has booted: with I/O ports, and where nothing but its own
-    /// instructions makes time pass.
+    /// instructions makes time pass. Several CPUs are not: where QEMU is in their turns is no part of what it saves.
     pub(crate) fn can_be_saved(&self, guest: &Guest) -> bool {
-        guest.machine == Machine::X86_64 && matches!(guest.time, GuestTime::Virtual { .. })
+        guest.machine == Machine::X86_64 && matches!(guest.time, GuestTime::Virtual { .. }) && !guest.has_turns()
     }
 
     fn kernel_command_line(&self, guest: &Guest, verb: &str) -> String {
@@ -211,6 +224,11 @@ impl Board {
         // Addresses in a console log can be compared; and the processor's own chance is the host's on some accelerators.
         words.extend(["nokaslr", "random.trust_cpu=off"]);
         words.extend(self.kernel_args);
+        let started = format!("nr_cpus={}", guest.cpus);
+        if guest.has_turns() {
+            words.extend(TURNS_KERNEL_ARGS);
+            words.push(&started);
+        }
         words.extend(guest.kernel_args.split_whitespace());
         words.extend(["rdinit=/teiji", "--", verb]);
         words.join(" ")
@@ -240,6 +258,25 @@ mod tests {
         let time = "-accel tcg,thread=single -icount shift=2,sleep=off,rr=record,rrfile=/dev/null -rtc base=2020-01-01,clock=vm";
         assert!(line.contains(time), "{line}");
         assert!(line.contains("tsc=reliable isolcpus=1 threadirqs rdinit=/teiji -- lab-init"), "{line}");
+    }
+
+    /// One more than the kernel starts, and none that is idle.
+    #[test]
+    fn two_cpus_in_virtual_time_take_turns() {
+        let two = Guest { cpus: 2, ..guest(GuestTime::Virtual { shift: 0 }) };
+        let line = line(&two, Accelerator::Tcg);
+        for expected in [
+            "-smp 3 -m 512",
+            "-global hpet.timers=5",
+            "-fw_cfg name=opt/teiji/no-pause,string=f",
+            "-icount shift=0,sleep=off -rtc",
+            "tsc=reliable idle=poll iomem=relaxed nr_cpus=2 isolcpus=1",
+        ] {
+            assert!(line.contains(expected), "{expected}: {line}");
+        }
+        assert!(!Board::for_machine(two.machine).can_be_saved(&two));
+        let on_host = Guest { cpus: 2, ..guest(GuestTime::Host) };
+        assert!(!self::line(&on_host, Accelerator::Tcg).contains("hpet.timers"));
     }
 
     /// Whatever continues from a snapshot has to be the same machine.

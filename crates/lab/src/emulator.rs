@@ -27,6 +27,9 @@ pub struct Emulator {
     pub origin: QemuOrigin,
 }
 
+/// The first version that boots several CPUs while it counts instructions.
+const MIN_FOR_TURNS: u32 = 10;
+
 /// Why no emulator was found.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
@@ -58,6 +61,17 @@ pub enum EmulatorError {
         system: Box<EmulatorError>,
         /// Of the lab's own.
         why: String,
+    },
+    /// Several CPUs in virtual time, and it is older than that.
+    #[error(
+        "{cpus} CPUs in virtual time need QEMU {MIN_FOR_TURNS} or later, and this is {version}, in which a guest hangs when it starts \
+         its second CPU. To get the lab's own QEMU: teiji lab fetch qemu"
+    )]
+    TooOldForTurns {
+        /// CPUs asked for.
+        cpus: u32,
+        /// What it is.
+        version: String,
     },
     /// It does not run.
     #[error("{} does not run: {why}", path.display())]
@@ -97,6 +111,19 @@ impl Emulator {
         let version = version.filter(|_| output.status.success());
         let version = version.ok_or_else(|| broken(format!("its --version ended with {}", output.status)))?;
         Ok(Emulator { invocation, version, origin })
+    }
+
+    /// Whether it may be tried with several CPUs in virtual time; the guest then measures whether their turns are even.
+    ///
+    /// # Errors
+    /// When it is too old.
+    pub(crate) fn check_for_turns(&self, cpus: u32) -> Result<(), EmulatorError> {
+        let major = self.version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+        // A version that cannot be read may be a new one's.
+        if major.is_some_and(|major| major < MIN_FOR_TURNS) {
+            return Err(EmulatorError::TooOldForTurns { cpus, version: self.version.clone() });
+        }
+        Ok(())
     }
 
     /// Its command line, word by word.

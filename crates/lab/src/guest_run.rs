@@ -149,6 +149,9 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     let kernel = &target.kernel;
     let image = kernels::image(kernel, guest.machine)?;
     let emulator = Emulator::find(guest.machine, &target.qemu)?;
+    if guest.has_turns() {
+        emulator.check_for_turns(guest.cpus)?;
+    }
     let program = Program::find(guest.machine, target.program.as_deref())?;
     let device_tree = device_tree(target, board, guest.machine)?;
     let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {
@@ -156,7 +159,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     })?;
     let facts = Lab {
         guest: guest.clone(),
-        ns_per_instruction: guest.time.ns_per_instruction(),
+        ns_per_instruction: guest.ns_per_instruction(),
         deterministic: matches!(guest.time, GuestTime::Virtual { .. }),
         accelerator: String::new(),
         kernel: LabKernel {
@@ -182,7 +185,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
         modules,
         files: target.files.clone(),
         task,
-        timeouts: Timeouts::new(target.boot_timeout, expected, guest.time),
+        timeouts: Timeouts::new(target.boot_timeout, expected, guest),
         plugin: target.plugin.clone(),
         facts,
     })
@@ -222,7 +225,12 @@ impl Prepared {
     /// The guest's initramfs; without the task it is the same for every one.
     fn initramfs(&self, task: Option<&Task>) -> Vec<u8> {
         let channel = Board::for_machine(self.guest.machine).channel.to_owned();
-        let order = Order { channel, modules: self.facts.modules.clone(), task: task.cloned() };
+        let order = Order {
+            channel,
+            modules: self.facts.modules.clone(),
+            turns: self.guest.has_turns().then_some(self.guest.cpus),
+            task: task.cloned(),
+        };
         initramfs(&self.program, &order, &self.modules, &self.files)
     }
 

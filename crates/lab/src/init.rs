@@ -10,6 +10,7 @@ use crate::channel::{self, FrameKind};
 use crate::instruction_count;
 use crate::order::{DefaultCpus, MODULES, ORDER, Order, Refusal, Task};
 use crate::ports;
+use crate::turns;
 use model::Recorded;
 use plan::{MachineTime, Run};
 use runner::{Progress, ProgressObserver, RunnerError, Signals};
@@ -80,6 +81,13 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
         say(&format!("no loopback network: {error}"));
     }
     let task = match order.task {
+        Some(task) if order.turns.is_some() => {
+            sent(channel::send(&mut channel, FrameKind::Begun, &[]))?;
+            if let Err(why) = turns::set_up(order.turns.unwrap_or(1)) {
+                return sent(refuse(&mut channel, &run_failed(why)));
+            }
+            task
+        }
         Some(task) => {
             sent(channel::send(&mut channel, FrameKind::Begun, &[]))?;
             task
@@ -96,12 +104,14 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     };
     sent(match done {
         Ok(archive) => channel::send(&mut channel, FrameKind::Results, &archive),
-        Err(refusal) => {
-            say(&refusal.error);
-            channel::send(&mut channel, FrameKind::Refused, &serde_json::to_vec(&refusal).unwrap_or_default())
-        }
+        Err(refusal) => refuse(&mut channel, &refusal),
     })?;
     sent(tcdrain(&line).map_err(io::Error::from))
+}
+
+fn refuse(channel: &mut impl Write, refusal: &Refusal) -> io::Result<()> {
+    say(&refusal.error);
+    channel::send(channel, FrameKind::Refused, &serde_json::to_vec(refusal).unwrap_or_default())
 }
 
 /// Stops the machine, to be continued from its snapshot, and reads what is to be done then, if anything. An error says why that

@@ -51,6 +51,7 @@ mod snapshot;
 mod snapshot_cache;
 mod stall;
 mod timeouts;
+mod turns;
 
 pub use archive::{ArchiveError, files as archive_files};
 pub use board::Accelerator;

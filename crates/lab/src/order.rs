@@ -18,6 +18,9 @@ pub struct Order {
     pub channel: String,
     /// Files below `/modules`, in the order to be loaded.
     pub modules: Vec<String>,
+    /// Its CPUs, where they take turns: several in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub turns: Option<u32>,
     /// What to do once the machine is ready. None: the machine stops then for its snapshot, and whoever continues from there
     /// gives a task to read.
     pub task: Option<Task>,

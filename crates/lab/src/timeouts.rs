@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long a guest may take, on the host's clock, before it is given up.
 
-use plan::GuestTime;
+use plan::{Guest, GuestTime};
 use std::time::Duration;
 
 /// Until a guest's first process runs: several times what a busy two-core machine needs.
@@ -12,6 +12,8 @@ const BESIDE_TASK: Duration = Duration::from_secs(120);
 /// How many times slower than real time virtual time may pass. An emulator executes some hundred million instructions a
 /// second of the thousand million that virtual time counts, and fewer on a busy host.
 const VIRTUAL_SLOWDOWN: u32 = 60;
+/// The same of several CPUs in turns, of which each is short.
+const TURNS_SLOWDOWN: u32 = 1_000;
 /// On the host's clock a task takes its own length; computing its figures at most as long again.
 const HOST_SLOWDOWN: u32 = 2;
 
@@ -25,9 +27,10 @@ pub(crate) struct Timeouts {
 }
 
 impl Timeouts {
-    /// For a task that takes `expected` on the guest's clock, which passes by `time`. Where booting may take long, so may what is beside it.
-    pub(crate) fn new(boot: Duration, expected: Duration, time: GuestTime) -> Self {
-        let slowdown = match time {
+    /// For a task that takes `expected` on the clock of this guest. Where booting may take long, so may what is beside it.
+    pub(crate) fn new(boot: Duration, expected: Duration, guest: &Guest) -> Self {
+        let slowdown = match guest.time {
+            GuestTime::Virtual { .. } if guest.has_turns() => TURNS_SLOWDOWN,
             GuestTime::Virtual { .. } => VIRTUAL_SLOWDOWN,
             GuestTime::Host => HOST_SLOWDOWN,
         };
@@ -42,10 +45,13 @@ mod tests {
     #[test]
     fn a_guest_on_the_hosts_clock_is_not_given_sixty_times_its_length() {
         let hour = Duration::from_secs(3_600);
-        let task = |time| Timeouts::new(BOOT_TIMEOUT, hour, time).task;
-        assert_eq!(task(GuestTime::Host), 2 * hour + BESIDE_TASK);
-        assert_eq!(task(GuestTime::Virtual { shift: 0 }), 60 * hour + BESIDE_TASK);
-        assert_eq!(Timeouts::new(hour, hour, GuestTime::Host).task, 3 * hour);
-        assert!(Timeouts::new(BOOT_TIMEOUT, Duration::MAX, GuestTime::Host).task > hour);
+        let guest =
+            |cpus, time| Guest { machine: plan::Machine::X86_64, memory_mib: 512, cpus, time, kernel_args: String::new() };
+        let task = |cpus, time| Timeouts::new(BOOT_TIMEOUT, hour, &guest(cpus, time)).task;
+        assert_eq!((task(1, GuestTime::Host), task(2, GuestTime::Host)), (2 * hour + BESIDE_TASK, 2 * hour + BESIDE_TASK));
+        assert_eq!(task(1, GuestTime::Virtual { shift: 0 }), 60 * hour + BESIDE_TASK);
+        assert_eq!(task(2, GuestTime::Virtual { shift: 0 }), 1_000 * hour + BESIDE_TASK);
+        assert_eq!(Timeouts::new(hour, hour, &guest(1, GuestTime::Host)).task, 3 * hour);
+        assert!(Timeouts::new(BOOT_TIMEOUT, Duration::MAX, &guest(1, GuestTime::Host)).task > hour);
     }
 }

@@ -73,24 +73,13 @@ impl FromStr for Machine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "lowercase")]
 pub enum GuestTime {
-    /// Each instruction takes `2^shift` ns, and an idle CPU none: deterministic.
+    /// The clock advances by `2^shift` ns with each instruction of any CPU, and skips what is idle: deterministic.
     Virtual {
         /// See above.
         shift: u8,
     },
     /// The host's clock: whatever else the host does is in the figures.
     Host,
-}
-
-impl GuestTime {
-    /// What one instruction takes, ns; none where that is up to the host.
-    #[must_use]
-    pub const fn ns_per_instruction(self) -> Option<u64> {
-        match self {
-            GuestTime::Virtual { shift } => Some(1 << shift),
-            GuestTime::Host => None,
-        }
-    }
 }
 
 /// What the clocks of the machine that measures count.
@@ -126,6 +115,16 @@ pub fn shift_of_mips(text: &str) -> Result<u8, GuestError> {
     (0..=MAX_SHIFT).find(|shift| (mips * f64::from(1_u32 << shift) / 1_000.0 - 1.0).abs() < 0.01).ok_or_else(wrong)
 }
 
+/// The shift of the clock, so that each of these CPUs executes at a rate, by what [`shift_of_mips`] made of it: without one, the
+/// highest.
+///
+/// # Errors
+/// When several CPUs cannot each have the rate: the clock has one instruction each ns, of any of them.
+pub fn shift_of_cpus(cpus: u32, shift: Option<u8>) -> Result<u8, GuestError> {
+    let shared = if cpus > 1 { 1 } else { 0 };
+    shift.map_or(Ok(0), |shift| shift.checked_sub(shared).ok_or(GuestError::MipsOfCpus { cpus }))
+}
+
 /// A machine of the lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guest {
@@ -155,10 +154,19 @@ pub enum GuestError {
     Mips(String),
     /// Virtual time with several CPUs.
     #[error(
-        "{cpus} CPUs in virtual time: QEMU adds the instructions of all CPUs into one clock, so that each would run in the \
-         others' time and latencies would be artefacts (a PC with two does not even finish booting). Use one CPU, or --time host"
+        "{cpus} CPUs of {machine} in virtual time: QEMU adds the instructions of all CPUs into one clock, and only two CPUs of \
+         x86_64 can be had at even speed. With others latencies would be artefacts. Use {}, or --time host",
+        if *machine == Machine::X86_64 { "--smp 1 or 2" } else { "one CPU" }
     )]
     VirtualCpus {
+        /// The machine.
+        machine: Machine,
+        /// CPUs asked for.
+        cpus: u32,
+    },
+    /// Two CPUs, each faster than the clock allows.
+    #[error("{cpus} CPUs cannot each execute 1000 million instructions a second of virtual time: at most 500 (--mips)")]
+    MipsOfCpus {
         /// CPUs asked for.
         cpus: u32,
     },
@@ -215,6 +223,21 @@ const MAX_CPUS: u32 = 8;
 const RESERVED: [&str; 4] = ["rdinit=", "init=", "--", "initrd="];
 
 impl Guest {
+    /// What one instruction takes of a CPU, ns: as many of the others' are executed meanwhile. None where that is up to the host.
+    #[must_use]
+    pub fn ns_per_instruction(&self) -> Option<u64> {
+        match self.time {
+            GuestTime::Virtual { shift } => Some(u64::from(self.cpus) << shift),
+            GuestTime::Host => None,
+        }
+    }
+
+    /// Whether it has several CPUs in virtual time, which take turns.
+    #[must_use]
+    pub fn has_turns(&self) -> bool {
+        self.cpus > 1 && self.time != GuestTime::Host
+    }
+
     /// Whether there can be such a machine.
     ///
     /// # Errors
@@ -224,7 +247,9 @@ impl Guest {
         if let GuestTime::Virtual { .. } = self.time {
             match machine.fixed_cpus() {
                 Some(cpus) if cpus > 1 => return Err(GuestError::FixedCpusInVirtualTime { machine, cpus }),
-                _ if cpus > 1 => return Err(GuestError::VirtualCpus { cpus }),
+                _ if cpus > 2 || cpus == 2 && machine != Machine::X86_64 => {
+                    return Err(GuestError::VirtualCpus { machine, cpus });
+                }
                 _ => {}
             }
         }
@@ -271,15 +296,20 @@ mod tests {
         for wrong in ["800", "0", "-1000", "2000", "0.4", "fast", "nan"] {
             assert_eq!(shift_of_mips(wrong), Err(GuestError::Mips(wrong.to_owned())));
         }
-        assert_eq!(GuestTime::Virtual { shift: 3 }.ns_per_instruction(), Some(8));
-        assert_eq!(GuestTime::Host.ns_per_instruction(), None);
+        let of = |cpus, time| guest(Machine::X86_64, cpus, time).ns_per_instruction();
+        assert_eq!((of(1, GuestTime::Virtual { shift: 3 }), of(2, VIRTUAL), of(2, GuestTime::Host)), (Some(8), Some(2), None));
+        assert_eq!((shift_of_cpus(1, None), shift_of_cpus(1, Some(3)), shift_of_cpus(2, None)), (Ok(0), Ok(3), Ok(0)));
+        assert_eq!((shift_of_cpus(2, Some(1)), shift_of_cpus(2, Some(0))), (Ok(0), Err(GuestError::MipsOfCpus { cpus: 2 })));
     }
 
     #[test]
-    fn several_cpus_only_in_the_hosts_time() {
+    fn two_cpus_of_a_pc_in_virtual_time_and_more_in_the_hosts() {
         assert_eq!(guest(Machine::X86_64, 1, VIRTUAL).check(), Ok(()));
-        assert_eq!(guest(Machine::X86_64, 2, VIRTUAL).check(), Err(GuestError::VirtualCpus { cpus: 2 }));
-        assert_eq!(guest(Machine::X86_64, 2, GuestTime::Host).check(), Ok(()));
+        assert_eq!(guest(Machine::X86_64, 2, VIRTUAL).check(), Ok(()));
+        for (machine, cpus) in [(Machine::X86_64, 3), (Machine::X86_64, 4), (Machine::Aarch64, 2), (Machine::Armv7, 2)] {
+            assert_eq!(guest(machine, cpus, VIRTUAL).check(), Err(GuestError::VirtualCpus { machine, cpus }));
+            assert_eq!(guest(machine, cpus, GuestTime::Host).check(), Ok(()));
+        }
         let raspi = guest(Machine::Raspi3b, 4, VIRTUAL).check();
         assert_eq!(raspi, Err(GuestError::FixedCpusInVirtualTime { machine: Machine::Raspi3b, cpus: 4 }));
         assert_eq!(guest(Machine::Raspi3b, 4, GuestTime::Host).check(), Ok(()));

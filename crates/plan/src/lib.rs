@@ -28,7 +28,7 @@ mod settle;
 
 pub use combinations::{Combination, PlannedRun};
 pub use cpus::{CpuError, CpuId, CpuList, ProcessCpus};
-pub use guest::{Guest, GuestError, GuestTime, Machine, MachineTime, shift_of_mips};
+pub use guest::{Guest, GuestError, GuestTime, Machine, MachineTime, shift_of_cpus, shift_of_mips};
 pub use interval::Interval;
 pub use limit::{Count, Figure, Limit, LimitError, Relation, Subject};
 pub use load_spec::{LoadSpec, LoadSpecError};

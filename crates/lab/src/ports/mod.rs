@@ -41,6 +41,16 @@ pub(crate) fn order() -> io::Result<Vec<u8>> {
         .ok_or_else(|| io::Error::other(format!("QEMU gives no file {ORDER_FILE}")))
 }
 
+/// Writes this file over the machine's memory at each of these addresses, the kernel's own among them. QEMU translates anew what it
+/// had translated of it.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn write_memory(name: &str, places: &[u64]) -> io::Result<()> {
+    let ports = sys::Ports::allow_memory_access()?;
+    let none = || io::Error::other(format!("QEMU gives no file {name}"));
+    let (item, size) = find(name, &mut |item| ports.select(item), &mut || ports.next()).ok_or_else(none)?;
+    places.iter().try_for_each(|place| ports.write_memory(item, size, *place))
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn stop() -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
@@ -67,6 +77,14 @@ const NAME: usize = 56;
 /// meaning, and its name; numbers have their highest byte first.
 #[cfg(any(test, target_arch = "x86_64"))]
 fn file(name: &str, select: &mut impl FnMut(u16), next: &mut impl FnMut() -> u8) -> Option<Vec<u8>> {
+    let (item, size) = find(name, select, next)?;
+    select(item);
+    Some((0..size).map(|_| next()).collect())
+}
+
+/// The item of a file of the configuration device, and its size in bytes.
+#[cfg(any(test, target_arch = "x86_64"))]
+fn find(name: &str, select: &mut impl FnMut(u16), next: &mut impl FnMut() -> u8) -> Option<(u16, u32)> {
     let number = |bytes: u32, next: &mut dyn FnMut() -> u8| (0..bytes).fold(0_u32, |value, _| value << 8 | u32::from(next()));
     select(DIRECTORY);
     let count = number(4, next);
@@ -76,8 +94,7 @@ fn file(name: &str, select: &mut impl FnMut(u16), next: &mut impl FnMut() -> u8)
         number(2, next);
         let named: Vec<u8> = (0..NAME).map(|_| next()).collect();
         if named.split(|byte| *byte == 0).next() == Some(name.as_bytes()) {
-            select(item);
-            return Some((0..size).map(|_| next()).collect());
+            return Some((item, size));
         }
     }
     None

@@ -8,6 +8,12 @@ use model::Lab;
 /// What the ns of one recording are; none for a real machine.
 pub(crate) fn time_of(lab: &Lab) -> String {
     match lab.ns_per_instruction {
+        Some(ns) if lab.guest.cpus > 1 => tr!(
+            "Virtual ns: {cpus} CPUs take turns of less than 0.2 µs, and each executes an instruction every {ns} ns. The kernel's paths, \
+             locks and preemption points are real; caches, buses, firmware and other hardware are not modelled.",
+            cpus = lab.guest.cpus,
+            ns
+        ),
         Some(ns) => tr!(
             "Virtual ns: instructions x 2^{shift} (each instruction takes {ns} ns). The kernel's paths, locks and preemption points \
              are real; caches, buses, firmware and other hardware are not modelled.",

@@ -100,6 +100,9 @@ fn countable(args: &Args, guests: &[Guest]) -> anyhow::Result<()> {
     if args.count && guests.iter().any(|guest| guest.time == GuestTime::Host) {
         bail!("--count counts virtual time, in which an instruction takes a fixed number of ns");
     }
+    if args.count && guests.iter().any(|guest| guest.cpus > 1) {
+        bail!("--count counts what one CPU executes: use it without --smp");
+    }
     Ok(())
 }
 

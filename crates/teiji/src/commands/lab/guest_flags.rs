@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use executor::SettingError;
 use lab::{BOOT_TIMEOUT, Cache, Kernel, KernelName, LabError, Processor, Target, choose_qemu, inspect_image};
-use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Qemu, Unit, shift_of_mips};
+use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Qemu, Unit, shift_of_cpus, shift_of_mips};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,13 +27,14 @@ pub struct GuestFlags {
     /// Its memory, MiB [default: 512; a raspi3b has 1024]
     #[arg(long, value_name = "MIB")]
     memory: Option<u32>,
-    /// Its CPUs; more than one only with --time host [default: 1; a raspi3b has 4]
+    /// Its CPUs; in virtual time 1, or 2 of an x86_64, and more only with --time host [default: 1; a raspi3b has 4]
     #[arg(long, value_name = "N")]
     smp: Option<u32>,
     /// What drives the clock [default: virtual; host for a raspi3b]
     #[arg(long, value_name = "MODE")]
     time: Option<TimeMode>,
-    /// Instructions in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000]
+    /// Instructions of each CPU in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000; with two
+    /// CPUs 500, which is the most]
     #[arg(long, value_name = "RATE", value_parser = shift_of_mips)]
     mips: Option<u8>,
     /// The QEMU: pinned, which is the same everywhere and is fetched if need be, system, which is the installed one, or its path
@@ -120,15 +121,16 @@ impl GuestFlags {
 
     fn guest(&self, machine: Machine) -> Result<Guest, SettingError> {
         let usual = if machine.fixed_cpus().is_some() { TimeMode::Host } else { TimeMode::Virtual };
+        let cpus = self.smp.or(machine.fixed_cpus()).unwrap_or(1);
         let time = match (self.time.unwrap_or(usual), self.mips) {
-            (TimeMode::Virtual, mips) => GuestTime::Virtual { shift: mips.unwrap_or(0) },
+            (TimeMode::Virtual, mips) => GuestTime::Virtual { shift: shift_of_cpus(cpus, mips)? },
             (TimeMode::Host, None) => GuestTime::Host,
             (TimeMode::Host, Some(_)) => return Err(SettingError::RateOfHostTime),
         };
         let guest = Guest {
             machine,
             memory_mib: self.memory.or(machine.fixed_memory_mib()).unwrap_or(512),
-            cpus: self.smp.or(machine.fixed_cpus()).unwrap_or(1),
+            cpus,
             time,
             kernel_args: self.append.join(" "),
         };
