@@ -90,6 +90,7 @@ impl SettingError {
             SettingError::Guest(error) => match error {
                 GuestError::UnknownMachine(_) => &["machine"],
                 GuestError::Mips(_) => &["mips"],
+                GuestError::Phase(_) => &["phase"],
                 GuestError::VirtualCpus { .. } => &["smp", "time"],
                 GuestError::MipsOfCpus { .. } => &["mips", "smp"],
                 GuestError::FixedCpusInVirtualTime { .. } => &["time", "machine"],
@@ -181,6 +182,7 @@ mod tests {
             ("load", SpecError::UnknownLoad { spec: "5".to_owned(), name: "5".to_owned() }.into()),
             ("machine", "5".parse::<Machine>().unwrap_err().into()),
             ("mips", plan::shift_of_mips("5").unwrap_err().into()),
+            ("phase", "-5".parse::<plan::Phase>().unwrap_err().into()),
             ("smp", GuestError::VirtualCpus { machine, cpus: 5 }.into()),
             ("mips", GuestError::MipsOfCpus { cpus: 2 }.into()),
             ("time", GuestError::FixedCpusInVirtualTime { machine, cpus: 4 }.into()),

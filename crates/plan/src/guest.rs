@@ -152,6 +152,9 @@ pub enum GuestError {
     /// Not a rate QEMU can count at.
     #[error("invalid instruction rate '{0}': expected 1000, 500, 250, 125, 62.5 or so on by halves, in millions a second")]
     Mips(String),
+    /// Not the number of a phase.
+    #[error("invalid phase '{0}': expected a whole number from 0 (none) to {max}", max = u32::MAX)]
+    Phase(String),
     /// Virtual time with several CPUs.
     #[error(
         "{cpus} CPUs of {machine} in virtual time: QEMU adds the instructions of all CPUs into one clock, and only two CPUs of \

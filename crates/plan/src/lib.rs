@@ -33,7 +33,7 @@ pub use interval::Interval;
 pub use limit::{Count, Figure, Limit, LimitError, Relation, Subject};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
-pub use phase::{Phase, PhaseError};
+pub use phase::Phase;
 pub use plan_error::{PlanError, PlanErrors, SourceSpan};
 pub use plan_file::{Factor, PHASE, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value};
 pub use qemu::Qemu;

@@ -7,7 +7,7 @@
 //! must never change: `docs/method.md` has the formula.
 
 use crate::chance::Chance;
-use crate::{LoadSpec, Nanos};
+use crate::{GuestError, LoadSpec, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -94,16 +94,11 @@ impl fmt::Display for Phase {
     }
 }
 
-/// A phase that cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid phase '{0}': expected a whole number from 0 (none) to {max}", max = u32::MAX)]
-pub struct PhaseError(String);
-
 impl FromStr for Phase {
-    type Err = PhaseError;
+    type Err = GuestError;
 
-    fn from_str(text: &str) -> Result<Self, PhaseError> {
-        text.parse().map(Phase).map_err(|_| PhaseError(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, GuestError> {
+        text.parse().map(Phase).map_err(|_| GuestError::Phase(text.to_owned()))
     }
 }
 

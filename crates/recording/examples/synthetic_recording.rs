@@ -64,14 +64,27 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// # Errors
 /// When it cannot be written.
 pub fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut Numbers) -> i64) -> Result<(), RecordingError> {
-    let mut document = initial_document(threads, activations);
+    write_another(directory, &initial_document(threads, activations), latency, 0)
+}
+
+/// Writes a recording of another run than that of [`initial_document`], with other numbers for another seed.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_another(
+    directory: &Path,
+    document: &Document,
+    latency: fn(&mut Numbers) -> i64,
+    seed: u64,
+) -> Result<(), RecordingError> {
+    let (mut document, activations) = (document.clone(), document.run.activations_of(0));
     let mut folder = Folder::create(directory, &document)?;
     folder.begin(&document)?;
     let counts: Vec<_> = std::thread::scope(|scope| {
         let folder = &folder;
         let write = |thread: &Thread| {
             let samples = folder.samples(thread, &document.probe);
-            let seed = thread.index as u64 + 1;
+            let seed = seed + thread.index as u64 + 1;
             scope.spawn(move || samples.and_then(|samples| write_samples(samples, seed, activations, latency)))
         };
         let writers: Vec<_> = document.threads.iter().map(write).collect();
@@ -130,7 +143,7 @@ fn write_samples(
 }
 
 /// `run.json` before the first sample: a run as it could have been asked for, on a machine nobody knows.
-fn initial_document(threads: u32, activations: u64) -> Document {
+pub fn initial_document(threads: u32, activations: u64) -> Document {
     let cpus: Vec<CpuId> = (0..threads).map(CpuId).collect();
     let thread =
         |(index, cpu): (usize, &CpuId)| Thread::unmeasured(index, *cpu, Scheduling::DEFAULT, INTERVAL, Nanos::from_secs(1));

@@ -71,3 +71,7 @@ fn pooled_thread(phases: &[Phase], index: usize, exact: &ExactRequest) -> Result
     }
     Ok((measured, analysis))
 }
+
+#[cfg(test)]
+#[path = "pool_tests.rs"]
+mod tests;

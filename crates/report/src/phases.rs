@@ -5,7 +5,7 @@
 use crate::format::{counted, exact_micros};
 use crate::language::{Language, in_language, tr};
 use crate::overview::Overview;
-use crate::sections::verdict;
+use crate::sections::{method, verdict};
 use crate::terminal::side_by_side;
 use crate::terminal::text::wrapped;
 use judge::{Examined, PhaseMaxima, counted as judged_count};
@@ -13,7 +13,7 @@ use model::Recorded;
 use plan::{Count, Phase};
 use serde_json::{Value, json};
 use stats::Level;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The phases of one run.
 pub struct Phases<'p> {
@@ -59,6 +59,13 @@ pub(crate) fn sentence(maxima: &PhaseMaxima) -> Option<String> {
         max,
         phase
     ))
+}
+
+/// The same as a sentence of its own, and the command that makes it again by its recording, of which these are the paths.
+pub(crate) fn worst_and_again(maxima: &PhaseMaxima, paths: &[PathBuf]) -> Option<(String, String)> {
+    let (_, place, _) = maxima.worst()?;
+    let words = ["teiji", "lab", "rerun", &paths[place].display().to_string()].map(str::to_owned);
+    Some((verdict::capitalised(&sentence(maxima)?), method::quoted(&words)))
 }
 
 /// Several runs in several phases each: a line for each run, its phases together, then the worst phase of each.

@@ -40,6 +40,7 @@ impl Repeats {
         // Of phases that are all there is, quantiles are known exactly.
         if let [one] = examined.as_slice() {
             repeats.group.quantiles = one.group().quantiles;
+            repeats.called = name_of_phases(one);
         }
         for examined in examined {
             let group = examined.group();
@@ -199,6 +200,13 @@ impl Texts {
             why
         ))
     }
+}
+
+/// `debian-amd64-6.1.0-56-phase-*`; none of what is no pool, or has a title, or nothing in common but a `*`.
+fn name_of_phases(examined: &Examined) -> Option<String> {
+    examined.pool.as_ref().filter(|_| examined.recorded.document.run.title.is_none())?;
+    let name = examined.path().file_stem()?.to_string_lossy().into_owned();
+    Some(name).filter(|name| name != "*")
 }
 
 /// Names that distinguish the groups.

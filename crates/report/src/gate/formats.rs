@@ -2,8 +2,9 @@
 //! A gate's verdict for people and for what runs builds: text, JSON, JUnit XML and TAP.
 
 use super::words::{criterion, judged_in_words, lacking, seen};
-use super::{Gate, Tally};
+use super::{Gate, JudgedPool, Tally};
 use crate::language::{Language, in_language, tr};
+use crate::phases;
 use crate::terminal::text;
 use judge::{Judged, Verdict};
 use serde_json::{Value, json};
@@ -33,6 +34,12 @@ impl Gate {
                 text::unwrapped(&mut out, "", &recording.display().to_string().replace('\n', ""));
                 for caveat in self.caveats_of(recording) {
                     text::wrapped(&mut out, "  ", &tr!("Caution: {caveat}.", caveat));
+                }
+                for pool in self.pools.iter().filter(|pool| pool.path == recording) {
+                    if let Some((sentence, again)) = phases::worst_and_again(&pool.maxima, &pool.recordings) {
+                        text::wrapped(&mut out, "  ", &sentence);
+                        text::unwrapped(&mut out, "  ", &again);
+                    }
                 }
             }
             let mark = match judged.verdict {
@@ -65,7 +72,16 @@ impl Gate {
         };
         let caveats: Vec<Value> =
             self.caveats.get().iter().map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat })).collect();
-        json!({ "verdict": self.verdict().name(), "caveats": caveats, "limits": self.judged.iter().map(one).collect::<Vec<_>>() })
+        let limits: Vec<Value> = self.judged.iter().map(one).collect();
+        let mut gate = json!({ "verdict": self.verdict().name(), "caveats": caveats, "limits": limits });
+        let of_pool = |pool: &JudgedPool| {
+            let maxima = phases::maxima_json(&pool.maxima, |place| pool.recordings[place].as_path());
+            json!({ "recording": pool.path.display().to_string(), "phases": maxima })
+        };
+        if !self.pools.is_empty() {
+            gate["pools"] = self.pools.iter().map(of_pool).collect();
+        }
+        gate
     }
 
     /// As JUnit's XML, one test suite with a case for each limit. Not enough evidence is an error, not a failure.

@@ -12,11 +12,11 @@ use crate::language::{InEach, Language, in_language, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::co_kernel;
-use judge::{Examined, Judged, Verdict, judge, judge_against};
+use judge::{Examined, Judged, PhaseMaxima, Verdict, judge, judge_against};
 use plan::{Figure, Limit, Subject};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 pub(crate) use words::{change, criterion, incomplete_reason, judged_in_words, lacking};
 
 /// All limits, held against all recordings.
@@ -26,6 +26,27 @@ pub struct Gate {
     pub judged: Vec<Judged>,
     /// What to know before the figures of a recording, by its path.
     caveats: InEach<Vec<(String, String)>>,
+    /// Of phases that were judged together, how far they lie apart.
+    pools: Vec<JudgedPool>,
+}
+
+/// Phases that were judged together.
+#[derive(Clone, Debug)]
+struct JudgedPool {
+    /// What they are called together.
+    path: PathBuf,
+    maxima: PhaseMaxima,
+    /// Their recordings, by the places of the maxima.
+    recordings: Vec<PathBuf>,
+}
+
+impl JudgedPool {
+    /// None of a recording that was judged by itself.
+    fn from_examined(examined: &Examined) -> Option<JudgedPool> {
+        examined.pool.as_ref()?;
+        let recordings = examined.recordings().map(|recorded| recorded.path.clone()).collect();
+        Some(JudgedPool { path: examined.path(), maxima: PhaseMaxima::new(examined.recordings()), recordings })
+    }
 }
 
 impl Gate {
@@ -33,13 +54,21 @@ impl Gate {
     #[must_use]
     pub fn judge(limits: &[Limit], recordings: &[Examined]) -> Gate {
         let judge = |examined| limits.iter().map(move |limit| judge(limit, examined));
+        // Of phases that are judged together each may have its own, and most have the same.
         let of = |examined: &Examined| {
-            let path = examined.recorded.path.display().to_string();
-            cautions::collect(&Overview::new(&examined.recorded)).into_iter().map(move |caveat| (path.clone(), caveat))
+            let path = examined.path().display().to_string();
+            let mut caveats: Vec<String> = Vec::new();
+            for caveat in examined.recordings().flat_map(|recorded| cautions::collect(&Overview::new(recorded))) {
+                if !caveats.contains(&caveat) {
+                    caveats.push(caveat);
+                }
+            }
+            caveats.into_iter().map(move |caveat| (path.clone(), caveat))
         };
         Gate {
             judged: recordings.iter().flat_map(judge).collect(),
             caveats: InEach::new(|| recordings.iter().flat_map(of).collect()),
+            pools: recordings.iter().filter_map(JudgedPool::from_examined).collect(),
         }
     }
 
@@ -60,20 +89,21 @@ impl Gate {
             let sentence = |why| {
                 tr!(
                     "{second} cannot be compared with {first}: {why}",
-                    second = examined.recorded.path.display(),
-                    first = baseline.recorded.path.display(),
+                    second = examined.path().display(),
+                    first = baseline.path().display(),
                     why
                 )
             };
             if let Some(sentence) = in_language(language, || why().map(sentence)) {
                 return Err(sentence);
             }
-            let path = examined.recorded.path.display().to_string();
-            let both = [Overview::new(&baseline.recorded), Overview::new(&examined.recorded)];
+            let path = examined.path().display().to_string();
+            let both: Vec<Overview<'_>> = baseline.recordings().chain(examined.recordings()).map(Overview::new).collect();
+            let first = baseline.recordings().count();
             self.caveats.each(|caveats| {
-                let mut apart = cautions::between(&both, 1);
-                apart.extend(co_kernel::gravity_apart(&both[..1], &both[1..]));
-                let against = apart.iter().map(|one| format!("{} ({})", one.in_words(), baseline.recorded.path.display()));
+                let mut apart = cautions::between(&both, first);
+                apart.extend(co_kernel::gravity_apart(&both[..first], &both[first..]));
+                let against = apart.iter().map(|one| format!("{} ({})", one.in_words(), baseline.path().display()));
                 caveats.extend(against.map(|caveat| (path.clone(), caveat)));
             });
             self.judged.extend(judge_against(baseline, worse_than, examined));
@@ -84,6 +114,7 @@ impl Gate {
     /// Adds what became of limits in other recordings.
     pub fn merge(&mut self, other: Gate) {
         self.judged.extend(other.judged);
+        self.pools.extend(other.pools);
         self.caveats.each(|caveats| caveats.extend(other.caveats.get().iter().cloned()));
     }
 

@@ -37,7 +37,6 @@ use crate::sections::co_kernel;
 use crate::sections::columns::{Measured, Probes, judged_name};
 use crate::sections::inference::Inference;
 use crate::sections::lab::{self, TimeKind};
-use crate::sections::method;
 use crate::warnings::warning_text;
 use cell_stats::CellStats;
 use conditions::Conditions;
@@ -271,7 +270,6 @@ impl Matrix {
             };
             notes.push(format!("{of}{text}"));
         }
-        notes.extend(self.worst_phases());
         for (core, rows) in &self.cores {
             let rows = self.names(rows.iter().map(|row| &self.rows[*row]));
             notes.push(co_kernel::note(&rows, core));
@@ -307,15 +305,20 @@ impl Matrix {
         notes
     }
 
-    /// The worst phase of each row with the command that makes it again; of some rows, the largest first.
-    fn worst_phases(&self) -> Vec<String> {
+    /// The same with the worst phases, which have commands.
+    fn notes_and_phases(&self) -> Vec<String> {
+        let phases = self.worst_phases().into_iter().map(|(sentence, again)| format!("{sentence} {again}"));
+        self.notes().into_iter().chain(phases).collect()
+    }
+
+    /// The worst phase of each row, and the command that makes it again; of some rows, the largest first.
+    fn worst_phases(&self) -> Vec<(String, String)> {
         let of_row = |row: usize| {
             let row = &self.rows[row];
             let (maxima, paths) = row.phases()?;
-            let (_, place, _) = maxima.worst()?;
-            let again = method::quoted(&["teiji", "lab", "rerun", &paths[place].display().to_string()].map(str::to_owned));
+            let (sentence, again) = phases::worst_and_again(maxima, paths)?;
             let name = if self.rows.len() > 1 { format!("{}: ", self.name(row)) } else { String::new() };
-            Some(format!("{name}{} {again}", phases::sentence(maxima)?))
+            Some((format!("{name}{sentence}"), again))
         };
         self.largest_first().into_iter().filter_map(of_row).take(MAX_NAMED).collect()
     }

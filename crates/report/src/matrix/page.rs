@@ -174,7 +174,7 @@ impl Matrix {
             left_out: left_out(without, |n| {
                 tr!("{n} more combinations are left out. The largest latencies are among those shown.", n)
             }),
-            notes: self.notes().into_iter().chain(table.sources()).collect(),
+            notes: self.notes_and_phases().into_iter().chain(table.sources()).collect(),
             heat: self.heat_view(),
             inferences: inference_rows(&self.worst_runs(), MAX_INFERENCE_ROWS),
             inference_lead: inference_lead(&self.worst_runs()),

@@ -10,7 +10,7 @@ use crate::page::localised::markdown;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::NOTHING;
 use crate::sections::noise;
-use crate::terminal::text::{columns, left, right, wrapped};
+use crate::terminal::text::{columns, left, right, unwrapped, wrapped};
 use judge::Verdict;
 use stats::Level;
 use std::collections::BTreeSet;
@@ -258,6 +258,11 @@ impl Matrix {
         for note in self.notes().into_iter().chain(table.sources()) {
             wrapped(&mut out, "", &note);
         }
+        for (sentence, again) in self.worst_phases() {
+            wrapped(&mut out, "", &sentence);
+            // In one piece, to be copied.
+            unwrapped(&mut out, "  ", &again);
+        }
         out
     }
 
@@ -280,7 +285,7 @@ impl Matrix {
         let rule = |column: &usize| if table.is_text(*column) { "---" } else { "--:" };
         let _ = writeln!(out, "| {} |", shown.iter().map(rule).collect::<Vec<_>>().join(" | "));
         table.lines.iter().for_each(|one| out += &line(&one.cells));
-        for note in self.notes().into_iter().chain(table.sources()) {
+        for note in self.notes_and_phases().into_iter().chain(table.sources()) {
             let _ = write!(out, "\n{}\n", plain(&note));
         }
         out

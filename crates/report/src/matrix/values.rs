@@ -226,7 +226,7 @@ impl Matrix {
             "title": self.title,
             "combinations": self.rows.iter().map(row).collect::<Vec<_>>(),
             "missing_runs": self.missing(),
-            "notes": self.notes(),
+            "notes": self.notes_and_phases(),
         })
     }
 }

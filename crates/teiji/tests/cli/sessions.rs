@@ -4,6 +4,8 @@
 //! write them anew after a change on purpose: `TEIJI_WRITE_GOLDEN=1 cargo test -p teiji sessions`, and look at the diff.
 
 use crate::support::{Output, TestFolder};
+use model::Document;
+use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -28,7 +30,34 @@ fn furnished() -> TestFolder {
                 [vary]\nload = ['none', 'cpu@50%,cpus=0']\nthreads = [1, 2]\n\n\
                 [order]\nrepeat = 2\nseed = 7\nshuffle = true\n";
     std::fs::write(place.join("plan.toml"), plan).unwrap();
+    for (kernel, latency) in [("amd64", Numbers::latency_ns as fn(&mut Numbers) -> i64), ("rt-amd64", Numbers::tailed_ns)] {
+        std::fs::create_dir(place.join(kernel)).unwrap();
+        for phase in 1..=6 {
+            let document = in_phase(kernel, phase);
+            let path = place.join(&format!("{kernel}/debian-{kernel}-phase-{phase}.teiji"));
+            synthetic::write_another(&path, &document, latency, 10 * u64::from(phase)).unwrap();
+        }
+    }
     place
+}
+
+/// A run of a kernel in the lab, in this phase.
+fn in_phase(kernel: &str, phase: u32) -> Document {
+    let mut document = synthetic::initial_document(1, 5_000);
+    let file = |name: &str| json!({ "path": name, "sha256": name });
+    let guest = json!({
+        "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
+    });
+    let lab = json!({
+        "guest": guest, "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
+        "kernel": { "name": format!("debian:{kernel}=6.1"), "image": file(kernel), "modules": null }, "device_tree": null,
+        "program": file("teiji"), "modules": [], "initramfs_sha256": phase.to_string(),
+        "qemu": { "version": "7.2.22", "command_line": [] }, "host_ms": 5,
+    });
+    document.lab = serde_json::from_value(lab).unwrap();
+    document.run.title = None;
+    document.run.phase = phase.to_string().parse().unwrap();
+    document
 }
 
 /// Runs each command of a session, one after the other in one directory, and writes down what happens.
@@ -79,6 +108,11 @@ fn limits_are_judged() {
 #[test]
 fn recordings_are_compared() {
     assert_session("compare.txt");
+}
+
+#[test]
+fn phases_are_shown_judged_and_compared_together() {
+    assert_session("phases.txt");
 }
 
 #[test]

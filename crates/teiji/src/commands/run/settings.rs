@@ -236,6 +236,15 @@ mod tests {
         assert!(points[0].run.as_ref().unwrap().loads.is_empty());
     }
 
+    #[test]
+    fn phases_become_runs() {
+        let points =
+            read("[measure]\nkernel = 'debian:amd64'\nsamples = 9\n[vary]\nload = ['none', 'cpu']\nphase = '1..2'\n").unwrap();
+        let of = |point: &PlanEntry| format!("{} {}", point.label, point.run.as_ref().unwrap().phase);
+        let all = ["load=none phase=1 1", "load=none phase=2 2", "load=cpu phase=1 1", "load=cpu phase=2 2"];
+        assert_eq!(points.iter().map(of).collect::<Vec<_>>(), all);
+    }
+
     /// Such as one with a co-kernel, whose machine is known when its image is read.
     #[test]
     fn probes_of_kernels_by_path_are_checked() {
@@ -314,6 +323,12 @@ mod tests {
                 "[measure]\nqemu = 'nowhere/qemu'\n[vary]\nkernel = ['debian:amd64']\ntitle = ['a']",
                 "plan.toml:2:1: kernel=debian:amd64 title=a: --qemu nowhere/qemu: there is no such file",
             ),
+            ("[measure]\nphase = 17", "plan.toml:2:1: 'phase' is for the lab, and this combination has no kernel"),
+            (
+                "[vary]\nphase = '1..3'\ntime = ['virtual', 'host']\nkernel = ['debian:amd64']",
+                "plan.toml:2:9: phase=1 time=host kernel=debian:amd64: phases need virtual time",
+            ),
+            ("[measure]\nphase = '1..3'\nkernel = 'debian:amd64'", "plan.toml:2:1: invalid value '1..3' for '--phase <PHASE>'"),
             ("[vary]\nkernel = ['debian:nosuch']", "plan.toml:2:11: invalid value 'debian:nosuch'"),
             ("[measure]\nsamples = 5\nduration = '3s'", "plan.toml:"),
             // By what the error is about, where its text has no value of the plan, or that of another setting.

@@ -174,3 +174,16 @@ fn phases(runs: &[(usize, u32, Option<&Path>)]) -> anyhow::Result<BTreeMap<usize
     rows.retain(|_, recordings| is_pool(recordings));
     Ok(rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combinations_that_differ_in_their_phase_alone_share_a_row() {
+        let text = "[measure]\nkernel = 'debian:amd64'\n[vary]\nphase = '1..3'\nload = ['none', 'cpu']\n[[include]]\nload = 'cpu'\nphase = 9\n\
+                    [[include]]\nload = 'net'\n";
+        let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
+        assert_eq!(rows(&plan.combinations().unwrap()), [0, 1, 0, 1, 0, 1, 1, 2]);
+    }
+}
