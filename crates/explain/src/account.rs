@@ -4,96 +4,9 @@
 use crate::calls::{Calls, Code, FrameId, Step, Way};
 use crate::dump::{Dump, Window};
 use crate::kernel::{Entrance, Kernel, Role};
-use serde::{Deserialize, Serialize};
+use crate::timeline::timeline;
+use model::{Account, FunctionTime, Part, PartKind};
 use std::collections::HashMap;
-
-/// What the processor did in a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PartKind {
-    /// Interrupts were off, so the timer's could not come.
-    InterruptsOff,
-    /// The processor halted until the timer's interrupt.
-    Idle,
-    /// Interrupts were on and the timer's had not come.
-    TimerPending,
-    /// A hardware interrupt's handler.
-    HardInterrupt,
-    /// Softirqs.
-    Softirq,
-    /// The thread was runnable, and the one that ran was not preempted: it was in the kernel.
-    PreemptionOff,
-    /// The thread was runnable, and another one that goes before it ran.
-    OtherThread,
-    /// From the idle thread's waking to the scheduler.
-    LeavingIdle,
-    /// The scheduler.
-    Scheduling,
-    /// The change from one thread to another.
-    Switch,
-    /// The measuring thread in the kernel, on its way back from its sleep.
-    Return,
-    /// The measuring thread in its own code: the clock is read.
-    Thread,
-    /// Not seen.
-    Unattributed,
-}
-
-/// Time in one function.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FunctionTime {
-    /// Its name, or its address if it has none.
-    pub function: String,
-    /// Its own instructions, ns.
-    pub own_ns: u64,
-}
-
-/// Some of a latency, without a gap to the next.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
-    /// What the processor did.
-    pub kind: PartKind,
-    /// From the planned time, ns.
-    pub begin_ns: u64,
-    /// How long, ns.
-    pub length_ns: u64,
-    /// The function all of it was in, or its address; null if it is none of the kernel's.
-    pub function: Option<String>,
-    /// What called that, innermost first, as far as it was seen, up to the interrupt or the system call.
-    pub called_by: Vec<String>,
-    /// The running task's name; null if it is not known.
-    pub task: Option<String>,
-    /// Of a change to another thread, that thread's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_task: Option<String>,
-    /// Of an interrupt's handler, the function that was interrupted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interrupted: Option<String>,
-    /// Where interrupts were switched off, if they were off; null if that was earlier than what was seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub off_at: Option<String>,
-    /// Where they were switched on again, or what came instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_at: Option<String>,
-    /// How long before the planned time they were switched off, ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub off_before_ns: Option<u64>,
-    /// The functions with most instructions of their own, most first.
-    pub mostly: Vec<FunctionTime>,
-}
-
-/// Where one latency went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Account {
-    /// The thread's index in the recording.
-    pub thread: usize,
-    /// The activation.
-    pub activation: u64,
-    /// Its latency, ns.
-    pub latency_ns: u64,
-    /// In order, without gaps, and as long as the latency together.
-    pub parts: Vec<Part>,
-}
 
 /// What is to be explained.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -141,12 +54,13 @@ impl Timed {
         Timed { calls, times, first }
     }
 
-    fn steps(&self) -> impl Iterator<Item = (usize, &Step)> {
+    /// The steps within the latency.
+    pub fn steps(&self) -> impl Iterator<Item = (usize, &Step)> {
         self.calls.steps.iter().enumerate().skip(self.first)
     }
 
     /// Of a step what lies within the latency: its begin and length.
-    fn extent(&self, step: usize) -> (u64, u64) {
+    pub fn extent(&self, step: usize) -> (u64, u64) {
         let begin = self.times[step].max(0);
         let end = self.times[step + 1].max(begin);
         (begin.unsigned_abs(), (end - begin).unsigned_abs())
@@ -158,7 +72,8 @@ impl Timed {
 pub fn account(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) -> Account {
     let timed = Timed::new(dump, window, kernel, asked);
     let parts = Accountant::new(&timed, window, kernel).parts(asked.latency_ns);
-    let account = Account { thread: asked.thread, activation: asked.activation, latency_ns: asked.latency_ns, parts };
+    let timeline = timeline(&timed, window, kernel);
+    let account = Account { thread: asked.thread, activation: asked.activation, latency_ns: asked.latency_ns, parts, timeline };
     debug_assert_eq!(account.parts.iter().map(|part| part.length_ns).sum::<u64>(), asked.latency_ns);
     account
 }
@@ -240,8 +155,8 @@ impl<'a> Accountant<'a> {
         }
         if step.begin < self.interrupted {
             return match step.interrupts {
-                Some(false) => (PartKind::InterruptsOff, None),
                 _ if step.halts => (PartKind::Idle, None),
+                Some(false) => (PartKind::InterruptsOff, None),
                 _ => (PartKind::TimerPending, None),
             };
         }
@@ -324,14 +239,16 @@ impl<'a> Accountant<'a> {
         mostly.truncate(MOSTLY);
         let (off, on) = if kind == PartKind::InterruptsOff { self.switched(&steps) } else { (None, None) };
         let task_name = |step: &Step| step.task.map(|task| self.window.tasks[task].name.clone()).filter(|name| !name.is_empty());
-        let next_task = all.last().filter(|last| last.task != all[0].task).and_then(task_name);
+        // A change begins on the thread that is left.
+        let left = steps.start.checked_sub(1).filter(|_| kind == PartKind::Switch).map_or(&all[0], |before| &calls.steps[before]);
+        let next_task = all.last().filter(|last| last.task != left.task).and_then(task_name);
         Part {
             kind,
             begin_ns,
             length_ns,
             function,
             called_by,
-            task: task_name(&all[0]),
+            task: task_name(left),
             next_task,
             interrupted,
             off_at: off.as_ref().map(|(place, _)| place.clone()),
@@ -401,10 +318,6 @@ impl<'a> Accountant<'a> {
     }
 
     fn name(&self, code: Code) -> String {
-        match code {
-            Code::Function(id) => self.kernel.symbols().name(id).to_owned(),
-            Code::Unnamed(address) => format!("{address:#x}"),
-            Code::User => "user space".to_owned(),
-        }
+        self.kernel.name(code)
     }
 }

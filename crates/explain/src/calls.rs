@@ -47,6 +47,8 @@ pub(crate) struct Frame {
     ends_in: Option<FrameId>,
     /// Whether interrupts were on where it was entered, if that is to be restored.
     interrupts: Option<bool>,
+    /// What ran before it, if it was not called: where that was to go is gone to once it is left.
+    interrupted: Option<Run>,
 }
 
 /// Some time in which frame, interrupts and task stayed the same.
@@ -105,7 +107,14 @@ impl Calls {
             users: HashMap::new(),
             left: HashMap::new(),
         };
-        walk.calls.frames.push(Frame { code: Code::Unnamed(0), way: Way::Before, parent: None, ends_in: None, interrupts: None });
+        walk.calls.frames.push(Frame {
+            code: Code::Unnamed(0),
+            way: Way::Before,
+            parent: None,
+            ends_in: None,
+            interrupts: None,
+            interrupted: None,
+        });
         for (index, run) in runs.iter().enumerate() {
             walk.run(index.checked_sub(1).map(|before| &runs[before]), run);
         }
@@ -188,7 +197,7 @@ impl Walk<'_> {
             self.next_task = 1;
         }
         match (run.entrance, previous) {
-            (Some(entrance), _) => self.enter(entrance, address),
+            (Some(entrance), _) => self.enter(entrance, address, previous.copied()),
             (None, None) => self.begin(address),
             (None, Some(previous)) => self.go_on(previous, address),
         }
@@ -246,20 +255,28 @@ impl Walk<'_> {
         match self.users.get(&task) {
             Some(frame) => self.current = *frame,
             None => {
-                self.push(Frame { code: Code::User, way: Way::Before, parent: None, ends_in: None, interrupts: None });
+                self.push(Frame {
+                    code: Code::User,
+                    way: Way::Before,
+                    parent: None,
+                    ends_in: None,
+                    interrupts: None,
+                    interrupted: None,
+                });
                 self.users.insert(task, self.current);
             }
         }
     }
 
-    fn enter(&mut self, entrance: Entrance, address: u64) {
+    fn enter(&mut self, entrance: Entrance, address: u64, interrupted: Option<Run>) {
         let interrupts = match entrance {
             // There would have been none.
             Entrance::Interrupt | Entrance::SystemCall => Some(true),
             Entrance::Fault | Entrance::Trap => self.interrupts,
         };
         let code = self.code(address);
-        self.push(Frame { code, way: Way::Entrance(entrance), parent: Some(self.current), ends_in: None, interrupts });
+        let (way, parent) = (Way::Entrance(entrance), Some(self.current));
+        self.push(Frame { code, way, parent, ends_in: None, interrupts, interrupted });
         self.interrupts = Some(false);
     }
 
@@ -281,7 +298,14 @@ impl Walk<'_> {
             Effect::Call => {
                 let returns = before.bounds[before.bounds.len() - 1];
                 let code = self.code(address);
-                self.push(Frame { code, way: Way::Call(returns), parent: Some(self.current), ends_in: None, interrupts: None });
+                self.push(Frame {
+                    code,
+                    way: Way::Call(returns),
+                    parent: Some(self.current),
+                    ends_in: None,
+                    interrupts: None,
+                    interrupted: None,
+                });
             }
             Effect::Return => self.return_to(address),
             Effect::InterruptReturn | Effect::SystemReturn => self.leave_entrance(address),
@@ -307,6 +331,9 @@ impl Walk<'_> {
             Some((_, frame)) if frame.parent.is_some() => {
                 self.interrupts = frame.interrupts;
                 self.current = frame.parent.unwrap_or(self.current);
+                if let Some(interrupted) = frame.interrupted {
+                    self.go_on(&interrupted, address);
+                }
             }
             found => {
                 self.interrupts = found.map_or(Some(true), |(_, frame)| frame.interrupts);
@@ -340,7 +367,7 @@ impl Walk<'_> {
             self.leave_to_user();
             return;
         }
-        self.push(Frame { code, way: Way::Before, parent: None, ends_in: None, interrupts: None });
+        self.push(Frame { code, way: Way::Before, parent: None, ends_in: None, interrupts: None, interrupted: None });
         self.calls.frames[outermost.0].parent = Some(self.current);
     }
 
@@ -378,16 +405,17 @@ impl Walk<'_> {
         self.calls.thread_changed.push(run.begin);
         match self.task_address().and_then(|task| self.left.get(&task)) {
             Some(frame) => self.current = *frame,
-            None => self.push(Frame { code, way: Way::Before, parent: None, ends_in: None, interrupts: None }),
+            None => self.push(Frame { code, way: Way::Before, parent: None, ends_in: None, interrupts: None, interrupted: None }),
         }
     }
 
     /// What was done, divided where interrupts are switched.
     fn steps(&mut self, run: &Run) {
         let block = &self.dump.blocks[run.block];
+        let halts = run.done == block.len() && block.last() == Effect::Halt;
         let mut from = 0;
         if std::mem::take(&mut self.on_next) && self.interrupts == Some(false) && run.done > 0 {
-            self.step(run.begin, 1, false);
+            self.step(run.begin, 1, halts && run.done == 1);
             self.interrupts = Some(true);
             from = 1;
         }
@@ -414,7 +442,6 @@ impl Walk<'_> {
                 self.interrupts = interrupts;
             }
         }
-        let halts = run.done == block.len() && block.last() == Effect::Halt;
         self.step(run.begin + from, run.done.saturating_sub(from), halts);
         self.calls.end = run.begin + run.done;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the kernel's functions are to a wake-up. All names of functions stand here, so that what differs in another kernel has one place.
 
+use crate::calls::Code;
 use crate::symbols::{SymbolId, Symbols};
 use std::collections::HashMap;
 
@@ -135,6 +136,16 @@ impl<'a> Kernel<'a> {
             return Some(Entrance::Interrupt);
         }
         self.entrances.get(&address).copied()
+    }
+
+    /// The name of code, or its address where it has none.
+    #[must_use]
+    pub(crate) fn name(&self, code: Code) -> String {
+        match code {
+            Code::Function(id) => self.symbols.name(id).to_owned(),
+            Code::Unnamed(address) => format!("{address:#x}"),
+            Code::User => "user space".to_owned(),
+        }
     }
 
     /// What a function is to a wake-up.

@@ -12,14 +12,23 @@
 mod account;
 mod calls;
 mod dump;
+mod folded;
 mod kernel;
 mod runs;
 mod symbols;
+mod timeline;
+mod trace;
 mod wakes;
 mod x86;
 
-pub use account::{Account, Asked, FunctionTime, Part, PartKind, account};
+pub use account::{Asked, account};
 pub use dump::{Block, Dump, DumpError, Entry, TaskSwitch, Wake, Window};
+pub use folded::folded;
 pub use kernel::Kernel;
 pub use symbols::{SymbolId, Symbols, SymbolsError};
+pub use trace::trace_events;
 pub use wakes::{WakesError, Woken, align};
+#[cfg(test)]
+mod account_tests;
+#[cfg(test)]
+mod scene;

@@ -43,8 +43,8 @@ const TASKS: u64 = 1 << 14;
 const COMM: usize = 16;
 /// How much of the first task is searched for its name.
 const TASK_BYTES: usize = 1 << 14;
-/// Returns of system calls that are remembered.
-const RETURNS: usize = 1 << 10;
+/// The instruction that makes a system call.
+const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
 /// User code that a system call returns to.
 const RETURNED: u32 = 1;
@@ -116,8 +116,6 @@ struct State {
     /// When the next one ends.
     next_end: u64,
     blocks: u32,
-    returns: [u64; RETURNS],
-    n_returns: usize,
     /// Where the last system call returned to, and when; 0 once another began.
     returned: u64,
     returned_at: u64,
@@ -222,8 +220,6 @@ impl State {
             next_window: 0,
             next_end: u64::MAX,
             blocks: 0,
-            returns: [0; RETURNS],
-            n_returns: 0,
             returned: 0,
             returned_at: 0,
             kernel,
@@ -262,17 +258,13 @@ impl State {
         let is_user = address >> 63 == 0;
         let mut roles = if address != 0 && address == self.kernel.switched { SWITCHED } else { 0 };
         if is_user {
-            roles |= match &code[last.0..last.0 + last.1] {
+            roles |= match code[last.0..last.0 + last.1] {
                 [0x0f, 0x05] => CALLS,
                 [0x0f, 0x31] | [0x0f, 0x01, 0xf9] => READS_CLOCK,
                 _ => 0,
             };
-            let end = address + (bytes - instructions) as u64;
-            if roles & CALLS != 0 && !self.returns.contains(&end) {
-                self.returns[self.n_returns % RETURNS] = end;
-                self.n_returns += 1;
-            }
-            if self.returns.contains(&address) {
+            let mut before = [0; SYSCALL.len()];
+            if self.qemu.read(address.wrapping_sub(before.len() as u64), &mut before) && before == SYSCALL {
                 roles |= RETURNED;
             }
         }

@@ -9,6 +9,7 @@
 
 mod changes;
 mod document;
+mod explained;
 mod host_facts;
 mod lab;
 mod load_evidence;
@@ -22,6 +23,9 @@ mod warning;
 
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
+pub use explained::{
+    Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, Part, PartKind, Span, Timeline, causes,
+};
 pub use host_facts::{BusyProcess, CpuFacts, EventCounts, Host, HostFacts, Processes, Unreadable, kernel_arguments};
 pub use lab::{Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOrigin};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};

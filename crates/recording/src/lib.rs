@@ -12,6 +12,7 @@ mod column;
 mod counts;
 mod decoder;
 mod error;
+mod explained;
 mod folder;
 mod pool;
 mod reader;
@@ -22,6 +23,7 @@ mod sums;
 mod verify;
 
 pub use error::RecordingError;
+pub use explained::{read_explained, write_explained};
 pub use folder::{Folder, adopt};
 pub use pool::examine_pool;
 pub use reader::Recording;

@@ -12,6 +12,7 @@
 
 mod charts;
 mod compare;
+mod explained;
 mod format;
 mod gate;
 mod language;
@@ -31,6 +32,7 @@ mod synthetic;
 
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
 pub use compare::{Comparisons, Repeats};
+pub use explained::{explained_text, timeline_svg};
 pub use format::latency;
 pub use gate::Gate;
 use judge::Judged;

@@ -10,12 +10,11 @@ mod show;
 
 use crate::commands::lab::{Show, failure};
 use crate::exit::{CommandResult, Failure};
-use crate::output;
 use again::Again;
 use anyhow::{Context, anyhow};
 use choose::Chosen;
-use explain::{Account, Asked, Dump, Kernel, Symbols, align};
-use model::Recorded;
+use explain::{Asked, Dump, Kernel, Symbols, align};
+use model::{Account, Recorded};
 use plan::{Machine, Nanos, Unit};
 use recording::Recording;
 use runner::Signals;
@@ -36,6 +35,8 @@ pub struct Args {
     /// How long the kernel may take to boot, and loads to start and figures to be computed, on this machine's clock [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = crate::commands::lab::seconds)]
     boot_timeout: Option<Duration>,
+    #[command(flatten)]
+    files: show::Files,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -66,13 +67,14 @@ fn micros(text: &str) -> Result<Nanos, String> {
 pub fn run(args: &Args) -> CommandResult {
     let recorded = Recording::open(&args.recording).and_then(Recording::summarise).map_err(Failure::bad_input)?;
     suits(&recorded).map_err(Failure::bad_input)?;
+    args.files.check().map_err(Failure::bad_input)?;
     let chosen = Chosen::of(&recorded, &args.which).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut show = Show::new(args.quiet || args.json);
     let accounts = explained(args, &recorded, &chosen, &signals, &mut show);
     show.clear();
     let accounts = accounts?;
-    output::say(&if args.json { show::json(&recorded, &accounts)? } else { show::text(&recorded, &accounts) });
+    show::show(args, &recorded, &accounts)?;
     Ok(ExitCode::SUCCESS)
 }
 

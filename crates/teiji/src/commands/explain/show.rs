@@ -1,77 +1,91 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accounts as text and as JSON.
+//! What was explained: kept in the recording, printed, and written to files.
 
+use super::Args;
 use crate::exit::Failure;
-use explain::{Account, Part, PartKind};
-use model::Recorded;
+use crate::output;
+use crate::overwrite::{FileKind, marked, refuse_existing, refuse_foreign};
+use explain::{folded, trace_events};
+use model::{Account, EXPLAINED_VERSION, Explained, Recorded, causes};
+use report::Language;
 use serde_json::json;
-use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
-pub fn json(recorded: &Recorded, accounts: &[Account]) -> Result<String, Failure> {
-    model::document_text(&json!({ "recording": recorded.path, "explained": accounts })).map_err(Failure::run_failed)
+/// Spans that are kept of each timeline, and of how many latencies: the recording stays small.
+const KEPT_SPANS: usize = 1_500;
+const KEPT_TIMELINES: usize = 10;
+
+/// The files that were asked for.
+#[derive(clap::Args)]
+pub struct Files {
+    /// Write the functions of the worst one over time into this file, SVG
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    /// Write folded stacks into this file, a line for each with its ns, as flame graph programs read them
+    #[arg(long, value_name = "FILE")]
+    folded: Option<PathBuf>,
+    /// Write a trace into this file, JSON, as Perfetto and Chrome's tracing page read it
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    force: bool,
 }
 
-/// The field's words.
-fn words(kind: PartKind) -> &'static str {
-    match kind {
-        PartKind::InterruptsOff => "interrupts off",
-        PartKind::Idle => "idle until the timer interrupt",
-        PartKind::TimerPending => "waiting for the timer interrupt",
-        PartKind::HardInterrupt => "hard interrupt",
-        PartKind::Softirq => "softirqs",
-        PartKind::PreemptionOff => "not preemptible",
-        PartKind::OtherThread => "another thread first",
-        PartKind::LeavingIdle => "leaving idle",
-        PartKind::Scheduling => "scheduling",
-        PartKind::Switch => "context switch",
-        PartKind::Return => "return to user space",
-        PartKind::Thread => "the thread itself",
-        PartKind::Unattributed => "not seen",
+impl Files {
+    /// Before the run is made again: whether they may be written.
+    pub fn check(&self) -> anyhow::Result<()> {
+        refuse_foreign(self.svg.as_deref().map(|path| (path, FileKind::Chart)), self.force)?;
+        self.folded.iter().chain(&self.trace).try_for_each(|path| refuse_existing(path, self.force))
+    }
+
+    fn write(&self, accounts: &[Account]) -> Result<(), Failure> {
+        let picture = self.svg.as_deref().zip(accounts.first());
+        let picture = picture.map(|(path, worst)| (path, marked(&report::timeline_svg(worst, Language::English))));
+        let folded = self.folded.as_deref().map(|path| (path, folded(accounts)));
+        let trace = self.trace.as_deref().map(|path| (path, trace_events(accounts).to_string() + "\n"));
+        let files: Vec<(&Path, String)> = picture.into_iter().chain(folded).chain(trace).collect();
+        let files: Vec<(&Path, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        output::write_together(&files).map_err(Failure::run_failed)
     }
 }
 
-fn micros(ns: u64) -> String {
-    format!("{}.{:03}", ns / 1_000, ns % 1_000)
-}
-
-pub fn text(_: &Recorded, accounts: &[Account]) -> String {
-    let mut text = String::new();
-    for account in accounts {
-        let _ = writeln!(text, "{}", sentence(account));
-        for part in &account.parts {
-            let _ = writeln!(text, "{}", line(part));
-        }
-        text.push('\n');
+/// Keeps, writes and prints.
+pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<(), Failure> {
+    args.files.write(accounts)?;
+    let identical_samples = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
+    let accounts = &kept(accounts.to_vec());
+    if let Err(error) = keep(recorded, accounts, identical_samples) {
+        // Of a recording that nobody may write to everything else is there.
+        output::complain(&format!("Not kept in the recording: {error}"));
     }
-    text.trim_end().to_owned()
+    if args.json {
+        let shown = json!({
+            "recording": recorded.path, "identical_samples": identical_samples, "causes": causes(accounts), "accounts": accounts,
+        });
+        output::say(&model::document_text(&shown).map_err(Failure::run_failed)?);
+    } else {
+        output::say(&report::explained_text(accounts, Language::English));
+    }
+    Ok(())
 }
 
-fn sentence(account: &Account) -> String {
-    let worst = account.parts.iter().max_by_key(|part| part.length_ns);
-    let what = worst.map_or_else(String::new, |part| {
-        let place = part.function.as_ref().map_or_else(String::new, |function| format!(" in {function}"));
-        let called = if part.called_by.is_empty() { String::new() } else { format!(", called by {}", part.called_by.join(", ")) };
-        let task = part.task.as_ref().map_or_else(String::new, |task| format!(", in task {task}"));
-        format!("{} for {} µs{place}{called}{task}", words(part.kind), micros(part.length_ns))
-    });
-    format!("Activation {}: {} µs: {what}", account.activation, micros(account.latency_ns))
+/// Puts them beside the samples, with those that were explained before.
+fn keep(recorded: &Recorded, accounts: &[Account], identical_samples: u64) -> Result<(), recording::RecordingError> {
+    let mut all = accounts.to_vec();
+    let before = recording::read_explained(&recorded.path).ok().flatten().map_or_else(Vec::new, |before| before.accounts);
+    let is_new = |old: &Account| !accounts.iter().any(|new| (new.thread, new.activation) == (old.thread, old.activation));
+    all.extend(before.into_iter().filter(is_new));
+    let explained = Explained { version: EXPLAINED_VERSION, identical_samples, accounts: kept(all) };
+    recording::write_explained(&recorded.path, &explained)
 }
 
-fn line(part: &Part) -> String {
-    let mostly: Vec<String> = part.mostly.iter().map(|time| format!("{} {}", time.function, micros(time.own_ns))).collect();
-    format!(
-        "  {:>9} {:>9}  {:<31} {} < {} [{}>{}] intr {} off {:?} {:?} on {:?}; {}",
-        micros(part.begin_ns),
-        micros(part.length_ns),
-        words(part.kind),
-        part.function.as_deref().unwrap_or("?"),
-        part.called_by.join(" < "),
-        part.task.as_deref().unwrap_or("?"),
-        part.next_task.as_deref().unwrap_or(""),
-        part.interrupted.as_deref().unwrap_or(""),
-        part.off_at,
-        part.off_before_ns,
-        part.on_at,
-        mostly.join(", ")
-    )
+/// The worst first, with as much of their timelines as is kept.
+fn kept(mut accounts: Vec<Account>) -> Vec<Account> {
+    accounts.sort_by(|one, other| other.latency_ns.cmp(&one.latency_ns));
+    for (place, account) in accounts.iter_mut().enumerate() {
+        let most = if place < KEPT_TIMELINES { KEPT_SPANS } else { 0 };
+        account.timeline = account.timeline.longest(most);
+    }
+    accounts
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What `teiji explain` found, beside the samples it is about.
+
+use crate::RecordingError;
+use model::{EXPLAINED, EXPLAINED_VERSION, Explained};
+use std::fs;
+use std::path::Path;
+
+/// What was explained of a recording; none where nothing was.
+///
+/// # Errors
+/// When it cannot be read, or was written by a later version.
+pub fn read_explained(recording: &Path) -> Result<Option<Explained>, RecordingError> {
+    let path = recording.join(EXPLAINED);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(RecordingError::Io { doing: "read", path, source }),
+    };
+    let wrong = |why: String| RecordingError::Document { path: path.clone(), why };
+    let explained: Explained = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if explained.version != EXPLAINED_VERSION {
+        return Err(wrong(format!("it is of version {}, and this teiji reads version {EXPLAINED_VERSION}", explained.version)));
+    }
+    Ok(Some(explained))
+}
+
+/// Puts down what was explained, in one step.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_explained(recording: &Path, explained: &Explained) -> Result<(), RecordingError> {
+    let path = recording.join(EXPLAINED);
+    let new = recording.join(format!(".{EXPLAINED}-{}", std::process::id()));
+    let text = serde_json::to_string(explained)
+        .map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
+    let written = fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, &path));
+    written.map_err(|source| {
+        let _ = fs::remove_file(&new);
+        RecordingError::Io { doing: "write", path, source }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_explained_is_read_back() {
+        let place = tempfile::tempdir().unwrap();
+        assert_eq!(read_explained(place.path()).unwrap(), None);
+        let explained = Explained { version: EXPLAINED_VERSION, identical_samples: 3, accounts: Vec::new() };
+        write_explained(place.path(), &explained).unwrap();
+        assert_eq!(read_explained(place.path()).unwrap(), Some(explained.clone()));
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+        write_explained(place.path(), &Explained { version: 2, ..explained }).unwrap();
+        assert!(read_explained(place.path()).unwrap_err().to_string().contains("version 2"));
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The words for what a processor did while a thread waited to wake up.
+
+use crate::format::{self, exact_micros};
+use crate::language::{tr, translated};
+use model::{Account, Cause, Part, PartKind};
+
+/// Callers that a sentence names; the table's details name all that are known.
+const CALLERS: usize = 3;
+
+/// What the processor did.
+pub(crate) fn kind_name(kind: PartKind) -> &'static str {
+    translated(match kind {
+        PartKind::InterruptsOff => "interrupts off",
+        PartKind::Idle => "idle",
+        PartKind::TimerPending => "timer not yet fired",
+        PartKind::HardInterrupt => "hard interrupt",
+        PartKind::Softirq => "softirqs",
+        PartKind::PreemptionOff => "preemption off",
+        PartKind::OtherThread => "another thread first",
+        PartKind::LeavingIdle => "leaving idle",
+        PartKind::Scheduling => "scheduling",
+        PartKind::Switch => "context switch",
+        PartKind::Return => "return to user space",
+        PartKind::Thread => "the thread itself",
+        PartKind::Unattributed => "not attributed",
+    })
+}
+
+fn micros(ns: u64) -> String {
+    exact_micros(ns.cast_signed())
+}
+
+/// The one sentence about a latency.
+pub(crate) fn sentence(account: &Account) -> String {
+    let title = account_title(account);
+    let Some((part, sum)) = account.cause() else { return title };
+    let what = tr!("{what} for {time} µs", what = kind_name(part.kind), time = micros(sum));
+    let place = part.function.as_ref().map_or_else(String::new, |function| tr!(" in {function}", function));
+    let callers: Vec<&str> = part.called_by.iter().take(CALLERS).map(String::as_str).collect();
+    let callers =
+        if callers.is_empty() { String::new() } else { tr!(", called by {callers}", callers = callers.join(translated(", "))) };
+    let task = part.task.as_ref().map_or_else(|| tr!(", task unknown"), |task| tr!(", in task {task}", task));
+    tr!("{title}: {what}{place}{callers}{task}.", title, what, place, callers, task)
+}
+
+/// Which latency it is.
+pub(crate) fn account_title(account: &Account) -> String {
+    let time = micros(account.latency_ns);
+    match account.thread {
+        0 => tr!("{time} µs at activation {activation}", time, activation = format::count(account.activation)),
+        thread => tr!(
+            "{time} µs at activation {activation} of thread {thread}",
+            time,
+            activation = format::count(account.activation),
+            thread
+        ),
+    }
+}
+
+/// Of each part: its begin, its length, what it was, and where.
+pub(crate) fn part_rows(account: &Account) -> Vec<[String; 4]> {
+    let row = |part: &Part| {
+        let times = [part.begin_ns, part.length_ns].map(micros);
+        let [begin, length] = times;
+        [begin, length, kind_name(part.kind).to_owned(), place(part)]
+    };
+    account.parts.iter().map(row).collect()
+}
+
+/// The function of a part and its task, as far as they say something.
+fn place(part: &Part) -> String {
+    let function = part.function.clone().unwrap_or_default();
+    let task = match (&part.task, &part.next_task) {
+        (Some(from), Some(to)) => tr!("from {from} to {to}", from, to),
+        (Some(task), None) => tr!("task {task}", task),
+        (None, _) => String::new(),
+    };
+    let interrupted = part.interrupted.as_ref().map_or_else(String::new, |function| tr!("interrupted {function}", function));
+    [function, interrupted, task].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(translated(", "))
+}
+
+/// What else is known of a part: sentences.
+pub(crate) fn detail(part: &Part) -> Vec<String> {
+    let mut lines = Vec::new();
+    if part.kind == PartKind::InterruptsOff {
+        let off = part.off_at.as_ref().map_or_else(
+            || tr!("Interrupts were switched off before what was recorded"),
+            |place| match part.off_before_ns {
+                Some(0) | None => tr!("Interrupts were switched off at {place}", place),
+                Some(before) => {
+                    tr!("Interrupts were switched off at {place}, {before} µs before", place, before = micros(before))
+                }
+            },
+        );
+        let on = part.on_at.as_ref().map_or_else(String::new, |place| tr!(", and on again at {place}", place));
+        lines.push(tr!("{off}{on}.", off, on));
+    }
+    if !part.called_by.is_empty() {
+        let stack: Vec<&str> = part.function.iter().chain(&part.called_by).map(String::as_str).collect();
+        lines.push(tr!("Stack, innermost first: {stack}.", stack = stack.join(" < ")));
+    }
+    if part.mostly.len() > 1 {
+        let mostly: Vec<String> = part.mostly.iter().map(|time| format!("{} {}", time.function, micros(time.own_ns))).collect();
+        lines.push(tr!("Most of its own time, µs: {functions}.", functions = mostly.join(translated(", "))));
+    }
+    lines
+}
+
+/// Of each cause: how many latencies, their share, the largest, its activation, and the cause.
+pub(crate) fn cause_rows(causes: &[Cause], all: usize) -> Vec<Vec<String>> {
+    let row = |cause: &Cause| {
+        #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
+        let share = cause.count as f64 / all.max(1) as f64;
+        let what = kind_name(cause.kind);
+        let cause_text = match &cause.function {
+            Some(function) => tr!("{what} in {function}", what, function),
+            None => what.to_owned(),
+        };
+        let activation = match cause.example {
+            (0, activation) => format::count(activation),
+            (thread, activation) => {
+                tr!("{activation} of thread {thread}", activation = format::count(activation), thread)
+            }
+        };
+        vec![format::count(cause.count), format!("{:.0} %", share * 100.0), micros(cause.worst_ns), activation, cause_text]
+    };
+    causes.iter().map(row).collect()
+}
