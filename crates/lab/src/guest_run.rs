@@ -67,13 +67,16 @@ struct Prepared {
     facts: Lab,
 }
 
+/// The snapshot that a guest continues.
+type Continued = (SnapshotKey, Rc<Snapshot>);
+
 /// A guest that runs.
 struct Started {
     running: Running,
     facts: Lab,
     prepared: Prepared,
     /// What it continues, if it did not boot.
-    snapshot: Option<(SnapshotKey, Rc<Snapshot>)>,
+    snapshot: Option<Continued>,
 }
 
 impl GuestRun {
@@ -242,7 +245,7 @@ impl Prepared {
         snapshots: &mut Snapshots,
         verbs: Verbs,
         observer: &mut dyn GuestObserver,
-    ) -> Option<Result<Option<(SnapshotKey, Rc<Snapshot>)>, BootError>> {
+    ) -> Option<Result<Option<Continued>, BootError>> {
         if !Board::for_machine(self.guest.machine).can_be_saved(&self.guest) {
             return Some(Ok(None));
         }
@@ -301,12 +304,7 @@ impl Prepared {
         }
     }
 
-    fn start(
-        self,
-        accelerator: Accelerator,
-        snapshot: Option<(SnapshotKey, Rc<Snapshot>)>,
-        verbs: Verbs,
-    ) -> Result<Started, LabError> {
+    fn start(self, accelerator: Accelerator, snapshot: Option<Continued>, verbs: Verbs) -> Result<Started, LabError> {
         let verb = OsString::from(verbs.emulator);
         let task = serde_json::to_vec(&self.task).unwrap_or_default();
         let initramfs = self.initramfs(if snapshot.is_some() { None } else { Some(&self.task) });
