@@ -41,14 +41,14 @@ impl Timed {
         let latency = asked.latency_ns.cast_signed();
         #[expect(clippy::cast_possible_truncation, reason = "a window is some ms")]
         let ns = |instructions: u64| (instructions as f64 * asked.ns_per_instruction).round() as i64;
-        let mut times: Vec<i64> = calls.steps.iter().map(|step| latency - ns(calls.end - step.begin)).collect();
+        let mut times: Vec<i64> = calls.steps.iter().map(|step| latency.saturating_sub(ns(calls.end - step.begin))).collect();
         times.push(latency);
         // What lies before a halt lies before the time that the processor halted, whose length the instructions do not show.
         if let Some(halt) = calls.steps.iter().rposition(|step| step.halts)
             && times[halt + 1] > 0
         {
             let halted = times[halt + 1];
-            times[..=halt].iter_mut().for_each(|time| *time -= halted);
+            times[..=halt].iter_mut().for_each(|time| *time = time.saturating_sub(halted));
         }
         let first = times[1..].iter().position(|end| *end > 0).unwrap_or(calls.steps.len());
         Timed { calls, times, first }
@@ -311,8 +311,8 @@ impl<'a> Accountant<'a> {
         let place = |address| self.kernel.symbols().describe(address);
         let before = |at: u64| {
             let step = calls.steps.partition_point(|step| step.begin <= at).saturating_sub(1);
-            let time = self.timed.times[step] + (at - calls.steps[step].begin).cast_signed();
-            u64::try_from(-time).ok()
+            let time = self.timed.times[step].saturating_add((at - calls.steps[step].begin).cast_signed());
+            u64::try_from(time.saturating_neg()).ok()
         };
         (off.map(|off| (place(off.address), before(off.at))), on.map(|on| place(on.address)))
     }

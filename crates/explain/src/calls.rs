@@ -250,7 +250,7 @@ impl Walk<'_> {
     }
 
     /// To a program.
-    fn to_user(&mut self) {
+    fn go_to_user(&mut self) {
         let task = self.task_address();
         match self.users.get(&task) {
             Some(frame) => self.current = *frame,
@@ -316,7 +316,7 @@ impl Walk<'_> {
     /// A return from an interrupt, an exception or a system call to a program.
     fn leave_to_user(&mut self) {
         let entered = self.calls.chain(self.current).last().map(|(id, frame)| (id, frame.code));
-        self.to_user();
+        self.go_to_user();
         if let Some((outermost, code)) = entered
             && code != Code::User
             && outermost != self.current

@@ -215,3 +215,31 @@ impl Bytes<'_> {
         self.0.is_empty().then_some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{NOP, Scene};
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_file_that_is_cut_off_is_refused() {
+        let mut scene = Scene::default();
+        scene.task(1, "some");
+        scene.run("vfs_read", 0, 3, NOP);
+        let bytes = scene.bytes();
+        assert!(Dump::parse(&bytes).is_ok());
+        for length in 0..bytes.len() {
+            let expected = if length < MAGIC.len() { DumpError::NotADump } else { DumpError::CutOff };
+            assert_eq!(Dump::parse(&bytes[..length]), Err(expected), "{length}");
+        }
+        assert!(matches!(Dump::parse(&[bytes.as_slice(), &[0]].concat()), Err(DumpError::Damaged(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_in_a_file_is_read_or_refused(rest in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Dump::parse(&[MAGIC, &rest].concat());
+        }
+    }
+}

@@ -136,3 +136,34 @@ fn is_boundary(name: &str) -> bool {
     name.starts_with("__") && (name.ends_with("_start") || name.ends_with("_end") || name.ends_with("_begin"))
         || matches!(name, "_stext" | "_text" | "startup_64" | "_sinittext" | "_einittext")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &str = "0000000000000000 A fixed_percpu_data\n000000000001fbc0 A current_task\n\
+        ffffffff81000000 T startup_64\nffffffff81000000 T _stext\nffffffff81000000 T first\n\
+        ffffffff81000100 t finish_task_switch.isra.0\nffffffff81000100 t finish_task_switch.isra.0.cold\n\
+        ffffffff82000000 D init_task\nffffffffc0000000 t in_a_module\t[some]\n";
+
+    #[test]
+    fn functions_by_address_and_variables_by_name() {
+        let symbols = Symbols::parse(LINES).unwrap();
+        assert_eq!(symbols.describe(0xffff_ffff_8100_0000), "first");
+        assert_eq!(symbols.describe(0xffff_ffff_8100_0010), "first+0x10");
+        assert_eq!(symbols.describe(0xffff_ffff_c000_0004), "in_a_module+0x4");
+        assert_eq!((symbols.address("current_task"), symbols.address("init_task")), (Some(0x1fbc0), Some(0xffff_ffff_8200_0000)));
+        assert_eq!(symbols.variant("finish_task_switch"), Some(0xffff_ffff_8100_0100));
+        // Data lies there, and no function that is a MiB long.
+        assert_eq!(symbols.find(0xffff_ffff_8200_0000), None);
+        assert_eq!(symbols.describe(0xffff_ffff_7fff_ffff), "0xffffffff7fffffff");
+    }
+
+    #[test]
+    fn what_is_none_says_why() {
+        assert_eq!(Symbols::parse("").unwrap_err(), SymbolsError::Empty);
+        assert_eq!(Symbols::parse("0000000000000000 t one\n").unwrap_err(), SymbolsError::Hidden);
+        let error = Symbols::parse("ffffffff81000000 T one\nxyz T two\n").unwrap_err();
+        assert_eq!(error.to_string(), "line 2 of the kernel's symbols cannot be read: 'xyz T two'");
+    }
+}

@@ -60,12 +60,52 @@ pub fn align(wakes: &[Wake], samples: &[Woken], ns_per_instruction: f64) -> Resu
 fn idle_ns(counts: &[u64], samples: &[Woken], ns_per_instruction: f64) -> Option<f64> {
     let mut idle = 0.0;
     for (counts, samples) in counts.windows(2).zip(samples.windows(2)) {
-        let passed = (samples[1].time_ns - samples[0].time_ns) as f64;
-        let executed = (counts[1] - counts[0]) as f64 * ns_per_instruction;
+        let passed = samples[1].time_ns.saturating_sub(samples[0].time_ns) as f64;
+        let executed = counts[1].checked_sub(counts[0])? as f64 * ns_per_instruction;
         if executed > passed + LEAST_TOLERANCE_NS + passed * TOLERANCE {
             return None;
         }
         idle += (passed - executed).abs();
     }
     Some(idle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wakes(counts: &[u64], returned: u64) -> Vec<Wake> {
+        counts
+            .iter()
+            .map(|count| Wake { count: *count, returned, returned_at: count.saturating_sub(30), reader: 0x7fff_1000_06b5 })
+            .collect()
+    }
+
+    fn samples(times: &[i64]) -> Vec<Woken> {
+        (0..).zip(times).map(|(activation, time_ns)| Woken { thread: 0, activation, time_ns: *time_ns }).collect()
+    }
+
+    #[test]
+    fn a_busy_processor_executes_as_much_as_time_passes() {
+        let ours = wakes(&[100, 1_100, 2_105, 3_095], 0x5555_0000_03c7);
+        // Another program wakes up more often, and less regularly.
+        let others = wakes(&[10, 700, 900, 1_500, 1_600, 2_900], 0x5555_0000_0111);
+        let mut all = [ours, others].concat();
+        all.sort_by_key(|wake| wake.count);
+        assert_eq!(align(&all, &samples(&[5_000, 6_005, 6_995]), 1.0).unwrap(), [1_100, 2_105, 3_095]);
+    }
+
+    #[test]
+    fn an_idle_processor_executes_less() {
+        let all = wakes(&[50, 100, 150, 200], 0x5555_0000_03c7);
+        assert_eq!(align(&all, &samples(&[10_000, 20_000]), 1.0).unwrap(), [150, 200]);
+    }
+
+    #[test]
+    fn more_instructions_than_ns_are_another_programs() {
+        let all = wakes(&[1_000, 900_000], 0x5555_0000_03c7);
+        let error = align(&all, &samples(&[10_000, 20_000]), 1.0).unwrap_err();
+        assert_eq!(error, WakesError::NotFound { seen: 2 });
+        assert!(align(&[], &samples(&[1]), 1.0).is_err());
+    }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const DOCUMENTS: [&str; 6] = ["README.md", "ARCHITECTURE.md", "SPECIFICATION.md", "CHANGELOG.md", "docs", "plans"];
 
 /// Crates whose doc comments are checked as well; those of the verbs are the help texts.
-const COMMENTED: [&str; 13] = [
+const COMMENTED: [&str; 14] = [
     "/crates/teiji/",
     "/crates/report/",
     "/crates/stats/",
@@ -23,6 +23,7 @@ const COMMENTED: [&str; 13] = [
     "/crates/model/",
     "/crates/judge/",
     "/crates/executor/",
+    "/crates/explain/",
     "/crates/probe/",
 ];
 

@@ -10,6 +10,7 @@
 //! Warnings, which it holds as values, have a file for each language (`warnings/`).
 
 mod japanese;
+mod japanese_explained;
 mod japanese_gate;
 mod japanese_page;
 mod japanese_plan;
@@ -102,7 +103,7 @@ static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| in_japanese().collect())
 /// Every text with its Japanese.
 fn in_japanese() -> impl Iterator<Item = (&'static str, &'static str)> {
     let page = [japanese::TEXTS, japanese_page::TEXTS, japanese_plan::TEXTS, japanese_scripts::TEXTS];
-    page.into_iter().chain([japanese_gate::TEXTS, japanese_terminal::TEXTS]).flatten().copied()
+    page.into_iter().chain([japanese_explained::TEXTS, japanese_gate::TEXTS, japanese_terminal::TEXTS]).flatten().copied()
 }
 
 /// A text without figures, in the current language.

@@ -82,7 +82,7 @@ fn keep(recorded: &Recorded, accounts: &[Account], identical_samples: u64) -> Re
 
 /// The worst first, with as much of their timelines as is kept.
 fn kept(mut accounts: Vec<Account>) -> Vec<Account> {
-    accounts.sort_by(|one, other| other.latency_ns.cmp(&one.latency_ns));
+    accounts.sort_by_key(|account| std::cmp::Reverse(account.latency_ns));
     for (place, account) in accounts.iter_mut().enumerate() {
         let most = if place < KEPT_TIMELINES { KEPT_SPANS } else { 0 };
         account.timeline = account.timeline.longest(most);

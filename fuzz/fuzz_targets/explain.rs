@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What QEMU's plugin writes, whatever it says: refused, or an account whose parts add up. The first half may be a kernel's symbols.
+#![no_main]
+
+use explain::{Asked, Dump, Kernel, Symbols, Woken, account, align, folded};
+use libfuzzer_sys::fuzz_target;
+
+const SYMBOLS: &str = include_str!("symbols.txt");
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let _ = serde_json::from_str::<model::Explained>(&text)
+        .map(|explained| (folded(&explained.accounts), model::causes(&explained.accounts)));
+    let symbols = Symbols::parse(&text).or_else(|_| Symbols::parse(SYMBOLS)).expect("known to be good");
+    let kernel = Kernel::new(&symbols);
+    let Ok(dump) = Dump::parse(bytes) else { return };
+    let samples: Vec<Woken> = (0..3).map(|activation| Woken { thread: 0, activation, time_ns: 1_000 }).collect();
+    let _ = align(&dump.wakes, &samples, 1.0);
+    for window in &dump.windows {
+        for latency_ns in [1, 4_000, u64::from(u32::MAX)] {
+            let asked = Asked { thread: 0, activation: 0, latency_ns, ns_per_instruction: 1.0 };
+            let account = account(&dump, window, &kernel, &asked);
+            assert_eq!(account.parts.iter().map(|part| part.length_ns).sum::<u64>(), latency_ns);
+        }
+    }
+});
