@@ -22,8 +22,8 @@ def figures(recording, thread):
 
 class SeveralCpus(Lab):
     def run_two(self, output, *words):
-        """A recording of 200 activations on each of two CPUs."""
-        self.lab("run", "-q", *TWO, "--settle", "50ms", "-n", "200", "-o", output, *words)
+        """A recording of 100 activations on each of two CPUs."""
+        self.lab("run", "-q", *TWO, "--settle", "50ms", "-n", "100", "-o", output, *words)
         return next((self.folder / output).iterdir())
 
     def assert_about(self, measured, expected):
@@ -43,7 +43,7 @@ class SeveralCpus(Lab):
 
     def test_idle_cpus_are_as_fast_as_one_of_the_same_rate(self):
         two = self.run_two("two")
-        self.lab("run", "-q", "-k", VANILLA, "--mips", "500", "--append", "idle=poll", "-n", "200", "-o", "one")
+        self.lab("run", "-q", "-k", VANILLA, "--mips", "500", "--append", "idle=poll", "-n", "100", "-o", "one")
         one = next((self.folder / "one").iterdir())
         for cpu in range(2):
             self.assert_about(figures(two, cpu), figures(one, 0))
