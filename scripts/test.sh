@@ -301,6 +301,7 @@ lab_other_half() {
     "$python" -B tests/lab/test_cokernels.py || failed=1
     "$python" -B tests/lab/test_check.py || failed=1
     "$python" -B tests/lab/test_tune.py || failed=1
+    "$python" -B tests/lab/test_phases.py || failed=1
     "$python" -B tests/lab/test_comparison.py || failed=1
     "$python" -B tests/lab/test_qemu.py || failed=1
     benches/run lab || failed=1

@@ -20,5 +20,5 @@ pub use contradictions::{Difference, contradictions};
 pub use ending::{Ending, Incomplete, came_to_its_end, ending, incomplete, knows_order, samples_lost};
 pub use judged::{Criterion, Examined, Judged, Lacking, Seen, Verdict};
 pub use limits::{counted, figure, has_meaning, judge};
-pub use pool::{PhaseMaxima, Pool, largest, pools};
+pub use pool::{PhaseMaxima, PhaseMaximum, Pool, largest, pools};
 pub use run_identity::RunIdentity;

@@ -19,11 +19,22 @@ pub struct Pool {
     pub runs: Vec<Vec<Measured>>,
 }
 
+/// The largest latency of one phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseMaximum {
+    /// Which.
+    pub phase: Phase,
+    /// The place of its recording among those of all phases.
+    pub place: usize,
+    /// The latency, ns; of jitter the largest size.
+    pub max_ns: i64,
+}
+
 /// The largest latency of each phase of a run: a maximum in the lab is that of one way in which timers met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseMaxima {
-    /// By phase, ascending: each recording's place among those it was made of, and its largest latency, ns; of jitter the largest size.
-    pub of_each: Vec<(Phase, usize, i64)>,
+    /// By phase, ascending.
+    pub of_each: Vec<PhaseMaximum>,
 }
 
 impl PhaseMaxima {
@@ -32,30 +43,30 @@ impl PhaseMaxima {
     pub fn new<'r>(recordings: impl IntoIterator<Item = &'r Recorded>) -> Self {
         let mut maxima = PhaseMaxima::default();
         for (place, recorded) in recordings.into_iter().enumerate() {
-            if let Some(max) = largest(recorded) {
-                maxima.add(recorded.document.run.phase, place, max);
+            if let Some(max_ns) = largest(recorded) {
+                maxima.add(PhaseMaximum { phase: recorded.document.run.phase, place, max_ns });
             }
         }
         maxima
     }
 
     /// Adds a phase.
-    pub fn add(&mut self, phase: Phase, place: usize, max: i64) {
-        let at = self.of_each.partition_point(|(known, ..)| *known <= phase);
-        self.of_each.insert(at, (phase, place, max));
+    pub fn add(&mut self, one: PhaseMaximum) {
+        let at = self.of_each.partition_point(|known| known.phase <= one.phase);
+        self.of_each.insert(at, one);
     }
 
     /// The phase with the largest latency, the first of equals.
     #[must_use]
-    pub fn worst(&self) -> Option<(Phase, usize, i64)> {
-        // The last of equals is taken, and it comes last in reverse.
-        self.of_each.iter().rev().max_by_key(|(.., max)| *max).copied()
+    pub fn worst(&self) -> Option<PhaseMaximum> {
+        // The last of equals is taken, and the first comes last in reverse.
+        self.of_each.iter().rev().max_by_key(|one| one.max_ns).copied()
     }
 
     /// The smallest, the median and the largest of them, ns. The median is an observed one, nearest-rank.
     #[must_use]
     pub fn spread(&self) -> Option<[i64; 3]> {
-        let mut maxima: Vec<i64> = self.of_each.iter().map(|(.., max)| *max).collect();
+        let mut maxima: Vec<i64> = self.of_each.iter().map(|one| one.max_ns).collect();
         maxima.sort_unstable();
         let median = maxima.get(maxima.len().div_ceil(2).checked_sub(1)?)?;
         Some([*maxima.first()?, *median, *maxima.last()?])
@@ -106,25 +117,28 @@ impl PoolKey {
 /// Which of these are pooled: the places of each pool, and of what stands alone, in the order of their first.
 #[must_use]
 pub fn pools<'d>(documents: impl IntoIterator<Item = &'d Document>) -> Vec<Vec<usize>> {
-    type Pool = (Option<PoolKey>, Vec<(usize, Phase)>);
-    let mut pools: Vec<Pool> = Vec::new();
+    /// What may be pooled: places and phases.
+    struct Candidates {
+        key: Option<PoolKey>,
+        members: Vec<(Phase, usize)>,
+    }
+    let mut all: Vec<Candidates> = Vec::new();
     for (place, document) in documents.into_iter().enumerate() {
-        let (key, one) = (PoolKey::from_document(document), (place, document.run.phase));
-        match pools.iter_mut().find(|(known, _)| key.is_some() && *known == key) {
-            Some((_, pool)) => pool.push(one),
-            None => pools.push((key, vec![one])),
+        let (key, one) = (PoolKey::from_document(document), (document.run.phase, place));
+        match all.iter_mut().find(|known| key.is_some() && known.key == key) {
+            Some(known) => known.members.push(one),
+            None => all.push(Candidates { key, members: vec![one] }),
         }
     }
     let mut found: Vec<Vec<usize>> = Vec::new();
-    for (_, mut pool) in pools {
-        let first = pool[0].1;
-        if pool.iter().all(|(_, phase)| *phase == first) {
+    for Candidates { mut members, .. } in all {
+        if members.iter().all(|(phase, _)| *phase == members[0].0) {
             // Repeats: each is what it is.
-            found.extend(pool.into_iter().map(|(place, _)| vec![place]));
+            found.extend(members.into_iter().map(|(_, place)| vec![place]));
             continue;
         }
-        pool.sort_by_key(|(place, phase)| (*phase, *place));
-        found.push(pool.into_iter().map(|(place, _)| place).collect());
+        members.sort_unstable();
+        found.push(members.into_iter().map(|(_, place)| place).collect());
     }
     found.sort_by_key(|pool| pool.iter().min().copied());
     found
@@ -212,10 +226,10 @@ mod tests {
         let mut maxima = PhaseMaxima::default();
         assert_eq!((maxima.worst(), maxima.spread()), (None, None));
         for (place, (number, max)) in [(3, 700), (1, 900), (2, 500), (7, 900)].into_iter().enumerate() {
-            maxima.add(phase(number), place, max);
+            maxima.add(PhaseMaximum { phase: phase(number), place, max_ns: max });
         }
-        assert_eq!(maxima.of_each.iter().map(|(phase, ..)| phase.to_string()).collect::<String>(), "1237");
-        assert_eq!(maxima.worst(), Some((phase(1), 1, 900)));
+        assert_eq!(maxima.of_each.iter().map(|one| one.phase.to_string()).collect::<String>(), "1237");
+        assert_eq!(maxima.worst(), Some(PhaseMaximum { phase: phase(1), place: 1, max_ns: 900 }));
         assert_eq!(maxima.spread(), Some([500, 700, 900]));
     }
 

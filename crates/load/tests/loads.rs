@@ -41,6 +41,7 @@ const TESTS: &[(&str, fn())] = &[
     ("a_command_that_ends_while_it_settles", a_command_that_ends_while_it_settles),
     ("a_command_has_a_second_to_settle", a_command_has_a_second_to_settle),
     ("a_command_whose_leader_is_killed", a_command_whose_leader_is_killed),
+    ("a_phase_seeds_commands_and_shifts_loads", a_phase_seeds_commands_and_shifts_loads),
     ("everything_leaves_nothing", everything_leaves_nothing),
 ];
 
@@ -399,6 +400,32 @@ fn a_command_whose_leader_is_killed() {
     }
     assert!(!loads.stop()[0].alive);
     soon("what it had started is gone", || sleepers().is_empty());
+}
+
+/// Each load has a seed of its own in its environment, and begins when its turn comes; without a phase there is no seed.
+fn a_phase_seeds_commands_and_shifts_loads() {
+    let folder = std::env::temp_dir().join(format!("teiji-phase-{}", getpid().as_raw_nonzero()));
+    std::fs::create_dir(&folder).unwrap();
+    let path = |load: usize| folder.join(load.to_string());
+    let spec = |load| format!("cmd:sh -c 'echo seed $TEIJI_SEED > {0}.new; mv {0}.new {0}; exec sleep 60'", path(load).display());
+    let seeds = |phase: Phase| {
+        let both = (0..2).map(|load| checked(&spec(load))).collect();
+        let began = Instant::now();
+        let loads = Loads::start(both, phase, Path::new("/proc/self/exe"), "load-worker", || false).unwrap();
+        let last = (0..2).map(|load| phase.load_shift(load)).max().unwrap();
+        assert!(began.elapsed() >= Duration::from_nanos(last.0.unsigned_abs()));
+        soon("both have said their seeds", || (0..2).all(|load| path(load).exists()));
+        drop(loads);
+        [0, 1].map(|load| {
+            let said = std::fs::read_to_string(path(load)).unwrap();
+            std::fs::remove_file(path(load)).unwrap();
+            said.trim().to_owned()
+        })
+    };
+    let phase: Phase = "5".parse().unwrap();
+    assert_eq!(seeds(Phase::NONE), ["seed", "seed"]);
+    assert_eq!(seeds(phase), [0, 1].map(|load| format!("seed {}", phase.load_seed(load))));
+    std::fs::remove_dir(&folder).unwrap();
 }
 
 fn zombies(parent: Pid) -> usize {

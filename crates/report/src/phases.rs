@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Phases of a run in the lab, as `teiji lab run --phases` ends with them: figures of all of them together, how far their maxima lie
-//! apart, and the worst with the command that makes it again.
+//! Phases of a run in the lab, as `teiji lab run --phases` ends with them: figures of all of them together, the range of their maxima, and the
+//! worst with the command that makes it again.
 
 use crate::format::{counted, exact_micros};
 use crate::language::{Language, in_language, tr};
@@ -8,9 +8,9 @@ use crate::overview::Overview;
 use crate::sections::{method, verdict};
 use crate::terminal::side_by_side;
 use crate::terminal::text::wrapped;
-use judge::{Examined, PhaseMaxima, counted as judged_count};
+use judge::{Examined, PhaseMaxima, PhaseMaximum, counted as judged_count};
 use model::Recorded;
-use plan::{Count, Phase};
+use plan::Count;
 use serde_json::{Value, json};
 use stats::Level;
 use std::path::{Path, PathBuf};
@@ -47,9 +47,9 @@ impl<'p> Phases<'p> {
     }
 }
 
-/// How far the maxima of phases lie apart, and which is the worst. The command that makes it again follows.
+/// The range of the maxima of phases, and which is the worst. The command that makes it again follows.
 pub(crate) fn sentence(maxima: &PhaseMaxima) -> Option<String> {
-    let ((phase, ..), [smallest, median, max]) = maxima.worst().zip(maxima.spread())?;
+    let (worst, [smallest, median, max]) = maxima.worst().zip(maxima.spread())?;
     let [smallest, median, max] = [smallest, median, max].map(exact_micros);
     Some(tr!(
         "maxima of {phases} from {smallest} to {max} µs, median {median}. Worst: phase {phase}, {max} µs. Again:",
@@ -57,14 +57,13 @@ pub(crate) fn sentence(maxima: &PhaseMaxima) -> Option<String> {
         smallest,
         median,
         max,
-        phase
+        phase = worst.phase
     ))
 }
 
 /// The same as a sentence of its own, and the command that makes it again by its recording, of which these are the paths.
 pub(crate) fn worst_and_again(maxima: &PhaseMaxima, paths: &[PathBuf]) -> Option<(String, String)> {
-    let (_, place, _) = maxima.worst()?;
-    let words = ["teiji", "lab", "rerun", &paths[place].display().to_string()].map(str::to_owned);
+    let words = ["teiji", "lab", "rerun", &paths[maxima.worst()?.place].display().to_string()].map(str::to_owned);
     Some((verdict::capitalised(&sentence(maxima)?), method::quoted(&words)))
 }
 
@@ -91,7 +90,7 @@ fn in_text(all: &[Phases<'_>]) -> String {
     out
 }
 
-/// How far the maxima of one run's phases lie apart, and the worst with the command that makes it again; none of a run in one phase.
+/// The range of the maxima of one run's phases, and the worst with the command that makes it again; none of a run in one phase.
 #[must_use]
 pub fn worst_phase(one: &Phases<'_>, language: Language) -> Option<String> {
     in_language(language, || {
@@ -108,14 +107,14 @@ pub fn phases_json(all: &[Phases<'_>]) -> Value {
 
 fn one_in_json(one: &Phases<'_>) -> Value {
     let overview = Overview::of_phases(one.examined, one.name.clone());
-    let (due, recordings, maxima) = (overview.due(), one.recordings(), one.maxima());
+    let (due, recordings, maxima, again) = (overview.due(), one.recordings(), one.maxima(), &one.again);
     let sum = |of: Count| recordings.iter().map(|recorded| judged_count(recorded, of)).sum::<u64>();
     let quantile = |level| due.quantile(level).filter(|_| due.about().is_empty());
     let mut phases = maxima_json(&maxima, |place| recordings[place].path.as_path());
-    if let Some((_, place, max)) = maxima.worst() {
-        let (thread, activation) = where_worst(recordings[place], max);
+    if let Some(one) = maxima.worst() {
+        let (thread, activation) = where_worst(recordings[one.place], one.max_ns);
         let worst = &mut phases["worst"];
-        (worst["thread"], worst["activation"], worst["command"]) = (json!(thread), json!(activation), json!(one.again));
+        (worst["thread"], worst["activation"], worst["command"]) = (json!(thread), json!(activation), json!(again));
     }
     json!({
         "name": one.name,
@@ -138,7 +137,7 @@ fn one_in_json(one: &Phases<'_>) -> Value {
 
 /// The maxima of phases for a program, ns, each with its recording.
 pub(crate) fn maxima_json<'p>(maxima: &PhaseMaxima, path: impl Fn(usize) -> &'p Path) -> Value {
-    let one = |(phase, place, max): (Phase, usize, i64)| json!({ "phase": phase, "max_ns": max, "recording": path(place) });
+    let one = |one: PhaseMaximum| json!({ "phase": one.phase, "max_ns": one.max_ns, "recording": path(one.place) });
     let [smallest, median, largest] = maxima.spread().map_or([None; 3], |spread| spread.map(Some));
     json!({
         "count": maxima.of_each.len(),

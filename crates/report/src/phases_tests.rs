@@ -28,7 +28,7 @@ pub(crate) fn examined(phases: &[(u32, &[i32])]) -> Examined {
     let mut runs: Vec<Vec<Measured>> = spans.iter().map(measured).collect();
     let rows: Vec<(&[Span<'_>], AccountingRule)> = spans.iter().map(|spans| (&spans[..], rule)).collect();
     let Ok(analysis) = analyse_pool(&rows, INTERVAL_NS, &ExactRequest::default());
-    let worst = PhaseMaxima::new(&recordings).worst().map_or(0, |(_, place, _)| place);
+    let worst = PhaseMaxima::new(&recordings).worst().map_or(0, |worst| worst.place);
     recordings[..=worst].rotate_right(1);
     runs[..=worst].rotate_right(1);
     let recorded = recordings.remove(0);

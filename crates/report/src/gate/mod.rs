@@ -26,7 +26,7 @@ pub struct Gate {
     pub judged: Vec<Judged>,
     /// What to know before the figures of a recording, by its path.
     caveats: InEach<Vec<(String, String)>>,
-    /// Of phases that were judged together, how far they lie apart.
+    /// Of phases that were judged together, the maxima.
     pools: Vec<JudgedPool>,
 }
 

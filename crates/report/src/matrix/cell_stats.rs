@@ -15,7 +15,7 @@ use crate::sections::co_kernel;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
 use crate::sections::noise;
-use judge::{Examined, Judged, PhaseMaxima, RunIdentity, Verdict};
+use judge::{Examined, Judged, PhaseMaxima, PhaseMaximum, RunIdentity, Verdict};
 use model::{CoKernel, Document, Quantity, Thread};
 use plan::Nanos;
 use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
@@ -268,8 +268,8 @@ impl CellStats {
             self.identical += 1;
             return false;
         }
-        if let Some((phase, max)) = run.phase().zip(judge::largest(overview.recorded)) {
-            self.phases.add(phase, self.phase_paths.len(), max);
+        if let Some((phase, max_ns)) = run.phase().zip(judge::largest(overview.recorded)) {
+            self.phases.add(PhaseMaximum { phase, place: self.phase_paths.len(), max_ns });
             self.phase_paths.push(overview.recorded.path.clone());
         }
         let differs = run.is_deterministic() && self.distinct.iter().any(|known| known.phase() == run.phase());
@@ -311,7 +311,7 @@ impl CellStats {
     /// The largest latency of each phase, if its runs are phases of one run; and where their recordings are.
     pub(super) fn phases(&self) -> Option<(&PhaseMaxima, &[PathBuf])> {
         let phases = &self.phases.of_each;
-        phases.iter().any(|(phase, ..)| *phase != phases[0].0).then_some((&self.phases, self.phase_paths.as_slice()))
+        phases.iter().any(|one| one.phase != phases[0].phase).then_some((&self.phases, self.phase_paths.as_slice()))
     }
 
     /// Each thread by itself, unless all have one interval.
