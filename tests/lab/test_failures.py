@@ -121,12 +121,14 @@ class Failures(Lab):
         self.assertLess(time.monotonic() - asked, 5)
 
     def guest(self, process):
-        """The process id of the first guest, once it is QEMU and has printed something."""
+        """The process id of the first guest, once it is QEMU and has printed something, or continues from a snapshot, which has."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None:
             for pid in self.processes():
-                if any(path.stat().st_size for path in self.scratch.glob("*/console")):
-                    return pid
+                for console in self.scratch.glob("*/console"):
+                    task = console.with_name("task")
+                    if console.stat().st_size or task.exists() and task.stat().st_size:
+                        return pid
             time.sleep(0.05)
         self.fail("there is no guest")
 
@@ -174,7 +176,8 @@ class Failures(Lab):
         self.assertEqual(list((self.folder / "out").iterdir()), [])
         # Files for the emulator cannot be removed by a program that was killed; no recording is among them.
         self.assertLessEqual(
-            {path.name for path in self.scratch.glob("*/*")}, {"console", "results", "complaints", "initramfs", "owner"}
+            {path.name for path in self.scratch.glob("*/*")},
+            {"console", "results", "complaints", "initramfs", "owner", "snapshot.qcow2", "task"},
         )
         # The next one removes them, and not those of one that is alive.
         alive = self.start("run", "--quiet", "-k", KERNEL, "-n", "5000000", "-o", "alive")

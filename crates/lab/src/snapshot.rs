@@ -150,7 +150,8 @@ impl Snapshots {
             // It was skipped as the guest began to run.
             BootError::TimeSkipped { .. } => self.may_try_again(key),
             // An emulator that does not take a snapshot of an earlier command gets one that is made anew.
-            BootError::EmulatorEnded { .. } if snapshot.from_cache => {
+            // One that was killed is another matter.
+            BootError::EmulatorEnded { status, .. } if snapshot.from_cache && status.code().is_some_and(|code| code != 0) => {
                 self.discard(key);
                 true
             }
