@@ -15,7 +15,7 @@ use crate::sections::method::{self, MethodRow};
 use crate::sections::verdict;
 use crate::terminal;
 use crate::terminal::paint::Paint;
-use model::Recorded;
+use model::{Explained, Recorded};
 use std::cell::OnceCell;
 
 /// What is to be said of recordings; in which language, whoever renders it says.
@@ -25,6 +25,8 @@ pub struct Report<'a> {
     /// How many there are, charted or not.
     pub(crate) recorded: usize,
     pub(crate) options: &'a ChartOptions,
+    /// What was explained of recordings, by their names.
+    pub(crate) explained: Vec<(String, Explained)>,
     texts: InEach<Texts>,
     /// Made when a page or Markdown is first asked for: a terminal shows none of it, and after a run it is not to cost anything.
     page_texts: OnceCell<InEach<PageTexts>>,
@@ -58,7 +60,14 @@ impl<'a> Report<'a> {
             let (verdict, banners) = of_all.get().clone();
             Texts { verdict, banners, warnings: banners::warnings(&charted) }
         });
-        Report { recorded: recordings.len(), options, texts, page_texts: OnceCell::new(), charted }
+        let (recorded, page_texts, explained) = (recordings.len(), OnceCell::new(), Vec::new());
+        Report { recorded, options, explained, texts, page_texts, charted }
+    }
+
+    /// With what was explained of some of the recordings, by their names.
+    #[must_use]
+    pub fn explained(self, explained: Vec<(String, Explained)>) -> Report<'a> {
+        Report { explained, ..self }
     }
 
     /// In the current language.

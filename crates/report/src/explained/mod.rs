@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where latencies went, as people read it: a sentence, the parts, the causes of many, and the functions as a picture.
 
+mod page;
 mod timeline;
 mod words;
 
-pub(crate) use timeline::timeline;
-pub(crate) use words::{account_title, cause_rows, detail, part_rows, sentence};
+pub(crate) use page::{ExplainedView, views};
+
+use timeline::timeline;
+use words::{account_title, cause_rows, detail, part_rows, sentence};
 
 use crate::format::{self, exact_micros};
 use crate::language::{Language, in_language, tr, translated};
-use crate::terminal::text::{Table, wrapped};
+use crate::terminal::text::{columns, left, right, wrapped};
 use model::{Account, causes};
 
 /// Latencies of which each is a sentence.
@@ -52,29 +55,28 @@ pub fn timeline_svg(account: &Account, language: Language) -> String {
 }
 
 fn ledger(accounts: &[Account]) -> String {
-    let head = ["latencies", "share", "largest, µs", "activation", "cause"].map(translated).to_vec();
-    let mut rows = cause_rows(&causes(accounts), accounts.len());
-    // The last column is text, and begins where it stands.
-    let width = rows.iter().map(|row| row[4].chars().count()).max().unwrap_or(0);
-    rows.iter_mut().for_each(|row| row[4] = format!("{:<width$}", row[4]));
-    let table = Table { head: head.clone(), rows }.render();
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    let head = ["latencies", "share", "largest, µs", "activation", "cause"].map(|name| translated(name).to_owned());
+    let rows = std::iter::once(head.to_vec()).chain(cause_rows(&causes(accounts), accounts.len()));
+    table(&rows.collect::<Vec<_>>(), 4)
 }
 
 fn parts(account: &Account) -> String {
-    let rows = part_rows(account);
-    let width = |column: usize| rows.iter().map(|row| crate::terminal::text::columns(&row[column])).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2)];
-    let mut out = String::new();
-    for [begin, length, kind, place] in &rows {
-        let begin = crate::terminal::text::right(begin, widths[0]);
-        let length = crate::terminal::text::right(length, widths[1]);
-        let kind = crate::terminal::text::left(kind, widths[2]);
-        out += format!("{begin}  {length}  {kind}  {place}").trim_end();
-        out.push('\n');
-    }
+    let mut rows: Vec<Vec<String>> = part_rows(account).into_iter().map(Vec::from).collect();
     let sum = account.parts.iter().map(|part| part.length_ns).sum::<u64>();
-    let sum = crate::terminal::text::right(&exact_micros(sum.cast_signed()), widths[1]);
-    out += &format!("{}  {sum}  {}\n", " ".repeat(widths[0]), translated("in all"));
-    out
+    rows.push(vec![String::new(), exact_micros(sum.cast_signed()), translated("in all").to_owned(), String::new()]);
+    table(&rows, 2)
 }
+
+/// Rows below one another: so many columns flush right, the others left, the last one as long as it is.
+fn table(rows: &[Vec<String>], numbers: usize) -> String {
+    let count = rows.first().map_or(0, Vec::len);
+    let widths: Vec<usize> = (0..count).map(|column| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0)).collect();
+    let cell = |(column, text): (usize, &String)| {
+        if column < numbers { right(text, widths[column]) } else { left(text, widths[column]) }
+    };
+    let line = |row: &Vec<String>| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n";
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod explained_tests;

@@ -43,6 +43,16 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("in all", "合計"),
     ("Not listed: {latencies}.", "非表示: {latencies}。"),
     ("{account}, from the planned time on, µs:", "{account}、予定時刻からの内訳、µs:"),
+    ("Why", "理由"),
+    (
+        "Where the largest latency that was explained went. The parts add up to it, µs from the planned time on.",
+        "説明済みの最大レイテンシの内訳。予定時刻からの µs。合計はレイテンシに一致。",
+    ),
+    ("from", "開始"),
+    ("length", "長さ"),
+    ("what", "内容"),
+    ("where", "場所"),
+    ("Causes of those explained", "説明済みのレイテンシの原因"),
     ("planned time", "予定時刻"),
     ("{time} µs", "{time} µs"),
     (

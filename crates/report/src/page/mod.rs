@@ -11,6 +11,7 @@ pub(crate) mod tables;
 
 use crate::charts::definition::Definition;
 use crate::charts::series::Charts;
+use crate::explained::{self, ExplainedView};
 use crate::format;
 use crate::language::{self, tr, translated};
 use crate::overview::Overview;
@@ -67,6 +68,7 @@ struct Page<'r> {
     worst_head: [&'static str; 5],
     /// Without samples it is not known when its largest latencies were.
     worst_unknown: bool,
+    explained: Vec<ExplainedView>,
     warnings: &'r [GroupedWarning],
     loads: Vec<LoadRow>,
     loads_left_out: String,
@@ -239,6 +241,7 @@ impl<'r> Page<'r> {
             worst_title: tables::worst_title(series.measured),
             worst_head: tables::worst_head(series.measured),
             worst_unknown: all.iter().any(|one| !judge::knows_order(&one.recorded.document)),
+            explained: explained::views(&report.explained),
             warnings: &texts.warnings,
             loads,
             loads_left_out: left_out(loads_left_out, |n| tr!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),

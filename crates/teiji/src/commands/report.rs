@@ -8,6 +8,7 @@ use crate::output;
 use crate::overwrite::{self, FileKind, marked};
 use ::report::{ChartOptions, Gate, Language};
 use anyhow::{Context, anyhow};
+use model::{Explained, Recorded};
 use plan::Limit;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -107,11 +108,23 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let (read, gate) = super::read_and_judge(&args.recordings, &args.limits)?;
     let (recordings, inferences): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let options = ChartOptions { limits: args.limits.clone(), gate, ..args.charts.options() };
-    let report = ::report::Report::new(&recordings, &inferences, &options);
+    let explained = recordings.iter().filter_map(explained_of).collect();
+    let report = ::report::Report::new(&recordings, &inferences, &options).explained(explained);
     let charts = if args.svg.is_some() { report.svg_charts(args.lang) } else { Vec::new() };
     let markdown = args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref(), args.lang));
     let (page, verdict) = (report.html(&command_line, args.lang), report.verdict(args.lang).to_owned());
     Ok(Report { page, charts, markdown, verdict, gate: options.gate })
+}
+
+/// What was explained of a recording. It is no part of what was measured: where it cannot be read the rest is shown.
+fn explained_of(recorded: &Recorded) -> Option<(String, Explained)> {
+    match recording::read_explained(&recorded.path) {
+        Ok(explained) => explained.map(|explained| (recorded.name(), explained)),
+        Err(error) => {
+            output::complain(&format!("Not shown: {error}"));
+            None
+        }
+    }
 }
 
 /// The plans as run; of several, each below its path.

@@ -121,6 +121,11 @@ fn lab() {
 }
 
 #[test]
+fn explanations() {
+    assert_golden("explain.txt");
+}
+
+#[test]
 fn plans() {
     assert_golden("plans.txt");
 }

@@ -14,6 +14,7 @@ mod check;
 mod cokernels;
 mod deadline;
 mod edited_numbers;
+mod explain;
 mod faults;
 mod intervals;
 mod jitter;

@@ -5,7 +5,7 @@ use crate::commands::lab::{Show, VERBS, failure};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use explain::Symbols;
-use lab::{LabRun, Plugin, Target, first_divergence};
+use lab::{BootError, LabError, LabRun, Plugin, Target, first_divergence};
 use model::{Lab, Recorded};
 use runner::Signals;
 
@@ -71,7 +71,15 @@ impl Again<'_> {
             command_line: self.recorded.document.command_line.clone(),
         };
         self.show.heading = Some(heading.to_owned());
-        let (repeated, written) = lab::replay(&again, plugin, VERBS, self.signals, self.show).map_err(failure)?;
+        let replayed = lab::replay(&again, plugin, VERBS, self.signals, self.show);
+        let (repeated, written) = replayed.map_err(|error| match error {
+            LabError::Boot(BootError::EmulatorEnded { complaint, .. }) if complaint.contains("plugin") => {
+                Failure::run_failed(anyhow!(
+                    "this QEMU cannot load the plugin that explain needs ({complaint}). Get one that can: teiji lab fetch qemu"
+                ))
+            }
+            error => failure(error),
+        })?;
         match first_divergence(self.recorded, &repeated).map_err(Failure::bad_input)? {
             None => Ok(written),
             Some(divergence) => {

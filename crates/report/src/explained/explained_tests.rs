@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The words about latencies whose parts are known.
+
+use crate::language::Language;
+use crate::synthetic::Synthetic;
+use crate::{ChartOptions, Report, explained_text, timeline_svg};
+use model::{Account, EXPLAINED_VERSION, Explained, FunctionTime, Part, PartKind, Span, Timeline};
+
+fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -> Part {
+    Part {
+        kind,
+        begin_ns,
+        length_ns,
+        function: function.map(str::to_owned),
+        called_by: Vec::new(),
+        task: Some("hackbench".to_owned()),
+        next_task: None,
+        interrupted: None,
+        off_at: None,
+        on_at: None,
+        off_before_ns: None,
+        mostly: Vec::new(),
+    }
+}
+
+/// 237 µs, most of it with interrupts off.
+fn spike(activation: u64) -> Account {
+    let off = Part {
+        called_by: ["free_unref_page_list", "release_pages", "tlb_finish_mmu", "exit_mmap"].map(str::to_owned).to_vec(),
+        off_at: Some("_raw_spin_lock_irqsave+0xf".to_owned()),
+        on_at: Some("_raw_spin_unlock_irqrestore+0x13".to_owned()),
+        off_before_ns: Some(1_234),
+        mostly: [("__free_one_page", 156_046), ("<script>", 37_640)]
+            .map(|(name, own_ns)| FunctionTime { function: name.to_owned(), own_ns })
+            .to_vec(),
+        ..part(PartKind::InterruptsOff, 0, 231_669, Some("free_pcppages_bulk"))
+    };
+    let interrupted = Some("_raw_spin_unlock_irqrestore".to_owned());
+    let interrupt =
+        Part { interrupted, ..part(PartKind::HardInterrupt, 231_669, 3_600, Some("asm_sysvec_apic_timer_interrupt")) };
+    let switch = Part { next_task: Some("teiji-0".to_owned()), ..part(PartKind::Switch, 235_269, 2_041, None) };
+    let spans = [(0, 0, 0, 237_310), (1, 1, 0, 231_669), (1, 2, 231_669, 3_600)].map(|(depth, name, begin_ns, length_ns)| Span {
+        depth,
+        name,
+        begin_ns,
+        length_ns,
+    });
+    let names = ["hackbench", "free_pcppages_bulk", "<script>"].map(str::to_owned).to_vec();
+    let timeline = Timeline { names, spans: spans.to_vec() };
+    Account { thread: 0, activation, latency_ns: 237_310, parts: vec![off, interrupt, switch], timeline }
+}
+
+#[test]
+fn one_sentence_and_the_parts() {
+    assert_eq!(
+        explained_text(&[spike(1_170)], Language::English),
+        "\
+237.310 µs at activation 1,170: interrupts off for 231.669 µs in
+free_pcppages_bulk, called by free_unref_page_list, release_pages,
+tlb_finish_mmu, in task hackbench.
+
+237.310 µs at activation 1,170, from the planned time on, µs:
+  0.000  231.669  interrupts off  free_pcppages_bulk, task hackbench
+231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt, interrupted _raw_spin_unlock_irqrestore, task hackbench
+235.269    2.041  context switch  from hackbench to teiji-0
+         237.310  in all
+Interrupts were switched off at _raw_spin_lock_irqsave+0xf, 1.234 µs before, and
+on again at _raw_spin_unlock_irqrestore+0x13.
+Stack, innermost first: free_pcppages_bulk < free_unref_page_list <
+release_pages < tlb_finish_mmu < exit_mmap.
+Most of its own time, µs: __free_one_page 156.046, <script> 37.640."
+    );
+    assert_eq!(explained_text(&[], Language::English), "");
+}
+
+#[test]
+fn of_several_the_causes_come_first() {
+    let short = Account {
+        activation: 7,
+        latency_ns: 16_000,
+        parts: vec![Part { task: None, ..part(PartKind::PreemptionOff, 0, 16_000, Some("extract_entropy")) }],
+        thread: 1,
+        timeline: Timeline::default(),
+    };
+    let text = explained_text(&[spike(1), spike(2), short], Language::English);
+    let ledger = "\
+latencies  share  largest, µs     activation  cause
+        2   67 %      237.310              1  interrupts off in free_pcppages_bulk
+        1   33 %       16.000  7 of thread 1  preemption off in extract_entropy
+";
+    assert!(text.contains(ledger), "{text}");
+    assert!(
+        text.contains(
+            "\n16.000 µs at activation 7 of thread 1: preemption off for 16.000 µs in\nextract_entropy, task unknown.\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_picture_has_each_part_and_function() {
+    for language in Language::ALL {
+        let svg = timeline_svg(&spike(1), language);
+        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+        assert!(svg.contains(">free_pcppages_bulk</text>") && !svg.contains("<script>"), "{svg}");
+        // Two of three parts are wide enough to be named; the ground, three parts, three spans.
+        assert_eq!(svg.matches("<rect").count(), 7, "{svg}");
+    }
+}
+
+#[test]
+fn a_page_shows_it_where_something_was_explained() {
+    let recordings = [Synthetic::idle().samples(&[1, 2, 3]).title("one").build()];
+    let options = ChartOptions::default();
+    let explained = Explained { version: EXPLAINED_VERSION, identical_samples: 3, accounts: vec![spike(1), spike(2)] };
+    for language in Language::ALL {
+        let report = Report::new(&recordings, &[], &options);
+        assert!(!report.html("teiji report", language).contains("id=\"explained\""));
+        let report = report.explained(vec![("one".to_owned(), explained.clone())]);
+        let (page, text) = (report.html("teiji report", language), report.markdown("teiji report", None, language));
+        assert!(page.contains("<section id=\"explained\">") && page.contains("231.669"));
+        assert!(page.matches("free_pcppages_bulk").count() >= 3 && !page.contains("37.640, <script>"));
+        assert!(text.contains("| 0.000 | 231.669 |"), "{text}");
+    }
+}

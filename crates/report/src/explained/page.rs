@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What was explained of recordings, as a page shows it: of each the worst as a sentence, a picture and its parts, and the causes.
+
+use super::timeline::timeline;
+use super::words::{account_title, cause_rows, detail, part_rows, sentence};
+use model::{Explained, causes};
+
+/// Recordings of which a page shows it: each has a picture of 100 KB at most.
+const MAX_RECORDINGS: usize = 4;
+
+/// Of one recording.
+pub(crate) struct ExplainedView {
+    pub(crate) recording: String,
+    pub(crate) sentence: String,
+    pub(crate) title: String,
+    pub(crate) svg: String,
+    pub(crate) parts: Vec<[String; 4]>,
+    pub(crate) details: Vec<String>,
+    /// None where only one was explained.
+    pub(crate) causes: Vec<Vec<String>>,
+}
+
+/// Of those of which something was explained.
+pub(crate) fn views(explained: &[(String, Explained)]) -> Vec<ExplainedView> {
+    let view = |(recording, explained): &(String, Explained)| {
+        let worst = explained.accounts.first()?;
+        let all = causes(&explained.accounts);
+        Some(ExplainedView {
+            recording: recording.clone(),
+            sentence: sentence(worst),
+            title: account_title(worst),
+            svg: if worst.timeline.is_empty() { String::new() } else { timeline(worst) },
+            parts: part_rows(worst),
+            details: worst.cause().map_or_else(Vec::new, |(part, _)| detail(part)),
+            causes: if explained.accounts.len() > 1 { cause_rows(&all, explained.accounts.len()) } else { Vec::new() },
+        })
+    };
+    explained.iter().filter_map(view).take(MAX_RECORDINGS).collect()
+}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`teiji explain`: where the largest latencies went, checked by an own sum, on both kernels."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from lab import BOOT_TIMEOUT, PATIENCE_S, TEIJI, Ended, Lab, document, latencies
+
+VANILLA, RT = "debian:amd64", "debian:rt-amd64"
+WORST = 5
+# From the timer's interrupt to the clock's reading: the kernel's shortest way takes some 3 µs.
+LAST = ["scheduling", "switch", "return", "thread"]
+
+
+class Explain(Lab):
+    def record(self, kernel, *words):
+        """A recording made for the test."""
+        self.lab("run", "--quiet", "-k", kernel, "--load", "hackbench", "-n", "300", "-o", "rec.teiji", *words)
+        return next(path.parent for path in self.folder.glob("**/run.json"))
+
+    def explain(self, recording, *words, code=0):
+        """teiji explain to its end."""
+        command = [TEIJI, "explain", recording, *words, *BOOT_TIMEOUT]
+        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S)
+        ended = Ended(command, done.returncode, done.stdout, done.stderr)
+        self.assertEqual(ended.code, code, str(ended))
+        return ended
+
+    def check_accounts(self, recording, explained):
+        """Each ns of each latency is in one part, and the latencies are the largest of the recording."""
+        samples = latencies(recording)
+        accounts = explained["accounts"]
+        self.assertEqual([account["latency_ns"] for account in accounts], sorted(samples, reverse=True)[: len(accounts)])
+        self.assertEqual(explained["identical_samples"], len(samples))
+        for account in accounts:
+            self.assertEqual(samples[account["activation"]], account["latency_ns"])
+            at = 0
+            for part in account["parts"]:
+                self.assertEqual(part["begin_ns"], at, account)
+                self.assertGreater(part["length_ns"], 0)
+                at += part["length_ns"]
+            self.assertEqual(at, account["latency_ns"], "parts add up")
+            kinds = [part["kind"] for part in account["parts"]]
+            self.assertNotIn("unattributed", kinds, account)
+            self.assertEqual(kinds[-len(LAST) :], LAST, account)
+            interrupts = [part for part in account["parts"] if part["kind"] == "hard-interrupt"]
+            self.assertIn("asm_sysvec_apic_timer_interrupt", [part["function"] for part in interrupts], account)
+            # The thread that measures is the one that the processor went to.
+            switch = account["parts"][-3]
+            self.assertEqual((switch["next_task"], account["parts"][-1]["task"]), ("teiji-0", "teiji-0"), account)
+            self.assertTrue(all(part["task"] for part in account["parts"]), "each part has its task")
+
+    def test_the_worst_of_a_vanilla_kernel(self):
+        recording = self.record(VANILLA)
+        files = ["--svg", "worst.svg", "--folded", "stacks", "--trace", "trace.json"]
+        explained = json.loads(self.explain(recording, "--worst", str(WORST), "--json", *files).stdout)
+        self.check_accounts(recording, explained)
+        self.assertEqual(sum(cause["count"] for cause in explained["causes"]), WORST)
+        # What was kept is the same, and the folded stacks hold each ns once.
+        kept = json.loads((recording / "explain.json").read_text())
+        self.assertEqual(kept["accounts"], explained["accounts"])
+        stacks = [line.rsplit(" ", 1) for line in (self.folder / "stacks").read_text().splitlines()]
+        self.assertEqual(sum(int(ns) for _, ns in stacks), sum(account["latency_ns"] for account in explained["accounts"]))
+        self.assertTrue(any(";__schedule;" in stack for stack, _ in stacks), stacks[:5])
+        events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+        whole = [event for event in events if event.get("cat") == "part" and event["pid"] == 0]
+        self.assertAlmostEqual(sum(event["dur"] for event in whole) * 1_000, explained["accounts"][0]["latency_ns"], places=3)
+        self.assertIn("</svg>", (self.folder / "worst.svg").read_text())
+        self.assertEqual(self.lab_free("verify", recording).code, 0)
+
+    def test_the_worst_of_preempt_rt(self):
+        recording = self.record(RT)
+        self.check_accounts(recording, json.loads(self.explain(recording, "--worst", str(WORST), "--json").stdout))
+
+    def test_an_idle_guest(self):
+        self.lab("run", "--quiet", "-k", VANILLA, "-n", "200", "-o", "rec.teiji")
+        recording = next(path.parent for path in self.folder.glob("**/run.json"))
+        explained = json.loads(self.explain(recording, "--worst", str(WORST), "--json").stdout)
+        self.check_accounts(recording, explained)
+        kinds = [part["kind"] for part in explained["accounts"][0]["parts"]]
+        self.assertEqual(kinds[:3], ["idle", "hard-interrupt", "leaving-idle"])
+
+    def test_a_sentence_and_its_parts(self):
+        recording = self.record(VANILLA)
+        worst = max(latencies(recording))
+        text = self.explain(recording, "--quiet").stdout
+        self.assertRegex(text, rf"^{worst // 1000}\.{worst % 1000:03} µs at activation \d+: [a-z ]+ for [\d.]+ µs in \w+")
+        self.assertRegex(text, rf"\n +{worst // 1000}\.{worst % 1000:03}  in all\n")
+        self.assertEqual(len(re.findall(r"\bteiji-0\b", text)), 3, text)
+
+    def test_samples_that_are_not_the_recorded_ones(self):
+        recording = self.record(VANILLA)
+        made = document(recording)
+        # As if it had been recorded with one kernel argument more.
+        made["lab"]["guest"]["kernel_args"] = "nohz=off"
+        (recording / "run.json").write_text(json.dumps(made))
+        ended = self.explain(recording, "--quiet", code=4)
+        self.assertRegex(ended.stderr, r"made again, and is not the same, so nothing of it is explained: first difference at")
+        self.assertFalse((recording / "explain.json").exists())
+
+    def test_a_qemu_without_plugins(self):
+        recording = self.record(VANILLA, "-n", "20")
+        folder = self.folder / "bin"
+        folder.mkdir()
+        qemu = folder / "qemu-system-x86_64"
+        real = document(recording)["lab"]["qemu"]["command_line"][0]
+        says = "echo 'qemu-system-x86_64: -plugin: invalid option' >&2"
+        qemu.write_text(f'#!/bin/sh\ncase "$*" in *-plugin*) {says}; exit 1 ;; esac\nexec {real} "$@"\n')
+        qemu.chmod(0o755)
+        self.environment["PATH"] = f"{folder}:{os.environ['PATH']}"
+        ended = self.explain(recording, "--quiet", code=4)
+        self.assertIn("teiji lab fetch qemu", ended.stderr)
+
+    def lab_free(self, *words):
+        """A verb that is none of the lab's."""
+        done = subprocess.run([TEIJI, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True)
+        return Ended(words, done.returncode, done.stdout, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
