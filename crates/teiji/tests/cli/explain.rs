@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji explain` of recordings that cannot be explained, each for a reason of its own; what can be is in `tests/lab/test_explain.py`.
 
+use crate::sessions::synthetic::{self, Numbers};
 use crate::support::{Output, TestFolder};
 use serde_json::{Value, json};
 use std::path::Path;
-
-#[path = "../../../recording/examples/synthetic_recording.rs"]
-#[expect(dead_code, reason = "its main program is not needed here")]
-mod synthetic;
-use synthetic::Numbers;
 
 /// A recording whose document was changed.
 fn changed(change: impl Fn(&mut Value)) -> TestFolder {

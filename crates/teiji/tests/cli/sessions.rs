@@ -12,7 +12,7 @@ use std::path::Path;
 // The benches' recordings: xorshift, exactly the same numbers everywhere.
 #[path = "../../../recording/examples/synthetic_recording.rs"]
 #[expect(dead_code, reason = "its main program is not needed here")]
-mod synthetic;
+pub(crate) mod synthetic;
 use synthetic::Numbers;
 
 /// The sessions.
