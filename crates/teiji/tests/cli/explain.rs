@@ -31,8 +31,13 @@ fn lab() -> Value {
 
 #[track_caller]
 fn assert_refused(place: &TestFolder, words: &str, says: &str) {
+    assert_ends(place, words, 2, says);
+}
+
+#[track_caller]
+fn assert_ends(place: &TestFolder, words: &str, with: i32, says: &str) {
     let Output { code, out, err } = place.teiji(&format!("explain rec.teiji {words}"));
-    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+    assert_eq!((code, out.as_str()), (Some(with), ""), "{err}");
     assert!(err.contains(says), "{err}");
     assert!(!Path::new(&place.join("rec.teiji/explain.json")).exists());
 }
@@ -50,16 +55,20 @@ fn only_the_lab_runs_the_same_instructions_again() {
     refused(|document| document["lab"]["deterministic"] = json!(false), "on the host's clock");
     refused(|document| document["lab"]["guest"]["cpus"] = json!(2), "2 CPUs");
     refused(|document| document["lab"]["guest"]["machine"] = json!("aarch64"), "only x86_64");
-    refused(|document| document["probe"]["name"] = json!("timerlat"), "by the probe timerlat");
+    let other = |document: &mut Value| {
+        document["probe"]["name"] = json!("timerlat");
+        document["run"]["probe"] = json!("timerlat");
+    };
+    refused(other, "by the probe timerlat");
     // Nothing is wrong with it but that its kernel is gone.
-    refused(|_| (), "/nowhere/vmlinuz");
+    assert_ends(&changed(|document| document["lab"] = lab()), "", 4, "/nowhere/vmlinuz");
 }
 
 #[test]
 fn what_is_asked_for_must_be_there() {
     let place = changed(|document| document["lab"] = lab());
     assert_refused(&place, "--activation 500", "activation 500 has no latency above 0");
-    assert_refused(&place, "--above 1s", "no latency is above 1 s: the largest is ");
+    assert_refused(&place, "--above 1s", "no latency is above 1s: the largest is ");
     std::fs::write(place.join("kept"), "precious").unwrap();
     assert_refused(&place, "--svg kept", "kept exists, and teiji did not write it");
     assert_refused(&place, "--folded kept", "kept exists");
