@@ -120,6 +120,11 @@ class Failures(Lab):
         self.assertIn("SIGINT", self.end(process, 4).stderr)
         self.assertLess(time.monotonic() - asked, 5)
 
+    def has_worked(self, pid):
+        """Whether a process has used half a second of CPU time: by then QEMU executes its guest."""
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12]) > os.sysconf("SC_CLK_TCK") / 2
+
     def guest(self, process):
         """The process id of the first guest, once it is QEMU and has printed something, or continues from a snapshot, which has."""
         deadline = time.monotonic() + 60
@@ -127,7 +132,7 @@ class Failures(Lab):
             for pid in self.processes():
                 for console in self.scratch.glob("*/console"):
                     task = console.with_name("task")
-                    if console.stat().st_size or task.exists() and task.stat().st_size:
+                    if console.stat().st_size or task.exists() and task.stat().st_size and self.has_worked(pid):
                         return pid
             time.sleep(0.05)
         self.fail("there is no guest")
