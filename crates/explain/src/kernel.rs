@@ -131,7 +131,7 @@ impl<'a> Kernel<'a> {
 
     /// What the processor does if it comes to this address other than by a call or jump.
     #[must_use]
-    pub fn entrance(&self, address: u64) -> Option<Entrance> {
+    pub(crate) fn entrance(&self, address: u64) -> Option<Entrance> {
         if self.stubs.contains(&address) {
             return Some(Entrance::Interrupt);
         }

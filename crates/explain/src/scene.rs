@@ -32,17 +32,17 @@ const NAMES: [&str; 19] = [
 ];
 
 /// Bytes of instructions.
-pub const NOP: &[u8] = &[0x90];
-pub const CALL: &[u8] = &[0xe8, 0, 0, 0, 0];
-pub const RET: &[u8] = &[0xc3];
-pub const CLI: &[u8] = &[0xfa];
-pub const STI: &[u8] = &[0xfb];
-pub const HLT: &[u8] = &[0xf4];
-pub const IRET: &[u8] = &[0x48, 0xcf];
+pub(crate) const NOP: &[u8] = &[0x90];
+pub(crate) const CALL: &[u8] = &[0xe8, 0, 0, 0, 0];
+pub(crate) const RET: &[u8] = &[0xc3];
+pub(crate) const CLI: &[u8] = &[0xfa];
+pub(crate) const STI: &[u8] = &[0xfb];
+pub(crate) const HLT: &[u8] = &[0xf4];
+pub(crate) const IRET: &[u8] = &[0x48, 0xcf];
 pub const SYSCALL: &[u8] = &[0x0f, 0x05];
-pub const SYSRET: &[u8] = &[0x48, 0x0f, 0x07];
-pub const RDTSC: &[u8] = &[0x0f, 0x31];
-pub const JMP: &[u8] = &[0xeb, 0xfe];
+pub(crate) const SYSRET: &[u8] = &[0x48, 0x0f, 0x07];
+pub(crate) const RDTSC: &[u8] = &[0x0f, 0x31];
+pub(crate) const JMP: &[u8] = &[0xeb, 0xfe];
 
 /// The made-up kernel's symbols.
 pub fn symbols() -> Symbols {
