@@ -108,11 +108,9 @@ pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
 /// The row of each combination: those that differ in their phase alone share one.
 fn rows(combinations: &[Combination]) -> Vec<usize> {
     let mut known: HashMap<Vec<(String, Value)>, usize> = HashMap::new();
-    let row = |combination: &'_ Combination| {
-        let mut settings: Vec<(String, Value)> = Vec::new();
-        for setting in combination.settings.iter().filter(|setting| setting.key != PHASE) {
-            settings.push((setting.key.clone(), setting.value.clone()));
-        }
+    let row = |combination: &Combination| {
+        let settings = combination.settings.iter().filter(|setting| setting.key != PHASE);
+        let mut settings: Vec<(String, Value)> = settings.map(|setting| (setting.key.clone(), setting.value.clone())).collect();
         settings.sort();
         let next = known.len();
         *known.entry(settings).or_insert(next)
