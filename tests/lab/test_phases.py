@@ -99,7 +99,7 @@ class Phases(Lab):
         self.assertIn(f"{SAMPLES * PHASES} activations: too few", self.teiji("gate", "out", "--limit", "p99.9<1ms", code=3))
         (compared,) = json.loads(self.teiji("compare", "out", "--json"))
         self.assertEqual(compared["factor"], "kernel")
-        differs = [fact["name"] for fact in compared["compared"][0]["differs"]]
+        differs = [fact["fact"] for fact in compared["compared"]["comparisons"][0]["differs"]]
         self.assertFalse([name for name in differs if "hase" in name], differs)
         self.teiji("report", "out", "-o", "page.html")
 
