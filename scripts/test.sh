@@ -288,7 +288,6 @@ stage_lab() {
     others=$!
     "$python" -B tests/lab/test_lab.py || failed=1
     "$python" -B tests/lab/test_boot_once.py || failed=1
-    "$python" -B tests/lab/test_several_cpus.py || failed=1
     "$python" -B tests/lab/test_explain.py || failed=1
     wait "$others" || failed=1
     cat "$work/lab-others.log"
