@@ -64,8 +64,8 @@ fn phases_are_one_line_and_the_worst_is_named() {
     assert_eq!(cells(lines[0]), "recording due late skipped min mean p50 p99 p99.9 max");
     // The mean is that of all 120, and p99 the observed one: the second largest of all.
     assert_eq!(cells(lines[1]), "vanilla 120 0 0 3.000 4.345 4.020 16.400 – 18.650");
-    let end = "\nvanilla: maxima of 3 phases from 16.120 to 18.650 µs, median 16.400. Worst:\nphase 2, 18.650 µs. Again:\n  \
-               teiji lab run -k debian:amd64=6.1.0-56 --phase 2\n";
+    let end = "\nvanilla: 95 % confidence intervals p99 ≥ 4.03 µs. Maxima of 3 phases from 16.120\nto 18.650 µs, median 16.400. \
+               Worst: phase 2, 18.650 µs. Again:\n  teiji lab run -k debian:amd64=6.1.0-56 --phase 2\n";
     assert!(text.ends_with(end), "{text}");
     let japanese = phases(&all, Language::Japanese);
     assert!(japanese.contains("位相 2") && japanese.contains("--phase 2\n"), "{japanese}");
@@ -88,6 +88,8 @@ fn a_program_gets_every_phase() {
     assert_eq!((worst["phase"].as_u64(), worst["activation"].as_u64(), worst["thread"].as_u64()), (Some(2), Some(39), Some(0)));
     assert_eq!(worst["command"], "teiji lab run -k debian:amd64=6.1.0-56 --phase 2");
     assert_eq!(worst["recording"], "out/vanilla-phase-2.teiji");
+    let interval = &one["intervals"][0];
+    assert_eq!((&interval["quantile"], interval["observed_ns"].as_i64()), (&"p50".into(), Some(4_020)));
     let phases: Vec<u64> = of["of_each"].as_array().unwrap().iter().map(|one| one["phase"].as_u64().unwrap()).collect();
     assert_eq!(phases, [1, 2, 17]);
 }
@@ -137,4 +139,36 @@ fn a_phase_that_differs_from_itself_is_a_caveat() {
     };
     assert!(table(1).contains("repeats differ"));
     assert!(!table(2).contains("repeats differ"));
+}
+
+/// Those of the worst run would be of a third of what the table has.
+#[test]
+fn a_page_has_the_intervals_of_all_phases() {
+    let examined = of_three();
+    let page = |pool: bool| {
+        let mut matrix = Matrix::new(None, vec!["kernel".into()], std::iter::once(vec![Some("vanilla".into())]));
+        examined.recordings().zip(1..).for_each(|(recorded, repeat)| matrix.add(0, repeat, recorded.clone()));
+        if pool {
+            matrix.pool(0, &examined, Vec::new());
+        }
+        matrix.html("", "teiji report", Language::English)
+    };
+    let refused = "these are several runs, whose largest latencies have no order in time";
+    assert!(page(true).contains(refused) && !page(false).contains(refused));
+}
+
+/// As long a pool as a user has.
+#[test]
+fn phases_have_intervals_of_all_of_them() {
+    let many: Vec<(u32, Vec<i32>)> = (1..=40_u32)
+        .map(|phase| (phase, (0..400).map(|row| 4_000 + (row * 7_919 + phase.cast_signed() * 104_729) % 3_000).collect()))
+        .collect();
+    let examined = examined(&many.iter().map(|(phase, latencies)| (*phase, latencies.as_slice())).collect::<Vec<_>>());
+    let text = phases(&[Phases::new("vanilla".into(), &examined, again)], Language::English);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let intervals = text.split("vanilla: 95 % confidence intervals p50 ").nth(1).unwrap();
+    let (lower, upper) = intervals.split_once(',').unwrap().0.split_once('–').unwrap();
+    let [lower, upper] = [lower, upper].map(|end| end.parse::<f64>().unwrap());
+    assert!((5.4..5.5).contains(&lower) && (5.5..5.6).contains(&upper), "{text}");
+    assert!(text.contains(" µs. Maxima of 40 phases from "), "{text}");
 }

@@ -120,6 +120,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     (", in {n} of {all} cases with all else equal", "(ほかの条件が同じ {all} 通り中 {n} 通り)"),
     (" against {first}", "({first} に対して)"),
     // Phases of a run in the lab.
+    ("95 % confidence intervals {intervals} µs.", "95 % 信頼区間 {intervals} µs。"),
     (
         "maxima of {phases} from {smallest} to {max} µs, median {median}. Worst: phase {phase}, {max} µs. Again:",
         "{phases}の最大値は {smallest} ~ {max} µs、中央値 {median}。最悪: 位相 {phase}、{max} µs。再現:",

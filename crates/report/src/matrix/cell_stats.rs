@@ -12,6 +12,7 @@ use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
 use crate::sections::co_kernel;
+use crate::sections::inference::Inference;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
 use crate::sections::noise;
@@ -59,6 +60,8 @@ pub(super) struct CellStats {
     /// The largest latency of each phase, of runs in the lab, and where each recording is.
     phases: PhaseMaxima,
     phase_paths: Vec<PathBuf>,
+    /// What is inferred from all phases together; empty of any other row.
+    pub(super) inferences: Vec<Inference>,
     /// Each run once.
     distinct: Vec<RunIdentity>,
     /// Machine, kernel and program of the first repeat: those of the others have to be the same.
@@ -300,6 +303,10 @@ impl CellStats {
     pub(super) fn pool(&mut self, examined: &Examined) {
         let threads = examined.statistics();
         self.stats.observed = Observed::of(threads);
+        // Of jitter the analyses are those of its size, and what is drawn has its sign.
+        if self.quantity != Quantity::Jitter {
+            self.inferences = examined.analyses.iter().map(Inference::from_analysis).collect();
+        }
         let indices = examined.recorded.document.threads.iter().map(|thread| thread.index);
         for (index, statistics) in indices.zip(threads) {
             if let Some(thread) = self.threads.iter_mut().find(|thread| thread.index == index) {

@@ -220,17 +220,33 @@ impl Matrix {
         Overview { name, inferences: &top_run.inferences, ..Overview::new(&top_run.recorded) }
     }
 
+    /// The run of a combination with the largest latency.
+    fn worst_of(&self, row: usize) -> Option<&TopRun> {
+        self.top_runs.iter().filter(|top_run| top_run.row == row).max_by_key(|top_run| top_run.max())
+    }
+
     /// Of each combination that is drawn at first the run with the largest latency: for pictures over time.
     pub(super) fn worst_runs(&self) -> Vec<Overview<'_>> {
-        let worst = |row: usize| self.top_runs.iter().filter(|top_run| top_run.row == row).max_by_key(|top_run| top_run.max());
-        self.selected().into_iter().filter_map(worst).map(|top_run| self.overview(top_run)).collect()
+        let worst = |row| self.worst_of(row).map(|top_run| self.overview(top_run));
+        self.selected().into_iter().filter_map(worst).collect()
+    }
+
+    /// The same with what is inferred: of that run, or of all phases of its combination together.
+    pub(super) fn inferred(&self) -> Vec<Overview<'_>> {
+        let of = |row: usize| {
+            let (worst, row) = (self.overview(self.worst_of(row)?), &self.rows[row]);
+            if row.inferences.is_empty() {
+                return Some(worst);
+            }
+            Some(Overview { name: self.name_drawn(row), inferences: &row.inferences, ..worst })
+        };
+        self.selected().into_iter().filter_map(of).collect()
     }
 
     /// The same combinations with all their repeats: for pictures of distributions.
     pub(super) fn selected_pooled(&self) -> Vec<Overview<'_>> {
-        let worst = |row: usize| self.top_runs.iter().filter(|top_run| top_run.row == row).max_by_key(|top_run| top_run.max());
         let pooled = |row: usize| {
-            let (of, top_run) = (&self.rows[row], worst(row)?);
+            let (of, top_run) = (&self.rows[row], self.worst_of(row)?);
             let worst = Overview::new(&top_run.recorded);
             let is_one = of.runs - of.identical == 1;
             Some(Overview {

@@ -176,7 +176,7 @@ impl Matrix {
             }),
             notes: self.notes_and_phases().into_iter().chain(table.sources()).collect(),
             heat: self.heat_view(),
-            inferences: inference_rows(&self.worst_runs(), MAX_INFERENCE_ROWS),
+            inferences: inference_rows(&self.inferred(), MAX_INFERENCE_ROWS),
             inference_lead: inference_lead(&self.worst_runs()),
             drawn: ChartSet::new(charts, &drawing.recordings, self.measured(), &drawing),
             warnings: self.conditions.get().warnings(),
