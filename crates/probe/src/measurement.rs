@@ -270,6 +270,19 @@ mod tests {
         }
     }
 
+    /// What is there before row 0, the warm-up, is shifted with it.
+    #[test]
+    fn threads_begin_later_by_the_shift_of_their_phase() {
+        let run = Run { phase: "17".parse().unwrap(), ..run(Nanos::from_secs(1), 5) };
+        let shift = run.phase_shift();
+        assert!(shift > Nanos::from_millis(20), "{shift}");
+        let mut measurement = Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).unwrap();
+        let before = Monotonic.now();
+        let ahead = measurement.earliest().0 - before.0 - LEAD.0 - run.whole_warmup_ns().0;
+        assert!((shift.0..shift.0 + 500_000_000).contains(&ahead), "{ahead} ns for {shift}");
+        measurement.join();
+    }
+
     #[test]
     fn a_thread_asleep_for_an_hour_is_woken_to_stop() {
         let control = Control::new();

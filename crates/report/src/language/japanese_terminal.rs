@@ -130,6 +130,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "各行は全位相の合算です。最大値はタイマーの重なり方の一つによるもので、位相ごとに重なり方が異なります。",
     ),
     ("{name}, phase {phase}", "{name}、位相 {phase}"),
+    (", phases of a run together", "(位相は合算)"),
     (
         " Phases are pooled; max of runs: the smallest and the largest of their maxima.",
         " 位相は合算しています。「測定ごとの最大値」は、各位相の最大値の範囲です。",

@@ -370,7 +370,10 @@ impl Matrix {
             )
         };
         let judged: Vec<String> = self.limits.iter().enumerate().map(judged).collect();
-        let (limits, judged) = (list(&limits), judged.join(translated("; ")));
+        let (limits, mut judged) = (list(&limits), judged.join(translated("; ")));
+        if measured.iter().any(|row| row.phases().is_some()) {
+            judged += translated(", phases of a run together");
+        }
         // Skipped rows without a latency are judged nowhere.
         Some(if self.rows.iter().any(CellStats::has_skipped) {
             tr!(
