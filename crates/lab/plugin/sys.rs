@@ -18,12 +18,14 @@
 mod host;
 #[path = "qemu/sys.rs"]
 mod qemu;
+mod tasks;
+mod windows;
 
-use core::cell::UnsafeCell;
+use core::cell::{Cell, UnsafeCell};
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicI32, Ordering};
-use host::{Arena, Output};
+use host::{Arena, Output, Zeroed};
 use qemu::{Functions, Info, Tb};
 
 /// Marks the file and its form.
@@ -37,12 +39,16 @@ const END: u32 = 5;
 
 /// The longest instruction, and its length in front of it.
 const INSN: usize = 16;
+/// More than the instructions of one block take: QEMU translates 512 at most.
+const SPACE: usize = 1 << 16;
 /// Switches of tasks that are remembered.
-const TASKS: u64 = 1 << 14;
+const TASKS: usize = 1 << 14;
+/// Windows that may be asked for.
+const MAX_WINDOWS: usize = 1 << 14;
 /// The length of a task's name in the kernel.
 const COMM: usize = 16;
 /// How much of the first task is searched for its name.
-const TASK_BYTES: usize = 1 << 14;
+const TASK_BYTES: u64 = 1 << 14;
 /// The instruction that makes a system call.
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
@@ -55,36 +61,37 @@ const READS_CLOCK: u32 = 4;
 /// Where the kernel has another task.
 const SWITCHED: u32 = 8;
 
-/// A translated block. Behind it lie its instructions: the length of each, and its bytes.
-#[repr(C)]
+/// A translated block.
 struct Block {
     address: u64,
     instructions: u32,
-    bytes: u32,
     roles: u32,
+    /// The length of each instruction, and its bytes.
+    code: &'static [u8],
     /// Its number in the file, from 1 on; 0 while it is not there.
-    number: u32,
+    number: Cell<u32>,
 }
 
 /// An executed block, and how many instructions were counted before it.
-#[repr(C)]
 #[derive(Clone, Copy)]
 struct Executed {
-    block: *mut Block,
+    block: Option<&'static Block>,
     before: u64,
 }
+// SAFETY: no block is a null pointer, and the rest is a number.
+unsafe impl Zeroed for Executed {}
 
 /// A task that began to run.
-#[repr(C)]
 #[derive(Clone, Copy)]
 struct Task {
     before: u64,
     address: u64,
     comm: [u8; COMM],
 }
+// SAFETY: numbers.
+unsafe impl Zeroed for Task {}
 
 /// A window to write: at how many instructions it ends, and how many blocks it holds.
-#[repr(C)]
 #[derive(Clone, Copy)]
 struct Window {
     end: u64,
@@ -106,12 +113,14 @@ struct State {
     qemu: Functions,
     counted: *const u64,
     arena: Arena,
+    /// For the instructions of one block.
+    space: &'static mut [u8],
     output: Output,
-    ring: *mut Executed,
-    mask: u64,
-    pushed: u64,
-    windows: *const Window,
-    n_windows: usize,
+    /// As long as a power of two.
+    ring: &'static mut [Executed],
+    pushed: usize,
+    /// What `ends` holds, pairs of numbers.
+    windows: &'static [u8],
     next_window: usize,
     /// When the next one ends.
     next_end: u64,
@@ -120,8 +129,8 @@ struct State {
     returned: u64,
     returned_at: u64,
     kernel: Kernel,
-    tasks: *mut Task,
-    n_tasks: u64,
+    tasks: &'static mut [Task],
+    n_tasks: usize,
 }
 
 struct Global(UnsafeCell<Option<State>>);
@@ -157,11 +166,15 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 /// Only for QEMU: `info` points to what it says of itself, `argv` to `argc` strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(id: u64, info: *const Info, argc: c_int, argv: *const *const c_char) -> c_int {
-    // SAFETY: QEMU's promise, and nothing else uses the state yet.
-    let (info, state) = unsafe { (&*info, &mut *STATE.0.get()) };
-    let words = (0..usize::try_from(argc).unwrap_or(0)).map(|index| {
-        // SAFETY: QEMU's promise: so many strings.
-        unsafe { CStr::from_ptr(*argv.add(index)) }
+    // SAFETY: QEMU's promise.
+    let info = unsafe { &*info };
+    // SAFETY: nothing else uses the state yet.
+    let state = unsafe { &mut *STATE.0.get() };
+    // SAFETY: QEMU's promise: so many pointers.
+    let words = unsafe { core::slice::from_raw_parts(argv, usize::try_from(argc).unwrap_or(0)) };
+    let words = words.iter().map(|word| {
+        // SAFETY: QEMU's promise: each is a string, which lives as long as the plugin is loaded.
+        unsafe { CStr::from_ptr(*word) }
     });
     match State::new(info, words) {
         Some(new) => *state = Some(new),
@@ -183,7 +196,6 @@ fn number(text: &CStr) -> Option<u64> {
 
 impl State {
     fn new(info: &Info, words: impl Iterator<Item = &'static CStr>) -> Option<State> {
-        let own = host::map(size_of::<u64>())?.cast();
         let (mut out, mut ends, mut ring, mut kernel) = (None, None, 0, Kernel::default());
         for word in words {
             out = value(word, b"out").or(out);
@@ -198,117 +210,111 @@ impl State {
                 *place = value(word, key).and_then(number).unwrap_or(*place);
             }
         }
-        let (windows, bytes) = match ends {
-            Some(path) => host::read(path, 1 << 20)?,
-            None => (ptr::null_mut(), 0),
-        };
-        let windows: *const Window = windows.cast();
-        let n_windows = bytes / size_of::<Window>();
-        let blocks = 1_usize.checked_shl(u32::try_from(ring).ok()?)?;
         let mut output = Output::create(out?)?;
         output.put(&MAGIC);
+        let own = host::zeroed::<u8>(size_of::<u64>())?.as_mut_ptr().cast();
         let mut state = State {
             qemu: Functions::new(info, own)?,
             counted: ptr::null(),
             arena: Arena::new(),
+            space: host::zeroed(SPACE)?,
             output,
-            ring: host::map(blocks.checked_mul(size_of::<Executed>())?)?.cast(),
-            mask: blocks as u64 - 1,
+            ring: host::zeroed(1_usize.checked_shl(u32::try_from(ring).ok()?)?)?,
             pushed: 0,
-            windows,
-            n_windows,
+            windows: match ends {
+                Some(path) => host::read(path, MAX_WINDOWS * size_of::<Window>())?,
+                None => &[],
+            },
             next_window: 0,
             next_end: u64::MAX,
             blocks: 0,
             returned: 0,
             returned_at: 0,
             kernel,
-            tasks: host::map(size_of::<Task>() * TASKS as usize)?.cast(),
+            tasks: host::zeroed(TASKS)?,
             n_tasks: 0,
         };
-        state.expect_next();
+        state.next_end = state.window().map_or(u64::MAX, |window| window.end);
         Some(state)
     }
 
-    /// When the next window ends.
-    fn expect_next(&mut self) {
-        self.next_end = match self.next_window < self.n_windows {
-            // SAFETY: `n_windows` of them were read to there.
-            true => unsafe { (*self.windows.add(self.next_window)).end },
-            false => u64::MAX,
-        };
+    /// The next one to write.
+    fn window(&self) -> Option<Window> {
+        let pair = self.windows.chunks_exact(size_of::<Window>()).nth(self.next_window)?;
+        let (end, blocks) = pair.split_first_chunk()?;
+        Some(Window { end: u64::from_le_bytes(*end), blocks: u64::from_le_bytes(*blocks.first_chunk()?) })
     }
 
     /// Keeps a block that is being translated, and has its instructions counted.
     fn translated(&mut self, tb: *mut Tb) -> Option<()> {
         let (address, instructions) = qemu::extent(tb);
-        let block: *mut Block = self.arena.take(size_of::<Block>() + instructions * INSN)?.cast();
-        // SAFETY: as many bytes were taken for it and, behind it, for so many instructions.
-        let code = unsafe { core::slice::from_raw_parts_mut(block.add(1).cast::<u8>(), instructions * INSN) };
-        let mut bytes = 0;
-        let mut last = (0, 0);
+        let space = core::mem::take(&mut self.space);
+        let mut used = 0;
+        let mut last = 0..0;
         for index in 0..instructions {
             let insn = qemu::instruction(tb, index);
-            let size = self.qemu.bytes(insn, &mut code[bytes + 1..bytes + INSN]);
-            code[bytes] = size as u8;
-            last = (bytes + 1, size);
-            bytes += 1 + size;
+            let size = self.qemu.bytes(insn, space.get_mut(used + 1..used + INSN)?);
+            // At most INSN - 1.
+            *space.get_mut(used)? = u8::try_from(size).ok()?;
+            last = used + 1..used + 1 + size;
+            used = last.end;
             self.qemu.count(insn);
         }
-        let is_user = address >> 63 == 0;
+        let code = space.get(..used)?;
         let mut roles = if address != 0 && address == self.kernel.switched { SWITCHED } else { 0 };
-        if is_user {
-            roles |= match code[last.0..last.0 + last.1] {
+        // A program's.
+        if address >> 63 == 0 {
+            roles |= match code.get(last)? {
                 [0x0f, 0x05] => CALLS,
                 [0x0f, 0x31] | [0x0f, 0x01, 0xf9] => READS_CLOCK,
                 _ => 0,
             };
-            let mut before = [0; SYSCALL.len()];
-            if self.qemu.read(address.wrapping_sub(before.len() as u64), &mut before) && before == SYSCALL {
+            let mut before = [0; 2];
+            if self.qemu.read(address.wrapping_sub(2), &mut before) && before == SYSCALL {
                 roles |= RETURNED;
             }
         }
-        let kept = Block { address, instructions: instructions as u32, bytes: bytes as u32, roles, number: 0 };
-        // SAFETY: the memory was taken for it.
-        unsafe { block.write(kept) };
         // Where nothing is to be kept, only what shows wake-ups is worth a call.
-        if self.n_windows > 0 || roles & !SWITCHED != 0 {
-            qemu::observe(tb, executed, block.cast());
+        if !self.windows.is_empty() || roles & !SWITCHED != 0 {
+            let kept = self.arena.bytes(used)?;
+            kept.copy_from_slice(code);
+            let (instructions, code) = (u32::try_from(instructions).ok()?, kept);
+            let block = self.arena.keep(Block { address, instructions, roles, code, number: Cell::new(0) })?;
+            qemu::observe(tb, executed, ptr::from_ref(block).cast_mut().cast());
         }
+        self.space = space;
         Some(())
     }
 
-    fn executed(&mut self, block: *mut Block) {
+    fn executed(&mut self, block: &'static Block) {
         if self.counted.is_null() {
             let Some(counted) = self.qemu.counted() else { host::die() };
             self.counted = counted;
         }
         // SAFETY: QEMU's translated code counts there, on this thread.
         let before = unsafe { self.counted.read_volatile() };
-        if before >= self.next_end {
-            self.write_windows(before);
+        while before >= self.next_end {
+            self.write_window(before);
         }
-        // SAFETY: the block is one that was kept when it was translated, and stays as long as the process.
-        let roles = unsafe { (*block).roles };
-        if roles != 0 {
-            self.note(block, roles, before);
+        if block.roles != 0 {
+            self.note(block, before);
         }
-        // SAFETY: the ring has `mask + 1` entries.
-        unsafe { self.ring.add((self.pushed & self.mask) as usize).write(Executed { block, before }) };
+        let place = self.pushed & (self.ring.len() - 1);
+        if let Some(place) = self.ring.get_mut(place) {
+            *place = Executed { block: Some(block), before };
+        }
         self.pushed += 1;
     }
 
     #[cold]
-    fn note(&mut self, block: *const Block, roles: u32, before: u64) {
-        // SAFETY: as in `executed`.
-        let block = unsafe { &*block };
-        if roles & RETURNED != 0 {
+    fn note(&mut self, block: &Block, before: u64) {
+        if block.roles & RETURNED != 0 {
             (self.returned, self.returned_at) = (block.address, before);
         }
-        if roles & CALLS != 0 {
+        if block.roles & CALLS != 0 {
             self.returned = 0;
         }
-        if roles & READS_CLOCK != 0 && self.returned != 0 {
+        if block.roles & READS_CLOCK != 0 && self.returned != 0 {
             self.section(WAKE, 32);
             self.output.put_u64(before + u64::from(block.instructions));
             self.output.put_u64(self.returned);
@@ -316,116 +322,9 @@ impl State {
             self.output.put_u64(block.address);
             self.returned = 0;
         }
-        if roles & SWITCHED != 0 {
+        if block.roles & SWITCHED != 0 {
             self.switched(before);
         }
-    }
-
-    fn section(&mut self, kind: u32, length: usize) {
-        self.output.put_u32(kind);
-        self.output.put_u32(length as u32);
-    }
-
-    fn read_u64(&self, address: u64) -> Option<u64> {
-        let mut bytes = [0; 8];
-        self.qemu.read(address, &mut bytes).then(|| u64::from_le_bytes(bytes))
-    }
-
-    /// Remembers the task that runs from now on.
-    fn switched(&mut self, before: u64) -> Option<()> {
-        let offset = if self.kernel.per_cpu == 0 { 0 } else { self.read_u64(self.kernel.per_cpu)? };
-        let address = self.read_u64(self.kernel.current.wrapping_add(offset))?;
-        let mut task = Task { before, address, comm: [0; COMM] };
-        if let Some(comm) = self.name_offset() {
-            self.qemu.read(address.wrapping_add(comm), &mut task.comm);
-        }
-        // SAFETY: there is memory for TASKS of them.
-        unsafe { self.tasks.add((self.n_tasks % TASKS) as usize).write(task) };
-        self.n_tasks += 1;
-        Some(())
-    }
-
-    /// Where the name lies within a task: that of the first one is known.
-    fn name_offset(&mut self) -> Option<u64> {
-        if self.kernel.comm.is_none() && self.kernel.init != 0 {
-            let mut part = [0; 256];
-            let swapper = |name: &[u8]| name.starts_with(b"swapper\0") || name.starts_with(b"swapper/0\0");
-            for start in (0..TASK_BYTES).step_by(part.len() - COMM) {
-                if !self.qemu.read(self.kernel.init + start as u64, &mut part) {
-                    break;
-                }
-                if let Some(at) = part.windows(COMM).position(swapper) {
-                    self.kernel.comm = Some((start + at) as u64);
-                    break;
-                }
-            }
-            self.kernel.init = 0;
-        }
-        self.kernel.comm
-    }
-
-    #[cold]
-    fn write_windows(&mut self, now: u64) {
-        while now >= self.next_end {
-            // SAFETY: `next_end` is of a window that is there.
-            let window = unsafe { *self.windows.add(self.next_window) };
-            self.write_window(window.blocks, now);
-            self.next_window += 1;
-            self.expect_next();
-        }
-    }
-
-    fn write_window(&mut self, blocks: u64, now: u64) {
-        let kept = self.pushed.min(self.mask + 1).min(blocks);
-        let range = self.pushed - kept..self.pushed;
-        // SAFETY: the ring has `mask + 1` entries, and the last `kept` of them were written.
-        let entry = |ring: *mut Executed, mask: u64, index: u64| unsafe { ring.add((index & mask) as usize).read() };
-        let begin = if kept == 0 { now } else { entry(self.ring, self.mask, range.start).before };
-        for index in range.clone() {
-            // SAFETY: the block is one that was kept; nothing else refers to it now.
-            let block = unsafe { &mut *entry(self.ring, self.mask, index).block };
-            if block.number == 0 {
-                self.blocks += 1;
-                block.number = self.blocks;
-                self.write_block(block);
-            }
-        }
-        // The switches since it begins, and the one before.
-        let first = self.n_tasks.saturating_sub(TASKS);
-        // SAFETY: the last TASKS of them, as far as there are any, were written.
-        let task = |tasks: *mut Task, index: u64| unsafe { tasks.add((index % TASKS) as usize).read() };
-        let mut since = self.n_tasks;
-        while since > first && (since == self.n_tasks || task(self.tasks, since).before >= begin) {
-            since -= 1;
-        }
-        for index in since..self.n_tasks {
-            let Task { before, address, comm } = task(self.tasks, index);
-            self.section(TASK, 16 + COMM);
-            self.output.put_u64(before);
-            self.output.put_u64(address);
-            self.output.put(&comm);
-        }
-        self.section(WINDOW, 24 + kept as usize * 8);
-        self.output.put_u64(self.next_window as u64);
-        self.output.put_u64(begin);
-        self.output.put_u64(now);
-        let mut previous = begin;
-        for index in range {
-            let Executed { block, before } = entry(self.ring, self.mask, index);
-            // SAFETY: as above.
-            self.output.put_u32(unsafe { (*block).number });
-            self.output.put_u32((before - previous) as u32);
-            previous = before;
-        }
-    }
-
-    fn write_block(&mut self, block: &Block) {
-        let length = block.bytes as usize;
-        // SAFETY: so many bytes lie behind a block.
-        let code = unsafe { core::slice::from_raw_parts(ptr::from_ref(block).add(1).cast::<u8>(), length) };
-        self.section(BLOCK, 8 + length);
-        self.output.put_u64(block.address);
-        self.output.put(code);
     }
 }
 
@@ -438,9 +337,11 @@ unsafe extern "C" fn translated(_: u64, tb: *mut Tb) {
 }
 
 unsafe extern "C" fn executed(_: c_uint, block: *mut c_void) {
+    // SAFETY: a block that was kept when it was translated, and stays.
+    let block = unsafe { &*block.cast::<Block>() };
     // SAFETY: see `Global`.
     if let Some(state) = unsafe { &mut *STATE.0.get() } {
-        state.executed(block.cast());
+        state.executed(block);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use core::arch::asm;
 use core::ffi::CStr;
-use core::ptr;
+use core::{ptr, slice};
 
 #[cfg(target_arch = "x86_64")]
 mod number {
@@ -24,7 +24,7 @@ mod number {
     pub const EXIT_GROUP: usize = 94;
 }
 
-const AT_FDCWD: usize = -100_isize as usize;
+const AT_FDCWD: usize = (-100_isize).cast_unsigned();
 const O_WRONLY_CREAT_EXCL: usize = 0o1 | 0o100 | 0o200;
 const PROT_READ_WRITE: usize = 3;
 const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
@@ -55,50 +55,69 @@ unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<usize> {
 }
 
 /// Zeroed memory that stays as long as the process.
-pub fn map(bytes: usize) -> Option<*mut u8> {
+fn map(bytes: usize) -> Option<*mut u8> {
     let fd = usize::MAX;
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory that is in use.
     let address = unsafe { call(number::MMAP, [0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, fd, 0]) }?;
     Some(ptr::with_exposed_provenance_mut(address))
 }
 
+/// Values that the zero bytes of new memory are a valid one of.
+///
+/// # Safety
+/// Zero bytes must be a value of the type.
+pub unsafe trait Zeroed: Copy {}
+// SAFETY: every pattern of bits is a number.
+unsafe impl Zeroed for u8 {}
+
+/// So many zeroed values, which stay as long as the process.
+pub fn zeroed<T: Zeroed>(count: usize) -> Option<&'static mut [T]> {
+    let at = map(count.checked_mul(size_of::<T>())?)?.cast();
+    // SAFETY: as many bytes were just mapped there, beginning with a page, and zeroed; nothing else refers to them, and they stay.
+    Some(unsafe { slice::from_raw_parts_mut(at, count) })
+}
+
 /// Small pieces of memory that are never given back.
 pub struct Arena {
-    next: *mut u8,
-    left: usize,
+    left: &'static mut [u8],
 }
 
 impl Arena {
     pub const fn new() -> Self {
-        Arena { next: ptr::null_mut(), left: 0 }
+        Arena { left: &mut [] }
     }
 
-    /// Zeroed memory of so many bytes, aligned to 8.
-    pub fn take(&mut self, bytes: usize) -> Option<*mut u8> {
-        let bytes = bytes.next_multiple_of(8);
-        if bytes > self.left {
-            let chunk = bytes.max(CHUNK);
-            (self.next, self.left) = (map(chunk)?, chunk);
+    /// Zero bytes, aligned to 8.
+    pub fn bytes(&mut self, count: usize) -> Option<&'static mut [u8]> {
+        let whole = count.next_multiple_of(8);
+        if whole > self.left.len() {
+            self.left = zeroed(whole.max(CHUNK))?;
         }
-        let piece = self.next;
-        // SAFETY: `left` bytes from `next` on are mapped, and `bytes` is no more than that.
-        self.next = unsafe { self.next.add(bytes) };
-        self.left -= bytes;
-        Some(piece)
+        let (piece, left) = core::mem::take(&mut self.left).split_at_mut(whole);
+        self.left = left;
+        piece.get_mut(..count)
+    }
+
+    /// Keeps a value that needs no better alignment than a pointer.
+    pub fn keep<T>(&mut self, value: T) -> Option<&'static T> {
+        const { assert!(align_of::<T>() <= 8) };
+        let at: *mut T = self.bytes(size_of::<T>())?.as_mut_ptr().cast();
+        // SAFETY: so many bytes were taken for it, aligned to 8, and nothing else refers to them.
+        unsafe { at.write(value) };
+        // SAFETY: it was just written, and stays.
+        Some(unsafe { &*at })
     }
 }
 
-/// A whole file, which may be of no more than `limit` bytes.
-pub fn read(path: &CStr, limit: usize) -> Option<(*mut u8, usize)> {
-    let buffer = map(limit)?;
+/// A whole file of no more than `limit` bytes.
+pub fn read(path: &CStr, limit: usize) -> Option<&'static [u8]> {
+    let buffer: &'static mut [u8] = zeroed(limit)?;
     // SAFETY: the path ends with a zero byte and lives through the call.
     let fd = unsafe { call(number::OPENAT, [AT_FDCWD, path.as_ptr().expose_provenance(), 0, 0, 0, 0]) }?;
     let mut length = 0;
-    while length < limit {
-        // SAFETY: `limit` bytes are mapped at `buffer`, and `length` is less.
-        let at = unsafe { buffer.add(length) };
-        // SAFETY: `limit - length` bytes are mapped from `at` on, and nothing refers to them.
-        let got = unsafe { call(number::READ, [fd, at.expose_provenance(), limit - length, 0, 0, 0]) }?;
+    while let Some(rest) = buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
+        // SAFETY: the rest of the buffer is writable for as many bytes as the call is told.
+        let got = unsafe { call(number::READ, [fd, rest.as_mut_ptr().expose_provenance(), rest.len(), 0, 0, 0]) }?;
         if got == 0 {
             break;
         }
@@ -106,13 +125,13 @@ pub fn read(path: &CStr, limit: usize) -> Option<(*mut u8, usize)> {
     }
     // SAFETY: only a number; the file is not used any more.
     let _ = unsafe { call(number::CLOSE, [fd, 0, 0, 0, 0, 0]) };
-    Some((buffer, length))
+    buffer.get(..length)
 }
 
-/// A file that is written, through a buffer. An error is remembered and ends the file without its last section.
+/// A file that is written, through a buffer. After an error nothing more is written, so that its last section is missing.
 pub struct Output {
-    fd: Option<usize>,
-    buffer: *mut u8,
+    fd: usize,
+    buffer: &'static mut [u8],
     length: usize,
     failed: bool,
 }
@@ -122,11 +141,11 @@ const BUFFER: usize = 1 << 16;
 impl Output {
     /// Makes a file that was not there.
     pub fn create(path: &CStr) -> Option<Self> {
-        let buffer = map(BUFFER)?;
+        let buffer = zeroed(BUFFER)?;
         let path = path.as_ptr().expose_provenance();
         // SAFETY: the path ends with a zero byte and lives through the call.
         let fd = unsafe { call(number::OPENAT, [AT_FDCWD, path, O_WRONLY_CREAT_EXCL, 0o600, 0, 0]) }?;
-        Some(Output { fd: Some(fd), buffer, length: 0, failed: false })
+        Some(Output { fd, buffer, length: 0, failed: false })
     }
 
     pub fn put(&mut self, bytes: &[u8]) {
@@ -134,10 +153,9 @@ impl Output {
             if self.length + part.len() > BUFFER {
                 self.flush();
             }
-            // SAFETY: BUFFER bytes are mapped at `buffer`, of which `length` are in use, and the part fits behind them.
-            let to = unsafe { self.buffer.add(self.length) };
-            // SAFETY: as above; the part is not in this buffer, which nobody else refers to.
-            unsafe { ptr::copy_nonoverlapping(part.as_ptr(), to, part.len()) };
+            if let Some(place) = self.buffer.get_mut(self.length..self.length + part.len()) {
+                place.copy_from_slice(part);
+            }
             self.length += part.len();
         }
     }
@@ -152,11 +170,9 @@ impl Output {
 
     fn flush(&mut self) {
         let mut written = 0;
-        while let Some(fd) = self.fd.filter(|_| !self.failed && written < self.length) {
-            // SAFETY: `length` bytes of the buffer are in use, and `written` is less.
-            let from = unsafe { self.buffer.add(written) };
-            // SAFETY: so many bytes are in use from there on.
-            match unsafe { call(number::WRITE, [fd, from.expose_provenance(), self.length - written, 0, 0, 0]) } {
+        while let Some(rest) = self.buffer.get(written..self.length).filter(|rest| !rest.is_empty() && !self.failed) {
+            // SAFETY: the rest is readable for as many bytes as the call is told.
+            match unsafe { call(number::WRITE, [self.fd, rest.as_ptr().expose_provenance(), rest.len(), 0, 0, 0]) } {
                 Some(bytes) if bytes > 0 => written += bytes,
                 _ => self.failed = true,
             }
@@ -166,10 +182,9 @@ impl Output {
 
     pub fn close(&mut self) {
         self.flush();
-        if let Some(fd) = self.fd.take() {
-            // SAFETY: only a number; it is not used any more.
-            let _ = unsafe { call(number::CLOSE, [fd, 0, 0, 0, 0, 0]) };
-        }
+        self.failed = true;
+        // SAFETY: only a number; it is not used any more.
+        let _ = unsafe { call(number::CLOSE, [self.fd, 0, 0, 0, 0, 0]) };
     }
 }
 

@@ -115,11 +115,12 @@ impl Functions {
     pub fn new(info: &Info, own: *mut u64) -> Option<Self> {
         let new = function!(c"qemu_plugin_scoreboard_new" as unsafe extern "C" fn(usize) -> *mut c_void);
         let counter = match new {
-            // SAFETY: QEMU has the function, and it may be called once the plugin is being installed.
-            Some(new) => Counter::PerCpu(
-                function!(c"qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu" as CountPerCpu)?,
-                PerCpu { board: unsafe { new(size_of::<u64>()) }, offset: 0 },
-            ),
+            Some(new) => {
+                let count = function!(c"qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu" as CountPerCpu)?;
+                // SAFETY: it may be called once the plugin is being installed.
+                let board = unsafe { new(size_of::<u64>()) };
+                Counter::PerCpu(count, PerCpu { board, offset: 0 })
+            }
             None => Counter::Inline(function!(c"qemu_plugin_register_vcpu_insn_exec_inline" as CountInline)?, own),
         };
         let data = if info.version >= COPIED {

@@ -3,7 +3,7 @@
 
 use crate::language::Language;
 use crate::synthetic::Synthetic;
-use crate::{ChartOptions, Report, explained_text, timeline_svg};
+use crate::{ChartOptions, Report, compared_causes, explained_text, timeline_svg};
 use model::{Account, EXPLAINED_VERSION, Explained, FunctionTime, Part, PartKind, Span, Timeline};
 
 fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -> Part {
@@ -95,6 +95,28 @@ latencies  share  largest, µs     activation  cause
         ),
         "{text}"
     );
+}
+
+#[test]
+fn causes_that_one_recording_has_and_the_other_lacks() {
+    let short = |function: &str, ns| Account {
+        latency_ns: ns,
+        parts: vec![part(PartKind::PreemptionOff, 0, ns, Some(function))],
+        ..spike(3)
+    };
+    let (one, other) = ([spike(1), spike(2), short("write", 9_000)], [short("write", 5_000), short("read", 4_000)]);
+    let text = compared_causes(("vanilla", &one), ("rt", &other), Language::English).unwrap();
+    assert_eq!(
+        text,
+        "\
+Causes of late wake-ups only in vanilla: interrupts off in free_pcppages_bulk,
+largest 237.310 µs.
+Causes of late wake-ups only in rt: preemption off in read, largest 4.000 µs.
+In both: preemption off in write, largest 9.000 and 5.000 µs.
+Of the latencies that were explained: 3 and 2.
+"
+    );
+    assert!(compared_causes(("vanilla", &one), ("rt", &[]), Language::English).is_none());
 }
 
 #[test]

@@ -8,12 +8,12 @@ mod words;
 pub(crate) use page::{ExplainedView, views};
 
 use timeline::timeline;
-use words::{account_title, cause_rows, detail, part_rows, sentence};
+use words::{account_title, cause_name, cause_rows, detail, part_rows, sentence};
 
-use crate::format::{self, exact_micros};
+use crate::format::{self, count, exact_micros};
 use crate::language::{Language, in_language, tr, translated};
 use crate::terminal::text::{columns, left, right, wrapped};
-use model::{Account, causes};
+use model::{Account, Cause, causes};
 
 /// Latencies of which each is a sentence.
 const MAX_SENTENCES: usize = 20;
@@ -52,6 +52,55 @@ pub fn explained_text(accounts: &[Account], language: Language) -> String {
 #[must_use]
 pub fn timeline_svg(account: &Account, language: Language) -> String {
     in_language(language, || timeline(account))
+}
+
+/// Which causes one recording has and another lacks, of what was explained of both; each by its name. None where either was not explained.
+#[must_use]
+pub fn compared_causes(one: (&str, &[Account]), other: (&str, &[Account]), language: Language) -> Option<String> {
+    if one.1.is_empty() || other.1.is_empty() {
+        return None;
+    }
+    Some(in_language(language, || {
+        let mut out = String::new();
+        let ((one, of_one), (other, of_other)) = ((one.0, causes(one.1)), (other.0, causes(other.1)));
+        let same = |cause: &Cause, all: &[Cause]| {
+            all.iter().find(|other| (other.kind, &other.function) == (cause.kind, &cause.function)).cloned()
+        };
+        let named = |cause: &Cause| {
+            tr!("{cause}, largest {time} µs", cause = cause_name(cause), time = exact_micros(cause.worst_ns.cast_signed()))
+        };
+        let mut both = Vec::new();
+        for (name, causes, others) in [(one, &of_one, &of_other), (other, &of_other, &of_one)] {
+            let only: Vec<String> = causes.iter().filter(|cause| same(cause, others).is_none()).map(named).collect();
+            if !only.is_empty() {
+                wrapped(&mut out, "", &tr!("Causes of late wake-ups only in {name}: {causes}.", name, causes = only.join("; ")));
+            }
+        }
+        for cause in &of_one {
+            if let Some(there) = same(cause, &of_other) {
+                let times = [cause.worst_ns, there.worst_ns].map(|ns| exact_micros(ns.cast_signed()));
+                let [of_one, of_other] = times;
+                both.push(tr!("{cause}, largest {of_one} and {of_other} µs", cause = cause_name(cause), of_one, of_other));
+            }
+        }
+        if !both.is_empty() {
+            wrapped(&mut out, "", &tr!("In both: {causes}.", causes = both.join("; ")));
+        }
+        wrapped(
+            &mut out,
+            "",
+            &tr!(
+                "Of the latencies that were explained: {of_one} and {of_other}.",
+                of_one = count(explained_count(&of_one)),
+                of_other = count(explained_count(&of_other))
+            ),
+        );
+        out
+    }))
+}
+
+fn explained_count(causes: &[Cause]) -> u64 {
+    causes.iter().map(|cause| cause.count).sum()
 }
 
 fn ledger(accounts: &[Account]) -> String {

@@ -107,23 +107,27 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
     lines
 }
 
+/// What a cause is.
+pub(crate) fn cause_name(cause: &Cause) -> String {
+    let what = kind_name(cause.kind);
+    match &cause.function {
+        Some(function) => tr!("{what} in {function}", what, function),
+        None => what.to_owned(),
+    }
+}
+
 /// Of each cause: how many latencies, their share, the largest, its activation, and the cause.
 pub(crate) fn cause_rows(causes: &[Cause], all: usize) -> Vec<Vec<String>> {
     let row = |cause: &Cause| {
         #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
         let share = cause.count as f64 / all.max(1) as f64;
-        let what = kind_name(cause.kind);
-        let cause_text = match &cause.function {
-            Some(function) => tr!("{what} in {function}", what, function),
-            None => what.to_owned(),
-        };
         let activation = match cause.example {
             (0, activation) => format::count(activation),
             (thread, activation) => {
                 tr!("{activation} of thread {thread}", activation = format::count(activation), thread)
             }
         };
-        vec![format::count(cause.count), format!("{:.0} %", share * 100.0), micros(cause.worst_ns), activation, cause_text]
+        vec![format::count(cause.count), format!("{:.0} %", share * 100.0), micros(cause.worst_ns), activation, cause_name(cause)]
     };
     causes.iter().map(row).collect()
 }

@@ -53,6 +53,11 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("what", "内容"),
     ("where", "場所"),
     ("Causes of those explained", "説明済みのレイテンシの原因"),
+    ("{cause}, largest {time} µs", "{cause}、最大 {time} µs"),
+    ("{cause}, largest {of_one} and {of_other} µs", "{cause}、最大 {of_one} と {of_other} µs"),
+    ("Causes of late wake-ups only in {name}: {causes}.", "{name} だけにある起床遅れの原因: {causes}。"),
+    ("In both: {causes}.", "両方にある原因: {causes}。"),
+    ("Of the latencies that were explained: {of_one} and {of_other}.", "説明済みのレイテンシの数: {of_one} と {of_other}。"),
     ("planned time", "予定時刻"),
     ("{time} µs", "{time} µs"),
     (

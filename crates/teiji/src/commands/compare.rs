@@ -65,10 +65,20 @@ pub fn run(args: &Args) -> CommandResult {
         (_, true) => compared.markdown(args.lang),
         _ => {
             let text = compared.text(args.lang);
-            compared.what_time_is(args.lang).into_iter().chain([text.as_str()]).collect::<Vec<_>>().join("\n")
+            let time = compared.what_time_is(args.lang).map(str::to_owned);
+            time.into_iter().chain([text]).chain(causes(args)).collect::<Vec<_>>().join("\n")
         }
     });
     Ok(ExitCode::SUCCESS)
+}
+
+/// Of two recordings of which latencies were explained: which causes one has and the other lacks.
+fn causes(args: &Args) -> Option<String> {
+    let [one, other] = args.recordings.as_slice() else { return None };
+    let explained = |path: &PathBuf| recording::read_explained(path).ok().flatten();
+    let (one, other) = ((one, explained(one)?), (other, explained(other)?));
+    let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    ::report::compared_causes((&name(one.0), &one.1.accounts), (&name(other.0), &other.1.accounts), args.lang)
 }
 
 /// The comparison, and its page where one was asked for; `anyway`, whatever is against it, which is said.
