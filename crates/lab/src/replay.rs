@@ -47,7 +47,13 @@ pub fn symbols(target: &Target, verbs: Verbs, signals: &Signals, observer: &mut 
     let words = vec!["/teiji".to_owned(), verbs.init.to_owned(), format!("{READ}{SYMBOLS}")];
     let command = GuestCommand { words, counted: false };
     let (mut costs, _) = instruction_count::run(&target, vec![command], SYMBOLS_EXPECTED, verbs, signals, observer)?;
-    let text = costs.pop().map(|cost| cost.stdout).unwrap_or_default();
+    let text = match costs.pop() {
+        Some(cost) if cost.code == Some(0) => cost.stdout,
+        cost => {
+            let why = cost.map_or_else(String::new, |cost| cost.stderr.trim().to_owned());
+            return Err(KernelError::Fetch { name: SYMBOLS.to_owned(), why }.into());
+        }
+    };
     // Who cannot keep them fetches them again.
     let _ = keep(&place, &text);
     Ok(text)
