@@ -84,6 +84,10 @@ type Key = ((PartKind, Option<FrameId>), Option<usize>);
 fn join_switches(keys: &mut [Key]) {
     let mut switches = false;
     for ((kind, _), task) in keys.iter_mut() {
+        if *kind == PartKind::InterruptsOff {
+            // They stay so from one thread to the next.
+            *task = None;
+        }
         switches = match *kind {
             PartKind::Switch => true,
             PartKind::Scheduling => switches,
@@ -143,6 +147,8 @@ impl<'a> Accountant<'a> {
             }
             match self.role(frame.code) {
                 Some(Role::Softirqs) => return (PartKind::Softirq, Some(id)),
+                // What was scheduled before the thread was runnable only kept the timer's interrupt out, as any other code can.
+                Some(Role::Switches | Role::SwitchesStack | Role::Schedules) if step.begin < self.interrupted => {}
                 Some(Role::Switches | Role::SwitchesStack) => return (PartKind::Switch, None),
                 Some(Role::Schedules) => return (PartKind::Scheduling, None),
                 _ => {}
@@ -261,7 +267,16 @@ impl<'a> Accountant<'a> {
     /// The function that most of these steps were in: the innermost one that all of them were in, or one that it called for most of it.
     fn place(&self, kind: PartKind, steps: &[Step], lengths: &[u64], length_ns: u64) -> Option<FrameId> {
         let calls = &self.timed.calls;
-        let mut place = calls.common(steps.iter().map(|step| step.frame))?;
+        // Stacks of two threads have nothing in common: then that of the one with more time.
+        let time_of = |task: Option<usize>| {
+            steps.iter().zip(lengths).filter(|(step, _)| step.task == task).map(|(_, length)| *length).sum::<u64>()
+        };
+        let mut tasks: Vec<Option<usize>> = steps.iter().map(|step| step.task).collect();
+        tasks.dedup();
+        let longest = tasks.into_iter().max_by_key(|task| time_of(*task))?;
+        let frames = || steps.iter().map(|step| step.frame);
+        let of_longest = || steps.iter().filter(|step| step.task == longest).map(|step| step.frame);
+        let mut place = calls.common(frames()).or_else(|| calls.common(of_longest()))?;
         // Of a span that one function made, only what is nearly all of it; of what just ran, what most of it was.
         let most_of = match kind {
             PartKind::InterruptsOff => length_ns - length_ns / 20,

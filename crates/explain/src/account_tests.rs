@@ -229,6 +229,32 @@ fn softirqs_and_other_threads_are_their_own_parts() {
     assert_eq!(account.parts[6].task.as_deref(), Some("fifo-99"));
 }
 
+/// The timer comes while the kernel goes from one thread to another: that keeps it out, and is not how the measuring thread got to run.
+#[test]
+fn another_switch_holds_interrupts_off() {
+    let mut scene = Scene::default();
+    in_a_read(&mut scene);
+    scene.run("free_bulk", 0, 5, CALL);
+    scene.run("__schedule", 0, 5, CLI);
+    scene.run("__schedule", 5, 400, CALL);
+    scene.run("__switch_to_asm", 0, 4, RET);
+    scene.task(5, "other");
+    scene.run("__schedule", 409, 1, CALL);
+    scene.run("finish_task_switch.isra.0", 0, 60, STI);
+    scene.run("finish_task_switch.isra.0", 60, 1, NOP);
+    timer_interrupt(&mut scene);
+    scene.run("finish_task_switch.isra.0", 61, 2, RET);
+    scene.run("__schedule", 414, 1, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 300 + 4 + 1 + 61 + 30 + 5 + THREAD_NS);
+    let off = &account.parts[0];
+    assert_eq!((off.kind, off.length_ns, off.function.as_deref()), (PartKind::InterruptsOff, 366, Some("__schedule")));
+    assert_eq!(off.called_by, ["free_bulk", "vfs_read", "do_syscall_64", "entry_SYSCALL_64"]);
+    assert_eq!((off.task.as_deref(), off.next_task.as_deref()), (Some("hackbench"), Some("other")));
+    assert_eq!(account.parts[1].kind, PartKind::HardInterrupt);
+}
+
 #[test]
 fn what_lies_before_the_window_is_not_attributed() {
     let dump = interrupts_off(100).dump();
