@@ -133,6 +133,7 @@ pub fn checked_run(run: Run) -> Result<Run, SettingError> {
     match run.check() {
         Ok(()) => {
             probe::statement(&run)?;
+            run.loads.iter().try_for_each(|load| load::check_times(load, run.measured_ns()))?;
             Ok(run)
         }
         Err(RunError::Interval(interval)) if interval != run.interval_ns => {

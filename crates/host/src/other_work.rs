@@ -54,6 +54,8 @@ mod tests {
             tasks: 1,
             nice: Some(0),
             settled_after_ns: None,
+            started_ns: None,
+            stopped_ns: None,
             alive: true,
             off_target: false,
             per_cpu: Vec::new(),

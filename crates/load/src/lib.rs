@@ -49,5 +49,5 @@ pub use bench::{Benchmark, Channel};
 pub use limits::Limits;
 pub use load_handle::LoadNow;
 pub use loads::{Loads, StartError};
-pub use spec::{SpecError, ValidatedLoad, check, check_elsewhere};
+pub use spec::{SpecError, ValidatedLoad, check, check_elsewhere, check_times};
 pub use supervisor::worker;

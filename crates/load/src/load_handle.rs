@@ -3,11 +3,11 @@
 
 use crate::evidence::Account;
 use crate::pipe_reader::PipeReader;
-use crate::report::{BEGIN, Order, Reading, Report};
+use crate::report::{BEGIN, MEASURED_FROM, Order, Reading, Report};
 use crate::settling::{LEVEL_MS, UNKNOWN_NS};
 use crate::spec::ValidatedLoad;
 use model::{BusyCpu, LoadEvidence, LoadFailure, LoadOnCpu, Reached, Steady, Warning};
-use plan::Nanos;
+use plan::{Nanos, Phase};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
 use std::collections::BTreeMap;
@@ -71,6 +71,11 @@ pub(crate) struct LoadHandle {
     begun: bool,
     /// When it was in its steady state, since its tasks were released, ns.
     settled_after_ns: Option<u64>,
+    /// Of a load that begins while measuring, what its tasks have used until then.
+    waiting: Reading,
+    /// When it began and was stopped while measuring, CLOCK_MONOTONIC, ns.
+    started_ns: Option<u64>,
+    stopped_ns: Option<u64>,
     /// Why it did not hold.
     failure: Option<LoadFailure>,
     /// The nice level that it inherited and may not leave.
@@ -80,13 +85,16 @@ pub(crate) struct LoadHandle {
 impl LoadHandle {
     /// Starts the supervisor. It has a process group of its own: Ctrl-C reaches the foreground group only, and one signal to the
     /// group reaches supervisor and tasks.
-    pub(crate) fn start(load: ValidatedLoad, seed: u64, program: &Path, hidden_verb: &str) -> io::Result<Self> {
+    pub(crate) fn start(load: ValidatedLoad, phase: Phase, place: usize, program: &Path, hidden_verb: &str) -> io::Result<Self> {
+        let has_times = load.common.start.is_some() || load.common.stop.is_some();
+        let shift_ns = if has_times { phase.load_shift(place).0.unsigned_abs() } else { 0 };
         let order = Order {
             spec: load.spec.clone(),
             cpus: load.cpus.clone(),
             memory: load.memory,
             loads: load.loads,
-            seed,
+            seed: phase.load_seed(place),
+            shift_ns,
             parent: std::process::id(),
         };
         let mut supervisor = Command::new(program)
@@ -121,6 +129,9 @@ impl LoadHandle {
             account,
             begun: false,
             settled_after_ns: None,
+            waiting: Reading::default(),
+            started_ns: None,
+            stopped_ns: None,
             failure,
             nice,
         })
@@ -137,6 +148,21 @@ impl LoadHandle {
     pub(crate) fn begin(&mut self) {
         self.begun = false;
         self.order(BEGIN);
+    }
+
+    /// Says when measuring begins, where that matters: otherwise a load does what it does without being woken.
+    pub(crate) fn measured_from(&mut self, begin: Nanos) {
+        let has_times = self.load.common.start.is_some() || self.load.common.stop.is_some();
+        if let Some(orders) = self.orders.as_mut().filter(|_| has_times) {
+            let mut order = vec![MEASURED_FROM];
+            order.extend(begin.0.to_le_bytes());
+            let _ = orders.write_all(&order);
+        }
+    }
+
+    /// Whether it begins to work only while measuring.
+    pub(crate) const fn begins_later(&self) -> bool {
+        self.load.common.start.is_some()
     }
 
     /// Whether it has.
@@ -173,14 +199,26 @@ impl LoadHandle {
             Report::Prepared => self.stage = Stage::Prepared,
             Report::Running(reading) => {
                 self.stage = Stage::Running;
-                self.account.begin(reading);
+                if !self.begins_later() {
+                    self.account.begin(reading);
+                }
             }
             Report::Settled { after_ns } => self.settled_after_ns = Some(after_ns),
             Report::Begun(reading) => {
                 self.begun = true;
-                self.account.begin(reading);
+                if self.begins_later() { self.waiting = reading } else { self.account.begin(reading) }
             }
             Report::Second(reading) => self.account.second(reading),
+            Report::Started { at_ns } => {
+                self.started_ns = Some(at_ns);
+                // As busy as other CPUs were by then nobody has looked.
+                let before = std::mem::take(&mut self.waiting);
+                self.account.begin(Reading { at_ns, busy_ns: Vec::new(), ..before });
+            }
+            Report::Stopped(reading) => {
+                self.stopped_ns = Some(reading.at_ns);
+                self.account.end(reading);
+            }
             Report::Final(reading) => self.hear_last(reading),
             Report::Nice { nice } => self.nice = Some(nice),
             Report::Died { failure } => self.fail(failure),
@@ -190,10 +228,15 @@ impl LoadHandle {
 
     fn hear_last(&mut self, reading: Reading) {
         self.stage = Stage::Final;
+        if self.stopped_ns.is_some() {
+            return;
+        }
         if reading.alive != self.load.tasks {
             self.fail(LoadFailure::TasksMissing { alive: reading.alive, tasks: self.load.tasks });
         }
-        self.account.end(reading);
+        if self.started_ns.is_some() || !self.begins_later() {
+            self.account.end(reading);
+        }
     }
 
     /// Kills what is left of the load and waits until it is gone. May be called again.
@@ -245,9 +288,9 @@ impl LoadHandle {
         self.failure.get_or_insert(failure);
     }
 
-    /// Whether it is in its steady state.
+    /// Whether it is in its steady state, or has none yet to wait for.
     pub(crate) fn settled(&self) -> bool {
-        self.settled_after_ns.is_some()
+        self.settled_after_ns.is_some() || self.begins_later()
     }
 
     /// Whether nothing has been heard against it.
@@ -277,6 +320,8 @@ impl LoadHandle {
             tasks: self.load.tasks as u64,
             nice: self.nice_of_tasks(),
             settled_after_ns: self.settled_after_ns,
+            started_ns: self.started_ns,
+            stopped_ns: self.stopped_ns,
             alive: self.failure.is_none(),
             off_target: false,
             per_cpu: self.account.per_cpu(&self.load.cpus),

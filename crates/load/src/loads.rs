@@ -8,7 +8,7 @@ use crate::load_handle::{LoadHandle, LoadNow, PAUSE, Stage};
 use crate::report::GO;
 use crate::spec::ValidatedLoad;
 use model::{LoadEvidence, LoadFailure, Warning};
-use plan::{Phase, Settle};
+use plan::{Nanos, Phase, Settle};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -105,8 +105,11 @@ impl Loads {
         let mut loads = Loads { handles: Vec::with_capacity(checked.len()) };
         for (place, load) in checked.into_iter().enumerate() {
             let spec = load.spec.to_string();
-            let handle = LoadHandle::start(load, phase.load_seed(place), program, hidden_verb)
-                .map_err(|source| StartError::Spawn { spec, program: program.to_owned(), source })?;
+            let handle = LoadHandle::start(load, phase, place, program, hidden_verb).map_err(|source| StartError::Spawn {
+                spec,
+                program: program.to_owned(),
+                source,
+            })?;
             loads.handles.push(handle);
         }
         loads.wait_for(Stage::Prepared, deadline, timeout, &mut cancelled)?;
@@ -169,6 +172,8 @@ impl Loads {
         let shift = |place| Duration::from_nanos(phase.load_shift(place).0.unsigned_abs());
         let mut in_turn: Vec<(Duration, &mut LoadHandle)> =
             self.handles.iter_mut().enumerate().map(|(place, handle)| (shift(place), handle)).collect();
+        // Those that begin later are shifted then.
+        in_turn.iter_mut().filter(|(_, handle)| handle.begins_later()).for_each(|(shift, _)| *shift = Duration::ZERO);
         in_turn.sort_by_key(|(shift, _)| *shift);
         let began = Instant::now();
         for (shift, handle) in in_turn {
@@ -189,6 +194,11 @@ impl Loads {
         while self.poll() && Instant::now() < deadline && !self.handles.iter().all(LoadHandle::has_begun) {
             sleep(PAUSE);
         }
+    }
+
+    /// Says when measuring begins, by which loads know when to start or stop meanwhile.
+    pub fn measured_from(&mut self, begin: Nanos) {
+        self.handles.iter_mut().for_each(|handle| handle.measured_from(begin));
     }
 
     /// Takes in what the loads have said, without waiting, and returns whether all of them are as they should be. To be called

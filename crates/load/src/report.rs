@@ -12,6 +12,9 @@ pub(crate) const COUNTERS: usize = 4;
 pub(crate) const GO: u8 = b'g';
 /// To the supervisor: the measured span begins.
 pub(crate) const BEGIN: u8 = b'b';
+/// To the supervisor of a load that begins or is stopped meanwhile: measuring begins at the time that follows, CLOCK_MONOTONIC, ns,
+/// little-endian.
+pub(crate) const MEASURED_FROM: u8 = b'm';
 
 /// The supervisor's one argument.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,13 +30,16 @@ pub(crate) struct Order {
     /// What it draws at random follows from this; 0 without a phase.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub seed: u64,
+    /// How much later than without its phase a load begins or is stopped that is to while measuring, ns.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub shift_ns: u64,
     /// The process id of the parent; a supervisor with another parent has been left behind.
     pub parent: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_zero(seed: &u64) -> bool {
-    *seed == 0
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What a load has used and done, in all, up to an instant.
@@ -70,6 +76,13 @@ pub(crate) enum Report {
     Begun(Reading),
     /// At least a second has passed since the last reading.
     Second(Reading),
+    /// A load that begins while measuring begins now.
+    Started {
+        /// CLOCK_MONOTONIC.
+        at_ns: u64,
+    },
+    /// A load that is stopped while measuring has been: its last reading before that.
+    Stopped(Reading),
     /// The last reading; the tasks are killed now.
     Final(Reading),
     /// It runs at a nice level that it inherited and may not leave.

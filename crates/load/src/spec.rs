@@ -22,12 +22,16 @@ pub(crate) struct CommonOptions {
     pub policy: Policy,
     /// Their real-time priority, 0 where the policy has none.
     pub prio: u8,
+    /// Since measuring began, when they begin to work; none: before that.
+    pub start: Option<Duration>,
+    /// Since measuring began, when they are killed; none: after that.
+    pub stop: Option<Duration>,
     /// What they draw at random follows from this; 0 without a phase. It is not written, but comes with the order.
     pub seed: u64,
 }
 
 /// What every load understands.
-const COMMON: [&str; 5] = ["cpus", "period", "nice", "policy", "prio"];
+const COMMON: [&str; 7] = ["cpus", "period", "nice", "policy", "prio", "start", "stop"];
 /// Default of a duty cycle.
 const PERIOD: Duration = Duration::from_millis(10);
 
@@ -228,6 +232,14 @@ impl<'a> Options<'a> {
         self.value(key).map(|text| parse(text).ok_or_else(|| self.refuse(key, expected))).transpose()
     }
 
+    /// A time since measuring began, no less than `least`.
+    fn time(&self, key: &str, least: Nanos) -> Result<Option<Duration>, SpecError> {
+        self.parsed(key, "a time since measuring began, such as 200ms", |text| {
+            let time = Nanos::parse(text, Unit::Microsecond).ok().filter(|time| *time >= least)?;
+            Some(Duration::from_nanos(time.0.unsigned_abs()))
+        })
+    }
+
     /// Memory for each task that fills some, bytes: what is written for this key, or `usual`, or less where that is more than
     /// there is to give.
     pub(crate) fn memory(&self, key: &str, usual: u64) -> Result<usize, SpecError> {
@@ -320,6 +332,22 @@ fn check_on(
     })
 }
 
+/// Checks that a load begins to work, and is stopped, within a run of this length.
+///
+/// # Errors
+/// Naming the time that is too late.
+pub fn check_times(spec: &LoadSpec, length: Nanos) -> Result<(), SpecError> {
+    let expected = format!("within the run, which measures for {length}");
+    let options = Options { spec, cpus: 1, memory: 0, loads: 1, elsewhere: true };
+    for (key, least) in [("start", Nanos(0)), ("stop", Nanos(1))] {
+        let is_late = |time: Duration| time.as_nanos() >= u128::from(length.0.max(0).unsigned_abs());
+        if options.time(key, least)?.is_some_and(is_late) {
+            return Err(options.refuse(key, &expected));
+        }
+    }
+    Ok(())
+}
+
 /// A load whose text has been read.
 pub(crate) type Read = (&'static LoadType, Box<dyn Generator>, CommonOptions);
 
@@ -359,12 +387,18 @@ fn common(load_type: &LoadType, options: &Options<'_>) -> Result<CommonOptions, 
         return Err(options.refuse("prio", "for policy=fifo and policy=rr only"));
     }
     let prio = if policy.is_real_time() { prio.unwrap_or(1) } else { 0 };
+    let [start, stop] = [options.time("start", Nanos(0))?, options.time("stop", Nanos(1))?];
+    if start.zip(stop).is_some_and(|(start, stop)| stop <= start) {
+        return Err(options.refuse("stop", "later than start"));
+    }
     Ok(CommonOptions {
         level: level(load_type, options)?,
         period: period.unwrap_or(PERIOD),
         nice: nice.unwrap_or(0),
         policy,
         prio,
+        start,
+        stop,
         seed: 0,
     })
 }
@@ -435,11 +469,11 @@ mod tests {
             ),
             (
                 "cpu,groups=1",
-                "unknown key 'groups' in the load 'cpu,groups=1': the keys of cpu are cpus, period, nice, policy, prio",
+                "unknown key 'groups' in the load 'cpu,groups=1': the keys of cpu are cpus, period, nice, policy, prio, start, stop",
             ),
             (
                 "cpu,cpus=0,2",
-                "unknown key '2' in the load 'cpu,cpus=0,2': the keys of cpu are cpus, period, nice, policy, prio; join CPUs \
+                "unknown key '2' in the load 'cpu,cpus=0,2': the keys of cpu are cpus, period, nice, policy, prio, start, stop; join CPUs \
                  with +, as in cpus=0+2",
             ),
             (
@@ -450,6 +484,8 @@ mod tests {
                 "cpu,prio=5,policy=batch",
                 "'prio=5' in the load 'cpu,prio=5,policy=batch': prio is for policy=fifo and policy=rr only",
             ),
+            ("cpu,start=-5ms", "'start=-5ms' in the load 'cpu,start=-5ms': start is a time since measuring began, such as 200ms"),
+            ("cpu,start=2s,stop=1s", "'stop=1s' in the load 'cpu,start=2s,stop=1s': stop is later than start"),
             ("cpu,period=2s", "'period=2s' in the load 'cpu,period=2s': period is a time from 1ms to 1s"),
             (
                 "mem-alloc@50%,chunk=9999T",

@@ -4,7 +4,7 @@
 //! It sleeps except for one reading a second, on the load's own CPUs. Its own time is not counted as the load's.
 
 use crate::load_types::LoadType;
-use crate::report::{BEGIN, GO, Order, Report};
+use crate::report::{BEGIN, GO, MEASURED_FROM, Order, Report};
 use crate::settling::{Settling, WINDOW_NS};
 use crate::spec::{self, CommonOptions};
 use crate::sys::{self, SingleThreaded};
@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use rustix::process::{
     Resource, Rlimit, Signal, getpid, getppid, getpriority_process, getrlimit, setpriority_process, setrlimit,
 };
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -62,17 +63,21 @@ fn supervise(order: &Order) -> io::Result<()> {
     generator.assemble(&mut pool)?;
     pool.wait_ready()?;
     say(&Report::Prepared)?;
-    obey(&mut pool)
+    obey(&mut pool, order.shift_ns)
 }
 
-/// Follows orders until there are no more.
-fn obey(pool: &mut WorkerPool) -> io::Result<()> {
-    // None: the tasks wait at the start barrier, there is nothing to read.
+/// Follows orders until there are no more. A load that begins or is stopped while measuring is so `shift_ns` later.
+fn obey(pool: &mut WorkerPool, shift_ns: u64) -> io::Result<()> {
+    // None: the tasks wait at the start barrier, or are gone; there is nothing to read.
     let mut reading_due_ns = None;
     let mut settling = None;
+    let mut changes = VecDeque::new();
+    let [start, stop] = pool.times();
+    let mut works = false;
     let mut died = false;
     loop {
-        let next = next(reading_due_ns)?;
+        let change_due_ns = changes.front().map(|(at_ns, _)| *at_ns);
+        let next = next(reading_due_ns.into_iter().chain(change_due_ns).min())?;
         if let Some(failure) = pool.reap()
             && !std::mem::replace(&mut died, true)
         {
@@ -80,50 +85,96 @@ fn obey(pool: &mut WorkerPool) -> io::Result<()> {
         }
         match next {
             Next::Order(GO) => {
-                pool.release();
-                settling = Some(Settling::new(now_ns()));
+                if start.is_none() {
+                    pool.release();
+                    works = true;
+                    settling = Some(Settling::new(now_ns()));
+                }
                 say(&Report::Running(pool.full_reading()))?;
             }
             Next::Order(BEGIN) => {
                 settling = None;
                 say(&Report::Begun(pool.full_reading()))?;
             }
+            Next::Order(MEASURED_FROM) => {
+                let begin_ns = read_time()?;
+                let at = |time: Duration| begin_ns.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+                changes.extend(start.map(|start| (at(start).saturating_add(shift_ns), Change::Start)));
+                changes.extend(stop.map(|stop| (at(stop).saturating_add(shift_ns), Change::Stop)));
+            }
             Next::Order(other) => return Err(io::Error::other(format!("there is no order {other}"))),
-            Next::Reading => match &mut settling {
-                None => say(&Report::Second(pool.reading()))?,
-                Some(on_its_way) => {
-                    if let Some(after_ns) = on_its_way.observe(now_ns(), pool.work_done(), pool.has_worked()) {
-                        settling = None;
-                        say(&Report::Settled { after_ns })?;
-                    }
+            Next::Due => match changes.pop_front_if(|(at_ns, _)| *at_ns <= now_ns()) {
+                Some((_, Change::Start)) => {
+                    // What a whole reading would find out is known, and taking one would disturb what is measured.
+                    say(&Report::Started { at_ns: now_ns() })?;
+                    pool.release();
+                    works = true;
                 }
+                Some((_, Change::Stop)) => {
+                    let last = pool.reading();
+                    pool.stop();
+                    works = false;
+                    say(&Report::Stopped(last))?;
+                }
+                None => match &mut settling {
+                    None => say(&Report::Second(pool.reading()))?,
+                    Some(on_its_way) => {
+                        if let Some(after_ns) = on_its_way.observe(now_ns(), pool.work_done(), pool.has_worked()) {
+                            settling = None;
+                            say(&Report::Settled { after_ns })?;
+                        }
+                    }
+                },
             },
             Next::Stop => return say(&Report::Final(pool.full_reading())),
         }
         // From the reading that was taken, not from the one that was due: so a second is never shorter than one.
-        reading_due_ns = Some(now_ns() + if settling.is_some() { WINDOW_NS } else { READING_NS });
+        reading_due_ns = works.then(|| now_ns() + if settling.is_some() { WINDOW_NS } else { READING_NS });
     }
+}
+
+/// What happens to a load while measuring.
+#[derive(Clone, Copy)]
+enum Change {
+    /// Its tasks begin to work.
+    Start,
+    /// They are killed.
+    Stop,
+}
+
+/// The time that follows an order, CLOCK_MONOTONIC, ns.
+fn read_time() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    let mut length = 0;
+    while length < bytes.len() {
+        match rustix::io::read(rustix::stdio::stdin(), &mut bytes[length..]) {
+            Err(Errno::INTR) => {}
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            other => length += other?,
+        }
+    }
+    Ok(u64::from_le_bytes(bytes))
 }
 
 /// What a supervisor waits for.
 enum Next {
     /// An order of its parent.
     Order(u8),
-    /// A reading is due.
-    Reading,
+    /// A reading or a change is due.
+    Due,
     /// The end of orders.
     Stop,
 }
 
 /// Sleeps until there is an order, or the time has come.
-fn next(reading_due_ns: Option<u64>) -> io::Result<Next> {
+fn next(due_ns: Option<u64>) -> io::Result<Next> {
     let stdin = rustix::stdio::stdin();
     loop {
-        let left = reading_due_ns.map(|due| Duration::from_nanos(due.saturating_sub(now_ns())));
+        let left = due_ns.map(|due| Duration::from_nanos(due.saturating_sub(now_ns())));
         let timeout = left.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], timeout.as_ref()) {
             Err(Errno::INTR) => continue,
-            Ok(0) => return Ok(Next::Reading),
+            Ok(0) => return Ok(Next::Due),
             other => other?,
         };
         let mut order = [0];

@@ -22,6 +22,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::slice;
 use std::thread::{self, Builder};
+use std::time::Duration;
 
 /// The tasks of one load.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub(crate) struct WorkerPool {
     /// Gone once the tasks have been released.
     barrier: Option<Barrier>,
     tasks: Vec<Task>,
+    /// Whether they have been killed, as they should be.
+    stopped: bool,
 }
 
 #[derive(Debug)]
@@ -156,7 +159,13 @@ impl WorkerPool {
             area: Area::new(size)?,
             barrier: Some(barrier),
             tasks: Vec::new(),
+            stopped: false,
         })
+    }
+
+    /// When its tasks begin to work and are killed, since measuring began; none for before and after that.
+    pub(crate) const fn times(&self) -> [Option<Duration>; 2] {
+        [self.common.start, self.common.stop]
     }
 
     /// The CPUs of the load.
@@ -300,6 +309,9 @@ impl WorkerPool {
                 deaths.push((status.exited(), index, pid, status));
             }
         }
+        if self.stopped {
+            return None;
+        }
         deaths.sort_by_key(|&(exited, index, ..)| (exited, index));
         let &(_, index, pid, status) = deaths.first()?;
         Some(LoadFailure::TaskExited {
@@ -310,12 +322,12 @@ impl WorkerPool {
             others: deaths.len() - 1,
         })
     }
-}
 
-impl Drop for WorkerPool {
     /// Kills and reaps the tasks that are left. Each is a child not yet waited for, so its number cannot mean another process.
-    fn drop(&mut self) {
+    pub(crate) fn stop(&mut self) {
+        self.stopped = true;
         if self.starts_others {
+            self.tasks.iter_mut().for_each(|task| task.alive = false);
             return process_tree::kill_all_below(getpid());
         }
         for task in self.tasks.iter().filter(|task| task.alive) {
@@ -324,6 +336,13 @@ impl Drop for WorkerPool {
         for task in self.tasks.iter().filter(|task| task.alive) {
             while matches!(waitpid(Some(task.pid), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
         }
+        self.tasks.iter_mut().for_each(|task| task.alive = false);
+    }
+}
+
+impl Drop for WorkerPool {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

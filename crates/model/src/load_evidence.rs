@@ -26,7 +26,13 @@ pub struct LoadEvidence {
     /// How long after the release of its tasks it was in its steady state, ns; null if it was not when measuring began.
     #[serde(default)]
     pub settled_after_ns: Option<u64>,
-    /// Whether it ran from before the first activation until after the last.
+    /// When it began to work, of a load that does so while measuring (`start=`), CLOCK_MONOTONIC, ns; null if it was not to, or did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_ns: Option<u64>,
+    /// When it was stopped, of a load that is while measuring (`stop=`), CLOCK_MONOTONIC, ns; null if it was not to be, or was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_ns: Option<u64>,
+    /// Whether it ran as long as it should, which without `start` and `stop` is from before the first activation until after the last.
     pub alive: bool,
     /// Whether it was more than 5 points off the level asked for.
     #[serde(default)]

@@ -149,6 +149,7 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
         let begin = plan_start(&measurement, open, || Ok(folder.put_in_place()?))?;
         let recorder = Recorder::start(tracks, poll).map_err(no_thread("records samples"))?;
         measurement.begin(begin);
+        loads.measured_from(begin);
         Ok((begin, recorder))
     };
     let (begin, recorder) = match prepare() {

@@ -236,6 +236,8 @@ impl Synthetic {
             nice: Some(0),
             alive: true,
             settled_after_ns: Some(640_000_000),
+            started_ns: None,
+            stopped_ns: None,
             off_target: false,
             per_cpu: cpus.iter().map(on).collect(),
             course: self.course(mean),

@@ -130,6 +130,9 @@ pub(crate) fn off_target(load: &LoadEvidence) -> String {
 
 /// `steady after 640 ms`.
 pub(crate) fn settled(load: &LoadEvidence) -> String {
+    if load.started_ns.is_some() {
+        return tr!("begun while measuring");
+    }
     load.settled_after_ns.map_or_else(
         || tr!("not steady when measuring began"),
         |after| tr!("steady after {time}", time = format::latency(after.cast_signed())),

@@ -7,7 +7,7 @@ use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::live::{Drawing, rows};
 use crate::output;
 use anyhow::Context;
-use load::{Limits, LoadNow, Loads, check};
+use load::{Limits, LoadNow, Loads, check, check_times};
 use plan::{CpuList, LoadSpec, Nanos, Phase, Unit};
 use report::Language;
 use runner::Signals;
@@ -55,6 +55,7 @@ pub fn run(args: &Args) -> CommandResult {
     let mut loads = Loads::start(checked, Phase::NONE, Path::new("/proc/self/exe"), load_worker::VERB, cancelled)
         .map_err(Failure::run_failed)?;
     loads.begin();
+    loads.measured_from(probe::Monotonic.now());
     let start = Instant::now();
     let end = args.duration.map(|time| start + Duration::from_nanos(time.0.unsigned_abs()));
     let drawing = if args.quiet || args.json { None } else { Drawing::begin() };
@@ -91,6 +92,8 @@ fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {
     let of_process = process_cpus()?;
     let cpus = args.cpus.as_ref().map_or(Ok(of_process.inherited), |list| list.resolve(&of_process.usable))?;
     let limits = Limits::for_loads(None, args.loads.len());
+    let length = args.duration.unwrap_or(Nanos(i64::MAX));
+    args.loads.iter().try_for_each(|spec| check_times(spec, length))?;
     Ok(args.loads.iter().map(|spec| check(spec, &cpus, &of_process.usable, &limits)).collect::<Result<_, _>>()?)
 }
 
