@@ -100,6 +100,13 @@ fn join_switches(keys: &mut [Key]) {
     }
 }
 
+fn role_of(kernel: &Kernel<'_>, code: Code) -> Option<Role> {
+    match code {
+        Code::Function(id) => kernel.role(id),
+        _ => None,
+    }
+}
+
 /// Where the phases of a wake-up begin, as indices of steps.
 struct Accountant<'a> {
     timed: &'a Timed,
@@ -118,8 +125,14 @@ impl<'a> Accountant<'a> {
         let calls = &timed.calls;
         let begin = calls.steps.get(timed.first).map_or(calls.end, |step| step.begin);
         let changed = calls.thread_changed.last().copied().filter(|at| *at >= begin).unwrap_or(begin);
-        // The last that was made runnable before the processor went to it.
-        let woken = calls.woken.iter().rfind(|(at, _)| (begin..=changed).contains(at)).copied();
+        let mut made_runnable = calls.woken.iter().filter(|(at, _)| (begin..=changed).contains(at)).copied();
+        // Its timer is due, so the first interrupt that handles timers makes it runnable, whatever becomes runnable later. Where no
+        // timer did, it was the last before the processor went to it.
+        let by_timer = |(_, frame): &(u64, FrameId)| {
+            let has = |wanted| calls.chain(*frame).any(|(_, frame)| role_of(kernel, frame.code) == Some(wanted));
+            has(Role::TimesOut) && !has(Role::Ticks)
+        };
+        let woken = made_runnable.clone().find(by_timer).or_else(|| made_runnable.next_back());
         let interrupt = woken.and_then(|(_, frame)| {
             let is_interrupt = |way| way == Way::Entrance(Entrance::Interrupt);
             calls.chain(frame).filter(|(_, frame)| is_interrupt(frame.way)).map(|(id, _)| id).last()
@@ -133,10 +146,7 @@ impl<'a> Accountant<'a> {
     }
 
     fn role(&self, code: Code) -> Option<Role> {
-        match code {
-            Code::Function(id) => self.kernel.role(id),
-            _ => None,
-        }
+        role_of(self.kernel, code)
     }
 
     /// What a step is part of: its kind, and the frame that distinguishes it from the next of its kind.

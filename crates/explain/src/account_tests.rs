@@ -101,6 +101,56 @@ fn a_lock_that_holds_interrupts_off() {
     assert_eq!(account.parts[5].function.as_deref(), Some("entry_SYSCALL_64"));
 }
 
+/// Other threads are made runnable while the kernel goes on: by the tick, by timers, by what is interrupted.
+#[test]
+fn the_first_timer_interrupt_makes_the_thread_runnable_and_not_the_last() {
+    let mut scene = Scene::default();
+    in_a_read(&mut scene);
+    scene.run("free_bulk", 0, 500, STI);
+    timer_interrupt(&mut scene);
+    scene.run("free_bulk", 600, 200, CALL);
+    scene.run("try_to_wake_up", 0, 10, RET);
+    scene.run("free_bulk", 900, 100, JMP);
+    timer_interrupt(&mut scene);
+    scene.run("free_bulk", 1_000, 5, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 100 + 30 + 310 + 30 + 7 + THREAD_NS);
+    assert_eq!(
+        kinds(&account)[..4],
+        [
+            (PartKind::TimerPending, 0, 100),
+            (PartKind::HardInterrupt, 100, 30),
+            (PartKind::PreemptionOff, 130, 310),
+            (PartKind::HardInterrupt, 440, 30),
+        ]
+    );
+    assert_eq!(account.cause().map(|(part, _)| part.kind), Some(PartKind::PreemptionOff));
+}
+
+/// What the tick makes runnable is not the thread.
+#[test]
+fn the_tick_makes_other_threads_runnable() {
+    let mut scene = Scene::default();
+    in_a_read(&mut scene);
+    scene.run("free_bulk", 0, 50, STI);
+    scene.run("asm_sysvec_apic_timer_interrupt", 0, 5, CALL);
+    scene.run("hrtimer_interrupt", 0, 5, CALL);
+    scene.run("tick_sched_timer", 0, 5, CALL);
+    scene.run("try_to_wake_up", 0, 10, RET);
+    scene.run("tick_sched_timer", 9, 5, RET);
+    scene.run("hrtimer_interrupt", 9, 5, RET);
+    scene.run("asm_sysvec_apic_timer_interrupt", 9, 5, IRET);
+    scene.run("free_bulk", 600, 200, JMP);
+    timer_interrupt(&mut scene);
+    scene.run("free_bulk", 1_000, 5, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 10 + 40 + 200 + 30 + 7 + THREAD_NS);
+    let runnable = account.parts.iter().find(|part| part.kind == PartKind::PreemptionOff).unwrap();
+    assert_eq!(runnable.begin_ns, 10 + 40 + 200 + 30);
+}
+
 /// The caller is known only from the return to it.
 #[test]
 fn what_called_a_function_is_learned_from_its_return() {

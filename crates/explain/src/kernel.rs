@@ -31,6 +31,10 @@ pub enum Role {
     SwitchesStack,
     /// It makes a thread runnable.
     Wakes,
+    /// It handles the timer's interrupt: whatever is due by then, sleeping threads among it.
+    TimesOut,
+    /// It is the kernel's own tick, which that may run.
+    Ticks,
     /// It stands for the end of another function.
     ReturnThunk,
     /// It is no function of its own, but only how locks and interrupts are handled.
@@ -56,6 +60,8 @@ const SCHEDULES: [&str; 1] = ["__schedule"];
 const SWITCHES: [&str; 4] = ["__switch_to", "finish_task_switch", "switch_mm_irqs_off", "ret_from_fork"];
 const SWITCHES_STACK: &str = "__switch_to_asm";
 const WAKES: [&str; 2] = ["try_to_wake_up", "wake_up_process"];
+const TIMES_OUT: [&str; 1] = ["hrtimer_interrupt"];
+const TICKS: [&str; 4] = ["tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler", "tick_sched_handle"];
 const IDLES: [&str; 4] = ["do_idle", "cpu_startup_entry", "default_idle_call", "cpu_idle_poll"];
 const RETURN_THUNKS: [&str; 5] =
     ["__x86_return_thunk", "zen_untrain_ret", "retbleed_return_thunk", "srso_return_thunk", "its_return_thunk"];
@@ -82,12 +88,14 @@ impl<'a> Kernel<'a> {
     #[must_use]
     pub fn new(symbols: &'a Symbols) -> Self {
         let mut roles = HashMap::new();
-        let lists: [(&[&str], Role); 7] = [
+        let lists: [(&[&str], Role); 9] = [
             (&SOFTIRQS, Role::Softirqs),
             (&SCHEDULES, Role::Schedules),
             (&SWITCHES, Role::Switches),
             (&[SWITCHES_STACK], Role::SwitchesStack),
             (&WAKES, Role::Wakes),
+            (&TIMES_OUT, Role::TimesOut),
+            (&TICKS, Role::Ticks),
             (&IDLES, Role::Idles),
             (&RETURN_THUNKS, Role::ReturnThunk),
         ];

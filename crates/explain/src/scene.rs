@@ -9,7 +9,7 @@ const KERNEL: u64 = 0xffff_ffff_8100_0000;
 const APART: u64 = 0x1000;
 /// A program's code.
 const USER: u64 = 0x5555_0000_0000;
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "entry_SYSCALL_64",
     "do_syscall_64",
     "vfs_read",
@@ -19,6 +19,7 @@ const NAMES: [&str; 19] = [
     "asm_sysvec_apic_timer_interrupt",
     "hrtimer_interrupt",
     "try_to_wake_up",
+    "tick_sched_timer",
     "__do_softirq",
     "net_rx_action",
     "__schedule",
