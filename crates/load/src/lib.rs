@@ -48,6 +48,7 @@ mod worker_pool;
 pub use bench::{Benchmark, Channel};
 pub use limits::Limits;
 pub use load_handle::LoadNow;
+pub use load_types::has_level;
 pub use loads::{Loads, StartError};
 pub use spec::{SpecError, ValidatedLoad, check, check_elsewhere, check_times};
 pub use supervisor::worker;

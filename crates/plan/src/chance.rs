@@ -2,6 +2,7 @@
 //! Numbers that follow from a seed, today and in ten years: a plan's order is part of its record, and so are the shifts of a phase.
 
 /// SplitMix64, by Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+#[derive(Debug)]
 pub(crate) struct Chance(u64);
 
 /// By which its state grows from one number to the next.

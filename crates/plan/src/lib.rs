@@ -24,6 +24,7 @@ mod plan_file;
 mod qemu;
 mod run;
 mod scheduling;
+mod search;
 mod settle;
 
 pub use combinations::{Combination, PlannedRun};
@@ -39,4 +40,5 @@ pub use plan_file::{Factor, PHASE, Plan, QuickOverrides, ReadFile, RunOrder, Set
 pub use qemu::Qemu;
 pub use run::{AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};
+pub use search::{Candidate, GENERATION, LoadChoice, Search, SearchLoad, SearchSpace, Simpler};
 pub use settle::Settle;

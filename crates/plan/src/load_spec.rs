@@ -64,6 +64,23 @@ impl LoadSpec {
         self.command.as_deref()
     }
 
+    /// The same load at this level, if one is given here, and with these keys as well.
+    #[must_use]
+    pub fn with(&self, level: Option<String>, more: &[(&str, String)]) -> Self {
+        let level = level.or_else(|| self.level.clone());
+        let head = match (&self.command, &level) {
+            // Without quotes a command goes to the end of the text.
+            (Some(command), _) => format!("cmd:\"{command}\""),
+            (None, Some(level)) => format!("{}@{level}", self.name),
+            (None, None) => self.name.clone(),
+        };
+        let mut options = self.options.clone();
+        options.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        let one = |(key, value): &(String, String)| if value.is_empty() { format!(",{key}") } else { format!(",{key}={value}") };
+        let text = head + &options.iter().map(one).collect::<String>();
+        LoadSpec { text, name: self.name.clone(), level, command: self.command.clone(), options }
+    }
+
     /// Keys and values in the order written; a key without value (`threads`) has the value "".
     pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
         self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
@@ -170,6 +187,21 @@ mod tests {
         assert!("cmd:\"sleep 1".parse::<LoadSpec>().is_err());
         assert!("cmd:\"sleep 1\"cpus=0".parse::<LoadSpec>().is_err());
         assert_eq!("cmd".parse::<LoadSpec>().unwrap().command(), None);
+    }
+
+    #[test]
+    fn more_is_said_of_a_load() {
+        let with = |text: &str, level: Option<&str>| {
+            let spec: LoadSpec = text.parse().unwrap();
+            let more = spec.with(level.map(str::to_owned), &[("start", "5ms".to_owned())]);
+            assert_eq!(more.to_string().parse(), Ok(more.clone()));
+            more.to_string()
+        };
+        assert_eq!(with("mem-alloc", Some("30%")), "mem-alloc@30%,start=5ms");
+        assert_eq!(with("cpu@50%,nice=3", None), "cpu@50%,nice=3,start=5ms");
+        assert_eq!(with("hackbench,threads", None), "hackbench,threads,start=5ms");
+        assert_eq!(with("cmd:sh -c 'a, b'", None), "cmd:\"sh -c 'a, b'\",start=5ms");
+        assert_eq!(with("cmd:\"x \"y\"\",nice=1", None), "cmd:\"x \"y\"\",nice=1,start=5ms");
     }
 
     #[test]

@@ -33,6 +33,11 @@ impl Phase {
     /// Nothing is shifted: the run as it is outside of the lab.
     pub const NONE: Phase = Phase(0);
 
+    /// The phase of this number.
+    pub(crate) const fn new(number: u32) -> Self {
+        Phase(number)
+    }
+
     /// The phases from 1 to this number.
     pub fn first(count: u32) -> impl Iterator<Item = Phase> {
         (1..=count).map(Phase)

@@ -63,7 +63,7 @@ pub(crate) fn fine_micros_outward(lower: Option<i64>, upper: Option<i64>) -> (Op
 
 /// ns as µs to the last ns, for figures that are exact: `1,240.317`.
 #[must_use]
-pub(crate) fn exact_micros(ns: i64) -> String {
+pub fn exact_micros(ns: i64) -> String {
     let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
     format!("{sign}{}.{:03}", count(ns / 1_000), ns % 1_000)
 }

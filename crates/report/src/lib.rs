@@ -33,7 +33,7 @@ mod synthetic;
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
 pub use compare::{Comparisons, Repeats};
 pub use explained::{compared_causes, explained_text, timeline_svg};
-pub use format::latency;
+pub use format::{exact_micros, latency};
 pub use gate::Gate;
 use judge::Judged;
 pub use language::Language;

@@ -70,6 +70,12 @@ pub(crate) trait Generator: fmt::Debug {
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()>;
 }
 
+/// Whether the load of this name can be held at a level.
+#[must_use]
+pub fn has_level(name: &str) -> bool {
+    find(name).is_some_and(|load_type| load_type.paced)
+}
+
 /// The load of this name.
 pub(crate) fn find(name: &str) -> Option<&'static LoadType> {
     LOAD_TYPES.iter().find(|kind| kind.name == name)
@@ -85,7 +91,11 @@ mod tests {
         for kind in LOAD_TYPES {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind), "{} stands twice", kind.name);
             assert!(kind.units.len() <= COUNTERS, "{}", kind.name);
-            assert!(["cpus", "period", "nice", "policy", "prio"].iter().all(|key| !kind.keys.contains(key)), "{}", kind.name);
+            assert!(
+                ["cpus", "period", "nice", "policy", "prio", "start", "stop"].iter().all(|key| !kind.keys.contains(key)),
+                "{}",
+                kind.name
+            );
             assert!(kind.min_cpus >= 1, "{}", kind.name);
             // The kernel cuts the name of a process after 15 bytes.
             assert!("load-".len() + kind.name.len() <= 15, "{}", kind.name);

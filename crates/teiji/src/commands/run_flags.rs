@@ -68,6 +68,9 @@ pub struct RunFlags {
     /// Title of the run in summaries and reports
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+    /// The length where none is given, for those who choose another.
+    #[arg(skip)]
+    chosen_length: Option<Nanos>,
 }
 
 fn micros(text: &str) -> Result<Nanos, plan::DurationError> {
@@ -101,6 +104,28 @@ impl RunFlags {
     /// The same for each probe that was named, in their order.
     pub fn each(&self) -> Vec<RunFlags> {
         self.probe.each().into_iter().map(|probe| RunFlags { probe, ..self.clone() }).collect()
+    }
+
+    /// The same with another length where none was given.
+    pub fn with_length(&self, length: Nanos) -> RunFlags {
+        let is_given = self.samples.is_some() || self.duration.is_some();
+        let chosen_length = if is_given { None } else { Some(length) };
+        RunFlags { chosen_length, ..self.clone() }
+    }
+
+    /// The length, if it is one that was chosen because none was given.
+    pub const fn chosen_length(&self) -> Option<Nanos> {
+        self.chosen_length
+    }
+
+    /// The same with these loads, and at this interval and priority where there is one.
+    pub fn varied(&self, loads: Vec<LoadSpec>, interval: Option<Nanos>, prio: Option<u8>) -> RunFlags {
+        let mut flags = RunFlags { loads, ..self.clone() };
+        if let Some(nanos) = interval {
+            flags.interval = nanos.to_string().parse().ok();
+        }
+        flags.prio = prio.map(i64::from).or(flags.prio);
+        flags
     }
 
     /// What the probe was called.
@@ -169,7 +194,7 @@ impl RunFlags {
             distance_ns: self.distance,
             length: match (self.samples, self.duration) {
                 (Some(samples), _) => Length::Samples(samples),
-                (None, duration) => Length::DurationNs(duration.unwrap_or(Nanos::from_secs(10))),
+                (None, duration) => Length::DurationNs(duration.or(self.chosen_length).unwrap_or(Nanos::from_secs(10))),
             },
             cpus: place(self.threads, cpus)?,
             scheduling,

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub struct Args {
     /// A recording made in the lab
     #[arg(value_name = "REC")]
@@ -46,7 +46,7 @@ pub struct Args {
 }
 
 /// Which activations are explained.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 #[group(multiple = false)]
 struct Which {
     /// The N with the largest latencies [default: 1]
@@ -78,8 +78,18 @@ pub fn run(args: &Args) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Explains the largest latency of a recording that can be explained, and keeps that in it.
+pub fn worst(recorded: &Recorded, signals: &Signals, quiet: bool) -> Result<Vec<Account>, Failure> {
+    let args = Args { quiet, ..Args::default() };
+    let chosen = Chosen::of(recorded, &args.which).map_err(Failure::bad_input)?;
+    let mut show = Show::new(quiet);
+    let accounts = explained(&args, recorded, &chosen, signals, &mut show);
+    show.clear();
+    show::kept_in(recorded, &accounts?)
+}
+
 /// Whether a recording can be explained at all.
-fn suits(recorded: &Recorded) -> anyhow::Result<()> {
+pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
     let name = recorded.path.display();
     let document = &recorded.document;
     let Some(facts) = document.lab.as_ref() else {

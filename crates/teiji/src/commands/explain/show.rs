@@ -16,7 +16,7 @@ const KEPT_SPANS: usize = 1_500;
 const KEPT_TIMELINES: usize = 10;
 
 /// The files that were asked for.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub struct Files {
     /// Write the functions of the worst one over time into this file, SVG
     #[arg(long, value_name = "FILE.svg")]
@@ -68,6 +68,14 @@ pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<()
         output::say(&report::explained_text(accounts, Language::English));
     }
     Ok(())
+}
+
+/// Keeps these in the recording, and returns them as they are kept.
+pub fn kept_in(recorded: &Recorded, accounts: &[Account]) -> Result<Vec<Account>, Failure> {
+    let identical_samples = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
+    let accounts = kept(accounts.to_vec());
+    keep(recorded, &accounts, identical_samples).map_err(Failure::run_failed)?;
+    Ok(accounts)
 }
 
 /// Puts them beside the samples, with those that were explained before.

@@ -4,15 +4,32 @@
 use crate::output;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
-use plan::Run;
+use plan::{Run, Value};
 use probe::PROBES;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Flags that say of which kernels, how often, by what it is judged, and where the recordings go.
-const NOT_OF_A_RUN: [&str; 11] =
-    ["kernels", "phases", "phase", "repeat", "verify_identical", "jobs", "output", "json", "quiet", "title", "limit"];
+/// Flags that say of which kernels, how often, how long to search, by what it is judged, and where the recordings go.
+const NOT_OF_A_RUN: [&str; 17] = [
+    "kernels",
+    "kernel",
+    "phases",
+    "phase",
+    "repeat",
+    "verify_identical",
+    "for_time",
+    "runs",
+    "intervals",
+    "prios",
+    "seed",
+    "jobs",
+    "output",
+    "json",
+    "quiet",
+    "title",
+    "limit",
+];
 /// The flag of which each run has one value.
 const PROBE: &str = "probe";
 
@@ -22,16 +39,42 @@ pub fn command(kernel: &str, probe: &str, run: &Run) -> String {
     command_of(std::env::args_os(), kernel, probe, run)
 }
 
+/// The flags of a run, as this command line gave them, as the settings of a plan: long names, and values or whether they are switched on.
+pub fn settings(probe: &str, run: &Run) -> Vec<(String, Value)> {
+    settings_of(std::env::args_os(), probe, run)
+}
+
+fn settings_of(line: impl IntoIterator<Item = OsString>, probe: &str, run: &Run) -> Vec<(String, Value)> {
+    let matches = crate::Cli::command().try_get_matches_from(line).ok();
+    let given = matches.as_ref().and_then(|matches| given(matches, probe, run)).unwrap_or_default();
+    given.into_iter().map(|flag| (flag.long, flag.values.map_or(Value::Switch(true), Value::Words))).collect()
+}
+
 fn command_of(line: impl IntoIterator<Item = OsString>, kernel: &str, probe: &str, run: &Run) -> String {
     let mut words = ["teiji", "lab", "run", "-k", kernel].map(str::to_owned).to_vec();
-    let given = crate::Cli::command().try_get_matches_from(line).ok().and_then(|matches| flags(&matches, probe, run));
-    words.extend(given.unwrap_or_default());
+    let matches = crate::Cli::command().try_get_matches_from(line).ok();
+    let given = matches.as_ref().and_then(|matches| given(matches, probe, run)).unwrap_or_default();
+    let mut typed: Vec<(usize, Vec<String>)> = given.iter().flat_map(Given::typed).collect();
+    typed.sort();
+    words.extend(typed.into_iter().flat_map(|(_, words)| words));
     words.extend(["--phase".to_owned(), run.phase.to_string()]);
     words.iter().map(|word| output::quoted(Path::new(word))).collect::<Vec<_>>().join(" ")
 }
 
-/// The flags of a run, as they were given, in their order.
-fn flags(matches: &ArgMatches, probe: &str, run: &Run) -> Option<Vec<String>> {
+/// A flag as it was given.
+struct Given {
+    long: String,
+    short: Option<char>,
+    /// Where each of its values stood; of a flag without values where it stood itself.
+    places: Vec<usize>,
+    /// None of a flag that has none.
+    values: Option<Vec<String>>,
+    /// Whether a value has to follow an equals sign.
+    needs_equals: bool,
+}
+
+/// The flags of a run, as they were given.
+fn given(matches: &ArgMatches, probe: &str, run: &Run) -> Option<Vec<Given>> {
     let mut command: Cow<'_, Command> = Cow::Owned(crate::Cli::command());
     let mut matches = matches;
     while let Some((verb, of_verb)) = matches.subcommand() {
@@ -40,37 +83,48 @@ fn flags(matches: &ArgMatches, probe: &str, run: &Run) -> Option<Vec<String>> {
     }
     let is_given = |argument: &&Arg| matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine);
     let is_of_run = |argument: &&Arg| {
-        let name = argument.get_id().as_str();
-        let is_setting = PROBES.iter().flat_map(|probe| probe.settings).any(|setting| setting.name == name);
+        let id = argument.get_id().as_str();
+        let is_setting = PROBES.iter().flat_map(|probe| probe.settings).any(|setting| setting.name == id);
         // Of several probes each has its own settings.
-        !NOT_OF_A_RUN.contains(&name) && (!is_setting || run.probe_settings.contains_key(name))
+        !NOT_OF_A_RUN.contains(&id) && (!is_setting || run.probe_settings.contains_key(id))
     };
-    let mut all: Vec<(usize, Vec<String>)> = Vec::new();
-    for argument in command.get_arguments().filter(is_given).filter(is_of_run) {
-        all.extend(words_of(argument, matches, probe));
-    }
-    all.sort();
-    Some(all.into_iter().flat_map(|(_, words)| words).collect())
+    let given = command.get_arguments().filter(is_given).filter(is_of_run);
+    let mut given: Vec<Given> = given.map(|argument| Given::new(argument, matches, probe)).collect();
+    given.sort_by_key(|flag| flag.places.first().copied());
+    Some(given)
 }
 
-/// A flag with each of its values, and where each stood.
-fn words_of(argument: &Arg, matches: &ArgMatches, probe: &str) -> Vec<(usize, Vec<String>)> {
-    let name = argument.get_id().as_str();
-    let long = argument.get_long().unwrap_or(name);
-    let mut places = matches.indices_of(name).into_iter().flatten();
-    if !matches!(argument.get_action(), ArgAction::Set | ArgAction::Append) {
-        return vec![(places.next().unwrap_or(0), vec![format!("--{long}")])];
-    }
-    let values = matches.get_raw(name).into_iter().flatten().map(|value| value.to_string_lossy().into_owned());
-    let one = |value: String| {
-        let value = if name == PROBE { probe.to_owned() } else { value };
-        let place = places.next().unwrap_or(0);
-        if value.starts_with('-') || argument.is_require_equals_set() {
-            return (place, vec![format!("--{long}={value}")]);
+impl Given {
+    fn new(argument: &Arg, matches: &ArgMatches, probe: &str) -> Self {
+        let id = argument.get_id().as_str();
+        let takes_values = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
+        let value = |value: &std::ffi::OsStr| {
+            if id == PROBE { probe.to_owned() } else { value.to_string_lossy().into_owned() }
+        };
+        Given {
+            long: argument.get_long().unwrap_or(id).to_owned(),
+            short: argument.get_short(),
+            places: matches.indices_of(id).into_iter().flatten().collect(),
+            values: takes_values.then(|| matches.get_raw(id).into_iter().flatten().map(value).collect()),
+            needs_equals: argument.is_require_equals_set(),
         }
-        (place, vec![argument.get_short().map_or_else(|| format!("--{long}"), |short| format!("-{short}")), value])
-    };
-    values.map(one).collect()
+    }
+
+    /// As it is typed, each value where it stood.
+    fn typed(&self) -> Vec<(usize, Vec<String>)> {
+        let Given { long, short, .. } = self;
+        let one = |(place, value): (usize, &String)| {
+            if value.starts_with('-') || self.needs_equals {
+                return (place, vec![format!("--{long}={value}")]);
+            }
+            (place, vec![short.map_or_else(|| format!("--{long}"), |short| format!("-{short}")), value.clone()])
+        };
+        let places = self.places.iter().copied();
+        match &self.values {
+            None => vec![(self.places.first().copied().unwrap_or(0), vec![format!("--{long}")])],
+            Some(values) => places.zip(values).map(one).collect(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod phase_flags;
 mod pools;
 mod rerun;
 mod run;
+mod search;
 mod show;
 
 pub use guest_flags::{GuestFlags, check_path_exists, chosen_qemu, kernels as kernels_of, seconds};
@@ -42,6 +43,8 @@ enum What {
     Run(run::Args),
     /// Repeat a recorded run, and check that it is identical
     Rerun(rerun::Args),
+    /// Search for a run with a large latency, and how to make it again
+    Search(search::Args),
     /// Find the first kernel of an ordered list that exceeds a limit
     Bisect(bisect::Args),
     /// Run programs in a guest, and count the machine's instructions
@@ -54,6 +57,7 @@ pub fn run(args: &Args) -> CommandResult {
         What::Fetch(args) => kernels::fetch(args),
         What::Run(args) => run::run(args),
         What::Rerun(args) => rerun::run(args),
+        What::Search(args) => search::run(args),
         What::Bisect(args) => bisect::run(args),
         What::Exec(args) => exec::run(args),
     }

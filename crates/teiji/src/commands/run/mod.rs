@@ -4,7 +4,7 @@
 mod duration;
 mod execute;
 mod progress;
-mod settings;
+pub mod settings;
 mod shipped;
 mod table;
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji lab search`: a run with a large latency, on purpose, how to make it again, and what it came from.
+
+mod explore;
+mod recipe;
+mod results;
+
+use super::guest_flags::{self, GuestFlags};
+use super::run::{checked, default_cpus};
+use super::{VERBS, exit, failure};
+use crate::commands::explain;
+use crate::commands::lab::show::Show;
+use crate::commands::run_flags::{RunFlags, priority};
+use crate::exit::{CommandResult, Failure};
+use crate::output;
+use anyhow::{Context, anyhow};
+use explore::{Explorer, Limits, Means};
+use lab::KernelName;
+use model::Account;
+use plan::{GuestTime, LoadSpec, Nanos, SearchLoad, SearchSpace, Unit};
+use results::Results;
+use runner::Signals;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [default: debian:amd64]
+    #[arg(short, long, value_name = "KERNEL")]
+    kernel: Option<KernelName>,
+    /// How long to search
+    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = guest_flags::seconds, help_heading = "Search")]
+    for_time: Duration,
+    /// Try this many runs, however long they take, before what did not matter is looked for
+    #[arg(long, value_name = "N", conflicts_with = "for_time", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Search")]
+    runs: Option<u32>,
+    /// Intervals that may be tried, such as 200us..5ms [default: only that of --interval]
+    #[arg(long, value_name = "A..B", value_parser = intervals, conflicts_with = "interval", help_heading = "Search")]
+    intervals: Option<(Nanos, Nanos)>,
+    /// Priorities of the measuring threads that may be tried, such as 50..95 [default: only that of --prio]
+    #[arg(long, value_name = "A..B", value_parser = prios, conflicts_with = "prio", help_heading = "Search")]
+    prios: Option<(u8, u8)>,
+    /// What is tried, and in which order, follows from this
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Search")]
+    seed: u64,
+    #[command(flatten, next_help_heading = "What to measure")]
+    measured: RunFlags,
+    #[command(flatten, next_help_heading = "On which machine")]
+    guest: GuestFlags,
+    /// Guests at once [default: as many as this machine has CPUs]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Lab")]
+    jobs: Option<u32>,
+    /// The folder for what is found; must not exist [default: teiji-search-DATE-TIME]
+    #[arg(short, long, value_name = "DIR", help_heading = "Lab")]
+    output: Option<PathBuf>,
+    /// Print what was found as JSON on standard output, and nothing else
+    #[arg(long, help_heading = "Lab")]
+    json: bool,
+    /// Show no progress
+    #[arg(short, long, help_heading = "Lab")]
+    quiet: bool,
+}
+
+/// Loads that may run where none are named: each disturbs the kernel in another way.
+const LOADS: [&str; 7] = ["hackbench", "mem-alloc", "mem-fault", "fork", "disk", "timer", "net"];
+/// How long a run measures where nobody says. Shorter ones are more runs, but see less of each.
+const LENGTH: Nanos = Nanos::from_secs(1);
+
+fn range<T: PartialOrd>(text: &str, one: impl Fn(&str) -> Result<T, String>) -> Result<(T, T), String> {
+    let (least, most) = text.split_once("..").ok_or_else(|| format!("'{text}' is no range: expected A..B"))?;
+    let (least, most) = (one(least.trim())?, one(most.trim())?);
+    if least <= most { Ok((least, most)) } else { Err(format!("'{text}' ends before it begins")) }
+}
+
+fn intervals(text: &str) -> Result<(Nanos, Nanos), String> {
+    let one = |text: &str| match Nanos::parse(text, Unit::Microsecond) {
+        Ok(interval) if interval.0 > 0 => Ok(interval),
+        Ok(_) => Err("an interval is above 0".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    range(text, one)
+}
+
+fn prios(text: &str) -> Result<(u8, u8), String> {
+    let one = |text: &str| {
+        let prio = priority(text)?;
+        let is_real_time = |prio: &u8| (1..=99).contains(prio);
+        u8::try_from(prio).ok().filter(is_real_time).ok_or_else(|| format!("{prio}: real-time priorities are 1 (lowest) to 99"))
+    };
+    range(text, one)
+}
+
+pub fn run(args: &Args) -> CommandResult {
+    let quiet = args.quiet || args.json;
+    let usual: KernelName = "debian:amd64".parse().map_err(Failure::bad_input)?;
+    let name = args.kernel.as_ref().unwrap_or(&usual);
+    let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-search", ""));
+    if output.symlink_metadata().is_ok() {
+        let why = "exists already: choose another name with -o, or remove it";
+        return Err(Failure::bad_input(anyhow!("{} {why}", output.display())));
+    }
+    let loads = loads(&args.measured).map_err(Failure::bad_input)?;
+    let measured = args.measured.with_length(LENGTH);
+    for guest in args.guest.guests(std::slice::from_ref(name)).map_err(Failure::bad_input)? {
+        if guest.time == GuestTime::Host {
+            let why = "a search needs virtual time: on the host's clock no run can be made again. Use --time virtual";
+            return Err(Failure::bad_input(anyhow!(why)));
+        }
+        check_ends(args, &measured, &loads, &guest)?;
+    }
+    let mut say = |text: &str| {
+        if !quiet {
+            output::complain(text);
+        }
+    };
+    let kernel = guest_flags::kernels(std::slice::from_ref(name), &mut say).map_err(Failure::run_failed)?.remove(0);
+    let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
+    let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    executor::new_folder(&output).map_err(Failure::bad_input)?;
+
+    let space = SearchSpace {
+        loads: loads.into_iter().map(|spec| SearchLoad { varies_level: varies_level(&spec), spec }).collect(),
+        intervals: args.intervals,
+        prios: args.prios,
+    };
+    let limits = Limits { time: args.for_time, runs: args.runs };
+    let mut show = Show::new(quiet);
+    let mut explorer = Explorer::new(space, args.seed, &measured, &target, &output, &limits);
+    let jobs = super::run::jobs(args.jobs, [target.guest.time]);
+    let mut with = Means { jobs, signals: &signals, show: &mut show };
+    explorer.explore(&mut with)?;
+    explorer.make_simpler(&mut with)?;
+    show.clear();
+    if let Some(signal) = signals.caught() {
+        output::complain(&format!("Interrupted by {signal}: this is what was found until then"));
+    }
+    let found = explorer.end()?;
+    recipe::write(&output.join(results::RECIPE), &found, &target).map_err(Failure::run_failed)?;
+    let explained = explained(&found, &signals, quiet)?;
+    let results = Results { output: &output, args, target: &target, found: &found, explained: explained.as_deref() };
+    let document = model::document_text(&results.json()).map_err(Failure::run_failed)?;
+    output::write_whole(&output.join(results::EVERYTHING), &document).map_err(Failure::run_failed)?;
+    output::say(&if args.json { document } else { results.text() });
+    Ok(exit(0))
+}
+
+/// The loads that were named, or the usual ones.
+fn loads(measured: &RunFlags) -> anyhow::Result<Vec<LoadSpec>> {
+    let given = measured.loads();
+    if given.is_empty() { LOADS.iter().map(|name| Ok(name.parse()?)).collect() } else { Ok(given.to_vec()) }
+}
+
+fn varies_level(spec: &LoadSpec) -> bool {
+    spec.level().is_none() && load::has_level(spec.name())
+}
+
+/// Refuses what no candidate could be, before anything is fetched: all loads at once, at both ends of what may be varied.
+fn check_ends(args: &Args, measured: &RunFlags, loads: &[LoadSpec], guest: &plan::Guest) -> Result<(), Failure> {
+    let ends = |range: Option<(u8, u8)>| range.map_or(vec![None], |(least, most)| vec![Some(least), Some(most)]);
+    let intervals = args.intervals.map_or(vec![None], |(least, most)| vec![Some(least), Some(most)]);
+    for (interval, prio) in intervals.iter().flat_map(|interval| ends(args.prios).into_iter().map(move |prio| (interval, prio))) {
+        let flags = measured.varied(loads.to_vec(), *interval, prio);
+        checked(&flags, "1".parse().map_err(Failure::bad_input)?, guest).map_err(Failure::bad_input)?;
+    }
+    Ok(())
+}
+
+/// Where the largest latency went, which also shows that the run can be made again; none where it cannot be explained.
+fn explained(found: &explore::Found, signals: &Signals, quiet: bool) -> Result<Option<Vec<Account>>, Failure> {
+    if signals.caught().is_some() {
+        return Ok(None);
+    }
+    if let Err(why) = explain::suits(&found.worst) {
+        if !quiet {
+            output::complain(&format!("Not explained: {why}"));
+        }
+        return Ok(None);
+    }
+    explain::worst(&found.worst, signals, quiet).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_two_ends_in_order() {
+        assert_eq!(intervals("200us..5ms"), Ok((Nanos::from_micros(200), Nanos::from_millis(5))));
+        assert_eq!(intervals("1ms..1ms"), Ok((Nanos::from_millis(1), Nanos::from_millis(1))));
+        assert_eq!(prios("50..95"), Ok((50, 95)));
+        for (wrong, why) in [("1ms", "no range"), ("2ms..1ms", "ends before"), ("0us..1ms", "above 0"), ("a..b", "a")] {
+            assert!(intervals(wrong).unwrap_err().contains(why), "{wrong}");
+        }
+        assert!(prios("0..5").is_err() && prios("5..100").is_err() && prios("50").is_err());
+    }
+
+    #[test]
+    fn usual_loads_are_loads() {
+        for name in LOADS {
+            let spec: LoadSpec = name.parse().unwrap();
+            let limits = load::Limits { memory: 1 << 28, probe_prio: Some(90), loads: LOADS.len() };
+            load::check_elsewhere(&spec, &[plan::CpuId(0)], &[plan::CpuId(0)], &limits).unwrap();
+        }
+        assert!(varies_level(&"mem-alloc".parse().unwrap()));
+        assert!(!varies_level(&"mem-alloc@30%".parse().unwrap()) && !varies_level(&"hackbench".parse().unwrap()));
+    }
+}
