@@ -108,6 +108,10 @@ class Lab(unittest.TestCase):
         self.assertEqual(ended.code, code, str(ended))
         return ended
 
+    def the(self, pattern):
+        (recording,) = self.folder.glob(pattern)
+        return recording
+
     def refused(self, *words, says, output="out", **more):
         """teiji lab run that has to come to nothing: exit code 4, these words on standard error, and no recording."""
         ended = self.lab("run", "--quiet", "-n", "100", "-o", output, *words, code=4, **more)

@@ -59,10 +59,6 @@ class Phases(Lab):
                 self.assertEqual(self.run_again(worst["command"], f"again-{flavour}"), expected)
         self.judged_together()
 
-    def the(self, pattern):
-        (recording,) = self.folder.glob(pattern)
-        return recording
-
     def figures(self, pool, found):
         """What is said of all phases together, from their samples laid end to end."""
         of_each = {number: latencies(recording) for number, recording in found.items()}
