@@ -79,7 +79,7 @@ class Lab(unittest.TestCase):
 
     def start(self, *words, **more):
         """Starts teiji lab. Guests may take long to boot, unless the words say how long."""
-        boots = words[0] in ("run", "rerun", "bisect") and BOOT_TIMEOUT[0] not in words
+        boots = words[0] in ("run", "rerun", "bisect", "exec", "search") and BOOT_TIMEOUT[0] not in words
         return subprocess.Popen(
             [TEIJI, "lab", *words, *(BOOT_TIMEOUT if boots else ())],
             cwd=self.folder,

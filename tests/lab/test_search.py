@@ -61,8 +61,9 @@ class Search(Lab):
     def simpler(self, found):
         """What is said not to matter, or to, by the runs without it."""
         worst, phases = found["worst"]["largest_ns"], found["worst"]["other_phases_ns"]
-        self.assertGreaterEqual(len(phases), 3)
-        least = min(worst * 0.95, *phases)
+        # None where the worst is one of those with something left out: the others are changed from another run.
+        self.assertIn(len(phases), (0, 4))
+        least = min([worst * 0.95, *phases])
         self.assertTrue(any(one["what"].startswith("without ") for one in found["instead"]))
         for one in found["instead"]:
             tried = found["tried"][one["run"] - 1]
@@ -92,9 +93,9 @@ class Search(Lab):
             (("--intervals", "2ms..1ms"), "ends before it begins"),
             (("--prios", "0..5"), "real-time priorities are 1"),
             (("--load", "cpu,prio=85", "--prios", "50..90"), "a load's is at most 48"),
-            (("-k", "./nothing"), "nothing"),
+            (("-k", "./nothing"), "cannot read the kernel ./nothing"),
         ):
-            ended = self.lab("search", *SHORT, *words, "-o", "out", code=2)
+            ended = self.lab("search", *SHORT, *words, "-o", "out", code=4 if words[0] == "-k" else 2)
             self.assertIn(says, ended.stderr)
             self.assertFalse((self.folder / "out").exists())
 

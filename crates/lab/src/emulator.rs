@@ -30,6 +30,9 @@ pub struct Emulator {
 /// The first version that boots several CPUs while it counts instructions.
 const MIN_FOR_TURNS: u32 = 10;
 
+/// The first version whose HPET may interrupt twice in each period where time is counted exactly: 7.2's does not, 10.0's does.
+const HPET_TWICE: u32 = 9;
+
 /// Why no emulator was found.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
@@ -70,6 +73,15 @@ pub enum EmulatorError {
     TooOldForTurns {
         /// CPUs asked for.
         cpus: u32,
+        /// What it is.
+        version: String,
+    },
+    /// The HPET's interrupts, in virtual time, and it is newer than that.
+    #[error(
+        "the HPET of QEMU {version} interrupts twice in each period in virtual time: its interrupts cannot be measured. Use --probe rtc, or \
+         --qemu with one before version {HPET_TWICE}"
+    )]
+    HpetTwice {
         /// What it is.
         version: String,
     },
@@ -118,12 +130,26 @@ impl Emulator {
     /// # Errors
     /// When it is too old.
     pub(crate) fn check_for_turns(&self, cpus: u32) -> Result<(), EmulatorError> {
-        let major = self.version.split('.').next().and_then(|major| major.parse::<u32>().ok());
         // A version that cannot be read may be a new one's.
-        if major.is_some_and(|major| major < MIN_FOR_TURNS) {
+        if self.major().is_some_and(|major| major < MIN_FOR_TURNS) {
             return Err(EmulatorError::TooOldForTurns { cpus, version: self.version.clone() });
         }
         Ok(())
+    }
+
+    /// Whether its HPET interrupts once in each period, in virtual time.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(crate) fn check_for_hpet(&self) -> Result<(), EmulatorError> {
+        if self.major().is_none_or(|major| major >= HPET_TWICE) {
+            return Err(EmulatorError::HpetTwice { version: self.version.clone() });
+        }
+        Ok(())
+    }
+
+    fn major(&self) -> Option<u32> {
+        self.version.split('.').next()?.parse().ok()
     }
 
     /// Its command line, word by word.

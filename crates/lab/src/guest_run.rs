@@ -155,6 +155,9 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     if guest.has_turns() {
         emulator.check_for_turns(guest.cpus)?;
     }
+    if guest.time != GuestTime::Host && task.takes_hpet() {
+        emulator.check_for_hpet()?;
+    }
     let program = Program::find(guest.machine, target.program.as_deref())?;
     let device_tree = device_tree(target, board, guest.machine)?;
     let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {

@@ -54,6 +54,11 @@ impl Task {
         Task::Measure { run: Box::new(Run { title: None, ..run.clone() }), default_cpus, time: time.into() }
     }
 
+    /// Whether it measures interrupts of the HPET.
+    pub(crate) fn takes_hpet(&self) -> bool {
+        matches!(self, Task::Measure { run, .. } if run.probe == "hpet")
+    }
+
     /// Whether the guest is to choose the probe, and looks for a co-kernel for that.
     pub(crate) fn leaves_probe_open(&self) -> bool {
         matches!(self, Task::Measure { run, .. } if run.probe == AUTO_PROBE)
