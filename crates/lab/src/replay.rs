@@ -9,9 +9,10 @@ use model::Recorded;
 use runner::Signals;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
 
 /// Where the kernel lists them.
 const SYMBOLS: &str = "/proc/kallsyms";
@@ -39,7 +40,7 @@ pub fn replay(
 /// When the guest fails.
 pub fn symbols(target: &Target, verbs: Verbs, signals: &Signals, observer: &mut dyn GuestObserver) -> Result<String, LabError> {
     let place = symbols_file(target)?;
-    if let Ok(text) = fs::read_to_string(&place) {
+    if let Some(text) = kept(&place) {
         return Ok(text);
     }
     // This program, which can print them; the one of a recording may be older.
@@ -74,11 +75,64 @@ fn symbols_file(target: &Target) -> Result<PathBuf, LabError> {
     Ok(Cache::for_user()?.beside("symbols").join(name))
 }
 
-/// Puts a file in place, whole or not at all.
-fn keep(place: &std::path::Path, text: &str) -> io::Result<()> {
+/// Puts symbols in place, whole or not at all, after their hash.
+fn keep(place: &Path, text: &str) -> io::Result<()> {
     let folder = place.parent().unwrap_or(place);
     fs::create_dir_all(folder)?;
-    let part = tempfile::NamedTempFile::new_in(folder)?;
-    fs::write(part.path(), text)?;
+    let mut part = tempfile::NamedTempFile::new_in(folder)?;
+    writeln!(part, "{}", session::sha256(text.as_bytes()))?;
+    part.write_all(text.as_bytes())?;
     part.persist(place).map(drop).map_err(|error| error.error)
+}
+
+/// The symbols that were put there. Damaged ones would name wrong functions: they are removed, and it is as if there were none.
+fn kept(place: &Path) -> Option<String> {
+    let bytes = fs::read(place).ok()?;
+    let text = String::from_utf8(bytes).ok().and_then(|content| {
+        let (hash, text) = content.split_once('\n')?;
+        (session::sha256(text.as_bytes()) == hash).then(|| text.to_owned())
+    });
+    if text.is_none() {
+        let _ = fs::remove_file(place);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &str = "ffffffff81000000 T _text\nffffffff81000100 t free_pcppages_bulk\n";
+
+    #[test]
+    fn symbols_are_found_as_they_were_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("symbols/key");
+        assert_eq!(kept(&place), None);
+        keep(&place, LINES).unwrap();
+        assert_eq!(kept(&place).as_deref(), Some(LINES));
+    }
+
+    #[test]
+    fn damaged_symbols_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("key");
+        let damages: [fn(&mut Vec<u8>); 5] = [
+            // Another address.
+            |bytes| bytes[70] = b'e',
+            |bytes| bytes[3] ^= 1,
+            |bytes| bytes.truncate(100),
+            |bytes| bytes.clear(),
+            // Without a hash, as they were kept once.
+            |bytes| *bytes = LINES.as_bytes().to_vec(),
+        ];
+        for (index, damage) in damages.iter().enumerate() {
+            keep(&place, LINES).unwrap();
+            let mut bytes = fs::read(&place).unwrap();
+            damage(&mut bytes);
+            fs::write(&place, bytes).unwrap();
+            assert_eq!(kept(&place), None, "damage {index}");
+            assert!(!place.exists(), "damage {index}");
+        }
+    }
 }
