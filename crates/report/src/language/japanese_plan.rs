@@ -5,6 +5,7 @@
 pub(super) const TEXTS: &[(&str, &str)] = &[
     // The page of a plan.
     ("A plan", "測定計画"),
+    ("Phases of a run", "一つの測定の位相"),
     ("{rows} of each thread", "スレッドごとに{rows}"),
     (
         "largest latency of all repeats; darker is larger, logarithmic from {low} to {high}",

@@ -155,13 +155,10 @@ impl Matrix {
         let table = Table::new(self);
         let (head, rows, without) = self.table(&table, rows);
         let drawing = self.drawing(budget);
+        // Folders without a plan hold phases.
+        let untitled = if plan.is_empty() { translated("Phases of a run") } else { translated("A plan") };
         Page {
-            frame: Frame::new(
-                self.title.as_deref().unwrap_or_else(|| translated("A plan")),
-                &verdict,
-                self.measured(),
-                &self.probes,
-            ),
+            frame: Frame::new(self.title.as_deref().unwrap_or(untitled), &verdict, self.measured(), &self.probes),
             header: Header {
                 verdict: unbroken(&self.headline()),
                 headline: self.worst_figure(),

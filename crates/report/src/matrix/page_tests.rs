@@ -34,6 +34,20 @@ fn data(page: &str) -> Value {
 }
 
 #[test]
+fn a_folder_of_phases_is_no_plan() {
+    let matrix = Matrix { title: None, ..plan(1, 1, 2) };
+    let (page, text) = (matrix.html("", "teiji report x", English), matrix.page_as_markdown("", "teiji report x", None, English));
+    assert!(page.contains("<title>Phases of a run") && !page.contains("<pre class=\"plan\">"), "{}", &page[..500]);
+    assert!(text.starts_with("# Phases of a run") && !text.contains("~~~toml"), "{text}");
+    assert!(text.contains("\n## How it was measured\n\n- this page: `teiji report x`"), "{text}");
+    let with = Matrix { title: None, ..plan(1, 1, 2) }.page_as_markdown("[vary]", "teiji report x", None, English);
+    assert!(
+        with.starts_with("# A plan") && with.contains("\n## The plan, as run\n\n~~~toml\n[vary]\n~~~\n\n- this page"),
+        "{with}"
+    );
+}
+
+#[test]
 fn every_combination_has_its_row_its_figures_and_its_curve() {
     let matrix = plan(2, 3, 2);
     let page = matrix.html("[vary]", "teiji report plan", English);
