@@ -111,11 +111,10 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
             facts.guest.cpus
         ));
     }
-    if document.run.probe != plan::DEFAULT_PROBE && document.probe.name != plan::DEFAULT_PROBE {
-        return Err(anyhow!(
-            "{name} was recorded by the probe {}: only wake-ups, of cyclic, can be explained",
-            document.probe.name
-        ));
+    // Both say it; where they differ, it is not known what its columns are.
+    let probes = [&document.run.probe, &document.probe.name];
+    if let Some(other) = probes.into_iter().find(|probe| *probe != plan::DEFAULT_PROBE) {
+        return Err(anyhow!("{name} was recorded by the probe {other}: only wake-ups, of cyclic, can be explained"));
     }
     if document.threads.iter().any(|thread| !thread.detail.is_samples()) {
         return Err(anyhow!("{name} holds no samples: it is not known when its wake-ups were"));
