@@ -158,7 +158,10 @@ impl<'a> Accountant<'a> {
             match self.role(frame.code) {
                 Some(Role::Softirqs) => return (PartKind::Softirq, Some(id)),
                 // What was scheduled before the thread was runnable only kept the timer's interrupt out, as any other code can.
-                Some(Role::Switches | Role::SwitchesStack | Role::Schedules) if step.begin < self.interrupted => {}
+                Some(Role::Switches | Role::SwitchesStack | Role::Schedules | Role::BeginsThread)
+                    if step.begin < self.interrupted => {}
+                // The thread's own work, which is called from there, is not how it got to run.
+                Some(Role::BeginsThread) if id == step.frame => return (PartKind::Switch, None),
                 Some(Role::Switches | Role::SwitchesStack) => return (PartKind::Switch, None),
                 Some(Role::Schedules) => return (PartKind::Scheduling, None),
                 _ => {}

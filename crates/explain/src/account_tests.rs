@@ -39,6 +39,11 @@ fn timer_interrupt(scene: &mut Scene) {
 fn to_the_thread(scene: &mut Scene) {
     scene.run("vfs_read", 20, 3, RET);
     scene.run("do_syscall_64", 8, 3, CALL);
+    scheduled(scene);
+}
+
+/// From the scheduler on.
+fn scheduled(scene: &mut Scene) {
     scene.run("__schedule", 0, 10, CALL);
     scene.run("__switch_to_asm", 0, 4, RET);
     scene.task(2, "teiji-0");
@@ -305,6 +310,34 @@ fn another_switch_holds_interrupts_off() {
     assert_eq!(account.parts[1].kind, PartKind::HardInterrupt);
 }
 
+/// All that a kernel thread does is called from the code that it began with.
+#[test]
+fn a_new_kernel_thread_works() {
+    let mut scene = Scene::default();
+    in_a_read(&mut scene);
+    scene.run("free_bulk", 0, 5, CALL);
+    scene.run("__schedule", 0, 5, CALL);
+    scene.run("__switch_to_asm", 0, 4, JMP);
+    scene.task(5, "kworker");
+    scene.run("ret_from_fork", 0, 2, CALL);
+    scene.run("finish_task_switch.isra.0", 0, 3, STI);
+    scene.run("finish_task_switch.isra.0", 3, 2, RET);
+    scene.run("ret_from_fork", 6, 3, CALL);
+    scene.run("vfs_read", 0, 100, NOP);
+    timer_interrupt(&mut scene);
+    scene.run("vfs_read", 100, 70, CALL);
+    scheduled(&mut scene);
+    let account = explained(&scene.dump(), 10 + 30 + 70 + THREAD_NS - 6);
+    let expected = [
+        (PartKind::TimerPending, 0, 10),
+        (PartKind::HardInterrupt, 10, 30),
+        (PartKind::PreemptionOff, 40, 70),
+        (PartKind::Scheduling, 110, 10),
+    ];
+    assert_eq!(kinds(&account)[..4], expected);
+    assert_eq!(account.parts[2].task.as_deref(), Some("kworker"));
+}
+
 #[test]
 fn what_lies_before_the_window_is_not_attributed() {
     let dump = interrupts_off(100).dump();
@@ -326,7 +359,7 @@ fn code_without_a_symbol_is_shown_by_its_address() {
 
 /// Any code: function, offset, instructions, how many are begun, and the last.
 fn any_block() -> impl Strategy<Value = (usize, u64, usize, usize, usize)> {
-    (0..20_usize, 0..64_u64, 1..12_usize, 0..12_usize, 0..11_usize)
+    (0..21_usize, 0..64_u64, 1..12_usize, 0..12_usize, 0..11_usize)
 }
 
 proptest! {

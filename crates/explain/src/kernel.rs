@@ -29,6 +29,8 @@ pub enum Role {
     Switches,
     /// Of these, the one in which the stack changes.
     SwitchesStack,
+    /// A new thread's first function, which calls all that it does in the kernel.
+    BeginsThread,
     /// It makes a thread runnable.
     Wakes,
     /// It handles the timer's interrupt: whatever is due by then, sleeping threads among it.
@@ -57,7 +59,8 @@ pub struct Kernel<'a> {
 
 const SOFTIRQS: [&str; 3] = ["__do_softirq", "handle_softirqs", "run_ksoftirqd"];
 const SCHEDULES: [&str; 1] = ["__schedule"];
-const SWITCHES: [&str; 4] = ["__switch_to", "finish_task_switch", "switch_mm_irqs_off", "ret_from_fork"];
+const SWITCHES: [&str; 3] = ["__switch_to", "finish_task_switch", "switch_mm_irqs_off"];
+const BEGINS_THREAD: [&str; 2] = ["ret_from_fork", "ret_from_fork_asm"];
 const SWITCHES_STACK: &str = "__switch_to_asm";
 const WAKES: [&str; 2] = ["try_to_wake_up", "wake_up_process"];
 const TIMES_OUT: [&str; 1] = ["hrtimer_interrupt"];
@@ -88,10 +91,11 @@ impl<'a> Kernel<'a> {
     #[must_use]
     pub fn new(symbols: &'a Symbols) -> Self {
         let mut roles = HashMap::new();
-        let lists: [(&[&str], Role); 9] = [
+        let lists: [(&[&str], Role); 10] = [
             (&SOFTIRQS, Role::Softirqs),
             (&SCHEDULES, Role::Schedules),
             (&SWITCHES, Role::Switches),
+            (&BEGINS_THREAD, Role::BeginsThread),
             (&[SWITCHES_STACK], Role::SwitchesStack),
             (&WAKES, Role::Wakes),
             (&TIMES_OUT, Role::TimesOut),

@@ -30,6 +30,7 @@ const NAMES: [&str; 20] = [
     "default_idle",
     "asm_exc_page_fault",
     "exc_page_fault",
+    "ret_from_fork",
 ];
 
 /// Bytes of instructions.
