@@ -7,52 +7,19 @@ import re
 import subprocess
 import unittest
 
-from lab import BOOT_TIMEOUT, PATIENCE_S, TEIJI, Ended, Lab, document, latencies
+from explained import Explaining
+from lab import TEIJI, Ended, document, latencies
 
 VANILLA, RT = "debian:amd64", "debian:rt-amd64"
 WORST = 5
-# From the timer's interrupt to the clock's reading: the kernel's shortest way takes some 3 µs.
-LAST = ["scheduling", "switch", "return", "thread"]
 
 
-class Explain(Lab):
+class Explain(Explaining):
     def record(self, kernel, *words):
         """A recording made for the test."""
         length = () if "-n" in words else ("-n", "300")
         self.lab("run", "--quiet", "-k", kernel, "--load", "hackbench", *length, "-o", "rec.teiji", *words)
         return next(path.parent for path in self.folder.glob("**/run.json"))
-
-    def explain(self, recording, *words, code=0):
-        """teiji explain to its end."""
-        command = [TEIJI, "explain", recording, *words, *BOOT_TIMEOUT]
-        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S)
-        ended = Ended(command, done.returncode, done.stdout, done.stderr)
-        self.assertEqual(ended.code, code, str(ended))
-        return ended
-
-    def check_accounts(self, recording, explained):
-        """Each ns of each latency is in one part, and the latencies are the largest of the recording."""
-        samples = latencies(recording)
-        accounts = explained["accounts"]
-        self.assertEqual([account["latency_ns"] for account in accounts], sorted(samples, reverse=True)[: len(accounts)])
-        self.assertEqual(explained["identical_samples"], len(samples))
-        for account in accounts:
-            self.assertEqual(samples[account["activation"]], account["latency_ns"])
-            at = 0
-            for part in account["parts"]:
-                self.assertEqual(part["begin_ns"], at, account)
-                self.assertGreater(part["length_ns"], 0)
-                at += part["length_ns"]
-            self.assertEqual(at, account["latency_ns"], "parts add up")
-            kinds = [part["kind"] for part in account["parts"]]
-            self.assertNotIn("unattributed", kinds, account)
-            self.assertEqual(kinds[-len(LAST) :], LAST, account)
-            interrupts = [part for part in account["parts"] if part["kind"] == "hard-interrupt"]
-            self.assertIn("asm_sysvec_apic_timer_interrupt", [part["function"] for part in interrupts], account)
-            # The thread that measures is the one that the processor went to.
-            switch = account["parts"][-3]
-            self.assertEqual((switch["next_task"], account["parts"][-1]["task"]), ("teiji-0", "teiji-0"), account)
-            self.assertTrue(all(part["task"] for part in account["parts"]), "each part has its task")
 
     def test_the_worst_of_a_vanilla_kernel(self):
         recording = self.record(VANILLA)
