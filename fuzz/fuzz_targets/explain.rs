@@ -14,11 +14,11 @@ fuzz_target!(|bytes: &[u8]| {
     let symbols = Symbols::parse(&text).or_else(|_| Symbols::parse(SYMBOLS)).expect("known to be good");
     let kernel = Kernel::new(&symbols);
     let Ok(dump) = Dump::parse(bytes) else { return };
-    let samples: Vec<Woken> = (0..3).map(|activation| Woken { thread: 0, activation, time_ns: 1_000 }).collect();
+    let samples: Vec<Woken> = (0..3).map(|activation| Woken { thread: 0, activation, cpu: 0, time_ns: 1_000 }).collect();
     let _ = align(&dump.wakes, &samples, 1.0);
     for window in &dump.windows {
-        for latency_ns in [1, 4_000, u64::from(u32::MAX)] {
-            let asked = Asked { thread: 0, activation: 0, latency_ns, ns_per_instruction: 1.0 };
+        for (latency_ns, cpu) in [(1, 0), (4_000, 0), (4_000, 1), (u64::from(u32::MAX), 0)] {
+            let asked = Asked { thread: 0, activation: 0, latency_ns, cpu, ns_per_instruction: 1.0 };
             let account = account(&dump, window, &kernel, &asked);
             assert_eq!(account.parts.iter().map(|part| part.length_ns).sum::<u64>(), latency_ns);
         }

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Two CPUs in virtual time: the same samples each time, and each CPU as fast as the other, whatever that one does."""
+"""Two CPUs in virtual time: the same samples each time, each CPU as fast as the other, whatever that one does, and the worst explained."""
 
+import json
 import shutil
 import statistics
 import unittest
 
-from lab import Lab, check, document, latencies, sample_hashes
+from explained import Explaining
+from lab import check, document, latencies, sample_hashes
 
 VANILLA = "debian:amd64"
 TWO = ("--smp", "2", "-k", VANILLA)
@@ -20,10 +22,11 @@ def figures(recording, thread):
     return statistics.mean(ranked), ranked[len(ranked) // 2]
 
 
-class SeveralCpus(Lab):
+class SeveralCpus(Explaining):
     def run_two(self, output, *words):
         """A recording of 100 activations on each of two CPUs."""
-        self.lab("run", "-q", *TWO, "--settle", "50ms", "-n", "100", "-o", output, *words)
+        which = ("--smp", "2") if "-k" in words else TWO
+        self.lab("run", "-q", *which, "--settle", "50ms", "-n", "100", "-o", output, *words)
         return next((self.folder / output).iterdir())
 
     def assert_about(self, measured, expected):
@@ -47,6 +50,39 @@ class SeveralCpus(Lab):
         one = next((self.folder / "one").iterdir())
         for cpu in range(2):
             self.assert_about(figures(two, cpu), figures(one, 0))
+
+    def explained(self, recording, threads):
+        """The 20 worst, each of them checked."""
+        explained = json.loads(self.explain(recording, "--worst", "20", "--json").stdout)
+        self.assertEqual(len(explained["accounts"]), 20)
+        self.check_accounts(recording, explained, threads)
+        for account in explained["accounts"]:
+            for part in account["parts"]:
+                self.assertEqual("other_cpu" in part, part["kind"] == "other-cpu", part)
+        return explained
+
+    def test_the_worst_of_two_cpus_are_explained(self):
+        for kernel in (VANILLA, "debian:rt-amd64"):
+            with self.subTest(kernel=kernel):
+                recording = self.run_two(kernel.replace(":", "-"), "-k", kernel, "--load", "hackbench")
+                explained = self.explained(recording, 2)
+                self.assertEqual({account["thread"] for account in explained["accounts"]}, {0, 1})
+
+    def test_what_isolcpus_takes_away(self):
+        """The worst of a CPU that hackbench runs on, and of the same one left alone: what the first has and the other lacks."""
+        explained = {}
+        for name, words in (
+            ("shared", ("--load", "hackbench")),
+            ("isolated", ("--append", "isolcpus=1", "--load", "hackbench,cpus=0")),
+        ):
+            recording = self.run_two(name, "-a", "1", *words)
+            explained[name] = self.explained(recording, 1)["accounts"]
+        shared, isolated = (explained[name][0]["latency_ns"] for name in ("shared", "isolated"))
+        self.assertGreater(shared, 2 * isolated, explained)
+        tasks = {part["task"] for account in explained["isolated"] for part in account["parts"]}
+        self.assertNotIn("load-hackbench", tasks)
+        tasks = {part["task"] for account in explained["shared"] for part in account["parts"]}
+        self.assertIn("load-hackbench", tasks)
 
     def test_others_are_refused(self):
         for words, says in (

@@ -4,6 +4,7 @@
 use crate::calls::{Calls, Code, FrameId, Step, Way};
 use crate::dump::{Dump, Window};
 use crate::kernel::{Entrance, Kernel, Role};
+use crate::other_cpu;
 use crate::timeline::timeline;
 use model::{Account, FunctionTime, Part, PartKind};
 use std::collections::HashMap;
@@ -17,7 +18,9 @@ pub struct Asked {
     pub activation: u64,
     /// Its latency, ns.
     pub latency_ns: u64,
-    /// What one instruction takes of the guest's clock, ns.
+    /// The CPU that the thread runs on.
+    pub cpu: usize,
+    /// What one instruction, of whichever CPU, takes of the guest's clock, ns.
     pub ns_per_instruction: f64,
 }
 
@@ -33,15 +36,16 @@ pub(crate) struct Timed {
     pub times: Vec<i64>,
     /// The first step that ends after the planned time.
     pub first: usize,
+    ns_per_instruction: f64,
 }
 
 impl Timed {
-    pub fn new(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) -> Timed {
-        let calls = Calls::follow(dump, window, kernel);
+    /// Of what one CPU did. Another one may have its turn between two instructions: that belongs to the one before.
+    pub fn new(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked, cpu: usize) -> Timed {
+        let calls = Calls::follow(dump, window, kernel, cpu);
         let latency = asked.latency_ns.cast_signed();
-        #[expect(clippy::cast_possible_truncation, reason = "a window is some ms")]
-        let ns = |instructions: u64| (instructions as f64 * asked.ns_per_instruction).round() as i64;
-        let mut times: Vec<i64> = calls.steps.iter().map(|step| latency.saturating_sub(ns(calls.end - step.begin))).collect();
+        let time = |step: &Step| latency.saturating_sub(nanos(calls.end - step.begin, asked.ns_per_instruction));
+        let mut times: Vec<i64> = calls.steps.iter().map(time).collect();
         times.push(latency);
         // What lies before a halt lies before the time that the processor halted, whose length the instructions do not show.
         if let Some(halt) = calls.steps.iter().rposition(|step| step.halts)
@@ -51,7 +55,7 @@ impl Timed {
             times[..=halt].iter_mut().for_each(|time| *time = time.saturating_sub(halted));
         }
         let first = times[1..].iter().position(|end| *end > 0).unwrap_or(calls.steps.len());
-        Timed { calls, times, first }
+        Timed { calls, times, first, ns_per_instruction: asked.ns_per_instruction }
     }
 
     /// The steps within the latency.
@@ -67,11 +71,18 @@ impl Timed {
     }
 }
 
+fn nanos(instructions: u64, ns_per_instruction: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "a window is some ms")]
+    let ns = (instructions as f64 * ns_per_instruction).round() as i64;
+    ns
+}
+
 /// Says where a latency went, from the window that ends with the reading of the clock.
 #[must_use]
 pub fn account(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) -> Account {
-    let timed = Timed::new(dump, window, kernel, asked);
-    let parts = Accountant::new(&timed, window, kernel).parts(asked.latency_ns);
+    let timed = Timed::new(dump, window, kernel, asked, asked.cpu);
+    let mut parts = Accountant::new(&timed, window, kernel).parts(asked.latency_ns);
+    other_cpu::name(&mut parts, dump, window, kernel, asked);
     let timeline = timeline(&timed, window, kernel);
     let account = Account { thread: asked.thread, activation: asked.activation, latency_ns: asked.latency_ns, parts, timeline };
     debug_assert_eq!(account.parts.iter().map(|part| part.length_ns).sum::<u64>(), asked.latency_ns);
@@ -90,10 +101,10 @@ fn join_switches(keys: &mut [Key]) {
         }
         switches = match *kind {
             PartKind::Switch => true,
-            PartKind::Scheduling => switches,
+            PartKind::Scheduling | PartKind::OtherCpu => switches,
             _ => false,
         };
-        if switches {
+        if switches && *kind != PartKind::OtherCpu {
             *kind = PartKind::Switch;
             *task = None;
         }
@@ -108,7 +119,7 @@ fn role_of(kernel: &Kernel<'_>, code: Code) -> Option<Role> {
 }
 
 /// Where the phases of a wake-up begin, as indices of steps.
-struct Accountant<'a> {
+pub(crate) struct Accountant<'a> {
     timed: &'a Timed,
     window: &'a Window,
     kernel: &'a Kernel<'a>,
@@ -121,7 +132,7 @@ struct Accountant<'a> {
 }
 
 impl<'a> Accountant<'a> {
-    fn new(timed: &'a Timed, window: &'a Window, kernel: &'a Kernel<'a>) -> Self {
+    pub fn new(timed: &'a Timed, window: &'a Window, kernel: &'a Kernel<'a>) -> Self {
         let calls = &timed.calls;
         let begin = calls.steps.get(timed.first).map_or(calls.end, |step| step.begin);
         let changed = calls.thread_changed.last().copied().filter(|at| *at >= begin).unwrap_or(begin);
@@ -149,6 +160,11 @@ impl<'a> Accountant<'a> {
         role_of(self.kernel, code)
     }
 
+    /// Whether a function is how something was done, not what.
+    fn is_helper(&self, code: Code) -> bool {
+        matches!(self.role(code), Some(Role::Helper | Role::Waits))
+    }
+
     /// What a step is part of: its kind, and the frame that distinguishes it from the next of its kind.
     fn kind(&self, step: &Step) -> (PartKind, Option<FrameId>) {
         for (id, frame) in self.timed.calls.chain(step.frame) {
@@ -156,6 +172,7 @@ impl<'a> Accountant<'a> {
                 return (PartKind::HardInterrupt, Some(id));
             }
             match self.role(frame.code) {
+                Some(Role::Waits) if self.timed.calls.has_others => return (PartKind::OtherCpu, Some(id)),
                 Some(Role::Softirqs) => return (PartKind::Softirq, Some(id)),
                 // What was scheduled before the thread was runnable only kept the timer's interrupt out, as any other code can.
                 Some(Role::Switches | Role::SwitchesStack | Role::Schedules | Role::BeginsThread)
@@ -224,11 +241,13 @@ impl<'a> Accountant<'a> {
             off_at: None,
             on_at: None,
             off_before_ns: None,
+            other_cpu: None,
             mostly: Vec::new(),
         }
     }
 
-    fn part(&self, kind: PartKind, steps: std::ops::Range<usize>) -> Part {
+    /// What the processor did in these steps.
+    pub fn part(&self, kind: PartKind, steps: std::ops::Range<usize>) -> Part {
         let calls = &self.timed.calls;
         let begin_ns = self.timed.extent(steps.start).0;
         let lengths: Vec<u64> = steps.clone().map(|step| self.timed.extent(step).1).collect();
@@ -273,6 +292,7 @@ impl<'a> Accountant<'a> {
             off_at: off.as_ref().map(|(place, _)| place.clone()),
             on_at: on,
             off_before_ns: off.and_then(|(_, before)| before),
+            other_cpu: None,
             mostly,
         }
     }
@@ -317,29 +337,28 @@ impl<'a> Accountant<'a> {
             let Some((code, (length, frame))) = below.into_iter().max_by_key(|(_, (length, frame))| (*length, *frame)) else {
                 break;
             };
-            if length < most_of || self.role(code) == Some(Role::Helper) {
+            if length < most_of || self.is_helper(code) {
                 break;
             }
             place = frame;
             paths.retain(|(path, _)| path.get(depth).is_some_and(|frame| calls.frame(*frame).code == code));
         }
         // Locks and the like are how it was done, not where.
-        let is_helper = |frame: FrameId| self.role(calls.frame(frame).code) == Some(Role::Helper);
-        let outer = calls.chain(place).map(|(id, _)| id).find(|id| !is_helper(*id));
+        let outer = calls.chain(place).map(|(id, _)| id).find(|id| !self.is_helper(calls.frame(*id).code));
         outer.or(Some(place))
     }
 
     /// Where interrupts were switched off before these steps, and how long before the planned time; and where they were switched on.
     fn switched(&self, steps: &std::ops::Range<usize>) -> (Option<(String, Option<u64>)>, Option<String>) {
         let calls = &self.timed.calls;
-        let (begin, end) = (calls.steps[steps.start].begin, calls.steps[steps.end - 1]);
-        let end = end.begin + end.done;
+        let (begin, end) = (calls.steps[steps.start].begin, calls.steps[steps.end - 1].end);
         let off = calls.switched.iter().rfind(|switched| switched.at < begin.max(1) + 1 && !switched.on);
         let on = calls.switched.iter().find(|switched| switched.at + 2 >= end && switched.on);
         let place = |address| self.kernel.symbols().describe(address);
         let before = |at: u64| {
             let step = calls.steps.partition_point(|step| step.begin <= at).saturating_sub(1);
-            let time = self.timed.times[step].saturating_add((at - calls.steps[step].begin).cast_signed());
+            let since = nanos(at - calls.steps[step].begin, self.timed.ns_per_instruction);
+            let time = self.timed.times[step].saturating_add(since);
             u64::try_from(time.saturating_neg()).ok()
         };
         (off.map(|off| (place(off.address), before(off.at))), on.map(|on| place(on.address)))

@@ -8,16 +8,16 @@ use proptest::prelude::*;
 
 fn explained(dump: &Dump, latency_ns: u64) -> Account {
     let symbols = scene::symbols();
-    let asked = Asked { thread: 0, activation: 9, latency_ns, ns_per_instruction: 1.0 };
+    let asked = Asked { thread: 0, activation: 9, latency_ns, cpu: 0, ns_per_instruction: 1.0 };
     account(dump, &dump.windows[0], &Kernel::new(&symbols), &asked)
 }
 
-fn kinds(account: &Account) -> Vec<(PartKind, u64, u64)> {
+pub(crate) fn kinds(account: &Account) -> Vec<(PartKind, u64, u64)> {
     account.parts.iter().map(|part| (part.kind, part.begin_ns, part.length_ns)).collect()
 }
 
 /// A program in a system call, up to a function that it reads with.
-fn in_a_read(scene: &mut Scene) {
+pub(crate) fn in_a_read(scene: &mut Scene) {
     scene.task(1, "hackbench");
     scene.run("", 0, 4, SYSCALL);
     scene.run("entry_SYSCALL_64", 0, 4, CALL);
@@ -27,7 +27,7 @@ fn in_a_read(scene: &mut Scene) {
 }
 
 /// The timer's interrupt, which makes the thread runnable: 30 instructions.
-fn timer_interrupt(scene: &mut Scene) {
+pub(crate) fn timer_interrupt(scene: &mut Scene) {
     scene.run("asm_sysvec_apic_timer_interrupt", 0, 5, CALL);
     scene.run("hrtimer_interrupt", 0, 5, CALL);
     scene.run("try_to_wake_up", 0, 10, RET);
@@ -36,7 +36,7 @@ fn timer_interrupt(scene: &mut Scene) {
 }
 
 /// From the interrupted code to the reading of the clock: 6 to get to the scheduler, 10 of it, 9 to change, 12 back, 8 in user space.
-fn to_the_thread(scene: &mut Scene) {
+pub(crate) fn to_the_thread(scene: &mut Scene) {
     scene.run("vfs_read", 20, 3, RET);
     scene.run("do_syscall_64", 8, 3, CALL);
     scheduled(scene);
@@ -56,7 +56,7 @@ fn scheduled(scene: &mut Scene) {
     scene.run("", 0x100, 8, RDTSC);
 }
 
-const THREAD_NS: u64 = 6 + 10 + 9 + 12 + 8;
+pub(crate) const THREAD_NS: u64 = 6 + 10 + 9 + 12 + 8;
 
 fn interrupts_off(length: usize) -> Scene {
     let mut scene = Scene::default();
@@ -350,7 +350,7 @@ fn what_lies_before_the_window_is_not_attributed() {
 fn code_without_a_symbol_is_shown_by_its_address() {
     let symbols = crate::Symbols::parse("ffffffff90000000 t far_away\n").unwrap();
     let dump = interrupts_off(100).dump();
-    let asked = Asked { thread: 0, activation: 0, latency_ns: 60, ns_per_instruction: 1.0 };
+    let asked = Asked { thread: 0, activation: 0, latency_ns: 60, cpu: 0, ns_per_instruction: 1.0 };
     let account = account(&dump, &dump.windows[0], &Kernel::new(&symbols), &asked);
     assert_eq!(account.parts.iter().map(|part| part.length_ns).sum::<u64>(), 60);
     let mostly: Vec<_> = account.parts.iter().flat_map(|part| &part.mostly).map(|time| time.function.as_str()).collect();
@@ -359,7 +359,7 @@ fn code_without_a_symbol_is_shown_by_its_address() {
 
 /// Any code: function, offset, instructions, how many are begun, and the last.
 fn any_block() -> impl Strategy<Value = (usize, u64, usize, usize, usize)> {
-    (0..21_usize, 0..64_u64, 1..12_usize, 0..12_usize, 0..11_usize)
+    (0..22_usize, 0..64_u64, 1..12_usize, 0..12_usize, 0..11_usize)
 }
 
 proptest! {
@@ -368,6 +368,8 @@ proptest! {
     fn parts_add_up(
         blocks in proptest::collection::vec(any_block(), 1..200),
         switches in proptest::collection::vec(0..200_usize, 0..4),
+        turns in proptest::collection::vec(0..200_usize, 0..9),
+        cpu in 0..2_usize,
         latency_ns in 1..4_000_u64,
         rate in prop_oneof![Just(1.0), Just(1.000_007), Just(2.0), Just(64.0)],
     ) {
@@ -378,11 +380,14 @@ proptest! {
             if switches.contains(&index) {
                 scene.task(index as u64 % 3, "some");
             }
+            if turns.contains(&index) {
+                scene.cpu = 1 - scene.cpu;
+            }
             let name = symbols.all().nth(*function).map_or("", |(_, name)| name).to_owned();
             scene.cut(&name, if *offset < 32 { 0 } else { *offset }, *instructions, all[*last], (*begun).min(*instructions));
         }
         let dump = scene.dump();
-        let asked = Asked { thread: 0, activation: 0, latency_ns, ns_per_instruction: rate };
+        let asked = Asked { thread: 0, activation: 0, latency_ns, cpu, ns_per_instruction: rate };
         let account = account(&dump, &dump.windows[0], &Kernel::new(&symbols), &asked);
         let mut at = 0;
         for part in &account.parts {

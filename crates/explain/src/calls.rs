@@ -54,10 +54,10 @@ pub(crate) struct Frame {
 /// Some time in which frame, interrupts and task stayed the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Instructions done before it.
+    /// Instructions done before it, by all CPUs.
     pub begin: u64,
-    /// Instructions in it.
-    pub done: u64,
+    /// The same after its last instruction.
+    pub end: u64,
     pub frame: FrameId,
     /// Whether interrupts are on, as far as is known.
     pub interrupts: Option<bool>,
@@ -77,7 +77,7 @@ pub(crate) struct Switched {
     pub address: u64,
 }
 
-/// All of a window.
+/// All that one CPU did in a window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
     pub frames: Vec<Frame>,
@@ -85,6 +85,8 @@ pub(crate) struct Calls {
     pub switched: Vec<Switched>,
     /// Instructions done in all.
     pub end: u64,
+    /// Whether another CPU executed some of them.
+    pub has_others: bool,
     /// When the processor last went to another thread.
     pub thread_changed: Vec<u64>,
     /// When a thread was made runnable, and by which frame.
@@ -92,13 +94,17 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub fn follow(dump: &Dump, window: &Window, kernel: &Kernel<'_>) -> Calls {
-        let runs = runs(dump, window, kernel);
+    pub fn follow(dump: &Dump, window: &Window, kernel: &Kernel<'_>, cpu: usize) -> Calls {
+        let mut runs = runs(dump, window, kernel);
+        let end = runs.last().map_or(0, |last| last.begin + last.done);
+        let has_others = runs.iter().any(|run| run.cpu != cpu);
+        runs.retain(|run| run.cpu == cpu);
         let mut walk = Walk {
             dump,
             window,
             kernel,
-            calls: Calls::default(),
+            cpu,
+            calls: Calls { end, has_others, ..Calls::default() },
             current: FrameId(0),
             interrupts: None,
             on_next: false,
@@ -173,6 +179,7 @@ struct Walk<'a> {
     dump: &'a Dump,
     window: &'a Window,
     kernel: &'a Kernel<'a>,
+    cpu: usize,
     calls: Calls,
     current: FrameId,
     interrupts: Option<bool>,
@@ -191,10 +198,13 @@ impl Walk<'_> {
     fn run(&mut self, previous: Option<&Run>, run: &Run) {
         let block = &self.dump.blocks[run.block];
         let address = block.address;
-        // The tasks of before the window began.
-        while self.next_task == 0 && self.window.tasks.first().is_some_and(|task| task.before <= run.counted) {
-            self.task = Some(0);
-            self.next_task = 1;
+        // The tasks of before the window began: more than one where the other CPU kept one for longer.
+        if self.next_task == 0 {
+            let is_before = |task: &usize| self.window.tasks[*task].before <= run.counted;
+            while let Some(before) = self.task_from(self.next_task).filter(is_before) {
+                self.task = Some(before);
+                self.next_task = before + 1;
+            }
         }
         match (run.entrance, previous) {
             (Some(entrance), _) => self.enter(entrance, address, previous.copied()),
@@ -243,6 +253,11 @@ impl Walk<'_> {
         if code == Code::User {
             self.users.insert(self.task_address(), self.current);
         }
+    }
+
+    /// The next of this CPU's tasks, from this one on.
+    fn task_from(&self, index: usize) -> Option<usize> {
+        (index..self.window.tasks.len()).find(|task| self.window.tasks[*task].cpu == self.cpu)
     }
 
     fn task_address(&self) -> Option<u64> {
@@ -397,11 +412,12 @@ impl Walk<'_> {
             self.left.insert(task, self.current);
         }
         let code = self.calls.frame(self.current).code;
-        while self.window.tasks.get(self.next_task).is_some_and(|task| task.before < run.counted) {
-            self.next_task += 1;
+        let is_before = |task: &usize| self.window.tasks[*task].before < run.counted;
+        while let Some(before) = self.task_from(self.next_task).filter(is_before) {
+            self.next_task = before + 1;
         }
-        self.task = (self.next_task < self.window.tasks.len()).then_some(self.next_task);
-        self.next_task += 1;
+        self.task = self.task_from(self.next_task);
+        self.next_task = self.task.map_or(self.window.tasks.len(), |task| task + 1);
         self.calls.thread_changed.push(run.begin);
         match self.task_address().and_then(|task| self.left.get(&task)) {
             Some(frame) => self.current = *frame,
@@ -443,14 +459,13 @@ impl Walk<'_> {
             }
         }
         self.step(run.begin + from, run.done.saturating_sub(from), halts);
-        self.calls.end = run.begin + run.done;
     }
 
     fn step(&mut self, begin: u64, done: u64, halts: bool) {
-        let step = Step { begin, done, frame: self.current, interrupts: self.interrupts, task: self.task, halts };
+        let step = Step { begin, end: begin + done, frame: self.current, interrupts: self.interrupts, task: self.task, halts };
         match self.calls.steps.last_mut() {
             Some(last) if !last.halts && (last.frame, last.interrupts, last.task) == (step.frame, step.interrupts, step.task) => {
-                last.done += done;
+                last.end = step.end;
                 last.halts = halts;
             }
             _ if done == 0 => {}

@@ -7,12 +7,17 @@
 use crate::x86::{self, Effect};
 
 /// Marks the file and its form.
-const MAGIC: &[u8] = b"TEIJIBB1";
+const MAGIC: &[u8] = b"TEIJIBB2";
 const WAKE: u32 = 1;
 const TASK: u32 = 2;
 const BLOCK: u32 = 3;
 const WINDOW: u32 = 4;
 const END: u32 = 5;
+
+/// From this bit on, the number of a block in a window is the CPU that executed it.
+const CPU_BIT: u32 = 28;
+/// The most CPUs that a guest has.
+const MAX_CPUS: usize = 2;
 
 /// Why it cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +44,8 @@ pub struct Wake {
     pub returned_at: u64,
     /// The block that read the clock.
     pub reader: u64,
+    /// The CPU that executed it.
+    pub cpu: usize,
 }
 
 /// A task that runs from some moment on.
@@ -46,6 +53,8 @@ pub struct Wake {
 pub struct TaskSwitch {
     /// Instructions counted before.
     pub before: u64,
+    /// The CPU that it runs on.
+    pub cpu: usize,
     /// Where the kernel keeps the task.
     pub address: u64,
     /// Its name, empty where it is not known.
@@ -112,6 +121,8 @@ pub struct Entry {
     pub block: u32,
     /// Instructions counted before.
     pub before: u64,
+    /// The CPU that executed it.
+    pub cpu: usize,
 }
 
 /// What was executed up to some moment.
@@ -164,13 +175,13 @@ impl Dump {
         match kind {
             WAKE => {
                 let [count, returned, returned_at, reader] = [content.u64()?, content.u64()?, content.u64()?, content.u64()?];
-                self.wakes.push(Wake { count, returned, returned_at, reader });
+                self.wakes.push(Wake { count, returned, returned_at, reader, cpu: content.cpu()? });
                 content.end()?;
             }
             TASK => {
-                let (before, address) = (content.u64()?, content.u64()?);
+                let (before, cpu, address) = (content.u64()?, content.cpu()?, content.u64()?);
                 let name = content.0.split(|byte| *byte == 0).next().unwrap_or_default();
-                tasks.push(TaskSwitch { before, address, name: String::from_utf8_lossy(name).into_owned() });
+                tasks.push(TaskSwitch { before, cpu, address, name: String::from_utf8_lossy(name).into_owned() });
             }
             BLOCK => {
                 let address = content.u64()?;
@@ -183,8 +194,9 @@ impl Dump {
                 while !content.0.is_empty() {
                     let (number, after_previous) = (content.u32()?, content.u32()?);
                     before = before.checked_add(after_previous.into())?;
-                    let block = number.checked_sub(1).filter(|block| (*block as usize) < self.blocks.len())?;
-                    window.entries.push(Entry { block, before });
+                    let (number, cpu) = (number & ((1 << CPU_BIT) - 1), (number >> CPU_BIT) as usize);
+                    let block = number.checked_sub(1).filter(|block| (*block as usize) < self.blocks.len() && cpu < MAX_CPUS)?;
+                    window.entries.push(Entry { block, before, cpu });
                 }
                 window.tasks = std::mem::take(tasks);
                 let is_ascending = window.tasks.is_sorted_by_key(|task| task.before);
@@ -209,6 +221,10 @@ impl Bytes<'_> {
         let (number, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(u64::from_le_bytes(*number))
+    }
+
+    fn cpu(&mut self) -> Option<usize> {
+        usize::try_from(self.u64()?).ok().filter(|cpu| *cpu < MAX_CPUS)
     }
 
     fn end(&self) -> Option<()> {

@@ -41,6 +41,8 @@ pub enum Role {
     ReturnThunk,
     /// It is no function of its own, but only how locks and interrupts are handled.
     Helper,
+    /// As that, and in it the processor waits for another CPU.
+    Waits,
     /// Idling.
     Idles,
     /// It is part of the way into the kernel or out of it, not a function of its own.
@@ -66,6 +68,16 @@ const WAKES: [&str; 2] = ["try_to_wake_up", "wake_up_process"];
 const TIMES_OUT: [&str; 1] = ["hrtimer_interrupt"];
 const TICKS: [&str; 4] = ["tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler", "tick_sched_handle"];
 const IDLES: [&str; 4] = ["do_idle", "cpu_startup_entry", "default_idle_call", "cpu_idle_poll"];
+const WAITS: [&str; 8] = [
+    "native_queued_spin_lock_slowpath",
+    "__pv_queued_spin_lock_slowpath",
+    "queued_read_lock_slowpath",
+    "queued_write_lock_slowpath",
+    "osq_lock",
+    "mutex_spin_on_owner",
+    "rwsem_spin_on_owner",
+    "rtmutex_spin_on_owner",
+];
 const RETURN_THUNKS: [&str; 5] =
     ["__x86_return_thunk", "zen_untrain_ret", "retbleed_return_thunk", "srso_return_thunk", "its_return_thunk"];
 /// Exceptions that are traps, and those that QEMU raises once their instruction is counted.
@@ -91,7 +103,7 @@ impl<'a> Kernel<'a> {
     #[must_use]
     pub fn new(symbols: &'a Symbols) -> Self {
         let mut roles = HashMap::new();
-        let lists: [(&[&str], Role); 10] = [
+        let lists: [(&[&str], Role); 11] = [
             (&SOFTIRQS, Role::Softirqs),
             (&SCHEDULES, Role::Schedules),
             (&SWITCHES, Role::Switches),
@@ -101,6 +113,7 @@ impl<'a> Kernel<'a> {
             (&TIMES_OUT, Role::TimesOut),
             (&TICKS, Role::Ticks),
             (&IDLES, Role::Idles),
+            (&WAITS, Role::Waits),
             (&RETURN_THUNKS, Role::ReturnThunk),
         ];
         for (id, name) in symbols.all() {

@@ -14,6 +14,7 @@ mod calls;
 mod dump;
 mod folded;
 mod kernel;
+mod other_cpu;
 mod runs;
 mod symbols;
 mod timeline;
@@ -30,5 +31,7 @@ pub use trace::trace_events;
 pub use wakes::{WakesError, Woken, align};
 #[cfg(test)]
 mod account_tests;
+#[cfg(test)]
+mod other_cpu_tests;
 #[cfg(test)]
 mod scene;

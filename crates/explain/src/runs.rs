@@ -12,7 +12,9 @@ use crate::kernel::{Entrance, Kernel};
 pub(crate) struct Run {
     /// An index into [`Dump::blocks`].
     pub block: usize,
-    /// Instructions done before it, from the beginning of the window.
+    /// The CPU that executed it.
+    pub cpu: usize,
+    /// Instructions done before it, by all CPUs, from the beginning of the window.
     pub begin: u64,
     /// Instructions of it that were done.
     pub done: u64,
@@ -25,28 +27,45 @@ pub(crate) struct Run {
 /// User code of another process may be the same code at another address; what lies within a page is the same.
 const PAGE: u64 = 4_096;
 
-/// The blocks of a window.
+/// The blocks of a window, of all CPUs in the order in which they were executed.
 pub(crate) fn runs(dump: &Dump, window: &Window, kernel: &Kernel<'_>) -> Vec<Run> {
     let block = |index: usize| &dump.blocks[window.entries[index].block as usize];
-    let mut runs: Vec<Run> = Vec::with_capacity(window.entries.len());
-    let mut begin = 0;
-    for (index, entry) in window.entries.iter().enumerate() {
-        let after = window.entries.get(index + 1).map_or(window.end, |next| next.before);
-        let begun = after - entry.before;
-        // The stub of an interrupt jumps to what all of them share.
-        let is_stub =
-            || index.checked_sub(1).is_some_and(|before| kernel.entrance(block(before).address) == Some(Entrance::Interrupt));
-        let entrance = kernel.entrance(block(index).address).filter(|_| !is_stub());
-        if entrance == Some(Entrance::Fault)
-            && let Some(last) = runs.last_mut()
-            && last.done > 0
-            && is_begun_again(&dump.blocks[last.block], last.done, (index..window.entries.len()).map(block))
-        {
-            last.done -= 1;
-            begin -= 1;
+    let after = |index: usize| window.entries.get(index + 1).map_or(window.end, |next| next.before);
+    let mut runs: Vec<Run> = window
+        .entries
+        .iter()
+        .enumerate()
+        .map(|(index, entry)| Run {
+            block: entry.block as usize,
+            cpu: entry.cpu,
+            begin: 0,
+            done: after(index) - entry.before,
+            entrance: None,
+            counted: entry.before,
+        })
+        .collect();
+    let cpus = window.entries.iter().map(|entry| entry.cpu).max().map_or(0, |last| last + 1);
+    for cpu in 0..cpus {
+        // What one CPU did has nothing to do with the other's turns in between.
+        let own: Vec<usize> = (0..runs.len()).filter(|index| runs[*index].cpu == cpu).collect();
+        for (place, &index) in own.iter().enumerate() {
+            let before = place.checked_sub(1).map(|before| own[before]);
+            // The stub of an interrupt jumps to what all of them share.
+            let is_stub = || before.is_some_and(|before| kernel.entrance(block(before).address) == Some(Entrance::Interrupt));
+            runs[index].entrance = kernel.entrance(block(index).address).filter(|_| !is_stub());
+            if runs[index].entrance == Some(Entrance::Fault)
+                && let Some(last) = before.map(|before| &mut runs[before])
+                && last.done > 0
+                && is_begun_again(&dump.blocks[last.block], last.done, own[place..].iter().map(|index| block(*index)))
+            {
+                last.done -= 1;
+            }
         }
-        runs.push(Run { block: entry.block as usize, begin, done: begun, entrance, counted: entry.before });
-        begin += begun;
+    }
+    let mut begin = 0;
+    for run in &mut runs {
+        run.begin = begin;
+        begin += run.done;
     }
     runs
 }

@@ -9,7 +9,7 @@ const KERNEL: u64 = 0xffff_ffff_8100_0000;
 const APART: u64 = 0x1000;
 /// A program's code.
 const USER: u64 = 0x5555_0000_0000;
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "entry_SYSCALL_64",
     "do_syscall_64",
     "vfs_read",
@@ -30,6 +30,7 @@ const NAMES: [&str; 20] = [
     "default_idle",
     "asm_exc_page_fault",
     "exc_page_fault",
+    "native_queued_spin_lock_slowpath",
     "ret_from_fork",
 ];
 
@@ -60,6 +61,8 @@ pub struct Scene {
     entries: Vec<(u32, u64)>,
     tasks: Vec<TaskSwitch>,
     count: u64,
+    /// Which CPU runs.
+    pub cpu: usize,
 }
 
 impl Scene {
@@ -84,14 +87,15 @@ impl Scene {
         }
         self.section(3, &[&address.to_le_bytes()[..], &code].concat());
         self.blocks += 1;
-        self.entries.push((self.blocks, self.count));
+        let cpu = u32::try_from(self.cpu).unwrap() << 28;
+        self.entries.push((self.blocks | cpu, self.count));
         self.count += begun as u64;
         address + (code.len() - instructions) as u64
     }
 
     /// This task runs from now on.
     pub fn task(&mut self, address: u64, name: &str) {
-        self.tasks.push(TaskSwitch { before: self.count, address, name: name.to_owned() });
+        self.tasks.push(TaskSwitch { before: self.count, cpu: self.cpu, address, name: name.to_owned() });
     }
 
     fn section(&mut self, kind: u32, content: &[u8]) {
@@ -105,7 +109,10 @@ impl Scene {
         for task in std::mem::take(&mut self.tasks) {
             let mut name = task.name.into_bytes();
             name.resize(16, 0);
-            self.section(2, &[&task.before.to_le_bytes()[..], &task.address.to_le_bytes(), &name].concat());
+            self.section(
+                2,
+                &[&task.before.to_le_bytes()[..], &(task.cpu as u64).to_le_bytes(), &task.address.to_le_bytes(), &name].concat(),
+            );
         }
         let begin = self.entries.first().map_or(self.count, |(_, before)| *before);
         let mut content = [0_u64, begin, self.count].map(u64::to_le_bytes).concat();
@@ -117,7 +124,7 @@ impl Scene {
         }
         self.section(4, &content);
         self.section(5, &[]);
-        [b"TEIJIBB1", self.bytes.as_slice()].concat()
+        [b"TEIJIBB2", self.bytes.as_slice()].concat()
     }
 
     /// Read back: what was executed, and the window.
@@ -134,6 +141,9 @@ fn a_window_is_read_as_it_was_written() {
     scene.cut("free_bulk", 0, 5, RET, 2);
     let dump = scene.dump();
     let [Window { entries, end, tasks, .. }] = dump.windows.as_slice() else { panic!("{dump:?}") };
-    assert_eq!((entries.as_slice(), *end), (&[Entry { block: 0, before: 0 }, Entry { block: 1, before: 3 }][..], 5));
+    assert_eq!(
+        (entries.as_slice(), *end),
+        (&[Entry { block: 0, before: 0, cpu: 0 }, Entry { block: 1, before: 3, cpu: 0 }][..], 5)
+    );
     assert_eq!((tasks[0].name.as_str(), dump.blocks[0].len(), dump.blocks[1].len()), ("hackbench", 3, 5));
 }

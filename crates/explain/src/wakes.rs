@@ -3,10 +3,10 @@
 //!
 //! The plugin sees every program that reads the clock after a system call has returned, and knows none of them. The measuring threads'
 //! are the ones that were as far apart as the samples say: between two samples no more instructions can be executed than ns passed,
-//! and exactly as many where the processor was never idle.
+//! and exactly as many where no processor was ever idle. Each CPU's are found by themselves.
 
 use crate::dump::Wake;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// When a sample was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Woken {
     pub thread: usize,
     /// The activation.
     pub activation: u64,
+    /// The CPU that the thread runs on.
+    pub cpu: usize,
     /// The clock's reading, ns.
     pub time_ns: i64,
 }
@@ -43,6 +45,20 @@ const LEAST_TOLERANCE_NS: f64 = 500.0;
 /// # Errors
 /// When they are not found.
 pub fn align(wakes: &[Wake], samples: &[Woken], ns_per_instruction: f64) -> Result<Vec<u64>, WakesError> {
+    let mut counts = vec![0; samples.len()];
+    for cpu in samples.iter().map(|sample| sample.cpu).collect::<BTreeSet<_>>() {
+        let own: Vec<usize> = (0..samples.len()).filter(|index| samples[*index].cpu == cpu).collect();
+        let own_samples: Vec<Woken> = own.iter().map(|index| samples[*index]).collect();
+        let own_wakes = wakes.iter().filter(|wake| wake.cpu == cpu);
+        let found = align_cpu(own_wakes, &own_samples, ns_per_instruction);
+        for (index, count) in own.into_iter().zip(found.ok_or(WakesError::NotFound { seen: wakes.len() })?) {
+            counts[index] = count;
+        }
+    }
+    Ok(counts)
+}
+
+fn align_cpu<'a>(wakes: impl Iterator<Item = &'a Wake>, samples: &[Woken], ns_per_instruction: f64) -> Option<Vec<u64>> {
     let mut places: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     for wake in wakes {
         places.entry((wake.returned % PAGE, wake.reader % PAGE)).or_default().push(wake.count);
@@ -53,7 +69,7 @@ pub fn align(wakes: &[Wake], samples: &[Woken], ns_per_instruction: f64) -> Resu
         Some((idle_ns(counts, samples, ns_per_instruction)?, counts))
     });
     let best = fitting.min_by(|(one, _), (other, _)| one.total_cmp(other));
-    best.map(|(_, counts)| counts.to_vec()).ok_or(WakesError::NotFound { seen: wakes.len() })
+    best.map(|(_, counts)| counts.to_vec())
 }
 
 /// The time between these samples in which no instruction was executed, or none if there were more instructions than time.
@@ -77,12 +93,18 @@ mod tests {
     fn wakes(counts: &[u64], returned: u64) -> Vec<Wake> {
         counts
             .iter()
-            .map(|count| Wake { count: *count, returned, returned_at: count.saturating_sub(30), reader: 0x7fff_1000_06b5 })
+            .map(|count| Wake {
+                count: *count,
+                returned,
+                returned_at: count.saturating_sub(30),
+                reader: 0x7fff_1000_06b5,
+                cpu: 0,
+            })
             .collect()
     }
 
     fn samples(times: &[i64]) -> Vec<Woken> {
-        (0..).zip(times).map(|(activation, time_ns)| Woken { thread: 0, activation, time_ns: *time_ns }).collect()
+        (0..).zip(times).map(|(activation, time_ns)| Woken { thread: 0, activation, cpu: 0, time_ns: *time_ns }).collect()
     }
 
     #[test]
@@ -107,5 +129,21 @@ mod tests {
         let error = align(&all, &samples(&[10_000, 20_000]), 1.0).unwrap_err();
         assert_eq!(error, WakesError::NotFound { seen: 2 });
         assert!(align(&[], &samples(&[1]), 1.0).is_err());
+    }
+
+    #[test]
+    fn threads_of_two_cpus_are_found_by_themselves() {
+        // The first one's warm up ends later than the other's.
+        let first = wakes(&[100, 1_050, 2_050], 0x5555_0000_03c7);
+        let other = wakes(&[20, 60, 1_100, 2_100], 0x5555_0000_03c7).into_iter().map(|wake| Wake { cpu: 1, ..wake });
+        let mut all: Vec<Wake> = first.into_iter().chain(other).collect();
+        all.sort_by_key(|wake| wake.count);
+        let samples = [(0, 5_050), (1, 5_100), (0, 6_050), (1, 6_100)].map(|(cpu, time_ns)| Woken {
+            thread: cpu,
+            activation: 0,
+            cpu,
+            time_ns,
+        });
+        assert_eq!(align(&all, &samples, 1.0).unwrap(), [1_050, 1_100, 2_050, 2_100]);
     }
 }

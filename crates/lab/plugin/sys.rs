@@ -2,16 +2,16 @@
 //! The plugin that QEMU loads: which blocks of instructions the guest executed, and when.
 //!
 //! In: QEMU's calls, and `key=value` words. Out: one file, which `crates/explain/src/dump.rs` reads. It runs in QEMU's process, on the
-//! thread of the guest's one CPU, and needs only what is in that process anyway: QEMU's functions for plugins, `dlsym`, `memcpy`, and
-//! the kernel. It changes nothing in the guest.
+//! one thread that executes the guest's CPUs in turn, and needs only what is in that process anyway: QEMU's functions, `dlsym`,
+//! `memcpy`, and the kernel. It changes nothing in the guest.
 //!
-//! Time is instructions: one is counted in front of each. One that faults, or that QEMU begins again, was counted before it was done.
-//! Who reads the file takes that back: only what followed shows it.
+//! Time is instructions, of all CPUs together: one is counted in front of each. One that faults, or that QEMU begins again, was counted
+//! before it was done. Who reads the file takes that back: only what followed shows it.
 //!
 //! Words: `out=FILE`; `ends=FILE`, pairs of 64-bit numbers, the count of instructions at which a window ends and the blocks it is to
-//! hold, ascending; `ring=N`, the most blocks of a window, as a power of two; `switched=`, `current=`, `percpu=`, `init=`, addresses
-//! of the kernel: where its code goes on once another task runs, the pointer to that task, the number that is added to the pointer's
-//! address, and the first task.
+//! hold, ascending; `ring=N`, the most blocks of a window, as a power of two; `cpus=N`, how many execute; `switched=`, `current=`,
+//! `percpu=`, `init=`, addresses of the kernel: where its code goes on once another task runs, the pointer to that task, the numbers
+//! that are added to the pointer's address, one for each CPU, and the first task.
 #![no_std]
 
 #[path = "host/sys.rs"]
@@ -26,10 +26,10 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicI32, Ordering};
 use host::{Arena, Output, Zeroed};
-use qemu::{Functions, Info, Tb};
+use qemu::{Clock, Functions, Info, Tb};
 
 /// Marks the file and its form.
-const MAGIC: [u8; 8] = *b"TEIJIBB1";
+const MAGIC: [u8; 8] = *b"TEIJIBB2";
 /// Kinds of sections. Each begins with its kind and the length of what follows, 32 bits both.
 const WAKE: u32 = 1;
 const TASK: u32 = 2;
@@ -41,6 +41,10 @@ const END: u32 = 5;
 const INSN: usize = 16;
 /// More than the instructions of one block take: QEMU translates 512 at most.
 const SPACE: usize = 1 << 16;
+/// CPUs that may execute.
+const CPUS: usize = 2;
+/// From this bit on, the number of a block in a window is the CPU that executed it.
+const CPU_BIT: u32 = 28;
 /// Switches of tasks that are remembered.
 const TASKS: usize = 1 << 14;
 /// Windows that may be asked for.
@@ -77,6 +81,7 @@ struct Block {
 struct Executed {
     block: Option<&'static Block>,
     before: u64,
+    cpu: usize,
 }
 // SAFETY: no block is a null pointer, and the rest is a number.
 unsafe impl Zeroed for Executed {}
@@ -85,6 +90,7 @@ unsafe impl Zeroed for Executed {}
 #[derive(Clone, Copy)]
 struct Task {
     before: u64,
+    cpu: usize,
     address: u64,
     comm: [u8; COMM],
 }
@@ -109,9 +115,17 @@ struct Kernel {
     comm: Option<u64>,
 }
 
+/// Where the last system call of a CPU returned to, and when; 0 once another began.
+#[derive(Clone, Copy, Default)]
+struct Returned {
+    address: u64,
+    at: u64,
+}
+
 struct State {
     qemu: Functions,
-    counted: *const u64,
+    clock: Option<Clock>,
+    cpus: usize,
     arena: Arena,
     /// For the instructions of one block.
     space: &'static mut [u8],
@@ -125,16 +139,15 @@ struct State {
     /// When the next one ends.
     next_end: u64,
     blocks: u32,
-    /// Where the last system call returned to, and when; 0 once another began.
-    returned: u64,
-    returned_at: u64,
+    returned: [Returned; CPUS],
     kernel: Kernel,
     tasks: &'static mut [Task],
     n_tasks: usize,
 }
 
 struct Global(UnsafeCell<Option<State>>);
-// SAFETY: QEMU installs the plugin before there is a CPU, calls it from the thread of the one CPU, and ends it when that has stopped.
+// SAFETY: QEMU installs the plugin before there is a CPU, calls it from the one thread that executes CPUs, and ends it when that
+// has stopped.
 unsafe impl Sync for Global {}
 static STATE: Global = Global(UnsafeCell::new(None));
 
@@ -197,10 +210,12 @@ fn number(text: &CStr) -> Option<u64> {
 impl State {
     fn new(info: &Info, words: impl Iterator<Item = &'static CStr>) -> Option<State> {
         let (mut out, mut ends, mut ring, mut kernel) = (None, None, 0, Kernel::default());
+        let mut cpus = 1;
         for word in words {
             out = value(word, b"out").or(out);
             ends = value(word, b"ends").or(ends);
             ring = value(word, b"ring").and_then(number).unwrap_or(ring);
+            cpus = value(word, b"cpus").and_then(number).unwrap_or(cpus);
             for (key, place) in [
                 (&b"switched"[..], &mut kernel.switched),
                 (b"current", &mut kernel.current),
@@ -215,7 +230,8 @@ impl State {
         let own = host::zeroed::<u8>(size_of::<u64>())?.as_mut_ptr().cast();
         let mut state = State {
             qemu: Functions::new(info, own)?,
-            counted: ptr::null(),
+            clock: None,
+            cpus: usize::try_from(cpus).ok().filter(|cpus| (1..=CPUS).contains(cpus))?,
             arena: Arena::new(),
             space: host::zeroed(SPACE)?,
             output,
@@ -228,8 +244,7 @@ impl State {
             next_window: 0,
             next_end: u64::MAX,
             blocks: 0,
-            returned: 0,
-            returned_at: 0,
+            returned: [Returned::default(); CPUS],
             kernel,
             tasks: host::zeroed(TASKS)?,
             n_tasks: 0,
@@ -287,43 +302,42 @@ impl State {
     }
 
     fn executed(&mut self, block: &'static Block) {
-        if self.counted.is_null() {
-            let Some(counted) = self.qemu.counted() else { host::die() };
-            self.counted = counted;
-        }
-        // SAFETY: QEMU's translated code counts there, on this thread.
-        let before = unsafe { self.counted.read_volatile() };
+        let Some(clock) = self.clock.or_else(|| self.qemu.clock(self.cpus)) else { host::die() };
+        self.clock = Some(clock);
+        let (before, cpu) = (clock.counted(), clock.cpu());
         while before >= self.next_end {
             self.write_window(before);
         }
         if block.roles != 0 {
-            self.note(block, before);
+            self.note(block, before, cpu);
         }
         let place = self.pushed & (self.ring.len() - 1);
         if let Some(place) = self.ring.get_mut(place) {
-            *place = Executed { block: Some(block), before };
+            *place = Executed { block: Some(block), before, cpu };
         }
         self.pushed += 1;
     }
 
     #[cold]
-    fn note(&mut self, block: &Block, before: u64) {
+    fn note(&mut self, block: &Block, before: u64, cpu: usize) {
+        let Some(returned) = self.returned.get_mut(cpu) else { return };
         if block.roles & RETURNED != 0 {
-            (self.returned, self.returned_at) = (block.address, before);
+            *returned = Returned { address: block.address, at: before };
         }
         if block.roles & CALLS != 0 {
-            self.returned = 0;
+            returned.address = 0;
         }
-        if block.roles & READS_CLOCK != 0 && self.returned != 0 {
-            self.section(WAKE, 32);
+        if block.roles & READS_CLOCK != 0 && returned.address != 0 {
+            let Returned { address, at } = core::mem::take(returned);
+            self.section(WAKE, 40);
             self.output.put_u64(before + u64::from(block.instructions));
-            self.output.put_u64(self.returned);
-            self.output.put_u64(self.returned_at);
+            self.output.put_u64(address);
+            self.output.put_u64(at);
             self.output.put_u64(block.address);
-            self.returned = 0;
+            self.output.put_u64(cpu as u64);
         }
         if block.roles & SWITCHED != 0 {
-            self.switched(before);
+            self.switched(before, cpu);
         }
     }
 }

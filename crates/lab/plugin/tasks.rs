@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which task runs, read from the kernel's memory.
 
-use super::{COMM, State, TASK, TASK_BYTES, TASKS, Task};
+use super::{COMM, CPUS, State, TASK, TASK_BYTES, TASKS, Task};
 
 impl State {
     fn read_u64(&self, address: u64) -> Option<u64> {
@@ -9,11 +9,11 @@ impl State {
         self.qemu.read(address, &mut bytes).then(|| u64::from_le_bytes(bytes))
     }
 
-    /// Remembers the task that runs from now on.
-    pub fn switched(&mut self, before: u64) -> Option<()> {
-        let offset = if self.kernel.per_cpu == 0 { 0 } else { self.read_u64(self.kernel.per_cpu)? };
+    /// Remembers the task that runs on this CPU from now on.
+    pub fn switched(&mut self, before: u64, cpu: usize) -> Option<()> {
+        let offset = if self.kernel.per_cpu == 0 { 0 } else { self.read_u64(self.kernel.per_cpu + 8 * cpu as u64)? };
         let address = self.read_u64(self.kernel.current.wrapping_add(offset))?;
-        let mut task = Task { before, address, comm: [0; COMM] };
+        let mut task = Task { before, cpu, address, comm: [0; COMM] };
         if let Some(comm) = self.name_offset() {
             self.qemu.read(address.wrapping_add(comm), &mut task.comm);
         }
@@ -41,20 +41,25 @@ impl State {
         self.kernel.comm
     }
 
-    /// The switches since then, and the one before.
+    /// The switches since then, and the one before on each CPU.
     pub fn write_tasks(&mut self, begin: u64) {
         let task = |tasks: &[Task], index: usize| tasks.get(index % TASKS).copied();
+        let mut missing = [true; CPUS];
         let mut since = self.n_tasks;
-        while since > self.n_tasks.saturating_sub(TASKS) {
+        while since > self.n_tasks.saturating_sub(TASKS) && missing.iter().take(self.cpus).any(|missing| *missing) {
             since -= 1;
-            if task(self.tasks, since).is_none_or(|task| task.before < begin) {
-                break;
+            if let Some(Task { before, cpu, .. }) = task(self.tasks, since)
+                && before < begin
+                && let Some(missing) = missing.get_mut(cpu)
+            {
+                *missing = false;
             }
         }
         for index in since..self.n_tasks {
-            if let Some(Task { before, address, comm }) = task(self.tasks, index) {
-                self.section(TASK, 16 + COMM);
+            if let Some(Task { before, cpu, address, comm }) = task(self.tasks, index) {
+                self.section(TASK, 24 + COMM);
                 self.output.put_u64(before);
+                self.output.put_u64(cpu as u64);
                 self.output.put_u64(address);
                 self.output.put(&comm);
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The windows, as they are written. Sections begin with their kind and their length.
 
-use super::{BLOCK, Executed, State, WINDOW};
+use super::{BLOCK, CPU_BIT, Executed, State, WINDOW};
 
 impl State {
     /// Begins one.
@@ -34,8 +34,9 @@ impl State {
         self.output.put_u64(now);
         let mut previous = begin;
         for index in first..self.pushed {
-            let Executed { block, before } = self.entry(index);
-            self.output.put_u32(block.map_or(0, |block| block.number.get()));
+            let Executed { block, before, cpu } = self.entry(index);
+            let cpu = u32::try_from(cpu).unwrap_or(0) << CPU_BIT;
+            self.output.put_u32(block.map_or(0, |block| block.number.get()) | cpu);
             // Between two blocks are the instructions of one.
             self.output.put_u32(u32::try_from(before - previous).unwrap_or(u32::MAX));
             previous = before;
@@ -46,6 +47,6 @@ impl State {
 
     /// One of the last that were pushed.
     fn entry(&self, index: usize) -> Executed {
-        self.ring.get(index & (self.ring.len() - 1)).copied().unwrap_or(Executed { block: None, before: 0 })
+        self.ring.get(index & (self.ring.len() - 1)).copied().unwrap_or(Executed { block: None, before: 0, cpu: 0 })
     }
 }

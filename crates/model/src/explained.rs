@@ -50,6 +50,8 @@ pub enum PartKind {
     HardInterrupt,
     /// Softirqs.
     Softirq,
+    /// The processor spun until another CPU released a lock.
+    OtherCpu,
     /// The thread was runnable, and what ran in the kernel was not preempted.
     PreemptionOff,
     /// The thread was runnable, and another one that goes before it ran.
@@ -99,8 +101,22 @@ pub struct Part {
     /// How long before the planned time they were switched off, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_before_ns: Option<u64>,
+    /// Of a wait for another CPU, what that one did meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_cpu: Option<OtherCpu>,
     /// The functions with most time of their own, most first.
     pub mostly: Vec<FunctionTime>,
+}
+
+/// What a CPU did while another one waited for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherCpu {
+    /// The function that most of it was in.
+    pub function: Option<String>,
+    /// What called that, innermost first.
+    pub called_by: Vec<String>,
+    /// The running task's name.
+    pub task: Option<String>,
 }
 
 /// Time in one function.
@@ -256,6 +272,7 @@ mod tests {
                 off_at: None,
                 on_at: None,
                 off_before_ns: None,
+                other_cpu: None,
                 mostly: Vec::new(),
             }
         });

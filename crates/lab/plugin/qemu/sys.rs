@@ -2,6 +2,7 @@
 //! QEMU's functions for plugins, found by name in its process: which there are depends on its version, and a function that is asked for
 //! and not there would keep QEMU from loading the plugin at all.
 
+use super::CPUS;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::mem::transmute;
 use core::ptr;
@@ -103,6 +104,38 @@ enum Memory {
     None,
 }
 
+/// CPUs that QEMU has where the guest has more than one: one of them never starts (`crates/lab/src/board.rs`).
+const COUNTERS: usize = 3;
+
+/// How many instructions were counted, and which CPU executes.
+#[derive(Clone, Copy)]
+pub struct Clock {
+    /// Null where there is none.
+    counters: [*const u64; COUNTERS],
+    cpus: [*mut c_void; CPUS],
+    /// QEMU's own pointer to the CPU that this thread executes, null where there is but one.
+    current: *const *mut c_void,
+}
+
+impl Clock {
+    /// By all CPUs together.
+    pub fn counted(&self) -> u64 {
+        let counters = self.counters.iter().filter(|counter| !counter.is_null());
+        // SAFETY: QEMU's translated code counts there, on this thread.
+        counters.map(|counter| unsafe { counter.read_volatile() }).sum()
+    }
+
+    /// Its number. QEMU tells a plugin the one that the code was translated for.
+    pub fn cpu(&self) -> usize {
+        if self.current.is_null() {
+            return 0;
+        }
+        // SAFETY: a variable of QEMU's that belongs to this thread, which lives as long as QEMU.
+        let current = unsafe { self.current.read_volatile() };
+        self.cpus.iter().position(|cpu| *cpu == current).unwrap_or(0)
+    }
+}
+
 /// What differs between versions of QEMU.
 pub struct Functions {
     counter: Counter,
@@ -131,16 +164,32 @@ impl Functions {
         Some(Functions { counter, data, memory: memory() })
     }
 
-    /// Where QEMU counts the instructions of the first CPU.
-    pub fn counted(&self) -> Option<*mut u64> {
+    /// How many instructions were counted, and which of so many CPUs executes. To be called by what QEMU calls for a CPU, once all
+    /// are there.
+    pub fn clock(&self, cpus: usize) -> Option<Clock> {
+        let mut clock = Clock { counters: [ptr::null(); COUNTERS], cpus: [ptr::null_mut(); CPUS], current: ptr::null() };
         match self.counter {
-            Counter::Inline(_, own) => Some(own),
+            Counter::Inline(_, own) => *clock.counters.first_mut()? = own,
             Counter::PerCpu(_, per_cpu) => {
                 let find = function!(c"qemu_plugin_scoreboard_find" as unsafe extern "C" fn(*mut c_void, c_uint) -> *mut c_void)?;
                 // SAFETY: the board is one that QEMU made, and there is a first CPU.
-                Some(unsafe { find(per_cpu.board, 0) }.cast())
+                let first: *const u64 = unsafe { find(per_cpu.board, 0) }.cast();
+                // Code counts for the CPU that it was translated for, whichever executes it.
+                for (index, counter) in clock.counters.iter_mut().enumerate().take(if cpus > 1 { COUNTERS } else { 1 }) {
+                    // SAFETY: QEMU begins with an array for 16 CPUs.
+                    *counter = unsafe { first.add(index) };
+                }
             }
         }
+        if cpus > 1 {
+            let get = function!(c"qemu_get_cpu" as GetCpu)?;
+            for (index, cpu) in (0..).zip(&mut clock.cpus).take(cpus) {
+                // SAFETY: it looks for a CPU of this number, and returns null where there is none.
+                *cpu = unsafe { get(index) };
+            }
+            clock.current = find(c"current_cpu")?.cast();
+        }
+        Some(clock)
     }
 
     /// Has one added to the counter in front of this instruction.

@@ -19,6 +19,7 @@ fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -
         off_at: None,
         on_at: None,
         off_before_ns: None,
+        other_cpu: None,
         mostly: Vec::new(),
     }
 }

@@ -23,6 +23,7 @@ const INK: &str = "fill=\"#16191d\"";
 const fn colour(kind: PartKind) -> &'static str {
     match kind {
         PartKind::InterruptsOff => "#f2a07b",
+        PartKind::OtherCpu => "#e5a3a3",
         PartKind::PreemptionOff => "#f3c98b",
         PartKind::OtherThread => "#e3b7d3",
         PartKind::HardInterrupt => "#9cc7e8",

@@ -3,7 +3,7 @@
 
 use crate::format::{self, exact_micros};
 use crate::language::{tr, translated};
-use model::{Account, Cause, Part, PartKind};
+use model::{Account, Cause, OtherCpu, Part, PartKind};
 
 /// Callers that a sentence names; the table's details name all that are known.
 const CALLERS: usize = 3;
@@ -16,6 +16,7 @@ pub(crate) fn kind_name(kind: PartKind) -> &'static str {
         PartKind::TimerPending => "timer not yet fired",
         PartKind::HardInterrupt => "hard interrupt",
         PartKind::Softirq => "softirqs",
+        PartKind::OtherCpu => "waiting for another CPU",
         PartKind::PreemptionOff => "preemption off",
         PartKind::OtherThread => "another thread first",
         PartKind::LeavingIdle => "leaving idle",
@@ -41,7 +42,9 @@ pub(crate) fn sentence(account: &Account) -> String {
     let callers =
         if callers.is_empty() { String::new() } else { tr!(", called by {callers}", callers = callers.join(translated(", "))) };
     let task = part.task.as_ref().map_or_else(|| tr!(", task unknown"), |task| tr!(", in task {task}", task));
-    tr!("{title}: {what}{place}{callers}{task}.", title, what, place, callers, task)
+    let meanwhile = part.other_cpu.as_ref().and_then(|other| other.function.as_ref());
+    let meanwhile = meanwhile.map_or_else(String::new, |function| tr!(", while that CPU ran {function}", function));
+    tr!("{title}: {what}{place}{callers}{task}{meanwhile}.", title, what, place, callers, task, meanwhile)
 }
 
 /// Which latency it is.
@@ -77,7 +80,13 @@ fn place(part: &Part) -> String {
         (None, _) => String::new(),
     };
     let interrupted = part.interrupted.as_ref().map_or_else(String::new, |function| tr!("interrupted {function}", function));
-    [function, interrupted, task].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(translated(", "))
+    let meanwhile = part.other_cpu.as_ref().and_then(|other| other.function.as_ref());
+    let meanwhile = meanwhile.map_or_else(String::new, |function| tr!("that CPU in {function}", function));
+    [function, interrupted, task, meanwhile]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect::<Vec<_>>()
+        .join(translated(", "))
 }
 
 /// What else is known of a part: sentences.
@@ -95,6 +104,11 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
         );
         let on = part.on_at.as_ref().map_or_else(String::new, |place| tr!(", and on again at {place}", place));
         lines.push(tr!("{off}{on}.", off, on));
+    }
+    if let Some(OtherCpu { function: Some(function), called_by, task }) = &part.other_cpu {
+        let stack: Vec<&str> = std::iter::once(function).chain(called_by).map(String::as_str).collect();
+        let task = task.as_ref().map_or_else(|| tr!(", task unknown"), |task| tr!(", in task {task}", task));
+        lines.push(tr!("The other CPU meanwhile, innermost first: {stack}{task}.", stack = stack.join(" < "), task));
     }
     if !part.called_by.is_empty() {
         let stack: Vec<&str> = part.function.iter().chain(&part.called_by).map(String::as_str).collect();

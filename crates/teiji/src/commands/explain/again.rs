@@ -34,11 +34,11 @@ pub fn addresses(symbols: &Symbols) -> Vec<String> {
 }
 
 impl Again<'_> {
-    /// What an instruction takes of the guest's clock, ns. The guest's kernel measures its time stamp counter, which counts virtual ns,
+    /// What an instruction, of whichever CPU, takes of the guest's clock, ns. The guest's kernel measures its time stamp counter, which counts virtual ns,
     /// when it boots, and takes what it measured for its rate.
     pub fn ns_per_instruction(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a power of two")]
-        let virtual_ns = self.facts.ns_per_instruction.unwrap_or(1) as f64;
+        let virtual_ns = self.facts.ns_per_instruction.unwrap_or(1) as f64 / f64::from(self.facts.guest.cpus);
         let console = std::fs::read_to_string(self.recorded.path.join("console.log")).unwrap_or_default();
         virtual_ns * console.lines().rev().find_map(ns_per_tick).unwrap_or(1.0)
     }
@@ -49,6 +49,7 @@ impl Again<'_> {
         let mut plugin = Plugin::recorder().context(without).map_err(Failure::run_failed)?;
         let most = windows.iter().map(|(_, blocks)| *blocks).max().unwrap_or(1);
         plugin.words.push(format!("ring={}", most.next_power_of_two().trailing_zeros()));
+        plugin.words.push(format!("cpus={}", self.facts.guest.cpus));
         plugin.words.extend_from_slice(words);
         if !windows.is_empty() {
             plugin.words.push(format!("ends={ENDS}"));

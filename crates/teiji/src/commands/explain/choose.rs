@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 const MOST: usize = 1_000;
 /// Blocks kept before the planned time, to see who called what: about half a ms.
 const CONTEXT: u64 = 100_000;
-/// Blocks of one window at most, 512 MB of memory.
+/// Blocks of one window at most, 800 MB of memory.
 const MOST_BLOCKS: u64 = 1 << 25;
 
 /// The samples of a recording, and those that are asked for.
@@ -33,7 +33,12 @@ impl Chosen {
             each_row(&files, &mut |row| {
                 let planned = row.number.cast_signed().saturating_mul(thread.interval_ns.0).saturating_add(thread.start_ns.0);
                 if let Some(Some(latency)) = row.values.first() {
-                    let woken = Woken { thread: thread.index, activation: row.number, time_ns: planned + latency };
+                    let woken = Woken {
+                        thread: thread.index,
+                        activation: row.number,
+                        cpu: thread.cpu.0 as usize,
+                        time_ns: planned + latency,
+                    };
                     all.push((woken, *latency));
                 }
             })?;

@@ -13,7 +13,7 @@ use crate::exit::{CommandResult, Failure};
 use again::Again;
 use anyhow::{Context, anyhow};
 use choose::Chosen;
-use explain::{Asked, Dump, Kernel, Symbols, align};
+use explain::{Asked, Dump, Kernel, Symbols, Woken, align};
 use model::{Account, Recorded};
 use plan::{Machine, Nanos, Unit};
 use recording::Recording;
@@ -105,12 +105,6 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
     if facts.guest.machine != Machine::X86_64 {
         return Err(anyhow!("{name} was recorded on {}: only x86_64 guests can be explained so far", facts.guest.machine));
     }
-    if facts.guest.cpus > 1 {
-        return Err(anyhow!(
-            "{name} was recorded on {} CPUs: only guests with one CPU can be explained so far",
-            facts.guest.cpus
-        ));
-    }
     // Both say it; where they differ, it is not known what its columns are.
     let probes = [&document.run.probe, &document.probe.name];
     if let Some(other) = probes.into_iter().find(|probe| *probe != plan::DEFAULT_PROBE) {
@@ -150,9 +144,9 @@ fn explained(
     let accounts = chosen.worst_first.iter().map(|sample| {
         let window = dump.windows.iter().find(|window| window.end == counts[*sample]);
         let window = window.context("QEMU's plugin did not keep what was executed").map_err(Failure::run_failed)?;
-        let woken = &chosen.samples[*sample];
         let latency_ns = chosen.latency_ns(*sample);
-        let asked = Asked { thread: woken.thread, activation: woken.activation, latency_ns, ns_per_instruction };
+        let Woken { thread, activation, cpu, .. } = chosen.samples[*sample];
+        let asked = Asked { thread, activation, latency_ns, cpu, ns_per_instruction };
         Ok(explain::account(&dump, window, &kernel, &asked))
     });
     accounts.collect()

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the other CPU did while this one waited for it.
+
+use crate::account::{Accountant, Asked, Timed};
+use crate::dump::{Dump, Window};
+use crate::kernel::Kernel;
+use model::{OtherCpu, Part, PartKind};
+
+/// Names it in each part in which this CPU waits.
+pub(crate) fn name(parts: &mut [Part], dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) {
+    if parts.iter().all(|part| part.kind != PartKind::OtherCpu) {
+        return;
+    }
+    let other = window.entries.iter().map(|entry| entry.cpu).find(|cpu| *cpu != asked.cpu);
+    let Some(timed) = other.map(|cpu| Timed::new(dump, window, kernel, asked, cpu)) else { return };
+    let accountant = Accountant::new(&timed, window, kernel);
+    for part in parts.iter_mut().filter(|part| part.kind == PartKind::OtherCpu) {
+        let (begin, end) = (part.begin_ns.cast_signed(), (part.begin_ns + part.length_ns).cast_signed());
+        let first = timed.times.partition_point(|time| *time <= begin).saturating_sub(1);
+        let last = timed.times.partition_point(|time| *time < end).min(timed.calls.steps.len());
+        if first < last {
+            // Where most of it ran, as of code that goes on although another thread is runnable.
+            let meanwhile = accountant.part(PartKind::PreemptionOff, first..last);
+            part.other_cpu =
+                Some(OtherCpu { function: meanwhile.function, called_by: meanwhile.called_by, task: meanwhile.task });
+        }
+    }
+}
