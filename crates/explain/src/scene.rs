@@ -9,7 +9,7 @@ const KERNEL: u64 = 0xffff_ffff_8100_0000;
 const APART: u64 = 0x1000;
 /// A program's code.
 const USER: u64 = 0x5555_0000_0000;
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "entry_SYSCALL_64",
     "do_syscall_64",
     "vfs_read",

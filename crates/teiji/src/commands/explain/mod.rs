@@ -106,7 +106,7 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
         return Err(anyhow!("{name} was recorded on {}: only x86_64 guests can be explained so far", facts.guest.machine));
     }
     // Both say it; where they differ, it is not known what its columns are.
-    let probes = [&document.run.probe, &document.probe.name];
+    let probes = [document.run.probe.as_str(), document.probe.name.as_ref()];
     if let Some(other) = probes.into_iter().find(|probe| *probe != plan::DEFAULT_PROBE) {
         return Err(anyhow!("{name} was recorded by the probe {other}: only wake-ups, of cyclic, can be explained"));
     }
