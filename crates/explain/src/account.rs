@@ -173,12 +173,12 @@ impl<'a> Accountant<'a> {
             }
             match self.role(frame.code) {
                 Some(Role::Waits) if self.timed.calls.has_others => return (PartKind::OtherCpu, Some(id)),
-                Some(Role::Softirqs) => return (PartKind::Softirq, Some(id)),
-                // What was scheduled before the thread was runnable only kept the timer's interrupt out, as any other code can.
-                Some(Role::Switches | Role::SwitchesStack | Role::Schedules | Role::BeginsThread)
+                // Before the thread was runnable these only kept the timer's interrupt out, as any other code can.
+                Some(Role::Softirqs | Role::Switches | Role::SwitchesStack | Role::Schedules | Role::BeginsThread)
                     if step.begin < self.interrupted => {}
                 // The thread's own work, which is called from there, is not how it got to run.
                 Some(Role::BeginsThread) if id == step.frame => return (PartKind::Switch, None),
+                Some(Role::Softirqs) => return (PartKind::Softirq, Some(id)),
                 Some(Role::Switches | Role::SwitchesStack) => return (PartKind::Switch, None),
                 Some(Role::Schedules) => return (PartKind::Scheduling, None),
                 _ => {}

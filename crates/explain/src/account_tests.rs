@@ -232,6 +232,27 @@ fn an_instruction_that_faults_counts_once() {
     );
 }
 
+/// A softirq does not keep the timer's interrupt out, unless it switches interrupts off.
+#[test]
+fn softirqs_before_the_interrupt_are_what_they_did_to_it() {
+    let mut scene = Scene::default();
+    in_a_read(&mut scene);
+    scene.run("__do_softirq", 0, 4, CALL);
+    scene.run("net_rx_action", 0, 50, CLI);
+    scene.run("net_rx_action", 60, 200, STI);
+    scene.run("net_rx_action", 300, 1, RET);
+    timer_interrupt(&mut scene);
+    scene.run("__do_softirq", 8, 6, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 100 + 1 + 30 + 6 + 2 + THREAD_NS);
+    assert_eq!(
+        kinds(&account)[..3],
+        [(PartKind::InterruptsOff, 0, 101), (PartKind::HardInterrupt, 101, 30), (PartKind::Softirq, 131, 6)]
+    );
+    assert_eq!(account.parts[0].function.as_deref(), Some("net_rx_action"));
+}
+
 #[test]
 fn softirqs_and_other_threads_are_their_own_parts() {
     let mut scene = Scene::default();
