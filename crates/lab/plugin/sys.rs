@@ -228,10 +228,11 @@ impl State {
         let mut output = Output::create(out?)?;
         output.put(&MAGIC);
         let own = host::zeroed::<u8>(size_of::<u64>())?.as_mut_ptr().cast();
+        let cpus = usize::try_from(cpus).ok().filter(|cpus| (1..=CPUS).contains(cpus))?;
         let mut state = State {
-            qemu: Functions::new(info, own)?,
+            qemu: Functions::new(info, own, cpus)?,
             clock: None,
-            cpus: usize::try_from(cpus).ok().filter(|cpus| (1..=CPUS).contains(cpus))?,
+            cpus,
             arena: Arena::new(),
             space: host::zeroed(SPACE)?,
             output,

@@ -79,6 +79,7 @@ pub fn version() -> c_int {
 
 type CountInline = unsafe extern "C" fn(*mut Insn, c_int, *mut u64, u64);
 type CountPerCpu = unsafe extern "C" fn(*mut Insn, c_int, PerCpu, u64);
+type Call = unsafe extern "C" fn(*mut Insn, Executed, c_int, *mut c_void);
 type DataPointer = unsafe extern "C" fn(*const Insn) -> *const u8;
 type DataCopied = unsafe extern "C" fn(*const Insn, *mut u8, usize) -> usize;
 type ReadMemory = unsafe extern "C" fn(u64, *mut ByteArray, usize) -> bool;
@@ -89,6 +90,8 @@ type ReadDebug = unsafe extern "C" fn(*mut c_void, u64, *mut u8, usize, bool) ->
 enum Counter {
     Inline(CountInline, *mut u64),
     PerCpu(CountPerCpu, PerCpu),
+    /// By a call for each instruction.
+    Called(Call, *mut u64),
 }
 
 #[derive(Clone, Copy)]
@@ -104,14 +107,10 @@ enum Memory {
     None,
 }
 
-/// CPUs that QEMU has where the guest has more than one: one of them never starts (`crates/lab/src/board.rs`).
-const COUNTERS: usize = 3;
-
 /// How many instructions were counted, and which CPU executes.
 #[derive(Clone, Copy)]
 pub struct Clock {
-    /// Null where there is none.
-    counters: [*const u64; COUNTERS],
+    counter: *const u64,
     cpus: [*mut c_void; CPUS],
     /// QEMU's own pointer to the CPU that this thread executes, null where there is but one.
     current: *const *mut c_void,
@@ -120,9 +119,8 @@ pub struct Clock {
 impl Clock {
     /// By all CPUs together.
     pub fn counted(&self) -> u64 {
-        let counters = self.counters.iter().filter(|counter| !counter.is_null());
-        // SAFETY: QEMU's translated code counts there, on this thread.
-        counters.map(|counter| unsafe { counter.read_volatile() }).sum()
+        // SAFETY: what counts does so there, on this thread.
+        unsafe { self.counter.read_volatile() }
     }
 
     /// Its number. QEMU tells a plugin the one that the code was translated for.
@@ -144,10 +142,13 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Finds them. `own` is a counter that QEMU may use.
-    pub fn new(info: &Info, own: *mut u64) -> Option<Self> {
+    /// Finds them, for so many CPUs. `own` is a counter that QEMU may use.
+    pub fn new(info: &Info, own: *mut u64, cpus: usize) -> Option<Self> {
         let new = function!(c"qemu_plugin_scoreboard_new" as unsafe extern "C" fn(usize) -> *mut c_void);
         let counter = match new {
+            // What QEMU 10 translates for another CPU than the first overwrites a constant of its own as it finds that CPU's counter,
+            // and ends with a segmentation fault. A call takes some ns more, and two CPUs are slow in any case.
+            _ if cpus > 1 => Counter::Called(function!(c"qemu_plugin_register_vcpu_insn_exec_cb" as Call)?, own),
             Some(new) => {
                 let count = function!(c"qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu" as CountPerCpu)?;
                 // SAFETY: it may be called once the plugin is being installed.
@@ -167,20 +168,15 @@ impl Functions {
     /// How many instructions were counted, and which of so many CPUs executes. To be called by what QEMU calls for a CPU, once all
     /// are there.
     pub fn clock(&self, cpus: usize) -> Option<Clock> {
-        let mut clock = Clock { counters: [ptr::null(); COUNTERS], cpus: [ptr::null_mut(); CPUS], current: ptr::null() };
-        match self.counter {
-            Counter::Inline(_, own) => *clock.counters.first_mut()? = own,
+        let counter = match self.counter {
+            Counter::Inline(_, own) | Counter::Called(_, own) => own,
             Counter::PerCpu(_, per_cpu) => {
                 let find = function!(c"qemu_plugin_scoreboard_find" as unsafe extern "C" fn(*mut c_void, c_uint) -> *mut c_void)?;
                 // SAFETY: the board is one that QEMU made, and there is a first CPU.
-                let first: *const u64 = unsafe { find(per_cpu.board, 0) }.cast();
-                // Code counts for the CPU that it was translated for, whichever executes it.
-                for (index, counter) in clock.counters.iter_mut().enumerate().take(if cpus > 1 { COUNTERS } else { 1 }) {
-                    // SAFETY: QEMU begins with an array for 16 CPUs.
-                    *counter = unsafe { first.add(index) };
-                }
+                unsafe { find(per_cpu.board, 0) }.cast()
             }
-        }
+        };
+        let mut clock = Clock { counter, cpus: [ptr::null_mut(); CPUS], current: ptr::null() };
         if cpus > 1 {
             let get = function!(c"qemu_get_cpu" as GetCpu)?;
             for (index, cpu) in (0..).zip(&mut clock.cpus).take(cpus) {
@@ -199,6 +195,8 @@ impl Functions {
             Counter::Inline(count, own) => unsafe { count(insn, 0, own, 1) },
             // SAFETY: as above.
             Counter::PerCpu(count, per_cpu) => unsafe { count(insn, 0, per_cpu, 1) },
+            // SAFETY: as above; 0 says that no register is looked at.
+            Counter::Called(call, own) => unsafe { call(insn, add_one, 0, own.cast()) },
         }
     }
 
@@ -245,6 +243,13 @@ impl Functions {
             Memory::None => false,
         }
     }
+}
+
+/// Called before an instruction.
+unsafe extern "C" fn add_one(_: c_uint, counter: *mut c_void) {
+    let counter = counter.cast::<u64>();
+    // SAFETY: the counter that was registered with it, which only the thread that executes CPUs uses.
+    unsafe { counter.write_volatile(counter.read_volatile() + 1) };
 }
 
 /// The function for plugins where there is one, else what QEMU's debuggers read with, if it is exported.
