@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The account of one latency: every ns of it in exactly one part.
 
-use crate::calls::{Calls, Code, FrameId, Step, Way};
+use crate::calls::{Calls, Code, FrameId, Step, Switched, Way};
 use crate::dump::{Dump, Window};
 use crate::kernel::{Entrance, Kernel, Role};
 use crate::other_cpu;
+use crate::places::Places;
 use crate::timeline::timeline;
-use model::{Account, FunctionTime, Part, PartKind};
+use model::{Account, FunctionTime, Part, PartKind, Source, Sources};
 use std::collections::HashMap;
 
 /// What is to be explained.
@@ -81,7 +82,8 @@ fn nanos(instructions: u64, ns_per_instruction: f64) -> i64 {
 #[must_use]
 pub fn account(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) -> Account {
     let timed = Timed::new(dump, window, kernel, asked, asked.cpu);
-    let mut parts = Accountant::new(&timed, window, kernel).parts(asked.latency_ns);
+    let places = kernel.source().map(|find| Places { timed: &timed, dump, find });
+    let mut parts = Accountant::new(&timed, window, kernel, places).parts(asked.latency_ns);
     other_cpu::name(&mut parts, dump, window, kernel, asked);
     let timeline = timeline(&timed, window, kernel);
     let account = Account { thread: asked.thread, activation: asked.activation, latency_ns: asked.latency_ns, parts, timeline };
@@ -123,6 +125,8 @@ pub(crate) struct Accountant<'a> {
     timed: &'a Timed,
     window: &'a Window,
     kernel: &'a Kernel<'a>,
+    /// Lines of the kernel's source; none without its debug information.
+    places: Option<Places<'a>>,
     /// When the thread was made runnable, instructions.
     woken: u64,
     /// When the interrupt that did it came.
@@ -132,7 +136,7 @@ pub(crate) struct Accountant<'a> {
 }
 
 impl<'a> Accountant<'a> {
-    pub fn new(timed: &'a Timed, window: &'a Window, kernel: &'a Kernel<'a>) -> Self {
+    pub fn new(timed: &'a Timed, window: &'a Window, kernel: &'a Kernel<'a>, places: Option<Places<'a>>) -> Self {
         let calls = &timed.calls;
         let begin = calls.steps.get(timed.first).map_or(calls.end, |step| step.begin);
         let changed = calls.thread_changed.last().copied().filter(|at| *at >= begin).unwrap_or(begin);
@@ -153,7 +157,7 @@ impl<'a> Accountant<'a> {
             calls.steps.iter().find(within).map(|step| step.begin)
         });
         let woken = woken.map_or(begin, |(at, _)| at);
-        Accountant { timed, window, kernel, woken, interrupted: interrupted.unwrap_or(woken), changed }
+        Accountant { timed, window, kernel, places, woken, interrupted: interrupted.unwrap_or(woken), changed }
     }
 
     fn role(&self, code: Code) -> Option<Role> {
@@ -243,6 +247,7 @@ impl<'a> Accountant<'a> {
             off_before_ns: None,
             other_cpu: None,
             mostly: Vec::new(),
+            sources: Sources::default(),
         }
     }
 
@@ -259,23 +264,29 @@ impl<'a> Accountant<'a> {
         let entrance = stack.iter().position(is_entrance);
         let own_stack = &stack[..entrance.map_or(stack.len(), |entrance| entrance + 1)];
         let is_program = |id: &&FrameId| calls.frame(**id).code == Code::User;
-        let mut names = own_stack.iter().filter(|id| !is_program(id)).map(|id| self.name(calls.frame(*id).code));
+        let named: Vec<FrameId> = own_stack.iter().filter(|id| !is_program(id)).take(CALLERS + 1).copied().collect();
+        let mut names = named.iter().map(|id| self.name(calls.frame(*id).code));
         let function = names.next();
-        let called_by = names.take(CALLERS).collect();
-        let interrupted = entrance.filter(|_| kind == PartKind::HardInterrupt).and_then(|entrance| stack.get(entrance + 1));
-        let interrupted = interrupted.map(|id| self.name(calls.frame(*id).code));
+        let called_by = names.collect();
+        let entrance = entrance.filter(|_| kind == PartKind::HardInterrupt);
+        let interrupted = entrance.and_then(|entrance| stack.get(entrance + 1)).map(|id| self.name(calls.frame(*id).code));
         let mut own: HashMap<Code, u64> = HashMap::new();
         for (step, length) in all.iter().zip(&lengths) {
             *own.entry(calls.frame(step.frame).code).or_default() += length;
         }
-        let mut mostly: Vec<FunctionTime> = own
-            .into_iter()
-            .filter(|(_, own_ns)| *own_ns > 0)
-            .map(|(code, own_ns)| FunctionTime { function: self.name(code), own_ns })
-            .collect();
-        mostly.sort_by(|one, other| other.own_ns.cmp(&one.own_ns).then_with(|| one.function.cmp(&other.function)));
-        mostly.truncate(MOSTLY);
+        let mostly = self.mostly(&steps, own);
         let (off, on) = if kind == PartKind::InterruptsOff { self.switched(&steps) } else { (None, None) };
+        let describe = |switched: &Switched| self.kernel.symbols().describe(switched.address);
+        let sources = self.places.as_ref().map_or_else(Sources::default, |places| {
+            let at = |switched: Option<Switched>| (places.find)(switched?.address);
+            Sources {
+                function: named.first().and_then(|id| places.most_of(steps.clone(), calls.frame(*id).code)),
+                called_by: known(named.iter().zip(named.iter().skip(1)).map(|(id, _)| places.source_of_call(*id)).collect()),
+                interrupted: entrance.and_then(|entrance| places.source_of_call(stack[entrance])),
+                off_at: at(off),
+                on_at: at(on),
+            }
+        });
         let task_name = |step: &Step| step.task.map(|task| self.window.tasks[task].name.clone()).filter(|name| !name.is_empty());
         // A change begins on the thread that is left.
         let left = steps.start.checked_sub(1).filter(|_| kind == PartKind::Switch).map_or(&all[0], |before| &calls.steps[before]);
@@ -289,12 +300,23 @@ impl<'a> Accountant<'a> {
             task: task_name(left),
             next_task,
             interrupted,
-            off_at: off.as_ref().map(|(place, _)| place.clone()),
-            on_at: on,
-            off_before_ns: off.and_then(|(_, before)| before),
+            off_at: off.as_ref().map(describe),
+            on_at: on.as_ref().map(describe),
+            off_before_ns: off.and_then(|off| self.before_planned(off.at)),
             other_cpu: None,
             mostly,
+            sources,
         }
+    }
+
+    /// The functions with most time of their own.
+    fn mostly(&self, steps: &std::ops::Range<usize>, own: HashMap<Code, u64>) -> Vec<FunctionTime> {
+        let mut own: Vec<(String, u64, Code)> =
+            own.into_iter().filter(|(_, own_ns)| *own_ns > 0).map(|(code, own_ns)| (self.name(code), own_ns, code)).collect();
+        own.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        let source = |code| self.places.as_ref().filter(|_| code != Code::User)?.most_of_own(steps.clone(), code);
+        let time = |(function, own_ns, code)| FunctionTime { function, own_ns, source: source(code) };
+        own.into_iter().take(MOSTLY).map(time).collect()
     }
 
     /// The function that most of these steps were in: the innermost one that all of them were in, or one that it called for most of it.
@@ -348,23 +370,30 @@ impl<'a> Accountant<'a> {
         outer.or(Some(place))
     }
 
-    /// Where interrupts were switched off before these steps, and how long before the planned time; and where they were switched on.
-    fn switched(&self, steps: &std::ops::Range<usize>) -> (Option<(String, Option<u64>)>, Option<String>) {
+    /// Where interrupts were switched off before these steps, and where they were switched on.
+    fn switched(&self, steps: &std::ops::Range<usize>) -> (Option<Switched>, Option<Switched>) {
         let calls = &self.timed.calls;
         let (begin, end) = (calls.steps[steps.start].begin, calls.steps[steps.end - 1].end);
         let off = calls.switched.iter().rfind(|switched| switched.at < begin.max(1) + 1 && !switched.on);
         let on = calls.switched.iter().find(|switched| switched.at + 2 >= end && switched.on);
-        let place = |address| self.kernel.symbols().describe(address);
-        let before = |at: u64| {
-            let step = calls.steps.partition_point(|step| step.begin <= at).saturating_sub(1);
-            let since = nanos(at - calls.steps[step].begin, self.timed.ns_per_instruction);
-            let time = self.timed.times[step].saturating_add(since);
-            u64::try_from(time.saturating_neg()).ok()
-        };
-        (off.map(|off| (place(off.address), before(off.at))), on.map(|on| place(on.address)))
+        (off.copied(), on.copied())
+    }
+
+    /// How long before the planned time so many instructions were done; none if that was after it.
+    fn before_planned(&self, at: u64) -> Option<u64> {
+        let steps = &self.timed.calls.steps;
+        let step = steps.partition_point(|step| step.begin <= at).saturating_sub(1);
+        let since = nanos(at - steps[step].begin, self.timed.ns_per_instruction);
+        let time = self.timed.times[step].saturating_add(since);
+        u64::try_from(time.saturating_neg()).ok()
     }
 
     fn name(&self, code: Code) -> String {
         self.kernel.name(code)
     }
+}
+
+/// Nothing where none is known.
+fn known(sources: Vec<Option<Source>>) -> Vec<Option<Source>> {
+    if sources.iter().all(Option::is_none) { Vec::new() } else { sources }
 }

@@ -3,7 +3,7 @@
 
 use crate::scene::{self, *};
 use crate::{Asked, Dump, Kernel, account};
-use model::{Account, Part, PartKind};
+use model::{Account, Inlined, Part, PartKind, Source, Sources};
 use proptest::prelude::*;
 
 fn explained(dump: &Dump, latency_ns: u64) -> Account {
@@ -154,6 +154,63 @@ fn the_tick_makes_other_threads_runnable() {
     let account = explained(&scene.dump(), 10 + 40 + 200 + 30 + 7 + THREAD_NS);
     let runnable = account.parts.iter().find(|part| part.kind == PartKind::PreemptionOff).unwrap();
     assert_eq!(runnable.begin_ns, 10 + 40 + 200 + 30);
+}
+
+/// Lines of the made-up kernel: 100 bytes each, and a function inlined in the second hundred of `free_bulk`.
+fn line(address: u64) -> Option<Source> {
+    let symbols = scene::symbols();
+    let id = symbols.find(address)?;
+    let offset = address - symbols.begin(id);
+    let line = u32::try_from(offset / 100 + 1).unwrap();
+    let inlined = Inlined { function: "merge".to_owned(), file: "page.h".to_owned(), line: 7 };
+    let is_inlined = symbols.name(id) == "free_bulk" && line == 2;
+    let inlined = if is_inlined { vec![inlined] } else { Vec::new() };
+    Some(Source { file: format!("{}.c", symbols.name(id)), line, inlined })
+}
+
+#[test]
+fn places_have_lines() {
+    let mut scene = Scene::default();
+    in_a_read(&mut scene);
+    scene.run("free_bulk", 0, 5, CALL);
+    scene.run("_raw_spin_lock_irqsave", 0, 5, CLI);
+    scene.run("_raw_spin_lock_irqsave", 5, 2, RET);
+    // 91 instructions at line 1, 90 at line 2, 40 at line 3.
+    scene.run("free_bulk", 9, 91, JMP);
+    scene.run("free_bulk", 100, 90, JMP);
+    scene.run("free_bulk", 200, 40, CALL);
+    scene.run("_raw_spin_unlock_irqrestore", 0, 3, STI);
+    scene.run("_raw_spin_unlock_irqrestore", 3, 1, RET);
+    timer_interrupt(&mut scene);
+    scene.run("free_bulk", 300, 3, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let (dump, symbols) = (scene.dump(), scene::symbols());
+    let account = |off: u64, kernel: &Kernel<'_>| {
+        let latency_ns = off + 4 + 30 + 5 + THREAD_NS;
+        let asked = Asked { thread: 0, activation: 9, latency_ns, cpu: 0, ns_per_instruction: 1.0 };
+        account(&dump, &dump.windows[0], kernel, &asked).parts
+    };
+    let at = |file: &str, line| Source { file: format!("{file}.c"), line, inlined: Vec::new() };
+    let kernel = Kernel::new(&symbols).with_source(&line);
+    let all = account(221, &kernel);
+    assert_eq!(
+        all[0].sources,
+        Sources {
+            function: Some(at("free_bulk", 1)),
+            called_by: ["vfs_read", "do_syscall_64", "entry_SYSCALL_64"].map(|function| Some(at(function, 1))).to_vec(),
+            interrupted: None,
+            off_at: Some(at("_raw_spin_lock_irqsave", 1)),
+            on_at: Some(at("_raw_spin_unlock_irqrestore", 1)),
+        }
+    );
+    assert_eq!(all[0].mostly[0].source, Some(at("free_bulk", 1)));
+    assert_eq!(all[1].sources.interrupted, Some(at("_raw_spin_unlock_irqrestore", 1)));
+    // Planned 41 instructions into line 1: of the rest most is at line 2, in what is inlined there.
+    let later = account(180, &kernel);
+    let merge = Inlined { function: "merge".to_owned(), file: "page.h".to_owned(), line: 7 };
+    assert_eq!(later[0].sources.function, Some(Source { inlined: vec![merge], ..at("free_bulk", 2) }));
+    assert!(account(221, &Kernel::new(&symbols)).iter().all(|part| part.sources.is_empty()));
 }
 
 /// The caller is known only from the return to it.

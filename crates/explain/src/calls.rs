@@ -48,7 +48,9 @@ pub(crate) struct Frame {
     /// Whether interrupts were on where it was entered, if that is to be restored.
     interrupts: Option<bool>,
     /// What ran before it, if it was not called: where that was to go is gone to once it is left.
-    interrupted: Option<Run>,
+    pub interrupted: Option<Run>,
+    /// Where it returned to, if that shows who called it.
+    pub returned_to: Option<u64>,
 }
 
 /// Some time in which frame, interrupts and task stayed the same.
@@ -91,6 +93,8 @@ pub(crate) struct Calls {
     pub thread_changed: Vec<u64>,
     /// When a thread was made runnable, and by which frame.
     pub woken: Vec<(u64, FrameId)>,
+    /// The blocks, in order.
+    pub runs: Vec<Run>,
 }
 
 impl Calls {
@@ -120,11 +124,13 @@ impl Calls {
             ends_in: None,
             interrupts: None,
             interrupted: None,
+            returned_to: None,
         });
         for (index, run) in runs.iter().enumerate() {
             walk.run(index.checked_sub(1).map(|before| &runs[before]), run);
         }
         walk.calls.share_parents();
+        walk.calls.runs = runs;
         walk.calls
     }
 
@@ -132,7 +138,8 @@ impl Calls {
     fn share_parents(&mut self) {
         for index in (0..self.frames.len()).rev() {
             if let (None, Some(last)) = (self.frames[index].parent, self.frames[index].ends_in) {
-                self.frames[index].parent = self.frames[last.0].parent;
+                (self.frames[index].parent, self.frames[index].returned_to) =
+                    (self.frames[last.0].parent, self.frames[last.0].returned_to);
             }
         }
     }
@@ -277,6 +284,7 @@ impl Walk<'_> {
                     ends_in: None,
                     interrupts: None,
                     interrupted: None,
+                    returned_to: None,
                 });
                 self.users.insert(task, self.current);
             }
@@ -291,7 +299,7 @@ impl Walk<'_> {
         };
         let code = self.code(address);
         let (way, parent) = (Way::Entrance(entrance), Some(self.current));
-        self.push(Frame { code, way, parent, ends_in: None, interrupts, interrupted });
+        self.push(Frame { code, way, parent, ends_in: None, interrupts, interrupted, returned_to: None });
         self.interrupts = Some(false);
     }
 
@@ -320,6 +328,7 @@ impl Walk<'_> {
                     ends_in: None,
                     interrupts: None,
                     interrupted: None,
+                    returned_to: None,
                 });
             }
             Effect::Return => self.return_to(address),
@@ -382,8 +391,17 @@ impl Walk<'_> {
             self.leave_to_user();
             return;
         }
-        self.push(Frame { code, way: Way::Before, parent: None, ends_in: None, interrupts: None, interrupted: None });
-        self.calls.frames[outermost.0].parent = Some(self.current);
+        self.push(Frame {
+            code,
+            way: Way::Before,
+            parent: None,
+            ends_in: None,
+            interrupts: None,
+            interrupted: None,
+            returned_to: None,
+        });
+        let outermost = &mut self.calls.frames[outermost.0];
+        (outermost.parent, outermost.returned_to) = (Some(self.current), Some(address));
     }
 
     /// To other code, without a return: a function that ends by calling another, or only another part of the same.
@@ -421,7 +439,15 @@ impl Walk<'_> {
         self.calls.thread_changed.push(run.begin);
         match self.task_address().and_then(|task| self.left.get(&task)) {
             Some(frame) => self.current = *frame,
-            None => self.push(Frame { code, way: Way::Before, parent: None, ends_in: None, interrupts: None, interrupted: None }),
+            None => self.push(Frame {
+                code,
+                way: Way::Before,
+                parent: None,
+                ends_in: None,
+                interrupts: None,
+                interrupted: None,
+                returned_to: None,
+            }),
         }
     }
 

@@ -3,7 +3,12 @@
 
 use crate::calls::Code;
 use crate::symbols::{SymbolId, Symbols};
+use model::Source;
 use std::collections::HashMap;
+use std::fmt;
+
+/// Finds the place in the source of an address.
+pub type FindSource<'a> = &'a dyn Fn(u64) -> Option<Source>;
 
 /// How the processor comes into the kernel other than by a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +55,19 @@ pub enum Role {
 }
 
 /// The kernel's symbols, and which of them have a meaning here.
-#[derive(Debug)]
 pub struct Kernel<'a> {
     symbols: &'a Symbols,
+    source: Option<FindSource<'a>>,
     roles: HashMap<SymbolId, Role>,
     entrances: HashMap<u64, Entrance>,
     /// The stubs of device interrupts, which have one symbol together.
     stubs: std::ops::Range<u64>,
+}
+
+impl fmt::Debug for Kernel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel").field("roles", &self.roles).finish_non_exhaustive()
+    }
 }
 
 const SOFTIRQS: [&str; 3] = ["__do_softirq", "handle_softirqs", "run_ksoftirqd"];
@@ -145,7 +156,19 @@ impl<'a> Kernel<'a> {
             let end = symbols.find(begin).and_then(|id| symbols.end(id)).unwrap_or(begin);
             begin..end
         });
-        Kernel { symbols, roles, entrances, stubs }
+        Kernel { symbols, source: None, roles, entrances, stubs }
+    }
+
+    /// With the lines of its source, by address.
+    #[must_use]
+    pub fn with_source(self, find: FindSource<'a>) -> Self {
+        Kernel { source: Some(find), ..self }
+    }
+
+    /// What finds them.
+    #[must_use]
+    pub(crate) const fn source(&self) -> Option<FindSource<'a>> {
+        self.source
     }
 
     /// Their names and addresses.

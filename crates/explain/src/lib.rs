@@ -5,8 +5,8 @@
 //! called whom (`calls.rs`), when interrupts were off, and when each instruction ran: time is instructions. Every ns from the planned
 //! time to the reading of the clock goes to one part (`account.rs`).
 //!
-//! In: what the plugin wrote, the kernel's symbols, the latencies that were recorded. Out: accounts. Must not touch: files, clocks,
-//! processes. Names of the kernel's functions stand in `kernel.rs` only.
+//! In: what the plugin wrote, the kernel's symbols, the latencies that were recorded, and a kernel's `vmlinux` for lines of its source
+//! (`vmlinux.rs`). Out: accounts. Must not touch: files that it is not given, clocks, processes. Names of the kernel's functions stand in `kernel.rs` only.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -15,19 +15,22 @@ mod dump;
 mod folded;
 mod kernel;
 mod other_cpu;
+mod places;
 mod runs;
 mod symbols;
 mod timeline;
 mod trace;
+mod vmlinux;
 mod wakes;
 mod x86;
 
 pub use account::{Asked, account};
 pub use dump::{Block, Dump, DumpError, Entry, TaskSwitch, Wake, Window};
 pub use folded::folded;
-pub use kernel::Kernel;
+pub use kernel::{FindSource, Kernel};
 pub use symbols::{SymbolId, Symbols, SymbolsError};
 pub use trace::trace_events;
+pub use vmlinux::{Lines, Vmlinux, VmlinuxError};
 pub use wakes::{WakesError, Woken, align};
 #[cfg(test)]
 mod account_tests;
@@ -35,3 +38,5 @@ mod account_tests;
 mod other_cpu_tests;
 #[cfg(test)]
 mod scene;
+#[cfg(test)]
+mod vmlinux_tests;

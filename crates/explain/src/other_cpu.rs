@@ -13,7 +13,7 @@ pub(crate) fn name(parts: &mut [Part], dump: &Dump, window: &Window, kernel: &Ke
     }
     let other = window.entries.iter().map(|entry| entry.cpu).find(|cpu| *cpu != asked.cpu);
     let Some(timed) = other.map(|cpu| Timed::new(dump, window, kernel, asked, cpu)) else { return };
-    let accountant = Accountant::new(&timed, window, kernel);
+    let accountant = Accountant::new(&timed, window, kernel, None);
     for part in parts.iter_mut().filter(|part| part.kind == PartKind::OtherCpu) {
         let (begin, end) = (part.begin_ns.cast_signed(), (part.begin_ns + part.length_ns).cast_signed());
         let first = timed.times.partition_point(|time| *time <= begin).saturating_sub(1);

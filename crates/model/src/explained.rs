@@ -106,6 +106,60 @@ pub struct Part {
     pub other_cpu: Option<OtherCpu>,
     /// The functions with most time of their own, most first.
     pub mostly: Vec<FunctionTime>,
+    /// Where all of these are in the kernel's source.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
+}
+
+/// Where what a part names is in the kernel's source, as far as its debug information says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sources {
+    /// Where in the function most of the part's time was spent, what it called included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<Source>,
+    /// Of each of `called_by`, where it called the one before it. Empty if none is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub called_by: Vec<Option<Source>>,
+    /// Where the interrupt came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<Source>,
+    /// Where interrupts were switched off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_at: Option<Source>,
+    /// Where they were switched on again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_at: Option<Source>,
+}
+
+impl Sources {
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Sources::default()
+    }
+}
+
+/// A place in the kernel's source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The file, from the folder of the kernel's source on.
+    pub file: String,
+    /// The line, in the function that has the symbol.
+    pub line: u32,
+    /// The functions that the compiler inlined there, innermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inlined: Vec<Inlined>,
+}
+
+/// A place in an inlined function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inlined {
+    /// The function.
+    pub function: String,
+    /// Its file.
+    pub file: String,
+    /// The line in it.
+    pub line: u32,
 }
 
 /// What a CPU did while another one waited for it.
@@ -126,6 +180,9 @@ pub struct FunctionTime {
     pub function: String,
     /// Without what it called, ns.
     pub own_ns: u64,
+    /// Where most of that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }
 
 /// Which functions ran when, from the planned time on.
@@ -274,6 +331,7 @@ mod tests {
                 off_before_ns: None,
                 other_cpu: None,
                 mostly: Vec::new(),
+                sources: Sources::default(),
             }
         });
         let parts: Vec<Part> = parts.collect();

@@ -24,7 +24,8 @@ mod warning;
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use explained::{
-    Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, OtherCpu, Part, PartKind, Span, Timeline, causes,
+    Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, OtherCpu, Part, PartKind, Source, Sources,
+    Span, Timeline, causes,
 };
 pub use host_facts::{BusyProcess, CpuFacts, EventCounts, Host, HostFacts, Processes, Unreadable, kernel_arguments};
 pub use lab::{Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOrigin};

@@ -4,7 +4,7 @@
 use crate::language::Language;
 use crate::synthetic::Synthetic;
 use crate::{ChartOptions, Report, compared_causes, explained_text, timeline_svg};
-use model::{Account, EXPLAINED_VERSION, Explained, FunctionTime, Part, PartKind, Span, Timeline};
+use model::{Account, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, Part, PartKind, Source, Sources, Span, Timeline};
 
 fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -> Part {
     Part {
@@ -21,6 +21,7 @@ fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -
         off_before_ns: None,
         other_cpu: None,
         mostly: Vec::new(),
+        sources: Sources::default(),
     }
 }
 
@@ -32,7 +33,7 @@ fn spike(activation: u64) -> Account {
         on_at: Some("_raw_spin_unlock_irqrestore+0x13".to_owned()),
         off_before_ns: Some(1_234),
         mostly: [("__free_one_page", 156_046), ("<script>", 37_640)]
-            .map(|(name, own_ns)| FunctionTime { function: name.to_owned(), own_ns })
+            .map(|(name, own_ns)| FunctionTime { function: name.to_owned(), own_ns, source: None })
             .to_vec(),
         ..part(PartKind::InterruptsOff, 0, 231_669, Some("free_pcppages_bulk"))
     };
@@ -72,6 +73,55 @@ release_pages < tlb_finish_mmu < exit_mmap.
 Most of its own time, µs: __free_one_page 156.046, <script> 37.640."
     );
     assert_eq!(explained_text(&[], Language::English), "");
+}
+
+/// The same, with what the kernel's debug information says.
+fn located_spike() -> Account {
+    let at = |file: &str, line| Source { file: file.to_owned(), line, inlined: Vec::new() };
+    let within = |source: Source, function: &str, file: &str, line| Source {
+        inlined: vec![Inlined { function: function.to_owned(), file: file.to_owned(), line }],
+        ..source
+    };
+    let mut account = spike(1_170);
+    let off = &mut account.parts[0];
+    off.called_by.truncate(2);
+    off.sources = Sources {
+        function: Some(within(at("mm/page_alloc.c", 1_512), "__free_one_page", "mm/page_alloc.c", 1_106)),
+        called_by: vec![Some(at("mm/page_alloc.c", 3_491)), None],
+        interrupted: None,
+        off_at: Some(within(at("kernel/locking/spinlock.c", 162), "native_irq_disable", "arch/x86/include/asm/irqflags.h", 40)),
+        on_at: Some(at("kernel/locking/spinlock.c", 194)),
+    };
+    off.mostly[0].source = Some(at("mm/page_alloc.c", 1_100));
+    account
+}
+
+#[test]
+fn each_place_has_its_line_where_that_is_known() {
+    assert_eq!(
+        explained_text(&[located_spike()], Language::English),
+        "\
+237.310 µs at activation 1,170: interrupts off for 231.669 µs in
+free_pcppages_bulk at mm/page_alloc.c:1512, called by free_unref_page_list,
+release_pages, in task hackbench.
+
+237.310 µs at activation 1,170, from the planned time on, µs:
+  0.000  231.669  interrupts off  free_pcppages_bulk at mm/page_alloc.c:1512, task hackbench
+231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt, interrupted _raw_spin_unlock_irqrestore, task hackbench
+235.269    2.041  context switch  from hackbench to teiji-0
+         237.310  in all
+Interrupts were switched off at _raw_spin_lock_irqsave+0xf at
+kernel/locking/spinlock.c:162 (inlined: native_irq_disable at
+arch/x86/include/asm/irqflags.h:40), 1.234 µs before, and on again at
+_raw_spin_unlock_irqrestore+0x13 at kernel/locking/spinlock.c:194.
+Stack, innermost first: __free_one_page at mm/page_alloc.c:1106 (inlined) <
+free_pcppages_bulk at mm/page_alloc.c:1512 < free_unref_page_list at
+mm/page_alloc.c:3491 < release_pages.
+Most of its own time, µs: __free_one_page at mm/page_alloc.c:1100 156.046,
+<script> 37.640."
+    );
+    let japanese = explained_text(&[located_spike()], Language::Japanese);
+    assert!(japanese.contains("free_pcppages_bulk (mm/page_alloc.c:1512)"), "{japanese}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::format::{self, exact_micros};
 use crate::language::{tr, translated};
-use model::{Account, Cause, OtherCpu, Part, PartKind};
+use model::{Account, Cause, Inlined, OtherCpu, Part, PartKind, Source};
 
 /// Callers that a sentence names; the table's details name all that are known.
 const CALLERS: usize = 3;
@@ -32,12 +32,47 @@ fn micros(ns: u64) -> String {
     exact_micros(ns.cast_signed())
 }
 
+/// A function, and where it is in the kernel's source if that is known.
+fn located(function: &str, source: Option<&Source>) -> String {
+    source.map_or_else(
+        || function.to_owned(),
+        |source| tr!("{function} at {file}:{line}", function, file = source.file, line = source.line),
+    )
+}
+
+/// The same, and the innermost function that was inlined there.
+fn located_within(function: &str, source: Option<&Source>) -> String {
+    let located = located(function, source);
+    match source.and_then(|source| source.inlined.first()) {
+        Some(Inlined { function, file, line }) => {
+            tr!("{located} (inlined: {function} at {file}:{line})", located, function, file, line)
+        }
+        None => located,
+    }
+}
+
+/// The stack of a part, innermost first, with what was inlined.
+fn stack(part: &Part) -> Vec<String> {
+    let sources = std::iter::once(part.sources.function.as_ref());
+    let sources = sources.chain(part.sources.called_by.iter().map(Option::as_ref)).chain(std::iter::repeat(None));
+    let mut stack = Vec::new();
+    for (function, source) in part.function.iter().chain(&part.called_by).zip(sources) {
+        for Inlined { function, file, line } in source.into_iter().flat_map(|source| &source.inlined) {
+            stack.push(tr!("{function} at {file}:{line} (inlined)", function, file, line));
+        }
+        stack.push(located(function, source));
+    }
+    stack
+}
+
 /// The one sentence about a latency.
 pub(crate) fn sentence(account: &Account) -> String {
     let title = account_title(account);
     let Some((part, sum)) = account.cause() else { return title };
     let what = tr!("{what} for {time} µs", what = kind_name(part.kind), time = micros(sum));
-    let place = part.function.as_ref().map_or_else(String::new, |function| tr!(" in {function}", function));
+    let source = part.sources.function.as_ref();
+    let place =
+        part.function.as_ref().map_or_else(String::new, |function| tr!(" in {function}", function = located(function, source)));
     let callers: Vec<&str> = part.called_by.iter().take(CALLERS).map(String::as_str).collect();
     let callers =
         if callers.is_empty() { String::new() } else { tr!(", called by {callers}", callers = callers.join(translated(", "))) };
@@ -73,7 +108,7 @@ pub(crate) fn part_rows(account: &Account) -> Vec<[String; 4]> {
 
 /// The function of a part and its task, as far as they say something.
 fn place(part: &Part) -> String {
-    let function = part.function.clone().unwrap_or_default();
+    let function = part.function.as_ref().map_or_else(String::new, |function| located(function, part.sources.function.as_ref()));
     let task = match (&part.task, &part.next_task) {
         (Some(from), Some(to)) => tr!("from {from} to {to}", from, to),
         (Some(task), None) => tr!("task {task}", task),
@@ -93,7 +128,8 @@ fn place(part: &Part) -> String {
 pub(crate) fn detail(part: &Part) -> Vec<String> {
     let mut lines = Vec::new();
     if part.kind == PartKind::InterruptsOff {
-        let off = part.off_at.as_ref().map_or_else(
+        let off_at = part.off_at.as_ref().map(|place| located_within(place, part.sources.off_at.as_ref()));
+        let off = off_at.map_or_else(
             || tr!("Interrupts were switched off before what was recorded"),
             |place| match part.off_before_ns {
                 Some(0) | None => tr!("Interrupts were switched off at {place}", place),
@@ -102,7 +138,8 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
                 }
             },
         );
-        let on = part.on_at.as_ref().map_or_else(String::new, |place| tr!(", and on again at {place}", place));
+        let on = part.on_at.as_ref().map(|place| located_within(place, part.sources.on_at.as_ref()));
+        let on = on.map_or_else(String::new, |place| tr!(", and on again at {place}", place));
         lines.push(tr!("{off}{on}.", off, on));
     }
     if let Some(OtherCpu { function: Some(function), called_by, task }) = &part.other_cpu {
@@ -111,11 +148,14 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
         lines.push(tr!("The other CPU meanwhile, innermost first: {stack}{task}.", stack = stack.join(" < "), task));
     }
     if !part.called_by.is_empty() {
-        let stack: Vec<&str> = part.function.iter().chain(&part.called_by).map(String::as_str).collect();
-        lines.push(tr!("Stack, innermost first: {stack}.", stack = stack.join(" < ")));
+        lines.push(tr!("Stack, innermost first: {stack}.", stack = stack(part).join(" < ")));
     }
     if part.mostly.len() > 1 {
-        let mostly: Vec<String> = part.mostly.iter().map(|time| format!("{} {}", time.function, micros(time.own_ns))).collect();
+        let mostly = part.mostly.iter().map(|time| {
+            let function = located_within(&time.function, time.source.as_ref());
+            format!("{function} {}", micros(time.own_ns))
+        });
+        let mostly: Vec<String> = mostly.collect();
         lines.push(tr!("Most of its own time, µs: {functions}.", functions = mostly.join(translated(", "))));
     }
     lines

@@ -69,3 +69,12 @@ fn what_is_asked_for_must_be_there() {
     assert_refused(&place, "--svg kept", "kept exists, and teiji did not write it");
     assert_refused(&place, "--folded kept", "kept exists");
 }
+
+/// Before a guest is started for it.
+#[test]
+fn a_vmlinux_that_cannot_be_used_is_refused() {
+    let place = changed(|document| document["lab"] = lab());
+    assert_refused(&place, "--vmlinux gone", "cannot read gone");
+    std::fs::write(place.join("vmlinuz"), b"MZ compressed").unwrap();
+    assert_refused(&place, "--vmlinux vmlinuz", "vmlinuz: not a vmlinux: expected an uncompressed kernel for x86_64");
+}

@@ -7,13 +7,14 @@
 mod again;
 mod choose;
 mod show;
+mod source;
 
 use crate::commands::lab::{Show, failure};
 use crate::exit::{CommandResult, Failure};
 use again::Again;
 use anyhow::{Context, anyhow};
 use choose::Chosen;
-use explain::{Asked, Dump, Kernel, Symbols, Woken, align};
+use explain::{Asked, Dump, Kernel, Symbols, Vmlinux, Woken, align};
 use model::{Account, Recorded};
 use plan::{Machine, Nanos, Unit};
 use recording::Recording;
@@ -32,6 +33,9 @@ pub struct Args {
     /// A static teiji for the guest's processor [default: the recorded one if it is still there, else as for a run]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// The kernel's uncompressed image with debug information, for file and line of each place in its source
+    #[arg(long, value_name = "FILE")]
+    vmlinux: Option<PathBuf>,
     /// How long the kernel may take to boot, and loads to start and figures to be computed, on this machine's clock [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = crate::commands::lab::seconds)]
     boot_timeout: Option<Duration>,
@@ -69,9 +73,10 @@ pub fn run(args: &Args) -> CommandResult {
     suits(&recorded).map_err(Failure::bad_input)?;
     args.files.check().map_err(Failure::bad_input)?;
     let chosen = Chosen::of(&recorded, &args.which).map_err(Failure::bad_input)?;
+    let vmlinux = args.vmlinux.as_deref().map(source::open).transpose()?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut show = Show::new(args.quiet || args.json);
-    let accounts = explained(args, &recorded, &chosen, &signals, &mut show);
+    let accounts = explained(args, &recorded, &chosen, vmlinux.as_ref(), &signals, &mut show);
     show.clear();
     let accounts = accounts?;
     show::show(args, &recorded, &accounts)?;
@@ -83,7 +88,7 @@ pub fn worst(recorded: &Recorded, signals: &Signals, quiet: bool) -> Result<Vec<
     let args = Args { quiet, ..Args::default() };
     let chosen = Chosen::of(recorded, &args.which).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
-    let accounts = explained(&args, recorded, &chosen, signals, &mut show);
+    let accounts = explained(&args, recorded, &chosen, None, signals, &mut show);
     show.clear();
     show::kept_in(recorded, &accounts?)
 }
@@ -120,6 +125,7 @@ fn explained(
     args: &Args,
     recorded: &Recorded,
     chosen: &Chosen,
+    vmlinux: Option<&Vmlinux>,
     signals: &Signals,
     show: &mut Show,
 ) -> Result<Vec<Account>, Failure> {
@@ -128,8 +134,9 @@ fn explained(
     target.program = args.program.clone().or(target.program);
     target.boot_timeout = args.boot_timeout.unwrap_or(target.boot_timeout);
     show.heading = Some(" The kernel's symbols".to_owned());
-    let symbols = lab::symbols(&target, crate::commands::lab::VERBS, signals, show).map_err(failure)?;
-    let symbols = Symbols::parse(&symbols).map_err(Failure::run_failed)?;
+    let listed = lab::symbols(&target, crate::commands::lab::VERBS, signals, show).map_err(failure)?;
+    let symbols = Symbols::parse(&listed).map_err(Failure::run_failed)?;
+    let lines = vmlinux.map(|vmlinux| source::lines(vmlinux, args, &listed)).transpose()?;
     let mut again = Again { recorded, facts, target, signals, show };
     let ns_per_instruction = again.ns_per_instruction();
 
@@ -140,7 +147,9 @@ fn explained(
 
     let dump = again.run(&windows, &again::addresses(&symbols), " Recording what ran")?;
     let dump = Dump::parse(&dump).map_err(Failure::run_failed)?;
+    let find = |address| lines.as_ref()?.find(address);
     let kernel = Kernel::new(&symbols);
+    let kernel = if lines.is_some() { kernel.with_source(&find) } else { kernel };
     let accounts = chosen.worst_first.iter().map(|sample| {
         let window = dump.windows.iter().find(|window| window.end == counts[*sample]);
         let window = window.context("QEMU's plugin did not keep what was executed").map_err(Failure::run_failed)?;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The `vmlinux` that lines of the kernel's source are taken from.
+
+use super::Args;
+use crate::exit::Failure;
+use anyhow::anyhow;
+use explain::{Lines, Vmlinux, VmlinuxError};
+use std::fs::File;
+use std::path::Path;
+
+/// Reads it: before a guest is started for it.
+pub fn open(path: &Path) -> Result<Vmlinux, Failure> {
+    let file = File::open(path).map_err(VmlinuxError::from);
+    file.and_then(Vmlinux::read).map_err(|error| refused(path, error))
+}
+
+/// Its lines, if it is of the kernel that lists these symbols.
+pub fn lines<'a>(vmlinux: &'a Vmlinux, args: &Args, listed: &str) -> Result<Lines<'a>, Failure> {
+    let path = args.vmlinux.as_deref().unwrap_or(Path::new(""));
+    vmlinux.check(listed).and_then(|()| vmlinux.lines()).map_err(|error| refused(path, error))
+}
+
+fn refused(path: &Path, error: VmlinuxError) -> Failure {
+    let name = path.display();
+    match error {
+        VmlinuxError::Io(error) => Failure::bad_input(anyhow::Error::new(error).context(format!("cannot read {name}"))),
+        error => Failure::bad_input(anyhow!("{name}: {error}")),
+    }
+}
