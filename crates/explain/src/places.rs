@@ -21,7 +21,7 @@ pub(crate) struct Places<'a> {
 
 impl Places<'_> {
     /// The line at which some code spent most of these steps, what it called included.
-    pub fn most_of(&self, steps: Range<usize>, code: Code) -> Option<Source> {
+    pub(crate) fn most_of(&self, steps: Range<usize>, code: Code) -> Option<Source> {
         let calls = &self.timed.calls;
         let mut spent = Spent::new();
         for index in steps {
@@ -47,7 +47,7 @@ impl Places<'_> {
     }
 
     /// The line at which some code spent most of its own time in these steps.
-    pub fn most_of_own(&self, steps: Range<usize>, code: Code) -> Option<Source> {
+    pub(crate) fn most_of_own(&self, steps: Range<usize>, code: Code) -> Option<Source> {
         let calls = &self.timed.calls;
         let mut spent = Spent::new();
         steps.filter(|index| calls.frame(calls.steps[*index].frame).code == code).for_each(|index| self.own(index, &mut spent));
@@ -55,7 +55,7 @@ impl Places<'_> {
     }
 
     /// Where a frame was called, or interrupted what ran before it.
-    pub fn source_of_call(&self, frame: FrameId) -> Option<Source> {
+    pub(crate) fn source_of_call(&self, frame: FrameId) -> Option<Source> {
         (self.find)(self.call_of(frame)?)
     }
 

@@ -62,8 +62,8 @@ pub enum VmlinuxError {
     NoSymbols,
     /// Another kernel's.
     #[error(
-        "of another kernel than the guest's: {elsewhere} of {compared} functions are elsewhere, for example {name}, at {there:#x} in the \
-         file and at {here:#x} in the guest"
+        "not the guest's kernel: {elsewhere} of {compared} functions have another address, for example {name}: {there:#x} in the file, \
+         {here:#x} in the guest"
     )]
     OtherAddresses {
         /// How many.
@@ -78,7 +78,7 @@ pub enum VmlinuxError {
         here: u64,
     },
     /// Another kernel's, or not a kernel's at all.
-    #[error("of another kernel than the guest's: of {all} functions the guest has {known}")]
+    #[error("not the guest's kernel: of the file's {all} functions the guest has {known}")]
     OtherFunctions {
         /// In the file.
         all: usize,

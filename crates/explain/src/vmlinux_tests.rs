@@ -49,11 +49,11 @@ fn only_the_kernel_with_the_same_functions_is_accepted() {
     let moved = vmlinux.check(&kallsyms(16)).unwrap_err();
     assert_eq!(
         moved.to_string(),
-        "of another kernel than the guest's: 1 of 3 functions are elsewhere, for example _start, at 0xffffffff8100001a in the file and \
-         at 0xffffffff8100002a in the guest"
+        "not the guest's kernel: 1 of 3 functions have another address, for example _start: 0xffffffff8100001a in the file, \
+         0xffffffff8100002a in the guest"
     );
     let other = vmlinux.check("ffffffff81000000 t called\nffffffff81000006 t resume_kernel\n").unwrap_err();
-    assert_eq!(other.to_string(), "of another kernel than the guest's: of 3 functions the guest has 1");
+    assert_eq!(other.to_string(), "not the guest's kernel: of the file's 3 functions the guest has 1");
 }
 
 fn error(bytes: &[u8]) -> String {

@@ -70,7 +70,8 @@ fn symbols_file(target: &Target) -> Result<PathBuf, LabError> {
     hash.update(&image);
     hash.update(target.guest.machine.to_string());
     hash.update(&target.guest.kernel_args);
-    let name = hash.finalize().iter().fold(String::new(), |mut name, byte| {
+    // Without the beginning are those that earlier versions keep, without a hash.
+    let name = hash.finalize().iter().fold("kallsyms-".to_owned(), |mut name, byte| {
         let _ = write!(name, "{byte:02x}");
         name
     });
@@ -125,7 +126,7 @@ mod tests {
             |bytes| bytes[3] ^= 1,
             |bytes| bytes.truncate(100),
             |bytes| bytes.clear(),
-            // Without a hash, as they were kept once.
+            // Without a hash.
             |bytes| *bytes = LINES.as_bytes().to_vec(),
         ];
         for (index, damage) in damages.iter().enumerate() {
