@@ -40,5 +40,5 @@ pub use plan_file::{Factor, PHASE, Plan, QuickOverrides, ReadFile, RunOrder, Set
 pub use qemu::Qemu;
 pub use run::{AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};
-pub use search::{Candidate, GENERATION, LoadChoice, Search, SearchLoad, SearchSpace, Simpler};
+pub use search::{Candidate, LoadChoice, Search, SearchLoad, SearchSpace, Simpler};
 pub use settle::Settle;

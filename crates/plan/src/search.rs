@@ -72,8 +72,8 @@ pub enum Simpler {
     OtherPhase(Phase),
 }
 
-/// Candidates between two looks at what they gave.
-pub const GENERATION: usize = 8;
+/// Candidates that are tried before the next follow from what they gave.
+pub(crate) const GENERATION: usize = 8;
 /// Of these, those that are changed from the worst so far; the others are new.
 const CHANGED: usize = 6;
 /// How many of the worst are changed.
