@@ -48,8 +48,10 @@ impl Timed {
         let time = |step: &Step| latency.saturating_sub(nanos(calls.end - step.begin, asked.ns_per_instruction));
         let mut times: Vec<i64> = calls.steps.iter().map(time).collect();
         times.push(latency);
-        // What lies before a halt lies before the time that the processor halted, whose length the instructions do not show.
-        if let Some(halt) = calls.steps.iter().rposition(|step| step.halts)
+        // What lies before a halt lies before the time that the processor halted, whose length the instructions do not show. Of two
+        // CPUs those of the other show it.
+        if !calls.has_others
+            && let Some(halt) = calls.steps.iter().rposition(|step| step.halts)
             && times[halt + 1] > 0
         {
             let halted = times[halt + 1];

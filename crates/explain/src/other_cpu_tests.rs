@@ -67,6 +67,23 @@ fn what_the_other_cpu_did_is_named_where_one_waits_for_it() {
     assert!(account.parts[1..].iter().all(|part| part.other_cpu.is_none()));
 }
 
+/// What the other CPU did is what it did then, and not what it did once it had given the lock back and had nothing left to do.
+#[test]
+fn a_halt_of_the_other_cpu_does_not_hide_what_it_did_before() {
+    let mut scene = waits();
+    timer_interrupt(&mut scene);
+    scene.run("free_bulk", 2_000, 3, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    scene.cpu = 0;
+    scene.run("default_idle", 0, 10, HLT);
+    scene.run("default_idle", 10, 3, NOP);
+    scene.cpu = 1;
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 520 + 36 + 30 + 5 + 13 + THREAD_NS);
+    let other = account.parts[0].other_cpu.as_ref().unwrap();
+    assert_eq!((other.function.as_deref(), other.task.as_deref()), (Some("net_rx_action"), Some("holder")));
+}
+
 /// The other CPU's turns are time that passes, in whatever this one was at; a fault of the other's is its own.
 #[test]
 fn turns_of_the_other_cpu_belong_to_what_they_interrupt() {
