@@ -10,7 +10,7 @@ use crate::sections::{method, verdict};
 use crate::terminal::side_by_side;
 use crate::terminal::text::wrapped;
 use judge::{Examined, PhaseMaxima, PhaseMaximum, counted as judged_count};
-use model::Recorded;
+use model::{Quantity, Recorded};
 use plan::Count;
 use serde_json::{Value, json};
 use stats::{Analysis, Level, QuantileInterval};
@@ -44,7 +44,7 @@ impl<'p> Phases<'p> {
 
     /// `95 % confidence intervals p50 4.29–4.31, p99 14.8–15.0 µs.`; none of several threads, each of which has its own.
     fn intervals(&self) -> Option<String> {
-        let [only] = self.examined.analyses.as_slice() else { return None };
+        let [only] = analyses(self.examined) else { return None };
         let one = |interval: &QuantileInterval| {
             let (_, ends) = inference::interval(interval);
             (!ends.is_empty()).then(|| format!("{} {ends}", interval.level))
@@ -58,6 +58,11 @@ impl<'p> Phases<'p> {
     fn sentence(&self) -> Option<String> {
         sentence(&self.maxima())
     }
+}
+
+/// The analyses of what the figures are of. Of jitter they are those of its size, and figures have its sign.
+fn analyses(examined: &Examined) -> &[Analysis] {
+    if examined.recorded.document.probe.quantity == Quantity::Jitter { &[] } else { &examined.analyses }
 }
 
 /// The range of the maxima of phases, and which is the worst. The command that makes it again follows.
@@ -145,7 +150,7 @@ fn one_in_json(one: &Phases<'_>) -> Value {
         "p999_ns": quantile(Level::P999),
         "p9999_ns": quantile(Level::P9999),
         "max_ns": due.max(),
-        "intervals": one.examined.analyses.iter().enumerate().flat_map(intervals_json).collect::<Vec<_>>(),
+        "intervals": analyses(one.examined).iter().enumerate().flat_map(intervals_json).collect::<Vec<_>>(),
         "phases": phases,
     })
 }

@@ -71,6 +71,16 @@ fn phases_are_one_line_and_the_worst_is_named() {
     assert!(japanese.contains("位相 2") && japanese.contains("--phase 2\n"), "{japanese}");
 }
 
+/// Of jitter the intervals would be those of its size, beside figures with their sign.
+#[test]
+fn jitter_has_no_intervals() {
+    let mut examined = of_three();
+    examined.recorded.document.probe.quantity = Quantity::Jitter;
+    let all = [Phases::new("vanilla".into(), &examined, again)];
+    assert!(!phases(&all, Language::English).contains("confidence"));
+    assert_eq!(phases_json(&all)[0]["intervals"], serde_json::json!([]));
+}
+
 #[test]
 fn a_program_gets_every_phase() {
     let examined = of_three();
