@@ -18,4 +18,4 @@ pub use execute::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker, is_disk_failure,
 };
 pub use folder::{RecordingState, ResultsFolder, find_recording, incomplete, new_folder, plan_file, recording};
-pub use setting_error::{SettingError, checked_run};
+pub use setting_error::{SettingError, check_times, checked_run};

@@ -133,7 +133,7 @@ pub fn checked_run(run: Run) -> Result<Run, SettingError> {
     match run.check() {
         Ok(()) => {
             probe::statement(&run)?;
-            run.loads.iter().try_for_each(|load| load::check_times(load, run.measured_ns()))?;
+            check_times(&run)?;
             Ok(run)
         }
         Err(RunError::Interval(interval)) if interval != run.interval_ns => {
@@ -141,6 +141,15 @@ pub fn checked_run(run: Run) -> Result<Run, SettingError> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Loads that start or stop while measuring.
+///
+/// # Errors
+/// Naming the load and the time that is too late.
+pub fn check_times(run: &Run) -> Result<(), SettingError> {
+    let of = |(place, load)| load::check_times(load, run.measured_ns(), run.phase.load_shift(place));
+    Ok(run.loads.iter().enumerate().try_for_each(of)?)
 }
 
 #[cfg(test)]

@@ -332,15 +332,17 @@ fn check_on(
     })
 }
 
-/// Checks that a load begins to work, and is stopped, within a run of this length.
+/// Checks that a load begins to work, and is stopped, within a run of this length, by its phase so much later than it says.
 ///
 /// # Errors
 /// Naming the time that is too late.
-pub fn check_times(spec: &LoadSpec, length: Nanos) -> Result<(), SpecError> {
-    let expected = format!("within the run, which measures for {length}");
+pub fn check_times(spec: &LoadSpec, length: Nanos, shift: Nanos) -> Result<(), SpecError> {
+    let phase = if shift.0 > 0 { format!(", and a load's phase adds {shift}") } else { String::new() };
+    let expected = format!("within the run, which measures for {length}{phase}");
+    let length = length.0.saturating_sub(shift.0).max(0).unsigned_abs();
     let options = Options { spec, cpus: 1, memory: 0, loads: 1, elsewhere: true };
     for (key, least) in [("start", Nanos(0)), ("stop", Nanos(1))] {
-        let is_late = |time: Duration| time.as_nanos() >= u128::from(length.0.max(0).unsigned_abs());
+        let is_late = |time: Duration| time.as_nanos() >= u128::from(length);
         if options.time(key, least)?.is_some_and(is_late) {
             return Err(options.refuse(key, &expected));
         }
@@ -454,6 +456,25 @@ mod tests {
         for spec in ["disk,size=1", "disk,dur=/tmp", "cmd:'open", "cpu,cpus=1", "cpu,prio=89"] {
             assert!(check_there(spec).is_err(), "{spec}");
         }
+    }
+
+    #[test]
+    fn times_are_within_the_run() {
+        let within = |spec: &str, shift| {
+            let [length, shift] = [50, shift].map(Nanos::from_millis);
+            check_times(&spec.parse().unwrap(), length, shift).map_err(|error| error.to_string())
+        };
+        assert_eq!(within("cpu,start=49ms", 0), Ok(()));
+        assert_eq!(
+            within("cpu,start=50ms", 0).unwrap_err(),
+            "'start=50ms' in the load 'cpu,start=50ms': start is within the run, which measures for 50ms"
+        );
+        assert_eq!(
+            within("cpu,start=5ms,stop=40ms", 10).unwrap_err(),
+            "'stop=40ms' in the load 'cpu,start=5ms,stop=40ms': stop is within the run, which measures for 50ms, and a load's \
+             phase adds 10ms"
+        );
+        assert_eq!(within("cpu", 60), Ok(()));
     }
 
     #[test]

@@ -145,6 +145,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("steady after {time}", "{time} 後に定常状態"),
     ("not steady when measuring began", "測定開始時に定常状態に達していない"),
     ("begun while measuring", "測定中に開始"),
+    ("not begun", "開始せず"),
     (
         "was stopped early by its guard: at an interval of {interval}, nothing else had run on CPU {cpu} for {time}",
         "監視スレッドにより途中で中断されました。周期 {interval} の測定のため、CPU {cpu} ではほかの処理が {time} のあいだ動けませんでした",

@@ -6,7 +6,7 @@ use crate::language::tr;
 use crate::overview::Overview;
 use crate::sections::latencies::NOTHING;
 use model::{LoadEvidence, LoadOnCpu};
-use plan::CpuList;
+use plan::{CpuList, LoadSpec};
 
 /// CPUs of a load that are listed one by one.
 const MAX_CPUS: usize = 16;
@@ -128,10 +128,29 @@ pub(crate) fn off_target(load: &LoadEvidence) -> String {
     )
 }
 
+/// Whether a load was to begin while measuring.
+fn begins_later(load: &LoadEvidence) -> bool {
+    load.spec.parse::<LoadSpec>().is_ok_and(|spec| spec.options().any(|(given, _)| given == "start"))
+}
+
+/// Until when it ran.
+pub(crate) fn until(load: &LoadEvidence) -> String {
+    match (load.alive, load.stopped_ns, load.started_ns) {
+        (false, ..) => tr!("EXITED EARLY"),
+        (true, Some(_), _) => tr!("stopped while measuring"),
+        (true, None, Some(_)) => tr!("alive until the end"),
+        (true, None, None) if begins_later(load) => tr!("never ran"),
+        (true, None, None) => tr!("alive throughout"),
+    }
+}
+
 /// `steady after 640 ms`.
 pub(crate) fn settled(load: &LoadEvidence) -> String {
     if load.started_ns.is_some() {
         return tr!("begun while measuring");
+    }
+    if begins_later(load) {
+        return tr!("not begun");
     }
     load.settled_after_ns.map_or_else(
         || tr!("not steady when measuring began"),
@@ -184,6 +203,21 @@ mod tests {
         assert_eq!(busy(&load), None);
         load.per_cpu.truncate(1);
         assert!(cpus(&load, 9).0.is_empty(), "one CPU is the whole load");
+    }
+
+    #[test]
+    fn when_a_load_ran_in_words() {
+        let mut load = Synthetic::hackbench().load("cpu,start=5ms,stop=9ms").build().document.load[1].clone();
+        load.settled_after_ns = None;
+        assert_eq!((settled(&load).as_str(), until(&load).as_str()), ("not begun", "never ran"));
+        load.started_ns = Some(5);
+        assert_eq!((settled(&load).as_str(), until(&load).as_str()), ("begun while measuring", "alive until the end"));
+        load.stopped_ns = Some(9);
+        assert_eq!(until(&load), "stopped while measuring");
+        load.alive = false;
+        assert_eq!(until(&load), "EXITED EARLY");
+        let usual = Synthetic::hackbench().build().document.load[0].clone();
+        assert_eq!(until(&usual), "alive throughout");
     }
 
     #[test]

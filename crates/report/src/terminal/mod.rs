@@ -314,7 +314,7 @@ fn reached(load: &model::LoadEvidence) -> String {
     parts.extend(loads::did(load));
     parts.push(counted(load.tasks, "task"));
     parts.push(loads::settled(load));
-    parts.push(if load.alive { tr!("alive throughout") } else { tr!("EXITED EARLY") });
+    parts.push(loads::until(load));
     parts.join(translated(", "))
 }
 

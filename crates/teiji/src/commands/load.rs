@@ -93,7 +93,7 @@ fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {
     let cpus = args.cpus.as_ref().map_or(Ok(of_process.inherited), |list| list.resolve(&of_process.usable))?;
     let limits = Limits::for_loads(None, args.loads.len());
     let length = args.duration.unwrap_or(Nanos(i64::MAX));
-    args.loads.iter().try_for_each(|spec| check_times(spec, length))?;
+    args.loads.iter().try_for_each(|spec| check_times(spec, length, Nanos::ZERO))?;
     Ok(args.loads.iter().map(|spec| check(spec, &cpus, &of_process.usable, &limits)).collect::<Result<_, _>>()?)
 }
 

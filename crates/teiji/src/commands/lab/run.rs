@@ -272,6 +272,7 @@ pub fn checked(flags: &RunFlags, phase: Phase, guest: &Guest) -> Result<Run, Set
     let of_guest = guest_flags::cpus(guest);
     let cpus = flags.cpus(&of_guest).map_err(SettingError::GuestCpus)?;
     let run = Run { phase, ..flags.run(&cpus)? };
+    executor::check_times(&run)?;
     if guest.time == GuestTime::Host && !phase.is_none() {
         return Err(SettingError::PhaseOfHostTime);
     }
