@@ -60,15 +60,21 @@ class Search(Lab):
 
     def simpler(self, found):
         """What is said not to matter, or to, by the runs without it."""
-        worst, phases = found["worst"]["largest_ns"], found["worst"]["other_phases_ns"]
-        # None where the worst is one of those with something left out: the others are changed from another run.
-        self.assertIn(len(phases), (0, 4))
-        least = min([worst * 0.95, *phases])
+        changed, phases = found["changed"], found["changed"]["other_phases_ns"]
+        base = changed["largest_ns"]
+        self.assertEqual(base, max(one["largest_ns"] for one in found["tried"] if one["explored"]))
+        self.assertEqual(base, found["tried"][changed["run"] - 1]["largest_ns"])
+        self.assertEqual(len(phases), 4)
+        least = min([base * 0.95, *phases])
         self.assertTrue(any(one["what"].startswith("without ") for one in found["instead"]))
         for one in found["instead"]:
             tried = found["tried"][one["run"] - 1]
-            self.assertEqual((tried["largest_ns"], tried["explored"]), (one["largest_ns"], False))
+            self.assertEqual(tried["largest_ns"], one["largest_ns"])
             self.assertEqual(one["mattered"], one["largest_ns"] < least, one)
+            self.assertFalse(one["mattered"] and one["largest_ns"] >= base, one)
+        # The same run is made once.
+        runs = [json.dumps([one[key] for key in ("phase", "loads", "interval_ns", "prio")]) for one in found["tried"]]
+        self.assertEqual(len(set(runs)), len(runs))
 
     def test_what_is_given_stays(self):
         found = self.search("--load", "cpu@30%,start=20ms,stop=60ms", "-i", "500us", "-p", "70", "--runs", "3", output="out")
@@ -87,6 +93,7 @@ class Search(Lab):
         self.assertTrue(all(one["run"] is None and one["mattered"] is None for one in found["instead"]))
 
     def test_wrong_use(self):
+        (self.folder / "no-kernel").write_bytes(bytes(4_096))
         for words, says in (
             (("--time", "host"), "a search needs virtual time"),
             (("--load", "cpu,start=200ms"), "start is within the run, which measures for 100ms"),
@@ -94,6 +101,7 @@ class Search(Lab):
             (("--prios", "0..5"), "real-time priorities are 1"),
             (("--load", "cpu,prio=85", "--prios", "50..90"), "a load's is at most 48"),
             (("-k", "./nothing"), "cannot read the kernel ./nothing"),
+            (("-k", "./no-kernel", "--load", "cpu"), "is not a bootable kernel"),
         ):
             ended = self.lab("search", *SHORT, *words, "-o", "out", code=4 if words[0] == "-k" else 2)
             self.assertIn(says, ended.stderr)

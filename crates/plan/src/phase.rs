@@ -19,7 +19,7 @@ pub struct Phase(u32);
 
 /// Starts are shifted over this. It is a whole number of ticks of kernels at 100, 250, 300 and 1,000 Hz, so that each place between
 /// two ticks is as likely as any other.
-const SPAN: Nanos = Nanos::from_millis(20);
+pub(crate) const SPAN: Nanos = Nanos::from_millis(20);
 
 /// Places in the sequence of a phase: two numbers of the threads, then two of each load.
 const THREADS_IN_INTERVAL: u64 = 0;

@@ -7,6 +7,7 @@
 //! latencies that were found, and not from how fast a machine is.
 
 use crate::chance::Chance;
+use crate::phase::SPAN;
 use crate::{LoadSpec, Nanos, Phase};
 
 /// What a search may vary. What is written in a load, its level or its times, stays.
@@ -14,6 +15,8 @@ use crate::{LoadSpec, Nanos, Phase};
 pub struct SearchSpace {
     /// Loads that may run.
     pub loads: Vec<SearchLoad>,
+    /// Whether loads may start and stop while measuring.
+    pub varies_times: bool,
     /// Intervals that may be measured at, both ends included; none for the one given.
     pub intervals: Option<(Nanos, Nanos)>,
     /// Priorities of the measuring threads, likewise.
@@ -91,6 +94,12 @@ const OTHER_PHASES: usize = 4;
 const ATTEMPTS: usize = 50;
 
 impl SearchSpace {
+    /// Whether a run that measures for so long leaves room for times.
+    #[must_use]
+    pub const fn has_times(length: Nanos) -> bool {
+        length.0 > 2 * SPAN.0
+    }
+
     /// Everything as given, in this phase.
     fn as_given(&self, phase: Phase) -> Candidate {
         Candidate { phase, loads: vec![Some(LoadChoice::default()); self.loads.len()], interval: None, prio: None }
@@ -99,7 +108,9 @@ impl SearchSpace {
     /// The loads of a candidate, whose run measures for `length`.
     #[must_use]
     pub fn loads_of(&self, candidate: &Candidate, length: Nanos) -> Vec<LoadSpec> {
-        let at = |percent: u8| Nanos((i128::from(length.0) * i128::from(percent) / 100).try_into().unwrap_or(0));
+        // A phase adds some, and even the last is to begin within the run.
+        let length = length.0.saturating_sub(SPAN.0).max(0);
+        let at = |percent: u8| Nanos((i128::from(length) * i128::from(percent) / 100).try_into().unwrap_or(0));
         let one = |(load, choice): (&SearchLoad, &Option<LoadChoice>)| {
             let choice = (*choice)?;
             let level = choice.level.map(|percent| format!("{percent}%"));
@@ -260,7 +271,8 @@ impl Search {
     fn choice(&mut self, load: usize) -> Option<LoadChoice> {
         let known = self.space.loads.get(load)?;
         let is_given = |key: &str| known.spec.options().any(|(known, _)| known == key);
-        let (varies_level, varies_times) = (known.varies_level, !is_given("start") && !is_given("stop"));
+        let varies_times = self.space.varies_times && !is_given("start") && !is_given("stop");
+        let varies_level = known.varies_level;
         let level = self.percent(LEVEL_STEP, LEVEL_STEP, 100).filter(|_| varies_level && self.one_in(2));
         let start = self.percent(0, TIME_STEP, 100 - TIME_STEP).filter(|_| varies_times && self.one_in(2));
         let first = start.map_or(TIME_STEP, |start| start + TIME_STEP);

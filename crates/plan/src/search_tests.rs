@@ -8,7 +8,7 @@ fn space(loads: &[&str]) -> SearchSpace {
         let spec: LoadSpec = text.parse().unwrap();
         SearchLoad { varies_level: spec.name() != "hackbench" && spec.level().is_none(), spec }
     };
-    SearchSpace { loads: loads.iter().map(load).collect(), intervals: None, prios: None }
+    SearchSpace { loads: loads.iter().map(load).collect(), varies_times: true, intervals: None, prios: None }
 }
 
 fn wide() -> SearchSpace {
@@ -119,7 +119,8 @@ fn one_thing_is_made_simpler_at_a_time() {
     ];
     assert_eq!(simpler, expected);
     let texts: Vec<String> = space.loads_of(&candidate, Nanos::from_secs(2)).iter().map(ToString::to_string).collect();
-    assert_eq!(texts, ["hackbench,start=400ms,stop=800ms", "cpu@50%,start=3ms"]);
+    assert_eq!(texts, ["hackbench,start=396ms,stop=792ms", "cpu@50%,start=3ms"]);
+    assert!(SearchSpace::has_times(Nanos::from_millis(41)) && !SearchSpace::has_times(Nanos::from_millis(40)));
 }
 
 proptest! {

@@ -175,11 +175,15 @@ impl<'s> Explorer<'s> {
         let run = |(place, candidate)| self.lab_run(candidate, first + place);
         let runs: Vec<(RunFlags, LabRun)> =
             candidates.iter().enumerate().map(run).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
-        let lab_runs: Vec<LabRun> = runs.iter().map(|(_, run)| run.clone()).collect();
+        // The same run is the same latency.
+        let known = |run: &Run| self.tried.iter().position(|tried| tried.run == *run);
+        let mut numbers: Vec<Option<usize>> = runs.iter().map(|(_, lab_run)| known(&lab_run.run)).collect();
+        let new: Vec<usize> = (0..runs.len()).filter(|place| numbers[*place].is_none()).collect();
+        let lab_runs: Vec<LabRun> = new.iter().map(|place| runs[*place].1.clone()).collect();
         with.show.heading = Some(self.heading());
         let results = lab::run_in_guests(&lab_runs, with.jobs, VERBS, with.signals, with.show);
-        let mut numbers = vec![None; candidates.len()];
-        for (place, ((flags, lab_run), result)) in runs.into_iter().zip(results).enumerate() {
+        for (place, result) in new.into_iter().zip(results) {
+            let (flags, lab_run) = runs[place].clone();
             let (largest_ns, failure) = match result {
                 Ok(recorded) => (judge::largest(&recorded), None),
                 // It was not tried.
@@ -193,7 +197,8 @@ impl<'s> Explorer<'s> {
         }
         if self.worst.is_none() && with.signals.caught().is_none() {
             let why = self.tried.iter().find_map(|tried| tried.failure.clone());
-            return Err(Failure::run_failed(anyhow!("no run came to anything: {}", why.unwrap_or_default())));
+            let none = "none of them recorded a latency".to_owned();
+            return Err(Failure::run_failed(anyhow!("no run came to anything: {}", why.unwrap_or(none))));
         }
         Ok(numbers)
     }

@@ -101,12 +101,13 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let loads = loads(&args.measured).map_err(Failure::bad_input)?;
     let measured = args.measured.with_length(LENGTH);
+    let mut has_times = true;
     for guest in args.guest.guests(std::slice::from_ref(name)).map_err(Failure::bad_input)? {
         if guest.time == GuestTime::Host {
             let why = "a search needs virtual time: on the host's clock no run can be made again. Use --time virtual";
             return Err(Failure::bad_input(anyhow!(why)));
         }
-        check_ends(args, &measured, &loads, &guest)?;
+        has_times &= check_ends(args, &measured, &loads, &guest)?;
     }
     let mut say = |text: &str| {
         if !quiet {
@@ -121,6 +122,7 @@ pub fn run(args: &Args) -> CommandResult {
 
     let space = SearchSpace {
         loads: loads.into_iter().map(|spec| SearchLoad { varies_level: varies_level(&spec), spec }).collect(),
+        varies_times: has_times,
         intervals: args.intervals,
         prios: args.prios,
     };
@@ -129,8 +131,12 @@ pub fn run(args: &Args) -> CommandResult {
     let mut explorer = Explorer::new(space, args.seed, &measured, &target, &output, &limits);
     let jobs = super::run::jobs(args.jobs, [target.guest.time]);
     let mut with = Means { jobs, signals: &signals, show: &mut show };
-    explorer.explore(&mut with)?;
-    explorer.make_simpler(&mut with)?;
+    let tried = explorer.explore(&mut with).and_then(|()| explorer.make_simpler(&mut with));
+    if tried.is_err() {
+        // Only if nothing is in it.
+        let _ = std::fs::remove_dir(&output);
+    }
+    tried?;
     show.clear();
     if let Some(signal) = signals.caught() {
         output::complain(&format!("Interrupted by {signal}: this is what was found until then"));
@@ -155,15 +161,18 @@ fn varies_level(spec: &LoadSpec) -> bool {
     spec.level().is_none() && load::has_level(spec.name())
 }
 
-/// Refuses what no candidate could be, before anything is fetched: all loads at once, at both ends of what may be varied.
-fn check_ends(args: &Args, measured: &RunFlags, loads: &[LoadSpec], guest: &plan::Guest) -> Result<(), Failure> {
+/// Refuses what no candidate could be, before anything is fetched: all loads at once, at both ends of what may be varied. Returns whether
+/// the run is long enough for loads to start and stop in it.
+fn check_ends(args: &Args, measured: &RunFlags, loads: &[LoadSpec], guest: &plan::Guest) -> Result<bool, Failure> {
+    let mut has_times = true;
     let ends = |range: Option<(u8, u8)>| range.map_or(vec![None], |(least, most)| vec![Some(least), Some(most)]);
     let intervals = args.intervals.map_or(vec![None], |(least, most)| vec![Some(least), Some(most)]);
     for (interval, prio) in intervals.iter().flat_map(|interval| ends(args.prios).into_iter().map(move |prio| (interval, prio))) {
         let flags = measured.varied(loads.to_vec(), *interval, prio);
-        checked(&flags, "1".parse().map_err(Failure::bad_input)?, guest).map_err(Failure::bad_input)?;
+        let run = checked(&flags, "1".parse().map_err(Failure::bad_input)?, guest).map_err(Failure::bad_input)?;
+        has_times &= SearchSpace::has_times(run.measured_ns());
     }
-    Ok(())
+    Ok(has_times)
 }
 
 /// Where the largest latency went, which also shows that the run can be made again; none where it cannot be explained.

@@ -23,11 +23,9 @@ pub fn write(path: &Path, found: &Found, target: &Target) -> anyhow::Result<()> 
     let asked = &found.tried[found.number].run;
     let again = points.first().and_then(|point| point.run.clone());
     let same = again.map(|again| Run { title: asked.title.clone(), ..again });
-    ensure!(
-        same.as_ref() == Some(asked),
-        "the plan {} would run something else: please report this as a defect of teiji",
-        path.display()
-    );
+    let guest = points.first().map(|point| point.guest.target(target.kernel.clone())).transpose()?.map(|target| target.guest);
+    let is_same = same.as_ref() == Some(asked) && guest.as_ref() == Some(&target.guest);
+    ensure!(is_same, "the plan {} would run something else: please report this as a defect of teiji", path.display());
     output::write_whole(path, &text)
 }
 

@@ -56,21 +56,21 @@ impl Results<'_> {
         })
     }
 
-    /// The largest latencies in other phases of the worst run, as far as they were tried: what chance makes of it.
+    /// The run that was changed in one thing each: the worst of those explored.
+    fn changed(&self) -> &Tried {
+        &self.found.tried[self.found.changed]
+    }
+
+    /// The largest latencies of the same run in other phases, as far as they were tried: what chance makes of it.
     fn other_phases(&self) -> Vec<i64> {
-        let found = self.found;
-        let phases = found.instead.iter().filter(|instead| matches!(instead.what, Simpler::OtherPhase(_)));
-        let phases: Vec<usize> = phases.filter_map(|instead| instead.tried).collect();
-        // The one they are changed from is another phase too, if one of them turned out to be the worst.
-        let is_of_phases = found.number == found.changed || phases.contains(&found.number);
-        let all = phases.into_iter().chain([found.changed]).filter(|number| is_of_phases && *number != found.number);
-        all.filter_map(|number| found.tried.get(number)?.largest_ns).collect()
+        let phases = self.found.instead.iter().filter(|instead| matches!(instead.what, Simpler::OtherPhase(_)));
+        phases.filter_map(|instead| self.found.tried.get(instead.tried?)?.largest_ns).collect()
     }
 
     /// Smaller is only what is smaller than chance makes it: than in any other phase.
     fn effect(&self, instead: &Instead) -> Effect<'_> {
         let tried = instead.tried.and_then(|number| self.found.tried.get(number));
-        let same = self.largest_ns() as f64 * (1.0 - SAME);
+        let same = self.changed().largest_ns.unwrap_or(0) as f64 * (1.0 - SAME);
         let by_chance = self.other_phases().into_iter().min().map_or(same, |least| same.min(least as f64));
         match tried.and_then(|tried| Some((tried, tried.largest_ns?))) {
             None => Effect::Unknown,
@@ -107,6 +107,13 @@ impl Results<'_> {
         let mut did_not = Vec::new();
         let mut unknown = Vec::new();
         let phases = self.other_phases();
+        // What is simpler may turn out to be larger, and is the worst then.
+        let whose = if self.found.number == self.found.changed {
+            "this run".to_owned()
+        } else {
+            let largest = exact_micros(self.changed().largest_ns.unwrap_or(0));
+            format!("run {} ({largest} µs; {})", self.found.changed + 1, conditions(&self.changed().run))
+        };
         let of_phases = |instead: &&Instead| matches!(instead.what, Simpler::OtherPhase(_));
         for instead in self.found.instead.iter().filter(|instead| !of_phases(instead)) {
             let what = self.named(instead.what);
@@ -123,9 +130,9 @@ impl Results<'_> {
             let others = if count == 1 { "In another phase".to_owned() } else { format!("In {count} other phases") };
             let range =
                 if least == most { exact_micros(*least) } else { format!("{} to {}", exact_micros(*least), exact_micros(*most)) };
-            let _ = writeln!(out, "\n{others} the same run has {range} µs.");
+            let _ = writeln!(out, "\n{others} {whose} has {range} µs.");
         }
-        for (title, rows) in [("What mattered", &mattered), ("What did not matter", &did_not)] {
+        for (title, rows) in [("What mattered to it", &mattered), ("What did not matter to it", &did_not)] {
             if !rows.is_empty() {
                 let _ = writeln!(out, "{title}; the largest latency is then, µs:");
                 let widths = rows
@@ -196,6 +203,10 @@ impl Results<'_> {
                 "recording": self.output.join(WORST),
                 "recipe": self.output.join(RECIPE),
                 "explained": self.explained.is_some(),
+            },
+            "changed": {
+                "run": found.changed + 1,
+                "largest_ns": self.changed().largest_ns,
                 "other_phases_ns": self.other_phases(),
             },
             "is_bound": false,
