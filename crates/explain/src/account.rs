@@ -334,12 +334,13 @@ impl<'a> Accountant<'a> {
         let frames = || steps.iter().map(|step| step.frame);
         let of_longest = || steps.iter().filter(|step| step.task == longest).map(|step| step.frame);
         let mut place = calls.common(frames()).or_else(|| calls.common(of_longest()))?;
-        // Of a span that one function made, only what is nearly all of it; of what just ran, what most of it was.
+        // Only what is nearly all of it: the whole of it is said to be of this function.
         let most_of = match kind {
-            PartKind::InterruptsOff => length_ns - length_ns / 20,
-            PartKind::PreemptionOff | PartKind::OtherThread | PartKind::Softirq | PartKind::TimerPending => {
-                length_ns - length_ns / 3
-            }
+            PartKind::InterruptsOff
+            | PartKind::PreemptionOff
+            | PartKind::OtherThread
+            | PartKind::Softirq
+            | PartKind::TimerPending => length_ns - length_ns / 20,
             _ => u64::MAX,
         };
         // Of each step, with its length, the frames that lie within that one, outermost first.

@@ -358,7 +358,7 @@ fn softirqs_and_other_threads_are_their_own_parts() {
             (PartKind::Thread, 366, 8),
         ]
     );
-    assert_eq!(account.parts[1].function.as_deref(), Some("net_rx_action"));
+    assert_eq!(account.parts[1].function.as_deref(), Some("__do_softirq"));
     assert_eq!(account.parts[6].task.as_deref(), Some("fifo-99"));
 }
 
