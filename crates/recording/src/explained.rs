@@ -22,6 +22,14 @@ pub fn read_explained(recording: &Path) -> Result<Option<Explained>, RecordingEr
     if explained.version != EXPLAINED_VERSION {
         return Err(wrong(format!("it is of version {}, and this teiji reads version {EXPLAINED_VERSION}", explained.version)));
     }
+    for account in &explained.accounts {
+        let sum = account.parts.iter().map(|part| part.length_ns).fold(0, u64::saturating_add);
+        if sum != account.latency_ns {
+            let why =
+                format!("the parts of activation {} add up to {sum} ns, not to {} ns", account.activation, account.latency_ns);
+            return Err(wrong(why));
+        }
+    }
     Ok(Some(explained))
 }
 
@@ -44,6 +52,7 @@ pub fn write_explained(recording: &Path, explained: &Explained) -> Result<(), Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{Account, Timeline};
 
     #[test]
     fn what_was_explained_is_read_back() {
@@ -53,6 +62,11 @@ mod tests {
         write_explained(place.path(), &explained).unwrap();
         assert_eq!(read_explained(place.path()).unwrap(), Some(explained.clone()));
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+        // Nothing that does not add up is shown.
+        let account = Account { thread: 0, activation: 9, latency_ns: 5, parts: Vec::new(), timeline: Timeline::default() };
+        write_explained(place.path(), &Explained { accounts: vec![account], ..explained.clone() }).unwrap();
+        let error = read_explained(place.path()).unwrap_err().to_string();
+        assert!(error.contains("activation 9 add up to 0 ns, not to 5 ns"), "{error}");
         write_explained(place.path(), &Explained { version: 2, ..explained }).unwrap();
         assert!(read_explained(place.path()).unwrap_err().to_string().contains("version 2"));
     }

@@ -37,5 +37,11 @@ pub fn run(args: &Args) -> CommandResult {
             }
         }
     }
+    for path in &args.recordings {
+        if let Err(error) = recording::read_explained(path) {
+            all_well = false;
+            output::say(&error.to_string());
+        }
+    }
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
 }
