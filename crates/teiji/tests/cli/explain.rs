@@ -63,7 +63,7 @@ fn only_the_lab_runs_the_same_instructions_again() {
 #[test]
 fn what_is_asked_for_must_be_there() {
     let place = changed(|document| document["lab"] = lab());
-    assert_refused(&place, "--activation 500", "activation 500 has no latency above 0");
+    assert_refused(&place, "--activation 500", "has no activation 500 that ran");
     assert_refused(&place, "--above 1s", "no latency is above 1s: the largest is ");
     std::fs::write(place.join("kept"), "precious").unwrap();
     assert_refused(&place, "--svg kept", "kept exists, and teiji did not write it");

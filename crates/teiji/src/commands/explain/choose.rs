@@ -51,8 +51,8 @@ impl Chosen {
             Which { above: Some(above), .. } => {
                 worst_first.retain(|index| latencies[*index] > above.0);
                 if worst_first.is_empty() {
-                    let worst = latencies.iter().max().map_or(plan::Nanos(0), |worst| plan::Nanos(*worst));
-                    bail!("no latency is above {above}: the largest is {worst}");
+                    let worst = report::exact_micros(latencies.iter().max().copied().unwrap_or(0));
+                    bail!("no latency is above {above}: the largest is {worst} µs");
                 }
                 worst_first.truncate(MOST);
             }
@@ -60,6 +60,9 @@ impl Chosen {
                 let of = |wanted: &u64| worst_first.iter().copied().find(|index| samples[*index].activation == *wanted);
                 let missing = activation.iter().find(|wanted| of(wanted).is_none());
                 if let Some(missing) = missing {
+                    if samples.iter().all(|sample| sample.activation != *missing) {
+                        bail!("{} has no activation {missing} that ran", recorded.path.display());
+                    }
                     bail!("activation {missing} has no latency above 0 in {}", recorded.path.display());
                 }
                 worst_first = activation.iter().filter_map(of).collect();

@@ -115,6 +115,9 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
     if let Some(other) = probes.into_iter().find(|probe| *probe != plan::DEFAULT_PROBE) {
         return Err(anyhow!("{name} was recorded by the probe {other}: only wake-ups, of cyclic, can be explained"));
     }
+    if !recording::verify(recorded).is_empty() {
+        return Err(anyhow!("{name} is damaged: its samples are not those that were recorded. See: teiji verify {name}"));
+    }
     if document.threads.iter().any(|thread| !thread.detail.is_samples()) {
         return Err(anyhow!("{name} holds no samples: it is not known when its wake-ups were"));
     }

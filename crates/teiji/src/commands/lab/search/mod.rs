@@ -138,10 +138,10 @@ pub fn run(args: &Args) -> CommandResult {
     }
     tried?;
     show.clear();
+    let found = explorer.end()?;
     if let Some(signal) = signals.caught() {
         output::complain(&format!("Interrupted by {signal}: this is what was found until then"));
     }
-    let found = explorer.end()?;
     recipe::write(&output.join(results::RECIPE), &found, &target).map_err(Failure::run_failed)?;
     let explained = explained(&found, &signals, quiet)?;
     let results = Results { output: &output, args, target: &target, found: &found, explained: explained.as_deref() };

@@ -87,7 +87,7 @@ impl Results<'_> {
         let _ = writeln!(
             out,
             "{largest} µs{place} is the largest latency found, in {} of {}.",
-            runs(found.explored),
+            runs(found.tried.len()),
             self.target.kernel.name
         );
         let _ = writeln!(out, "It is no bound: what was not tried may be worse.\n");
