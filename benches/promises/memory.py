@@ -20,8 +20,8 @@ from pathlib import Path
 from figure import Figure
 from programs import INTERVAL_US, Failed
 
-# 12.0 on a quiet machine; on a busy one the summary was seen to take up to 1.7 more.
-MAX_MB = 15
+# 12.0 to 14.1 were seen: what the summary takes varies with how busy the machine is.
+MAX_MB = 16
 SECONDS = 10
 SLOT_BYTES = 16
 PAGE = 4096
