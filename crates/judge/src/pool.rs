@@ -3,7 +3,7 @@
 //!
 //! A phase is the same run with its starts shifted. In all else, from the kernel's image to QEMU's version, the runs are the same.
 
-use model::{Document, Lab, Recorded};
+use model::{DefaultCpus, Document, Lab, Recorded};
 use plan::{Guest, Phase, Run};
 use stats::{Measured, Statistics};
 use std::path::{Path, PathBuf};
@@ -92,6 +92,7 @@ struct PoolKey {
     device_tree_sha256: Option<String>,
     qemu: String,
     probe_left_open: bool,
+    default_cpus: Option<DefaultCpus>,
 }
 
 impl PoolKey {
@@ -110,6 +111,7 @@ impl PoolKey {
             device_tree_sha256: lab.device_tree.as_ref().map(|file| file.sha256.clone()),
             qemu: lab.qemu.version.clone(),
             probe_left_open: lab.probe_left_open,
+            default_cpus: lab.default_cpus,
         })
     }
 }

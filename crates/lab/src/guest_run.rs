@@ -180,6 +180,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
         snapshot: None,
         qemu: LabQemu { version: emulator.version.clone(), origin: emulator.origin, command_line: Vec::new() },
         probe_left_open: task.leaves_probe_open(),
+        default_cpus: task.default_cpus(),
         host_ms: 0,
     };
     Ok(Prepared {

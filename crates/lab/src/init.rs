@@ -8,10 +8,10 @@
 use crate::archive::{self, Writer};
 use crate::channel::{self, FrameKind};
 use crate::instruction_count;
-use crate::order::{DefaultCpus, MODULES, ORDER, Order, Refusal, Task};
+use crate::order::{MODULES, ORDER, Order, Refusal, Task, assign};
 use crate::ports;
 use crate::turns;
-use model::Recorded;
+use model::{DefaultCpus, Recorded};
 use plan::{MachineTime, Run};
 use runner::{Progress, ProgressObserver, RunnerError, Signals};
 use rustix::mount::MountFlags;
@@ -254,7 +254,7 @@ fn order_of(
     let program_started = probe::Monotonic.now();
     let cpus = probe::process_cpus().map_err(|error| run_failed(format!("which CPUs there are: {error}")))?;
     if let Some(default_cpus) = default_cpus {
-        run.cpus = default_cpus.assign(&cpus.inherited);
+        run.cpus = assign(default_cpus, &cpus.inherited);
     }
     if time == MachineTime::Real && !run.phase.is_none() {
         return Err(bad_input(format!("phase {} needs virtual time, and this guest runs on the host's clock", run.phase)));

@@ -65,7 +65,6 @@ pub use image::{Image, ImageError, Processor, inspect_image};
 pub use init::init;
 pub use instruction_count::{CommandCost, GuestCommand, READ, REST, SPIN, read, rest, run as execute, spin};
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
-pub use order::DefaultCpus;
 pub use pinned::QemuPart;
 pub use pinned_fetch::{ChosenQemu, choose_qemu, fetch_qemu};
 pub use plugin::Plugin;

@@ -3,6 +3,7 @@
 //! change with it.
 
 use crate::instruction_count::GuestCommand;
+use model::DefaultCpus;
 use plan::{AUTO_PROBE, CpuId, GuestTime, MachineTime, Run};
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +52,20 @@ pub enum Task {
 impl Task {
     /// A run in a guest of this time.
     pub(crate) fn measure(run: &Run, default_cpus: Option<DefaultCpus>, time: GuestTime) -> Self {
-        Task::Measure { run: Box::new(Run { title: None, ..run.clone() }), default_cpus, time: time.into() }
+        let mut run = Run { title: None, ..run.clone() };
+        if default_cpus.is_some() {
+            // The guest fills them in. A run that is made again knows them, and must be the same order all the same.
+            run.cpus.clear();
+        }
+        Task::Measure { run: Box::new(run), default_cpus, time: time.into() }
+    }
+
+    /// What CPUs are, where the guest is to choose them.
+    pub(crate) fn default_cpus(&self) -> Option<DefaultCpus> {
+        match self {
+            Task::Measure { default_cpus, .. } => *default_cpus,
+            Task::Execute { .. } => None,
+        }
     }
 
     /// Whether it measures interrupts of the HPET.
@@ -65,18 +79,9 @@ impl Task {
     }
 }
 
-/// The default CPUs: those on which the guest's first process runs, as anywhere else. Isolated ones are not among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DefaultCpus {
-    /// How many threads take turns on them; none: one on each.
-    pub threads: Option<usize>,
-}
-
-impl DefaultCpus {
-    /// Each thread's CPU, of those where the process runs.
-    pub(crate) fn assign(self, inherited: &[CpuId]) -> Vec<CpuId> {
-        inherited.iter().copied().cycle().take(self.threads.unwrap_or(inherited.len())).collect()
-    }
+/// Each thread's CPU, of those where the guest's first process runs.
+pub(crate) fn assign(default: DefaultCpus, inherited: &[CpuId]) -> Vec<CpuId> {
+    inherited.iter().copied().cycle().take(default.threads.unwrap_or(inherited.len())).collect()
 }
 
 /// Why a guest did not do it.
@@ -104,10 +109,23 @@ mod tests {
         }
     }
 
+    /// Two CPUs boot with their order in the initramfs: another order would be another guest.
+    #[test]
+    fn an_order_of_cpus_that_nobody_named_is_the_same_when_made_again() {
+        let run = r#"{"title": null, "probe": "cyclic", "interval_ns": 1000, "distance_ns": 0, "length": {"samples": 1},
+            "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90}, "warmup_ns": 0, "overrun_policy": "skip",
+            "hold_dma_latency": true, "sync": true, "settle": "auto", "loads": []}"#;
+        let asked: Run = serde_json::from_str(run).unwrap();
+        let recorded = Run { cpus: vec![CpuId(0), CpuId(1)], ..asked.clone() };
+        let order =
+            |run| serde_json::to_string(&Task::measure(run, Some(DefaultCpus { threads: None }), GuestTime::Host)).unwrap();
+        assert_eq!(order(&asked), order(&recorded));
+    }
+
     #[test]
     fn cpus_that_nobody_named_are_those_where_the_guest_runs() {
         let inherited = [CpuId(0), CpuId(2)];
-        assert_eq!(DefaultCpus { threads: None }.assign(&inherited), inherited);
-        assert_eq!(DefaultCpus { threads: Some(3) }.assign(&inherited), [CpuId(0), CpuId(2), CpuId(0)]);
+        assert_eq!(assign(DefaultCpus { threads: None }, &inherited), inherited);
+        assert_eq!(assign(DefaultCpus { threads: Some(3) }, &inherited), [CpuId(0), CpuId(2), CpuId(0)]);
     }
 }

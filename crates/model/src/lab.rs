@@ -34,8 +34,18 @@ pub struct Lab {
     /// Whether the guest looked for a co-kernel to choose the probe, because none was named and its kernel might have one.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub probe_left_open: bool,
+    /// Set if no CPUs were named, where there are several: the guest took its default ones.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub default_cpus: Option<DefaultCpus>,
     /// From the start of QEMU to the end of the transfer, on the host's clock, ms.
     pub host_ms: u64,
+}
+
+/// The default CPUs: those on which the guest's first process runs, as anywhere else. Isolated ones are not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DefaultCpus {
+    /// How many threads take turns on them; none: one on each.
+    pub threads: Option<usize>,
 }
 
 /// A booted guest that was saved, from which runs continue.

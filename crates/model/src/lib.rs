@@ -28,7 +28,7 @@ pub use explained::{
     Span, Timeline, causes,
 };
 pub use host_facts::{BusyProcess, CpuFacts, EventCounts, Host, HostFacts, Processes, Unreadable, kernel_arguments};
-pub use lab::{Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOrigin};
+pub use lab::{DefaultCpus, Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOrigin};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use load_failure::LoadFailure;
 pub use other_work::OtherWork;

@@ -411,6 +411,7 @@ fn lab(ns_per_instruction: Option<u64>) -> Lab {
             command_line: vec!["qemu-system-x86_64".into(), "-nodefaults".into()],
         },
         probe_left_open: false,
+        default_cpus: None,
         host_ms: 12_000,
     }
 }

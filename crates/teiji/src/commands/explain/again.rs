@@ -65,7 +65,7 @@ impl Again<'_> {
         }
         let again = LabRun {
             run,
-            default_cpus: None,
+            default_cpus: self.facts.default_cpus,
             target: self.target.clone(),
             directory: scratch.path().join("again.teiji"),
             name: self.recorded.name(),

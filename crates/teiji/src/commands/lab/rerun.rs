@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let again = LabRun {
         run,
-        default_cpus: None,
+        default_cpus: facts.default_cpus,
         target,
         directory,
         name: recorded.name(),
