@@ -378,7 +378,9 @@ impl<'a> Accountant<'a> {
         let calls = &self.timed.calls;
         let (begin, end) = (calls.steps[steps.start].begin, calls.steps[steps.end - 1].end);
         let off = calls.switched.iter().rfind(|switched| switched.at < begin.max(1) + 1 && !switched.on);
-        let on = calls.switched.iter().find(|switched| switched.at + 2 >= end && switched.on);
+        // Behind the instruction that does it there may be the other CPU's turn.
+        let within = calls.switched.iter().rfind(|switched| (begin..end).contains(&switched.at) && switched.on);
+        let on = within.or_else(|| calls.switched.iter().find(|switched| switched.at >= end && switched.on));
         (off.copied(), on.copied())
     }
 

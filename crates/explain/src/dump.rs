@@ -42,7 +42,7 @@ pub struct Wake {
     pub returned: u64,
     /// Instructions counted before that.
     pub returned_at: u64,
-    /// The block that read the clock.
+    /// The instruction that read the clock.
     pub reader: u64,
     /// The CPU that executed it.
     pub cpu: usize,

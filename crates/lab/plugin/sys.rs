@@ -68,6 +68,8 @@ const SWITCHED: u32 = 8;
 /// A translated block.
 struct Block {
     address: u64,
+    /// Of its last instruction.
+    last: u64,
     instructions: u32,
     roles: u32,
     /// The length of each instruction, and its bytes.
@@ -267,6 +269,7 @@ impl State {
         let space = core::mem::take(&mut self.space);
         let mut used = 0;
         let mut last = 0..0;
+        let (mut last_address, mut next_address) = (address, address);
         for index in 0..instructions {
             let insn = qemu::instruction(tb, index);
             let size = self.qemu.bytes(insn, space.get_mut(used + 1..used + INSN)?);
@@ -274,6 +277,8 @@ impl State {
             *space.get_mut(used)? = u8::try_from(size).ok()?;
             last = used + 1..used + 1 + size;
             used = last.end;
+            last_address = next_address;
+            next_address = next_address.wrapping_add(size as u64);
             self.qemu.count(insn);
         }
         let code = space.get(..used)?;
@@ -295,7 +300,8 @@ impl State {
             let kept = self.arena.bytes(used)?;
             kept.copy_from_slice(code);
             let (instructions, code) = (u32::try_from(instructions).ok()?, kept);
-            let block = self.arena.keep(Block { address, instructions, roles, code, number: Cell::new(0) })?;
+            let block =
+                self.arena.keep(Block { address, last: last_address, instructions, roles, code, number: Cell::new(0) })?;
             qemu::observe(tb, executed, ptr::from_ref(block).cast_mut().cast());
         }
         self.space = space;
@@ -334,7 +340,8 @@ impl State {
             self.output.put_u64(before + u64::from(block.instructions));
             self.output.put_u64(address);
             self.output.put_u64(at);
-            self.output.put_u64(block.address);
+            // Not where the block begins: it may have been cut at the end of a turn.
+            self.output.put_u64(block.last);
             self.output.put_u64(cpu as u64);
         }
         if block.roles & SWITCHED != 0 {
