@@ -11,6 +11,7 @@ at least the parent's own.
 
 import fcntl
 import json
+import re
 import subprocess
 import sys
 import termios
@@ -20,8 +21,7 @@ from pathlib import Path
 from figure import Figure
 from programs import INTERVAL_US, Failed
 
-# 12.0 to 14.1 were seen: what the summary takes varies with how busy the machine is.
-MAX_MB = 16
+MAX_MB = 12
 SECONDS = 10
 SLOT_BYTES = 16
 PAGE = 4096
@@ -32,13 +32,24 @@ def unread(pipe):
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
-def peak(process):
-    """Peak of a process's resident memory so far, bytes."""
-    if process.poll() is None:
-        for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    raise Failed("teiji measure ended before its memory could be read")
+class Memory:
+    """Peak and size of a process's resident memory so far, kB."""
+
+    def __init__(self, process):
+        if process.poll() is not None:
+            raise Failed("teiji measure ended before its memory could be read")
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        self.peak, self.size = (int(re.search(rf"^{name}:\s+(\d+)", status, re.MULTILINE)[1]) for name in ("VmHWM", "VmRSS"))
+
+
+def beyond_rings(course, rings):
+    """The most memory beside the rings, bytes: with them as long as they are there, without them from when they were given back."""
+    given_back = next((n for n, now in enumerate(course) if now.size < now.peak - 0.8 * rings / 1024), len(course))
+    before, after = course[:given_back], course[given_back:]
+    measuring = before[-1].peak
+    # A peak above that one came after it; below it only the size says anything.
+    ended = max((now.peak if now.peak > measuring else now.size for now in after), default=0)
+    return measuring * 1024 - rings, max(measuring * 1024 - rings, ended * 1024)
 
 
 def figures(programs):
@@ -47,17 +58,16 @@ def figures(programs):
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE)
     fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PAGE)
     time.sleep(SECONDS / 2)
-    measuring = peak(process)
+    course = [Memory(process)]
     while unread(process.stdout) == 0 and process.poll() is None:
-        time.sleep(0.01)
-    whole = peak(process)
+        time.sleep(0.001)
+        course.append(Memory(process))
+    course.append(Memory(process))
     document = json.loads(process.communicate()[0])
     threads = len(document["threads"])
     rings = document["instrument"]["ring_slots"] * SLOT_BYTES * threads
     locked = "locked" if document["instrument"]["memory_locked"] else "not locked"
-    # The rings are given back before the recording is summed up: a peak that comes after them has none in it.
-    beyond = (whole - rings if whole == measuring else max(whole, measuring - rings)) / 1e6
-    early = (measuring - rings) / 1e6
-    spread = f"{early:.1f} MB while it measures; rings of {threads} threads {rings / 1e6:.1f} MB; memory {locked}"
+    measuring, beyond = beyond_rings(course, rings)
+    spread = f"{measuring / 1e6:.1f} MB while it measures; rings of {threads} threads {rings / 1e6:.1f} MB; memory {locked}"
     print(f"  {spread}")
-    yield Figure.at_most("memory beyond the rings", beyond, MAX_MB, "{:.1f} MB", spread=spread)
+    yield Figure.at_most("memory beyond the rings", beyond / 1e6, MAX_MB, "{:.1f} MB", spread=spread)

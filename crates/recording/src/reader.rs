@@ -174,7 +174,15 @@ impl Recording {
         Some(ThreadSamples { recording: self, thread: self.document.threads.get(index)? })
     }
 
-    /// What is made of the samples of each thread: as many at a time as there are cores.
+    /// Of all threads: as many as were counted, or while nothing is, as were asked for.
+    fn rows_due(&self) -> u64 {
+        let due = |thread: &Thread| {
+            thread.activations.as_ref().map_or_else(|| self.document.run.activations_of(thread.index), |counts| counts.all().due)
+        };
+        self.document.threads.iter().map(due).fold(0, u64::saturating_add)
+    }
+
+    /// What is made of the samples of each thread: as many at a time as there are cores, where there is enough to do.
     pub(crate) fn of_each_thread<T: Send>(
         &self,
         of: impl Fn(&ThreadSamples<'_>) -> Result<T, RecordingError> + Sync,
@@ -195,8 +203,8 @@ impl Recording {
                 results[index] = Some(result);
             }
         };
-        let workers =
-            std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS).min(self.document.threads.len());
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = cores.min(MAX_WORKERS).min(self.document.threads.len()).min(workers_worth(self.rows_due()));
         std::thread::scope(|scope| {
             for _ in 1..workers {
                 // A worker that cannot be started leaves its work to the others.
@@ -357,6 +365,13 @@ fn period_of_events(document: &Document) -> Option<i64> {
 
 /// Each takes about 2 MB of memory, and a disk feeds no more.
 const MAX_WORKERS: usize = 4;
+/// Fewer rows take one worker some ms: a second is not worth its memory, of which a run that has just ended may have little.
+const ROWS_OF_A_WORKER: u64 = 1 << 20;
+
+/// So many workers have something to do.
+fn workers_worth(rows: u64) -> usize {
+    usize::try_from(rows.div_ceil(ROWS_OF_A_WORKER)).unwrap_or(usize::MAX).max(1)
+}
 /// Ample: nothing here recurses.
 const STACK_BYTES: usize = 256 * 1024;
 
@@ -381,6 +396,13 @@ pub(crate) fn parse(text: &str) -> Result<Document, String> {
 mod tests {
     use super::*;
     use plan::{Nanos, Settle};
+
+    /// The end of a short run takes the memory of one worker, whatever the machine does meanwhile.
+    #[test]
+    fn workers_have_something_to_do() {
+        assert_eq!([0, 1, 100_000, 1 << 20].map(workers_worth), [1; 4]);
+        assert_eq!([(1 << 20) + 1, 216_000_000].map(workers_worth), [2, 206]);
+    }
 
     /// A document of this version as it was written before loads settled and samples were synced: it says neither.
     #[test]
