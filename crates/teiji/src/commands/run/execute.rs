@@ -65,7 +65,7 @@ impl Work<'_> {
         machine.qemu = chosen_qemu(point.guest.qemu().or_else(known), machine.guest.machine, self.quiet)?;
         let checked = checked(&point.measured, point.phase, &machine.guest)?;
         Ok(LabRun {
-            run: plan::Run { title: checked.title.or_else(|| Some(point.label.clone())), ..checked },
+            run: titled(checked, &point.label),
             default_cpus: default_cpus(&point.measured, &machine.guest),
             target: machine,
             directory: directory.to_owned(),
@@ -73,6 +73,12 @@ impl Work<'_> {
             command_line: output::command_line(),
         })
     }
+}
+
+/// A run with what distinguishes it from the others as its title, unless it has one.
+fn titled(run: plan::Run, label: &str) -> plan::Run {
+    let title = run.title.or_else(|| Some(label.to_owned()).filter(|label| !label.is_empty()));
+    plan::Run { title, ..run }
 }
 
 /// Makes runs, and shows how far the plan is.
@@ -135,8 +141,7 @@ impl RunMaker for Maker<'_> {
         }
         let point = work.point(run);
         let asked = point.run.clone().context("it has no run")?;
-        let title = asked.title.or_else(|| Some(point.label.clone()).filter(|label| !label.is_empty()));
-        let asked = plan::Run { title, ..asked };
+        let asked = titled(asked, &point.label);
         let cpus = measure::process_cpus()?;
         let warnings = measure::left_out(&point.measured, &asked, &cpus).into_iter().collect();
         let order = measure::order(asked, warnings, recording.to_owned(), &cpus, Monotonic.now())?;
@@ -216,6 +221,16 @@ impl GuestObserver for Guests<'_> {
 mod tests {
     use super::*;
     use model::{Document, End, State};
+
+    /// One combination alone has no label: then a recording has the name of its folder.
+    #[test]
+    fn no_run_is_titled_with_nothing() {
+        let run = plan::Run { title: None, ..plan::Run::example(plan::Nanos::from_millis(1), 9) };
+        assert_eq!(titled(run.clone(), "").title, None);
+        assert_eq!(titled(run.clone(), "load=cpu").title.as_deref(), Some("load=cpu"));
+        let own = plan::Run { title: Some("mine".to_owned()), ..run };
+        assert_eq!(titled(own, "load=cpu").title.as_deref(), Some("mine"));
+    }
 
     #[test]
     fn a_run_that_ended_early_says_why_and_where_its_recording_is() {
