@@ -86,8 +86,7 @@ impl LoadHandle {
     /// Starts the supervisor. It has a process group of its own: Ctrl-C reaches the foreground group only, and one signal to the
     /// group reaches supervisor and tasks.
     pub(crate) fn start(load: ValidatedLoad, phase: Phase, place: usize, program: &Path, hidden_verb: &str) -> io::Result<Self> {
-        let has_times = load.common.start.is_some() || load.common.stop.is_some();
-        let shift_ns = if has_times { phase.load_shift(place).0.unsigned_abs() } else { 0 };
+        let shift_ns = if load.common.has_times() { phase.load_shift(place).0.unsigned_abs() } else { 0 };
         let order = Order {
             spec: load.spec.clone(),
             cpus: load.cpus.clone(),
@@ -152,7 +151,7 @@ impl LoadHandle {
 
     /// Says when measuring begins, where that matters: otherwise a load does what it does without being woken.
     pub(crate) fn measured_from(&mut self, begin: Nanos) {
-        let has_times = self.load.common.start.is_some() || self.load.common.stop.is_some();
+        let has_times = self.load.common.has_times();
         if let Some(orders) = self.orders.as_mut().filter(|_| has_times) {
             let mut order = vec![MEASURED_FROM];
             order.extend(begin.0.to_le_bytes());

@@ -30,6 +30,13 @@ pub(crate) struct CommonOptions {
     pub seed: u64,
 }
 
+impl CommonOptions {
+    /// Whether its tasks begin to work, or are killed, while measuring.
+    pub(crate) const fn has_times(&self) -> bool {
+        self.start.is_some() || self.stop.is_some()
+    }
+}
+
 /// What every load understands.
 const COMMON: [&str; 7] = ["cpus", "period", "nice", "policy", "prio", "start", "stop"];
 /// Default of a duty cycle.

@@ -7,6 +7,9 @@
 //! The bounds are loose, because other programs may want the machine meanwhile; what counts as wrong is far outside of them.
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test without the usual runner")]
 
+#[path = "loads/times.rs"]
+mod times;
+
 use load::{Limits, Loads, StartError, ValidatedLoad, check, worker};
 use model::{LoadEvidence, LoadFailure, Steady, Warning};
 use plan::{CpuId, LoadSpec, Nanos, Phase, Settle};
@@ -24,8 +27,8 @@ const TESTS: &[(&str, fn())] = &[
     ("hackbench_passes_messages_through_pipes", || hackbench_passes_messages("pipe")),
     ("only_the_measured_span_counts", only_the_measured_span_counts),
     ("nothing_is_inherited", nothing_is_inherited),
-    ("loads_start_and_stop_while_measuring", loads_start_and_stop_while_measuring),
-    ("a_load_that_was_to_start_later_than_the_end_has_not_run", a_load_that_was_to_start_later_than_the_end_has_not_run),
+    ("loads_start_and_stop_while_measuring", times::loads_start_and_stop_while_measuring),
+    ("a_load_that_was_to_start_later_than_the_end_has_not_run", times::a_load_that_was_to_start_later_than_the_end_has_not_run),
     ("loads_stop_once", loads_stop_once),
     ("a_dropped_load_is_gone", a_dropped_load_is_gone),
     ("nothing_survives_its_killed_parent", nothing_survives_its_killed_parent),
@@ -193,49 +196,6 @@ fn soon(what: &str, condition: impl Fn() -> bool) {
         assert!(Instant::now() < deadline, "not within 2 s: {what}");
         sleep(Duration::from_millis(5));
     }
-}
-
-fn loads_start_and_stop_while_measuring() {
-    let mut loads = start(&["cpu,start=300ms,stop=900ms", "hackbench,groups=1,start=100ms", "fork,stop=500ms"]);
-    let supervisors = children(getpid());
-    loads.begin();
-    let begin = now_ns();
-    loads.measured_from(Nanos(begin));
-    assert!(loads.poll());
-    sleep(Duration::from_millis(1_500));
-    assert!(loads.poll(), "what was stopped on time has not failed");
-    let living = members(&supervisors).len();
-    assert_eq!(living, 3 + 40, "supervisors, and the tasks of hackbench alone");
-    let [cpu, hackbench, fork] = &loads.stop()[..] else { panic!("three loads, three evidences") };
-    let after = |time: Option<u64>| i64::try_from(time.unwrap()).unwrap() - begin;
-    // How late a busy machine lets a supervisor run, nobody knows; early it never is.
-    for (time, at_ms) in [(cpu.started_ns, 300), (cpu.stopped_ns, 900), (hackbench.started_ns, 100), (fork.stopped_ns, 500)] {
-        assert!((at_ms * 1_000_000..at_ms * 1_000_000 + 500_000_000).contains(&after(time)), "{at_ms} ms: {}", after(time));
-    }
-    assert_eq!((hackbench.stopped_ns, fork.started_ns, cpu.settled_after_ns), (None, None, None));
-    for load in [cpu, hackbench, fork] {
-        assert!(load.alive && load.reached.unwrap().mean > 1.0, "{load:?}");
-        assert!(load.rate.values().any(|rate| *rate > 0.0), "{load:?}");
-    }
-    // Of its own time, not of the whole run.
-    assert!(cpu.course.iter().all(|(at, _)| after(Some(*at)) < 1_500_000_000), "{:?}", cpu.course);
-}
-
-fn a_load_that_was_to_start_later_than_the_end_has_not_run() {
-    let mut loads = start(&["cpu,start=30s"]);
-    assert!(loads.settle(Settle::Auto, || false).unwrap() < Duration::from_secs(5));
-    assert!(loads.not_settled().is_empty());
-    loads.begin();
-    loads.measured_from(Nanos(now_ns()));
-    sleep(Duration::from_millis(200));
-    let evidence = loads.stop().remove(0);
-    assert_eq!((evidence.started_ns, evidence.reached, evidence.alive), (None, None, true));
-}
-
-/// CLOCK_MONOTONIC.
-fn now_ns() -> i64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 fn cpu_fills_its_cpu() {

@@ -14,7 +14,7 @@ use runner::Signals;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What is left of the time for what comes after exploring, in parts of all of it.
+/// The part of the time for exploring; the rest is for the worst with one thing simpler each.
 const EXPLORING: f64 = 0.75;
 
 /// How long to search.
