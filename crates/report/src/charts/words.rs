@@ -180,13 +180,15 @@ fn rarity(overview: &Overview<'_>) -> String {
     )
 }
 
-/// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples carry.
+/// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples carry. Where only the histogram
+/// is known, the lower end of a bucket: so late were all that are in it.
 pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
     if !overview.measured().knows_distribution() {
         return Vec::new();
     }
     let counted = overview.counted();
-    let (judged, largest) = counted.judged();
+    let (judged, _) = counted.judged();
+    let observed = overview.measured().observed.filter(|_| !counted.by_size);
     (1..=12)
         .map_while(|power| {
             let one_in = 10_u64.pow(power);
@@ -194,8 +196,38 @@ pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
             if beyond == 0 {
                 return None;
             }
+            // The figure of the table, where it has one.
+            let level = Level::ALL.into_iter().find(|level| level.needs() == one_in);
+            let exact = level.and_then(|level| observed?.quantile(level));
             let rank = overview.moments.count() + 1 - beyond;
-            judged.bucket_of_rank(rank).map(|(bucket, _)| (one_in, bucket.upper.min(largest.unwrap_or(bucket.upper))))
+            let bucket = || judged.bucket_of_rank(rank).map(|(bucket, _)| bucket.lower);
+            exact.or_else(bucket).map(|ns| (one_in, ns))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+
+    #[test]
+    fn so_many_were_so_late() {
+        let samples: Vec<i32> = (0..3_000).map(|n| 3_000 + 7 * n).collect();
+        for threads in [1, 2] {
+            let recorded = Synthetic::idle().threads(threads).samples(&samples).build();
+            let overview = Overview::new(&recorded);
+            let found = rarities(&overview);
+            assert_eq!(found.len(), 3, "{threads}");
+            for (one_in, ns) in found {
+                let so_late = samples.iter().filter(|latency| i64::from(**latency) >= ns).count() as u64;
+                assert!(
+                    so_late * one_in >= 3_000,
+                    "{threads} threads: {so_late} of 3,000 were {ns} or later, said 1 in {one_in}"
+                );
+            }
+            let exact = (threads == 1).then(|| overview.measured().quantile(Level::P99).unwrap());
+            assert!(exact.is_none_or(|p99| rarities(&overview)[1] == (100, p99)));
+        }
+    }
 }
