@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can go wrong with a recording, each with the path it happened on.
 
+use crate::folder::DOCUMENT;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,8 +22,13 @@ pub enum RecordingError {
         source: io::Error,
     },
     /// There is no recording there.
-    #[error("{} is not a recording: there is no run.json in it", .0.display())]
-    NotARecording(PathBuf),
+    #[error("{} is not a recording: there is no run.json in it{}", path.display(), recordings(holds))]
+    NotARecording {
+        /// Where.
+        path: PathBuf,
+        /// Names of recordings in that folder.
+        holds: Vec<String>,
+    },
     /// `run.json` is not what it should be.
     #[error("{} cannot be understood: {why}", path.display())]
     Document {
@@ -46,8 +52,43 @@ pub enum RecordingError {
     },
 }
 
+/// What is added where a folder of recordings was taken for one of them.
+fn recordings(holds: &[String]) -> String {
+    match holds {
+        [] => String::new(),
+        [only] => format!(". It holds one: {only}"),
+        [first, ..] => format!(". It holds {}, such as {first}", holds.len()),
+    }
+}
+
 impl RecordingError {
+    pub(crate) fn not_a_recording(path: &Path) -> Self {
+        let entries = path.read_dir().into_iter().flatten().flatten();
+        let recordings = entries.filter(|entry| entry.path().join(DOCUMENT).is_file());
+        let mut holds: Vec<_> = recordings.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        holds.sort();
+        RecordingError::NotARecording { path: path.to_owned(), holds }
+    }
+
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RecordingError {
         move |source| RecordingError::Io { doing, path: path.to_owned(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_recordings_tells_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().display();
+        let said = || RecordingError::not_a_recording(folder.path()).to_string();
+        assert_eq!(said(), format!("{place} is not a recording: there is no run.json in it"));
+        for (name, holds) in [("b.teiji", "one: b.teiji"), ("a.teiji", "2, such as a.teiji")] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+            std::fs::write(folder.path().join(name).join(DOCUMENT), "{}").unwrap();
+            assert_eq!(said(), format!("{place} is not a recording: there is no run.json in it. It holds {holds}"));
+        }
     }
 }

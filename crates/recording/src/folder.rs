@@ -212,7 +212,7 @@ pub fn adopt(path: &Path, files: &[(&str, &[u8])], complete: impl FnOnce(&mut Do
     fs::create_dir(&part).map_err(RecordingError::io("make the folder", &part))?;
     let part = Folder { path: part, begun: false, synced: Vec::new() };
     let (document, others): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| *name == DOCUMENT);
-    let [(_, document)] = document.as_slice() else { return Err(RecordingError::NotARecording(path.to_owned())) };
+    let [(_, document)] = document.as_slice() else { return Err(RecordingError::not_a_recording(path)) };
     let document = std::str::from_utf8(document).map_err(|error| error.to_string()).and_then(parse);
     let mut document = document.map_err(|why| RecordingError::Document { path: path.join(DOCUMENT), why })?;
     complete(&mut document);

@@ -41,7 +41,7 @@ impl Recording {
             Err(error)
                 if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) && path.exists() =>
             {
-                return Err(RecordingError::NotARecording(path.to_owned()));
+                return Err(RecordingError::not_a_recording(path));
             }
             Err(source) => return Err(RecordingError::Io { doing: "read", path: file, source }),
         };
