@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Two CPUs in virtual time: the same samples each time, each CPU as fast as the other, whatever that one does, and the worst explained."""
+"""Several CPUs in virtual time: the same samples each time, each CPU as fast as the others, whatever they do, and the worst explained."""
 
+import contextlib
 import json
 import shutil
 import statistics
+import subprocess
 import unittest
 
 from explained import Explaining
@@ -11,11 +13,13 @@ from lab import check, document, latencies, sample_hashes
 
 VANILLA = "debian:amd64"
 TWO = ("--smp", "2", "-k", VANILLA)
-OWN_LOADS = ("--load", "hackbench,groups=2,cpus=0", "--load", "hackbench,groups=2,cpus=1")
 # A load that begins soon, and little time before measuring: a virtual second takes minutes.
 BRIEF, LOAD = ("--warmup", "20ms"), "hackbench,groups=2"
-# Of the same figure where the other CPU does something else.
+# Of the same figure where the other CPUs do something else.
 WITHIN = 0.05
+HOG_NS = 20_000_000
+# No part of the kernel's tick: otherwise each fourth activation meets it, or none does, by when threads began.
+APART = ("-i", "1070us")
 
 
 def figures(recording, thread):
@@ -24,34 +28,88 @@ def figures(recording, thread):
     return statistics.mean(ranked), ranked[len(ranked) // 2]
 
 
+def own_loads(*cpus):
+    """The same load on each of these CPUs, which share nothing of it."""
+    return [word for cpu in cpus for word in ("--load", f"hackbench,groups=1,cpus={cpu}")]
+
+
+@contextlib.contextmanager
+def busy_host():
+    """Both CPUs of a small machine, meanwhile."""
+    loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
 class SeveralCpus(Explaining):
-    def run_two(self, output, *words):
-        """A recording of 100 activations on each of two CPUs."""
-        which = ("--smp", "2") if "-k" in words else TWO
+    def run_cpus(self, cpus, output, *words):
+        """A recording of 100 activations on each of these CPUs."""
+        which = ("--smp", str(cpus), *(() if "-k" in words else ("-k", VANILLA)))
         self.lab("run", "-q", *which, "--settle", "50ms", "-n", "100", "-o", output, *words)
         return next((self.folder / output).iterdir())
+
+    def run_two(self, output, *words):
+        return self.run_cpus(2, output, *words)
 
     def assert_about(self, measured, expected):
         for one, other in zip(measured, expected, strict=True):
             self.assertLess(abs(one / other - 1), WITHIN, f"{measured} {expected}")
 
-    def test_each_cpu_has_what_it_has_alone(self):
-        both = self.run_two("both", *OWN_LOADS)
-        check(self, both)
-        self.assertEqual(document(both)["lab"]["ns_per_instruction"], 2)
-        self.assertTrue(document(both)["lab"]["deterministic"])
-        for cpu in range(2):
-            alone = self.run_two(f"alone-{cpu}", *OWN_LOADS[2 * cpu : 2 * cpu + 2])
-            self.assert_about(figures(both, cpu), figures(alone, cpu))
-        again = self.run_two("again", *OWN_LOADS)
-        self.assertEqual(sample_hashes(again), sample_hashes(both))
+    def test_each_of_two_cpus_has_what_it_has_alone(self):
+        self.assert_each_has_what_it_has_alone(2)
+
+    def test_each_of_four_cpus_has_what_it_has_alone(self):
+        self.assert_each_has_what_it_has_alone(4)
+
+    def assert_each_has_what_it_has_alone(self, cpus):
+        """The first and the last: the latter waits longest for its turn. Repeated while other processes take this machine's CPUs."""
+        every = self.run_cpus(cpus, "every", *own_loads(*range(cpus)), *BRIEF, *APART)
+        check(self, every)
+        self.assertEqual(document(every)["lab"]["ns_per_instruction"], cpus)
+        self.assertTrue(document(every)["lab"]["deterministic"])
+        for cpu in (0, cpus - 1):
+            alone = self.run_cpus(cpus, f"alone-{cpu}", *own_loads(cpu), *BRIEF, *APART)
+            self.assert_about(figures(every, cpu), figures(alone, cpu))
+        with busy_host():
+            again = self.run_cpus(cpus, "again", *own_loads(*range(cpus)), *BRIEF, *APART)
+        self.assertEqual(sample_hashes(again), sample_hashes(every))
 
     def test_idle_cpus_are_as_fast_as_one_of_the_same_rate(self):
-        two = self.run_two("two")
-        self.lab("run", "-q", "-k", VANILLA, "--mips", "500", "--append", "idle=poll", "-n", "100", "-o", "one")
-        one = next((self.folder / "one").iterdir())
-        for cpu in range(2):
-            self.assert_about(figures(two, cpu), figures(one, 0))
+        for cpus in (2, 4):
+            several = self.run_cpus(cpus, f"of-{cpus}", *APART)
+            rate = ("--mips", str(1_000 // cpus), "--append", "idle=poll")
+            self.lab("run", "-q", "-k", VANILLA, *rate, "-n", "100", "-o", f"one-{cpus}", *APART)
+            one = next((self.folder / f"one-{cpus}").iterdir())
+            for cpu in range(cpus):
+                self.assert_about(figures(several, cpu), figures(one, 0))
+
+    def test_three_cpus_are_as_fast_as_one_another(self):
+        three = self.run_cpus(3, "three", *APART)
+        self.assertEqual(document(three)["lab"]["ns_per_instruction"], 3)
+        for cpu in (1, 2):
+            self.assert_about(figures(three, cpu), figures(three, 0))
+
+    def test_a_hog_is_late_and_skipped_where_it_runs_and_nowhere_else(self):
+        # So often that one of them lies in the run as a whole, whenever that begins.
+        hog = f'cmd:"/teiji lab-init stall=20x{HOG_NS // 1_000}us/60ms",cpus=1'
+        recording = self.run_cpus(4, "hog", "--load", hog, *BRIEF)
+        check(self, recording)
+        hogged = latencies(recording, 1)
+        late = [index for index, latency in enumerate(hogged) if latency is not None and latency > 1_000_000]
+        for index in late:
+            # Of the activations due while it runs, the first is late by what is left of it, and the others are skipped.
+            skipped = hogged[index + 1 :][: hogged[index] // 1_000_000]
+            self.assertEqual(skipped, [None] * len(skipped), hogged)
+        self.assertEqual(sum(latency is None for latency in hogged), sum(min(hogged[i] // 1_000_000, 99 - i) for i in late))
+        longest = max(hogged[index] for index in late)
+        self.assertTrue(HOG_NS - 1_000_000 < longest < HOG_NS + 100_000, longest)
+        for cpu in (0, 2, 3):
+            others = latencies(recording, cpu)
+            self.assertTrue(all(latency is not None and latency < 100_000 for latency in others), others)
 
     def explained(self, recording, threads):
         """The 20 worst, each of them checked."""
@@ -60,8 +118,14 @@ class SeveralCpus(Explaining):
         self.check_accounts(recording, explained, threads)
         for account in explained["accounts"]:
             for part in account["parts"]:
-                self.assertEqual("other_cpu" in part, part["kind"] == "other-cpu", part)
+                # Of several others nothing says for which one it waited.
+                named = part["kind"] == "other-cpu" and document(recording)["lab"]["guest"]["cpus"] == 2
+                self.assertEqual("other_cpu" in part, named, part)
         return explained
+
+    def test_the_worst_of_four_cpus_are_explained(self):
+        recording = self.run_cpus(4, "four", "-a", "0-3", "--load", LOAD, *BRIEF)
+        self.explained(recording, 4)
 
     def test_the_worst_of_two_cpus_are_explained(self):
         for kernel in (VANILLA, "debian:rt-amd64"):
@@ -88,8 +152,10 @@ class SeveralCpus(Explaining):
 
     def test_others_are_refused(self):
         for words, says in (
-            (("--smp", "3"), "only two CPUs of x86_64"),
+            (("--smp", "5"), "only up to 4 CPUs of x86_64"),
             (("--smp", "2", "--mips", "1000"), "at most 500"),
+            (("--smp", "3", "--mips", "250"), "without --mips they execute 333 million"),
+            (("--smp", "4", "--mips", "500"), "at most 250"),
         ):
             ended = self.lab("run", "-q", "-k", VANILLA, "-n", "10", "-o", "out", *words, code=2)
             self.assertIn(says, ended.stderr)
@@ -102,6 +168,15 @@ class SeveralCpus(Explaining):
         emulator.chmod(0o755)
         self.refused(*TWO, "--qemu", str(emulator), says=["need QEMU 10 or later", "teiji lab fetch qemu"])
         shutil.rmtree(folder)
+
+    def test_an_emulator_that_cannot_end_turns_is_refused(self):
+        """It says what QEMU says of a plugin that refuses to be installed."""
+        emulator = self.folder / "qemu-system-x86_64"
+        refuses = "echo 'Could not load plugin ./plugin.so: qemu_plugin_install returned error code 1' >&2; exit 1"
+        version = "echo 'QEMU emulator version 10.0.13 (Debian)'"
+        emulator.write_text(f'#!/bin/sh\n[ "$1" = --version ] && {version} && exit\n{refuses}\n')
+        emulator.chmod(0o755)
+        self.refused(*TWO, "--qemu", str(emulator), says=["cannot load the plugin", "teiji lab fetch qemu"])
 
 
 if __name__ == "__main__":

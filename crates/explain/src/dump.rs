@@ -17,7 +17,7 @@ const END: u32 = 5;
 /// From this bit on, the number of a block in a window is the CPU that executed it.
 const CPU_BIT: u32 = 28;
 /// The most CPUs that a guest has.
-const MAX_CPUS: usize = 2;
+const MAX_CPUS: usize = 4;
 
 /// Why it cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,13 +6,13 @@ use crate::dump::{Dump, Window};
 use crate::kernel::Kernel;
 use model::{OtherCpu, Part, PartKind};
 
-/// Names it in each part in which this CPU waits.
+/// Names it in each part in which this CPU waits. Of several others nothing says which one it waits for.
 pub(crate) fn name(parts: &mut [Part], dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) {
     if parts.iter().all(|part| part.kind != PartKind::OtherCpu) {
         return;
     }
-    let other = window.entries.iter().map(|entry| entry.cpu).find(|cpu| *cpu != asked.cpu);
-    let Some(timed) = other.map(|cpu| Timed::new(dump, window, kernel, asked, cpu)) else { return };
+    let Some(other) = only_other(window, asked.cpu) else { return };
+    let timed = Timed::new(dump, window, kernel, asked, other);
     let accountant = Accountant::new(&timed, window, kernel, None);
     for part in parts.iter_mut().filter(|part| part.kind == PartKind::OtherCpu) {
         let (begin, end) = (part.begin_ns.cast_signed(), (part.begin_ns + part.length_ns).cast_signed());
@@ -25,4 +25,11 @@ pub(crate) fn name(parts: &mut [Part], dump: &Dump, window: &Window, kernel: &Ke
                 Some(OtherCpu { function: meanwhile.function, called_by: meanwhile.called_by, task: meanwhile.task });
         }
     }
+}
+
+/// The other CPU, where there is one and no third.
+fn only_other(window: &Window, cpu: usize) -> Option<usize> {
+    let mut others = window.entries.iter().map(|entry| entry.cpu).filter(|other| *other != cpu);
+    let first = others.next()?;
+    others.all(|other| other == first).then_some(first)
 }

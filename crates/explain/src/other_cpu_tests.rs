@@ -84,6 +84,22 @@ fn a_halt_of_the_other_cpu_does_not_hide_what_it_did_before() {
     assert_eq!((other.function.as_deref(), other.task.as_deref()), (Some("net_rx_action"), Some("holder")));
 }
 
+/// The third CPU may hold the lock as well as the first.
+#[test]
+fn of_two_others_none_is_named() {
+    let mut scene = waits();
+    timer_interrupt(&mut scene);
+    scene.cpu = 2;
+    scene.run("net_rx_action", 0, 5, NOP);
+    scene.cpu = 1;
+    scene.run("free_bulk", 2_000, 3, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 520 + 36 + 30 + 5 + 5 + THREAD_NS);
+    assert_eq!(kinds(&account)[0], (PartKind::OtherCpu, 0, 520));
+    assert!(account.parts.iter().all(|part| part.other_cpu.is_none()));
+}
+
 /// The other CPU's turns are time that passes, in whatever this one was at; a fault of the other's is its own.
 #[test]
 fn turns_of_the_other_cpu_belong_to_what_they_interrupt() {

@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The plugin that QEMU loads: which blocks of instructions the guest executed, and when.
+//! The plugin that QEMU loads. It does two things, and either without the other:
+//!
+//! - It keeps the turns of several CPUs even, from where the guest asks for that: `keeper.rs` and `turns.rs`.
+//! - It records which blocks of instructions the guest executed, and when. This changes nothing in the guest.
 //!
 //! In: QEMU's calls, and `key=value` words. Out: one file, which `crates/explain/src/dump.rs` reads. It runs in QEMU's process, on the
 //! one thread that executes the guest's CPUs in turn, and needs only what is in that process anyway: QEMU's functions, `dlsym`,
-//! `memcpy`, and the kernel. It changes nothing in the guest.
+//! `memcpy`, and the kernel.
 //!
 //! Time is instructions, of all CPUs together: one is counted in front of each. One that faults, or that QEMU begins again, was counted
 //! before it was done. Who reads the file takes that back: only what followed shows it.
 //!
-//! Words: `out=FILE`; `ends=FILE`, pairs of 64-bit numbers, the count of instructions at which a window ends and the blocks it is to
-//! hold, ascending; `ring=N`, the most blocks of a window, as a power of two; `cpus=N`, how many execute; `switched=`, `current=`,
-//! `percpu=`, `init=`, addresses of the kernel: where its code goes on once another task runs, the pointer to that task, the numbers
-//! that are added to the pointer's address, one for each CPU, and the first task.
+//! Words: `cpus=N`, how many execute, of which several have even turns; `out=FILE`, without which nothing is recorded; `ends=FILE`,
+//! pairs of 64-bit numbers, the count of instructions at which a window ends and the blocks it is to hold, ascending; `ring=N`, the
+//! most blocks of a window, as a power of two; `switched=`, `current=`, `percpu=`, `init=`, addresses of the kernel: where its code
+//! goes on once another task runs, the pointer to that task, the numbers that are added to the pointer's address, one for each CPU, and
+//! the first task.
 #![no_std]
 
+mod begin;
 #[path = "host/sys.rs"]
 mod host;
+mod keeper;
 #[path = "qemu/sys.rs"]
 mod qemu;
 mod tasks;
+mod turns;
 mod windows;
 
 use core::cell::{Cell, UnsafeCell};
@@ -26,6 +33,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicI32, Ordering};
 use host::{Arena, Output, Zeroed};
+use keeper::Keeper;
 use qemu::{Clock, Functions, Info, Tb};
 
 /// Marks the file and its form.
@@ -42,7 +50,7 @@ const INSN: usize = 16;
 /// More than the instructions of one block take: QEMU translates 512 at most.
 const SPACE: usize = 1 << 16;
 /// CPUs that may execute.
-const CPUS: usize = 2;
+const CPUS: usize = 4;
 /// From this bit on, the number of a block in a window is the CPU that executed it.
 const CPU_BIT: u32 = 28;
 /// Switches of tasks that are remembered.
@@ -147,11 +155,12 @@ struct State {
     n_tasks: usize,
 }
 
-struct Global(UnsafeCell<Option<State>>);
+struct Global<T>(UnsafeCell<Option<T>>);
 // SAFETY: QEMU installs the plugin before there is a CPU, calls it from the one thread that executes CPUs, and ends it when that
 // has stopped.
-unsafe impl Sync for Global {}
-static STATE: Global = Global(UnsafeCell::new(None));
+unsafe impl<T> Sync for Global<T> {}
+static STATE: Global<State> = Global(UnsafeCell::new(None));
+static KEEPER: Global<Keeper> = Global(UnsafeCell::new(None));
 
 /// QEMU asks for it by this name, before anything is called.
 #[unsafe(no_mangle)]
@@ -183,20 +192,39 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 pub unsafe extern "C" fn qemu_plugin_install(id: u64, info: *const Info, argc: c_int, argv: *const *const c_char) -> c_int {
     // SAFETY: QEMU's promise.
     let info = unsafe { &*info };
-    // SAFETY: nothing else uses the state yet.
-    let state = unsafe { &mut *STATE.0.get() };
     // SAFETY: QEMU's promise: so many pointers.
     let words = unsafe { core::slice::from_raw_parts(argv, usize::try_from(argc).unwrap_or(0)) };
     let words = words.iter().map(|word| {
         // SAFETY: QEMU's promise: each is a string, which lives as long as the plugin is loaded.
         unsafe { CStr::from_ptr(*word) }
     });
-    match State::new(info, words) {
-        Some(new) => *state = Some(new),
-        None => return 1,
+    // SAFETY: nothing else uses the state yet.
+    let state = unsafe { &mut *STATE.0.get() };
+    // SAFETY: nor this.
+    let keeper = unsafe { &mut *KEEPER.0.get() };
+    if install(info, words, state, keeper).is_none() {
+        return 1;
     }
     qemu::register(id, translated, ended);
     0
+}
+
+/// Makes what the words ask for.
+fn install(
+    info: &Info,
+    words: impl Iterator<Item = &'static CStr> + Clone,
+    state: &mut Option<State>,
+    keeper: &mut Option<Keeper>,
+) -> Option<()> {
+    let cpus = words.clone().find_map(|word| value(word, b"cpus")).map_or(Some(1), number)?;
+    let cpus = usize::try_from(cpus).ok().filter(|cpus| (1..=CPUS).contains(cpus))?;
+    if cpus > 1 {
+        *keeper = Some(Keeper::new(info, cpus)?);
+    }
+    if let Some(out) = words.clone().find_map(|word| value(word, b"out")) {
+        *state = Some(State::new(info, out, cpus, words)?);
+    }
+    Some(())
 }
 
 /// What follows `key=` in a word.
@@ -210,14 +238,11 @@ fn number(text: &CStr) -> Option<u64> {
 }
 
 impl State {
-    fn new(info: &Info, words: impl Iterator<Item = &'static CStr>) -> Option<State> {
-        let (mut out, mut ends, mut ring, mut kernel) = (None, None, 0, Kernel::default());
-        let mut cpus = 1;
+    fn new(info: &Info, out: &CStr, cpus: usize, words: impl Iterator<Item = &'static CStr>) -> Option<State> {
+        let (mut ends, mut ring, mut kernel) = (None, 0, Kernel::default());
         for word in words {
-            out = value(word, b"out").or(out);
             ends = value(word, b"ends").or(ends);
             ring = value(word, b"ring").and_then(number).unwrap_or(ring);
-            cpus = value(word, b"cpus").and_then(number).unwrap_or(cpus);
             for (key, place) in [
                 (&b"switched"[..], &mut kernel.switched),
                 (b"current", &mut kernel.current),
@@ -227,10 +252,9 @@ impl State {
                 *place = value(word, key).and_then(number).unwrap_or(*place);
             }
         }
-        let mut output = Output::create(out?)?;
+        let mut output = Output::create(out)?;
         output.put(&MAGIC);
         let own = host::zeroed::<u8>(size_of::<u64>())?.as_mut_ptr().cast();
-        let cpus = usize::try_from(cpus).ok().filter(|cpus| (1..=CPUS).contains(cpus))?;
         let mut state = State {
             qemu: Functions::new(info, own, cpus)?,
             clock: None,
@@ -272,7 +296,7 @@ impl State {
         let (mut last_address, mut next_address) = (address, address);
         for index in 0..instructions {
             let insn = qemu::instruction(tb, index);
-            let size = self.qemu.bytes(insn, space.get_mut(used + 1..used + INSN)?);
+            let size = self.qemu.data.bytes(insn, space.get_mut(used + 1..used + INSN)?);
             // At most INSN - 1.
             *space.get_mut(used)? = u8::try_from(size).ok()?;
             last = used + 1..used + 1 + size;
@@ -352,9 +376,32 @@ impl State {
 
 unsafe extern "C" fn translated(_: u64, tb: *mut Tb) {
     // SAFETY: see `Global`.
-    let state = unsafe { &mut *STATE.0.get() };
-    if state.as_mut().and_then(|state| state.translated(tb)).is_none() {
+    if let Some(keeper) = unsafe { &*KEEPER.0.get() } {
+        let (begins, instructions) = keeper.translated(tb);
+        let data = ptr::without_provenance_mut(instructions);
+        qemu::observe(tb, if begins { begun } else { shared }, data);
+    }
+    // SAFETY: see `Global`.
+    if let Some(state) = unsafe { &mut *STATE.0.get() }
+        && state.translated(tb).is_none()
+    {
         host::die();
+    }
+}
+
+/// Called before a block at which the turns begin.
+unsafe extern "C" fn begun(_: c_uint, _: *mut c_void) {
+    // SAFETY: see `Global`.
+    if let Some(keeper) = unsafe { &mut *KEEPER.0.get() } {
+        keeper.begin();
+    }
+}
+
+/// Called before any other block where CPUs take turns, with the number of its instructions.
+unsafe extern "C" fn shared(_: c_uint, instructions: *mut c_void) {
+    // SAFETY: see `Global`.
+    if let Some(keeper) = unsafe { &mut *KEEPER.0.get() } {
+        keeper.execute(instructions.addr() as u64);
     }
 }
 

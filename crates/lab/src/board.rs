@@ -3,7 +3,7 @@
 
 use crate::monitor::SNAPSHOT;
 use crate::ports::ORDER_FILE;
-use crate::turns;
+use crate::turns::{NO_PAUSE, NO_PAUSE_FILE};
 use plan::{Guest, GuestTime, Machine};
 use std::path::Path;
 
@@ -61,8 +61,8 @@ pub(crate) enum Start {
 /// QEMU cannot record several CPUs. Those are never idle (`idle=poll`), so that nothing is skipped.
 const ONE_AT_A_TIME: &str = ",rr=record,rrfile=/dev/null";
 
-/// Kernel arguments for several CPUs in virtual time: the turns need CPUs that are never idle, and the HPET's registers from a process.
-const TURNS_KERNEL_ARGS: [&str; 2] = ["idle=poll", "iomem=relaxed"];
+/// For several CPUs in virtual time, whose turns are even only while none is idle.
+const TURNS_KERNEL_ARG: &str = "idle=poll";
 
 const FILE_ON_SERIAL: &[&str] = &["-serial", "file:results"];
 /// A serial line on PCI: the machine itself has only one.
@@ -172,13 +172,9 @@ impl Board {
         // A kernel that panics reboots; that is the end.
         add(&["-no-reboot"]);
         add(self.machine);
-        // Of two CPUs in virtual time there is one more, which the kernel does not start. With two QEMU's rest of a division is
-        // now one CPU's and now the other's, and they get 5/8 and 3/8; with a third that never runs it is always the first's.
-        let cpus = guest.cpus + u32::from(guest.has_turns());
-        add(&["-smp", &cpus.to_string(), "-m", &guest.memory_mib.to_string()]);
+        add(&["-smp", &guest.cpus.to_string(), "-m", &guest.memory_mib.to_string()]);
         if guest.has_turns() {
-            add(&["-global", &format!("hpet.timers={}", turns::COMPARATORS)]);
-            add(&["-fw_cfg", &format!("name={},string={}", turns::NO_PAUSE_FILE, turns::NO_PAUSE)]);
+            add(&["-fw_cfg", &format!("name={NO_PAUSE_FILE},string={NO_PAUSE}")]);
         }
         let one_at_a_time = if guest.has_turns() { "" } else { ONE_AT_A_TIME };
         match (guest.time, accelerator) {
@@ -224,10 +220,8 @@ impl Board {
         // Addresses in a console log can be compared; and the processor's own chance is the host's on some accelerators.
         words.extend(["nokaslr", "random.trust_cpu=off"]);
         words.extend(self.kernel_args);
-        let started = format!("nr_cpus={}", guest.cpus);
         if guest.has_turns() {
-            words.extend(TURNS_KERNEL_ARGS);
-            words.push(&started);
+            words.push(TURNS_KERNEL_ARG);
         }
         words.extend(guest.kernel_args.split_whitespace());
         words.extend(["rdinit=/teiji", "--", verb]);
@@ -260,23 +254,22 @@ mod tests {
         assert!(line.contains("tsc=reliable isolcpus=1 threadirqs rdinit=/teiji -- lab-init"), "{line}");
     }
 
-    /// One more than the kernel starts, and none that is idle.
+    /// None is idle, and none gives its turn away.
     #[test]
-    fn two_cpus_in_virtual_time_take_turns() {
-        let two = Guest { cpus: 2, ..guest(GuestTime::Virtual { shift: 0 }) };
-        let line = line(&two, Accelerator::Tcg);
+    fn several_cpus_in_virtual_time_take_turns() {
+        let four = Guest { cpus: 4, ..guest(GuestTime::Virtual { shift: 0 }) };
+        let line = line(&four, Accelerator::Tcg);
         for expected in [
-            "-smp 3 -m 512",
-            "-global hpet.timers=5",
+            "-smp 4 -m 512",
             "-fw_cfg name=opt/teiji/no-pause,string=f",
             "-icount shift=0,sleep=off -rtc",
-            "tsc=reliable idle=poll iomem=relaxed nr_cpus=2 isolcpus=1",
+            "tsc=reliable idle=poll isolcpus=1",
         ] {
             assert!(line.contains(expected), "{expected}: {line}");
         }
-        assert!(!Board::for_machine(two.machine).can_be_saved(&two));
-        let on_host = Guest { cpus: 2, ..guest(GuestTime::Host) };
-        assert!(!self::line(&on_host, Accelerator::Tcg).contains("hpet.timers"));
+        assert!(!Board::for_machine(four.machine).can_be_saved(&four));
+        let on_host = Guest { cpus: 4, ..guest(GuestTime::Host) };
+        assert!(!self::line(&on_host, Accelerator::Tcg).contains("idle=poll"));
     }
 
     /// Whatever continues from a snapshot has to be the same machine.

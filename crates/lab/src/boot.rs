@@ -149,6 +149,15 @@ pub enum BootError {
         /// How much.
         ns: u64,
     },
+    /// QEMU has not what the plugin takes.
+    #[error(
+        "this QEMU cannot load the plugin that explain and several CPUs in virtual time need ({complaint}). Get one that can: \
+         teiji lab fetch qemu"
+    )]
+    PluginNotLoaded {
+        /// What QEMU said.
+        complaint: String,
+    },
     /// QEMU could not save it.
     #[error("QEMU cannot save the booted guest: {why}")]
     NotSaved {
@@ -244,7 +253,7 @@ pub(crate) struct GuestOutput {
     pub(crate) console: Vec<u8>,
     /// How long it took on the host's clock.
     pub(crate) took: Duration,
-    /// What QEMU's plugin wrote, if there was one.
+    /// What QEMU's plugin wrote, if it records.
     pub(crate) plugin: Option<Vec<u8>>,
 }
 
@@ -279,9 +288,11 @@ pub(crate) struct Running {
     read: u64,
     /// When the last of it came.
     heard: Instant,
-    /// What it sent, while QEMU's plugin has not ended yet.
+    /// What it sent, while QEMU's plugin has not written all.
     archive: Option<Vec<u8>>,
     has_plugin: bool,
+    /// Whether that one records.
+    records: bool,
 }
 
 impl Boot<'_> {
@@ -316,7 +327,7 @@ impl Boot<'_> {
         for (name, content) in plugin.into_iter().flat_map(Plugin::files) {
             write(name, content)?;
         }
-        words.extend(plugin.into_iter().flat_map(Plugin::arguments));
+        words.extend(plugin.into_iter().flat_map(|plugin| plugin.arguments(self.guest.cpus)));
         let not_started = |source| io("start", self.emulator.path())(source);
         let (child, monitor) = if start == Start::UntilSnapshot {
             let child = self.emulator.spawn_with_pipes(&words, directory.path(), self.emulator_verb);
@@ -350,6 +361,7 @@ impl Boot<'_> {
             heard: now,
             archive: None,
             has_plugin: plugin.is_some(),
+            records: plugin.is_some_and(|plugin| plugin.records),
         })
     }
 }
@@ -401,7 +413,7 @@ impl Running {
             self.archive = self.receive()?;
         }
         // A plugin writes its last words as QEMU ends.
-        if (ended.is_some() || !self.has_plugin)
+        if (ended.is_some() || !self.records)
             && let Some(archive) = self.archive.take()
         {
             return Ok(Some(GuestOutput {
@@ -481,6 +493,9 @@ impl Running {
         }
         let lines = LastLines::from_text(&console);
         let complaint = emulator::complaints(self.directory.path());
+        if self.has_plugin && complaint.contains("plugin") {
+            return BootError::PluginNotLoaded { complaint };
+        }
         // Asked to end, QEMU ends as if its guest had switched itself off.
         if status.success() && !complaint.contains("terminating on signal") {
             let hint = if lines.0.is_empty() { NO_SERIAL_LINE } else { "" };
@@ -523,7 +538,7 @@ impl Running {
     fn plugin_output(&self) -> Result<Option<Vec<u8>>, BootError> {
         let path = self.directory.path().join(plugin::OUTPUT);
         let read = || fs::read(&path).map_err(|source| BootError::Io { doing: "read", path: path.clone(), source });
-        self.has_plugin.then(read).transpose()
+        self.records.then(read).transpose()
     }
 
     fn console(&self) -> Vec<u8> {

@@ -152,6 +152,10 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     let kernel = &target.kernel;
     let image = kernels::image(kernel, guest.machine)?;
     let emulator = Emulator::find(guest.machine, &target.qemu)?;
+    let plugin = match &target.plugin {
+        None if guest.has_turns() => Some(Plugin::for_turns().ok_or(LabError::NoPlugin)?),
+        plugin => plugin.clone(),
+    };
     if guest.has_turns() {
         emulator.check_for_turns(guest.cpus)?;
     }
@@ -193,7 +197,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
         files: target.files.clone(),
         task,
         timeouts: Timeouts::new(target.boot_timeout, expected, guest),
-        plugin: target.plugin.clone(),
+        plugin,
         facts,
     })
 }

@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    /// Two CPUs boot with their order in the initramfs: another order would be another guest.
+    /// Several CPUs boot with their order in the initramfs: another order would be another guest.
     #[test]
     fn an_order_of_cpus_that_nobody_named_is_the_same_when_made_again() {
         let run = r#"{"title": null, "probe": "cyclic", "interval_ns": 1000, "distance_ns": 0, "length": {"samples": 1},

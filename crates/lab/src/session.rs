@@ -105,6 +105,12 @@ pub enum LabError {
         /// Why not.
         source: io::Error,
     },
+    /// Several CPUs in virtual time, and this program has no plugin.
+    #[error(
+        "several CPUs in virtual time: this teiji was built for a processor that QEMU's plugin was not written for. Use x86_64 or \
+         aarch64, one CPU, or --time host"
+    )]
+    NoPlugin,
     /// Somebody asked for the end.
     #[error("interrupted by {0} before the results arrived. Nothing was recorded")]
     Interrupted(&'static str),

@@ -121,8 +121,10 @@ pub fn shift_of_mips(text: &str) -> Result<u8, GuestError> {
 /// # Errors
 /// When several CPUs cannot each have the rate: the clock has one instruction each ns, of any of them.
 pub fn shift_of_cpus(cpus: u32, shift: Option<u8>) -> Result<u8, GuestError> {
-    let shared = if cpus > 1 { 1 } else { 0 };
-    shift.map_or(Ok(0), |shift| shift.checked_sub(shared).ok_or(GuestError::MipsOfCpus { cpus }))
+    let Some(shift) = shift else { return Ok(0) };
+    // A third of the clock's rate is none that can be asked for.
+    let shared = Some(cpus).filter(|cpus| cpus.is_power_of_two()).and_then(|cpus| u8::try_from(cpus.ilog2()).ok());
+    shared.and_then(|shared| shift.checked_sub(shared)).ok_or(GuestError::MipsOfCpus { cpus })
 }
 
 /// A machine of the lab.
@@ -157,9 +159,9 @@ pub enum GuestError {
     Phase(String),
     /// Virtual time with several CPUs.
     #[error(
-        "{cpus} CPUs of {machine} in virtual time: QEMU adds the instructions of all CPUs into one clock, and only two CPUs of \
-         x86_64 can be had at even speed. With others latencies would be artefacts. Use {}, or --time host",
-        if *machine == Machine::X86_64 { "--smp 1 or 2" } else { "one CPU" }
+        "{cpus} CPUs of {machine} in virtual time: QEMU adds the instructions of all CPUs into one clock, and only up to \
+         {MAX_CPUS_WITH_TURNS} CPUs of x86_64 can be had at even speed. With others latencies would be artefacts. Use {}, or --time host",
+        if *machine == Machine::X86_64 { "--smp 1 to 4" } else { "one CPU" }
     )]
     VirtualCpus {
         /// The machine.
@@ -167,8 +169,15 @@ pub enum GuestError {
         /// CPUs asked for.
         cpus: u32,
     },
-    /// Two CPUs, each faster than the clock allows.
-    #[error("{cpus} CPUs cannot each execute 1000 million instructions a second of virtual time: at most 500 (--mips)")]
+    /// Several CPUs, each faster than the clock allows, or at a rate that three cannot have.
+    #[error(
+        "{cpus} CPUs cannot each execute so many instructions a second of virtual time: {}",
+        if cpus.is_power_of_two() {
+            format!("at most {} million (--mips)", 1_000 / cpus)
+        } else {
+            format!("without --mips they execute {} million", 1_000 / cpus)
+        }
+    )]
     MipsOfCpus {
         /// CPUs asked for.
         cpus: u32,
@@ -222,6 +231,8 @@ pub enum GuestError {
 
 /// CPUs of the emulated machines; QEMU's ARM machine with an interrupt controller of the second version has 8.
 const MAX_CPUS: u32 = 8;
+/// CPUs of a PC that can take even turns in virtual time.
+const MAX_CPUS_WITH_TURNS: u32 = 4;
 /// Kernel arguments without which nothing comes back.
 const RESERVED: [&str; 4] = ["rdinit=", "init=", "--", "initrd="];
 
@@ -250,7 +261,7 @@ impl Guest {
         if let GuestTime::Virtual { .. } = self.time {
             match machine.fixed_cpus() {
                 Some(cpus) if cpus > 1 => return Err(GuestError::FixedCpusInVirtualTime { machine, cpus }),
-                _ if cpus > 2 || cpus == 2 && machine != Machine::X86_64 => {
+                _ if cpus > MAX_CPUS_WITH_TURNS || cpus > 1 && machine != Machine::X86_64 => {
                     return Err(GuestError::VirtualCpus { machine, cpus });
                 }
                 _ => {}
@@ -302,14 +313,20 @@ mod tests {
         let of = |cpus, time| guest(Machine::X86_64, cpus, time).ns_per_instruction();
         assert_eq!((of(1, GuestTime::Virtual { shift: 3 }), of(2, VIRTUAL), of(2, GuestTime::Host)), (Some(8), Some(2), None));
         assert_eq!((shift_of_cpus(1, None), shift_of_cpus(1, Some(3)), shift_of_cpus(2, None)), (Ok(0), Ok(3), Ok(0)));
-        assert_eq!((shift_of_cpus(2, Some(1)), shift_of_cpus(2, Some(0))), (Ok(0), Err(GuestError::MipsOfCpus { cpus: 2 })));
+        let too_fast = |cpus| Err(GuestError::MipsOfCpus { cpus });
+        assert_eq!((shift_of_cpus(2, Some(1)), shift_of_cpus(2, Some(0))), (Ok(0), too_fast(2)));
+        assert_eq!((shift_of_cpus(4, Some(3)), shift_of_cpus(4, Some(1))), (Ok(1), too_fast(4)));
+        // Each executes 333 million.
+        assert_eq!((shift_of_cpus(3, None), shift_of_cpus(3, Some(2))), (Ok(0), too_fast(3)));
+        assert_eq!(of(3, GuestTime::Virtual { shift: 1 }), Some(6));
     }
 
     #[test]
-    fn two_cpus_of_a_pc_in_virtual_time_and_more_in_the_hosts() {
-        assert_eq!(guest(Machine::X86_64, 1, VIRTUAL).check(), Ok(()));
-        assert_eq!(guest(Machine::X86_64, 2, VIRTUAL).check(), Ok(()));
-        for (machine, cpus) in [(Machine::X86_64, 3), (Machine::X86_64, 4), (Machine::Aarch64, 2), (Machine::Armv7, 2)] {
+    fn four_cpus_of_a_pc_in_virtual_time_and_more_in_the_hosts() {
+        for cpus in 1..=4 {
+            assert_eq!(guest(Machine::X86_64, cpus, VIRTUAL).check(), Ok(()));
+        }
+        for (machine, cpus) in [(Machine::X86_64, 5), (Machine::X86_64, 8), (Machine::Aarch64, 2), (Machine::Armv7, 2)] {
             assert_eq!(guest(machine, cpus, VIRTUAL).check(), Err(GuestError::VirtualCpus { machine, cpus }));
             assert_eq!(guest(machine, cpus, GuestTime::Host).check(), Ok(()));
         }

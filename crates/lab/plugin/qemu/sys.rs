@@ -84,6 +84,7 @@ type DataPointer = unsafe extern "C" fn(*const Insn) -> *const u8;
 type DataCopied = unsafe extern "C" fn(*const Insn, *mut u8, usize) -> usize;
 type ReadMemory = unsafe extern "C" fn(u64, *mut ByteArray, usize) -> bool;
 type GetCpu = unsafe extern "C" fn(c_int) -> *mut c_void;
+type ExitCpu = unsafe extern "C" fn(*mut c_void);
 type ReadDebug = unsafe extern "C" fn(*mut c_void, u64, *mut u8, usize, bool) -> c_int;
 
 #[derive(Clone, Copy)]
@@ -94,10 +95,38 @@ enum Counter {
     Called(Call, *mut u64),
 }
 
+/// How QEMU gives the bytes of an instruction.
 #[derive(Clone, Copy)]
-enum Data {
+pub enum Data {
     Pointer(DataPointer),
     Copied(DataCopied),
+}
+
+impl Data {
+    pub fn new(info: &Info) -> Option<Self> {
+        Some(if info.version >= COPIED {
+            Data::Copied(function!(c"qemu_plugin_insn_data" as DataCopied)?)
+        } else {
+            Data::Pointer(function!(c"qemu_plugin_insn_data" as DataPointer)?)
+        })
+    }
+
+    /// Copies the bytes of an instruction, and returns how many there are.
+    pub fn bytes(&self, insn: *const Insn, into: &mut [u8]) -> usize {
+        // SAFETY: the instruction is being translated.
+        let size = unsafe { qemu_plugin_insn_size(insn) }.min(into.len());
+        match self {
+            Data::Pointer(data) => {
+                // SAFETY: the instruction is being translated.
+                let from = unsafe { data(insn) };
+                // SAFETY: QEMU says that so many bytes lie there, and they are its own.
+                unsafe { ptr::copy_nonoverlapping(from, into.as_mut_ptr(), size) };
+                size
+            }
+            // SAFETY: the buffer is writable for as many bytes as QEMU is told.
+            Data::Copied(data) => unsafe { data(insn, into.as_mut_ptr(), size) }.min(size),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -107,13 +136,64 @@ enum Memory {
     None,
 }
 
+/// QEMU's CPUs, and which of them this thread executes. QEMU tells a plugin the one that the code was translated for.
+#[derive(Clone, Copy)]
+pub struct Cpus {
+    all: [*mut c_void; CPUS],
+    /// QEMU's own pointer to the one that executes, null where there is but one.
+    current: *const *mut c_void,
+    exit: Option<ExitCpu>,
+}
+
+impl Cpus {
+    /// Whether this QEMU has what is asked of several.
+    pub fn can_be_told_apart() -> bool {
+        [c"qemu_get_cpu", c"current_cpu", c"cpu_exit"].into_iter().all(|name| find(name).is_some())
+    }
+
+    /// So many. To be called by what QEMU calls for a CPU, once all are there.
+    pub fn new(count: usize) -> Option<Self> {
+        let mut cpus = Cpus { all: [ptr::null_mut(); CPUS], current: ptr::null(), exit: None };
+        if count > 1 {
+            let get = function!(c"qemu_get_cpu" as GetCpu)?;
+            for (index, cpu) in (0..).zip(&mut cpus.all).take(count) {
+                // SAFETY: it looks for a CPU of this number, and returns null where there is none.
+                *cpu = unsafe { get(index) };
+            }
+            cpus.current = find(c"current_cpu")?.cast();
+            cpus.exit = function!(c"cpu_exit" as ExitCpu);
+        }
+        Some(cpus)
+    }
+
+    fn current(&self) -> *mut c_void {
+        if self.current.is_null() {
+            return self.all[0];
+        }
+        // SAFETY: a variable of QEMU's that belongs to this thread, which lives as long as QEMU.
+        unsafe { self.current.read_volatile() }
+    }
+
+    /// The number of the one that executes.
+    pub fn executing(&self) -> usize {
+        let current = self.current();
+        self.all.iter().position(|cpu| *cpu == current).unwrap_or(0)
+    }
+
+    /// Has the one that executes leave off before its next block, so that QEMU goes on to the next CPU.
+    pub fn end_turn(&self) {
+        if let Some(exit) = self.exit {
+            // SAFETY: the CPU that this thread executes; QEMU calls this for it from any thread.
+            unsafe { exit(self.current()) };
+        }
+    }
+}
+
 /// How many instructions were counted, and which CPU executes.
 #[derive(Clone, Copy)]
 pub struct Clock {
     counter: *const u64,
-    cpus: [*mut c_void; CPUS],
-    /// QEMU's own pointer to the CPU that this thread executes, null where there is but one.
-    current: *const *mut c_void,
+    cpus: Cpus,
 }
 
 impl Clock {
@@ -123,21 +203,16 @@ impl Clock {
         unsafe { self.counter.read_volatile() }
     }
 
-    /// Its number. QEMU tells a plugin the one that the code was translated for.
+    /// Its number.
     pub fn cpu(&self) -> usize {
-        if self.current.is_null() {
-            return 0;
-        }
-        // SAFETY: a variable of QEMU's that belongs to this thread, which lives as long as QEMU.
-        let current = unsafe { self.current.read_volatile() };
-        self.cpus.iter().position(|cpu| *cpu == current).unwrap_or(0)
+        self.cpus.executing()
     }
 }
 
 /// What differs between versions of QEMU.
 pub struct Functions {
     counter: Counter,
-    data: Data,
+    pub data: Data,
     memory: Memory,
 }
 
@@ -147,7 +222,7 @@ impl Functions {
         let new = function!(c"qemu_plugin_scoreboard_new" as unsafe extern "C" fn(usize) -> *mut c_void);
         let counter = match new {
             // What QEMU 10 translates for another CPU than the first overwrites a constant of its own as it finds that CPU's counter,
-            // and ends with a segmentation fault. A call takes some ns more, and two CPUs are slow in any case.
+            // and ends with a segmentation fault. A call takes some ns more, and several CPUs are slow in any case.
             _ if cpus > 1 => Counter::Called(function!(c"qemu_plugin_register_vcpu_insn_exec_cb" as Call)?, own),
             Some(new) => {
                 let count = function!(c"qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu" as CountPerCpu)?;
@@ -157,12 +232,7 @@ impl Functions {
             }
             None => Counter::Inline(function!(c"qemu_plugin_register_vcpu_insn_exec_inline" as CountInline)?, own),
         };
-        let data = if info.version >= COPIED {
-            Data::Copied(function!(c"qemu_plugin_insn_data" as DataCopied)?)
-        } else {
-            Data::Pointer(function!(c"qemu_plugin_insn_data" as DataPointer)?)
-        };
-        Some(Functions { counter, data, memory: memory() })
+        Some(Functions { counter, data: Data::new(info)?, memory: memory() })
     }
 
     /// How many instructions were counted, and which of so many CPUs executes. To be called by what QEMU calls for a CPU, once all
@@ -176,16 +246,7 @@ impl Functions {
                 unsafe { find(per_cpu.board, 0) }.cast()
             }
         };
-        let mut clock = Clock { counter, cpus: [ptr::null_mut(); CPUS], current: ptr::null() };
-        if cpus > 1 {
-            let get = function!(c"qemu_get_cpu" as GetCpu)?;
-            for (index, cpu) in (0..).zip(&mut clock.cpus).take(cpus) {
-                // SAFETY: it looks for a CPU of this number, and returns null where there is none.
-                *cpu = unsafe { get(index) };
-            }
-            clock.current = find(c"current_cpu")?.cast();
-        }
-        Some(clock)
+        Some(Clock { counter, cpus: Cpus::new(cpus)? })
     }
 
     /// Has one added to the counter in front of this instruction.
@@ -197,23 +258,6 @@ impl Functions {
             Counter::PerCpu(count, per_cpu) => unsafe { count(insn, 0, per_cpu, 1) },
             // SAFETY: as above; 0 says that no register is looked at.
             Counter::Called(call, own) => unsafe { call(insn, add_one, 0, own.cast()) },
-        }
-    }
-
-    /// Copies the bytes of an instruction, and returns how many there are.
-    pub fn bytes(&self, insn: *const Insn, into: &mut [u8]) -> usize {
-        // SAFETY: the instruction is being translated.
-        let size = unsafe { qemu_plugin_insn_size(insn) }.min(into.len());
-        match self.data {
-            Data::Pointer(data) => {
-                // SAFETY: the instruction is being translated.
-                let from = unsafe { data(insn) };
-                // SAFETY: QEMU says that so many bytes lie there, and they are its own.
-                unsafe { ptr::copy_nonoverlapping(from, into.as_mut_ptr(), size) };
-                size
-            }
-            // SAFETY: the buffer is writable for as many bytes as QEMU is told.
-            Data::Copied(data) => unsafe { data(insn, into.as_mut_ptr(), size) }.min(size),
         }
     }
 

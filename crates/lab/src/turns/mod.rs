@@ -2,20 +2,19 @@
 //! The guest's side of several CPUs in virtual time: turns so short and so even that each CPU executes one instruction every so
 //! many ns.
 //!
-//! QEMU has one clock, the number of all CPUs' instructions, and lets one CPU run after the other, each for its part of the time to
-//! the next timer. Three things make the parts uneven or the turns long, and each is dealt with here or in `board.rs`
-//! (docs/decisions/0034 has the figures):
+//! QEMU has one clock, the number of all CPUs' instructions, and lets one CPU run after the other. Three things make their parts of the
+//! time uneven or their turns long, and each is dealt with here, in `board.rs`, or in `plugin/turns.rs` (docs/decisions/0038 has the figures):
 //!
 //! - An idle CPU takes no part, and so the others are faster. The kernel is told to poll (`idle=poll`).
 //! - A PAUSE instruction ends a CPU's turn, in that loop and wherever the kernel waits for another CPU. It is overwritten by
 //!   an instruction of the same length that does nothing.
-//! - Turns last until the next timer. Two comparators of the HPET, which interrupt nobody, become due every 500 ns in turn.
+//! - Turns last until the next timer, and are over if one falls due. The plugin counts instructions, and ends turns.
 //!
 //! None of that is promised by QEMU, so the result is measured before anything else is: [`check`].
 
 mod instruction_length;
 #[cfg(target_arch = "x86_64")]
-#[expect(unsafe_code, reason = "registers in memory; see the file's head")]
+#[expect(unsafe_code, reason = "an instruction of its own; see the file's head")]
 mod sys;
 
 use instruction_length::instruction_length;
@@ -23,18 +22,19 @@ use plan::{Policy, Scheduling};
 use probe::Monotonic;
 use std::io;
 use std::sync::Barrier;
+use std::time::Duration;
 
 /// What the host calls the file that is written over the first byte of each PAUSE, F3 90.
 pub(crate) const NO_PAUSE_FILE: &str = "opt/teiji/no-pause";
 /// What it holds: 66 90 is an exchange of AX with itself.
 pub(crate) const NO_PAUSE: &str = "f";
-/// Comparators that the HPET needs: the first two are the kernel's own, and the third the probe hpet's.
-pub(crate) const COMPARATORS: u32 = 5;
 
 /// How far the CPUs may differ: more is not what a recording says of its ns.
 const MAX_DIFFERENCE_PERCENT: u64 = 3;
-/// How long it is measured.
-const CHECKED_NS: i64 = 4_000_000;
+/// How long it is measured for each CPU of the guest: several of them execute less in the same time.
+const CHECKED_NS: i64 = 2_000_000;
+/// How long the kernel has for what it put off while it booted, which would take some of the first CPU's time.
+const SETTLED: Duration = Duration::from_millis(20);
 
 /// Sets up the turns of a guest with so many CPUs, and checks them. An error is a sentence.
 pub(crate) fn set_up(cpus: u32) -> Result<(), String> {
@@ -51,33 +51,13 @@ fn start() -> io::Result<()> {
     }
     // At each of these the kernel's code has the first byte of a PAUSE, and is as good with the other instruction.
     crate::ports::write_memory(NO_PAUSE_FILE, &places)?;
-    start_comparators()
+    sys::begin();
+    Ok(())
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 fn start() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-/// Lets two comparators become due every 1 µs, 500 ns apart, with their interrupts off. QEMU makes no period of one shorter than that.
-#[cfg(target_arch = "x86_64")]
-fn start_comparators() -> io::Result<()> {
-    const COUNTER: usize = 0xf0;
-    /// Periodic, of 32 bits, its next value written at once; interrupts stay off.
-    const PERIODIC: u32 = 1 << 3 | 1 << 6 | 1 << 8;
-    /// Ticks of 10 ns.
-    const PERIOD: u32 = 100;
-    const AHEAD: u32 = 10_000;
-    let memory = std::fs::OpenOptions::new().read(true).write(true).open("/dev/mem")?;
-    let hpet = sys::Hpet::map(&memory)?;
-    let begin = hpet.read(COUNTER).wrapping_add(AHEAD);
-    for (comparator, shift) in [(3, 0), (4, PERIOD / 2)] {
-        let registers = 0x100 + 0x20 * comparator;
-        hpet.write(registers, PERIODIC);
-        hpet.write(registers + 8, begin.wrapping_add(shift));
-        hpet.write(registers + 8, PERIOD);
-    }
-    Ok(())
 }
 
 /// The kernel's code and where it begins in the machine's memory.
@@ -145,11 +125,13 @@ fn pauses(code: &[u8]) -> Vec<usize> {
 fn check(cpus: u32) -> Result<(), String> {
     let failed = |error: io::Error| format!("the speed of the CPUs cannot be measured: {error}");
     let all: Vec<usize> = (0..usize::try_from(cpus).unwrap_or(1)).collect();
+    let span = CHECKED_NS * i64::from(cpus);
+    std::thread::sleep(SETTLED);
     let mut rates = Vec::new();
     for alone in &all {
-        rates.extend(count_on(&[*alone]).map_err(failed)?);
+        rates.extend(count_on(&[*alone], span).map_err(failed)?);
     }
-    rates.extend(count_on(&all).map_err(failed)?);
+    rates.extend(count_on(&all, span).map_err(failed)?);
     even(&rates)
 }
 
@@ -165,8 +147,8 @@ fn even(counts: &[u64]) -> Result<(), String> {
     ))
 }
 
-/// How far a thread on each of these CPUs counts in the same span.
-fn count_on(cpus: &[usize]) -> io::Result<Vec<u64>> {
+/// How far a thread on each of these CPUs counts in the same span, ns.
+fn count_on(cpus: &[usize], span: i64) -> io::Result<Vec<u64>> {
     /// Between two readings of the clock.
     const STEPS: u64 = 20;
     // Nothing but interrupts comes between, not even the thread that waits here for the others.
@@ -181,7 +163,7 @@ fn count_on(cpus: &[usize]) -> io::Result<Vec<u64>> {
         barrier.wait();
         prepared?;
         let (begun, mut counted) = (Monotonic.now().0, 0_u64);
-        while Monotonic.now().0 - begun < CHECKED_NS {
+        while Monotonic.now().0 - begun < span {
             for _ in 0..STEPS {
                 counted = std::hint::black_box(counted + 1);
             }

@@ -5,7 +5,7 @@ use crate::commands::lab::{Show, VERBS, failure};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use explain::Symbols;
-use lab::{BootError, LabError, LabRun, Plugin, Target, first_divergence};
+use lab::{LabRun, Plugin, Target, first_divergence};
 use model::{Lab, Recorded};
 use runner::Signals;
 
@@ -37,7 +37,7 @@ impl Again<'_> {
     /// What an instruction, of whichever CPU, takes of the guest's clock, ns. The guest's kernel measures its time stamp counter, which counts virtual ns,
     /// when it boots, and takes what it measured for its rate.
     pub fn ns_per_instruction(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a power of two")]
+        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let virtual_ns = self.facts.ns_per_instruction.unwrap_or(1) as f64 / f64::from(self.facts.guest.cpus);
         let console = std::fs::read_to_string(self.recorded.path.join("console.log")).unwrap_or_default();
         virtual_ns * console.lines().rev().find_map(ns_per_tick).unwrap_or(1.0)
@@ -49,7 +49,6 @@ impl Again<'_> {
         let mut plugin = Plugin::recorder().context(without).map_err(Failure::run_failed)?;
         let most = windows.iter().map(|(_, blocks)| *blocks).max().unwrap_or(1);
         plugin.words.push(format!("ring={}", most.next_power_of_two().trailing_zeros()));
-        plugin.words.push(format!("cpus={}", self.facts.guest.cpus));
         plugin.words.extend_from_slice(words);
         if !windows.is_empty() {
             plugin.words.push(format!("ends={ENDS}"));
@@ -73,14 +72,7 @@ impl Again<'_> {
         };
         self.show.heading = Some(heading.to_owned());
         let replayed = lab::replay(&again, plugin, VERBS, self.signals, self.show);
-        let (repeated, written) = replayed.map_err(|error| match error {
-            LabError::Boot(BootError::EmulatorEnded { complaint, .. }) if complaint.contains("plugin") => {
-                Failure::run_failed(anyhow!(
-                    "this QEMU cannot load the plugin that explain needs ({complaint}). Get one that can: teiji lab fetch qemu"
-                ))
-            }
-            error => failure(error),
-        })?;
+        let (repeated, written) = replayed.map_err(failure)?;
         match first_divergence(self.recorded, &repeated).map_err(Failure::bad_input)? {
             None => Ok(written),
             Some(divergence) => {

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// What drives a guest's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TimeMode {
-    /// Counted instructions: deterministic, one CPU
+    /// Counted instructions: deterministic, up to four CPUs
     Virtual,
     /// The host's clock: several CPUs, not deterministic; with KVM where that works
     Host,
@@ -27,14 +27,14 @@ pub struct GuestFlags {
     /// Its memory, MiB [default: 512; a raspi3b has 1024]
     #[arg(long, value_name = "MIB")]
     memory: Option<u32>,
-    /// Its CPUs; in virtual time 1, or 2 of an x86_64, and more only with --time host [default: 1; a raspi3b has 4]
+    /// Its CPUs; in virtual time 1, or up to 4 of an x86_64, and others only with --time host [default: 1; a raspi3b has 4]
     #[arg(long, value_name = "N")]
     smp: Option<u32>,
     /// What drives the clock [default: virtual; host for a raspi3b]
     #[arg(long, value_name = "MODE")]
     time: Option<TimeMode>,
-    /// Instructions of each CPU in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000; with two
-    /// CPUs 500, which is the most]
+    /// Instructions of each CPU in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000, divided by
+    /// the number of CPUs, which is the most; three CPUs have no other]
     #[arg(long, value_name = "RATE", value_parser = shift_of_mips)]
     mips: Option<u8>,
     /// The QEMU: pinned, which is the same everywhere and is fetched if need be, system, which is the installed one, or its path
