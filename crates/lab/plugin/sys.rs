@@ -15,13 +15,15 @@
 //! pairs of 64-bit numbers, the count of instructions at which a window ends and the blocks it is to hold, ascending; `ring=N`, the
 //! most blocks of a window, as a power of two; `switched=`, `current=`, `percpu=`, `init=`, addresses of the kernel: where its code
 //! goes on once another task runs, the pointer to that task, the numbers that are added to the pointer's address, one for each CPU, and
-//! the first task.
+//! the first task. Of an aarch64 guest `switched=` is enough: the function that switches, whose arguments are the two tasks.
 #![no_std]
 
 mod begin;
+mod early;
 #[path = "host/sys.rs"]
 mod host;
 mod keeper;
+mod processor;
 #[path = "qemu/sys.rs"]
 mod qemu;
 mod tasks;
@@ -32,8 +34,10 @@ use core::cell::{Cell, UnsafeCell};
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicI32, Ordering};
+use early::Early;
 use host::{Arena, Output, Zeroed};
 use keeper::Keeper;
+use processor::Processor;
 use qemu::{Clock, Functions, Info, Tb};
 
 /// Marks the file and its form.
@@ -61,14 +65,12 @@ const MAX_WINDOWS: usize = 1 << 14;
 const COMM: usize = 16;
 /// How much of the first task is searched for its name.
 const TASK_BYTES: u64 = 1 << 14;
-/// The instruction that makes a system call.
-const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
 /// User code that a system call returns to.
 const RETURNED: u32 = 1;
 /// User code that ends with a system call.
 const CALLS: u32 = 2;
-/// User code that ends with a reading of the time stamp counter.
+/// User code that ends with a reading of the clock's counter.
 const READS_CLOCK: u32 = 4;
 /// Where the kernel has another task.
 const SWITCHED: u32 = 8;
@@ -80,6 +82,8 @@ struct Block {
     last: u64,
     instructions: u32,
     roles: u32,
+    /// Whether the address is a physical one of the kernel's.
+    is_early: bool,
     /// The length of each instruction, and its bytes.
     code: &'static [u8],
     /// Its number in the file, from 1 on; 0 while it is not there.
@@ -134,6 +138,8 @@ struct Returned {
 
 struct State {
     qemu: Functions,
+    processor: Processor,
+    early: Early,
     clock: Option<Clock>,
     cpus: usize,
     arena: Arena,
@@ -257,6 +263,8 @@ impl State {
         let own = host::zeroed::<u8>(size_of::<u64>())?.as_mut_ptr().cast();
         let mut state = State {
             qemu: Functions::new(info, own, cpus)?,
+            processor: qemu::target(info).and_then(Processor::named)?,
+            early: Early::default(),
             clock: None,
             cpus,
             arena: Arena::new(),
@@ -307,15 +315,19 @@ impl State {
         }
         let code = space.get(..used)?;
         let mut roles = if address != 0 && address == self.kernel.switched { SWITCHED } else { 0 };
+        let is_early =
+            matches!(self.processor, Processor::Aarch64) && self.early.is_early(address, qemu::host_address(tb));
         // A program's.
-        if address >> 63 == 0 {
-            roles |= match code.get(last)? {
-                [0x0f, 0x05] => CALLS,
-                [0x0f, 0x31] | [0x0f, 0x01, 0xf9] => READS_CLOCK,
-                _ => 0,
-            };
-            let mut before = [0; 2];
-            if self.qemu.read(address.wrapping_sub(2), &mut before) && before == SYSCALL {
+        if address >> 63 == 0 && !is_early {
+            let (last, system_call) = (code.get(last)?, self.processor.system_call());
+            if last == system_call {
+                roles |= CALLS;
+            } else if self.processor.reads_clock(last) {
+                roles |= READS_CLOCK;
+            }
+            let mut space = [0; INSN];
+            let before = space.get_mut(..system_call.len())?;
+            if self.qemu.read(address.wrapping_sub(before.len() as u64), before) && before == system_call {
                 roles |= RETURNED;
             }
         }
@@ -325,7 +337,7 @@ impl State {
             kept.copy_from_slice(code);
             let (instructions, code) = (u32::try_from(instructions).ok()?, kept);
             let block =
-                self.arena.keep(Block { address, last: last_address, instructions, roles, code, number: Cell::new(0) })?;
+                self.arena.keep(Block { address, last: last_address, instructions, roles, is_early, code, number: Cell::new(0) })?;
             qemu::observe(tb, executed, ptr::from_ref(block).cast_mut().cast());
         }
         self.space = space;

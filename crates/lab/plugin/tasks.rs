@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which task runs, read from the kernel's memory.
 
+use super::processor::Processor;
 use super::{COMM, CPUS, State, TASK, TASK_BYTES, TASKS, Task};
 
 impl State {
@@ -9,10 +10,27 @@ impl State {
         self.qemu.read(address, &mut bytes).then(|| u64::from_le_bytes(bytes))
     }
 
+    /// The task that the kernel's pointer leads to.
+    fn current(&self, cpu: usize) -> Option<u64> {
+        let offset = if self.kernel.per_cpu == 0 { 0 } else { self.read_u64(self.kernel.per_cpu + 8 * cpu as u64)? };
+        self.read_u64(self.kernel.current.wrapping_add(offset))
+    }
+
+    /// The task that is switched to: the pointer is in a register, and so it is the second argument of the function that switches. The
+    /// first is the task before, and of all switches of a guest the first is from the first task.
+    fn next(&mut self) -> Option<u64> {
+        if self.n_tasks == 0 {
+            self.kernel.init = self.qemu.register(0)?;
+        }
+        self.qemu.register(1)
+    }
+
     /// Remembers the task that runs on this CPU from now on.
     pub fn switched(&mut self, before: u64, cpu: usize) -> Option<()> {
-        let offset = if self.kernel.per_cpu == 0 { 0 } else { self.read_u64(self.kernel.per_cpu + 8 * cpu as u64)? };
-        let address = self.read_u64(self.kernel.current.wrapping_add(offset))?;
+        let address = match self.processor {
+            Processor::X86_64 => self.current(cpu)?,
+            Processor::Aarch64 => self.next()?,
+        };
         let mut task = Task { before, cpu, address, comm: [0; COMM] };
         if let Some(comm) = self.name_offset() {
             self.qemu.read(address.wrapping_add(comm), &mut task.comm);

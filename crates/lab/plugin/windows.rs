@@ -23,7 +23,7 @@ impl State {
                 self.blocks += 1;
                 block.number.set(self.blocks);
                 self.section(BLOCK, 8 + block.code.len());
-                self.output.put_u64(block.address);
+                self.output.put_u64(if block.is_early { self.early.address(block.address) } else { block.address });
                 self.output.put(block.code);
             }
         }

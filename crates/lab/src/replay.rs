@@ -3,6 +3,7 @@
 
 use crate::instruction_count::{self, GuestCommand, READ};
 use crate::plugin::Plugin;
+use crate::program::Program;
 use crate::session::{self, GuestObserver, LabError, LabRun, Target, Verbs};
 use crate::{Cache, KernelError};
 use model::Recorded;
@@ -43,8 +44,10 @@ pub fn symbols(target: &Target, verbs: Verbs, signals: &Signals, observer: &mut 
     if let Some(text) = kept(&place) {
         return Ok(text);
     }
-    // This program, which can print them; the one of a recording may be older.
-    let mut target = Target { program: None, files: Vec::new(), plugin: None, ..target.clone() };
+    // This program, which can print them; the one of a recording may be older. For a guest of another processor there may be no other.
+    let has_own = Program::find(target.guest.machine, None).is_ok();
+    let program = target.program.clone().filter(|_| !has_own);
+    let mut target = Target { program, files: Vec::new(), plugin: None, ..target.clone() };
     // Where they lie does not depend on how many CPUs there are, and one boots in a third of the time.
     target.guest.cpus = 1;
     let words = vec!["/teiji".to_owned(), verbs.init.to_owned(), format!("{READ}{SYMBOLS}")];

@@ -51,6 +51,7 @@ unsafe extern "C" {
     fn qemu_plugin_tb_vaddr(tb: *const Tb) -> u64;
     fn qemu_plugin_tb_get_insn(tb: *const Tb, index: usize) -> *mut Insn;
     fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
+    fn qemu_plugin_insn_haddr(insn: *const Insn) -> *const c_void;
 }
 
 /// Any function of this process. The first handle, null, stands for all that is loaded.
@@ -86,6 +87,8 @@ type ReadMemory = unsafe extern "C" fn(u64, *mut ByteArray, usize) -> bool;
 type GetCpu = unsafe extern "C" fn(c_int) -> *mut c_void;
 type ExitCpu = unsafe extern "C" fn(*mut c_void);
 type ReadDebug = unsafe extern "C" fn(*mut c_void, u64, *mut u8, usize, bool) -> c_int;
+
+type ReadRegister = unsafe extern "C" fn(*mut c_void, *mut ByteArray, c_int) -> c_int;
 
 #[derive(Clone, Copy)]
 enum Counter {
@@ -214,6 +217,14 @@ pub struct Functions {
     counter: Counter,
     pub data: Data,
     memory: Memory,
+    registers: Option<Registers>,
+}
+
+/// How QEMU's debuggers read the registers of an aarch64 processor. What it has for plugins is there from version 9 on.
+struct Registers {
+    cpu: GetCpu,
+    read: ReadRegister,
+    array: *mut ByteArray,
 }
 
 impl Functions {
@@ -232,7 +243,7 @@ impl Functions {
             }
             None => Counter::Inline(function!(c"qemu_plugin_register_vcpu_insn_exec_inline" as CountInline)?, own),
         };
-        Some(Functions { counter, data: Data::new(info)?, memory: memory() })
+        Some(Functions { counter, data: Data::new(info)?, memory: memory(), registers: registers() })
     }
 
     /// How many instructions were counted, and which of so many CPUs executes. To be called by what QEMU calls for a CPU, once all
@@ -289,6 +300,45 @@ impl Functions {
     }
 }
 
+impl Functions {
+    /// A general register of the first CPU of an aarch64 guest. To be called as a block begins: within one QEMU may hold it elsewhere.
+    pub fn register(&self, number: c_int) -> Option<u64> {
+        let Registers { cpu, read, array } = self.registers.as_ref()?;
+        // SAFETY: it looks for the first CPU, which this thread executes.
+        let cpu = unsafe { cpu(0) };
+        if cpu.is_null() {
+            return None;
+        }
+        // SAFETY: nobody else refers to the array, which GLib made; what is read is appended.
+        unsafe { (**array).length = 0 };
+        // SAFETY: the CPU is of the kind that the function is for, since QEMU has it for that kind only.
+        unsafe { read(cpu, *array, number) };
+        // SAFETY: as above.
+        let array = unsafe { &**array };
+        let mut bytes = [0; size_of::<u64>()];
+        if (array.length as usize) < bytes.len() {
+            return None;
+        }
+        // SAFETY: the array holds at least so many bytes.
+        unsafe { ptr::copy_nonoverlapping(array.data, bytes.as_mut_ptr(), bytes.len()) };
+        Some(u64::from_le_bytes(bytes))
+    }
+}
+
+/// What reads registers, if QEMU exports it.
+fn registers() -> Option<Registers> {
+    let cpu = function!(c"qemu_get_cpu" as GetCpu)?;
+    let read = function!(c"aarch64_cpu_gdb_read_register" as ReadRegister)?;
+    Some(Registers { cpu, read, array: new_array()? })
+}
+
+/// One of GLib's, empty.
+fn new_array() -> Option<*mut ByteArray> {
+    let new = function!(c"g_byte_array_new" as unsafe extern "C" fn() -> *mut ByteArray)?;
+    // SAFETY: it may be called at any time.
+    Some(unsafe { new() })
+}
+
 /// Called before an instruction.
 unsafe extern "C" fn add_one(_: c_uint, counter: *mut c_void) {
     let counter = counter.cast::<u64>();
@@ -299,15 +349,19 @@ unsafe extern "C" fn add_one(_: c_uint, counter: *mut c_void) {
 /// The function for plugins where there is one, else what QEMU's debuggers read with, if it is exported.
 fn memory() -> Memory {
     let plugin = function!(c"qemu_plugin_read_memory_vaddr" as ReadMemory);
-    let array = function!(c"g_byte_array_new" as unsafe extern "C" fn() -> *mut ByteArray);
-    if let (Some(read), Some(array)) = (plugin, array) {
-        // SAFETY: it may be called at any time.
-        return Memory::Plugin(read, unsafe { array() });
+    if let (Some(read), Some(array)) = (plugin, new_array()) {
+        return Memory::Plugin(read, array);
     }
     match (function!(c"qemu_get_cpu" as GetCpu), function!(c"cpu_memory_rw_debug" as ReadDebug)) {
         (Some(cpu), Some(read)) => Memory::Debug(cpu, read),
         _ => Memory::None,
     }
+}
+
+/// What kind of processor it emulates.
+pub fn target(info: &Info) -> Option<&CStr> {
+    // SAFETY: QEMU's promise: a string, which lives as long as what it says of itself.
+    (!info.target.is_null()).then(|| unsafe { CStr::from_ptr(info.target) })
 }
 
 /// Registers what is called for each translation and at the end.
@@ -330,6 +384,13 @@ pub fn extent(tb: *const Tb) -> (u64, usize) {
     let address = unsafe { qemu_plugin_tb_vaddr(tb) };
     // SAFETY: as above.
     (address, unsafe { qemu_plugin_tb_n_insns(tb) })
+}
+
+/// Where a block that is being translated lies in QEMU's own memory.
+pub fn host_address(tb: *const Tb) -> u64 {
+    let first = instruction(tb, 0);
+    // SAFETY: the instruction is being translated.
+    unsafe { qemu_plugin_insn_haddr(first) }.addr() as u64
 }
 
 /// An instruction of a block that is being translated.
