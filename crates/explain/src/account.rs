@@ -25,6 +25,8 @@ pub struct Asked {
     pub ns_per_instruction: f64,
 }
 
+/// How much later than planned a timer may be due: in steps of its clock, and what setting it takes.
+const TIMER_LATE_NS: i64 = 500;
 /// Functions named of each part.
 const MOSTLY: usize = 4;
 /// Callers named of each part.
@@ -43,11 +45,19 @@ pub(crate) struct Timed {
 impl Timed {
     /// Of what one CPU did. Another one may have its turn between two instructions: that belongs to the one before.
     pub fn new(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked, cpu: usize) -> Timed {
-        let calls = Calls::follow(dump, window, kernel, cpu);
+        let mut calls = Calls::follow(dump, window, kernel, cpu);
         let latency = asked.latency_ns.cast_signed();
         let time = |step: &Step| latency.saturating_sub(nanos(calls.end - step.begin, asked.ns_per_instruction));
         let mut times: Vec<i64> = calls.steps.iter().map(time).collect();
         times.push(latency);
+        // With interrupts off, as on arm64, a processor goes on at once where the timer's is due already.
+        let is_due = |step: &Step, end: i64| step.halts && step.interrupts == Some(false) && end > TIMER_LATE_NS;
+        calls
+            .steps
+            .iter_mut()
+            .zip(&times[1..])
+            .filter(|(step, end)| is_due(step, **end))
+            .for_each(|(step, _)| step.halts = false);
         // What lies before a halt lies before the time that the processor halted, whose length the instructions do not show. Of two
         // CPUs those of the other show it.
         if !calls.has_others
@@ -115,6 +125,17 @@ fn join_switches(keys: &mut [Key]) {
     }
 }
 
+/// Where a processor halts with interrupts off, as on arm64, it goes on for a while before the interrupt that ended it comes.
+fn resumed(calls: &Calls, interrupted: u64) -> std::ops::Range<u64> {
+    let before = calls.steps.partition_point(|step| step.begin < interrupted);
+    let Some(halt) = calls.steps[..before].iter().rposition(|step| step.halts && step.interrupts == Some(false)) else {
+        return 0..0;
+    };
+    let is_interrupt = |step: &Step| calls.chain(step.frame).any(|(_, frame)| frame.way == Way::Entrance(Entrance::Interrupt));
+    let end = calls.steps[halt + 1..before].iter().find(|step| is_interrupt(step)).map_or(interrupted, |step| step.begin);
+    calls.steps[halt].end..end
+}
+
 fn role_of(kernel: &Kernel<'_>, code: Code) -> Option<Role> {
     match code {
         Code::Function(id) => kernel.role(id),
@@ -135,6 +156,8 @@ pub(crate) struct Accountant<'a> {
     interrupted: u64,
     /// When the processor last went to another thread.
     changed: u64,
+    /// From the end of its last halt until an interrupt comes.
+    resumed: std::ops::Range<u64>,
 }
 
 impl<'a> Accountant<'a> {
@@ -159,7 +182,9 @@ impl<'a> Accountant<'a> {
             calls.steps.iter().find(within).map(|step| step.begin)
         });
         let woken = woken.map_or(begin, |(at, _)| at);
-        Accountant { timed, window, kernel, places, woken, interrupted: interrupted.unwrap_or(woken), changed }
+        let interrupted = interrupted.unwrap_or(woken);
+        let resumed = resumed(calls, interrupted);
+        Accountant { timed, window, kernel, places, woken, interrupted, changed, resumed }
     }
 
     fn role(&self, code: Code) -> Option<Role> {
@@ -198,6 +223,7 @@ impl<'a> Accountant<'a> {
         if step.begin < self.interrupted {
             return match step.interrupts {
                 _ if step.halts => (PartKind::Idle, None),
+                Some(false) if self.resumed.contains(&step.begin) => (PartKind::LeavingIdle, None),
                 Some(false) => (PartKind::InterruptsOff, None),
                 _ => (PartKind::TimerPending, None),
             };

@@ -5,11 +5,15 @@
 //! for the time before. After the processor has gone to another thread, that thread's stack is the one it had when it was left, if the
 //! window holds that, and else begins anew.
 
+mod interrupts;
+
 use crate::dump::{Dump, Window};
+use crate::effect::Effect;
+use crate::flags::Flags;
 use crate::kernel::{Entrance, Kernel, Role};
 use crate::runs::{Run, runs};
 use crate::symbols::SymbolId;
-use crate::x86::Effect;
+use interrupts::Guess;
 use std::collections::HashMap;
 
 /// A call of a function, or another way to come to code, by its place in [`Calls::frames`].
@@ -112,6 +116,8 @@ impl Calls {
             current: FrameId(0),
             interrupts: None,
             on_next: false,
+            flags: Flags::default(),
+            guess: None,
             task: None,
             next_task: 0,
             users: HashMap::new(),
@@ -180,6 +186,11 @@ impl Calls {
     }
 }
 
+#[cfg(test)]
+pub(crate) const fn frame_id(index: usize) -> FrameId {
+    FrameId(index)
+}
+
 const MAX_DEPTH: usize = 512;
 
 struct Walk<'a> {
@@ -192,6 +203,10 @@ struct Walk<'a> {
     interrupts: Option<bool>,
     /// Whether interrupts are on after the next instruction.
     on_next: bool,
+    /// Flags that are to be restored.
+    flags: Flags,
+    /// Where interrupts became what they are believed to be, if that follows from flags that were restored.
+    guess: Option<Guess>,
     task: Option<usize>,
     /// The first of the window's tasks that does not run yet.
     next_task: usize,
@@ -213,8 +228,9 @@ impl Walk<'_> {
                 self.next_task = before + 1;
             }
         }
+        let before = self.interrupts;
         match (run.entrance, previous) {
-            (Some(entrance), _) => self.enter(entrance, address, previous.copied()),
+            (Some(entrance), _) => self.enter(entrance, address, run.begin, previous.copied()),
             (None, None) => self.begin(address),
             (None, Some(previous)) => self.go_on(previous, address),
         }
@@ -226,6 +242,9 @@ impl Walk<'_> {
         }
         if !block.is_kernel() {
             self.interrupts = Some(true);
+        }
+        if let Some(previous) = previous.filter(|_| self.interrupts == Some(true) && before != Some(true)) {
+            self.returned_with_interrupts(previous);
         }
         self.steps(run);
     }
@@ -291,13 +310,28 @@ impl Walk<'_> {
         }
     }
 
-    fn enter(&mut self, entrance: Entrance, address: u64, interrupted: Option<Run>) {
+    fn enter(&mut self, entrance: Entrance, address: u64, at: u64, interrupted: Option<Run>) {
+        if self.kernel.is_entered_from_user(address) && self.calls.frame(self.current).code != Code::User {
+            // It came as soon as the program was to go on.
+            if let Some(previous) = &interrupted {
+                self.returned_with_interrupts(previous);
+            }
+            self.leave_to_user();
+            self.interrupts = Some(true);
+        }
         let interrupts = match entrance {
             // There would have been none.
             Entrance::Interrupt | Entrance::SystemCall => Some(true),
             Entrance::Fault | Entrance::Trap => self.interrupts,
         };
         let code = self.code(address);
+        if entrance == Entrance::Interrupt {
+            self.were_on();
+        }
+        if self.kernel.is_vectors(code) && interrupts != Some(false) {
+            self.calls.switched.push(Switched { at, on: false, address });
+        }
+        self.guess = None;
         let (way, parent) = (Way::Entrance(entrance), Some(self.current));
         self.push(Frame { code, way, parent, ends_in: None, interrupts, interrupted, returned_to: None });
         self.interrupts = Some(false);
@@ -350,6 +384,7 @@ impl Walk<'_> {
     }
 
     fn leave_entrance(&mut self, address: u64) {
+        self.guess = None;
         let entrance = self.calls.chain(self.current).find(|(_, frame)| matches!(frame.way, Way::Entrance(_)));
         match entrance.map(|(id, frame)| (id, *frame)) {
             Some((_, frame)) if frame.parent.is_some() => {
@@ -409,6 +444,10 @@ impl Walk<'_> {
         let frame = *self.calls.frame(self.current);
         let code = self.code(address);
         let is_entrance = matches!(frame.way, Way::Entrance(_));
+        if is_entrance && self.kernel.is_vectors(frame.code) {
+            // The table only leads there.
+            self.calls.frames[self.current.0].code = code;
+        }
         if code == frame.code
             || is_entrance
             || matches!(self.role(address), Some(Role::ReturnThunk | Role::Entry))
@@ -448,54 +487,6 @@ impl Walk<'_> {
                 interrupted: None,
                 returned_to: None,
             }),
-        }
-    }
-
-    /// What was done, divided where interrupts are switched.
-    fn steps(&mut self, run: &Run) {
-        let block = &self.dump.blocks[run.block];
-        let halts = run.done == block.len() && block.last() == Effect::Halt;
-        let mut from = 0;
-        if std::mem::take(&mut self.on_next) && self.interrupts == Some(false) && run.done > 0 {
-            self.step(run.begin, 1, halts && run.done == 1);
-            self.interrupts = Some(true);
-            from = 1;
-        }
-        for (index, effect) in &block.effects {
-            let index = *index as u64;
-            if index >= run.done {
-                break;
-            }
-            let interrupts = match effect {
-                Effect::InterruptsOff => Some(false),
-                Effect::InterruptsOn => Some(true),
-                Effect::FlagsRestored => None,
-                _ => continue,
-            };
-            self.step(run.begin + from, index + 1 - from.min(index + 1), false);
-            from = index + 1;
-            // QEMU's blocks end with it.
-            self.on_next = interrupts == Some(true) && self.interrupts == Some(false);
-            if let Some(on) = interrupts {
-                let address = block.bounds[usize::try_from(index).unwrap_or(0)];
-                self.calls.switched.push(Switched { at: run.begin + index, on, address });
-            }
-            if !self.on_next {
-                self.interrupts = interrupts;
-            }
-        }
-        self.step(run.begin + from, run.done.saturating_sub(from), halts);
-    }
-
-    fn step(&mut self, begin: u64, done: u64, halts: bool) {
-        let step = Step { begin, end: begin + done, frame: self.current, interrupts: self.interrupts, task: self.task, halts };
-        match self.calls.steps.last_mut() {
-            Some(last) if !last.halts && (last.frame, last.interrupts, last.task) == (step.frame, step.interrupts, step.task) => {
-                last.end = step.end;
-                last.halts = halts;
-            }
-            _ if done == 0 => {}
-            _ => self.calls.steps.push(step),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! After the mark come sections: kind, length of what follows, content; all numbers little-endian. A file without its last section was
 //! cut off.
 
-use crate::x86::{self, Effect};
+use crate::effect::{Effect, Processor};
 
 /// Marks the file and its form.
 const MAGIC: &[u8] = b"TEIJIBB2";
@@ -98,12 +98,12 @@ impl Block {
         self.address >> 63 == 1
     }
 
-    fn new(address: u64, mut code: &[u8]) -> Option<Self> {
+    fn new(address: u64, mut code: &[u8], processor: Processor) -> Option<Self> {
         let mut bounds = vec![address];
         let mut effects = Vec::new();
         while let Some((&length, rest)) = code.split_first() {
             let (bytes, after) = rest.split_at_checked(length.into())?;
-            match x86::effect(bytes) {
+            match processor.effect(bytes) {
                 Effect::None => {}
                 effect => effects.push((bounds.len() - 1, effect)),
             }
@@ -150,11 +150,11 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// Reads what the plugin wrote.
+    /// Reads what the plugin wrote in a guest with such a processor.
     ///
     /// # Errors
     /// When it is something else, cut off or damaged.
-    pub fn parse(bytes: &[u8]) -> Result<Self, DumpError> {
+    pub fn parse(bytes: &[u8], processor: Processor) -> Result<Self, DumpError> {
         let mut rest = Bytes(bytes.strip_prefix(MAGIC).ok_or(DumpError::NotADump)?);
         let mut dump = Dump::default();
         let mut tasks = Vec::new();
@@ -167,11 +167,11 @@ impl Dump {
             if kind == END {
                 return if length == 0 && after.is_empty() { Ok(dump) } else { Err(DumpError::Damaged(at)) };
             }
-            dump.section(kind, Bytes(content), &mut tasks).ok_or(DumpError::Damaged(at))?;
+            dump.section(kind, Bytes(content), &mut tasks, processor).ok_or(DumpError::Damaged(at))?;
         }
     }
 
-    fn section(&mut self, kind: u32, mut content: Bytes<'_>, tasks: &mut Vec<TaskSwitch>) -> Option<()> {
+    fn section(&mut self, kind: u32, mut content: Bytes<'_>, tasks: &mut Vec<TaskSwitch>, processor: Processor) -> Option<()> {
         match kind {
             WAKE => {
                 let [count, returned, returned_at, reader] = [content.u64()?, content.u64()?, content.u64()?, content.u64()?];
@@ -185,7 +185,7 @@ impl Dump {
             }
             BLOCK => {
                 let address = content.u64()?;
-                self.blocks.push(Block::new(address, content.0)?);
+                self.blocks.push(Block::new(address, content.0, processor)?);
             }
             WINDOW => {
                 let (index, begin, end) = (content.u64()?, content.u64()?, content.u64()?);
@@ -244,18 +244,19 @@ mod tests {
         scene.task(1, "some");
         scene.run("vfs_read", 0, 3, NOP);
         let bytes = scene.bytes();
-        assert!(Dump::parse(&bytes).is_ok());
+        assert!(Dump::parse(&bytes, Processor::X86_64).is_ok());
         for length in 0..bytes.len() {
             let expected = if length < MAGIC.len() { DumpError::NotADump } else { DumpError::CutOff };
-            assert_eq!(Dump::parse(&bytes[..length]), Err(expected), "{length}");
+            assert_eq!(Dump::parse(&bytes[..length], Processor::X86_64), Err(expected), "{length}");
         }
-        assert!(matches!(Dump::parse(&[bytes.as_slice(), &[0]].concat()), Err(DumpError::Damaged(_))));
+        assert!(matches!(Dump::parse(&[bytes.as_slice(), &[0]].concat(), Processor::X86_64), Err(DumpError::Damaged(_))));
     }
 
     proptest! {
         #[test]
         fn whatever_is_in_a_file_is_read_or_refused(rest in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Dump::parse(&[MAGIC, &rest].concat());
+            let _ = Dump::parse(&[MAGIC, &rest].concat(), Processor::X86_64);
+            let _ = Dump::parse(&[MAGIC, &rest].concat(), Processor::Aarch64);
         }
     }
 }

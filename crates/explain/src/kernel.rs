@@ -62,6 +62,8 @@ pub struct Kernel<'a> {
     entrances: HashMap<u64, Entrance>,
     /// The stubs of device interrupts, which have one symbol together.
     stubs: std::ops::Range<u64>,
+    /// The table of exception vectors of an arm64 kernel, if it is one.
+    vectors: Option<SymbolId>,
 }
 
 impl fmt::Debug for Kernel<'_> {
@@ -74,7 +76,7 @@ const SOFTIRQS: [&str; 3] = ["__do_softirq", "handle_softirqs", "run_ksoftirqd"]
 const SCHEDULES: [&str; 1] = ["__schedule"];
 const SWITCHES: [&str; 3] = ["__switch_to", "finish_task_switch", "switch_mm_irqs_off"];
 const BEGINS_THREAD: [&str; 2] = ["ret_from_fork", "ret_from_fork_asm"];
-const SWITCHES_STACK: &str = "__switch_to_asm";
+const SWITCHES_STACK: [&str; 2] = ["__switch_to_asm", "cpu_switch_to"];
 const WAKES: [&str; 2] = ["try_to_wake_up", "wake_up_process"];
 const TIMES_OUT: [&str; 1] = ["hrtimer_interrupt"];
 const TICKS: [&str; 4] = ["tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler", "tick_sched_handle"];
@@ -97,7 +99,7 @@ const TRAPS: [&str; 6] =
 const SYSTEM_CALLS: [&str; 4] = ["entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat", "asm_int80_emulation"];
 const INTERRUPTS: [&str; 3] = ["asm_common_interrupt", "asm_spurious_interrupt", "asm_exc_nmi"];
 /// How names of the code begin that is the way into the kernel and out of it.
-const ENTRIES: [&str; 9] = [
+const ENTRIES: [&str; 11] = [
     "entry_SYS",
     "syscall_return_via_sysret",
     "swapgs_restore_regs_and_return_to_usermode",
@@ -107,7 +109,16 @@ const ENTRIES: [&str; 9] = [
     "error_entry",
     "error_return",
     "paranoid_",
+    "ret_to_user",
+    "ret_to_kernel",
 ];
+/// The table of an arm64 kernel by which the processor comes into it, and what one of its places leads to.
+const VECTORS: [&str; 2] = ["vectors", "el1h_64_irq"];
+/// The places of that table lie this far apart. The first four are for a stack that Linux does not use; then come four for the kernel,
+/// and four each for programs of 64 and 32 bits.
+const VECTOR: u64 = 0x80;
+const VECTORS_USED: std::ops::Range<u64> = 4..16;
+const VECTORS_OF_PROGRAMS: std::ops::Range<u64> = 8..16;
 
 impl<'a> Kernel<'a> {
     /// Looks for them.
@@ -119,7 +130,7 @@ impl<'a> Kernel<'a> {
             (&SCHEDULES, Role::Schedules),
             (&SWITCHES, Role::Switches),
             (&BEGINS_THREAD, Role::BeginsThread),
-            (&[SWITCHES_STACK], Role::SwitchesStack),
+            (&SWITCHES_STACK, Role::SwitchesStack),
             (&WAKES, Role::Wakes),
             (&TIMES_OUT, Role::TimesOut),
             (&TICKS, Role::Ticks),
@@ -152,11 +163,18 @@ impl<'a> Kernel<'a> {
             };
             entrances.insert(symbols.begin(id), entrance);
         }
+        let table = symbols.address(VECTORS[0]).filter(|_| symbols.address(VECTORS[1]).is_some());
+        for (place, address) in VECTORS_USED.filter_map(|place| Some((place, table?.checked_add(place * VECTOR)?))) {
+            // Of each four: what an instruction does, interrupts, fast interrupts, and errors of the system.
+            let entrance = if place % 4 == 0 { Entrance::Fault } else { Entrance::Interrupt };
+            entrances.insert(address, entrance);
+        }
+        let vectors = table.and_then(|address| symbols.find(address));
         let stubs = symbols.address("irq_entries_start").map_or(0..0, |begin| {
             let end = symbols.find(begin).and_then(|id| symbols.end(id)).unwrap_or(begin);
             begin..end
         });
-        Kernel { symbols, source: None, roles, entrances, stubs }
+        Kernel { symbols, source: None, roles, entrances, stubs, vectors }
     }
 
     /// With the lines of its source, by address.
@@ -186,6 +204,25 @@ impl<'a> Kernel<'a> {
         self.entrances.get(&address).copied()
     }
 
+    /// Whether this is a place of the table that the processor comes to from a program.
+    #[must_use]
+    pub(crate) fn is_entered_from_user(&self, address: u64) -> bool {
+        let begin = self.vectors.map(|table| self.symbols.begin(table));
+        begin.is_some_and(|begin| VECTORS_OF_PROGRAMS.contains(&(address.wrapping_sub(begin) / VECTOR)))
+    }
+
+    /// Whether the processor comes into it by such a table.
+    #[must_use]
+    pub(crate) const fn has_vectors(&self) -> bool {
+        self.vectors.is_some()
+    }
+
+    /// Whether code is but the table that leads to what handles an exception.
+    #[must_use]
+    pub(crate) fn is_vectors(&self, code: Code) -> bool {
+        matches!(code, Code::Function(id) if self.vectors == Some(id))
+    }
+
     /// The name of code, or its address where it has none.
     #[must_use]
     pub(crate) fn name(&self, code: Code) -> String {
@@ -206,9 +243,13 @@ impl<'a> Kernel<'a> {
 /// Whether functions of this name only take locks, or switch interrupts or preemption.
 fn is_helper(name: &str) -> bool {
     const BEGINS: [&str; 5] = ["_raw_spin_", "_raw_read_", "_raw_write_", "rt_spin_", "native_queued_spin_"];
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 10] = [
         "local_irq_save",
         "local_irq_restore",
+        "arch_local_irq_save",
+        "arch_local_irq_restore",
+        "arch_local_irq_disable",
+        "arch_local_irq_enable",
         "preempt_count_add",
         "preempt_count_sub",
         "__local_bh_disable_ip",

@@ -10,8 +10,11 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod arm64;
 mod calls;
 mod dump;
+mod effect;
+mod flags;
 mod folded;
 mod kernel;
 mod other_cpu;
@@ -26,6 +29,7 @@ mod x86;
 
 pub use account::{Asked, account};
 pub use dump::{Block, Dump, DumpError, Entry, TaskSwitch, Wake, Window};
+pub use effect::{Effect, Processor};
 pub use folded::folded;
 pub use kernel::{FindSource, Kernel};
 pub use symbols::{SymbolId, Symbols, SymbolsError};
@@ -34,6 +38,8 @@ pub use vmlinux::{Lines, Vmlinux, VmlinuxError};
 pub use wakes::{WakesError, Woken, align};
 #[cfg(test)]
 mod account_tests;
+#[cfg(test)]
+mod arm64_tests;
 #[cfg(test)]
 mod other_cpu_tests;
 #[cfg(test)]

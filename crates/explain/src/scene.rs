@@ -2,6 +2,7 @@
 //! Windows made up for tests: a small kernel, and code that runs in it, instruction by instruction.
 
 use crate::dump::{Dump, Entry, TaskSwitch, Window};
+use crate::effect::Processor;
 use crate::symbols::Symbols;
 
 /// Where the functions of the made-up kernel begin, this far apart.
@@ -34,6 +35,20 @@ const NAMES: [&str; 22] = [
     "ret_from_fork",
 ];
 
+/// What an arm64 kernel has beside these.
+const ARM64_NAMES: [&str; 10] = [
+    "vectors",
+    "el1h_64_irq",
+    "el1h_64_sync",
+    "el0t_64_sync",
+    "el0_svc",
+    "el1_abort",
+    "ret_to_user",
+    "__switch_to",
+    "cpu_switch_to",
+    "cpu_do_idle",
+];
+
 /// Bytes of instructions.
 pub(crate) const NOP: &[u8] = &[0x90];
 pub(crate) const CALL: &[u8] = &[0xe8, 0, 0, 0, 0];
@@ -42,20 +57,47 @@ pub(crate) const CLI: &[u8] = &[0xfa];
 pub(crate) const STI: &[u8] = &[0xfb];
 pub(crate) const HLT: &[u8] = &[0xf4];
 pub(crate) const IRET: &[u8] = &[0x48, 0xcf];
-pub const SYSCALL: &[u8] = &[0x0f, 0x05];
+pub(crate) const SYSCALL: &[u8] = &[0x0f, 0x05];
 pub(crate) const SYSRET: &[u8] = &[0x48, 0x0f, 0x07];
 pub(crate) const RDTSC: &[u8] = &[0x0f, 0x31];
 pub(crate) const JMP: &[u8] = &[0xeb, 0xfe];
 
+/// The same of arm64.
+pub(crate) mod arm64 {
+    pub(crate) const NOP: &[u8] = &0xd503_201f_u32.to_le_bytes();
+    pub(crate) const BL: &[u8] = &0x9400_0000_u32.to_le_bytes();
+    pub(crate) const B: &[u8] = &0x1400_0000_u32.to_le_bytes();
+    pub(crate) const RET: &[u8] = &0xd65f_03c0_u32.to_le_bytes();
+    pub(crate) const SVC: &[u8] = &0xd400_0001_u32.to_le_bytes();
+    pub(crate) const BRK: &[u8] = &0xd421_0000_u32.to_le_bytes();
+    pub(crate) const ERET: &[u8] = &0xd69f_03e0_u32.to_le_bytes();
+    pub(crate) const WFI: &[u8] = &0xd503_207f_u32.to_le_bytes();
+    pub(crate) const DAIFSET: &[u8] = &0xd503_43df_u32.to_le_bytes();
+    pub(crate) const DAIFCLR: &[u8] = &0xd503_43ff_u32.to_le_bytes();
+    pub(crate) const MRS_DAIF: &[u8] = &0xd53b_4220_u32.to_le_bytes();
+    pub(crate) const MSR_DAIF: &[u8] = &0xd51b_4220_u32.to_le_bytes();
+    pub(crate) const MSR_DAIF_XZR: &[u8] = &0xd51b_423f_u32.to_le_bytes();
+    pub(crate) const MRS_CNTVCT: &[u8] = &0xd53b_e040_u32.to_le_bytes();
+}
+
 /// The made-up kernel's symbols.
 pub fn symbols() -> Symbols {
+    listed(&NAMES)
+}
+
+/// Those of the one for arm64.
+pub(crate) fn arm64_symbols() -> Symbols {
+    listed(&[&NAMES[..], &ARM64_NAMES].concat())
+}
+
+fn listed(names: &[&str]) -> Symbols {
     let line = |(place, name): (usize, &&str)| format!("{:x} t {name}\n", KERNEL + place as u64 * APART);
-    Symbols::parse(&NAMES.iter().enumerate().map(line).collect::<String>()).unwrap()
+    Symbols::parse(&names.iter().enumerate().map(line).collect::<String>()).unwrap()
 }
 
 /// A window in the making.
-#[derive(Default)]
 pub struct Scene {
+    processor: Processor,
     bytes: Vec<u8>,
     blocks: u32,
     entries: Vec<(u32, u64)>,
@@ -65,10 +107,22 @@ pub struct Scene {
     pub cpu: usize,
 }
 
+impl Default for Scene {
+    fn default() -> Self {
+        Scene::of(Processor::X86_64)
+    }
+}
+
 impl Scene {
+    /// One on such a processor.
+    pub fn of(processor: Processor) -> Self {
+        Scene { processor, bytes: Vec::new(), blocks: 0, entries: Vec::new(), tasks: Vec::new(), count: 0, cpu: 0 }
+    }
+
     /// Where a function, or with an offset some code in it, lies; a program's for an unknown name.
     pub fn address(function: &str, offset: u64) -> u64 {
-        NAMES.iter().position(|name| *name == function).map_or(USER, |place| KERNEL + place as u64 * APART) + offset
+        NAMES.iter().chain(&ARM64_NAMES).position(|name| *name == function).map_or(USER, |place| KERNEL + place as u64 * APART)
+            + offset
     }
 
     /// So many instructions of a function from an offset on, the last of which is this one. Returns where the block ends.
@@ -81,7 +135,11 @@ impl Scene {
         let address = Self::address(function, offset);
         let mut code = Vec::new();
         for index in 0..instructions {
-            let insn = if index + 1 == instructions { last } else { NOP };
+            let insn = match self.processor {
+                _ if index + 1 == instructions => last,
+                Processor::X86_64 => NOP,
+                Processor::Aarch64 => arm64::NOP,
+            };
             code.push(u8::try_from(insn.len()).unwrap());
             code.extend_from_slice(insn);
         }
@@ -129,7 +187,8 @@ impl Scene {
 
     /// Read back: what was executed, and the window.
     pub fn dump(self) -> Dump {
-        Dump::parse(&self.bytes()).unwrap()
+        let processor = self.processor;
+        Dump::parse(&self.bytes(), processor).unwrap()
     }
 }
 

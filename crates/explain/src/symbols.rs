@@ -50,7 +50,8 @@ impl Symbols {
             let mut words = line.split_ascii_whitespace();
             let (Some(address), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else { return Err(wrong()) };
             let address = u64::from_str_radix(address, 16).map_err(|_| wrong())?;
-            if matches!(kind, "t" | "T" | "w" | "W") {
+            // `$x` and `$d` are the linker's marks for code and data on ARM, which modules keep.
+            if matches!(kind, "t" | "T" | "w" | "W") && !name.starts_with('$') {
                 symbols.functions.push((address, name.to_owned()));
             }
             symbols.addresses.entry(name.to_owned()).or_insert(address);
@@ -131,9 +132,11 @@ impl Symbols {
     }
 }
 
-/// Names by which the linker marks where sections begin and end.
+/// Names by which the linker marks where sections begin and end, and second names.
 fn is_boundary(name: &str) -> bool {
-    name.starts_with("__") && (name.ends_with("_start") || name.ends_with("_end") || name.ends_with("_begin"))
+    // On arm64 what runs before the kernel has its addresses is there a second time.
+    name.starts_with("__pi_")
+        || name.starts_with("__") && (name.ends_with("_start") || name.ends_with("_end") || name.ends_with("_begin"))
         || matches!(name, "_stext" | "_text" | "startup_64" | "_sinittext" | "_einittext")
 }
 

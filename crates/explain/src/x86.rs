@@ -1,34 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an x86_64 instruction does to what runs next, and to interrupts. The bytes are one whole instruction, as QEMU decoded it.
 
-/// What matters about an instruction here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing.
-    None,
-    /// A call; the next instruction's address is where it returns to.
-    Call,
-    /// A return from one.
-    Return,
-    /// A jump that is always taken.
-    Jump,
-    /// A system call.
-    SystemCall,
-    /// The return from one.
-    SystemReturn,
-    /// The return from an interrupt or an exception.
-    InterruptReturn,
-    /// Interrupts are off from here on.
-    InterruptsOff,
-    /// They are on, after the next instruction.
-    InterruptsOn,
-    /// They are as they were when the flags were saved.
-    FlagsRestored,
-    /// The processor halts until an interrupt.
-    Halt,
-    /// The time stamp counter is read.
-    ReadsClock,
-}
+use crate::effect::Effect;
 
 /// What this instruction does. Bytes that are none do nothing.
 #[must_use]
@@ -52,8 +25,8 @@ pub fn effect(bytes: &[u8]) -> Effect {
         [0xe9 | 0xeb, ..] => Effect::Jump,
         [0xcf, ..] => Effect::InterruptReturn,
         [0xfa, ..] => Effect::InterruptsOff,
-        [0xfb, ..] => Effect::InterruptsOn,
-        [0x9d, ..] => Effect::FlagsRestored,
+        [0xfb, ..] => Effect::InterruptsOnAfterNext,
+        [0x9d, ..] => Effect::FlagsPopped,
         [0xf4, ..] => Effect::Halt,
         [0x0f, 0x05, ..] => Effect::SystemCall,
         [0x0f, 0x07, ..] => Effect::SystemReturn,

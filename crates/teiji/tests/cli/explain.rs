@@ -53,7 +53,9 @@ fn only_the_lab_runs_the_same_instructions_again() {
         assert_refused(&place, "", says);
     };
     refused(|document| document["lab"]["deterministic"] = json!(false), "on the host's clock");
-    refused(|document| document["lab"]["guest"]["machine"] = json!("aarch64"), "only x86_64");
+    let only = "only guests of the machines x86_64 and aarch64 can be explained";
+    refused(|document| document["lab"]["guest"]["machine"] = json!("armv7"), only);
+    refused(|document| document["lab"]["guest"]["machine"] = json!("raspi3b"), only);
     refused(|document| document["probe"]["name"] = json!("timerlat"), "by the probe timerlat");
     refused(|document| document["run"]["probe"] = json!("timerlat"), "by the probe timerlat");
     // Nothing is wrong with it but that its kernel is gone.
@@ -77,4 +79,10 @@ fn a_vmlinux_that_cannot_be_used_is_refused() {
     assert_refused(&place, "--vmlinux gone", "cannot read gone");
     std::fs::write(place.join("vmlinuz"), b"MZ compressed").unwrap();
     assert_refused(&place, "--vmlinux vmlinuz", "vmlinuz: not a vmlinux: expected an uncompressed kernel for x86_64");
+    let of_another = changed(|document| {
+        document["lab"] = lab();
+        document["lab"]["guest"]["machine"] = json!("aarch64");
+    });
+    assert_refused(&of_another, "--vmlinux gone", "was recorded on aarch64: --vmlinux works with guests of x86_64 only");
+    assert_ends(&of_another, "", 4, "/nowhere/vmlinuz");
 }

@@ -4,7 +4,7 @@
 use crate::commands::lab::{Show, VERBS, failure};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
-use explain::Symbols;
+use explain::{Processor, Symbols};
 use lab::{LabRun, Plugin, Target, first_divergence};
 use model::{Lab, Recorded};
 use runner::Signals;
@@ -22,20 +22,24 @@ pub struct Again<'a> {
 }
 
 /// What the plugin needs to know of the kernel to see which task runs.
-pub fn addresses(symbols: &Symbols) -> Vec<String> {
-    let current = symbols.address("current_task").or_else(|| symbols.address("pcpu_hot"));
-    let all = [
-        ("switched", symbols.variant("finish_task_switch")),
-        ("current", current),
-        ("percpu", symbols.address("__per_cpu_offset")),
-        ("init", symbols.address("init_task")),
-    ];
+pub fn addresses(symbols: &Symbols, processor: Processor) -> Vec<String> {
+    let address = |name| symbols.address(name);
+    let all = match processor {
+        Processor::X86_64 => vec![
+            ("switched", symbols.variant("finish_task_switch")),
+            ("current", address("current_task").or_else(|| address("pcpu_hot"))),
+            ("percpu", address("__per_cpu_offset")),
+            ("init", address("init_task")),
+        ],
+        // The tasks are its arguments. Debian's kernels for arm64 list no variables.
+        Processor::Aarch64 => vec![("switched", address("cpu_switch_to"))],
+    };
     all.into_iter().filter_map(|(key, address)| Some(format!("{key}={}", address?))).collect()
 }
 
 impl Again<'_> {
-    /// What an instruction, of whichever CPU, takes of the guest's clock, ns. The guest's kernel measures its time stamp counter, which counts virtual ns,
-    /// when it boots, and takes what it measured for its rate.
+    /// What an instruction, of whichever CPU, takes of the guest's clock, ns. The guest's kernel measures its time stamp counter, which
+    /// counts virtual ns, when it boots, and takes what it measured for its rate.
     pub fn ns_per_instruction(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let virtual_ns = self.facts.ns_per_instruction.unwrap_or(1) as f64 / f64::from(self.facts.guest.cpus);

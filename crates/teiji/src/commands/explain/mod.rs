@@ -14,7 +14,7 @@ use crate::exit::{CommandResult, Failure};
 use again::Again;
 use anyhow::{Context, anyhow};
 use choose::Chosen;
-use explain::{Asked, Dump, Kernel, Symbols, Vmlinux, Woken, align};
+use explain::{Asked, Dump, Kernel, Processor, Symbols, Vmlinux, Woken, align};
 use model::{Account, Recorded};
 use plan::{Machine, Nanos, Unit};
 use recording::Recording;
@@ -71,6 +71,9 @@ fn micros(text: &str) -> Result<Nanos, String> {
 pub fn run(args: &Args) -> CommandResult {
     let recorded = Recording::open(&args.recording).and_then(Recording::summarise).map_err(Failure::bad_input)?;
     suits(&recorded).map_err(Failure::bad_input)?;
+    if args.vmlinux.is_some() {
+        source::suits(&recorded).map_err(Failure::bad_input)?;
+    }
     args.files.check().map_err(Failure::bad_input)?;
     let chosen = Chosen::of(&recorded, &args.which).map_err(Failure::bad_input)?;
     let vmlinux = args.vmlinux.as_deref().map(source::open).transpose()?;
@@ -107,8 +110,11 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
             "{name} ran on the host's clock, and no two such runs are the same. Measure again with teiji lab run --time virtual"
         ));
     }
-    if facts.guest.machine != Machine::X86_64 {
-        return Err(anyhow!("{name} was recorded on {}: only x86_64 guests can be explained so far", facts.guest.machine));
+    if processor(facts.guest.machine).is_none() {
+        return Err(anyhow!(
+            "{name} was recorded on {}: only guests of the machines x86_64 and aarch64 can be explained",
+            facts.guest.machine
+        ));
     }
     // Both say it; where they differ, it is not known what its columns are.
     let probes = [document.run.probe.as_str(), document.probe.name.as_ref()];
@@ -124,6 +130,15 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The processor of a machine whose guests can be explained.
+const fn processor(machine: Machine) -> Option<Processor> {
+    match machine {
+        Machine::X86_64 => Some(Processor::X86_64),
+        Machine::Aarch64 => Some(Processor::Aarch64),
+        Machine::Armv7 | Machine::Raspi3b => None,
+    }
+}
+
 fn explained(
     args: &Args,
     recorded: &Recorded,
@@ -133,6 +148,7 @@ fn explained(
     show: &mut Show,
 ) -> Result<Vec<Account>, Failure> {
     let Some(facts) = recorded.document.lab.as_ref() else { return Ok(Vec::new()) };
+    let Some(processor) = processor(facts.guest.machine) else { return Ok(Vec::new()) };
     let mut target = lab::again(facts).map_err(failure)?;
     target.program = args.program.clone().or(target.program);
     target.boot_timeout = args.boot_timeout.unwrap_or(target.boot_timeout);
@@ -144,12 +160,12 @@ fn explained(
     let ns_per_instruction = again.ns_per_instruction();
 
     let found = again.run(&[], &[], " Finding the wake-ups")?;
-    let found = Dump::parse(&found).map_err(Failure::run_failed)?;
+    let found = Dump::parse(&found, processor).map_err(Failure::run_failed)?;
     let counts = align(&found.wakes, &chosen.samples, ns_per_instruction).map_err(Failure::run_failed)?;
     let windows = chosen.windows(&counts);
 
-    let dump = again.run(&windows, &again::addresses(&symbols), " Recording what ran")?;
-    let dump = Dump::parse(&dump).map_err(Failure::run_failed)?;
+    let dump = again.run(&windows, &again::addresses(&symbols, processor), " Recording what ran")?;
+    let dump = Dump::parse(&dump, processor).map_err(Failure::run_failed)?;
     let find = |address| lines.as_ref()?.find(address);
     let kernel = Kernel::new(&symbols);
     let kernel = if lines.is_some() { kernel.with_source(&find) } else { kernel };

@@ -5,8 +5,20 @@ use super::Args;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use explain::{Lines, Vmlinux, VmlinuxError};
+use model::Recorded;
+use plan::Machine;
 use std::fs::File;
 use std::path::Path;
+
+/// Whether lines can be had for a recording's guest.
+pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
+    match recorded.document.lab.as_ref().map(|facts| facts.guest.machine) {
+        Some(machine) if machine != Machine::X86_64 => {
+            Err(anyhow!("{} was recorded on {machine}: --vmlinux works with guests of x86_64 only", recorded.path.display()))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Reads it: before a guest is started for it.
 pub fn open(path: &Path) -> Result<Vmlinux, Failure> {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What an instruction does to what runs next, and to interrupts: the same words for each processor.
+
+use crate::{arm64, x86};
+
+/// What matters about an instruction here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// A call; the next instruction's address is where it returns to.
+    Call,
+    /// A return from one.
+    Return,
+    /// A jump that is always taken.
+    Jump,
+    /// A system call.
+    SystemCall,
+    /// The return from one.
+    SystemReturn,
+    /// The return from an interrupt or an exception, and on arm64 from a system call.
+    InterruptReturn,
+    /// An exception that the instruction asks for, such as a breakpoint's, where it enters the kernel as a fault does.
+    Trap,
+    /// Interrupts are off from here on.
+    InterruptsOff,
+    /// They are off from here on, and all else that can be masked, whether they were on or not.
+    AllOff,
+    /// They are on from here on.
+    InterruptsOn,
+    /// They are on, after the next instruction.
+    InterruptsOnAfterNext,
+    /// The flags are read, in order to be restored later or to see whether interrupts are on.
+    FlagsSaved,
+    /// They are as they were when the flags were saved, which is followed.
+    FlagsRestored,
+    /// They are as they were when the flags were saved, which is not followed.
+    FlagsPopped,
+    /// The processor halts until an interrupt.
+    Halt,
+    /// The processor's counter of time is read.
+    ReadsClock,
+}
+
+/// The guest's kind of processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// A PC's.
+    X86_64,
+    /// A 64-bit ARM.
+    Aarch64,
+}
+
+impl Processor {
+    /// What this instruction does. Bytes that are none do nothing.
+    #[must_use]
+    pub fn effect(self, bytes: &[u8]) -> Effect {
+        match self {
+            Processor::X86_64 => x86::effect(bytes),
+            Processor::Aarch64 => arm64::effect(bytes),
+        }
+    }
+}
