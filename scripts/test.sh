@@ -289,6 +289,7 @@ stage_lab() {
     "$python" -B tests/lab/test_lab.py || failed=1
     "$python" -B tests/lab/test_boot_once.py || failed=1
     "$python" -B tests/lab/test_explain.py || failed=1
+    "$python" -B tests/lab/test_explain_arm64.py || failed=1
     "$python" -B tests/lab/test_search.py || failed=1
     wait "$others" || failed=1
     cat "$work/lab-others.log"
