@@ -2,7 +2,7 @@
 //! The plugin that QEMU loads. It does two things, and either without the other:
 //!
 //! - It keeps the turns of several CPUs even, from where the guest asks for that: `keeper.rs` and `turns.rs`.
-//! - It records which blocks of instructions the guest executed, and when. This changes nothing in the guest.
+//! - It records which blocks the guest executed, and when. This changes nothing in a guest of one CPU; of several, see 0038.
 //!
 //! In: QEMU's calls, and `key=value` words. Out: one file, which `crates/explain/src/dump.rs` reads. It runs in QEMU's process, on the
 //! one thread that executes the guest's CPUs in turn, and needs only what is in that process anyway: QEMU's functions, `dlsym`,
