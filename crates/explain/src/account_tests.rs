@@ -265,28 +265,31 @@ fn an_idle_processor_halts_until_the_interrupt() {
     assert_eq!(account.parts[0].task.as_deref(), Some("swapper/0"));
 }
 
-/// QEMU's clock does not count the attempt that faults, and the plugin does.
+/// QEMU's clock does not count the attempt that faults. Of one CPU the plugin does, of several it does not.
 #[test]
 fn an_instruction_that_faults_counts_once() {
-    let mut scene = Scene::default();
-    in_a_read(&mut scene);
-    scene.run("free_bulk", 0, 1, CLI);
-    scene.run("free_bulk", 1, 100, NOP);
-    scene.run("free_bulk", 101, 1, STI);
-    scene.run("free_bulk", 102, 1, NOP);
-    timer_interrupt(&mut scene);
-    // Of 20 instructions the sixth faults, and is begun again.
-    scene.cut("vfs_read", 100, 20, NOP, 6);
-    scene.run("asm_exc_page_fault", 0, 3, CALL);
-    scene.run("exc_page_fault", 0, 5, RET);
-    scene.run("asm_exc_page_fault", 7, 2, IRET);
-    scene.run("vfs_read", 105, 15, JMP);
-    to_the_thread(&mut scene);
-    let account = explained(&scene.dump(), 50 + 2 + 30 + 20 + 10 + THREAD_NS);
-    assert_eq!(
-        kinds(&account)[..3],
-        [(PartKind::InterruptsOff, 0, 52), (PartKind::HardInterrupt, 52, 30), (PartKind::PreemptionOff, 82, 36)]
-    );
+    for counts_begun in [true, false] {
+        let mut scene = Scene::default();
+        scene.counts_begun = counts_begun;
+        in_a_read(&mut scene);
+        scene.run("free_bulk", 0, 1, CLI);
+        scene.run("free_bulk", 1, 100, NOP);
+        scene.run("free_bulk", 101, 1, STI);
+        scene.run("free_bulk", 102, 1, NOP);
+        timer_interrupt(&mut scene);
+        // Of 20 instructions the sixth faults, and is begun again.
+        scene.cut("vfs_read", 100, 20, NOP, 5 + usize::from(counts_begun));
+        scene.run("asm_exc_page_fault", 0, 3, CALL);
+        scene.run("exc_page_fault", 0, 5, RET);
+        scene.run("asm_exc_page_fault", 7, 2, IRET);
+        scene.run("vfs_read", 105, 15, JMP);
+        to_the_thread(&mut scene);
+        let account = explained(&scene.dump(), 50 + 2 + 30 + 20 + 10 + THREAD_NS);
+        assert_eq!(
+            kinds(&account)[..3],
+            [(PartKind::InterruptsOff, 0, 52), (PartKind::HardInterrupt, 52, 30), (PartKind::PreemptionOff, 82, 36)]
+        );
+    }
 }
 
 /// A softirq does not keep the timer's interrupt out, unless it switches interrupts off.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What QEMU's plugin writes: wake-ups, executed blocks, their code, and the tasks that ran. The other side of `crates/lab/plugin/sys.rs`.
 //!
-//! After the mark come sections: kind, length of what follows, content; all numbers little-endian. A file without its last section was
-//! cut off.
+//! After the mark comes whether instructions are counted that were begun, 1, or that were done, 0. Then come sections: kind, length of
+//! what follows, content; all numbers little-endian. A file without its last section was cut off.
 
 use crate::effect::{Effect, Processor};
 
 /// Marks the file and its form.
-const MAGIC: &[u8] = b"TEIJIBB2";
+const MAGIC: &[u8] = b"TEIJIBB3";
 const WAKE: u32 = 1;
 const TASK: u32 = 2;
 const BLOCK: u32 = 3;
@@ -141,6 +141,8 @@ pub struct Window {
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dump {
+    /// Whether instructions are counted that were begun, of which not all were done.
+    pub counts_begun: bool,
     /// Wake-ups, ascending.
     pub wakes: Vec<Wake>,
     /// Windows as they were asked for.
@@ -156,7 +158,12 @@ impl Dump {
     /// When it is something else, cut off or damaged.
     pub fn parse(bytes: &[u8], processor: Processor) -> Result<Self, DumpError> {
         let mut rest = Bytes(bytes.strip_prefix(MAGIC).ok_or(DumpError::NotADump)?);
-        let mut dump = Dump::default();
+        let counts_begun = match rest.u32().ok_or(DumpError::CutOff)? {
+            0 => false,
+            1 => true,
+            _ => return Err(DumpError::Damaged(MAGIC.len())),
+        };
+        let mut dump = Dump { counts_begun, ..Dump::default() };
         let mut tasks = Vec::new();
         loop {
             let at = bytes.len() - rest.0.len();
@@ -252,11 +259,19 @@ mod tests {
         assert!(matches!(Dump::parse(&[bytes.as_slice(), &[0]].concat(), Processor::X86_64), Err(DumpError::Damaged(_))));
     }
 
+    /// Otherwise fuzzing would begin with nothing that is read.
+    #[test]
+    fn the_fuzzers_window_has_this_form() {
+        let dump = Dump::parse(include_bytes!("../../../fuzz/corpus/explain/window"), Processor::X86_64).unwrap();
+        assert!(dump.windows.iter().any(|window| window.entries.len() > 10));
+    }
+
     proptest! {
         #[test]
         fn whatever_is_in_a_file_is_read_or_refused(rest in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Dump::parse(&[MAGIC, &rest].concat(), Processor::X86_64);
-            let _ = Dump::parse(&[MAGIC, &rest].concat(), Processor::Aarch64);
+            let bytes = [MAGIC, &1_u32.to_le_bytes(), &rest].concat();
+            let _ = Dump::parse(&bytes, Processor::X86_64);
+            let _ = Dump::parse(&bytes, Processor::Aarch64);
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which instructions of a window were done, as QEMU's clock counts them.
 //!
-//! The plugin counts instructions that were begun. One that faults is begun again once the kernel has mended what was missing, and its
+//! Of one CPU, the plugin counts instructions that were begun. One that faults is begun again once the kernel has mended what was missing, and its
 //! first attempt did not pass for QEMU's clock: it is taken back here.
 
 use crate::dump::{Block, Dump, Window};
@@ -70,7 +70,8 @@ pub(crate) fn runs(dump: &Dump, window: &Window, kernel: &Kernel<'_>) -> Vec<Run
                 (Some(Entrance::Fault), Effect::Trap) => Some(Entrance::Trap),
                 (entrance, _) => entrance,
             };
-            if runs[index].entrance == Some(Entrance::Fault)
+            if dump.counts_begun
+                && runs[index].entrance == Some(Entrance::Fault)
                 && let Some(last) = before.map(|before| &mut runs[before])
                 && last.done > 0
                 && is_begun_again(&dump.blocks[last.block], last.done, own[place..].iter().map(|index| block(*index)))

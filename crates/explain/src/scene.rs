@@ -105,6 +105,8 @@ pub struct Scene {
     count: u64,
     /// Which CPU runs.
     pub cpu: usize,
+    /// Whether instructions are counted that were begun.
+    pub counts_begun: bool,
 }
 
 impl Default for Scene {
@@ -116,7 +118,16 @@ impl Default for Scene {
 impl Scene {
     /// One on such a processor.
     pub fn of(processor: Processor) -> Self {
-        Scene { processor, bytes: Vec::new(), blocks: 0, entries: Vec::new(), tasks: Vec::new(), count: 0, cpu: 0 }
+        Scene {
+            processor,
+            bytes: Vec::new(),
+            blocks: 0,
+            entries: Vec::new(),
+            tasks: Vec::new(),
+            count: 0,
+            cpu: 0,
+            counts_begun: true,
+        }
     }
 
     /// Where a function, or with an offset some code in it, lies; a program's for an unknown name.
@@ -130,8 +141,8 @@ impl Scene {
         self.cut(function, offset, instructions, last, instructions)
     }
 
-    /// The same, but only so many of them are begun.
-    pub fn cut(&mut self, function: &str, offset: u64, instructions: usize, last: &[u8], begun: usize) -> u64 {
+    /// The same, but only so many of them are counted.
+    pub fn cut(&mut self, function: &str, offset: u64, instructions: usize, last: &[u8], counted: usize) -> u64 {
         let address = Self::address(function, offset);
         let mut code = Vec::new();
         for index in 0..instructions {
@@ -147,7 +158,7 @@ impl Scene {
         self.blocks += 1;
         let cpu = u32::try_from(self.cpu).unwrap() << 28;
         self.entries.push((self.blocks | cpu, self.count));
-        self.count += begun as u64;
+        self.count += counted as u64;
         address + (code.len() - instructions) as u64
     }
 
@@ -182,7 +193,7 @@ impl Scene {
         }
         self.section(4, &content);
         self.section(5, &[]);
-        [b"TEIJIBB2", self.bytes.as_slice()].concat()
+        [b"TEIJIBB3", &u32::from(self.counts_begun).to_le_bytes()[..], &self.bytes].concat()
     }
 
     /// Read back: what was executed, and the window.

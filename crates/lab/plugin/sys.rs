@@ -8,8 +8,8 @@
 //! one thread that executes the guest's CPUs in turn, and needs only what is in that process anyway: QEMU's functions, `dlsym`,
 //! `memcpy`, and the kernel.
 //!
-//! Time is instructions, of all CPUs together: one is counted in front of each. One that faults, or that QEMU begins again, was counted
-//! before it was done. Who reads the file takes that back: only what followed shows it.
+//! Time is instructions, of all CPUs together. The file says whether those are counted that were begun, as with one CPU: of these, one
+//! that faults, or that QEMU begins again, was not done. Who reads the file takes that back: only what followed shows it.
 //!
 //! Words: `cpus=N`, how many execute, of which several have even turns; `out=FILE`, without which nothing is recorded; `ends=FILE`,
 //! pairs of 64-bit numbers, the count of instructions at which a window ends and the blocks it is to hold, ascending; `ring=N`, the
@@ -19,6 +19,8 @@
 #![no_std]
 
 mod begin;
+#[path = "count/sys.rs"]
+mod count;
 mod early;
 #[path = "host/sys.rs"]
 mod host;
@@ -34,14 +36,15 @@ use core::cell::{Cell, UnsafeCell};
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicI32, Ordering};
+use count::Clock;
 use early::Early;
 use host::{Arena, Output, Zeroed};
-use keeper::Keeper;
+use keeper::{Keeper, Shared};
 use processor::Processor;
-use qemu::{Clock, Functions, Info, Tb};
+use qemu::{Functions, Info, Tb};
 
 /// Marks the file and its form.
-const MAGIC: [u8; 8] = *b"TEIJIBB2";
+const MAGIC: [u8; 8] = *b"TEIJIBB3";
 /// Kinds of sections. Each begins with its kind and the length of what follows, 32 bits both.
 const WAKE: u32 = 1;
 const TASK: u32 = 2;
@@ -140,7 +143,7 @@ struct State {
     qemu: Functions,
     processor: Processor,
     early: Early,
-    clock: Option<Clock>,
+    clock: Clock,
     cpus: usize,
     arena: Arena,
     /// For the instructions of one block.
@@ -258,14 +261,15 @@ impl State {
                 *place = value(word, key).and_then(number).unwrap_or(*place);
             }
         }
+        let clock = Clock::new(cpus)?;
         let mut output = Output::create(out)?;
         output.put(&MAGIC);
-        let own = host::zeroed::<u8>(size_of::<u64>())?.as_mut_ptr().cast();
+        output.put_u32(clock.counts_begun().into());
         let mut state = State {
-            qemu: Functions::new(info, own, cpus)?,
+            qemu: Functions::new(info)?,
             processor: qemu::target(info).and_then(Processor::named)?,
             early: Early::default(),
-            clock: None,
+            clock,
             cpus,
             arena: Arena::new(),
             space: host::zeroed(SPACE)?,
@@ -295,8 +299,8 @@ impl State {
         Some(Window { end: u64::from_le_bytes(*end), blocks: u64::from_le_bytes(*blocks.first_chunk()?) })
     }
 
-    /// Keeps a block that is being translated, and has its instructions counted.
-    fn translated(&mut self, tb: *mut Tb) -> Option<()> {
+    /// Keeps a block that is being translated, and has its instructions counted. Returns the block, if it is to be recorded.
+    fn translated(&mut self, tb: *mut Tb) -> Option<Option<&'static Block>> {
         let (address, instructions) = qemu::extent(tb);
         let space = core::mem::take(&mut self.space);
         let mut used = 0;
@@ -311,7 +315,7 @@ impl State {
             used = last.end;
             last_address = next_address;
             next_address = next_address.wrapping_add(size as u64);
-            self.qemu.count(insn);
+            self.clock.count(insn);
         }
         let code = space.get(..used)?;
         let mut roles = if address != 0 && address == self.kernel.switched { SWITCHED } else { 0 };
@@ -332,22 +336,22 @@ impl State {
             }
         }
         // Where nothing is to be kept, only what shows wake-ups is worth a call.
+        let mut recorded = None;
         if !self.windows.is_empty() || roles & !SWITCHED != 0 {
             let kept = self.arena.bytes(used)?;
             kept.copy_from_slice(code);
             let (instructions, code) = (u32::try_from(instructions).ok()?, kept);
-            let block =
-                self.arena.keep(Block { address, last: last_address, instructions, roles, is_early, code, number: Cell::new(0) })?;
-            qemu::observe(tb, executed, ptr::from_ref(block).cast_mut().cast());
+            let block = Block { address, last: last_address, instructions, roles, is_early, code, number: Cell::new(0) };
+            recorded = Some(self.arena.keep(block)?);
         }
         self.space = space;
-        Some(())
+        Some(recorded)
     }
 
-    fn executed(&mut self, block: &'static Block) {
-        let Some(clock) = self.clock.or_else(|| self.qemu.clock(self.cpus)) else { host::die() };
-        self.clock = Some(clock);
-        let (before, cpu) = (clock.counted(), clock.cpu());
+    /// A block of so many instructions begins, which may be one to record.
+    fn executed(&mut self, instructions: u32, block: Option<&'static Block>) {
+        let Some((before, cpu)) = self.clock.begin(instructions) else { host::die() };
+        let Some(block) = block else { return };
         while before >= self.next_end {
             self.write_window(before);
         }
@@ -387,33 +391,38 @@ impl State {
 }
 
 unsafe extern "C" fn translated(_: u64, tb: *mut Tb) {
+    let mut block = None;
     // SAFETY: see `Global`.
-    if let Some(keeper) = unsafe { &*KEEPER.0.get() } {
-        let (begins, instructions) = keeper.translated(tb);
-        let data = ptr::without_provenance_mut(instructions);
-        qemu::observe(tb, if begins { begun } else { shared }, data);
+    if let Some(state) = unsafe { &mut *STATE.0.get() } {
+        let Some(recorded) = state.translated(tb) else { host::die() };
+        block = recorded;
     }
     // SAFETY: see `Global`.
-    if let Some(state) = unsafe { &mut *STATE.0.get() }
-        && state.translated(tb).is_none()
+    if let Some(keeper) = unsafe { &mut *KEEPER.0.get() } {
+        let Some(shared) = keeper.translated(tb, block) else { host::die() };
+        qemu::observe(tb, shared_executed, ptr::from_ref(shared).cast_mut().cast());
+    } else if let Some(block) = block {
+        qemu::observe(tb, executed, ptr::from_ref(block).cast_mut().cast());
+    }
+}
+
+/// Called before a block where CPUs take turns.
+unsafe extern "C" fn shared_executed(_: c_uint, shared: *mut c_void) {
+    // SAFETY: what the keeper keeps of a block since it was translated.
+    let shared = unsafe { &*shared.cast::<Shared>() };
+    // SAFETY: see `Global`.
+    let mut state = unsafe { &mut *STATE.0.get() }.as_mut();
+    if let Some(state) = &mut state {
+        state.executed(shared.instructions, shared.block);
+    }
+    // SAFETY: see `Global`.
+    if let Some(keeper) = unsafe { &mut *KEEPER.0.get() }
+        && keeper.execute(shared)
     {
-        host::die();
-    }
-}
-
-/// Called before a block at which the turns begin.
-unsafe extern "C" fn begun(_: c_uint, _: *mut c_void) {
-    // SAFETY: see `Global`.
-    if let Some(keeper) = unsafe { &mut *KEEPER.0.get() } {
-        keeper.begin();
-    }
-}
-
-/// Called before any other block where CPUs take turns, with the number of its instructions.
-unsafe extern "C" fn shared(_: c_uint, instructions: *mut c_void) {
-    // SAFETY: see `Global`.
-    if let Some(keeper) = unsafe { &mut *KEEPER.0.get() } {
-        keeper.execute(instructions.addr() as u64);
+        match state {
+            Some(state) => state.clock.end_turn(|| keeper.end_turn()),
+            None => keeper.end_turn(),
+        }
     }
 }
 
@@ -422,7 +431,7 @@ unsafe extern "C" fn executed(_: c_uint, block: *mut c_void) {
     let block = unsafe { &*block.cast::<Block>() };
     // SAFETY: see `Global`.
     if let Some(state) = unsafe { &mut *STATE.0.get() } {
-        state.executed(block);
+        state.executed(block.instructions, Some(block));
     }
 }
 

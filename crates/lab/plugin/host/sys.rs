@@ -69,6 +69,8 @@ fn map(bytes: usize) -> Option<*mut u8> {
 pub unsafe trait Zeroed: Copy {}
 // SAFETY: every pattern of bits is a number.
 unsafe impl Zeroed for u8 {}
+// SAFETY: as above.
+unsafe impl Zeroed for u32 {}
 
 /// So many zeroed values, which stay as long as the process.
 pub fn zeroed<T: Zeroed>(count: usize) -> Option<&'static mut [T]> {

@@ -4,7 +4,6 @@
 
 use super::CPUS;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use core::mem::transmute;
 use core::ptr;
 
 /// What QEMU says of itself: the beginning of its `qemu_info_t`.
@@ -22,14 +21,6 @@ pub struct Tb(c_void);
 /// An instruction of one; QEMU's.
 #[repr(C)]
 pub struct Insn(c_void);
-
-/// A counter of each CPU, as QEMU's translated code finds it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct PerCpu {
-    board: *mut c_void,
-    offset: usize,
-}
 
 /// The beginning of GLib's growing arrays of bytes.
 #[repr(C)]
@@ -55,7 +46,7 @@ unsafe extern "C" {
 }
 
 /// Any function of this process. The first handle, null, stands for all that is loaded.
-fn find(name: &CStr) -> Option<*mut c_void> {
+pub fn find(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name ends with a zero byte, and looking for it changes nothing.
     let found = unsafe { dlsym(ptr::null_mut(), name.as_ptr()) };
     (!found.is_null()).then_some(found)
@@ -64,9 +55,10 @@ fn find(name: &CStr) -> Option<*mut c_void> {
 macro_rules! function {
     ($name:literal as $kind:ty) => {
         // SAFETY: QEMU, and GLib, declare the function of this name with this type in every version that has it.
-        find($name).map(|found| unsafe { transmute::<*mut c_void, $kind>(found) })
+        $crate::qemu::find($name).map(|found| unsafe { core::mem::transmute::<*mut core::ffi::c_void, $kind>(found) })
     };
 }
+pub(crate) use function;
 
 /// Versions of the interface from which counters are each CPU's own.
 const PER_CPU: c_int = 2;
@@ -78,9 +70,6 @@ pub fn version() -> c_int {
     if find(c"qemu_plugin_scoreboard_new").is_some() { PER_CPU } else { 1 }
 }
 
-type CountInline = unsafe extern "C" fn(*mut Insn, c_int, *mut u64, u64);
-type CountPerCpu = unsafe extern "C" fn(*mut Insn, c_int, PerCpu, u64);
-type Call = unsafe extern "C" fn(*mut Insn, Executed, c_int, *mut c_void);
 type DataPointer = unsafe extern "C" fn(*const Insn) -> *const u8;
 type DataCopied = unsafe extern "C" fn(*const Insn, *mut u8, usize) -> usize;
 type ReadMemory = unsafe extern "C" fn(u64, *mut ByteArray, usize) -> bool;
@@ -89,14 +78,6 @@ type ExitCpu = unsafe extern "C" fn(*mut c_void);
 type ReadDebug = unsafe extern "C" fn(*mut c_void, u64, *mut u8, usize, bool) -> c_int;
 
 type ReadRegister = unsafe extern "C" fn(*mut c_void, *mut ByteArray, c_int) -> c_int;
-
-#[derive(Clone, Copy)]
-enum Counter {
-    Inline(CountInline, *mut u64),
-    PerCpu(CountPerCpu, PerCpu),
-    /// By a call for each instruction.
-    Called(Call, *mut u64),
-}
 
 /// How QEMU gives the bytes of an instruction.
 #[derive(Clone, Copy)]
@@ -144,7 +125,7 @@ enum Memory {
 pub struct Cpus {
     all: [*mut c_void; CPUS],
     /// QEMU's own pointer to the one that executes, null where there is but one.
-    current: *const *mut c_void,
+    current: *mut *mut c_void,
     exit: Option<ExitCpu>,
 }
 
@@ -156,7 +137,7 @@ impl Cpus {
 
     /// So many. To be called by what QEMU calls for a CPU, once all are there.
     pub fn new(count: usize) -> Option<Self> {
-        let mut cpus = Cpus { all: [ptr::null_mut(); CPUS], current: ptr::null(), exit: None };
+        let mut cpus = Cpus { all: [ptr::null_mut(); CPUS], current: ptr::null_mut(), exit: None };
         if count > 1 {
             let get = function!(c"qemu_get_cpu" as GetCpu)?;
             for (index, cpu) in (0..).zip(&mut cpus.all).take(count) {
@@ -169,12 +150,24 @@ impl Cpus {
         Some(cpus)
     }
 
-    fn current(&self) -> *mut c_void {
+    /// The one that executes, as QEMU points to it.
+    pub fn current(&self) -> *mut c_void {
         if self.current.is_null() {
             return self.all[0];
         }
         // SAFETY: a variable of QEMU's that belongs to this thread, which lives as long as QEMU.
         unsafe { self.current.read_volatile() }
+    }
+
+    /// Does this while QEMU finds that the thread executes none.
+    pub fn while_none<T>(&self, call: impl FnOnce() -> T) -> T {
+        let current = self.current();
+        // SAFETY: a variable of QEMU's that belongs to this thread, and is as it was when QEMU goes on.
+        unsafe { self.current.write_volatile(ptr::null_mut()) };
+        let result = call();
+        // SAFETY: as above.
+        unsafe { self.current.write_volatile(current) };
+        result
     }
 
     /// The number of the one that executes.
@@ -192,29 +185,8 @@ impl Cpus {
     }
 }
 
-/// How many instructions were counted, and which CPU executes.
-#[derive(Clone, Copy)]
-pub struct Clock {
-    counter: *const u64,
-    cpus: Cpus,
-}
-
-impl Clock {
-    /// By all CPUs together.
-    pub fn counted(&self) -> u64 {
-        // SAFETY: what counts does so there, on this thread.
-        unsafe { self.counter.read_volatile() }
-    }
-
-    /// Its number.
-    pub fn cpu(&self) -> usize {
-        self.cpus.executing()
-    }
-}
-
 /// What differs between versions of QEMU.
 pub struct Functions {
-    counter: Counter,
     pub data: Data,
     memory: Memory,
     registers: Option<Registers>,
@@ -228,48 +200,9 @@ struct Registers {
 }
 
 impl Functions {
-    /// Finds them, for so many CPUs. `own` is a counter that QEMU may use.
-    pub fn new(info: &Info, own: *mut u64, cpus: usize) -> Option<Self> {
-        let new = function!(c"qemu_plugin_scoreboard_new" as unsafe extern "C" fn(usize) -> *mut c_void);
-        let counter = match new {
-            // What QEMU 10 translates for another CPU than the first overwrites a constant of its own as it finds that CPU's counter,
-            // and ends with a segmentation fault. A call takes some ns more, and several CPUs are slow in any case.
-            _ if cpus > 1 => Counter::Called(function!(c"qemu_plugin_register_vcpu_insn_exec_cb" as Call)?, own),
-            Some(new) => {
-                let count = function!(c"qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu" as CountPerCpu)?;
-                // SAFETY: it may be called once the plugin is being installed.
-                let board = unsafe { new(size_of::<u64>()) };
-                Counter::PerCpu(count, PerCpu { board, offset: 0 })
-            }
-            None => Counter::Inline(function!(c"qemu_plugin_register_vcpu_insn_exec_inline" as CountInline)?, own),
-        };
-        Some(Functions { counter, data: Data::new(info)?, memory: memory(), registers: registers() })
-    }
-
-    /// How many instructions were counted, and which of so many CPUs executes. To be called by what QEMU calls for a CPU, once all
-    /// are there.
-    pub fn clock(&self, cpus: usize) -> Option<Clock> {
-        let counter = match self.counter {
-            Counter::Inline(_, own) | Counter::Called(_, own) => own,
-            Counter::PerCpu(_, per_cpu) => {
-                let find = function!(c"qemu_plugin_scoreboard_find" as unsafe extern "C" fn(*mut c_void, c_uint) -> *mut c_void)?;
-                // SAFETY: the board is one that QEMU made, and there is a first CPU.
-                unsafe { find(per_cpu.board, 0) }.cast()
-            }
-        };
-        Some(Clock { counter, cpus: Cpus::new(cpus)? })
-    }
-
-    /// Has one added to the counter in front of this instruction.
-    pub fn count(&self, insn: *mut Insn) {
-        match self.counter {
-            // SAFETY: the instruction is being translated, and the counter stays as long as the process.
-            Counter::Inline(count, own) => unsafe { count(insn, 0, own, 1) },
-            // SAFETY: as above.
-            Counter::PerCpu(count, per_cpu) => unsafe { count(insn, 0, per_cpu, 1) },
-            // SAFETY: as above; 0 says that no register is looked at.
-            Counter::Called(call, own) => unsafe { call(insn, add_one, 0, own.cast()) },
-        }
+    /// Finds them.
+    pub fn new(info: &Info) -> Option<Self> {
+        Some(Functions { data: Data::new(info)?, memory: memory(), registers: registers() })
     }
 
     /// Reads the guest's memory as the kernel sees it now.
@@ -337,13 +270,6 @@ fn new_array() -> Option<*mut ByteArray> {
     let new = function!(c"g_byte_array_new" as unsafe extern "C" fn() -> *mut ByteArray)?;
     // SAFETY: it may be called at any time.
     Some(unsafe { new() })
-}
-
-/// Called before an instruction.
-unsafe extern "C" fn add_one(_: c_uint, counter: *mut c_void) {
-    let counter = counter.cast::<u64>();
-    // SAFETY: the counter that was registered with it, which only the thread that executes CPUs uses.
-    unsafe { counter.write_volatile(counter.read_volatile() + 1) };
 }
 
 /// The function for plugins where there is one, else what QEMU's debuggers read with, if it is exported.
