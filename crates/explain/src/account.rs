@@ -103,6 +103,16 @@ pub fn account(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked)
     account
 }
 
+/// The task that had most of these steps' time.
+fn longest_task(steps: &[Step], lengths: &[u64]) -> Option<usize> {
+    let time_of = |task: Option<usize>| {
+        steps.iter().zip(lengths).filter(|(step, _)| step.task == task).map(|(_, length)| *length).sum::<u64>()
+    };
+    let mut tasks: Vec<Option<usize>> = steps.iter().map(|step| step.task).collect();
+    tasks.dedup();
+    tasks.into_iter().max_by_key(|task| time_of(*task)).flatten()
+}
+
 type Key = ((PartKind, Option<FrameId>), Option<usize>);
 
 /// Once the scheduler has begun to change to another thread, all is the change until it is left.
@@ -281,12 +291,18 @@ impl<'a> Accountant<'a> {
 
     /// What the processor did in these steps.
     pub fn part(&self, kind: PartKind, steps: std::ops::Range<usize>) -> Part {
+        let lengths = steps.clone().map(|step| self.timed.extent(step).1).collect();
+        self.part_of(kind, steps, lengths)
+    }
+
+    /// The same, of no more than so many ns of each.
+    pub fn part_of(&self, kind: PartKind, steps: std::ops::Range<usize>, lengths: Vec<u64>) -> Part {
         let calls = &self.timed.calls;
         let begin_ns = self.timed.extent(steps.start).0;
-        let lengths: Vec<u64> = steps.clone().map(|step| self.timed.extent(step).1).collect();
         let length_ns = lengths.iter().sum();
         let all = &calls.steps[steps.clone()];
-        let place = self.place(kind, all, &lengths, length_ns);
+        let longest = longest_task(all, &lengths);
+        let place = self.place(kind, all, &lengths, longest);
         let stack: Vec<FrameId> = place.into_iter().flat_map(|frame| calls.chain(frame)).map(|(id, _)| id).collect();
         let is_entrance = |id: &FrameId| matches!(calls.frame(*id).way, Way::Entrance(_));
         let entrance = stack.iter().position(is_entrance);
@@ -315,17 +331,20 @@ impl<'a> Accountant<'a> {
                 on_at: at(on),
             }
         });
-        let task_name = |step: &Step| step.task.map(|task| self.window.tasks[task].name.clone()).filter(|name| !name.is_empty());
-        // A change begins on the thread that is left.
-        let left = steps.start.checked_sub(1).filter(|_| kind == PartKind::Switch).map_or(&all[0], |before| &calls.steps[before]);
-        let next_task = all.last().filter(|last| last.task != left.task).and_then(task_name);
+        let name = |task: Option<usize>| task.map(|task| self.window.tasks[task].name.clone()).filter(|name| !name.is_empty());
+        // A change begins on the thread that is left. Else more than one runs only where interrupts stay off, or on another CPU.
+        let task = match kind {
+            PartKind::Switch => steps.start.checked_sub(1).map_or(all[0].task, |before| calls.steps[before].task),
+            _ => longest,
+        };
+        let next_task = all.last().filter(|last| last.task != task).and_then(|last| name(last.task));
         Part {
             kind,
             begin_ns,
             length_ns,
             function,
             called_by,
-            task: task_name(left),
+            task: name(task),
             next_task,
             interrupted,
             off_at: off.as_ref().map(describe),
@@ -348,15 +367,10 @@ impl<'a> Accountant<'a> {
     }
 
     /// The function that most of these steps were in: the innermost one that all of them were in, or one that it called for most of it.
-    fn place(&self, kind: PartKind, steps: &[Step], lengths: &[u64], length_ns: u64) -> Option<FrameId> {
+    /// Stacks of two threads have nothing in common: then that of the one with most time.
+    fn place(&self, kind: PartKind, steps: &[Step], lengths: &[u64], longest: Option<usize>) -> Option<FrameId> {
         let calls = &self.timed.calls;
-        // Stacks of two threads have nothing in common: then that of the one with more time.
-        let time_of = |task: Option<usize>| {
-            steps.iter().zip(lengths).filter(|(step, _)| step.task == task).map(|(_, length)| *length).sum::<u64>()
-        };
-        let mut tasks: Vec<Option<usize>> = steps.iter().map(|step| step.task).collect();
-        tasks.dedup();
-        let longest = tasks.into_iter().max_by_key(|task| time_of(*task))?;
+        let length_ns: u64 = lengths.iter().sum();
         let frames = || steps.iter().map(|step| step.frame);
         let of_longest = || steps.iter().filter(|step| step.task == longest).map(|step| step.frame);
         let mut place = calls.common(frames()).or_else(|| calls.common(of_longest()))?;

@@ -488,3 +488,25 @@ proptest! {
         prop_assert_eq!(folded, seen);
     }
 }
+
+/// Interrupts stay off from one task to the next, which takes most of it.
+#[test]
+fn of_two_tasks_with_interrupts_off_the_longer_one_is_named() {
+    let mut scene = Scene::default();
+    in_a_read(&mut scene);
+    scene.run("__schedule", 0, 30, CLI);
+    scene.run("__schedule", 30, 10, CALL);
+    scene.run("__switch_to_asm", 0, 4, RET);
+    scene.task(3, "other");
+    scene.run("__schedule", 44, 1, CALL);
+    scene.run("finish_task_switch.isra.0", 0, 200, STI);
+    scene.run("finish_task_switch.isra.0", 200, 3, RET);
+    scene.run("__schedule", 49, 1, RET);
+    scene.run("free_bulk", 40, 3, CALL);
+    timer_interrupt(&mut scene);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 5 + 4 + 1 + 200 + 3 + 1 + 3 + 30 + 2 + THREAD_NS);
+    let off = &account.parts[0];
+    assert_eq!((off.function.as_deref(), off.task.as_deref()), (Some("finish_task_switch.isra.0"), Some("other")));
+}

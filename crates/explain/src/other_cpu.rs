@@ -19,8 +19,11 @@ pub(crate) fn name(parts: &mut [Part], dump: &Dump, window: &Window, kernel: &Ke
         let first = timed.times.partition_point(|time| *time <= begin).saturating_sub(1);
         let last = timed.times.partition_point(|time| *time < end).min(timed.calls.steps.len());
         if first < last {
+            // A step may have begun before this CPU waited, and go on after.
+            let within = |step: usize| timed.times[step + 1].min(end).saturating_sub(timed.times[step].max(begin)).max(0);
+            let lengths = (first..last).map(|step| within(step).unsigned_abs()).collect();
             // Where most of it ran, as of code that goes on although another thread is runnable.
-            let meanwhile = accountant.part(PartKind::PreemptionOff, first..last);
+            let meanwhile = accountant.part_of(PartKind::PreemptionOff, first..last, lengths);
             part.other_cpu =
                 Some(OtherCpu { function: meanwhile.function, called_by: meanwhile.called_by, task: meanwhile.task });
         }

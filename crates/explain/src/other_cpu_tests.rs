@@ -125,3 +125,74 @@ fn turns_of_the_other_cpu_belong_to_what_they_interrupt() {
     let tasks: Vec<_> = account.parts.iter().map(|part| part.task.as_deref()).collect();
     assert_eq!(tasks, [vec![Some("hackbench"); 5], vec![Some("teiji-0"); 2]].concat());
 }
+
+/// In the wait the other CPU is in net_rx_action for 10 instructions and in tick_sched_timer for 1,500; before it, for long in the first.
+#[test]
+fn what_the_other_cpu_did_before_the_wait_does_not_count() {
+    let mut scene = Scene::default();
+    scene.task(7, "holder");
+    scene.cpu = 0;
+    scene.run("__do_softirq", 0, 5, CALL);
+    scene.run("net_rx_action", 0, 5, NOP);
+    scene.cpu = 1;
+    in_a_read(&mut scene);
+    scene.run("free_bulk", 0, 5, CALL);
+    scene.run("_raw_spin_lock_irqsave", 0, 5, CLI);
+    turn(&mut scene, "net_rx_action", 5, 39_000);
+    scene.run("_raw_spin_lock_irqsave", 5, 2, CALL);
+    scene.run("native_queued_spin_lock_slowpath", 0, 50, NOP);
+    scene.cpu = 0;
+    scene.run("net_rx_action", 39_005, 10, RET);
+    scene.run("__do_softirq", 9, 2, CALL);
+    scene.run("tick_sched_timer", 0, 1_500, NOP);
+    scene.cpu = 1;
+    scene.run("native_queued_spin_lock_slowpath", 50, 50, NOP);
+    turn(&mut scene, "tick_sched_timer", 1_500, 10);
+    scene.run("native_queued_spin_lock_slowpath", 100, 20, RET);
+    scene.run("_raw_spin_lock_irqsave", 11, 2, RET);
+    scene.run("free_bulk", 9, 30, CALL);
+    scene.run("_raw_spin_unlock_irqrestore", 0, 3, STI);
+    scene.run("_raw_spin_unlock_irqrestore", 3, 1, RET);
+    timer_interrupt(&mut scene);
+    scene.run("free_bulk", 2_000, 3, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 38_000 + 2 + 1_642 + 36 + 30 + 5 + THREAD_NS);
+    let waits = account.parts.iter().find(|part| part.kind == PartKind::OtherCpu).unwrap();
+    assert_eq!(waits.other_cpu.as_ref().unwrap().function.as_deref(), Some("tick_sched_timer"));
+}
+
+/// The other CPU changes from one task to another in the wait: few instructions of the one, 300 of the other.
+#[test]
+fn of_two_tasks_of_the_other_cpu_the_longer_one_is_named() {
+    let mut scene = Scene::default();
+    scene.task(7, "first");
+    turn(&mut scene, "__schedule", 0, 30);
+    in_a_read(&mut scene);
+    scene.run("free_bulk", 0, 5, CALL);
+    scene.run("_raw_spin_lock_irqsave", 0, 5, CLI);
+    scene.run("_raw_spin_lock_irqsave", 5, 2, CALL);
+    scene.run("native_queued_spin_lock_slowpath", 0, 50, NOP);
+    scene.cpu = 0;
+    scene.run("__schedule", 30, 5, CALL);
+    scene.run("__switch_to_asm", 0, 4, RET);
+    scene.task(8, "second");
+    scene.run("__schedule", 39, 1, CALL);
+    scene.run("finish_task_switch.isra.0", 0, 3, RET);
+    scene.run("__schedule", 44, 1, RET);
+    scene.run("do_nanosleep", 40, 300, NOP);
+    scene.cpu = 1;
+    scene.run("native_queued_spin_lock_slowpath", 50, 20, RET);
+    scene.run("_raw_spin_lock_irqsave", 11, 2, RET);
+    scene.run("free_bulk", 9, 30, CALL);
+    scene.run("_raw_spin_unlock_irqrestore", 0, 3, STI);
+    scene.run("_raw_spin_unlock_irqrestore", 3, 1, RET);
+    timer_interrupt(&mut scene);
+    scene.run("free_bulk", 2_000, 3, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 384 + 36 + 30 + 5 + THREAD_NS);
+    let waits = account.parts.iter().find(|part| part.kind == PartKind::OtherCpu).unwrap();
+    let other = waits.other_cpu.as_ref().unwrap();
+    assert_eq!((other.function.as_deref(), other.task.as_deref()), (Some("do_nanosleep"), Some("second")));
+}
