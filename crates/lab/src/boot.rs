@@ -330,7 +330,7 @@ impl Boot<'_> {
         words.extend(plugin.into_iter().flat_map(|plugin| plugin.arguments(self.guest.cpus)));
         let not_started = |source| io("start", self.emulator.path())(source);
         let (child, monitor) = if start == Start::UntilSnapshot {
-            let child = self.emulator.spawn_with_pipes(&words, directory.path(), self.emulator_verb);
+            let child = self.emulator.spawn_to_be_saved(&words, directory.path(), self.emulator_verb);
             let mut child = child.map_err(not_started)?;
             let monitor = Monitor::connect(&mut child).map_err(not_started)?;
             (child, Some(monitor))

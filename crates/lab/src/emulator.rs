@@ -8,13 +8,16 @@ use crate::board::{Board, COMPLAINTS};
 use crate::pinned;
 use model::QemuOrigin;
 use plan::{Machine, Qemu};
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// QEMU for one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,12 +174,18 @@ impl Emulator {
         self.command(words, directory, verb)?.spawn()
     }
 
-    /// Starts it with its standard input and output connected to us, for its monitor.
+    /// Starts it to be saved: with its standard input and output connected to us, for its monitor, and on a single one of the host's CPUs.
+    ///
+    /// As a guest stops itself, QEMU's main loop must not look at the clock before it hears of that: it would skip to the next timer.
+    /// On the same CPU it comes to run later.
     ///
     /// # Errors
     /// When the program cannot be started anew.
-    pub(crate) fn spawn_with_pipes(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Child> {
-        self.command(words, directory, verb)?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+    pub(crate) fn spawn_to_be_saved(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Child> {
+        let child = self.command(words, directory, verb)?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        // Without, it takes more trials.
+        let _ = keep_on_one_cpu(Pid::from_child(&child));
+        Ok(child)
     }
 
     fn command(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Command> {
@@ -194,6 +203,17 @@ impl Emulator {
             .stderr(File::create(directory.join(COMPLAINTS))?);
         Ok(command)
     }
+}
+
+/// Has this process run on one of the CPUs that this program may use, another one each time.
+fn keep_on_one_cpu(process: Pid) -> Result<(), Errno> {
+    static STARTED: AtomicUsize = AtomicUsize::new(0);
+    let allowed = sched_getaffinity(None)?;
+    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+    let Some(cpu) = cpus.get(STARTED.fetch_add(1, Ordering::Relaxed) % cpus.len().max(1)) else { return Ok(()) };
+    let mut one = CpuSet::new();
+    one.set(*cpu);
+    sched_setaffinity(Some(process), &one)
 }
 
 /// Libraries that the user has loaded into each program are for those of the system.
