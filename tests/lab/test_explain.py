@@ -50,6 +50,12 @@ class Explain(Explaining):
         self.check_accounts(recording, explained)
         kinds = [part["kind"] for part in explained["accounts"][0]["parts"]]
         self.assertEqual(kinds[:3], ["idle", "hard-interrupt", "leaving-idle"])
+        # Named twice, with one as late as it in between.
+        (first, latency), *rest = [(account["activation"], account["latency_ns"]) for account in explained["accounts"]]
+        second = next(activation for activation, ns in rest if ns == latency)
+        words = [word for activation in (first, second, first) for word in ("--activation", str(activation))]
+        again = json.loads(self.explain(recording, *words, "--json").stdout)["accounts"]
+        self.assertEqual(sorted(account["activation"] for account in again), sorted([first, second]))
 
     def test_a_sentence_and_its_parts(self):
         recording = self.record(VANILLA)

@@ -89,6 +89,18 @@ pub fn write_whole(path: &Path, content: &str) -> anyhow::Result<()> {
     write_together(&[(path, content)])
 }
 
+/// Refuses what cannot be written in any case: a name twice, a folder, what would lie in none.
+pub fn check_places(files: &[&Path]) -> anyhow::Result<()> {
+    for (place, path) in files.iter().enumerate() {
+        let shown = path.display();
+        anyhow::ensure!(!files[..place].iter().any(|other| is_same(other, path)), "{shown} is named twice");
+        anyhow::ensure!(!path.is_dir(), "{shown} is a folder");
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        anyhow::ensure!(folder.is_dir(), "cannot write {shown}: {} is no folder", folder.display());
+    }
+    Ok(())
+}
+
 /// All of these files, or none of them: whatever fails, files that were there are as they were.
 pub fn write_together(files: &[(&Path, &str)]) -> anyhow::Result<()> {
     for (place, (path, _)) in files.iter().enumerate() {

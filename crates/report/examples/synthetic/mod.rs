@@ -390,7 +390,7 @@ fn host(seconds: u64, of: &Synthetic) -> HostFacts {
     }
 }
 
-fn lab(ns_per_instruction: Option<u64>) -> Lab {
+pub fn lab(ns_per_instruction: Option<u64>) -> Lab {
     let file = |path: &str, digit: &str| LabFile { path: path.into(), sha256: digit.repeat(64) };
     let shift = ns_per_instruction.map(|ns| u8::try_from(ns.trailing_zeros()).unwrap_or(0));
     let time = shift.map_or(GuestTime::Host, |shift| GuestTime::Virtual { shift });

@@ -2,7 +2,7 @@
 //! The words about latencies whose parts are known.
 
 use crate::language::Language;
-use crate::synthetic::Synthetic;
+use crate::synthetic::{self, Synthetic};
 use crate::{ChartOptions, Report, compared_causes, explained_text, timeline_svg};
 use model::{Account, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, Part, PartKind, Source, Sources, Span, Timeline};
 
@@ -55,7 +55,7 @@ fn spike(activation: u64) -> Account {
 #[test]
 fn one_sentence_and_the_parts() {
     assert_eq!(
-        explained_text(&[spike(1_170)], Language::English),
+        explained_text(&[spike(1_170)], None, Language::English),
         "\
 237.310 µs at activation 1,170: interrupts off for 231.669 µs in
 free_pcppages_bulk, called by free_unref_page_list, release_pages,
@@ -72,7 +72,7 @@ Stack, innermost first: free_pcppages_bulk < free_unref_page_list <
 release_pages < tlb_finish_mmu < exit_mmap.
 Most of its own time, µs: __free_one_page 156.046, <script> 37.640."
     );
-    assert_eq!(explained_text(&[], Language::English), "");
+    assert_eq!(explained_text(&[], None, Language::English), "");
 }
 
 /// The same, with what the kernel's debug information says.
@@ -99,7 +99,7 @@ fn located_spike() -> Account {
 #[test]
 fn each_place_has_its_line_where_that_is_known() {
     assert_eq!(
-        explained_text(&[located_spike()], Language::English),
+        explained_text(&[located_spike()], None, Language::English),
         "\
 237.310 µs at activation 1,170: interrupts off for 231.669 µs in
 free_pcppages_bulk at mm/page_alloc.c:1512, called by free_unref_page_list,
@@ -120,8 +120,16 @@ mm/page_alloc.c:3491 < release_pages.
 Most of its own time, µs: __free_one_page at mm/page_alloc.c:1100 156.046,
 <script> 37.640."
     );
-    let japanese = explained_text(&[located_spike()], Language::Japanese);
+    let japanese = explained_text(&[located_spike()], None, Language::Japanese);
     assert!(japanese.contains("free_pcppages_bulk (mm/page_alloc.c:1512)"), "{japanese}");
+}
+
+#[test]
+fn at_last_comes_what_the_ns_are() {
+    let mut lab = synthetic::lab(Some(2));
+    lab.guest.cpus = 2;
+    let text = explained_text(&[spike(1)], Some(&lab), Language::English);
+    assert!(text.contains("\n\nVirtual ns: 2 CPUs take turns, mostly of less than 0.2 µs, and each executes an\n"), "{text}");
 }
 
 #[test]
@@ -133,7 +141,7 @@ fn of_several_the_causes_come_first() {
         thread: 1,
         timeline: Timeline::default(),
     };
-    let text = explained_text(&[spike(1), spike(2), short], Language::English);
+    let text = explained_text(&[spike(1), spike(2), short], None, Language::English);
     let ledger = "\
 latencies  share  largest, µs     activation  cause
         2   67 %      237.310              1  interrupts off in free_pcppages_bulk

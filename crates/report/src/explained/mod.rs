@@ -12,15 +12,17 @@ use words::{account_title, cause_name, cause_rows, detail, part_rows, sentence};
 
 use crate::format::{self, count, exact_micros};
 use crate::language::{Language, in_language, tr, translated};
+use crate::sections::lab::time_of;
 use crate::terminal::text::{columns, left, right, wrapped};
-use model::{Account, Cause, causes};
+use model::{Account, Cause, Lab, causes};
 
 /// Latencies of which each is a sentence.
 const MAX_SENTENCES: usize = 20;
 
-/// What `teiji explain` prints: of one latency a sentence and its parts; of several their causes first.
+/// What `teiji explain` prints: of one latency a sentence and its parts; of several their causes first. At last what their ns are, by the
+/// lab that they were recorded in, where that is not said elsewhere.
 #[must_use]
-pub fn explained_text(accounts: &[Account], language: Language) -> String {
+pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Language) -> String {
     in_language(language, || {
         let mut out = String::new();
         let Some(worst) = accounts.first() else { return out };
@@ -42,6 +44,10 @@ pub fn explained_text(accounts: &[Account], language: Language) -> String {
         out += &parts(worst);
         if let Some((part, _)) = worst.cause() {
             detail(part).iter().for_each(|line| wrapped(&mut out, "", line));
+        }
+        if let Some(lab) = lab {
+            out.push('\n');
+            wrapped(&mut out, "", &time_of(lab));
         }
         out.truncate(out.trim_end().len());
         out

@@ -207,8 +207,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Virtual time.", "仮想時間。"),
     ("Emulated.", "エミュレーション。"),
     (
-        "Virtual ns: {cpus} CPUs take turns of less than 0.2 µs, and each executes an instruction every {ns} ns. The kernel's paths, locks and preemption points are real; caches, buses, firmware and other hardware are not modelled.",
-        "仮想 ns: {cpus} 個の CPU が 0.2 µs 未満ずつ交替で実行され、各 CPU は {ns} ns ごとに 1 命令を実行します。カーネルの実行経路、ロック、プリエンプションポイントは実物と同じですが、キャッシュ、バス、ファームウェアなどハードウェアの影響は含みません。",
+        "Virtual ns: {cpus} CPUs take turns, mostly of less than 0.2 µs, and each executes an instruction every {ns} ns. The kernel's paths, locks and preemption points are real; caches, buses, firmware and other hardware are not modelled.",
+        "仮想 ns: {cpus} 個の CPU がほとんどの場合 0.2 µs 未満ずつ交替で実行され、各 CPU は {ns} ns ごとに 1 命令を実行します。カーネルの実行経路、ロック、プリエンプションポイントは実物と同じですが、キャッシュ、バス、ファームウェアなどハードウェアの影響は含みません。",
     ),
     (
         "Virtual ns: instructions x 2^{shift} (each instruction takes {ns} ns). The kernel's paths, locks and preemption points are real; caches, buses, firmware and other hardware are not modelled.",

@@ -9,7 +9,7 @@ use model::Lab;
 pub(crate) fn time_of(lab: &Lab) -> String {
     match lab.ns_per_instruction {
         Some(ns) if lab.guest.cpus > 1 => tr!(
-            "Virtual ns: {cpus} CPUs take turns of less than 0.2 µs, and each executes an instruction every {ns} ns. The kernel's paths, \
+            "Virtual ns: {cpus} CPUs take turns, mostly of less than 0.2 µs, and each executes an instruction every {ns} ns. The kernel's paths, \
              locks and preemption points are real; caches, buses, firmware and other hardware are not modelled.",
             cpus = lab.guest.cpus,
             ns

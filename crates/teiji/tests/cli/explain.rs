@@ -56,6 +56,12 @@ fn only_the_lab_runs_the_same_instructions_again() {
     let only = "only guests of the machines x86_64 and aarch64 can be explained";
     refused(|document| document["lab"]["guest"]["machine"] = json!("armv7"), only);
     refused(|document| document["lab"]["guest"]["machine"] = json!("raspi3b"), only);
+    let board_of_the_host = |document: &mut Value| {
+        document["lab"]["guest"]["machine"] = json!("raspi3b");
+        document["lab"]["deterministic"] = json!(false);
+    };
+    // No advice to measure in virtual time, which that machine does not have.
+    refused(board_of_the_host, only);
     refused(|document| document["probe"]["name"] = json!("timerlat"), "by the probe timerlat");
     refused(|document| document["run"]["probe"] = json!("timerlat"), "by the probe timerlat");
     // Nothing is wrong with it but that its kernel is gone.
@@ -70,6 +76,9 @@ fn what_is_asked_for_must_be_there() {
     std::fs::write(place.join("kept"), "precious").unwrap();
     assert_refused(&place, "--svg kept", "kept exists, and teiji did not write it");
     assert_refused(&place, "--folded kept", "kept exists");
+    assert_refused(&place, "--svg new --folded ./new", "./new is named twice");
+    assert_refused(&place, "--trace nowhere/new", "cannot write nowhere/new: nowhere is no folder");
+    assert_refused(&place, "--svg rec.teiji", "rec.teiji is a folder");
 }
 
 /// Before a guest is started for it.

@@ -7,6 +7,7 @@ use explain::Woken;
 use model::Recorded;
 use recording::{Recording, each_row};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// As many are explained at most.
 const MOST: usize = 1_000;
@@ -65,9 +66,9 @@ impl Chosen {
                     }
                     bail!("activation {missing} has no latency above 0 in {}", recorded.path.display());
                 }
-                worst_first = activation.iter().filter_map(of).collect();
+                // Each once, however often it was named.
+                worst_first = activation.iter().collect::<BTreeSet<_>>().into_iter().filter_map(of).collect();
                 worst_first.sort_by_key(|index| Reverse(latencies[*index]));
-                worst_first.dedup();
             }
             Which { worst, .. } => worst_first.truncate(worst.unwrap_or(1).into()),
         }

@@ -105,15 +105,15 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
             "{name} was not recorded in the lab: only there the same instructions can be run again. Record with: teiji lab run"
         ));
     };
-    if !facts.deterministic {
-        return Err(anyhow!(
-            "{name} ran on the host's clock, and no two such runs are the same. Measure again with teiji lab run --time virtual"
-        ));
-    }
     if processor(facts.guest.machine).is_none() {
         return Err(anyhow!(
             "{name} was recorded on {}: only guests of the machines x86_64 and aarch64 can be explained",
             facts.guest.machine
+        ));
+    }
+    if !facts.deterministic {
+        return Err(anyhow!(
+            "{name} ran on the host's clock, and no two such runs are the same. Measure again with teiji lab run --time virtual"
         ));
     }
     // Both say it; where they differ, it is not known what its columns are.

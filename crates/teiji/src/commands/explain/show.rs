@@ -35,6 +35,8 @@ pub struct Files {
 impl Files {
     /// Before the run is made again: whether they may be written.
     pub fn check(&self) -> anyhow::Result<()> {
+        let files: Vec<&Path> = [&self.svg, &self.folded, &self.trace].into_iter().filter_map(Option::as_deref).collect();
+        output::check_places(&files)?;
         refuse_foreign(self.svg.as_deref().map(|path| (path, FileKind::Chart)), self.force)?;
         self.folded.iter().chain(&self.trace).try_for_each(|path| refuse_existing(path, self.force))
     }
@@ -52,7 +54,7 @@ impl Files {
 
 /// Keeps, writes and prints.
 pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<(), Failure> {
-    args.files.write(accounts)?;
+    let whole = accounts;
     let identical_samples = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
     let accounts = &kept(accounts.to_vec());
     if let Err(error) = keep(recorded, accounts, identical_samples) {
@@ -61,13 +63,15 @@ pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<()
     }
     if args.json {
         let shown = json!({
-            "recording": recorded.path, "identical_samples": identical_samples, "causes": causes(accounts), "accounts": accounts,
+            "recording": recorded.path, "lab": recorded.document.lab, "identical_samples": identical_samples,
+            "causes": causes(accounts), "accounts": accounts,
         });
         output::say(&model::document_text(&shown).map_err(Failure::run_failed)?);
     } else {
-        output::say(&report::explained_text(accounts, Language::English));
+        output::say(&report::explained_text(accounts, recorded.document.lab.as_ref(), Language::English));
     }
-    Ok(())
+    // Last: where that fails, the rest is there.
+    args.files.write(whole)
 }
 
 /// Keeps these in the recording, and returns them as they are kept.

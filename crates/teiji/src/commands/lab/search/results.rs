@@ -96,7 +96,7 @@ impl Results<'_> {
         let _ = writeln!(out, "Recording: {}", self.output.join(WORST).display());
         out += &self.differences();
         if let Some(accounts) = self.explained {
-            let _ = write!(out, "\n{}", report::explained_text(accounts, Language::English));
+            let _ = write!(out, "\n{}", report::explained_text(accounts, None, Language::English));
         }
         out
     }
