@@ -126,6 +126,18 @@ fn turns_of_the_other_cpu_belong_to_what_they_interrupt() {
     assert_eq!(tasks, [vec![Some("hackbench"); 5], vec![Some("teiji-0"); 2]].concat());
 }
 
+/// The lock is there: what it guards, interrupts on again, and the way to the thread.
+fn with_the_lock(scene: &mut Scene) {
+    scene.run("_raw_spin_lock_irqsave", 11, 2, RET);
+    scene.run("free_bulk", 9, 30, CALL);
+    scene.run("_raw_spin_unlock_irqrestore", 0, 3, STI);
+    scene.run("_raw_spin_unlock_irqrestore", 3, 1, RET);
+    timer_interrupt(scene);
+    scene.run("free_bulk", 2_000, 3, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(scene);
+}
+
 /// In the wait the other CPU is in net_rx_action for 10 instructions and in tick_sched_timer for 1,500; before it, for long in the first.
 #[test]
 fn what_the_other_cpu_did_before_the_wait_does_not_count() {
@@ -149,14 +161,7 @@ fn what_the_other_cpu_did_before_the_wait_does_not_count() {
     scene.run("native_queued_spin_lock_slowpath", 50, 50, NOP);
     turn(&mut scene, "tick_sched_timer", 1_500, 10);
     scene.run("native_queued_spin_lock_slowpath", 100, 20, RET);
-    scene.run("_raw_spin_lock_irqsave", 11, 2, RET);
-    scene.run("free_bulk", 9, 30, CALL);
-    scene.run("_raw_spin_unlock_irqrestore", 0, 3, STI);
-    scene.run("_raw_spin_unlock_irqrestore", 3, 1, RET);
-    timer_interrupt(&mut scene);
-    scene.run("free_bulk", 2_000, 3, RET);
-    scene.run("vfs_read", 7, 2, JMP);
-    to_the_thread(&mut scene);
+    with_the_lock(&mut scene);
     let account = explained(&scene.dump(), 38_000 + 2 + 1_642 + 36 + 30 + 5 + THREAD_NS);
     let waits = account.parts.iter().find(|part| part.kind == PartKind::OtherCpu).unwrap();
     assert_eq!(waits.other_cpu.as_ref().unwrap().function.as_deref(), Some("tick_sched_timer"));
@@ -183,14 +188,7 @@ fn of_two_tasks_of_the_other_cpu_the_longer_one_is_named() {
     scene.run("do_nanosleep", 40, 300, NOP);
     scene.cpu = 1;
     scene.run("native_queued_spin_lock_slowpath", 50, 20, RET);
-    scene.run("_raw_spin_lock_irqsave", 11, 2, RET);
-    scene.run("free_bulk", 9, 30, CALL);
-    scene.run("_raw_spin_unlock_irqrestore", 0, 3, STI);
-    scene.run("_raw_spin_unlock_irqrestore", 3, 1, RET);
-    timer_interrupt(&mut scene);
-    scene.run("free_bulk", 2_000, 3, RET);
-    scene.run("vfs_read", 7, 2, JMP);
-    to_the_thread(&mut scene);
+    with_the_lock(&mut scene);
     let account = explained(&scene.dump(), 384 + 36 + 30 + 5 + THREAD_NS);
     let waits = account.parts.iter().find(|part| part.kind == PartKind::OtherCpu).unwrap();
     let other = waits.other_cpu.as_ref().unwrap();
