@@ -250,3 +250,18 @@ pub fn become_emulator(words: &[OsString]) -> io::Error {
     }
     Command::new(program).args(arguments).exec()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_saved_has_one_cpu() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let process = Pid::from_child(&child);
+        let kept = keep_on_one_cpu(process);
+        let allowed = sched_getaffinity(Some(process));
+        end(&mut child);
+        assert_eq!((kept, allowed.map(|allowed| allowed.count())), (Ok(()), Ok(1)));
+    }
+}
