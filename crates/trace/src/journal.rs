@@ -23,7 +23,7 @@ pub(crate) struct Borrowed {
     journal: PathBuf,
     knobs: Vec<Knob>,
     /// Held as long as anything is borrowed.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// One knob.
@@ -47,7 +47,7 @@ impl Borrowed {
         };
         // For whoever comes meanwhile.
         let holder = format!("process {}", std::process::id());
-        let written = lock.set_len(0).and_then(|()| (&lock).write_all(holder.as_bytes()));
+        let written = lock.0.set_len(0).and_then(|()| (&lock.0).write_all(holder.as_bytes()));
         written.map_err(|error| TraceError::file("write", folder.join(LOCK), error))?;
         restore_left(tracefs, folder, proc)?;
         Ok(Borrowed {
@@ -104,9 +104,19 @@ impl Drop for Borrowed {
 }
 
 enum Locked {
-    Ours(File),
+    Ours(Lock),
     /// By whom.
     Anothers(String),
+}
+
+/// Held until it is dropped, or its process has ended.
+struct Lock(File);
+
+impl Drop for Lock {
+    /// Closing the file is not enough: a process that another thread is starting has it open too, until it executes its program.
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
 }
 
 fn lock(folder: &Path) -> Result<Locked, TraceError> {
@@ -115,7 +125,7 @@ fn lock(folder: &Path) -> Result<Locked, TraceError> {
     fs::create_dir_all(folder).map_err(failed)?;
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Locked::Ours(file)),
+        Ok(()) => Ok(Locked::Ours(Lock(file))),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(Locked::Anothers(fs::read_to_string(&path).unwrap_or_default())),
         Err(error) => Err(failed(error.into())),
     }
@@ -341,6 +351,18 @@ mod tests {
         drop(borrowed);
         let refused = machine.begin(&own_name()).unwrap().set("osnoise/options#NO_SUCH", "NO_NO_SUCH").unwrap_err().to_string();
         assert!(refused.contains("it has no option NO_SUCH"), "{refused}");
+    }
+
+    /// One that another thread is starting has all files of its parent until it executes its program.
+    #[test]
+    fn a_process_being_started_does_not_keep_the_lock() {
+        let machine = Machine::new();
+        let borrowed = machine.begin(&own_name()).unwrap();
+        let starting = borrowed._lock.0.try_clone().unwrap();
+        assert!(matches!(machine.begin(&own_name()), Err(TraceError::Busy(_))));
+        drop(borrowed);
+        machine.begin(&own_name()).unwrap();
+        drop(starting);
     }
 
     /// Borrows in a process that kills itself at one of these points: only as a process of the next test.
