@@ -154,13 +154,18 @@ pub(super) enum NotLocked {
 /// The lock of a folder, and of the machine. It is given back when this goes, however the process ends.
 pub(super) struct Lock {
     holder: PathBuf,
-    /// Never read: that they are open is the lock.
-    _open: (File, Option<File>),
+    /// The folder's, and the machine's.
+    files: (File, Option<File>),
 }
 
 impl Drop for Lock {
+    /// Closing the files is not enough: a process that another thread is starting has them open too, until it executes its program.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.holder);
+        let (own, machine) = &self.files;
+        for file in std::iter::once(own).chain(machine) {
+            let _ = flock(file, FlockOperation::Unlock);
+        }
     }
 }
 
@@ -179,7 +184,7 @@ pub(super) fn lock(root: &HostRoot) -> Result<Lock, NotLocked> {
     let said = said();
     let _ = made_new(&holder, READABLE).and_then(|mut file| file.write_all(said.as_bytes()));
     let _ = machine.as_ref().map(|mut file| file.set_len(0).and_then(|()| file.write_all(said.as_bytes())));
-    Ok(Lock { holder, _open: (own, machine) })
+    Ok(Lock { holder, files: (own, machine) })
 }
 
 /// A lock's file. Where nothing can be written it is enough to read it.

@@ -38,6 +38,17 @@ fn one_at_a_time() {
     assert!(lock(&root).is_ok());
 }
 
+/// One that another thread is starting has all files of its parent until it executes its program.
+#[test]
+fn a_process_being_started_does_not_keep_the_lock() {
+    let (_folder, root, _) = machine();
+    let held = lock(&root).ok().unwrap();
+    let starting = held.files.0.try_clone().unwrap();
+    drop(held);
+    assert!(lock(&root).is_ok());
+    drop(starting);
+}
+
 /// Where its number was left, or is another one's by now.
 #[test]
 fn a_holder_that_has_ended_is_not_named() {
