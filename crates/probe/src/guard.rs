@@ -12,9 +12,10 @@
 use crate::{Control, Monotonic, StopReason, sys};
 use plan::{CpuId, Scheduling};
 use rustix::thread::Pid;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ const CHECK_EVERY_NS: i64 = 1_000_000_000;
 /// Between two heartbeats.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(500);
 /// Ordinary scheduling still, but ahead of the loads: among hundreds of busy tasks an ordinary thread waits for seconds.
-const NICE: i32 = -10;
+const NICE: i32 = -20;
 /// Our threads' share of a CPU, percent, from which the CPU itself is checked.
 const SUSPICIOUS_PERCENT: i64 = 50;
 /// These threads call next to nothing.
@@ -36,18 +37,21 @@ const SMALL_STACK_BYTES: usize = 32 * 1024;
 /// A running guard; ends when asked to.
 pub(crate) struct Guard {
     threads: Vec<JoinHandle<()>>,
+    /// Until it watches.
+    starting: Vec<StartingCanary>,
     off_duty: Control,
 }
 
 impl Guard {
-    /// Watches over threads of this scheduling, each with its CPU; none is needed over those without real-time priority, of
-    /// which the scheduler takes care.
-    pub(crate) fn over(scheduling: Scheduling, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<Option<Guard>> {
+    /// A guard over threads of this scheduling, which may be on these CPUs; none is needed over those without real-time priority, of
+    /// which the scheduler takes care. It watches once it is told to: until then its own threads start, beside those that will measure.
+    pub(crate) fn over(scheduling: Scheduling, cpus: impl Iterator<Item = CpuId>) -> std::io::Result<Option<Guard>> {
         if !scheduling.policy.is_real_time() {
             return Ok(None);
         }
-        let mut guard = Guard { threads: Vec::new(), off_duty: Control::new() };
-        match guard.start(measuring, control) {
+        let mut guard = Guard { threads: Vec::new(), starting: Vec::new(), off_duty: Control::new() };
+        let cpus: BTreeSet<CpuId> = cpus.collect();
+        match cpus.into_iter().try_for_each(|cpu| guard.start_canary(cpu)) {
             Ok(()) => Ok(Some(guard)),
             Err(error) => {
                 guard.end();
@@ -56,16 +60,15 @@ impl Guard {
         }
     }
 
-    fn start(&mut self, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<()> {
+    /// Watches over threads, each with its CPU, from now on.
+    pub(crate) fn watch(&mut self, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<()> {
         control.record_heartbeat(Monotonic.now().0);
         self.heartbeat(control.clone())?;
-        let mut cpus = measuring.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>();
-        cpus.sort_unstable();
-        cpus.dedup();
         let mut watches = Vec::new();
-        for cpu in cpus {
+        for starting in std::mem::take(&mut self.starting) {
+            let cpu = starting.cpu;
             let threads = measuring.iter().filter(|(on, _)| *on == cpu).map(|(_, pid)| *pid).collect();
-            watches.push(CpuWatch { cpu, threads, canary: self.canary(cpu)?, used_ns: 0, checked_ns: 0, asked: 0, silent: 0 });
+            watches.push(CpuWatch { cpu, threads, canary: starting.bound()?, used_ns: 0, checked_ns: 0, asked: 0, silent: 0 });
         }
         let control = control.clone();
         self.ordinary("teiji-guard", CHECK_EVERY, move || {
@@ -101,11 +104,11 @@ impl Guard {
         Ok(())
     }
 
-    /// A thread of ordinary priority bound to a CPU, asleep until it is asked whether it can run.
-    fn canary(&mut self, cpu: CpuId) -> std::io::Result<Canary> {
+    /// Starts a thread of ordinary priority that is asleep until it is asked whether it can run.
+    fn start_canary(&mut self, cpu: CpuId) -> std::io::Result<()> {
         let (duty, answers) = (self.off_duty.clone(), Arc::new(AtomicU64::new(0)));
         let count = Arc::clone(&answers);
-        let (sender, receiver) = channel();
+        let (sender, started) = channel();
         let thread = Builder::new().name("teiji-canary".into()).stack_size(SMALL_STACK_BYTES).spawn(move || {
             sys::block_all_signals();
             let _ = sender.send(rustix::thread::gettid());
@@ -114,13 +117,9 @@ impl Guard {
                 count.fetch_add(1, Ordering::Relaxed);
             }
         })?;
-        let handle = thread.thread().clone();
+        self.starting.push(StartingCanary { cpu, started, canary: Canary { thread: thread.thread().clone(), answers } });
         self.threads.push(thread);
-        // Bound from here: another real-time thread may keep that CPU from it, and nothing shall wait for it.
-        if let Ok(pid) = receiver.recv() {
-            crate::attachment::pin(Some(pid), cpu)?;
-        }
-        Ok(Canary { thread: handle, answers })
+        Ok(())
     }
 
     /// Ends the watch.
@@ -171,6 +170,23 @@ impl StarvationCheck {
 struct Canary {
     thread: std::thread::Thread,
     answers: Arc<AtomicU64>,
+}
+
+/// A canary that may not have run yet.
+struct StartingCanary {
+    cpu: CpuId,
+    started: Receiver<Pid>,
+    canary: Canary,
+}
+
+impl StartingCanary {
+    /// The canary, bound to its CPU. Bound from here: another real-time thread may keep that CPU from it, and nothing shall wait for it.
+    fn bound(self) -> std::io::Result<Canary> {
+        if let Ok(pid) = self.started.recv() {
+            crate::attachment::pin(Some(pid), self.cpu)?;
+        }
+        Ok(self.canary)
+    }
 }
 
 /// One measured CPU.
@@ -285,9 +301,10 @@ mod tests {
 
     #[test]
     fn a_canary_answers() {
-        let mut guard = Guard { threads: Vec::new(), off_duty: Control::new() };
         let cpu = crate::process_cpus().unwrap().inherited[0];
-        let canary = guard.canary(cpu).unwrap();
+        let mut guard = Guard::over(Scheduling::DEFAULT, [cpu, cpu].into_iter()).unwrap().unwrap();
+        assert_eq!(guard.starting.len(), 1, "one for each CPU");
+        let canary = guard.starting.pop().unwrap().bound().unwrap();
         canary.thread.unpark();
         let deadline = std::time::Instant::now() + Duration::from_secs(20);
         while canary.answers.load(Ordering::Relaxed) == 0 {
@@ -300,8 +317,10 @@ mod tests {
     #[test]
     fn ends_when_asked_to() {
         let control = Control::new();
-        Guard::over(Scheduling::DEFAULT, &[], &control).unwrap().unwrap().end();
-        assert!(Guard::over(Scheduling::OTHER, &[], &control).unwrap().is_none());
+        let mut guard = Guard::over(Scheduling::DEFAULT, std::iter::empty()).unwrap().unwrap();
+        guard.watch(&[], &control).unwrap();
+        guard.end();
+        assert!(Guard::over(Scheduling::OTHER, std::iter::empty()).unwrap().is_none());
         assert!(!control.is_stopped() && control.last_heartbeat() != 0);
     }
 }

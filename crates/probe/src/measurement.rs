@@ -163,20 +163,23 @@ impl Measurement {
             helpers.extend(launched.helper);
             self.outlives.extend(launched.outlives);
         }
+        // What is bound to no CPU has none to itself: the heartbeat shows whether others run.
+        let can_pin = scheduling.policy.can_pin();
+        let cpus = run.cpus.iter().filter(|_| can_pin).chain(helpers.iter().map(|(cpu, _)| cpu));
+        self.guard = Guard::over(scheduling, cpus.copied()).map_err(ProbeError::Guard)?;
         for (index, ready) in receiver.iter().take(run.cpus.len()) {
             let cpu = run.cpus[index];
-            let failed = |source| match scheduling.policy.can_pin() {
+            let failed = |source| match can_pin {
                 true => ProbeError::Prepare { thread: index, cpu, scheduling, source },
                 false => ProbeError::Admit { thread: index, source },
             };
             self.pids[index] = Some(ready.map_err(failed)?);
         }
-        // What is bound to no CPU has none to itself: the heartbeat shows whether others run.
-        let bound = run.cpus.iter().zip(&self.pids).filter(|_| scheduling.policy.can_pin());
-        let measuring = bound.filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid)));
-        let watched: Vec<(CpuId, Pid)> = measuring.chain(helpers).collect();
-        let guard = Guard::over(scheduling, &watched, &self.control);
-        self.guard = guard.map_err(ProbeError::Guard)?;
+        if let Some(guard) = &mut self.guard {
+            let measuring = run.cpus.iter().zip(&self.pids).filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid)));
+            let watched: Vec<(CpuId, Pid)> = measuring.filter(|_| can_pin).chain(helpers).collect();
+            guard.watch(&watched, &self.control).map_err(ProbeError::Guard)?;
+        }
         Ok(())
     }
 

@@ -76,8 +76,8 @@ pub enum RunnerError {
     Interrupted,
 }
 
-/// The recorder's nice level: ordinary scheduling still, but ahead of the loads.
-const RECORDER_NICE: i32 = -10;
+/// The nice level of what prepares and records: ordinary scheduling still, but ahead of the loads.
+const RECORDER_NICE: i32 = -20;
 /// Between two checks of rings, loads and signals. A signal ends the sleep between them.
 const POLL: Duration = Duration::from_millis(250);
 /// The same while a terminal shows progress.
@@ -112,14 +112,16 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     let settling = loads.settle(order.run.settle, cancelled)?;
     document.warnings.extend(loads.not_settled());
     loads.begin();
+    // Measuring threads of ordinary scheduling and a program that is measured would inherit it.
+    let is_inherited = !order.granted.scheduling.policy.is_real_time() || machine_check::program(order).is_some();
+    let early_boost = (!is_inherited).then(NiceBoost::begin);
     let conditions = Conditions::arrange(&order.run, &host);
     let calibration = Calibration::measure();
 
     let control = Control::new();
     let mut measurement = Measurement::prepare(&order.run, order.granted.scheduling, &control)?;
     document.warnings.extend(conditions.warnings().iter().cloned());
-    // Only now, so that measuring threads of ordinary scheduling do not inherit it, as the recorder shall.
-    let nice_boost = NiceBoost::begin();
+    let nice_boost = early_boost.unwrap_or_else(NiceBoost::begin);
     // What happened while loads started and settled is not what happened while measuring. This snapshot takes long under hundreds of
     // tasks, so it comes before the warm-up begins, not within it.
     if !order.run.loads.is_empty() {

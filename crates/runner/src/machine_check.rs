@@ -22,7 +22,7 @@ pub(crate) fn see_program(check: &mut Option<RunCheck>, order: &Order, host: &Ho
 }
 
 /// The program that a probe measures, by the settings that name it.
-fn program(order: &Order) -> Option<MeasuredProgram> {
+pub(crate) fn program(order: &Order) -> Option<MeasuredProgram> {
     if order.probe.taken_by() != TakenBy::ThisMachine {
         return None;
     }
