@@ -3,7 +3,7 @@
 
 use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{TestFolder, exclusive, now, sleep_until, soon};
+use crate::support::{TestFolder, exclusive, now, own_nice, sleep_until, soon};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -294,7 +294,8 @@ fn a_command_ends_with_the_run() {
     if !may_trace_or_skip(&place) {
         return;
     }
-    std::fs::write(place.join("talks.sh"), "echo $$ > pid.new; mv pid.new pid; echo talks; exec sleep 1000\n").unwrap();
+    std::fs::write(place.join("talks.sh"), "nice > level; echo $$ > pid.new; mv pid.new pid; echo talks; exec sleep 1000\n")
+        .unwrap();
     let ended = || {
         let pid = place.read("pid");
         std::fs::remove_file(place.join("pid")).unwrap();
@@ -304,6 +305,7 @@ fn a_command_ends_with_the_run() {
     ended();
     is_done_or_without_a_row(&place.document("json.teiji"), &output);
     assert!(output.err.contains("talks"), "{output:?}");
+    assert_eq!(place.read("level").trim(), own_nice().to_string(), "not that of what prepares and records");
     let document: Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(document["run"]["probe_settings"]["command"], "sh talks.sh");
     std::fs::write(place.join("fails.sh"), "exit 3\n").unwrap();
