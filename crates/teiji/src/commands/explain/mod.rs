@@ -15,6 +15,7 @@ use again::Again;
 use anyhow::{Context, anyhow};
 use choose::Chosen;
 use explain::{Asked, Dump, Kernel, Processor, Symbols, Vmlinux, Woken, align};
+use lab::LabError;
 use model::{Account, Recorded};
 use plan::{Machine, Nanos, Unit};
 use recording::Recording;
@@ -139,6 +140,16 @@ const fn processor(machine: Machine) -> Option<Processor> {
     }
 }
 
+/// What became of guests that were to make the run again.
+fn stopped(error: LabError) -> Failure {
+    match error {
+        LabError::Interrupted(signal) => {
+            Failure::run_failed(anyhow!("interrupted by {signal}. Nothing was explained, and the recording is as it was"))
+        }
+        error => failure(error),
+    }
+}
+
 fn explained(
     args: &Args,
     recorded: &Recorded,
@@ -153,7 +164,7 @@ fn explained(
     target.program = args.program.clone().or(target.program);
     target.boot_timeout = args.boot_timeout.unwrap_or(target.boot_timeout);
     show.heading = Some(" The kernel's symbols".to_owned());
-    let listed = lab::symbols(&target, crate::commands::lab::VERBS, signals, show).map_err(failure)?;
+    let listed = lab::symbols(&target, crate::commands::lab::VERBS, signals, show).map_err(stopped)?;
     let symbols = Symbols::parse(&listed).map_err(Failure::run_failed)?;
     let lines = vmlinux.map(|vmlinux| source::lines(vmlinux, args, &listed)).transpose()?;
     let mut again = Again { recorded, facts, target, signals, show };
