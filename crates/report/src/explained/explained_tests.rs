@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words about latencies whose parts are known.
 
-use crate::language::Language;
+use crate::language::{Language, in_language};
 use crate::synthetic::{self, Synthetic};
 use crate::{ChartOptions, Report, compared_causes, explained_text, timeline_svg};
 use model::{Account, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, Part, PartKind, Source, Sources, Span, Timeline};
@@ -63,7 +63,8 @@ tlb_finish_mmu, in task hackbench.
 
 237.310 µs at activation 1,170, from the planned time on, µs:
   0.000  231.669  interrupts off  free_pcppages_bulk, task hackbench
-231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt, interrupted _raw_spin_unlock_irqrestore, task hackbench
+231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt, interrupted
+                                    _raw_spin_unlock_irqrestore, task hackbench
 235.269    2.041  context switch  from hackbench to teiji-0
          237.310  in all
 Interrupts were switched off at _raw_spin_lock_irqsave+0xf, 1.234 µs before, and
@@ -106,8 +107,10 @@ free_pcppages_bulk at mm/page_alloc.c:1512, called by free_unref_page_list,
 release_pages, in task hackbench.
 
 237.310 µs at activation 1,170, from the planned time on, µs:
-  0.000  231.669  interrupts off  free_pcppages_bulk at mm/page_alloc.c:1512, task hackbench
-231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt, interrupted _raw_spin_unlock_irqrestore, task hackbench
+  0.000  231.669  interrupts off  free_pcppages_bulk at mm/page_alloc.c:1512,
+                                    task hackbench
+231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt, interrupted
+                                    _raw_spin_unlock_irqrestore, task hackbench
 235.269    2.041  context switch  from hackbench to teiji-0
          237.310  in all
 Interrupts were switched off at _raw_spin_lock_irqsave+0xf at
@@ -144,7 +147,8 @@ fn of_several_the_causes_come_first() {
     let text = explained_text(&[spike(1), spike(2), short], None, Language::English);
     let ledger = "\
 latencies  share  largest, µs     activation  cause
-        2   67 %      237.310              1  interrupts off in free_pcppages_bulk
+        2   67 %      237.310              1  interrupts off in
+                                                free_pcppages_bulk
         1   33 %       16.000  7 of thread 1  preemption off in extract_entropy
 ";
     assert!(text.contains(ledger), "{text}");
@@ -184,8 +188,14 @@ fn a_picture_has_each_part_and_function() {
         let svg = timeline_svg(&spike(1), language);
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
         assert!(svg.contains(">free_pcppages_bulk</text>") && !svg.contains("<script>"), "{svg}");
-        // Two of three parts are wide enough to be named; the ground, three parts, three spans.
-        assert_eq!(svg.matches("<rect").count(), 7, "{svg}");
+        // Two of three parts are wide enough to be named; the ground, three parts, three spans, three colours that are explained.
+        assert_eq!(svg.matches("<rect").count(), 10, "{svg}");
+        let switch = in_language(language, || super::words::kind_name(PartKind::Switch));
+        assert!(svg.contains(&format!(">{switch}</text>")), "{svg}");
+        // A function that ran on through all three parts has the colours of each.
+        let mut across = spike(1);
+        across.timeline.spans[1].length_ns = 237_310;
+        assert_eq!(timeline_svg(&across, language).matches("<rect").count(), 12);
     }
 }
 

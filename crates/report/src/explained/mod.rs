@@ -16,6 +16,8 @@ use crate::sections::lab::time_of;
 use crate::terminal::text::{columns, left, right, wrapped};
 use model::{Account, Cause, Lab, causes};
 
+/// Between two columns.
+const GAP: &str = "  ";
 /// Latencies of which each is a sentence.
 const MAX_SENTENCES: usize = 20;
 
@@ -122,15 +124,23 @@ fn parts(account: &Account) -> String {
     table(&rows, 2)
 }
 
-/// Rows below one another: so many columns flush right, the others left, the last one as long as it is.
+/// Rows below one another: so many columns flush right, the others left. The last one goes on below itself where it is too long.
 fn table(rows: &[Vec<String>], numbers: usize) -> String {
-    let count = rows.first().map_or(0, Vec::len);
-    let widths: Vec<usize> = (0..count).map(|column| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0)).collect();
+    let last = rows.first().map_or(0, |row| row.len().saturating_sub(1));
+    let widths: Vec<usize> = (0..last).map(|column| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0)).collect();
+    let indent = " ".repeat(widths.iter().map(|width| width + GAP.len()).sum());
     let cell = |(column, text): (usize, &String)| {
-        if column < numbers { right(text, widths[column]) } else { left(text, widths[column]) }
+        (if column < numbers { right(text, widths[column]) } else { left(text, widths[column]) }) + GAP
     };
-    let line = |row: &Vec<String>| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n";
-    rows.iter().map(line).collect()
+    let mut out = String::new();
+    for row in rows {
+        let before: String = row.iter().take(last).enumerate().map(cell).collect();
+        let mut lines = String::new();
+        wrapped(&mut lines, &indent, &row[last]);
+        out += format!("{before}{}", &lines[indent.len()..]).trim_end();
+        out.push('\n');
+    }
+    out
 }
 
 #[cfg(test)]

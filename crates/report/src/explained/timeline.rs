@@ -2,8 +2,8 @@
 //! The functions of a latency as a picture: time across, the parts on top, below them the task and each function below what called it.
 
 use super::words::{account_title, kind_name, sentence};
-use crate::charts::SOFT;
 use crate::charts::svg::{Anchor, Svg};
+use crate::charts::{SOFT, legend_rows};
 use crate::format::{clip, exact_micros};
 use crate::language::{tr, translated};
 use model::{Account, PartKind, Span};
@@ -13,6 +13,7 @@ const MARGIN: f64 = 16.0;
 const ROW: f64 = 16.0;
 const PARTS: f64 = 22.0;
 const LETTER: f64 = 6.1;
+const LEGEND: f64 = 16.0;
 /// Spans that are drawn: the longest.
 const MAX_SPANS: usize = 1_500;
 /// Rows that are drawn.
@@ -39,10 +40,15 @@ pub(crate) fn timeline(account: &Account) -> String {
     let drawn = account.timeline.longest(MAX_SPANS);
     let rows = drawn.spans.iter().map(|span| span.depth + 1).max().unwrap_or(0).min(MAX_ROWS);
     let top = 76.0;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand pixels at most")]
-    let height = (top + PARTS + ROW * f64::from(rows) + 30.0) as u32;
-    let mut svg = Svg::new(960, height, &account_title(account), &sentence(account));
     let wide = WIDTH - 2.0 * MARGIN;
+    let kinds = kinds(account);
+    let names: Vec<String> = kinds.iter().map(|kind| kind_name(*kind).to_owned()).collect();
+    let legend = legend_rows(&names, wide);
+    let below = top + PARTS + ROW * f64::from(rows);
+    #[expect(clippy::cast_precision_loss, reason = "a row or two")]
+    let height = below + 30.0 + LEGEND * legend.len() as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand pixels at most")]
+    let mut svg = Svg::new(960, height as u32, &account_title(account), &sentence(account));
     #[expect(clippy::cast_precision_loss, reason = "a latency has fewer than 2^53 ns")]
     let x = |ns: u64| MARGIN + wide * ns as f64 / account.latency_ns.max(1) as f64;
     svg.text(
@@ -61,31 +67,82 @@ pub(crate) fn timeline(account: &Account) -> String {
         let label = if part == 0 { tr!("planned time") } else { tr!("{time} µs", time = exact_micros(ns.cast_signed())) };
         svg.text(x(ns), top - 8.0, anchor[usize::try_from(part).unwrap_or(0)], SOFT, &label);
     }
-    let cell = |svg: &mut Svg, (begin, length): (u64, u64), y: f64, high: f64, fill: &str, text: &str| {
-        let (left, width) = (x(begin), x(begin + length) - x(begin));
-        // A line of the ground between neighbours, where there is space for it.
-        let gap = if width > 2.0 { 0.5 } else { 0.0 };
-        svg.rect((left, y), ((width - gap).max(0.2), high - 1.0), &format!("fill=\"{fill}\""));
+    let cell = |svg: &mut Svg, bands: &[Band], y: f64, high: f64, text: &str| {
+        let (Some(first), Some(last)) = (bands.first(), bands.last()) else { return };
+        for band in bands {
+            let (left, width) = (x(band.begin), x(band.end) - x(band.begin));
+            // A line of the ground between neighbours, where there is space for it.
+            let gap = if band.end == last.end && width > 2.0 { 0.5 } else { 0.0 };
+            svg.rect((left, y), ((width - gap).max(0.2), high - 1.0), &format!("fill=\"{}\"", band.fill));
+        }
+        let (left, width) = (x(first.begin), x(last.end) - x(first.begin));
         if width > 4.0 * LETTER {
             let text = clip(text, letters(width - 4.0, LETTER));
             svg.text(left + 3.0, y + high - 5.0, Anchor::Start, &format!("font-size=\"10\" {INK}"), &text);
         }
     };
     for part in &account.parts {
-        cell(&mut svg, (part.begin_ns, part.length_ns), top, PARTS, colour(part.kind), kind_name(part.kind));
+        let band = Band { begin: part.begin_ns, end: part.begin_ns + part.length_ns, fill: colour(part.kind) };
+        cell(&mut svg, &[band], top, PARTS, kind_name(part.kind));
     }
-    let kind_at = |span: &Span| {
-        let middle = span.begin_ns + span.length_ns / 2;
-        let part = account.parts.iter().rfind(|part| part.begin_ns <= middle);
-        part.map_or(PartKind::Unattributed, |part| part.kind)
-    };
     for span in drawn.spans.iter().filter(|span| span.depth < rows) {
         let y = top + PARTS + ROW * f64::from(span.depth);
-        let fill = if span.depth == 0 { "#eceef1" } else { colour(kind_at(span)) };
-        cell(&mut svg, (span.begin_ns, span.length_ns), y, ROW, fill, drawn.name(span));
+        let bands = if span.depth == 0 {
+            vec![Band { begin: span.begin_ns, end: span.begin_ns + span.length_ns, fill: "#eceef1" }]
+        } else {
+            // What cannot be seen has the colour of its neighbour.
+            bands(account, span, account.latency_ns / 2_000)
+        };
+        cell(&mut svg, &bands, y, ROW, drawn.name(span));
     }
-    let below = top + PARTS + ROW * f64::from(rows) + 18.0;
     let how = translated("Each function below what called it; as wide as it ran. What is too short to be seen is left out.");
-    svg.text(MARGIN, below, Anchor::Start, SOFT, how);
+    svg.text(MARGIN, below + 18.0, Anchor::Start, SOFT, how);
+    for (line, row) in (1..).zip(&legend) {
+        let y = below + 18.0 + LEGEND * f64::from(line);
+        for (left, kind, name) in row {
+            let left = left + MARGIN;
+            svg.rect(
+                (left, y - 9.0),
+                (10.0, 10.0),
+                &format!("fill=\"{}\" stroke=\"#b9bec5\" stroke-width=\"0.5\"", colour(kinds[*kind])),
+            );
+            svg.text(left + 15.0, y, Anchor::Start, SOFT, name);
+        }
+    }
     svg.finish()
+}
+
+/// The kinds of a latency's parts, each once, as they come.
+fn kinds(account: &Account) -> Vec<PartKind> {
+    let mut kinds = Vec::new();
+    for part in &account.parts {
+        if !kinds.contains(&part.kind) {
+            kinds.push(part.kind);
+        }
+    }
+    kinds
+}
+
+/// A piece of one colour, ns from the planned time.
+#[derive(Debug, PartialEq, Eq)]
+struct Band {
+    begin: u64,
+    end: u64,
+    fill: &'static str,
+}
+
+/// What a function was part of while it ran, as colours; those of less than `least` ns are the band's before them.
+fn bands(account: &Account, span: &Span, least: u64) -> Vec<Band> {
+    let (begin, end) = (span.begin_ns, span.begin_ns + span.length_ns);
+    let mut bands: Vec<Band> = Vec::new();
+    for part in &account.parts {
+        let (from, to) = (part.begin_ns.max(begin), (part.begin_ns + part.length_ns).min(end));
+        let fill = colour(part.kind);
+        match bands.last_mut() {
+            _ if from >= to => {}
+            Some(last) if last.fill == fill || to - from < least => last.end = to,
+            _ => bands.push(Band { begin: from, end: to, fill }),
+        }
+    }
+    bands
 }
