@@ -63,8 +63,9 @@ tlb_finish_mmu, in task hackbench.
 
 237.310 µs at activation 1,170, from the planned time on, µs:
   0.000  231.669  interrupts off  free_pcppages_bulk, task hackbench
-231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt, interrupted
-                                    _raw_spin_unlock_irqrestore, task hackbench
+231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt,
+                                  interrupted _raw_spin_unlock_irqrestore,
+                                  task hackbench
 235.269    2.041  context switch  from hackbench to teiji-0
          237.310  in all
 Interrupts were switched off at _raw_spin_lock_irqsave+0xf, 1.234 µs before, and
@@ -108,9 +109,10 @@ release_pages, in task hackbench.
 
 237.310 µs at activation 1,170, from the planned time on, µs:
   0.000  231.669  interrupts off  free_pcppages_bulk at mm/page_alloc.c:1512,
-                                    task hackbench
-231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt, interrupted
-                                    _raw_spin_unlock_irqrestore, task hackbench
+                                  task hackbench
+231.669    3.600  hard interrupt  asm_sysvec_apic_timer_interrupt,
+                                  interrupted _raw_spin_unlock_irqrestore,
+                                  task hackbench
 235.269    2.041  context switch  from hackbench to teiji-0
          237.310  in all
 Interrupts were switched off at _raw_spin_lock_irqsave+0xf at

@@ -13,7 +13,7 @@ use words::{account_title, cause_name, cause_rows, detail, part_rows, sentence};
 use crate::format::{self, count, exact_micros};
 use crate::language::{Language, in_language, tr, translated};
 use crate::sections::lab::time_of;
-use crate::terminal::text::{columns, left, right, wrapped};
+use crate::terminal::text::{WIDTH, columns, left, right, wrapped};
 use model::{Account, Cause, Lab, causes};
 
 /// Between two columns.
@@ -136,11 +136,28 @@ fn table(rows: &[Vec<String>], numbers: usize) -> String {
     for row in rows {
         let before: String = row.iter().take(last).enumerate().map(cell).collect();
         let mut lines = String::new();
-        wrapped(&mut lines, &indent, &row[last]);
+        for line in broken(&row[last], indent.len()) {
+            wrapped(&mut lines, &indent, &line);
+        }
         out += format!("{before}{}", &lines[indent.len()..]).trim_end();
         out.push('\n');
     }
     out
+}
+
+/// A list in lines that have space beside so many columns, broken between its entries.
+fn broken(list: &str, beside: usize) -> Vec<String> {
+    let comma = translated(", ");
+    let mut lines = vec![String::new()];
+    for entry in list.split_inclusive(comma) {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() || beside + columns(line) + columns(entry.trim_end()) <= WIDTH {
+            *line += entry;
+        } else {
+            lines.push(entry.to_owned());
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
