@@ -61,6 +61,10 @@ pub(crate) enum Start {
 /// QEMU cannot record several CPUs. Those are never idle (`idle=poll`), so that nothing is skipped.
 const ONE_AT_A_TIME: &str = ",rr=record,rrfile=/dev/null";
 
+/// Of an x86_64 guest on the host's clock. As it boots, the kernel counts the timer's ticks over some thousand loops, and panics if there
+/// were none: on a busy host the emulator may not have run for as long.
+const HOST_TIME_KERNEL_ARG: &str = "no_timer_check";
+
 /// For several CPUs in virtual time, whose turns are even only while none is idle.
 const TURNS_KERNEL_ARG: &str = "idle=poll";
 
@@ -223,6 +227,9 @@ impl Board {
         if guest.has_turns() {
             words.push(TURNS_KERNEL_ARG);
         }
+        if guest.machine == Machine::X86_64 && guest.time == GuestTime::Host {
+            words.push(HOST_TIME_KERNEL_ARG);
+        }
         words.extend(guest.kernel_args.split_whitespace());
         words.extend(["rdinit=/teiji", "--", verb]);
         words.join(" ")
@@ -268,8 +275,9 @@ mod tests {
             assert!(line.contains(expected), "{expected}: {line}");
         }
         assert!(!Board::for_machine(four.machine).can_be_saved(&four));
-        let on_host = Guest { cpus: 4, ..guest(GuestTime::Host) };
-        assert!(!self::line(&on_host, Accelerator::Tcg).contains("idle=poll"));
+        assert!(!line.contains(HOST_TIME_KERNEL_ARG), "its timer is never late: {line}");
+        let on_host = self::line(&Guest { cpus: 4, ..guest(GuestTime::Host) }, Accelerator::Tcg);
+        assert!(!on_host.contains("idle=poll") && on_host.contains("tsc=reliable no_timer_check isolcpus=1"), "{on_host}");
     }
 
     /// Whatever continues from a snapshot has to be the same machine.
