@@ -4,9 +4,9 @@
 //! Real-time threads that need all of their CPUs' time lock out everything else, the recorder and the user's shell first.
 //! Two things end such a run.
 //!
-//! - A heartbeat: a thread of ordinary priority that does nothing else. The measuring threads themselves check once a second
-//!   that it still beats ([`StarvationCheck`]). A thread of higher priority would have to interrupt what is measured.
-//! - Each measured CPU: once a second an ordinary thread compares the CPU time of our threads there, and of our children. Where it is more than
+//! - A heartbeat: a thread of ordinary priority beats once a second. The measuring threads themselves check as often
+//!   that it still does ([`StarvationCheck`]). A thread of higher priority would have to interrupt what is measured.
+//! - Each measured CPU: once a second the same thread compares the CPU time of our threads there, and of our children. Where it is more than
 //!   half, it wakes a thread bound to that CPU, the canary, and checks that it ran. On CPUs with time to spare nothing wakes.
 
 use crate::{Control, Monotonic, StopReason, sys};
@@ -25,8 +25,6 @@ use std::time::Duration;
 const MAX_SILENT_CHECKS: u32 = 5;
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 const CHECK_EVERY_NS: i64 = 1_000_000_000;
-/// Between two heartbeats.
-const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(500);
 /// Ordinary scheduling still, but ahead of the loads: among hundreds of busy tasks an ordinary thread waits for seconds.
 const NICE: i32 = -20;
 /// Our threads' share of a CPU, percent, from which the CPU itself is checked.
@@ -63,7 +61,6 @@ impl Guard {
     /// Watches over threads, each with its CPU, from now on.
     pub(crate) fn watch(&mut self, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<()> {
         control.record_heartbeat(Monotonic.now().0);
-        self.heartbeat(control.clone())?;
         let mut watches = Vec::new();
         for starting in std::mem::take(&mut self.starting) {
             let cpu = starting.cpu;
@@ -73,6 +70,7 @@ impl Guard {
         let control = control.clone();
         self.ordinary("teiji-guard", CHECK_EVERY, move || {
             let now = Monotonic.now().0;
+            control.record_heartbeat(now);
             for watch in &mut watches {
                 // Children of a probe that starts processes have its priority. Which CPU they were on is not known: on each they
                 // are a reason to look.
@@ -81,11 +79,6 @@ impl Guard {
                 watch.check(used, now, &control);
             }
         })
-    }
-
-    /// A thread whose only work is to show that it runs.
-    fn heartbeat(&mut self, control: Control) -> std::io::Result<()> {
-        self.ordinary("teiji-heartbeat", HEARTBEAT_INTERVAL, move || control.record_heartbeat(Monotonic.now().0))
     }
 
     /// Starts a thread of ordinary priority that does this every so often, until the watch ends.
