@@ -135,12 +135,11 @@ impl Tracks {
     pub(crate) fn new(folder: &Folder, document: &Document, consumers: Vec<Consumer>, shown: bool) -> io::Result<Self> {
         let track = |consumer| Track { consumer, writer: None, known_files: 0, tally: None };
         let mut syncer = None;
-        if document.run.sync {
+        let directory = File::open(folder.path()).ok();
+        if document.run.sync && !directory.as_ref().is_some_and(is_in_memory) {
             let started = Syncer::start()?;
             // The names of files: of the document, which is replaced, and of samples.
-            if let Ok(directory) = File::open(folder.path()) {
-                started.add(directory);
-            }
+            directory.into_iter().for_each(|directory| started.add(directory));
             syncer = Some(started);
         }
         let tracks = consumers.into_iter().map(track).collect();
@@ -209,6 +208,13 @@ impl Tracks {
     fn show(&self) -> Vec<LiveThread> {
         self.tracks.iter().filter_map(|track| track.tally.as_ref()).map(Tally::show).collect()
     }
+}
+
+/// Whether a file's system lies in memory, where nothing can be forced to a disk.
+fn is_in_memory(file: &File) -> bool {
+    /// Of tmpfs, as statfs(2) has it.
+    const TMPFS_MAGIC: rustix::fs::FsWord = 0x0102_1994;
+    rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type == TMPFS_MAGIC)
 }
 
 fn not_synced(source: io::Error) -> RecordingError {
