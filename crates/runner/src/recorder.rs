@@ -265,4 +265,11 @@ mod tests {
         // The thread had its share.
         assert_eq!(Arc::strong_count(&shared), 1);
     }
+
+    /// Nothing there can be forced to a disk.
+    #[test]
+    fn a_file_system_in_memory_is_known() {
+        let is = |place: &str| is_in_memory(&File::open(place).unwrap());
+        assert!(is("/dev/shm") && !is("/proc"));
+    }
 }
