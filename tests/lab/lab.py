@@ -133,6 +133,11 @@ def latencies(recording, thread=0):
         return stream.read_all().column("latency_ns").to_pylist()
 
 
+def largest(recording, thread=0):
+    """Of the samples of a thread, ns. An activation that was skipped has none."""
+    return max(latency for latency in latencies(recording, thread) if latency is not None)
+
+
 def sha256(path):
     """Of a file."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from explained import Explaining
-from lab import TEIJI, Ended, document, latencies
+from lab import TEIJI, Ended, document, largest, latencies
 
 VANILLA, RT = "debian:amd64", "debian:rt-amd64"
 WORST = 5
@@ -60,7 +60,7 @@ class Explain(Explaining):
 
     def test_a_sentence_and_its_parts(self):
         recording = self.record(VANILLA)
-        worst = max(latencies(recording))
+        worst = largest(recording)
         text = self.explain(recording, "--quiet").stdout
         # Lines are as long as a terminal is wide.
         sentence = " ".join(text.split())
