@@ -213,6 +213,10 @@ fn a_page_shows_it_where_something_was_explained() {
         let (page, text) = (report.html("teiji report", language), report.markdown("teiji report", None, language));
         assert!(page.contains("<section id=\"explained\">") && page.contains("231.669"));
         assert!(page.matches("free_pcppages_bulk").count() >= 3 && !page.contains("37.640, <script>"));
+        // The page says which latency it is, so its picture does not say it again.
+        let title = in_language(language, || super::words::account_title(&spike(1)));
+        let drawn = |picture: &str| picture.contains(&format!(">{title}</text>"));
+        assert!(drawn(&timeline_svg(&spike(1), language)) && !drawn(&page), "{title}");
         assert!(text.contains("| 0.000 | 231.669 |"), "{text}");
     }
 }

@@ -7,7 +7,7 @@ mod words;
 
 pub(crate) use page::{ExplainedView, views};
 
-use timeline::timeline;
+use timeline::{Heading, timeline};
 use words::{account_title, cause_name, cause_rows, detail, part_rows, sentence};
 
 use crate::format::{self, count, exact_micros};
@@ -59,7 +59,7 @@ pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Languag
 /// The functions of one latency as a picture, SVG.
 #[must_use]
 pub fn timeline_svg(account: &Account, language: Language) -> String {
-    in_language(language, || timeline(account))
+    in_language(language, || timeline(account, Heading::Own))
 }
 
 /// Which causes one recording has and another lacks, of what was explained of both; each by its name. None where either was not explained.

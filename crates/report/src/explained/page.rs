@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was explained of recordings, as a page shows it: of each the worst as a sentence, a picture and its parts, and the causes.
 
-use super::timeline::timeline;
+use super::timeline::{Heading, timeline};
 use super::words::{account_title, cause_rows, detail, part_rows, sentence};
 use model::{Explained, causes};
 
@@ -29,7 +29,7 @@ pub(crate) fn views(explained: &[(String, Explained)]) -> Vec<ExplainedView> {
             recording: recording.clone(),
             sentence: sentence(worst),
             title: account_title(worst),
-            svg: if worst.timeline.is_empty() { String::new() } else { timeline(worst) },
+            svg: if worst.timeline.is_empty() { String::new() } else { timeline(worst, Heading::Page) },
             parts: part_rows(worst),
             details: worst.cause().map_or_else(Vec::new, |(part, _)| detail(part)),
             causes: if explained.accounts.len() > 1 { cause_rows(&all, explained.accounts.len()) } else { Vec::new() },

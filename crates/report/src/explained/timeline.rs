@@ -36,10 +36,19 @@ const fn colour(kind: PartKind) -> &'static str {
     }
 }
 
-pub(crate) fn timeline(account: &Account) -> String {
+/// Where it is said which latency it is, and why.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heading {
+    /// In the picture.
+    Own,
+    /// On the page that the picture is on.
+    Page,
+}
+
+pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
     let drawn = account.timeline.longest(MAX_SPANS);
     let rows = drawn.spans.iter().map(|span| span.depth + 1).max().unwrap_or(0).min(MAX_ROWS);
-    let top = 76.0;
+    let top = if heading == Heading::Own { 76.0 } else { 24.0 };
     let wide = WIDTH - 2.0 * MARGIN;
     let kinds = kinds(account);
     let names: Vec<String> = kinds.iter().map(|kind| kind_name(*kind).to_owned()).collect();
@@ -51,16 +60,12 @@ pub(crate) fn timeline(account: &Account) -> String {
     let mut svg = Svg::new(960, height as u32, &account_title(account), &sentence(account));
     #[expect(clippy::cast_precision_loss, reason = "a latency has fewer than 2^53 ns")]
     let x = |ns: u64| MARGIN + wide * ns as f64 / account.latency_ns.max(1) as f64;
-    svg.text(
-        MARGIN,
-        24.0,
-        Anchor::Start,
-        &format!("class=\"title\" font-size=\"15\" font-weight=\"600\" {INK}"),
-        &account_title(account),
-    );
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pixels")]
     let letters = |width: f64, letter: f64| (width / letter) as usize;
-    svg.text(MARGIN, 44.0, Anchor::Start, SOFT, &clip(&sentence(account), letters(wide, 6.4)));
+    if heading == Heading::Own {
+        svg.text(MARGIN, 24.0, Anchor::Start, &format!("font-size=\"15\" font-weight=\"600\" {INK}"), &account_title(account));
+        svg.text(MARGIN, 44.0, Anchor::Start, SOFT, &clip(&sentence(account), letters(wide, 6.4)));
+    }
     for part in 0..=4_u64 {
         let ns = account.latency_ns * part / 4;
         let anchor = [Anchor::Start, Anchor::Middle, Anchor::Middle, Anchor::Middle, Anchor::End];
