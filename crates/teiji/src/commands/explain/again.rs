@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The same run again, with QEMU's plugin, and whether it is the same.
 
-use super::stopped;
+use super::not_made_again;
 use crate::commands::lab::{Show, VERBS};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
@@ -77,7 +77,7 @@ impl Again<'_> {
         };
         self.show.heading = Some(heading.to_owned());
         let replayed = lab::replay(&again, plugin, VERBS, self.signals, self.show);
-        let (repeated, written) = replayed.map_err(stopped)?;
+        let (repeated, written) = replayed.map_err(not_made_again)?;
         match first_divergence(self.recorded, &repeated).map_err(Failure::bad_input)? {
             None => Ok(written),
             Some(divergence) => {

@@ -141,7 +141,7 @@ const fn processor(machine: Machine) -> Option<Processor> {
 }
 
 /// What became of guests that were to make the run again.
-fn stopped(error: LabError) -> Failure {
+fn not_made_again(error: LabError) -> Failure {
     match error {
         LabError::Interrupted(signal) => {
             Failure::run_failed(anyhow!("interrupted by {signal}. Nothing was explained, and the recording is as it was"))
@@ -164,7 +164,7 @@ fn explained(
     target.program = args.program.clone().or(target.program);
     target.boot_timeout = args.boot_timeout.unwrap_or(target.boot_timeout);
     show.heading = Some(" The kernel's symbols".to_owned());
-    let listed = lab::symbols(&target, crate::commands::lab::VERBS, signals, show).map_err(stopped)?;
+    let listed = lab::symbols(&target, crate::commands::lab::VERBS, signals, show).map_err(not_made_again)?;
     let symbols = Symbols::parse(&listed).map_err(Failure::run_failed)?;
     let lines = vmlinux.map(|vmlinux| source::lines(vmlinux, args, &listed)).transpose()?;
     let mut again = Again { recorded, facts, target, signals, show };
