@@ -2,7 +2,9 @@
 """A search for a run with a large latency: what it ends with, and that its plan gives the same again."""
 
 import json
+import signal
 import subprocess
+import time
 import tomllib
 import unittest
 
@@ -91,6 +93,21 @@ class Search(Lab):
         # One generation always is, and for what is simpler there is no time.
         self.assertEqual(found["explored"], 8)
         self.assertTrue(all(one["run"] is None and one["mattered"] is None for one in found["instead"]))
+
+    def test_what_was_found_stays_without_an_explanation(self):
+        words = [TEIJI, "lab", "search", "-k", VANILLA, *SHORT, *LOADS[:2], "--runs", "1", "-j", "1", "--json", "-o", "out"]
+        search = subprocess.Popen(words, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # The plan is written before the explanation begins, which takes some seconds.
+        while search.poll() is None and not (self.folder / "out" / "recipe.toml").exists():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        search.send_signal(signal.SIGINT)
+        told, complained = search.communicate()
+        self.assertEqual(search.returncode, 0, complained)
+        self.assertIn("Interrupted by SIGINT: the largest latency is not explained", complained)
+        self.assertEqual(told, (self.folder / "out" / "search.json").read_text())
+        found = json.loads(told)
+        self.assertEqual((found["worst"]["explained"], found["worst"]["largest_ns"]), (False, largest(self.folder / "out" / "worst.teiji")))
 
     def test_wrong_use(self):
         (self.folder / "no-kernel").write_bytes(bytes(4_096))

@@ -142,12 +142,14 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some(signal) = signals.caught() {
         output::complain(&format!("Interrupted by {signal}: this is what was found until then"));
     }
-    recipe::write(&output.join(results::RECIPE), &found, &target).map_err(Failure::run_failed)?;
-    let explained = explained(&found, &signals, quiet)?;
+    let recipe = recipe::write(&output.join(results::RECIPE), &found, &target).map_err(Failure::run_failed);
+    let (explained, not_explained) = explained(&found, &signals, quiet);
+    // What took so long to find is said and kept, whatever became of its explanation.
     let results = Results { output: &output, args, target: &target, found: &found, explained: explained.as_deref() };
     let document = model::document_text(&results.json()).map_err(Failure::run_failed)?;
-    output::write_whole(&output.join(results::EVERYTHING), &document).map_err(Failure::run_failed)?;
+    let everything = output::write_whole(&output.join(results::EVERYTHING), &document).map_err(Failure::run_failed);
     output::say(&if args.json { document } else { results.text() });
+    recipe.and(everything).and(not_explained)?;
     Ok(exit(0))
 }
 
@@ -175,18 +177,26 @@ fn check_ends(args: &Args, measured: &RunFlags, loads: &[LoadSpec], guest: &plan
     Ok(has_times)
 }
 
-/// Where the largest latency went, which also shows that the run can be made again; none where it cannot be explained.
-fn explained(found: &explore::Found, signals: &Signals, quiet: bool) -> Result<Option<Vec<Account>>, Failure> {
+/// Where the largest latency went, which also shows that the run can be made again; none where it cannot be explained. And what else kept
+/// it from being explained.
+fn explained(found: &explore::Found, signals: &Signals, quiet: bool) -> (Option<Vec<Account>>, Result<(), Failure>) {
     if signals.caught().is_some() {
-        return Ok(None);
+        return (None, Ok(()));
     }
     if let Err(why) = explain::suits(&found.worst) {
         if !quiet {
             output::complain(&format!("Not explained: {why}"));
         }
-        return Ok(None);
+        return (None, Ok(()));
     }
-    explain::worst(&found.worst, signals, quiet).map(Some)
+    match (explain::worst(&found.worst, signals, quiet), signals.caught()) {
+        (Ok(accounts), _) => (Some(accounts), Ok(())),
+        (Err(_), Some(signal)) => {
+            output::complain(&format!("Interrupted by {signal}: the largest latency is not explained"));
+            (None, Ok(()))
+        }
+        (Err(failure), None) => (None, Err(failure)),
+    }
 }
 
 #[cfg(test)]
