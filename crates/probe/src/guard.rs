@@ -312,8 +312,18 @@ mod tests {
         let control = Control::new();
         let mut guard = Guard::over(Scheduling::DEFAULT, std::iter::empty()).unwrap().unwrap();
         guard.watch(&[], &control).unwrap();
+        // As it begins to watch, and then again and again.
+        let (mut beats, mut last) = (0, control.last_heartbeat());
+        let until = std::time::Instant::now() + Duration::from_secs(60);
+        while beats < 2 && std::time::Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+            let now = control.last_heartbeat();
+            beats += i32::from(now != last);
+            last = now;
+        }
+        assert_eq!(beats, 2);
         guard.end();
         assert!(Guard::over(Scheduling::OTHER, std::iter::empty()).unwrap().is_none());
-        assert!(!control.is_stopped() && control.last_heartbeat() != 0);
+        assert!(!control.is_stopped() && last != 0);
     }
 }
