@@ -27,7 +27,7 @@ pub struct Files {
     /// Write a trace into this file, JSON, as Perfetto and Chrome's tracing page read it
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
-    /// Replace files that are there
+    /// Replace any file; without this, only an earlier picture
     #[arg(long)]
     force: bool,
 }
