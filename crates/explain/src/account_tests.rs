@@ -6,7 +6,7 @@ use crate::{Asked, Dump, Kernel, account};
 use model::{Account, Inlined, Part, PartKind, Source, Sources};
 use proptest::prelude::*;
 
-fn explained(dump: &Dump, latency_ns: u64) -> Account {
+pub(crate) fn explained(dump: &Dump, latency_ns: u64) -> Account {
     let symbols = scene::symbols();
     let asked = Asked { thread: 0, activation: 9, latency_ns, cpu: 0, ns_per_instruction: 1.0 };
     account(dump, &dump.windows[0], &Kernel::new(&symbols), &asked)
@@ -43,7 +43,7 @@ pub(crate) fn to_the_thread(scene: &mut Scene) {
 }
 
 /// From the scheduler on.
-fn scheduled(scene: &mut Scene) {
+pub(crate) fn scheduled(scene: &mut Scene) {
     scene.run("__schedule", 0, 10, CALL);
     scene.run("__switch_to_asm", 0, 4, RET);
     scene.task(2, "teiji-0");

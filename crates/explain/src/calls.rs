@@ -311,6 +311,7 @@ impl Walk<'_> {
     }
 
     fn enter(&mut self, entrance: Entrance, address: u64, at: u64, interrupted: Option<Run>) {
+        let mut interrupted = interrupted;
         if self.kernel.is_entered_from_user(address) && self.calls.frame(self.current).code != Code::User {
             // It came as soon as the program was to go on.
             if let Some(previous) = &interrupted {
@@ -318,6 +319,10 @@ impl Walk<'_> {
             }
             self.leave_to_user();
             self.interrupts = Some(true);
+        } else if !self.kernel.has_vectors()
+            && let Some(previous) = interrupted
+        {
+            interrupted = self.has_returned(previous);
         }
         let interrupts = match entrance {
             // There would have been none.
@@ -328,13 +333,41 @@ impl Walk<'_> {
         if entrance == Entrance::Interrupt {
             self.were_on();
         }
-        if self.kernel.is_vectors(code) && interrupts != Some(false) {
+        if interrupts != Some(false) {
             self.calls.switched.push(Switched { at, on: false, address });
         }
         self.guess = None;
         let (way, parent) = (Way::Entrance(entrance), Some(self.current));
         self.push(Frame { code, way, parent, ends_in: None, interrupts, interrupted, returned_to: None });
         self.interrupts = Some(false);
+    }
+
+    /// An interrupt or a fault may come as soon as an x86 kernel has returned, before anything is done there. Returns what it interrupted.
+    fn has_returned(&mut self, previous: Run) -> Option<Run> {
+        let block = &self.dump.blocks[previous.block];
+        if previous.done < block.len() {
+            return Some(previous);
+        }
+        let mut interrupted = Some(previous);
+        let before = self.interrupts;
+        match block.last() {
+            Effect::SystemReturn => {
+                self.leave_to_user();
+                self.interrupts = Some(true);
+            }
+            Effect::InterruptReturn => {
+                let entrance = self.calls.chain(self.current).find(|(_, frame)| matches!(frame.way, Way::Entrance(_)));
+                let Some((parent, frame)) = entrance.and_then(|(_, frame)| Some((frame.parent?, *frame))) else {
+                    return interrupted;
+                };
+                (self.current, self.interrupts, interrupted) = (parent, frame.interrupts, frame.interrupted);
+            }
+            _ => {}
+        }
+        if self.interrupts == Some(true) && before != Some(true) {
+            self.returned_with_interrupts(&previous);
+        }
+        interrupted
     }
 
     fn go_on(&mut self, previous: &Run, address: u64) {

@@ -32,10 +32,8 @@ pub enum Effect {
     InterruptsOnAfterNext,
     /// The flags are read, in order to be restored later or to see whether interrupts are on.
     FlagsSaved,
-    /// They are as they were when the flags were saved, which is followed.
+    /// They are as they were when the flags were saved.
     FlagsRestored,
-    /// They are as they were when the flags were saved, which is not followed.
-    FlagsPopped,
     /// The processor halts until an interrupt.
     Halt,
     /// The processor's counter of time is read.
@@ -52,6 +50,15 @@ pub enum Processor {
 }
 
 impl Processor {
+    /// The steps in which the clock goes on that programs read on QEMU's machines, ns.
+    #[must_use]
+    pub const fn clock_step_ns(self) -> f64 {
+        match self {
+            Processor::X86_64 => 1.0,
+            Processor::Aarch64 => 16.0,
+        }
+    }
+
     /// What this instruction does. Bytes that are none do nothing.
     #[must_use]
     pub fn effect(self, bytes: &[u8]) -> Effect {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What restored flags say of interrupts, where the instruction names a register whose value is not known (arm64).
+//! What restored flags say of interrupts, where they come from a register (arm64) or from the stack (x86 before Linux 5.12), whose value is
+//! not known.
 //!
 //! Functions that save and restore do so in the order of a stack, and the one that takes a lock leaves the flags to its caller. A
 //! save that switches interrupts off does it because they were on: Linux looks first.
@@ -39,9 +40,9 @@ impl Flags {
         self.is_fresh = true;
     }
 
-    /// Interrupts are switched off. Returns whether that shows that they were on.
-    pub(crate) fn switched_off(&mut self) -> bool {
-        let shows = std::mem::take(&mut self.is_fresh);
+    /// Interrupts are switched off, by a kernel that looks first or by one that does not. Returns whether that shows that they were on.
+    pub(crate) fn switched_off(&mut self, looks: bool) -> bool {
+        let shows = std::mem::take(&mut self.is_fresh) && looks;
         if let Some(last) = self.saved.last_mut().filter(|_| shows) {
             last.on = Some(true);
         }
@@ -86,7 +87,7 @@ mod tests {
     fn what_was_saved_last_is_restored_first() {
         let (mut flags, outer, inner) = (Flags::default(), frame_id(1), frame_id(2));
         flags.save(outer, None);
-        assert!(flags.switched_off());
+        assert!(flags.switched_off(true));
         flags.save(inner, Some(false));
         flags.done();
         assert_eq!(flags.restore(inner, |_| true), Some(Some(false)));
@@ -107,7 +108,7 @@ mod tests {
         let (mut flags, owner) = (Flags::default(), frame_id(1));
         flags.save(owner, Some(true));
         flags.done();
-        assert!(!flags.switched_off());
+        assert!(!flags.switched_off(true));
         assert_eq!(flags.restore(owner, |_| true), None);
     }
 
@@ -115,7 +116,7 @@ mod tests {
     fn flags_of_a_function_that_has_ended_are_the_last_ones() {
         let (mut flags, locker, caller) = (Flags::default(), frame_id(1), frame_id(2));
         flags.save(locker, Some(true));
-        assert!(flags.switched_off());
+        assert!(flags.switched_off(true));
         assert_eq!(flags.restore(caller, |frame| frame == locker), None);
         assert_eq!(flags.restore(caller, |_| false), Some(Some(true)));
         flags.save(locker, Some(false));

@@ -15,10 +15,10 @@ pub(super) struct Guess {
 }
 
 impl Walk<'_> {
-    /// A return from an exception of an arm64 kernel switches them on.
+    /// A return from an interrupt, an exception or a system call switches them on.
     pub(super) fn returned_with_interrupts(&mut self, previous: &Run) {
         let block = &self.dump.blocks[previous.block];
-        if self.kernel.has_vectors() && block.last() == Effect::InterruptReturn {
+        if matches!(block.last(), Effect::InterruptReturn | Effect::SystemReturn) {
             let at = (previous.begin + previous.done).saturating_sub(1);
             self.calls.switched.push(Switched { at, on: true, address: block.bounds[block.bounds.len() - 2] });
             self.flags.switched_on();
@@ -43,7 +43,6 @@ impl Walk<'_> {
             let interrupts = match effect {
                 Effect::InterruptsOff | Effect::AllOff => Some(false),
                 Effect::InterruptsOn | Effect::InterruptsOnAfterNext => Some(true),
-                Effect::FlagsPopped => None,
                 Effect::FlagsRestored => self.restored(),
                 effect => {
                     self.passed(*effect);
@@ -74,10 +73,13 @@ impl Walk<'_> {
 
     /// Interrupts are switched by an instruction.
     fn switch(&mut self, effect: Effect, interrupts: Option<bool>, switched: Switched) {
-        match effect {
-            Effect::InterruptsOff if self.flags.switched_off() => self.were_on(),
-            Effect::AllOff => self.flags.all_off(),
-            _ => {}
+        // With x86 they are switched off without a look at whether they are.
+        let shows = effect == Effect::InterruptsOff && self.flags.switched_off(self.kernel.has_vectors());
+        if shows {
+            self.were_on();
+        }
+        if effect == Effect::AllOff {
+            self.flags.all_off();
         }
         if interrupts == Some(true) {
             self.flags.switched_on();
@@ -86,8 +88,9 @@ impl Walk<'_> {
         if effect == Effect::FlagsRestored {
             self.guess = Some(Guess { step: self.calls.steps.len(), switched: Switched { on: true, ..switched } });
         }
-        // Flags that are restored leave interrupts off where they were off before.
-        if interrupts.is_some() && (effect != Effect::FlagsRestored || switched.on) {
+        // Off already is not switched off, whether by an inner lock or by flags that are restored.
+        let is_switched = shows || self.interrupts != Some(false) || switched.on;
+        if interrupts.is_some() && is_switched && (effect != Effect::FlagsRestored || switched.on) {
             self.calls.switched.push(switched);
         }
     }
