@@ -7,7 +7,7 @@
 use crate::effect::{Effect, Processor};
 
 /// Marks the file and its form.
-const MAGIC: &[u8] = b"TEIJIBB3";
+const MAGIC: &[u8] = b"TEIJIBB4";
 const WAKE: u32 = 1;
 const TASK: u32 = 2;
 const BLOCK: u32 = 3;
@@ -46,6 +46,8 @@ pub struct Wake {
     pub reader: u64,
     /// The CPU that executed it.
     pub cpu: usize,
+    /// How long all CPUs had halted until then, virtual ns: from when is not known.
+    pub halted_ns: u64,
 }
 
 /// A task that runs from some moment on.
@@ -182,7 +184,8 @@ impl Dump {
         match kind {
             WAKE => {
                 let [count, returned, returned_at, reader] = [content.u64()?, content.u64()?, content.u64()?, content.u64()?];
-                self.wakes.push(Wake { count, returned, returned_at, reader, cpu: content.cpu()? });
+                let (cpu, halted_ns) = (content.cpu()?, content.u64()?);
+                self.wakes.push(Wake { count, returned, returned_at, reader, cpu, halted_ns });
                 content.end()?;
             }
             TASK => {

@@ -35,11 +35,13 @@ pub use kernel::{FindSource, Kernel};
 pub use symbols::{SymbolId, Symbols, SymbolsError};
 pub use trace::trace_events;
 pub use vmlinux::{Lines, Vmlinux, VmlinuxError};
-pub use wakes::{WakesError, Woken, align};
+pub use wakes::{Rate, WakesError, Woken, align};
 #[cfg(test)]
 mod account_tests;
 #[cfg(test)]
 mod arm64_tests;
+#[cfg(test)]
+mod interrupts_tests;
 #[cfg(test)]
 mod other_cpu_tests;
 #[cfg(test)]

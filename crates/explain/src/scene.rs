@@ -193,7 +193,7 @@ impl Scene {
         }
         self.section(4, &content);
         self.section(5, &[]);
-        [b"TEIJIBB3", &u32::from(self.counts_begun).to_le_bytes()[..], &self.bytes].concat()
+        [b"TEIJIBB4", &u32::from(self.counts_begun).to_le_bytes()[..], &self.bytes].concat()
     }
 
     /// Read back: what was executed, and the window.

@@ -44,7 +44,7 @@ use processor::Processor;
 use qemu::{Functions, Info, Tb};
 
 /// Marks the file and its form.
-const MAGIC: [u8; 8] = *b"TEIJIBB3";
+const MAGIC: [u8; 8] = *b"TEIJIBB4";
 /// Kinds of sections. Each begins with its kind and the length of what follows, 32 bits both.
 const WAKE: u32 = 1;
 const TASK: u32 = 2;
@@ -376,13 +376,14 @@ impl State {
         }
         if block.roles & READS_CLOCK != 0 && returned.address != 0 {
             let Returned { address, at } = core::mem::take(returned);
-            self.section(WAKE, 40);
+            self.section(WAKE, 48);
             self.output.put_u64(before + u64::from(block.instructions));
             self.output.put_u64(address);
             self.output.put_u64(at);
             // Not where the block begins: it may have been cut at the end of a turn.
             self.output.put_u64(block.last);
             self.output.put_u64(cpu as u64);
+            self.output.put_u64(self.clock.halted_ns());
         }
         if block.roles & SWITCHED != 0 {
             self.switched(before, cpu);

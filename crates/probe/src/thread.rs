@@ -255,9 +255,15 @@ fn measure_rows<A: Attachment, S: Sampler<A, N>, const N: usize>(
     (counts, used_since(before))
 }
 
+/// The name of the measuring thread of this index, as the kernel has it.
+#[must_use]
+pub fn thread_name(index: usize) -> String {
+    format!("teiji-{index}")
+}
+
 /// Makes a thread. Behind a pointer, so that what makes threads is compiled once and not for each kind of row.
 fn spawn(index: usize, main: Box<dyn FnOnce() -> ThreadResult + Send>) -> io::Result<JoinHandle<ThreadResult>> {
-    Builder::new().name(format!("teiji-{index}")).stack_size(STACK_BYTES).spawn(main)
+    Builder::new().name(thread_name(index)).stack_size(STACK_BYTES).spawn(main)
 }
 
 fn used_since(before: io::Result<sys::ThreadUsage>) -> Option<Usage> {

@@ -20,6 +20,7 @@ struct PerCpu {
 type CountInline = unsafe extern "C" fn(*mut Insn, c_int, *mut u64, u64);
 type CountPerCpu = unsafe extern "C" fn(*mut Insn, c_int, PerCpu, u64);
 type GetCount = unsafe extern "C" fn() -> i64;
+type ToNanos = unsafe extern "C" fn(i64) -> i64;
 type GetSize = unsafe extern "C" fn(*mut c_void) -> usize;
 
 enum Counter {
@@ -31,6 +32,7 @@ enum Counter {
 /// How many instructions were counted, and which CPU executes.
 pub struct Clock {
     counter: Counter,
+    halted: Halted,
     count: usize,
     /// The CPUs, and what translated code counts with. None before the first block.
     first: Option<(Cpus, *const u64)>,
@@ -53,7 +55,7 @@ impl Clock {
                 Counter::Inline(function!(c"qemu_plugin_register_vcpu_insn_exec_inline" as CountInline)?, own)
             }
         };
-        Some(Clock { counter, count, first: None })
+        Some(Clock { counter, halted: Halted::new()?, count, first: None })
     }
 
     /// Whether instructions are counted that were begun, of which one that faults, or that QEMU begins again, was not done; otherwise
@@ -87,6 +89,11 @@ impl Clock {
         Some((counted, cpus.executing()))
     }
 
+    /// How long all CPUs have halted until now, virtual ns. To be called once a block has begun.
+    pub fn halted_ns(&self) -> u64 {
+        self.first.map_or(0, |(cpus, _)| self.halted.ns(&cpus))
+    }
+
     /// What translated code counts with.
     fn counter(&self) -> Option<*const u64> {
         Some(match self.counter {
@@ -115,6 +122,35 @@ const CPU_BYTES: usize = 1 << 16;
 const LEAVE_OFF: u32 = 0xffff_0000;
 /// Turns after which that word must have been found. Another thread of QEMU's may ask the same in the same moment.
 const MAX_TRIES: u32 = 100;
+
+/// QEMU's virtual clock: what the instructions it counted take, and beside it the time that it went on while all CPUs halted.
+struct Halted {
+    clock: GetCount,
+    count: GetCount,
+    to_ns: ToNanos,
+}
+
+impl Halted {
+    fn new() -> Option<Self> {
+        Some(Halted {
+            clock: function!(c"icount_get" as GetCount)?,
+            count: function!(c"icount_get_raw" as GetCount)?,
+            to_ns: function!(c"icount_to_ns" as ToNanos)?,
+        })
+    }
+
+    /// Neither the clock nor the count has what the CPU executed in its turn: their difference is what it is without that.
+    fn ns(&self, cpus: &Cpus) -> u64 {
+        let (clock, counted) = cpus.while_none(|| {
+            // SAFETY: it may be called on any thread.
+            let clock = unsafe { (self.clock)() };
+            // SAFETY: as above; nothing was counted in between, on this thread that counts.
+            (clock, unsafe { (self.count)() })
+        });
+        // SAFETY: it only calculates.
+        (clock - unsafe { (self.to_ns)(counted) }).unsigned_abs()
+    }
+}
 
 /// What QEMU counted. It adds what a CPU has executed once its turn ends, or once it looks at the clock. Until then it takes a block's
 /// instructions off those that the CPU has left, before the block begins, and gives back what the block does not execute.

@@ -124,7 +124,7 @@ enum Memory {
 #[derive(Clone, Copy)]
 pub struct Cpus {
     all: [*mut c_void; CPUS],
-    /// QEMU's own pointer to the one that executes, null where there is but one.
+    /// QEMU's own pointer to the one that executes.
     current: *mut *mut c_void,
     exit: Option<ExitCpu>,
 }
@@ -137,14 +137,14 @@ impl Cpus {
 
     /// So many. To be called by what QEMU calls for a CPU, once all are there.
     pub fn new(count: usize) -> Option<Self> {
-        let mut cpus = Cpus { all: [ptr::null_mut(); CPUS], current: ptr::null_mut(), exit: None };
+        let current = find(c"current_cpu")?.cast();
+        let mut cpus = Cpus { all: [ptr::null_mut(); CPUS], current, exit: None };
         if count > 1 {
             let get = function!(c"qemu_get_cpu" as GetCpu)?;
             for (index, cpu) in (0..).zip(&mut cpus.all).take(count) {
                 // SAFETY: it looks for a CPU of this number, and returns null where there is none.
                 *cpu = unsafe { get(index) };
             }
-            cpus.current = find(c"current_cpu")?.cast();
             cpus.exit = function!(c"cpu_exit" as ExitCpu);
         }
         Some(cpus)
@@ -152,9 +152,6 @@ impl Cpus {
 
     /// The one that executes, as QEMU points to it.
     pub fn current(&self) -> *mut c_void {
-        if self.current.is_null() {
-            return self.all[0];
-        }
         // SAFETY: a variable of QEMU's that belongs to this thread, which lives as long as QEMU.
         unsafe { self.current.read_volatile() }
     }

@@ -5,7 +5,7 @@ use super::not_made_again;
 use crate::commands::lab::{Show, VERBS};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
-use explain::{Processor, Symbols};
+use explain::{Processor, Rate, Symbols};
 use lab::{LabRun, Plugin, Target, first_divergence};
 use model::{Lab, Recorded};
 use runner::Signals;
@@ -39,13 +39,14 @@ pub fn addresses(symbols: &Symbols, processor: Processor) -> Vec<String> {
 }
 
 impl Again<'_> {
-    /// What an instruction, of whichever CPU, takes of the guest's clock, ns. The guest's kernel measures its time stamp counter, which
-    /// counts virtual ns, when it boots, and takes what it measured for its rate.
-    pub fn ns_per_instruction(&self) -> f64 {
+    /// How the guest's clock goes. Its kernel measures its time stamp counter, which counts virtual ns, when it boots, and takes what it
+    /// measured for its rate.
+    pub fn rate(&self, processor: Processor) -> Rate {
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let virtual_ns = self.facts.ns_per_instruction.unwrap_or(1) as f64 / f64::from(self.facts.guest.cpus);
         let console = std::fs::read_to_string(self.recorded.path.join("console.log")).unwrap_or_default();
-        virtual_ns * console.lines().rev().find_map(ns_per_tick).unwrap_or(1.0)
+        let ns_per_virtual_ns = console.lines().rev().find_map(ns_per_tick).unwrap_or(1.0);
+        Rate { ns_per_instruction: virtual_ns * ns_per_virtual_ns, ns_per_virtual_ns, step_ns: processor.clock_step_ns() }
     }
 
     /// Makes it again, and returns what the plugin wrote.

@@ -168,11 +168,11 @@ fn explained(
     let symbols = Symbols::parse(&listed).map_err(Failure::run_failed)?;
     let lines = vmlinux.map(|vmlinux| source::lines(vmlinux, args, &listed)).transpose()?;
     let mut again = Again { recorded, facts, target, signals, show };
-    let ns_per_instruction = again.ns_per_instruction();
+    let rate = again.rate(processor);
 
     let found = again.run(&[], &[], " Finding the wake-ups")?;
     let found = Dump::parse(&found, processor).map_err(Failure::run_failed)?;
-    let counts = align(&found.wakes, &chosen.samples, ns_per_instruction).map_err(Failure::run_failed)?;
+    let counts = align(&found.wakes, &chosen.samples, rate).map_err(Failure::run_failed)?;
     let windows = chosen.windows(&counts);
 
     let dump = again.run(&windows, &again::addresses(&symbols, processor), " Recording what ran")?;
@@ -185,8 +185,22 @@ fn explained(
         let window = window.context("QEMU's plugin did not keep what was executed").map_err(Failure::run_failed)?;
         let latency_ns = chosen.latency_ns(*sample);
         let Woken { thread, activation, cpu, .. } = chosen.samples[*sample];
-        let asked = Asked { thread, activation, latency_ns, cpu, ns_per_instruction };
-        Ok(explain::account(&dump, window, &kernel, &asked))
+        let asked = Asked { thread, activation, latency_ns, cpu, ns_per_instruction: rate.ns_per_instruction };
+        let account = explain::account(&dump, window, &kernel, &asked);
+        is_of_thread(&account)?;
+        Ok(account)
     });
     accounts.collect()
+}
+
+/// Refuses an account that ends in another thread than the one that measured.
+fn is_of_thread(account: &Account) -> Result<(), Failure> {
+    let wanted = probe::thread_name(account.thread);
+    match account.parts.last().and_then(|part| part.task.as_ref()) {
+        Some(task) if *task != wanted => Err(Failure::run_failed(anyhow!(
+            "what was found to be activation {} of {wanted} is {task}'s, so nothing is explained: please report this as a defect of teiji",
+            account.activation
+        ))),
+        _ => Ok(()),
+    }
 }
