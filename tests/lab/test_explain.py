@@ -58,6 +58,17 @@ class Explain(Explaining):
         again = json.loads(self.explain(recording, *words, "--json").stdout)["accounts"]
         self.assertEqual(sorted(account["activation"] for account in again), sorted([first, second]))
 
+    def test_beside_another_program_that_sleeps(self):
+        # It wakes less often than the thread, from another function; the thread from one that also reads the clock in between.
+        other = "cmd:/teiji measure -q --policy other --sleep timerfd --interval 1ms -n 3000 -o /tmp/other.teiji"
+        self.lab("run", "-q", "-k", VANILLA, "--sleep", "itimer", "-i", "200us", "-n", "300", "--load", other, "-o", "rec.teiji")
+        recording = next(path.parent for path in self.folder.glob("**/run.json"))
+        explained = json.loads(self.explain(recording, "--worst", "50", "--json").stdout)
+        self.check_accounts(recording, explained)
+        # The last that happens is that the thread, its timer long past, goes back to its program: nearly always in the same time.
+        returns = sorted(sum(part["length_ns"] for part in account["parts"] if part["kind"] == "return") for account in explained["accounts"])
+        self.assertLess(returns[len(returns) // 2], 2 * returns[0], returns)
+
     def test_a_sentence_and_its_parts(self):
         recording = self.record(VANILLA)
         worst = largest(recording)
