@@ -2,7 +2,7 @@
 //! What QEMU's plugin writes, whatever it says: refused, or an account whose parts add up. The first half may be a kernel's symbols.
 #![no_main]
 
-use explain::{Asked, Dump, Kernel, Processor, Symbols, Woken, account, align, folded, Rate};
+use explain::{Asked, Dump, Kernel, Processor, Rate, Symbols, Woken, account, align, folded};
 use libfuzzer_sys::fuzz_target;
 
 const SYMBOLS: &str = include_str!("symbols.txt");
