@@ -19,6 +19,13 @@ fn timer_interrupt_in_a_program(scene: &mut Scene) {
     scene.run("asm_sysvec_apic_timer_interrupt", 16, 2, CALL);
 }
 
+/// From here in what was interrupted on: 5 instructions before the thread's way.
+fn left_for_the_thread(scene: &mut Scene, offset: u64) {
+    scene.run("free_bulk", offset, 3, RET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(scene);
+}
+
 #[test]
 fn a_system_call_switches_them_off() {
     let mut scene = Scene::default();
@@ -68,9 +75,7 @@ fn of_two_interrupts_both_return() {
     scene.run("asm_sysvec_apic_timer_interrupt", 0, 40, NOP);
     scene.run("asm_sysvec_apic_timer_interrupt", 40, 40, IRET);
     timer_interrupt(&mut scene);
-    scene.run("free_bulk", 50, 3, RET);
-    scene.run("vfs_read", 7, 2, JMP);
-    to_the_thread(&mut scene);
+    left_for_the_thread(&mut scene, 50);
     let account = explained(&scene.dump(), 30 + 5 + THREAD_NS);
     assert_eq!(kinds(&account)[..2], [(PartKind::HardInterrupt, 0, 30), (PartKind::PreemptionOff, 30, 11)]);
     assert_eq!(account.parts[0].interrupted.as_deref(), Some("free_bulk"));
@@ -94,9 +99,7 @@ fn they_are_switched_off_once() {
     scene.run("_raw_spin_unlock_irqrestore", 0, 3, STI);
     scene.run("_raw_spin_unlock_irqrestore", 3, 1, RET);
     timer_interrupt(&mut scene);
-    scene.run("free_bulk", 7_000, 3, RET);
-    scene.run("vfs_read", 7, 2, JMP);
-    to_the_thread(&mut scene);
+    left_for_the_thread(&mut scene, 7_000);
     let account = explained(&scene.dump(), 900 + 4 + 30 + 5 + THREAD_NS);
     let off = &account.parts[0];
     assert_eq!((off.off_at.as_deref(), off.off_before_ns), (Some("_raw_spin_lock_irqsave+0x4"), Some(5_000 + 15 + 100 + 3)));
@@ -123,10 +126,8 @@ fn flags_that_are_popped_are_those_that_were_pushed() {
     scene.run("_raw_spin_unlock_irqrestore", 0, 3, POPF);
     timer_interrupt(&mut scene);
     scene.run("_raw_spin_unlock_irqrestore", 3, 1, RET);
-    scene.run("free_bulk", 5_200, 2, RET);
-    scene.run("vfs_read", 7, 2, JMP);
-    to_the_thread(&mut scene);
-    let account = explained(&scene.dump(), 4_000 + 3 + 30 + 5 + THREAD_NS);
+    left_for_the_thread(&mut scene, 5_200);
+    let account = explained(&scene.dump(), 4_000 + 3 + 30 + 6 + THREAD_NS);
     assert_eq!(kinds(&account)[..2], [(PartKind::InterruptsOff, 0, 4_003), (PartKind::HardInterrupt, 4_003, 30)]);
     let off = &account.parts[0];
     assert_eq!(off.off_at.as_deref(), Some("_raw_spin_lock_irqsave+0x4"));

@@ -204,3 +204,21 @@ fn is_of_thread(account: &Account) -> Result<(), Failure> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_thread_did_is_refused() {
+        let account = |task: Option<&str>| -> Account {
+            let part = serde_json::json!({"kind": "thread", "begin_ns": 0, "length_ns": 33, "task": task, "called_by": [], "mostly": []});
+            let account = serde_json::json!({"thread": 1, "activation": 7, "latency_ns": 33, "parts": [part]});
+            serde_json::from_value(account).unwrap()
+        };
+        assert!(is_of_thread(&account(Some("teiji-1"))).is_ok());
+        // Nothing is known of the task where the kernel lists no variables.
+        assert!(is_of_thread(&account(None)).is_ok());
+        assert!(is_of_thread(&account(Some("teiji-0"))).is_err());
+    }
+}
