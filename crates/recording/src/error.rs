@@ -37,6 +37,30 @@ pub enum RecordingError {
         /// What is wrong with it.
         why: String,
     },
+    /// A link to what is not part of the recording.
+    #[error("{} is a link to {}, which is not in its folder: a recording is read from its own folder only. Copy it there if it belongs to it", path.display(), target.display())]
+    LeadsOut {
+        /// The link.
+        path: PathBuf,
+        /// What it names.
+        target: PathBuf,
+    },
+    /// A FIFO, a device, a folder.
+    #[error("{} is {what}: expected a file", path.display())]
+    NoFile {
+        /// Where.
+        path: PathBuf,
+        /// What is there instead.
+        what: &'static str,
+    },
+    /// More than any such file takes.
+    #[error("{} is larger than {} MB, the most that is read of such a file", path.display(), max_bytes >> 20)]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// What it may take.
+        max_bytes: u64,
+    },
     /// Only a histogram or figures are known.
     #[error("{} holds no samples", .0.display())]
     NoSamples(PathBuf),

@@ -2,6 +2,7 @@
 //! What `teiji explain` found, beside the samples it is about.
 
 use crate::RecordingError;
+use crate::contents::read_text;
 use model::{EXPLAINED, EXPLAINED_VERSION, Explained};
 use std::fs;
 use std::path::Path;
@@ -12,10 +13,9 @@ use std::path::Path;
 /// When it cannot be read, or was written by a later version.
 pub fn read_explained(recording: &Path) -> Result<Option<Explained>, RecordingError> {
     let path = recording.join(EXPLAINED);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(RecordingError::Io { doing: "read", path, source }),
+    let text = match read_text(&path) {
+        Err(RecordingError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        text => text?,
     };
     let wrong = |why: String| RecordingError::Document { path: path.clone(), why };
     let explained: Explained = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;

@@ -6,9 +6,10 @@ use crate::{Recording, RecordingError, SampleWriter};
 use model::samples_file;
 use model::{Document, HostFacts, ProbeStatement, Recorded, Thread};
 use serde::Serialize;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The document.
@@ -227,9 +228,34 @@ pub fn adopt(path: &Path, files: &[(&str, &[u8])], complete: impl FnOnce(&mut Do
     Ok(Recorded { path: path.to_owned(), ..recorded })
 }
 
-/// Where a recording lies before it has its name.
+/// Bytes of a file's name.
+const MAX_NAME: usize = 255;
+
+/// Where a recording lies before it has its name. Of a name to which nothing can be added the middle is left out: names of one
+/// folder differ at their ends.
 fn part_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".part-{}", std::process::id()));
-    path.with_file_name(name)
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    let ending = format!(".part-{}", std::process::id());
+    let left_out = (name.len() + ending.len()).saturating_sub(MAX_NAME);
+    let kept = name.len().saturating_sub(left_out) / 2;
+    let name = [&name[..kept], &name[(kept + left_out).min(name.len())..], ending.as_bytes()].concat();
+    path.with_file_name(OsStr::from_bytes(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_as_long_as_names_can_be() {
+        let place = tempfile::tempdir().unwrap();
+        for length in [9, 241, 242, 245, 250, 255] {
+            let name = format!("{}.teiji", "n".repeat(length - 6));
+            let part = part_of(&place.path().join(&name));
+            fs::create_dir(&part).unwrap();
+            assert!(part.display().to_string().ends_with(&format!(".teiji.part-{}", std::process::id())));
+            fs::rename(&part, place.path().join(&name)).unwrap();
+        }
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 6);
+    }
 }

@@ -8,12 +8,15 @@
 //! clocks, threads being measured, the machine beyond the folder it was given.
 #![forbid(unsafe_code)]
 
+mod checked;
 mod column;
+mod contents;
 mod counts;
 mod decoder;
 mod error;
 mod explained;
 mod folder;
+mod long_values;
 mod pool;
 mod reader;
 mod sample_file;
@@ -22,6 +25,7 @@ mod stream;
 mod sums;
 mod verify;
 
+pub use contents::{MAX_TEXT, open_file, read_file};
 pub use error::RecordingError;
 pub use explained::{read_explained, write_explained};
 pub use folder::{Folder, adopt};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording being read.
 
+use crate::contents::read_text;
 use crate::counts::too_many;
 use crate::folder::DOCUMENT;
 use crate::{RecordingError, SampleFile, each_row};
@@ -16,7 +17,6 @@ use stats::{
     block_moments, summarise,
 };
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,14 +36,13 @@ impl Recording {
     /// When there is none, or it is none of ours, or of a later version.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let file = path.join(DOCUMENT);
-        let text = match fs::read_to_string(&file) {
-            Ok(text) => text,
-            Err(error)
-                if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) && path.exists() =>
+        let text = match read_text(&file) {
+            Err(RecordingError::Io { source, .. })
+                if matches!(source.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) && path.exists() =>
             {
                 return Err(RecordingError::not_a_recording(path));
             }
-            Err(source) => return Err(RecordingError::Io { doing: "read", path: file, source }),
+            text => text?,
         };
         let document = parse(&text).map_err(|why| RecordingError::Document { path: file, why })?;
         Ok(Recording { path: path.to_owned(), document })
@@ -216,6 +215,9 @@ impl Recording {
     }
 }
 
+/// More than any kernel of a distribution has CPUs.
+const MAX_THREADS: usize = 8_192;
+
 /// The column that is judged.
 pub(crate) const JUDGED: usize = 0;
 /// Steps over time that are kept of the others, which are not drawn.
@@ -375,17 +377,32 @@ fn workers_worth(rows: u64) -> usize {
 /// Ample: nothing here recurses.
 const STACK_BYTES: usize = 256 * 1024;
 
+/// What a document says of itself; all else is passed over, in no memory.
+#[derive(serde::Deserialize)]
+struct Head<'a> {
+    #[serde(borrow, default)]
+    format: Option<std::borrow::Cow<'a, str>>,
+    #[serde(default)]
+    version: Option<u64>,
+}
+
 /// Reads `run.json`; says first if it is of another kind or a later version, then what is wrong with it.
 pub(crate) fn parse(text: &str) -> Result<Document, String> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if value["format"] != FORMAT {
+    let head: Head<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if head.format.as_deref() != Some(FORMAT) {
         return Err(format!("it does not say that its format is {FORMAT}"));
     }
-    match value["version"].as_u64() {
+    match head.version {
         Some(version) if version <= u64::from(VERSION) => {}
-        _ => return Err(format!("its version is {}; this program reads versions up to {VERSION}", value["version"])),
+        version => {
+            let version = version.map_or_else(|| "not known".to_owned(), |version| version.to_string());
+            return Err(format!("its version is {version}; this program reads versions up to {VERSION}"));
+        }
     }
     let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if document.threads.len() > MAX_THREADS {
+        return Err(format!("it has {} threads; this program reads recordings of up to {MAX_THREADS}", document.threads.len()));
+    }
     match too_many(&document) {
         Some(place) => Err(format!("{place} counts more than any run can have")),
         None => Ok(document),

@@ -2,16 +2,16 @@
 //! The samples of one thread being read.
 
 use crate::RecordingError;
+use crate::checked::checked;
 use crate::column::{Column, Values};
-use crate::decoder::{Broken, Decoder};
+use crate::contents::open_file;
+use crate::decoder::Broken;
+use crate::long_values::LongValues;
 use crate::samples::{labels, long_path, max_bytes_per_hundred_rows};
-use crate::sums::{Summed, Sums, sums_path};
 use arrow_buffer::NullBuffer;
 use model::{ProbeStatement, Thread};
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufReader, Read, Take};
 use std::path::{Path, PathBuf};
 
 /// What is still good for something in a file that is damaged further on.
@@ -27,8 +27,8 @@ pub struct SampleFile {
     column: usize,
     /// The most that a hundred rows take in a finished file.
     bytes_per_hundred_rows: u64,
-    /// Values beyond 32 bits of that column, by row.
-    long: BTreeMap<u64, i64>,
+    /// Values beyond 32 bits of that column.
+    long: LongValues,
     /// Whether the end may be missing: then reading stops at the last whole batch.
     cut: bool,
 }
@@ -64,9 +64,9 @@ impl SampleFile {
     /// # Errors
     /// When the file is not there.
     pub fn open_column(path: &Path, column: usize, probe: &ProbeStatement, cut: bool) -> Result<Self, RecordingError> {
-        let bytes = std::fs::metadata(path).map_err(RecordingError::io("read", path))?.len();
+        let bytes = open_file(path)?.metadata().map_err(RecordingError::io("read", path))?.len();
         let long = long_path(path);
-        let long = if long.exists() { read_long(&long, column, cut)? } else { BTreeMap::new() };
+        let long = if long.exists() { LongValues::read(&long, column, cut)? } else { LongValues::default() };
         let bytes_per_hundred_rows = max_bytes_per_hundred_rows(probe.columns.len(), probe.rows);
         Ok(SampleFile { path: path.to_owned(), bytes, column, bytes_per_hundred_rows, long, cut })
     }
@@ -92,71 +92,6 @@ impl SampleFile {
             Err(broken) => format!("{}. {EXPORTABLE}", broken.why()),
         };
         Err(RecordingError::Samples { path: self.path.clone(), rows: row, why })
-    }
-}
-
-/// A stream whose messages are held against their sums, where there are any.
-struct Checked {
-    path: PathBuf,
-    decoder: Decoder<Summed<BufReader<Take<File>>>>,
-    sums: Sums,
-    /// Messages before the next.
-    messages: usize,
-}
-
-/// Opens a stream up to so many bytes. Only of one that may be cut off there are sums.
-fn checked(path: &Path, bytes: u64, cut: bool) -> Result<Result<Checked, Broken>, RecordingError> {
-    let file = File::open(path).map_err(RecordingError::io("read", path))?;
-    let sums = if cut { Sums::of(path) } else { Sums::default() };
-    let source = Summed::new(BufReader::with_capacity(1 << 18, file.take(bytes)), cut);
-    Ok(Decoder::open(source).and_then(|decoder| {
-        let mut stream = Checked { path: path.to_owned(), decoder, sums, messages: 0 };
-        if stream.differs() { Err("its schema is not the one that was written".into()) } else { Ok(stream) }
-    }))
-}
-
-impl Checked {
-    /// The columns of the next batch; none at the end mark.
-    fn next(&mut self) -> Result<Option<&[Column]>, Broken> {
-        if self.decoder.next()?.is_none() {
-            return Ok(None);
-        }
-        if self.differs() {
-            let is_unwritten = self.decoder.ends_in_zeros() && matches!(self.decoder.next(), Err(Broken::Unfinished(_)));
-            let why = "a batch is not the one that was written".to_owned();
-            return Err(if is_unwritten { Broken::Unfinished(why) } else { Broken::Damaged(why) });
-        }
-        Ok(Some(self.decoder.columns()))
-    }
-
-    /// Whether the last message is another than was written. The sums are removed as a run comes to its end, and the file may be
-    /// another one then.
-    fn differs(&mut self) -> bool {
-        let Some(sum) = self.decoder.source().take() else { return false };
-        self.messages += 1;
-        self.sums.differs(self.messages - 1, sum) && sums_path(&self.path).exists()
-    }
-}
-
-fn read_long(path: &Path, column: usize, cut: bool) -> Result<BTreeMap<u64, i64>, RecordingError> {
-    let mut latencies = BTreeMap::new();
-    let read = checked(path, u64::MAX, cut)?.and_then(|mut stream| {
-        while let Some(columns) = stream.next()? {
-            let columns: &[Column; 3] = columns.try_into().map_err(|_| "three columns, row, column and value, expected")?;
-            let [Values::Int64(rows), Values::Int64(of), Values::Int64(values)] = columns.each_ref().map(|column| &column.values)
-            else {
-                return Err("three Int64 columns, row, column and value, expected".into());
-            };
-            let all = rows.iter().map(|row| row.cast_unsigned()).zip(of.iter().zip(values));
-            let own = all.filter(|(_, (of, _))| usize::try_from(**of) == Ok(column));
-            latencies.extend(own.map(|(row, (_, value))| (row, *value)));
-        }
-        Ok(())
-    });
-    match read {
-        Ok(()) => Ok(latencies),
-        Err(Broken::Unfinished(_)) if cut => Ok(latencies),
-        Err(broken) => Err(RecordingError::Samples { path: path.to_owned(), rows: latencies.len() as u64, why: broken.why() }),
     }
 }
 
@@ -227,8 +162,8 @@ impl Rows for SampleFile {
 impl SampleFile {
     /// The value of a row: in its place, or among those beyond 32 bits.
     fn value(&self, row: u64, stored: i32) -> Result<i64, String> {
-        match self.long.get(&row) {
-            Some(value) if stored == stands_for(*value) => Ok(*value),
+        match self.long.of_row(row) {
+            Some(value) if stored == stands_for(value) => Ok(value),
             None if !matches!(stored, i32::MIN | i32::MAX) => Ok(i64::from(stored)),
             _ => Err(self.long_differs(row)),
         }
@@ -238,7 +173,7 @@ impl SampleFile {
     fn long_differs(&self, row: u64) -> String {
         let long = long_path(&self.path);
         let name = long.file_name().unwrap_or_default().display();
-        match self.long.contains_key(&row) {
+        match self.long.of_row(row).is_some() {
             true => format!("the value of row {row} fits 32 bits, and {name} has another"),
             false => format!("the value of row {row} does not fit 32 bits, and {name} does not have it"),
         }
@@ -268,7 +203,7 @@ impl SampleFile {
 
     fn visit_woken(&self, first: u64, mut values: &[i32], visit: &mut dyn FnMut(Span<'_>)) -> Result<(), String> {
         let mut row = first;
-        for (long_row, latency) in self.long.range(first..first + values.len() as u64) {
+        for (long_row, latency) in self.long.of_rows(first, values.len()) {
             let Some((now, [stored, rest @ ..])) =
                 usize::try_from(long_row - row).ok().and_then(|at| values.split_at_checked(at))
             else {

@@ -4,10 +4,13 @@
 //! Beside `samples-0.arrows` there is `samples-0.sums` until the run has come to its end: of each message of the stream four bytes of
 //! CRC-32, and how long it is, four bytes more, all with the least significant byte first. A message's sum is written before it.
 
+use crate::contents::read_file;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+/// Bytes that are read of them in any case.
+const MIN_READ: u64 = 1 << 20;
 /// Bytes for each message.
 const ENTRY: usize = 8;
 
@@ -55,7 +58,9 @@ pub(crate) struct Sums(Vec<u8>);
 impl Sums {
     /// None in recordings that have none, nor behind what a power cut left of them.
     pub(crate) fn of(stream: &Path) -> Self {
-        Sums(fs::read(sums_path(stream)).unwrap_or_default())
+        // Each message has more bytes than its sum; of a stream that lost its end to a power cut more may be there.
+        let most = stream.metadata().map_or(0, |stream| stream.len()).max(MIN_READ);
+        Sums(read_file(&sums_path(stream), most).unwrap_or_default())
     }
 
     /// Whether this message, from 0, is known to be another.
