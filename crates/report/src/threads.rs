@@ -4,6 +4,7 @@
 use crate::format;
 use crate::language::{tr, translated};
 use crate::overview::{Overview, population};
+use crate::page::localised::markdown as in_markdown;
 use crate::sections::accounts::Accounts;
 use crate::sections::latencies::{Latencies, NOTHING, text as in_table};
 use crate::sections::{co_kernel, columns};
@@ -126,12 +127,12 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
             .join(" | ")
     );
     for (recorded, overview) in recordings.iter().zip(&all) {
-        let probe = if names_probes { format!(" {} |", in_a_cell(&columns::probe(&recorded.document))) } else { String::new() };
+        let probe = if names_probes { format!(" {} |", in_markdown(&columns::probe(&recorded.document))) } else { String::new() };
         for (thread, statistics) in threads(recorded) {
             let accounts = Accounts::from_thread(thread, &recorded.document.probe);
             let counts = [accounts.due(), accounts.late(), accounts.skipped()];
             let counts = counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), format::count));
-            let (name, cpu) = (in_a_cell(&overview.name), recorded.document.probe.cpu_text(thread));
+            let (name, cpu) = (in_markdown(&overview.name), recorded.document.probe.cpu_text(thread));
             let cells: Vec<String> = counts.into_iter().chain(in_micros(&Latencies::due(statistics))).collect();
             out += &format!("| {name} | {} | {} | {} |{probe}\n", thread.index, cpu, cells.join(" | "));
             if statistics.with_skipped.is_some() {
@@ -142,7 +143,7 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
         }
     }
     for note in co_kernel::notes(&all) {
-        out += &format!("\n{}\n", in_a_cell(&note));
+        out += &format!("\n{}\n", in_markdown(&note));
     }
     let (rows, _) = columns::rows(&all, usize::MAX);
     if !rows.is_empty() {
@@ -150,15 +151,10 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
         out += &format!("\n| {} |\n|---|--:|---|{}\n", headings.join(" | "), "--:|".repeat(columns::FIGURES.len()));
     }
     for row in rows {
-        let (recording, name) = (in_a_cell(&row.recording), in_a_cell(&row.name));
+        let (recording, name) = (in_markdown(&row.recording), in_markdown(&row.name));
         out += &format!("| {recording} | {} | {name} | {} |\n", row.thread, row.figures.join(" | "));
     }
     out
-}
-
-/// A text that stays in its cell of a Markdown table.
-fn in_a_cell(text: &str) -> String {
-    text.replace('|', "\\|").replace(char::is_control, " ")
 }
 
 /// Min, mean, p50, p99, p99.9, max, µs.

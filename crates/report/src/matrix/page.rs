@@ -61,7 +61,7 @@ impl Localised for Page {
 
 /// The same as text.
 #[derive(Template)]
-#[template(path = "plan.md", escape = "none")]
+#[template(path = "plan.md")]
 struct Markdown {
     page: Page,
     pictures: Option<String>,

@@ -5,12 +5,26 @@ use crate::charts::svg::escape;
 use crate::language::translated;
 use crate::page::Frame;
 use crate::sections::inference::Message;
+use askama::filters::Escaper;
+use std::fmt;
+
+/// What askama does to each expression of a template of Markdown.
+#[derive(Clone, Copy)]
+pub(crate) struct InMarkdown;
+
+impl Escaper for InMarkdown {
+    fn write_escaped_str<W: fmt::Write>(&self, mut to: W, text: &str) -> fmt::Result {
+        to.write_str(&markdown(text))
+    }
+}
 
 /// Text from outside as Markdown: it stays text, and one line, also at the beginning of one.
 pub(crate) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let is_negative = text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     for (place, c) in text.chars().enumerate() {
         match c {
+            '-' if place == 0 && is_negative => out.push(c),
             '|' | '*' | '`' | '~' | '\\' => out.extend(['\\', c]),
             // A link's address; brackets alone are none.
             '(' if out.ends_with(']') => out.push_str("\\("),
@@ -67,17 +81,12 @@ pub(crate) trait Localised {
         link(self.frame(), &message.about, message.term)
     }
 
-    /// Text from outside in a line of Markdown: it stays text, and one line.
-    fn cell(&self, text: &str) -> String {
-        markdown(text)
-    }
-
-    /// The same as code in a table, whose cells end at a bar even there.
+    /// Text from outside as code in a cell of Markdown, whose cells end at a bar even there.
     fn code_cell(&self, text: &str) -> String {
         self.code(text).replace('|', "\\|")
     }
 
-    /// The same as code.
+    /// The same elsewhere.
     fn code(&self, text: &str) -> String {
         let text = text.replace(char::is_control, " ");
         // A fence longer than any in it.

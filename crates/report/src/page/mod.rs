@@ -129,7 +129,7 @@ impl Frame {
 
 /// The same as text.
 #[derive(Template)]
-#[template(path = "page.md", escape = "none")]
+#[template(path = "page.md")]
 struct Markdown<'r> {
     page: Page<'r>,
     pictures: Option<String>,
