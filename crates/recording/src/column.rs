@@ -9,6 +9,9 @@ use std::io::{Cursor, Read};
 /// LZ4 cannot shrink anything by more than this.
 const MAX_COMPRESSION: usize = 256;
 
+/// What a buffer has beyond its rows.
+const MAX_PADDING: usize = 64;
+
 /// One column of a batch.
 #[derive(Debug)]
 pub(crate) struct Column {
@@ -31,6 +34,14 @@ impl Values {
         match self {
             Values::Int32(values) => values.len(),
             Values::Int64(values) => values.len(),
+        }
+    }
+
+    /// Bytes of each.
+    pub(crate) const fn width(&self) -> u64 {
+        match self {
+            Values::Int32(_) => 4,
+            Values::Int64(_) => 8,
         }
     }
 
@@ -58,7 +69,8 @@ impl Column {
         values: &[u8],
         plain: &mut Plain,
     ) -> Result<(), String> {
-        let bits = plain.bytes(validity)?;
+        let wide = usize::try_from(self.values.width()).unwrap_or(usize::MAX);
+        let bits = plain.bytes(validity, rows)?;
         self.nulls = if null_rows == 0 && (bits.is_empty() || has_all(bits, rows)) {
             None
         } else if bits.len() < rows.div_ceil(8) {
@@ -70,7 +82,7 @@ impl Column {
             }
             Some(nulls)
         };
-        let bytes = plain.bytes(values)?;
+        let bytes = plain.bytes(values, rows.saturating_mul(wide))?;
         let decoded = match &mut self.values {
             Values::Int32(values) => fill(values, bytes, rows, i32::from_le_bytes),
             Values::Int64(values) => fill(values, bytes, rows, i64::from_le_bytes),
@@ -106,8 +118,8 @@ impl Plain {
         Plain { compressed: false, bytes: Vec::new(), decompressor: FrameDecoder::new(Cursor::new(Vec::new())) }
     }
 
-    /// The plain bytes of a buffer.
-    fn bytes<'a>(&'a mut self, buffer: &'a [u8]) -> Result<&'a [u8], String> {
+    /// The plain bytes of a buffer, which may be padded beyond those of its rows.
+    fn bytes<'a>(&'a mut self, buffer: &'a [u8], of_rows: usize) -> Result<&'a [u8], String> {
         if !self.compressed || buffer.is_empty() {
             return Ok(buffer);
         }
@@ -116,7 +128,9 @@ impl Plain {
             // Stored as it was, because it would not shrink.
             -1 => Ok(content),
             size => {
-                let size = usize::try_from(size).ok().filter(|size| *size <= content.len().saturating_mul(MAX_COMPRESSION));
+                let size = usize::try_from(size).ok().filter(|size| {
+                    *size <= content.len().saturating_mul(MAX_COMPRESSION) && *size <= of_rows.saturating_add(MAX_PADDING)
+                });
                 self.decompress(content, size.ok_or("a batch's compressed buffer states an impossible size")?)?;
                 Ok(&self.bytes)
             }

@@ -18,6 +18,9 @@ const MAX_METADATA: u32 = 1 << 20;
 const MAX_BATCH_METADATA: (usize, usize) = (256, 64);
 /// The alignments of buffers that are in use. The padding between two of them stays below it.
 const ALIGNMENTS: [i64; 2] = [8, 64];
+/// Values of a batch, bytes, and what it takes in a file: rows of our own batches are 131,072 at most, and the library's a million.
+/// Of up to four threads a batch is in memory at once, in three forms.
+const MAX_BATCH: u64 = 8 << 20;
 /// Memory that is reserved on a message's word alone.
 const MAX_TRUSTED: u64 = 1 << 20;
 
@@ -70,7 +73,7 @@ impl<R: Read> Decoder<R> {
         let Some(length) = read_head(&mut source)? else { return Err("it holds nothing".into()) };
         read_exactly(&mut source, u64::from(length), &mut metadata)?;
         let message = root_as_message(&metadata).map_err(|error| format!("its first message is malformed: {error}"))?;
-        read_exactly(&mut source, body_length(&message)?, &mut body)?;
+        read_exactly(&mut source, bounded(body_length(&message)?)?, &mut body)?;
         let schema = message.header_as_schema().ok_or("it does not begin with a schema")?;
         let fields = schema.fields().ok_or("its schema has no fields")?;
         let columns = fields.iter().map(|field| integer_column(&field)).collect::<Result<Vec<_>, _>>()?;
@@ -130,7 +133,9 @@ impl<R: Read> Decoder<R> {
         }
         // Before the body is read: a length that is wrong would make it look unfinished.
         check_layout(buffers.iter(), message.bodyLength())?;
-        read_exactly(&mut self.source, body_length(&message)?, &mut self.body)?;
+        let row_bytes: u64 = self.columns.iter().map(|column| column.values.width()).sum();
+        bounded(u64::try_from(batch.length()).unwrap_or(0).saturating_mul(row_bytes))?;
+        read_exactly(&mut self.source, bounded(body_length(&message)?)?, &mut self.body)?;
         if batch.compression().is_some_and(|compression| compression.codec() != CompressionType::LZ4_FRAME) {
             return Err("a batch is compressed otherwise than by LZ4".into());
         }
@@ -200,6 +205,18 @@ fn reads_nothing_but(source: &mut impl Read, byte: Option<u8>) -> Result<bool, S
 /// How much follows a message's metadata.
 fn body_length(message: &Message<'_>) -> Result<u64, String> {
     u64::try_from(message.bodyLength()).map_err(|_| "a message states a negative length".to_owned())
+}
+
+/// So many bytes, if a batch may take them.
+fn bounded(bytes: u64) -> Result<u64, String> {
+    // Beside the values there are bits that say where there are none.
+    if bytes <= MAX_BATCH + MAX_BATCH / 4 {
+        return Ok(bytes);
+    }
+    Err(format!(
+        "a batch takes {bytes} bytes, more than the {} MB that are read at once. Write it in smaller ones",
+        MAX_BATCH >> 20
+    ))
 }
 
 fn read_u32(source: &mut impl Read) -> Result<u32, Broken> {
@@ -275,6 +292,27 @@ mod tests {
         let columns: [(&str, Arc<dyn Array>); 2] =
             [("latency_ns", Arc::new(Int32Array::from(narrow))), ("other", Arc::new(Int64Array::from(wide)))];
         RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap()
+    }
+
+    /// 64 MB of one value are 256 kB in the file.
+    #[test]
+    fn a_batch_of_more_than_memory_allows() {
+        let batch = |rows: usize| {
+            let columns: [(&str, Arc<dyn Array>); 2] =
+                [("latency_ns", Arc::new(Int32Array::from(vec![7; rows]))), ("other", Arc::new(Int64Array::from(vec![7; rows])))];
+            RecordBatch::try_from_iter(columns).unwrap()
+        };
+        let most = usize::try_from(MAX_BATCH).unwrap() / 12;
+        for lz4 in [false, true] {
+            let (stream, _) = written_by_the_library(&[batch(most)], 64, lz4);
+            assert_eq!(read(&stream).1, Ok(()));
+            let (stream, _) = written_by_the_library(&[batch(2 * most)], 64, lz4);
+            let (batches, ended) = read(&stream);
+            assert!(
+                batches.is_empty() && matches!(&ended, Err(Broken::Damaged(why)) if why.contains("smaller ones")),
+                "{ended:?}"
+            );
+        }
     }
 
     /// The rows of each batch, as far as they can be read, and how the stream ends.

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The place is taken.
-    #[error("{} exists already: a recording is never overwritten. Choose another name with -o, or remove it", .0.display())]
+    #[error("{} exists already: a recording is never overwritten. Choose another name with -o, or remove it", shown(.0))]
     Exists(PathBuf),
     /// The system refused.
-    #[error("cannot {doing} {}: {source}", path.display())]
+    #[error("cannot {doing} {}: {source}", shown(path))]
     Io {
         /// What was tried.
         doing: &'static str,
@@ -22,7 +22,7 @@ pub enum RecordingError {
         source: io::Error,
     },
     /// There is no recording there.
-    #[error("{} is not a recording: there is no run.json in it{}", path.display(), recordings(holds))]
+    #[error("{} is not a recording: there is no run.json in it{}", shown(path), recordings(holds))]
     NotARecording {
         /// Where.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum RecordingError {
         holds: Vec<String>,
     },
     /// `run.json` is not what it should be.
-    #[error("{} cannot be understood: {why}", path.display())]
+    #[error("{} cannot be understood: {why}", shown(path))]
     Document {
         /// The file.
         path: PathBuf,
@@ -38,7 +38,11 @@ pub enum RecordingError {
         why: String,
     },
     /// A link to what is not part of the recording.
-    #[error("{} is a link to {}, which is not in its folder: a recording is read from its own folder only. Copy it there if it belongs to it", path.display(), target.display())]
+    #[error(
+        "{} is a link to {}, which is not in its folder: a recording is read from its own folder only. Copy it there if it belongs to it",
+        shown(path),
+        shown(target)
+    )]
     LeadsOut {
         /// The link.
         path: PathBuf,
@@ -46,7 +50,7 @@ pub enum RecordingError {
         target: PathBuf,
     },
     /// A FIFO, a device, a folder.
-    #[error("{} is {what}: expected a file", path.display())]
+    #[error("{} is {what}: expected a file", shown(path))]
     NoFile {
         /// Where.
         path: PathBuf,
@@ -54,7 +58,7 @@ pub enum RecordingError {
         what: &'static str,
     },
     /// More than any such file takes.
-    #[error("{} is larger than {} MB, the most that is read of such a file", path.display(), max_bytes >> 20)]
+    #[error("{} is larger than {} MB, the most that is read of such a file", shown(path), max_bytes >> 20)]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -62,10 +66,10 @@ pub enum RecordingError {
         max_bytes: u64,
     },
     /// Only a histogram or figures are known.
-    #[error("{} holds no samples", .0.display())]
+    #[error("{} holds no samples", shown(.0))]
     NoSamples(PathBuf),
     /// A samples file is damaged.
-    #[error("{} is damaged after row {rows}: {why}", path.display())]
+    #[error("{} is damaged after row {rows}: {why}", shown(path))]
     Samples {
         /// The file.
         path: PathBuf,
@@ -85,11 +89,17 @@ fn recordings(holds: &[String]) -> String {
     }
 }
 
+/// A path in one line: those of a folder that somebody sent are named by him.
+fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.chars().any(char::is_control) { text.escape_debug().to_string() } else { text }
+}
+
 impl RecordingError {
     pub(crate) fn not_a_recording(path: &Path) -> Self {
         let entries = path.read_dir().into_iter().flatten().flatten();
         let recordings = entries.filter(|entry| entry.path().join(DOCUMENT).is_file());
-        let mut holds: Vec<_> = recordings.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut holds: Vec<_> = recordings.map(|entry| shown(Path::new(&entry.file_name()))).collect();
         holds.sort();
         RecordingError::NotARecording { path: path.to_owned(), holds }
     }

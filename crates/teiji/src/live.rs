@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Progress of a run on a terminal: how far it is, and a line per thread or load, drawn over itself.
 
+use crate::output::shown;
 use load::LoadNow;
 use plan::Nanos;
+use report::Paint;
 use runner::{LiveThread, Progress, ProgressObserver};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
@@ -144,7 +146,7 @@ fn draw_over(drawn: usize, lines: &[String]) -> usize {
     let max = columns();
     for line in lines {
         // One that is wider would be two lines, and the next drawing one off.
-        let line: String = line.chars().take(max).collect();
+        let line: String = shown(line, Paint::Plain).chars().take(max).collect();
         // Each line erases what the one below it left over.
         let _ = writeln!(text, "\r{line}\x1b[K");
     }
