@@ -21,6 +21,8 @@ const ALIGNMENTS: [i64; 2] = [8, 64];
 /// Values of a batch, bytes, and what it takes in a file: rows of our own batches are 131,072 at most, and the library's a million.
 /// Of up to four threads a batch is in memory at once, in three forms.
 const MAX_BATCH: u64 = 8 << 20;
+/// A power cut leaves what was written last, seconds of it, as zeros.
+const MAX_ZEROS: usize = 32 << 20;
 /// Memory that is reserved on a message's word alone.
 const MAX_TRUSTED: u64 = 1 << 20;
 
@@ -191,10 +193,12 @@ fn read_head(source: &mut impl Read) -> Result<Option<u32>, Broken> {
 /// Whether all that is left are such bytes, or there are none.
 fn reads_nothing_but(source: &mut impl Read, byte: Option<u8>) -> Result<bool, String> {
     let mut bytes = [0; 4096];
+    let mut left = MAX_ZEROS;
     loop {
         match source.read(&mut bytes) {
             Ok(0) => return Ok(true),
-            Ok(n) if bytes[..n].iter().all(|read| Some(*read) == byte) => {}
+            Ok(n) if n > left => return Err(format!("more than {} MB of zeros follow", MAX_ZEROS >> 20)),
+            Ok(n) if bytes[..n].iter().all(|read| Some(*read) == byte) => left -= n,
             Ok(_) => return Ok(false),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error.to_string()),

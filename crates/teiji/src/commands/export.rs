@@ -6,6 +6,7 @@ use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
 use recording::{Recording, each_row};
+use report::Paint;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -76,7 +77,7 @@ fn into(path: &Path, force: bool, write: impl Fn(&mut dyn Write) -> anyhow::Resu
 fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, to);
     let probe = &recording.document().probe;
-    let columns: Vec<&str> = probe.columns.iter().map(|column| column.name.as_ref()).collect();
+    let columns: Vec<String> = probe.columns.iter().map(|column| cell(&column.name)).collect();
     let (row, time) = if probe.is_planned() { ("activation", "planned_ns") } else { ("event", "time_ns") };
     writeln!(out, "thread,cpu,{row},{time},{}", columns.join(","))?;
     let mut damaged = None;
@@ -105,6 +106,12 @@ fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
     damaged.map_or(Ok(()), |error| Err(error.into()))
 }
 
+/// A text of the recording as RFC 4180 has it.
+fn cell(text: &str) -> String {
+    let text = output::shown(text, Paint::Plain);
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into_owned() }
+}
+
 /// Empty for a missing value.
 fn text(value: Option<i64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
@@ -118,13 +125,15 @@ fn histogram(recording: Recording, to: &mut dyn Write) -> anyhow::Result<()> {
     let mut out = BufWriter::new(to);
     writeln!(out, "thread,cpu,from_ns,to_ns,count,column,probe")?;
     let probe = &recorded.document.probe;
+    let of = cell(&probe.name);
     for (place, (thread, judged)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
         // Of a recording without samples the judged column alone may be known.
         let further = recorded.beside.get(place).map(|beside| beside.columns.as_slice()).unwrap_or_default();
         for (column, statistics) in probe.columns.iter().zip([judged].into_iter().chain(further)) {
+            let name = cell(&column.name);
             for bucket in statistics.histogram.buckets() {
-                let (index, cpu, name) = (thread.index, probe.cpu_text(thread), &column.name);
-                writeln!(out, "{index},{cpu},{},{},{},{name},{}", bucket.lower, bucket.upper, bucket.count, probe.name)?;
+                let (index, cpu) = (thread.index, probe.cpu_text(thread));
+                writeln!(out, "{index},{cpu},{},{},{},{name},{of}", bucket.lower, bucket.upper, bucket.count)?;
             }
         }
     }
