@@ -11,7 +11,7 @@ use model::{
     Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Quantity, Recorded, RowCounts, RowKind, State, TakenBy, Thread,
     VERSION,
 };
-use plan::OverrunPolicy;
+use plan::{MAX_THREADS, OverrunPolicy};
 use stats::{
     AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Rows, Sizes, Statistics, analyse,
     block_moments, summarise,
@@ -214,9 +214,6 @@ impl Recording {
         results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_iter().flatten().collect()
     }
 }
-
-/// More than any kernel of a distribution has CPUs.
-const MAX_THREADS: usize = 8_192;
 
 /// The column that is judged.
 pub(crate) const JUDGED: usize = 0;

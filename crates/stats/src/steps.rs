@@ -27,7 +27,9 @@ impl<S: Step> Steps<S> {
     pub(crate) fn for_rows(max: usize, rows: u64) -> Self {
         let max = max.max(2).next_multiple_of(2);
         let rows_per_step = rows.div_ceil(max as u64).max(1).checked_next_power_of_two().unwrap_or(1);
-        Steps { max, rows_per_step, rows_in_last: rows_per_step, list: Vec::with_capacity(max) }
+        // A recording of a few rows of many threads takes no more memory than it needs.
+        let needed = usize::try_from(rows.div_ceil(rows_per_step)).unwrap_or(max).min(max);
+        Steps { max, rows_per_step, rows_in_last: rows_per_step, list: Vec::with_capacity(needed) }
     }
 
     /// These steps, which are whole, each of so many rows.
