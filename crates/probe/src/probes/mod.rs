@@ -53,8 +53,11 @@ pub const PROBES: &[Probe] = &[
     examples::MISSED,
 ];
 
-/// Probes whose device does something when it is opened, and what this machine is seen to lack for them without that.
-const UNOPENED: &[(&str, fn() -> Option<String>)] =
+/// What this machine is seen to lack without opening a device.
+type SeenToLack = fn() -> Option<String>;
+
+/// That of each probe whose device does something when it is opened.
+const UNOPENED: &[(&str, SeenToLack)] =
     &[(interrupts::RTC.name, interrupts::rtc_lacks_unopened), (interrupts::HPET.name, interrupts::hpet_lacks_unopened)];
 
 /// Settings that every run has, and that have no meaning for a probe, each with the reason.

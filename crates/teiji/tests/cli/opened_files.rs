@@ -190,8 +190,8 @@ fn each_setting_with_a_row_is_named_in_the_source() {
         }
     }
     for pattern in patterns().iter().filter(|pattern| pattern.starts_with("/sys/") || pattern.starts_with("/proc/sys/")) {
-        let literals = pattern.split(['/', '*', ']', '[']).filter(|part| part.len() > 2);
-        let name = literals.last().unwrap();
+        let mut literals = pattern.split(['/', '*', ']', '[']).filter(|part| part.len() > 2);
+        let name = literals.next_back().unwrap();
         // The first word of some is a variable.
         let is_read = source.contains(name) || name.split_once('_').is_some_and(|(_, end)| source.contains(end));
         assert!(is_read, "nothing reads {pattern}: '{name}' is nowhere in the source");
