@@ -17,7 +17,7 @@ for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo pro
     proc/sys/kernel/arch proc/sys/kernel/osrelease proc/sys/kernel/sched_rt_runtime_us proc/sys/kernel/sched_rt_period_us \
     proc/sys/kernel/nmi_watchdog proc/sys/kernel/soft_watchdog proc/sys/kernel/watchdog proc/sys/kernel/watchdog_cpumask proc/sys/kernel/timer_migration \
     proc/sys/kernel/numa_balancing proc/sys/vm/stat_interval proc/sys/vm/compaction_proactiveness proc/irq/default_smp_affinity \
-    proc/device-tree/model proc/xenomai/version proc/xenomai/clock/coreclk sys/kernel/realtime sys/kernel/debug/sched/preempt \
+    proc/device-tree/model proc/xenomai/version proc/xenomai/latency sys/kernel/realtime sys/kernel/debug/sched/preempt \
     sys/kernel/mm/transparent_hugepage/enabled sys/kernel/mm/ksm/run sys/hypervisor/type sys/class/dmi/id/sys_vendor \
     sys/class/dmi/id/product_name sys/class/dmi/id/bios_vendor proc/device-tree/hypervisor/compatible \
     run/.containerenv run/host/container-manager run/systemd/container run/systemd/timesync/synchronized \

@@ -7,8 +7,10 @@
 
 use crate::HostRoot;
 use model::{NotHeld, Warning};
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 /// The kernel's file, below the root.
@@ -55,8 +57,9 @@ impl DmaLatency {
     /// the value.
     pub fn hold(root: &HostRoot) -> Result<Self, HostError> {
         let path = root.path(FILE);
-        // Neither created nor truncated: a regular file of that name would not be a request.
-        let opened = OpenOptions::new().write(true).open(&path).and_then(|mut file| {
+        // Neither created nor truncated: a regular file of that name would not be a request. Nor does a FIFO in its place wait for a reader.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let opened = OpenOptions::new().write(true).custom_flags(flags).open(&path).and_then(|mut file| {
             // The kernel takes a native 32-bit number, in one write.
             file.write_all(&0_i32.to_ne_bytes())?;
             Ok(file)
@@ -71,6 +74,15 @@ impl DmaLatency {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fifo_in_its_place_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("dev")).unwrap();
+        let fifo = dir.path().join(FILE);
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        assert!(DmaLatency::hold(&HostRoot::at(dir.path())).is_err());
+    }
 
     fn open_files() -> Vec<PathBuf> {
         let links = std::fs::read_dir("/proc/self/fd").unwrap();

@@ -24,6 +24,7 @@ mod kernel;
 mod other_work;
 mod proc_stat;
 mod processes;
+mod regular_file;
 mod root;
 mod snapshot;
 #[cfg(test)]

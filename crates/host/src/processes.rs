@@ -38,7 +38,7 @@ impl HostRoot {
     pub fn process_times(&self) -> ProcessTimes {
         let Ok(entries) = std::fs::read_dir(self.path("proc")) else { return ProcessTimes::default() };
         let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let read = |pid: u32| Some((pid, process(&std::fs::read(self.path(&format!("proc/{pid}/stat"))).ok()?)?));
+        let read = |pid: u32| Some((pid, process(&self.bytes(&format!("proc/{pid}/stat")).ok()?)?));
         ProcessTimes(pids.filter_map(read).collect())
     }
 }
@@ -47,7 +47,7 @@ impl HostRoot {
     /// CPU time of the children of a process that it has waited for, ms: work of its own that snapshots of processes do not see.
     #[must_use]
     pub fn waited_for_ms(&self, pid: u32) -> u64 {
-        let line = std::fs::read(self.path(&format!("proc/{pid}/stat"))).unwrap_or_default();
+        let line = self.bytes(&format!("proc/{pid}/stat")).unwrap_or_default();
         process(&line).map_or(0, |process| process.waited_for_ms)
     }
 }

@@ -5,6 +5,7 @@
 //! how most machines are, and `None` says enough. Or it should be there and could not be read: then the
 //! file, the line and the reason are recorded. [`FactReader`] distinguishes the two.
 
+use crate::regular_file;
 use model::Unreadable;
 use plan::CpuId;
 use std::io::{self, ErrorKind};
@@ -44,9 +45,15 @@ impl HostRoot {
         self.root == Path::new("/")
     }
 
-    fn read(&self, relative: &str) -> io::Result<String> {
-        // Device trees end their strings with NUL, and nothing promises UTF-8: no byte may cost us the rest of the file.
-        Ok(String::from_utf8_lossy(&std::fs::read(self.path(relative))?).into_owned())
+    /// What a regular file holds. No other kind is opened.
+    pub(crate) fn bytes(&self, relative: &str) -> io::Result<Vec<u8>> {
+        regular_file::read(&self.path(relative))
+    }
+
+    /// The text of a regular file. Device trees end their strings with NUL, and nothing promises UTF-8: no byte may cost us the rest of
+    /// the file.
+    pub(crate) fn text(&self, relative: &str) -> io::Result<String> {
+        Ok(String::from_utf8_lossy(&self.bytes(relative)?).into_owned())
     }
 }
 
@@ -96,7 +103,7 @@ impl<'a> FactReader<'a> {
     }
 
     fn text(&mut self, relative: &str, item: &str, is_normal: impl Fn(ErrorKind) -> bool) -> Option<String> {
-        match self.root.read(relative) {
+        match self.root.text(relative) {
             Ok(text) => return Some(text),
             Err(error) if is_normal(error.kind()) => {}
             Err(error) => self.fault(relative, Fault::without_line(item, error.to_string())),

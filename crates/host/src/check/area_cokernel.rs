@@ -135,14 +135,16 @@ fn co_kernel(machine: &Machine<'_>) -> Option<Seen> {
     Seen::ok(found)
 }
 
-/// The gravity for threads of users in ns, and the line that has it.
+/// The gravity for threads of users in ns, and in words of the core.
+///
+/// Cobalt on Dovetail has it in two files. `clock/coreclk` also names the timer of CPU 0, and follows a null pointer where the core does
+/// not have that CPU's timer: while it is stopped, and on CPUs without CPU 0. No file says that the core runs now. So only `latency` is
+/// read, which has this one number in either state.
 fn gravity_of(machine: &Machine<'_>, core: &Core) -> Option<(i64, String)> {
     match core {
         Core::Cobalt { .. } => {
-            let text = machine.text("proc/xenomai/clock/coreclk")?;
-            let line = text.lines().find_map(|line| line.trim().strip_prefix("gravity:"))?.trim();
-            let user = line.split_whitespace().find_map(|word| word.strip_prefix("user="))?;
-            Some((user.parse().ok()?, line.to_owned()))
+            let user = machine.number("proc/xenomai/latency")?;
+            Some((user, format!("user={user}")))
         }
         Core::Evl { .. } => {
             let files = ["sys/devices/virtual/clock/monotonic/gravity", "sys/class/clock/monotonic/gravity"];

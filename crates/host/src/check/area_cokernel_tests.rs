@@ -3,7 +3,9 @@
 
 use super::super::Status;
 use super::super::one_finding::{OneFinding, finding};
-use crate::test_machines::lay;
+use crate::test_machines::{lay, put};
+use rustix::fs::inotify;
+use rustix::io::Errno;
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -11,7 +13,7 @@ const X86: (&str, &str) = ("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIn
 const ONLINE: (&str, &str) = ("sys/devices/system/cpu/online", "0-3");
 const COBALT: (&str, &str) = ("proc/xenomai/version", "3.3.1\n");
 const EVL: (&str, &str) = ("sys/class/evl/control/state", "running\n");
-const CLOCK: &str = "proc/xenomai/clock/coreclk";
+const LATENCY: &str = "proc/xenomai/latency";
 const EVL_CLOCK: &str = "sys/devices/virtual/clock/monotonic/gravity";
 
 fn seen(id: &str, cpus: Option<&[u32]>, files: &[(&str, &str)]) -> Option<OneFinding> {
@@ -68,9 +70,9 @@ fn cpus_that_the_core_does_not_have_are_named() {
 #[test]
 fn a_gravity_that_was_built_in_is_not_calibrated() {
     for (files, expected) in [
-        (&[COBALT, (CLOCK, "gravity: irq=0 kernel=3350 user=3350\n")][..], Status::Warn),
-        (&[COBALT, (CLOCK, "gravity: irq=0 kernel=1340 user=1743\n")], Status::Ok),
-        (&[COBALT, (CLOCK, "gravity: irq=0 kernel=0 user=0\n")], Status::Ok),
+        (&[COBALT, (LATENCY, "3350\n")][..], Status::Warn),
+        (&[COBALT, (LATENCY, "1743\n")], Status::Ok),
+        (&[COBALT, (LATENCY, "0\n")], Status::Ok),
         (&[EVL, (EVL_CLOCK, "0i 3000k 3000u\n")], Status::Warn),
         (&[EVL, (EVL_CLOCK, "0i 700k 1500u\n")], Status::Ok),
         // Built with this one.
@@ -81,10 +83,42 @@ fn a_gravity_that_was_built_in_is_not_calibrated() {
     }
     let finding = seen("co-kernel-gravity", None, &[EVL, (EVL_CLOCK, "0i 3000k 3000u\n")]).unwrap();
     assert_eq!(finding.action, "sudo latmus -t (a tool of libevl), after each boot");
-    let without = [COBALT, (CLOCK, "gravity: irq=0 kernel=3350 user=3350\n"), ("proc/config.gz", "CONFIG_XENOMAI=y\n")];
+    let without = [COBALT, (LATENCY, "3350\n"), ("proc/config.gz", "CONFIG_XENOMAI=y\n")];
     let finding = seen("co-kernel-gravity", None, &without).unwrap();
     let expected = "boot a kernel with CONFIG_XENO_DRIVERS_AUTOTUNE=y. Then sudo autotune (a tool of Xenomai), after each boot";
     assert_eq!(finding.action, expected);
+}
+
+/// Whether a file was opened since the watch began.
+fn was_opened(watch: &impl std::os::fd::AsFd) -> bool {
+    match rustix::io::read(watch, &mut [0_u8; 512]) {
+        Ok(_) => true,
+        Err(error) => {
+            assert_eq!(error, Errno::AGAIN);
+            false
+        }
+    }
+}
+
+/// Xenomai 3.3.1 follows a null pointer there while it is stopped, and on CPUs without CPU 0 while it runs.
+#[test]
+fn coreclk_is_never_opened() {
+    const STATE: &str = "sys/module/xenomai/parameters/state";
+    const CORECLK: &str = "proc/xenomai/clock/coreclk";
+    let running = [(STATE, "enabled\n")];
+    let without_cpu_0 = [(STATE, "enabled\n"), ("sys/module/xenomai/parameters/supported_cpus", "2\n")];
+    for state in [&[(STATE, "stopped\n")][..], &[(STATE, "disabled\n")], &running, &without_cpu_0, &[]] {
+        let (dir, root) = lay(&[&[X86, ONLINE, COBALT, (LATENCY, "2000\n")][..], state].concat());
+        put(&dir, CORECLK, "gravity: irq=0 kernel=2000 user=2000\n");
+        let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+        inotify::add_watch(&watch, dir.path().join(CORECLK), inotify::WatchFlags::OPEN).unwrap();
+        let found = finding(&root, "co-kernel-gravity", None).unwrap().found;
+        assert!(found.starts_with("user=2000, as it was built"), "{state:?}: {found}");
+        let _ = root.snapshot();
+        assert!(!was_opened(&watch), "{state:?}");
+        std::fs::read(dir.path().join(CORECLK)).unwrap();
+        assert!(was_opened(&watch), "the watch sees it");
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(super) fn container_kind(machine: &Machine<'_>) -> Option<String> {
     if machine.exists("run/.containerenv") {
         return Some("podman".to_owned());
     }
-    let environment = machine.text("proc/1/environ").unwrap_or_default();
+    let environment = machine.text_of_process("proc/1/environ").unwrap_or_default();
     let named = environment.split('\0').find_map(|word| word.strip_prefix("container=")).map(str::to_owned);
     let named = named.or_else(|| machine.text("run/host/container-manager")).or_else(|| machine.text("run/systemd/container"));
     if let Some(kind) = named.filter(|kind| !kind.is_empty()) {

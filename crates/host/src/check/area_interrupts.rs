@@ -145,7 +145,8 @@ fn workqueues(machine: &Machine<'_>) -> Option<Seen> {
 /// The CPUs that irqbalance leaves alone, where somebody said so, and how: it then looks at no isolated ones by itself. An empty value is as
 /// good as none.
 fn banned(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
-    let of_process = machine.processes("irqbalance").into_iter().find_map(|pid| machine.text(&format!("proc/{pid}/environ")));
+    let of_process =
+        machine.processes("irqbalance").into_iter().find_map(|pid| machine.text_of_process(&format!("proc/{pid}/environ")));
     let settings = of_process.map(|text| text.replace('\0', "\n")).unwrap_or_else(|| {
         let files = ["etc/default/irqbalance", "etc/sysconfig/irqbalance"];
         files.iter().filter_map(|file| machine.text(file)).collect::<Vec<_>>().join("\n")

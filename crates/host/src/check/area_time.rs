@@ -101,7 +101,7 @@ enum Stepping {
 fn stepping(machine: &Machine<'_>) -> Option<Seen> {
     let (mut found, mut actions, mut is_unknown) = (Vec::new(), Vec::new(), false);
     for (service, process) in running(machine) {
-        let line = machine.text(&format!("proc/{process}/cmdline")).unwrap_or_default();
+        let line = machine.text_of_process(&format!("proc/{process}/cmdline")).unwrap_or_default();
         let words: Vec<String> = line.split('\0').map(str::to_owned).collect();
         let what = match (service.may_step)(machine, &words) {
             Stepping::Bounded(when) => when,

@@ -4,11 +4,16 @@
 use super::super::Status;
 use super::super::one_finding::{OneFinding, finding};
 use crate::test_machines::lay;
+use rustix::fs::{CWD, FileType, Mode, inotify, mknodat};
+use rustix::io::Errno;
+
+fn stat(process: &str) -> String {
+    format!("7 ({process}) S 1 7 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0")
+}
 
 /// With a service of this name, started so, and these files.
 fn seen(id: &str, process: &str, line: &str, files: &[(&str, &str)]) -> Option<OneFinding> {
-    let stat =
-        format!("7 ({process}) S 1 7 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0");
+    let stat = stat(process);
     let process = [("proc/7/task/7/stat", stat.as_str()), ("proc/7/cmdline", line)];
     let (_dir, root) = lay(&[files, &process].concat());
     finding(&root, id, None)
@@ -76,4 +81,21 @@ fn whether_the_time_is_right_is_said_where_a_file_says_it() {
 #[test]
 fn without_a_service_nothing_steps() {
     assert!(seen("time-stepping", "other", "other\0", &[]).is_none());
+}
+
+/// Anybody may start a program of this name. Opening /dev/watchdog would restart the machine a minute later.
+#[test]
+fn a_device_that_a_service_names_is_not_opened() {
+    let (dir, root) = lay(&[("proc/7/task/7/stat", &stat("chronyd")), ("proc/7/cmdline", "chronyd\0-f\0/dev/watchdog\0")]);
+    std::fs::create_dir(dir.path().join("dev")).unwrap();
+    let device = dir.path().join("dev/watchdog");
+    mknodat(CWD, &device, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&watch, &device, inotify::WatchFlags::OPEN).unwrap();
+    let found = finding(&root, "time-stepping", None).unwrap();
+    assert_eq!(
+        (found.status, found.found.as_str()),
+        (Status::Unknown, "chronyd steps it as a configuration says that cannot be read")
+    );
+    assert_eq!(rustix::io::read(&watch, &mut [0_u8; 512]), Err(Errno::AGAIN), "it was opened");
 }

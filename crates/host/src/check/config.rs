@@ -4,6 +4,7 @@
 use super::debug_options::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
 use super::spelling::is_one_off;
 use crate::HostRoot;
+use crate::regular_file::MAX_BYTES;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -155,14 +156,18 @@ impl KernelConfig {
         };
         let config = match config {
             Some(config) => config,
-            None => from_image(&std::fs::read(path).map_err(failed)?, is_compressed, &source),
+            None => {
+                let mut image = Vec::new();
+                open()?.take(LARGEST).read_to_end(&mut image).map_err(failed)?;
+                from_image(&image, is_compressed, &source)
+            }
         };
         config.ok_or_else(|| format!("{source}: {reason}"))
     }
 
     /// The running kernel's, below a root.
     pub(super) fn of_machine(root: &HostRoot) -> Result<KernelConfig, String> {
-        let release = std::fs::read_to_string(root.path("proc/sys/kernel/osrelease")).unwrap_or_default();
+        let release = root.text("proc/sys/kernel/osrelease").unwrap_or_default();
         let release = release.trim();
         let places = [
             "proc/config.gz".to_owned(),
@@ -171,11 +176,19 @@ impl KernelConfig {
             format!("lib/modules/{release}/build/.config"),
             format!("usr/lib/modules/{release}/config"),
         ];
-        let there = places.iter().map(|place| root.path(place)).find(|path| path.is_file());
-        let Some(path) = there else {
+        let there = places.iter().find(|place| root.path(place).is_file());
+        let Some(place) = there else {
             return Err(format!("neither /proc/config.gz nor /boot/config-{release} is there"));
         };
-        KernelConfig::from_file(&path)
+        let source = root.path(place).display().to_string();
+        let bytes = root.bytes(place).map_err(|error| format!("{source}: {error}"))?;
+        let config = match bytes.starts_with(&GZIP) {
+            true => from_text(flate2::read::GzDecoder::new(bytes.as_slice()), &source),
+            false => from_text(bytes.as_slice(), &source),
+        };
+        config
+            .flatten()
+            .ok_or_else(|| format!("{source}: it holds no kernel configuration: it has no line such as CONFIG_HZ=250"))
     }
 
     /// `y`, `m`, a number or a text; none where it is not set or not known to this kernel.
@@ -228,7 +241,7 @@ pub(super) fn version_of(release: &str) -> Option<(u32, u32)> {
 /// From a text. None where it is no text, which may be an image. A text without a configuration gives `Some(None)`.
 #[expect(clippy::option_option, reason = "whether it is a text, and whether it is a configuration")]
 fn from_text(file: impl Read, source: &str) -> Option<Option<KernelConfig>> {
-    let mut text = BufReader::with_capacity(CHUNK, file.take(LARGEST));
+    let mut text = BufReader::with_capacity(CHUNK, file.take(MAX_BYTES));
     let begin = text.fill_buf().ok()?;
     let is_text = !begin.contains(&0) && std::str::from_utf8(begin).map_or_else(|error| error.error_len().is_none(), |_| true);
     is_text.then(|| KernelConfig::read(text, source))

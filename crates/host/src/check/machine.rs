@@ -6,12 +6,12 @@ use super::arguments::Arguments;
 use super::config::{KernelConfig, version_of};
 use super::cpuset;
 use super::thread::{self, Thread};
+use crate::regular_file;
 use crate::root::HostRoot;
 use crate::{cpu, kernel};
 use plan::{CpuId, CpuList};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::fs::File;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind};
 
 /// What a machine is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +41,6 @@ impl Purpose {
         }
     }
 }
-
-/// More than most files have, bytes.
-const AT_ONCE: usize = 4_096;
 
 /// So many timers take some 50 ms to be listed.
 const MAX_LISTED_TIMERS: usize = 1_000;
@@ -77,7 +74,7 @@ pub(crate) struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(root: &'a HostRoot, options: &'a CheckOptions) -> Machine<'a> {
-        let text = |path: &str| std::fs::read(root.path(path)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let text = |path: &str| root.text(path).ok();
         let cpus = |path: &str| cpu::listed(&kernel::cpu_list(&text(path)?), "CPUs").ok();
         let online = cpus("sys/devices/system/cpu/online");
         let is_online_known = online.is_some();
@@ -193,7 +190,17 @@ impl<'a> Machine<'a> {
 
     /// The text of a file, without what is white around it, where it can be read.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
-        match self.bytes(path) {
+        self.recorded(path, regular_file::read(&self.root.path(path)))
+    }
+
+    /// The same of a file that the kernel makes from a process's own memory, such as its command line.
+    pub(crate) fn text_of_process(&self, path: &str) -> Option<String> {
+        self.recorded(path, regular_file::read_of_process(&self.root.path(path)))
+    }
+
+    fn recorded(&self, path: &str, read: io::Result<Vec<u8>>) -> Option<String> {
+        self.reads.set(self.reads.get() + 1);
+        match read {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
             Err(error) => {
                 if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
@@ -202,14 +209,6 @@ impl<'a> Machine<'a> {
                 None
             }
         }
-    }
-
-    /// In few calls: a file below /proc has no size that would say how much there is, and some are slow to make.
-    fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
-        self.reads.set(self.reads.get() + 1);
-        let mut bytes = Vec::with_capacity(AT_ONCE);
-        File::open(self.root.path(path))?.take(u64::MAX).read_to_end(&mut bytes)?;
-        Ok(bytes)
     }
 
     /// How many files and folders were read.

@@ -9,7 +9,6 @@ use crate::cpu;
 use crate::root::HostRoot;
 use plan::CpuId;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 /// A thread that can be moved.
 pub(crate) struct RootThread {
@@ -28,8 +27,7 @@ struct Status {
 }
 
 fn status(root: &HostRoot, id: &str) -> Option<Status> {
-    let text = fs::read(root.path(&format!("proc/{id}/status"))).ok()?;
-    let text = String::from_utf8_lossy(&text);
+    let text = root.text(&format!("proc/{id}/status")).ok()?;
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next());
     let number = |name: &str| field(name)?.parse().ok();
     Some(Status {
@@ -60,10 +58,10 @@ fn own_and_ancestors(root: &HostRoot) -> BTreeSet<u32> {
 
 /// Threads in the group at this path that may be moved to another group.
 pub(crate) fn root_threads(root: &HostRoot, group: &str) -> Vec<RootThread> {
-    let tasks = fs::read_to_string(root.path(&format!("{group}/tasks"))).unwrap_or_default();
+    let tasks = root.text(&format!("{group}/tasks")).unwrap_or_default();
     let statuses: Vec<(u32, Status)> =
         tasks.lines().filter_map(|id| Some((id.trim().parse().ok()?, status(root, id.trim())?))).collect();
-    let cpus = |file: &str| cpu::listed(fs::read_to_string(root.path(file)).ok()?.trim(), "CPUs").ok();
+    let cpus = |file: &str| cpu::listed(root.text(file).ok()?.trim(), "CPUs").ok();
     let Some(all) = cpus("sys/devices/system/cpu/possible").or_else(|| cpus("sys/devices/system/cpu/online")) else {
         return Vec::new();
     };

@@ -41,10 +41,10 @@ fn named(root: &HostRoot) -> Option<PathBuf> {
     std::env::var_os(VARIABLE).filter(|named| root.is_system() && !named.is_empty()).map(PathBuf::from)
 }
 
-/// Options to open a file by, never at the end of a link.
+/// Options to open a file by, never at the end of a link, and never to wait for whoever writes into a FIFO.
 fn itself() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
     options
 }
 

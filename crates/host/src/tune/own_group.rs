@@ -27,7 +27,7 @@ fn above(group: &str) -> &str {
 
 /// Its CPUs; empty where it is not there.
 pub(super) fn read(root: &HostRoot, group: &str) -> io::Result<String> {
-    let cpus_of = |group: &str| fs::read_to_string(root.path(&format!("{group}/cpuset.cpus")));
+    let cpus_of = |group: &str| root.text(&format!("{group}/cpuset.cpus"));
     let of_root = cpus_of(above(group))?;
     if !root.path(group).is_dir() {
         return Ok(String::new());
@@ -53,7 +53,7 @@ pub(super) fn write(root: &HostRoot, group: &str, cpus: &str) -> io::Result<()> 
 
 fn fill(root: &HostRoot, group: &str, cpus: &str) -> io::Result<()> {
     // No thread is taken before there is memory.
-    let memory = fs::read_to_string(root.path(&format!("{}/cpuset.mems", above(group))))?;
+    let memory = root.text(&format!("{}/cpuset.mems", above(group)))?;
     put(root, &format!("{group}/cpuset.mems"), memory.trim())?;
     put(root, &format!("{group}/cpuset.cpus"), cpus)?;
     let mut asked = BTreeSet::new();
@@ -96,7 +96,7 @@ fn remove_folder(root: &HostRoot, group: &str) -> io::Result<()> {
 }
 
 fn threads(root: &HostRoot, group: &str) -> Vec<u32> {
-    let text = fs::read_to_string(root.path(&format!("{group}/tasks"))).unwrap_or_default();
+    let text = root.text(&format!("{group}/tasks")).unwrap_or_default();
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 

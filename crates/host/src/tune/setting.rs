@@ -5,6 +5,7 @@ use super::own_group;
 use crate::check::thread_of_line;
 use crate::cpu;
 use crate::kernel;
+use crate::regular_file;
 use crate::root::HostRoot;
 use plan::CpuId;
 use rustix::fs::OFlags;
@@ -121,8 +122,7 @@ pub(super) fn read(root: &HostRoot, file: &str, form: Form) -> io::Result<String
         return own_group::read(root, file);
     }
     let requested = if form == Form::RequestedMask { requested(root, file) } else { None };
-    let bytes = std::fs::read(root.path(requested.as_deref().unwrap_or(file)))?;
-    let text = String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))?;
+    let text = regular_file::text(&root.path(requested.as_deref().unwrap_or(file)))?;
     let Form::Priority { started } = form else { return Ok(text) };
     let same = thread_of_line(0, &text).filter(|thread| thread.started == started).ok_or(ErrorKind::NotFound)?;
     Ok(same.priority.to_string())

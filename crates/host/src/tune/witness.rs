@@ -5,10 +5,10 @@
 //! A wrong answer costs what was there before. So there are three: of this boot, of another one, and not known.
 
 use super::setting::Form;
+use crate::regular_file;
 use crate::root::HostRoot;
 use rustix::fs::{PROC_SUPER_MAGIC, fstatfs};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::Read as _;
 
 /// The kernel chooses it anew at each boot.
@@ -33,9 +33,9 @@ impl Boot {
     /// # Errors
     /// When its id cannot be read, as where /proc has only processes.
     pub(super) fn now(root: &HostRoot) -> Result<Boot, String> {
-        let time = std::fs::read_to_string(root.path(STAT)).ok().and_then(|text| time_of(&text));
+        let time = root.text(STAT).ok().and_then(|text| time_of(&text));
         let mut id = String::new();
-        let opened = File::open(root.path(BOOT_ID)).and_then(|mut file| file.read_to_string(&mut id).map(|_| file));
+        let opened = regular_file::opened(&root.path(BOOT_ID)).and_then(|mut file| file.read_to_string(&mut id).map(|_| file));
         if !root.is_system() {
             // Files that stand for a machine may not have it: it never boots.
             return Ok(Boot { id: id.trim().to_owned(), time, is_kernels: true });

@@ -20,7 +20,9 @@ const KNOWN: &str = if cfg!(target_arch = "aarch64") {
 };
 
 pub(super) const VERSION: &str = "proc/xenomai/version";
-const CLOCK: &str = "proc/xenomai/clock/coreclk";
+/// The gravity for threads of users, ns. `proc/xenomai/clock/coreclk` has those of others too, and is never read: it makes the kernel
+/// follow a null pointer where the core is stopped, or runs without CPU 0.
+const GRAVITY: &str = "proc/xenomai/latency";
 
 /// The mode in which Cobalt notifies a thread that falls back to Linux (`PTHREAD_WARNSW`).
 const WARN_OF_SWITCHES: u32 = 0x4000;
@@ -48,7 +50,8 @@ fn found(mut bind: impl FnMut(&mut BindRequest) -> io::Result<()>, files: &Files
     }
     match answer {
         Ok(()) => {
-            Ok(Core { name: NAME, version: files.line(VERSION), abi: revision, gravity: files.line_with(CLOCK, "gravity:") })
+            let gravity = files.line(GRAVITY).map(|ns| format!("user={ns}"));
+            Ok(Core { name: NAME, version: files.line(VERSION), abi: revision, gravity })
         }
         Err(error) => Err(absence(&error, files)),
     }
@@ -199,10 +202,9 @@ mod tests {
     fn files(xenomai: bool) -> (tempfile::TempDir, Files) {
         let root = tempfile::tempdir().unwrap();
         if xenomai {
-            std::fs::create_dir_all(root.path().join("proc/xenomai/clock")).unwrap();
+            std::fs::create_dir_all(root.path().join("proc/xenomai")).unwrap();
             std::fs::write(root.path().join(VERSION), "3.2.7\n").unwrap();
-            let clock = "       gravity: irq=0 kernel=2000 user=1500\n       devices: timer=tsc\n        status: on\n";
-            std::fs::write(root.path().join(CLOCK), clock).unwrap();
+            std::fs::write(root.path().join(GRAVITY), "1500\n").unwrap();
         }
         let files = Files::below(root.path());
         (root, files)
@@ -215,7 +217,7 @@ mod tests {
             let found = found(core(*abi, Ok(())), &files).unwrap();
             assert_eq!((found.name, found.abi), ("Cobalt", *abi));
             assert_eq!(found.version.as_deref(), Some("3.2.7"));
-            assert_eq!(found.gravity.as_deref(), Some("irq=0 kernel=2000 user=1500"));
+            assert_eq!(found.gravity.as_deref(), Some("user=1500"));
         }
     }
 

@@ -112,12 +112,6 @@ impl Files {
         let text = std::fs::read_to_string(self.0.join(path)).ok()?;
         text.lines().next().map(|line| line.trim().to_owned())
     }
-
-    /// What follows this word, in the line that begins with it.
-    fn line_with(&self, path: &str, word: &str) -> Option<String> {
-        let text = std::fs::read_to_string(self.0.join(path)).ok()?;
-        text.lines().find_map(|line| Some(line.trim().strip_prefix(word)?.trim().to_owned()))
-    }
 }
 
 /// How the core counts what a thread of it did on Linux, in two ways of which either may not be there.

@@ -12,6 +12,7 @@ use crate::sampler::{Overrun, SampleError, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
 use plan::{Nanos, OverrunPolicy, Run, Scheduling};
+use rustix::fs::Access;
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::io;
@@ -143,6 +144,20 @@ fn conflict(run: &Run, rates: &RangeInclusive<u32>) -> Option<SettingConflict> {
 fn lacks(device: Device, path: &Path, hertz: u32) -> Option<String> {
     let error = InterruptTimer::start(device, path, hertz).err()?;
     Some(explained(device, path, hertz, &error))
+}
+
+/// The same as far as it shows without opening the device. An open one is nobody else's, such as hwclock's, and its interrupts run.
+fn lacks_unopened(device: Device, path: &Path) -> Option<String> {
+    let error = rustix::fs::access(path, Access::READ_OK).err()?;
+    Some(explained(device, path, 0, &TimerError { doing: "open", error: error.into() }))
+}
+
+pub(super) fn rtc_lacks_unopened() -> Option<String> {
+    lacks_unopened(Device::RealTimeClock, Path::new(DEVICE.default))
+}
+
+pub(super) fn hpet_lacks_unopened() -> Option<String> {
+    lacks_unopened(Device::Hpet, Path::new(HPET_PATH))
 }
 
 /// Where the kernel has the rate that anybody may ask for. A device may be named by a link, such as `/dev/rtc`.
@@ -277,6 +292,20 @@ mod tests {
         run.probe = "rtc".to_owned();
         change(&mut run);
         super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+    }
+
+    #[test]
+    fn a_device_is_listed_without_being_opened() {
+        use rustix::fs::{CWD, FileType, Mode, inotify, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rtc0");
+        let lacks = lacks_unopened(Device::RealTimeClock, &path).unwrap();
+        assert!(lacks.starts_with("there is no ") && lacks.contains("It takes a real-time clock"), "{lacks}");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+        inotify::add_watch(&watch, &path, inotify::WatchFlags::OPEN).unwrap();
+        assert_eq!(lacks_unopened(Device::RealTimeClock, &path), None);
+        assert_eq!(rustix::io::read(&watch, &mut [0_u8; 512]), Err(Errno::AGAIN), "it was opened");
     }
 
     #[test]

@@ -53,6 +53,13 @@ pub const PROBES: &[Probe] = &[
     examples::MISSED,
 ];
 
+/// What this machine is seen to lack without opening a device.
+type SeenToLack = fn() -> Option<String>;
+
+/// That of each probe whose device does something when it is opened.
+const UNOPENED: &[(&str, SeenToLack)] =
+    &[(interrupts::RTC.name, interrupts::rtc_lacks_unopened), (interrupts::HPET.name, interrupts::hpet_lacks_unopened)];
+
 /// Settings that every run has, and that have no meaning for a probe, each with the reason.
 type WithoutMeaning = &'static [(&'static str, &'static str)];
 
@@ -329,6 +336,19 @@ impl Probe {
     #[must_use]
     pub fn lacks(&self) -> Option<String> {
         (self.lacks)(&ProbeSettings::new(), self.default_interval)
+    }
+
+    /// The same as far as it is seen without starting a device, for who only wants to know.
+    #[must_use]
+    pub fn seen_to_lack(&self) -> Option<String> {
+        let unopened = UNOPENED.iter().find(|(name, _)| *name == self.name);
+        unopened.map_or_else(|| self.lacks(), |(_, lacks)| lacks())
+    }
+
+    /// Whether only measuring shows all that this machine lacks for it.
+    #[must_use]
+    pub fn is_tried_by_measuring(&self) -> bool {
+        UNOPENED.iter().any(|(name, _)| *name == self.name)
     }
 
     fn check(&self, settings: &ProbeSettings) -> Result<(), ProbeSettingError> {

@@ -112,12 +112,30 @@ fn schedule(cpu: CpuId, scheduling: Scheduling) -> Result<(), TraceError> {
 
 /// The kernel's measuring thread on a CPU.
 fn kernel_thread(cpu: CpuId) -> Option<Pid> {
-    let name = format!("timerlat/{}", cpu.0);
     let numbers = std::fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let is_it = |number: &i32| {
-        let read = |file: &str| std::fs::read_to_string(format!("/proc/{number}/{file}")).unwrap_or_default();
-        // Threads of the kernel have no command line.
-        read("comm").trim_end() == name && read("cmdline").is_empty()
-    };
-    numbers.filter(|number| is_it(number)).find_map(Pid::from_raw)
+    let stat = |number: i32| std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    numbers.filter(|number| is_kernel_thread(&stat(*number), *number, cpu)).find_map(Pid::from_raw)
+}
+
+/// Whether it is that thread, by its line of /proc/PID/stat. A program may take the name, but not kthreadd as its parent.
+fn is_kernel_thread(stat: &str, number: i32, cpu: CpuId) -> bool {
+    const KTHREADD: &str = "2";
+    let rest = stat.strip_prefix(&format!("{number} (timerlat/{}) ", cpu.0));
+    rest.and_then(|rest| rest.split(' ').nth(1)) == Some(KTHREADD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_took_the_name_is_no_thread_of_the_kernel() {
+        let is = |stat: &str| is_kernel_thread(stat, 812, CpuId(1));
+        assert!(is("812 (timerlat/1) S 2 0 0 0 -1 2129984"));
+        for other in
+            ["812 (timerlat/1) S 1 812 812", "812 (timerlat/0) S 2 0", "812 (timerlat/1) S 2) R 1 0", "81 (timerlat/1) S 2", ""]
+        {
+            assert!(!is(other), "{other}");
+        }
+    }
 }

@@ -40,7 +40,11 @@ fn as_text(probe: &Probe) -> String {
         format!("--{} {values}{default}", setting.name)
     });
     let needs = format!("needs {}", probe.needs);
-    let here = probe.lacks().map_or_else(|| "can measure here".to_owned(), |what| format!("cannot measure here: {what}"));
+    let here = match probe.seen_to_lack() {
+        Some(what) => format!("cannot measure here: {what}"),
+        None if probe.is_tried_by_measuring() => "its device is here, and is opened only to measure".to_owned(),
+        None => "can measure here".to_owned(),
+    };
     for paragraph in settings.chain([needs, here]) {
         for line in plans::wrapped(&paragraph) {
             text += &format!("{:NAME$}{line}\n", "");
@@ -58,7 +62,7 @@ fn as_json(probe: &Probe) -> Value {
             "default": setting.default,
         })
     };
-    let lacks = probe.lacks();
+    let lacks = probe.seen_to_lack();
     json!({
         "name": probe.name,
         "measures": probe.summary,

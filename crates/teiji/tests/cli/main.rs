@@ -24,6 +24,7 @@ mod loads;
 mod memory;
 mod no_samples;
 mod noise;
+mod opened_files;
 mod ordinary_user;
 mod plans;
 mod probe_columns;

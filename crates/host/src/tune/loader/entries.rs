@@ -148,7 +148,7 @@ fn entry_of_kernel(root: &HostRoot) -> Result<Option<Entry>, LoaderError> {
             return Ok(Some(all.swap_remove(place)));
         }
     }
-    let release = std::fs::read_to_string(root.path("proc/sys/kernel/osrelease")).unwrap_or_default();
+    let release = root.text("proc/sys/kernel/osrelease").unwrap_or_default();
     let of_kernel: Vec<usize> = (0..all.len()).filter(|place| is_of(&all[*place].text, release.trim())).collect();
     match (&of_kernel[..], all.len()) {
         ([place], _) => Ok(Some(all.swap_remove(*place))),
@@ -169,7 +169,7 @@ fn is_image(id: &str) -> LoaderError {
 
 /// The name of the entry that was booted, in UTF-16.
 fn selected(root: &HostRoot) -> Option<String> {
-    let bytes = std::fs::read(root.path(SELECTED)).ok()?;
+    let bytes = root.bytes(SELECTED).ok()?;
     let units = bytes.get(ATTRIBUTES..)?.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
     String::from_utf16(&units.take_while(|unit| *unit != 0).collect::<Vec<_>>()).ok().filter(|id| !id.is_empty())
 }
@@ -193,7 +193,7 @@ fn other_default(root: &HostRoot, file: &str) -> Option<String> {
     let own = file.rsplit('/').next()?.strip_suffix(".conf").map(without_counter)?;
     MOUNTS.iter().find_map(|mount| {
         let path = format!("{mount}/loader/loader.conf");
-        let text = std::fs::read_to_string(root.path(&path)).ok()?;
+        let text = root.text(&path).ok()?;
         let value = text.lines().find_map(|line| line.trim().strip_prefix("default")?.strip_prefix([' ', '\t']))?.trim();
         // A pattern, or the entry that was chosen last.
         let is_name = !value.contains(['*', '?', '[', '@']);

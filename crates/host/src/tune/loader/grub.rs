@@ -31,7 +31,7 @@ struct Assignment {
 
 /// Whether GRUB makes its menu from the entries of the Boot Loader Specification, and not from these variables.
 pub(super) fn uses_entries(root: &HostRoot) -> bool {
-    let text = std::fs::read_to_string(root.path(FILE)).unwrap_or_default();
+    let text = root.text(FILE).unwrap_or_default();
     let is = |line: &str| {
         line.trim().strip_prefix("GRUB_ENABLE_BLSCFG=").is_some_and(|value| value.trim_matches(['"', '\'']) == "true")
     };

@@ -15,6 +15,7 @@ mod shell;
 mod write;
 
 use crate::HostRoot;
+use crate::regular_file;
 use line::{Piece, Quoting};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -255,7 +256,7 @@ impl CommandLine {
 /// The text of a file that is to be changed.
 fn text(root: &HostRoot, file: &str) -> Result<String, LoaderError> {
     let path = replace::real_path(root, file)?;
-    std::fs::read_to_string(path).map_err(|source| LoaderError::File { action: "read", file: file.to_owned(), source })
+    regular_file::text(&path).map_err(|source| LoaderError::File { action: "read", file: file.to_owned(), source })
 }
 
 /// Names in a folder, sorted; none where it is not there.

@@ -3,6 +3,7 @@
 
 use super::{LoaderError, attributes};
 use crate::HostRoot;
+use crate::regular_file;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -93,7 +94,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 /// Removes the copy beside a file, if it is ours, and what was never put in its place.
 pub(super) fn tidy(path: &Path, from: &str) -> io::Result<()> {
     let backup = backup_of(path)?;
-    if fs::read(&backup).is_ok_and(|text| text == from.as_bytes()) {
+    if regular_file::read(&backup).is_ok_and(|text| text == from.as_bytes()) {
         remove(&backup)?;
     }
     remove(&new_of(&backup)?)?;

@@ -4,8 +4,8 @@
 use super::journal::{self, Entry, Journal};
 use super::{Layout, LoaderError, LoaderPlace, entries, grub, line, replace};
 use crate::HostRoot;
+use crate::regular_file;
 use crate::tune::BootPlan;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -123,7 +123,7 @@ impl HostRoot {
         entry.wrote.retain(|wrote| wrote == now);
         entry.wrote.push(to.clone());
         let backup = replace::backup_of(&path).map_err(failed)?;
-        match fs::read(&backup) {
+        match regular_file::read(&backup) {
             Ok(text) if text != entry.from.as_bytes() => {
                 return Err(LoaderError::BackupInTheWay(format!("{file}{}", replace::BACKUP)));
             }
@@ -183,7 +183,7 @@ impl HostRoot {
         let Entry { file, from, wrote, .. } = entry;
         let failed = |action| move |source| LoaderError::File { action, file: file.clone(), source };
         let path = replace::real_path(self, file)?;
-        let now = fs::read(&path).map_err(failed("read"))?;
+        let now = regular_file::read(&path).map_err(failed("read"))?;
         let is_changed = now != from.as_bytes();
         if is_changed {
             let is_ours = wrote.iter().any(|wrote| wrote.as_bytes() == now);
@@ -218,7 +218,7 @@ fn grubby(plan: &BootPlan) -> String {
 /// Writes a file, and reads it back.
 fn put(path: &Path, text: &str) -> io::Result<()> {
     replace::replace(path, text, path)?;
-    if fs::read(path)? == text.as_bytes() {
+    if regular_file::read(path)? == text.as_bytes() {
         Ok(())
     } else {
         Err(io::Error::other("it says something else than what was written"))
@@ -257,7 +257,7 @@ fn write_all(changes: &[Change]) -> Result<(), LoaderError> {
         copied.map_err(|error| failed(&format!("{}{}", entry.file, replace::BACKUP), error))?;
     }
     for Change { path, now, to, entry } in changes {
-        let is_as_read = fs::read(path).is_ok_and(|text| text == now.as_bytes());
+        let is_as_read = regular_file::read(path).is_ok_and(|text| text == now.as_bytes());
         if !is_as_read {
             return Err(failed(&entry.file, io::Error::other("it was changed meanwhile")));
         }
@@ -269,7 +269,7 @@ fn write_all(changes: &[Change]) -> Result<(), LoaderError> {
 impl Change {
     /// Leaves the file and what is beside it as they were.
     fn take_back(&self, before: &[Entry]) -> io::Result<()> {
-        if fs::read(&self.path)? == self.to.as_bytes() {
+        if regular_file::read(&self.path)? == self.to.as_bytes() {
             put(&self.path, &self.now)?;
         }
         if !before.iter().any(|entry| entry.file == self.entry.file) {

@@ -3,6 +3,7 @@
 
 use super::super::tests::{Machine, error};
 use super::*;
+use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
 const FILE: &str = "boot/firmware/cmdline.txt";
