@@ -62,7 +62,12 @@ pub struct NoPrograms;
 #[must_use]
 pub fn are_lent() -> bool {
     static LENT: OnceLock<bool> = OnceLock::new();
-    *LENT.get_or_init(|| sys::gained_by_exec() && no_new_privs() != Ok(true))
+    *LENT.get_or_init(|| lends(sys::gained_by_exec(), no_new_privs() == Ok(true), getuid().is_root()))
+}
+
+/// A security module says of root's programs too that they gained rights, and root lacks none.
+const fn lends(gained_by_exec: bool, no_new_privs: bool, is_of_root: bool) -> bool {
+    gained_by_exec && !no_new_privs && !is_of_root
 }
 
 /// Whether another program may be started.
@@ -129,4 +134,19 @@ fn execute_again(change: impl Fn(&mut Command)) -> io::Error {
     };
     let _ = std::env::current_exe().map(execute);
     execute("/proc/self/exe".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A service under SELinux gains by exec, by what the kernel says. `teiji tune` there would lose the rights of root.
+    #[test]
+    fn rights_are_lent_to_who_lacks_them() {
+        assert!(lends(true, false, false));
+        assert!(!lends(true, false, true));
+        assert!(!lends(true, true, false));
+        assert!(!lends(false, false, false));
+        assert!(!are_lent());
+    }
 }
