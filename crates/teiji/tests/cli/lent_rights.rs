@@ -7,6 +7,7 @@
 use crate::ordinary_user::public;
 use crate::support::skipped::{Need, skipped};
 use crate::support::{Output, Running, TestFolder, exclusive, is_root, soon};
+use rustix::fs::StatVfsMountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -31,6 +32,11 @@ fn copy() -> Option<TestFolder> {
         return None;
     }
     let place = public();
+    let are_heeded = !rustix::fs::statvfs(place.path()).unwrap().f_flag.contains(StatVfsMountFlags::NOSUID);
+    if !are_heeded || rustix::thread::no_new_privs() == Ok(true) {
+        skipped(Need::FileCapabilities, "exec heeds no capabilities here: nosuid, or no_new_privs");
+        return None;
+    }
     let program = place.join("teiji");
     chown(&program, Some(0), Some(GROUP)).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o750)).unwrap();
