@@ -10,7 +10,7 @@ use crate::support::{Output, Running, TestFolder, exclusive, is_root, soon};
 use rustix::fs::StatVfsMountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{PipeReader, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -357,27 +357,55 @@ fn what_the_others_start_has_no_rights() {
 fn own_threads_have_real_time_priority() {
     let _turn = exclusive();
     let Some(place) = copy() else { return };
-    let mut command = member(&place);
-    command.args(["measure", "-i", "10ms", "-d", "60s", "-q", "--load", "cpu,policy=fifo,prio=20", "-o", "open/x.teiji"]);
-    let running = Running::start(command);
-    let document = running.begun("open/x.teiji");
-    assert_eq!(document.threads()[0].text("/scheduling/policy"), "fifo");
-    assert!(document.at("/instrument/memory_locked") == true && !document.warns_of("no-real-time"));
-    let (mut real_time, program) = (0, fs::read_link(format!("/proc/{}/exe", running.pid().as_raw_nonzero())).unwrap());
-    for process in std::iter::once(running.pid()).chain(running.descendants().iter().map(|process| process.pid())) {
-        let process = process.as_raw_nonzero();
-        // One that ended meanwhile has nothing to read.
-        let exe = fs::read_link(format!("/proc/{process}/exe"));
-        assert!(exe.as_ref().is_ok_and(|exe| *exe == program) || exe.is_err(), "{exe:?}");
-        for thread in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
-            let Ok(text) = fs::read_to_string(thread.path().join("status")) else { continue };
-            assert_rights("measure", &text, REAL_TIME, "0");
-            real_time += usize::from(fs::read_to_string(thread.path().join("stat")).is_ok_and(|stat| is_real_time(&stat)));
+    let plan = "[measure]\nduration = \"60s\"\nload = \"cpu,policy=fifo,prio=20\"\n";
+    fs::write(place.join("plan.toml"), plan).unwrap();
+    for words in [
+        "measure -i 10ms -d 60s -q --load cpu,policy=fifo,prio=20 -o open/x.teiji",
+        "run plan.toml -q -o open/plan",
+        "load cpu,policy=fifo,prio=20 -q -d 60s",
+        "hackbench -F -g 1 -l 100000000",
+    ] {
+        let mut command = member(&place);
+        command.args(words.split(' '));
+        let running = Running::start(command);
+        soon(words, Duration::from_secs(30), || real_time_threads(&running) > 0);
+        if words.starts_with("measure") {
+            let document = running.begun("open/x.teiji");
+            assert_eq!(document.threads()[0].text("/scheduling/policy"), "fifo");
+            assert!(document.at("/instrument/memory_locked") == true && !document.warns_of("no-real-time"));
         }
+        assert_only_teiji(words, &running);
+        running.signal(Signal::INT);
+        let output = running.end();
+        assert!(output.code.is_some_and(|code| [0, 1, 4].contains(&code)), "{words}: {output:?}");
     }
-    assert!(real_time > document.threads().len(), "{real_time}");
-    running.signal(Signal::INT);
-    assert!([Some(0), Some(4)].contains(&running.end().code));
+}
+
+/// The process and what it has started.
+fn processes(running: &Running) -> impl Iterator<Item = i32> {
+    let pids = std::iter::once(running.pid()).chain(running.descendants().into_iter().map(|process| process.pid()));
+    pids.map(|pid| pid.as_raw_nonzero().get())
+}
+
+/// A file of each thread. One that has ended meanwhile has none.
+fn of_threads(running: &Running, file: &str) -> Vec<String> {
+    let threads = processes(running).flat_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten());
+    threads.filter_map(|thread| fs::read_to_string(thread.path().join(file)).ok()).collect()
+}
+
+fn real_time_threads(running: &Running) -> usize {
+    of_threads(running, "stat").iter().filter(|stat| is_real_time(stat)).count()
+}
+
+fn assert_only_teiji(words: &str, running: &Running) {
+    let programs: BTreeSet<_> = processes(running).filter_map(|pid| fs::read_link(format!("/proc/{pid}/exe")).ok()).collect();
+    assert!(programs.len() == 1 && programs.iter().all(|program| program.ends_with("teiji")), "{words}: {programs:?}");
+    // A load that is just being executed has all of the file's capabilities for an instant.
+    let is_settled = |text: &String| status(text, "CapPrm") == REAL_TIME;
+    soon(words, Duration::from_secs(10), || of_threads(running, "status").iter().all(is_settled));
+    let threads = of_threads(running, "status");
+    assert!(threads.len() > 1, "{words}");
+    threads.iter().for_each(|text| assert_rights(words, text, REAL_TIME, "0"));
 }
 
 fn is_real_time(stat: &str) -> bool {
