@@ -62,6 +62,7 @@ stage_tools() {
     needs qemu-arm qemu-user
     needs qemu-riscv64 qemu-user
     needs setpriv util-linux
+    needs setcap libcap2-bin
     needs strace strace
     needs cyclictest rt-tests
     needs qemu-system-x86_64 qemu-system-x86

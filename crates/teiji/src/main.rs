@@ -13,6 +13,7 @@ mod output;
 mod overwrite;
 
 use clap::{Parser, Subcommand};
+use exit::Failure;
 use probe::Monotonic;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -72,18 +73,25 @@ enum Verb {
     LabEmulator(commands::lab_emulator::Args),
 }
 
+/// The verbs with real-time threads or loads. They alone keep rights that the program has and its caller lacks.
+const REAL_TIME_VERBS: [&str; 5] = ["measure", "run", "load", "hackbench", commands::load_worker::VERB];
+
 fn main() -> ExitCode {
     let started = Monotonic.now();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    // Before anything else is read.
+    if let Err(error) = rights::settle(words.get(1).is_some_and(|verb| REAL_TIME_VERBS.iter().any(|known| verb == known))) {
+        return Failure::run_failed(error).report();
+    }
     // Before anything is parsed: a kernel hands on to its first process whatever argument it does not know itself.
     if commands::lab_init::is_first_process() {
         commands::lab_init::first_process();
     }
-    let words: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => return unread(error, &words),
     };
-    if is_to_put_right_first(&cli.verb) {
+    if is_to_put_right_first(&cli.verb) && !rights::are_lent() {
         commands::tune::put_right_killed();
     }
     let result = match cli.verb {
@@ -149,9 +157,22 @@ fn unread(mut error: clap::Error, words: &[OsString]) -> ExitCode {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use std::collections::BTreeSet;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// What is in the table is tried by `tests/cli/lent_rights.rs`.
+    #[test]
+    fn the_page_on_rights_has_every_verb() {
+        let page = include_str!("../../../docs/rights.md");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let keeping = rows.clone().filter(|(_, cells)| cells.starts_with(" | `CAP_")).map(|(verb, _)| verb);
+        assert_eq!(keeping.collect::<Vec<_>>(), REAL_TIME_VERBS);
+        let cli = Cli::command();
+        let verbs: BTreeSet<&str> = cli.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(rows.map(|(verb, _)| verb).collect::<BTreeSet<_>>(), verbs);
     }
 }

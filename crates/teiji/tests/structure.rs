@@ -132,6 +132,59 @@ fn nothing_public_is_unused() {
     assert!(unused.is_empty(), "public, and used by no other crate: make it pub(crate), or remove it\n{}", unused.join("\n"));
 }
 
+/// Files that read the environment. With rights that the caller lacks it is empty but for what says how to print (`crates/rights`).
+const READ_ENVIRONMENT: [&str; 11] = [
+    "host/src/tune/folder.rs",
+    "lab/src/boot.rs",
+    "lab/src/cache.rs",
+    "lab/src/emulator.rs",
+    "lab/src/scratch.rs",
+    "load/src/load_types/cmd.rs",
+    "load/src/load_types/disk.rs",
+    "probe/src/wakeups/program.rs",
+    "rights/src/lib.rs",
+    "teiji/src/commands/run/mod.rs",
+    "teiji/src/output.rs",
+];
+
+/// Files that start programs. With such rights only teiji itself is started: others ask `rights::may_start_programs` first, or their verb
+/// has given the rights up.
+const START_PROGRAMS: [&str; 12] = [
+    "host/src/check/config.rs",
+    "lab/src/debian.rs",
+    "lab/src/emulator.rs",
+    "lab/src/instruction_count.rs",
+    "lab/src/modules.rs",
+    "load/src/load_handle.rs",
+    "load/src/load_types/cmd.rs",
+    "load/src/load_types/fork.rs",
+    "probe/src/process_start/sys.rs",
+    "probe/src/wakeups/program.rs",
+    "rights/src/lib.rs",
+    "teiji/src/commands/tune/command.rs",
+];
+
+/// Whoever adds one asks first what it does in a program with file capabilities: docs/rights.md.
+#[test]
+fn who_reads_the_environment_or_starts_programs_is_known() {
+    let crates = workspace().join("crates");
+    let mut files = Vec::new();
+    sources(&crates, &mut files);
+    let code = |path: &Path| text(path).split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+    let with = |signs: &[&str]| -> BTreeSet<String> {
+        let own = files.iter().filter(|path| {
+            let is_test = path.components().any(|part| part.as_os_str().to_string_lossy().contains("test"));
+            !is_test && !path.ends_with("build.rs") && signs.iter().any(|sign| code(path).contains(sign))
+        });
+        own.map(|path| path.strip_prefix(&crates).expect("below crates").display().to_string()).collect()
+    };
+    let reads = with(&["env::var", "vars_os()", "temp_dir", "home_dir", "getenv"]);
+    let starts = with(&["Command::new(", "posix_spawn(", "SYS_execve", ".exec()"]);
+    let known = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(reads, known(&READ_ENVIRONMENT), "read the environment");
+    assert_eq!(starts, known(&START_PROGRAMS), "start programs");
+}
+
 /// A promise whose test was renamed or removed would stand there without one.
 #[test]
 fn the_specification_names_what_exists() {

@@ -285,6 +285,7 @@ fn payloads(image: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 /// By a program, which may complain of what follows the payload.
 fn decompressed(command: &[&str], bytes: &[u8]) -> Option<Vec<u8>> {
     let (program, options) = command.split_first()?;
+    rights::may_start_programs().ok()?;
     let mut child =
         Command::new(program).args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let (mut input, output) = (child.stdin.take()?, child.stdout.take()?);

@@ -33,6 +33,9 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
             through_a_shell(options, command)
         )));
     }
+    if !options.elsewhere() {
+        rights::may_start_programs().map_err(|refused| options.refuse_command(&refused.to_string()))?;
+    }
     let words = shlex::split(command)
         .ok_or_else(|| options.refuse_command("the command has an unclosed quote or a trailing backslash"))?;
     let program = words.first().ok_or_else(|| options.refuse_command("there is no command after cmd:"))?;

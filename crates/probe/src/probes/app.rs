@@ -101,9 +101,10 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     match (given(&PID), given(&COMMAND)) {
         (true, true) => conflict(&PID, "one program is measured. Give a process or a command"),
         (false, false) => conflict(&PID, "no program is named. Give --pid N, or -- COMMAND"),
-        (false, true) => match wakeups::words(COMMAND.value_in(&run.probe_settings)) {
-            Err(error) => conflict(&COMMAND, &error.to_string()),
-            Ok(_) => None,
+        (false, true) => match (rights::may_start_programs(), wakeups::words(COMMAND.value_in(&run.probe_settings))) {
+            (Err(refused), _) => conflict(&COMMAND, &refused.to_string()),
+            (_, Err(error)) => conflict(&COMMAND, &error.to_string()),
+            _ => None,
         },
         (true, false) => None,
     }

@@ -106,7 +106,6 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "未測定: {runs}。teiji run --resume で再開できます。",
     ),
     ("And {rows} like these.", "ほか{rows}も同様です。"),
-    ("For real-time rights: {grant}", "リアルタイム権限を得るには: {grant}"),
     (", inconclusive in {inconclusive} (?): {why}", "、判定不能 {inconclusive} 通り(?): {why}"),
     (
         "{figure} exceeded its limit in {beyond} of {all}{inconclusive}",

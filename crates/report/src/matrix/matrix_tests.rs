@@ -352,7 +352,7 @@ fn a_lack_of_rights_stands_first_with_what_would_help() {
         matrix.verdict(English)
     );
     assert!(
-        matrix.text(English).contains("For real-time rights: sudo setcap cap_sys_nice,cap_ipc_lock=ep\n"),
+        matrix.text(English).contains("Join a group that has them: teiji check says how (rights-real-time)."),
         "{}",
         matrix.text(English)
     );

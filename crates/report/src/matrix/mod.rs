@@ -343,7 +343,7 @@ impl Matrix {
         let mut notes: Vec<String> = known.iter().map(phrase).collect();
         notes.extend((more > 0).then(|| tr!("And {rows} like these.", rows = counted(more, "combination"))));
         let grant = self.denied.as_ref().map(|warning| warning_text(warning).next_step);
-        notes.extend(grant.map(|grant| tr!("For real-time rights: {grant}", grant)));
+        notes.extend(grant.map(|grant| grant.to_string()));
         notes
     }
 

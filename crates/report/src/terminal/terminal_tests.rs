@@ -47,7 +47,8 @@ The recording is incomplete: it was cut off, and at most its last second is
 missing. 3 samples lost, with unknown latencies. No real-time rights
 (SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.4 µs with no load
 added. 2 of 2 activations on time.
-  Next: sudo setcap cap_sys_nice,cap_ipc_lock=ep target/x86_64-unknown-linux-musl/release/teiji
+  Next: Join a group that has them: teiji check says how (rights-real-time). For
+    this shell alone: sudo prlimit --pid $$ --rtprio=95 --memlock=unlimited
 
 idle: cyclic, every 1ms, 2 activations of each thread planned, no load added
 SCHED_OTHER on Linux 6.1.0-37-amd64, voluntary (PREEMPT_DYNAMIC)

@@ -25,11 +25,13 @@ fn command(text: &str) -> NextStep {
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of warning")]
 fn sentences(warning: &Warning) -> (String, String, NextStep) {
     match warning {
-        Warning::NoRealTime { asked, granted, error, program } => (
+        Warning::NoRealTime { asked, granted, error, program: _ } => (
             format!("No real-time rights: measured with {granted}, not {asked}. The figures say little about real-time threads."),
             format!("the kernel refused {asked}: {error}"),
-            // Not cap_dac_override, which would open /dev/cpu_dma_latency and every other file with it.
-            Command(format!("sudo setcap cap_sys_nice,cap_ipc_lock=ep {program}")),
+            // Not setcap, which gives them to everybody who may run the file.
+            advice(
+                "Join a group that has them: teiji check says how (rights-real-time). For this shell alone: sudo prlimit --pid $$ --rtprio=95 --memlock=unlimited",
+            ),
         ),
         Warning::MemoryNotLocked { reason } => {
             let (evidence, next_step) = match reason {

@@ -33,7 +33,9 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 "リアルタイム権限なし: {asked} を要求しましたが、{granted} で測定しました。リアルタイムスレッドの性能は評価できません。"
             ),
             format!("カーネルが {asked} を拒否: {error}"),
-            as_in_english(warning),
+            advice(
+                "リアルタイム権限を持つグループに参加してください。手順は teiji check (rights-real-time) が示します。このシェルだけに与えるには: sudo prlimit --pid $$ --rtprio=95 --memlock=unlimited",
+            ),
         ),
         Warning::MemoryNotLocked { reason } => {
             let (evidence, next_step) = match reason {

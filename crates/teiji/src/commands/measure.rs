@@ -84,7 +84,7 @@ fn say_before(args: &Args, orders: &[Order]) {
     let mut said = Vec::new();
     for warning in orders.iter().filter_map(|order| order.granted.warning.as_ref()) {
         let text = warning_text(warning, Language::English);
-        said.push(format!("{} To change that: {}", text.message, text.next_step));
+        said.push(format!("{} {}", text.message, text.next_step));
     }
     said.extend(orders.iter().filter(|_| !args.quiet).filter_map(chosen));
     said.extend(args.measured.interval_note().filter(|_| !args.quiet && !args.json));

@@ -19,6 +19,7 @@ mod faults;
 mod intervals;
 mod jitter;
 mod judging;
+mod lent_rights;
 mod limits;
 mod loads;
 mod memory;

@@ -119,6 +119,8 @@ fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), 
             }
             continue;
         };
+        // The lab is other programs: QEMU, and what fetches kernels.
+        rights::may_start_programs().map_err(|error| Failure::bad_input(anyhow!("kernel={kernel}: {error}")))?;
         let guests = point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
         for machine in guests.into_iter().map(|guest| guest.machine) {
             let planned_boots = (machine, point.guest.program(), point.guest.qemu());

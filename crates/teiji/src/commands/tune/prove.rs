@@ -265,7 +265,7 @@ fn keep(
 fn say_before(args: &Args, plan: &TuningPlan, conditions: &Conditions<'_>, needed: usize) {
     if let Some(warning) = &conditions.order.granted.warning {
         let text = report::warning_text(warning, Language::English);
-        output::complain(&format!("{} To change that: {}", text.message, text.next_step));
+        output::complain(&format!("{} {}", text.message, text.next_step));
     }
     conditions.order.warnings.iter().for_each(measure::warn);
     for note in &plan.notes {

@@ -16,6 +16,10 @@ pub struct Process {
 }
 
 impl Process {
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.pid).unwrap()
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(self.pid).unwrap(), signal).unwrap();
     }

@@ -22,6 +22,8 @@ pub enum Need {
     /// The kernel's events, in tracefs.
     Tracing,
     Strace,
+    /// Capabilities of a file: root, setcap, and a file system that keeps and heeds them.
+    FileCapabilities,
     /// A filter of system calls whose calls another process answers.
     SystemCallFilter,
 }
@@ -37,6 +39,7 @@ impl Need {
             Need::TwoCpus => "two-cpus",
             Need::Tracing => "tracing",
             Need::Strace => "strace",
+            Need::FileCapabilities => "file-capabilities",
             Need::SystemCallFilter => "system-call-filter",
         }
     }
