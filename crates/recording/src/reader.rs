@@ -401,7 +401,7 @@ pub(crate) fn parse(text: &str) -> Result<Document, String> {
         return Err(format!("it has {} threads; this program reads recordings of up to {MAX_THREADS}", document.threads.len()));
     }
     match too_many(&document) {
-        Some(place) => Err(format!("{place} counts more than any run can have")),
+        Some(place) => Err(format!("{place} is more than any run can have")),
         None => Ok(document),
     }
 }
