@@ -50,17 +50,9 @@ impl<'k> Anonymiser<'k> {
         anonymiser
     }
 
-    /// A path, such as that of a recording, which is shown but leads nowhere.
-    #[must_use]
-    pub fn path(&self, path: &Path) -> PathBuf {
+    /// A path, which is shown but leads nowhere.
+    fn path(&self, path: &Path) -> PathBuf {
         self.name("path", &path.to_string_lossy()).into()
-    }
-
-    /// The name that a recording's folder has in what is shown of it.
-    #[must_use]
-    pub fn recording(&self, path: &Path) -> PathBuf {
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        format!("{}.teiji", self.name("recording", &name.to_string_lossy())).into()
     }
 
     /// What stands for a name.
