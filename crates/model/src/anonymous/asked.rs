@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was asked: the run, its loads, the command line.
 
-use super::Anonymiser;
 use super::words::{Vocabulary, is_plain};
-use crate::{LoadEvidence, LoadOnCpu};
+use super::{Anonymiser, Pseudonyms};
+use crate::{Document, LoadEvidence, LoadOnCpu};
 use plan::{LoadSpec, Run};
 
 /// Flags and settings whose value is a name whatever it is, and what it is a name of.
@@ -21,6 +21,20 @@ const NAMES: [(&str, &str); 12] = [
     ("dir", "path"),
     ("baseline", "path"),
 ];
+
+impl Document {
+    /// Pseudonyms in what was asked of the run and its guest: a run without what they stand for is another one.
+    #[must_use]
+    pub fn settings_not_known(&self) -> Vec<String> {
+        if !self.anonymous {
+            return Vec::new();
+        }
+        let loads = self.run.loads.iter().map(ToString::to_string);
+        let arguments = self.lab.iter().map(|lab| lab.guest.kernel_args.clone());
+        let texts: Vec<String> = loads.chain(arguments).chain(self.run.probe_settings.values().cloned()).collect();
+        texts.iter().flat_map(|text| Pseudonyms::within(text)).map(str::to_owned).collect()
+    }
+}
 
 impl Anonymiser<'_> {
     pub(super) fn run(&self, run: Run) -> Run {

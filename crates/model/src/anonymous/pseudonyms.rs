@@ -28,6 +28,15 @@ impl Pseudonyms {
         format!("{kind}-{digits}")
     }
 
+    /// Those in a text of ours, as far as their form tells.
+    pub(super) fn within(text: &str) -> impl Iterator<Item = &str> {
+        let is_one = |word: &&str| {
+            let digits = word.rsplit_once('-').map_or("", |(_, digits)| digits);
+            digits.len() == DIGITS && digits.chars().all(|digit| digit.is_ascii_digit() || ('a'..='f').contains(&digit))
+        };
+        text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').filter(is_one)
+    }
+
     /// HMAC with SHA-256.
     fn authenticated(&self, text: &[u8]) -> [u8; 32] {
         let padded = |with: u8| {

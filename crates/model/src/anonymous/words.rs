@@ -15,8 +15,9 @@ const UNITS: [&str; 33] = [
     "ns", "us", "µs", "ms", "s", "m", "h", "k", "K", "M", "G", "Ki", "Mi", "Gi", "KiB", "MiB", "GiB", "kB", "KB", "MB", "GB",
     "Hz", "kHz", "MHz", "GHz", "x", "q", "w", "H", "st", "th", "i", "u",
 ];
-/// Letters between numbers in names of devices and CPU lists: `nvme0n1`, `enp3s0`, `u8`. None is a hexadecimal digit.
-const BETWEEN: [&str; 10] = ["n", "p", "q", "s", "u", "h", "v", "t", "r", "N"];
+/// Letters beside numbers in names of devices and states: `nvme0n1`, `enp3s0`, `u8`, `C6`. None is a digit of usual hexadecimal
+/// numbers.
+const BETWEEN: [&str; 12] = ["n", "p", "q", "s", "u", "h", "v", "t", "r", "i", "N", "C"];
 
 /// How much of a text is ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub(super) fn is_plain(text: &str, vocabulary: Vocabulary) -> bool {
         return false;
     }
     let rest = without_place(text);
-    rest.split(|letter: char| letter.is_ascii_punctuation() || "…–—→≥≤×".contains(letter))
+    rest.split(|letter: char| letter.is_ascii_punctuation() || "…–—→≥≤×°".contains(letter))
         .all(|part| part.is_empty() || is_plain_part(part, vocabulary))
 }
 
@@ -52,8 +53,15 @@ pub(super) fn is_address(text: &str) -> bool {
     is_ip || is_mac(':') || is_mac('-')
 }
 
-/// Without the place of a device on PCI, `0000:00:1f.3`, whose digits are hexadecimal.
+/// Without the place of a device, whose digits are hexadecimal: on PCI, `0000:00:1f.3`, or in memory, `fe00b880.mailbox`.
 fn without_place(text: &str) -> String {
+    const IN_MEMORY: usize = 8;
+    if let Some((place, name)) = text.split_once('.')
+        && place.len() == IN_MEMORY
+        && place.chars().all(|digit| digit.is_ascii_digit() || ('a'..='f').contains(&digit))
+    {
+        return name.to_owned();
+    }
     const FORM: &str = "xxxx:xx:xx.x";
     let is_of_form = |part: &str| {
         part.chars().zip(FORM.chars()).all(|(letter, form)| if form == 'x' { letter.is_ascii_hexdigit() } else { letter == form })
@@ -67,7 +75,8 @@ fn without_place(text: &str) -> String {
 }
 
 fn is_plain_part(part: &str, vocabulary: Vocabulary) -> bool {
-    if is_word(part, vocabulary)
+    if part.len() == 1
+        || is_word(part, vocabulary)
         || part.strip_prefix("0x").is_some_and(|digits| digits.chars().all(|digit| digit.is_ascii_hexdigit()))
     {
         return true;
@@ -89,8 +98,7 @@ fn is_plain_part(part: &str, vocabulary: Vocabulary) -> bool {
 
 fn is_word(word: &str, vocabulary: Vocabulary) -> bool {
     let lower = word.to_lowercase();
-    let is_sentence =
-        vocabulary == Vocabulary::Sentences && (SENTENCES.contains(lower.as_str()) || lower.len() == 1 && lower == "a");
+    let is_sentence = vocabulary == Vocabulary::Sentences && SENTENCES.contains(lower.as_str());
     TERMS.contains(lower.as_str()) || is_sentence
 }
 

@@ -4,8 +4,8 @@
 use crate::exit::{CommandResult, Failure};
 use crate::{key, output};
 use ::report::{Language, counted};
-use anyhow::anyhow;
-use model::Pseudonyms;
+use anyhow::{anyhow, ensure};
+use model::{Pseudonyms, Recorded};
 use recording::Recording;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,9 +46,43 @@ pub fn run(args: &Args) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Refuses to make a run again of which it is not known any more what was asked.
+pub fn check_settings_known(recorded: &Recorded) -> anyhow::Result<()> {
+    let lost = recorded.document.settings_not_known();
+    let name = recorded.path.display();
+    ensure!(
+        lost.is_empty(),
+        "{name} is anonymous, and what it was run with is not known any more: {}. Name the recording that it was made of",
+        lost.join(", ")
+    );
+    Ok(())
+}
+
 /// The user's pseudonyms, and a word on them where they are for this call only.
 pub fn pseudonyms() -> Result<Pseudonyms, Failure> {
     let (pseudonyms, note) = key::pseudonyms().map_err(Failure::bad_input)?;
     note.iter().for_each(|note| output::complain(&format!("Note: {note}")));
     Ok(pseudonyms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Anonymiser, Document};
+    use plan::{Nanos, Run};
+
+    /// What a probe states of itself has no name in it, and comparisons are refused where it differs.
+    #[test]
+    fn what_every_probe_states_stays() {
+        for probe in probe::PROBES {
+            let run = Run { probe: probe.name.to_owned(), ..Run::example(Nanos::from_millis(1), 9) };
+            let Ok(statement) = probe::statement(&run) else { continue };
+            let mut document: Document =
+                serde_json::from_str(include_str!("../../../../fuzz/corpus/run_json/complete.json")).unwrap();
+            (document.probe, document.run) = (statement, run);
+            let pseudonyms = Pseudonyms::new([7; 32]);
+            let shown = Anonymiser::new(&pseudonyms, &document).document(document.clone());
+            assert_eq!((shown.probe, shown.run), (document.probe, document.run), "{}", probe.name);
+        }
+    }
 }

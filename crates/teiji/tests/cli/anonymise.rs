@@ -120,11 +120,20 @@ fn an_anonymous_recording_is_read_by_every_verb() {
     let output = place.well("report sent.teiji -o page.html");
     assert!(!output.out.contains("It names"), "{output:?}");
     assert!(place.read("page.html").contains("pseudonyms (anonymous recording)"));
-    // Its files are somewhere else, if they are anywhere.
-    for words in ["explain sent.teiji", "lab rerun sent.teiji -o again.teiji"] {
+    // What was run is not known any more, nor where its files are.
+    let refused = |words: &str, expected: &str| {
         let Output { code, err, .. } = place.teiji(words);
-        assert!(matches!(code, Some(2 | 4)) && err.contains("error: ") && !err.contains("panicked"), "{words}: {err}");
-    }
+        assert!(matches!(code, Some(2 | 4)) && err.contains(expected) && !err.contains("panicked"), "{words}: {err}");
+    };
+    let again = ["explain sent.teiji", "lab rerun sent.teiji -o again.teiji"];
+    again
+        .iter()
+        .for_each(|words| refused(words, "sent.teiji is anonymous, and what it was run with is not known any more: command-"));
+    let path = place.join("sent.teiji/run.json");
+    let mut value: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    (value["run"]["loads"], value["lab"]["guest"]["kernel_args"]) = (json!([]), json!("isolcpus=1"));
+    std::fs::write(&path, value.to_string()).unwrap();
+    again.iter().for_each(|words| refused(words, "path-"));
 }
 
 #[test]
