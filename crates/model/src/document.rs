@@ -23,6 +23,9 @@ pub struct Document {
     pub version: u32,
     /// The version of the program that wrote it.
     pub teiji: String,
+    /// Whether names were taken out of it, by [`crate::Anonymiser`].
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub anonymous: bool,
     /// How far the run came.
     pub state: State,
     /// Why it ended; none while it runs, and for ever if it was cut off.

@@ -138,6 +138,38 @@ pub struct Unreadable {
     pub error: String,
 }
 
+/// Kernel arguments that matter for latency.
+pub const LATENCY_ARGUMENTS: [&str; 28] = [
+    "isolcpus",
+    "nohz_full",
+    "nohz",
+    "rcu_nocbs",
+    "rcu_nocb_poll",
+    "irqaffinity",
+    "skew_tick",
+    "nosoftlockup",
+    "nowatchdog",
+    "nmi_watchdog",
+    "threadirqs",
+    "tsc",
+    "clocksource",
+    "idle",
+    "preempt",
+    "highres",
+    "mitigations",
+    "intel_idle.max_cstate",
+    "processor.max_cstate",
+    "intel_pstate",
+    "amd_pstate",
+    "cpufreq.default_governor",
+    "transparent_hugepage",
+    "workqueue.power_efficient",
+    "dwc_otg.fiq_enable",
+    "dwc_otg.fiq_fsm_enable",
+    "dwc_otg.nak_holdoff",
+    "dwc_otg.speed",
+];
+
 /// Kernel arguments that say where a system lies, not how it runs.
 const OF_THE_PLACE: [&str; 10] =
     ["BOOT_IMAGE", "initrd", "root", "rootfstype", "rootflags", "rootwait", "resume", "ro", "rw", "quiet"];

@@ -2,11 +2,12 @@
 //! What is recorded.
 //!
 //! Here live the types of `run.json`, one for each concept, and what follows from a recording's own figures without its files:
-//! what happened between the two snapshots of the machine, what kept it busy beside the run.
+//! what happened between the two snapshots of the machine, what kept it busy beside the run, and how it is without names.
 //!
 //! In: plain values. Out: plain values, which serialise as `docs/recording.md` says. Must not touch: files, clocks, the machine.
 #![forbid(unsafe_code)]
 
+mod anonymous;
 mod changes;
 mod document;
 mod explained;
@@ -21,13 +22,16 @@ mod text;
 mod thread;
 mod warning;
 
+pub use anonymous::{Anonymiser, Console, Pseudonyms};
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use explained::{
     Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, OtherCpu, Part, PartKind, Source, Sources,
     Span, Timeline, causes,
 };
-pub use host_facts::{BusyProcess, CpuFacts, EventCounts, Host, HostFacts, Processes, Unreadable, kernel_arguments};
+pub use host_facts::{
+    BusyProcess, CpuFacts, EventCounts, Host, HostFacts, LATENCY_ARGUMENTS, Processes, Unreadable, kernel_arguments,
+};
 pub use lab::{DefaultCpus, Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOrigin};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use load_failure::LoadFailure;

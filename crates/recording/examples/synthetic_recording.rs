@@ -151,6 +151,7 @@ pub fn initial_document(threads: u32, activations: u64) -> Document {
         format: FORMAT.to_owned(),
         version: VERSION,
         teiji: env!("CARGO_PKG_VERSION").to_owned(),
+        anonymous: false,
         state: State::Running,
         end: None,
         started_at: "2026-01-01T00:00:00Z".to_owned(),

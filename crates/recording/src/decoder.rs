@@ -165,6 +165,21 @@ impl<R: Read> Decoder<R> {
     }
 }
 
+/// What a stream says of itself in words: names of its columns, without a value, and keys with theirs.
+pub(crate) fn schema_texts(mut source: impl Read) -> Result<Vec<(String, Option<String>)>, Broken> {
+    let mut metadata = Vec::new();
+    let Some(length) = read_head(&mut source)? else { return Err("it holds nothing".into()) };
+    read_exactly(&mut source, u64::from(length), &mut metadata)?;
+    let message = root_as_message(&metadata).map_err(|error| format!("its first message is malformed: {error}"))?;
+    let schema = message.header_as_schema().ok_or("it does not begin with a schema")?;
+    let fields = || schema.fields().into_iter().flatten();
+    let labels = [message.custom_metadata(), schema.custom_metadata()].into_iter().flatten().flatten();
+    let labels = labels.chain(fields().filter_map(|field| field.custom_metadata()).flatten());
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let names = fields().map(|field| (text(field.name()), None));
+    Ok(names.chain(labels.map(|label| (text(label.key()), Some(text(label.value()))))).collect())
+}
+
 /// A column for a field of whole numbers.
 fn integer_column(field: &arrow_ipc::Field<'_>) -> Result<Column, String> {
     let width = field.type_as_int().filter(|int| int.is_signed() && field.dictionary().is_none()).map(|int| int.bitWidth());

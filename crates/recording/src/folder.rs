@@ -37,18 +37,33 @@ impl Folder {
     /// # Errors
     /// When it exists, cannot be made, or the disk is full.
     pub fn create(path: &Path, document: &Document) -> Result<Self, RecordingError> {
-        if path.symlink_metadata().is_ok() {
-            return Err(RecordingError::Exists(path.to_owned()));
-        }
-        let part = part_of(path);
-        fs::create_dir(&part).map_err(RecordingError::io("make the folder", path))?;
-        let mut folder = Folder { path: part, begun: false, synced: Vec::new() };
+        let mut folder = Folder::part(path)?;
         folder.write("host-before.json", &document.host.before)?;
         // Not forced to the disk, which may take long: what begins the run is.
         folder.write(STAGED, document)?;
         folder.put_in_place()?;
         folder.rename(path)?;
         Ok(folder)
+    }
+
+    /// A folder that has not its name yet; it goes again unless it is given one.
+    pub(crate) fn part(path: &Path) -> Result<Self, RecordingError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(RecordingError::Exists(path.to_owned()));
+        }
+        let part = part_of(path);
+        fs::create_dir(&part).map_err(RecordingError::io("make the folder", path))?;
+        Ok(Folder { path: part, begun: false, synced: Vec::new() })
+    }
+
+    /// Writes the document of a run that has ended and both snapshots of the machine, and takes its name.
+    pub(crate) fn put_down(self, document: &Document, path: &Path) -> Result<(), RecordingError> {
+        self.write("host-before.json", &document.host.before)?;
+        if let Some(after) = &document.host.after {
+            self.write("host-after.json", after)?;
+        }
+        self.replace(document)?;
+        self.take_name(path)
     }
 
     fn rename(&mut self, path: &Path) -> Result<(), RecordingError> {

@@ -8,6 +8,7 @@
 //! clocks, threads being measured, the machine beyond the folder it was given.
 #![forbid(unsafe_code)]
 
+mod anonymous;
 mod checked;
 mod column;
 mod contents;
@@ -25,6 +26,7 @@ mod stream;
 mod sums;
 mod verify;
 
+pub use anonymous::LeftOut;
 pub use contents::{MAX_TEXT, open_file, read_file};
 pub use error::RecordingError;
 pub use explained::{read_explained, write_explained};

@@ -54,6 +54,11 @@ impl Recording {
         Recording { path: path.to_owned(), document }
     }
 
+    /// Its folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What `run.json` says.
     #[must_use]
     pub const fn document(&self) -> &Document {

@@ -237,15 +237,14 @@ fn append_near(column: &mut Vec<i32>, values: &[i64]) -> bool {
     are_near
 }
 
+/// By which a samples file says something of itself.
+pub(crate) const LABELS: [&str; 4] = ["teiji.thread", "teiji.cpu", "teiji.start_ns", "teiji.interval_ns"];
+
 /// What a samples file says of itself, so that it can be read without its folder.
 pub(crate) fn labels(thread: &Thread) -> BTreeMap<String, String> {
     let cpu = if thread.pinned { thread.cpu.to_string() } else { String::new() };
-    BTreeMap::from([
-        ("teiji.thread".to_owned(), thread.index.to_string()),
-        ("teiji.cpu".to_owned(), cpu),
-        ("teiji.start_ns".to_owned(), thread.start_ns.0.to_string()),
-        ("teiji.interval_ns".to_owned(), thread.interval_ns.0.to_string()),
-    ])
+    let values = [thread.index.to_string(), cpu, thread.start_ns.0.to_string(), thread.interval_ns.0.to_string()];
+    LABELS.map(str::to_owned).into_iter().zip(values).collect()
 }
 
 /// Which rows hold a sample; nothing at all if each of them does.

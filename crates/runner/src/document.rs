@@ -23,6 +23,7 @@ pub(crate) fn initial_document(order: &Order, before: HostFacts) -> Document {
         format: FORMAT.to_owned(),
         version: VERSION,
         teiji: order.version.clone(),
+        anonymous: false,
         state: State::Running,
         end: None,
         started_at: time_of_day(),

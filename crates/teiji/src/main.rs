@@ -8,6 +8,7 @@
 mod commands;
 mod exit;
 mod hints;
+mod key;
 mod live;
 mod output;
 mod overwrite;
@@ -50,6 +51,8 @@ enum Verb {
     Verify(commands::verify::Args),
     /// Write a recording's samples or its histogram as CSV
     Export(commands::export::Args),
+    /// Write a recording again without names of hosts, users, processes and files
+    Anonymise(commands::anonymise::Args),
     /// Make one offline HTML page of recordings
     Report(commands::report::Args),
     /// Compare recordings: significant differences, with confidence intervals
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => commands::show::run(&args),
         Verb::Verify(args) => commands::verify::run(&args),
         Verb::Export(args) => commands::export::run(&args),
+        Verb::Anonymise(args) => commands::anonymise::run(&args),
         Verb::Report(args) => commands::report::run(&args),
         Verb::Compare(args) => commands::compare::run(&args),
         Verb::Explain(args) => commands::explain::run(&args),

@@ -116,6 +116,11 @@ fn colour(text: &str) -> usize {
     end.filter(|end| codes[*end..].starts_with('m')).map_or(0, |end| end + 3)
 }
 
+/// What to know of a file before it is sent, and what takes that out of it.
+pub fn has_names(without: &str) -> String {
+    format!("It names the machine, its kernel arguments and processes: see {without}")
+}
+
 /// `teiji-20261120-083015.teiji`, UTC; with a number where that exists.
 pub fn new_name(stem: &str, ending: &str) -> PathBuf {
     let time = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();

@@ -262,3 +262,6 @@ fn listed(words: &[String]) -> String {
 #[cfg(test)]
 #[path = "check_tests.rs"]
 pub(crate) mod tests;
+
+#[cfg(test)]
+mod anonymous_tests;

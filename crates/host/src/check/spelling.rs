@@ -4,39 +4,9 @@
 use super::area_arguments::highest;
 use super::machine::Machine;
 use super::{Seen, listed};
+use model::LATENCY_ARGUMENTS;
 use plan::CpuId;
 
-/// Arguments that matter for latency.
-const KNOWN: [&str; 28] = [
-    "isolcpus",
-    "nohz_full",
-    "nohz",
-    "rcu_nocbs",
-    "rcu_nocb_poll",
-    "irqaffinity",
-    "skew_tick",
-    "nosoftlockup",
-    "nowatchdog",
-    "nmi_watchdog",
-    "threadirqs",
-    "tsc",
-    "clocksource",
-    "idle",
-    "preempt",
-    "highres",
-    "mitigations",
-    "intel_idle.max_cstate",
-    "processor.max_cstate",
-    "intel_pstate",
-    "amd_pstate",
-    "cpufreq.default_governor",
-    "transparent_hugepage",
-    "workqueue.power_efficient",
-    "dwc_otg.fiq_enable",
-    "dwc_otg.fiq_fsm_enable",
-    "dwc_otg.nak_holdoff",
-    "dwc_otg.speed",
-];
 /// Others of nearly the same spelling, which are right.
 const RIGHT_TOO: [&str; 4] = ["noirqdebug", "notsc", "noidle", "nopti"];
 /// Those of which the kernel takes these words alone.
@@ -77,10 +47,10 @@ pub(super) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
 
 fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
-    if KNOWN.contains(&plain.as_str()) || RIGHT_TOO.contains(&plain.as_str()) || name.len() < 5 {
+    if LATENCY_ARGUMENTS.contains(&plain.as_str()) || RIGHT_TOO.contains(&plain.as_str()) || name.len() < 5 {
         return None;
     }
-    let meant = KNOWN.into_iter().find(|known| known.len() >= 5 && is_one_off(known, &plain))?;
+    let meant = LATENCY_ARGUMENTS.into_iter().find(|known| known.len() >= 5 && is_one_off(known, &plain))?;
     let with_value = |name: &str| value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
     let (written, corrected) = (with_value(name), with_value(meant));
     let action = if let Some(right) = machine.arguments.written(meant) {

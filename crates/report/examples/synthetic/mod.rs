@@ -141,6 +141,7 @@ impl Synthetic {
             format: FORMAT.into(),
             version: VERSION,
             teiji: "0.1.0".into(),
+            anonymous: false,
             state: State::Complete,
             end: Some(model::End::Done),
             started_at: "2026-11-04T09:12:00Z".into(),

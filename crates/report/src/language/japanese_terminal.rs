@@ -35,6 +35,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{length} planned", "予定: {length}"),
     ("{scheduling} on {core}, beside Linux {machine}", "{scheduling}、{core}、並行して Linux {machine}"),
     ("{scheduling} on Linux {machine}", "{scheduling}、Linux {machine}"),
+    ("Anonymous: names are replaced by pseudonyms", "匿名: 名前は仮名に置き換えてあります"),
     ("cpu", "CPU"),
     ("any", "任意"),
     ("on-time", "周期内"),

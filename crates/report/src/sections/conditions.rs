@@ -81,13 +81,24 @@ pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<Fact> {
         let differs = !question.moves && values.iter().any(|value| value.before != values[0].before);
         Fact { name: question.name, values, differs }
     };
-    LAB_QUESTIONS
-        .iter()
-        .map(|question| of_lab(question, all))
+    std::iter::once(names(all))
+        .chain(LAB_QUESTIONS.iter().map(|question| of_lab(question, all)))
         .chain(QUESTIONS.iter().map(ask))
         .chain(OF_CO_KERNEL.iter().map(|question| of_co_kernel(question, all)))
         .filter(|fact| fact.values.iter().any(|value| value.before.is_some() || value.after.is_some()))
         .collect()
+}
+
+/// Whether names were taken out of recordings; not spoken of where none were.
+fn names(all: &[Overview<'_>]) -> Fact {
+    let is_anonymous = |overview: &&Overview<'_>| overview.recorded.document.anonymous;
+    let is_asked = all.iter().any(|overview| is_anonymous(&overview));
+    let of = |overview: &Overview<'_>| {
+        is_asked.then(|| if is_anonymous(&overview) { tr!("pseudonyms (anonymous recording)") } else { tr!("as recorded") })
+    };
+    let values: Vec<Value> = all.iter().map(|overview| Value { before: of(overview), after: None, changed: false }).collect();
+    let differs = values.iter().any(|value| value.before != values[0].before);
+    Fact { name: "Names", values, differs }
 }
 
 /// What is asked of a lab.

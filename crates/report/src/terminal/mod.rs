@@ -156,6 +156,9 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
         (TakenBy::AnotherMachine, _) => tr!("Measured elsewhere, recorded on Linux {machine}", machine),
     };
     wrapped(out, "", &of);
+    if document.anonymous {
+        wrapped(out, "", &tr!("Anonymous: names are replaced by pseudonyms"));
+    }
 }
 
 /// How long the run was to be.

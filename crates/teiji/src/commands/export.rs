@@ -24,6 +24,9 @@ pub struct Args {
     /// Replace a file that is there
     #[arg(long, requires = "output")]
     force: bool,
+    /// Replace names by pseudonyms, as `teiji anonymise` does. A table has at most that of a probe which teiji does not know
+    #[arg(long)]
+    anonymous: bool,
 }
 
 #[derive(clap::Args)]
@@ -41,6 +44,7 @@ struct What {
 
 pub fn run(args: &Args) -> CommandResult {
     let recording = Recording::open(&args.recording).map_err(Failure::bad_input)?;
+    let recording = if args.anonymous { recording.anonymous(&super::anonymise::pseudonyms()?) } else { recording };
     let write = |to: &mut dyn Write| if args.what.samples { samples(&recording, to) } else { histogram(recording.clone(), to) };
     match &args.output {
         Some(path) => into(path, args.force, write).map_err(Failure::bad_input)?,

@@ -130,12 +130,14 @@ fn say_after(args: &Args, asked: usize, recorded: &[Recorded], gate: Option<&Gat
             let report = Report::new(std::slice::from_ref(one), &[], &options);
             output::say(&report.terminal_summary(output::paint(), Language::English));
             output::say(&format!("\nRecording: {}", one.path.display()));
+            say_names(args);
             output::say(&format!("Next: teiji report {}", output::quoted(&one.path)));
         }
         several => {
             let folder = several.first().and_then(|one| one.path.parent()).unwrap_or(Path::new("."));
             output::say(&report::side_by_side(several, Language::English));
             output::say(&format!("Recordings: {}/", folder.display()));
+            say_names(args);
             output::say(&format!("Next: teiji show {}", output::quoted(folder)));
         }
     }
@@ -153,6 +155,13 @@ fn say_after(args: &Args, asked: usize, recorded: &[Recorded], gate: Option<&Gat
         }
     }
     Ok(())
+}
+
+/// What to know before a recording is sent.
+fn say_names(args: &Args) {
+    if !args.quiet {
+        output::say(&output::has_names("teiji anonymise"));
+    }
 }
 
 /// Says what is known of a run before it begins.

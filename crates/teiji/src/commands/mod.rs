@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One file per verb.
 
+pub mod anonymise;
 mod chart_flags;
 pub mod check;
 pub mod compare;
@@ -32,7 +33,7 @@ use anyhow::Context;
 use judge::Examined;
 use model::Recorded;
 use plan::Limit;
-use recording::Recording;
+use recording::{Recording, RecordingError};
 use stats::{Analysis, ExactRequest};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -92,27 +93,38 @@ fn as_measured(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>,
 /// A recording, and each thread's confidence intervals and tail.
 type WithInference = (Recorded, Vec<Inference>);
 
+/// A recording by its path, or by a pseudonym and without names.
+type Opened<'a> = dyn Fn(&Path) -> Result<(Recording, PathBuf), RecordingError> + 'a;
+
+/// As it is.
+fn with_names(path: &Path) -> Result<(Recording, PathBuf), RecordingError> {
+    Ok((Recording::open(path)?, path.to_owned()))
+}
+
 /// Reads recordings with all their samples, and keeps each thread's confidence intervals and tail.
-fn read_with_inference(paths: &[PathBuf]) -> Result<Vec<WithInference>, Failure> {
+fn read_with_inference(paths: &[PathBuf], open: &Opened<'_>) -> Result<Vec<WithInference>, Failure> {
     let exact = ExactRequest::default();
     let read = |path: &PathBuf| {
-        Recording::open(path).and_then(|one| one.analyse(&exact, Inference::from_analysis)).map_err(Failure::bad_input)
+        let (one, shown) = open(path)?;
+        let (recorded, inferences) = one.analyse(&exact, Inference::from_analysis)?;
+        Ok((Recorded { path: shown, ..recorded }, inferences))
     };
-    paths.iter().map(read).collect()
+    paths.iter().map(|path| read(path).map_err(|error: RecordingError| Failure::bad_input(error))).collect()
 }
 
 /// The same, with limits held against each.
-fn read_and_judge(paths: &[PathBuf], limits: &[Limit]) -> Result<(Vec<WithInference>, Gate), Failure> {
+fn read_and_judge(paths: &[PathBuf], limits: &[Limit], open: &Opened<'_>) -> Result<(Vec<WithInference>, Gate), Failure> {
     if limits.is_empty() {
-        return Ok((read_with_inference(paths)?, Gate::default()));
+        return Ok((read_with_inference(paths, open)?, Gate::default()));
     }
     let mut gate = Gate::default();
     let mut all = Vec::with_capacity(paths.len());
     for path in paths {
         // One after the other: an analysis takes some MB a thread, and what is inferred from it hardly any.
         let exact = Limit::exact_request(limits);
-        let (examined, inferences) =
-            Recording::open(path).and_then(|one| one.examine(&exact, Inference::from_analysis)).map_err(Failure::bad_input)?;
+        let (one, shown) = open(path).map_err(Failure::bad_input)?;
+        let (mut examined, inferences) = one.examine(&exact, Inference::from_analysis).map_err(Failure::bad_input)?;
+        examined.recorded.path = shown;
         gate.merge(Gate::judge(limits, std::slice::from_ref(&examined)));
         all.push((examined.recorded, inferences));
     }

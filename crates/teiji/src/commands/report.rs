@@ -8,8 +8,9 @@ use crate::output;
 use crate::overwrite::{self, FileKind, marked};
 use ::report::{ChartOptions, Gate, Language};
 use anyhow::{Context, anyhow};
-use model::{Explained, Recorded};
+use model::{Anonymiser, Explained, Pseudonyms, Recorded};
 use plan::Limit;
+use recording::{Recording, RecordingError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -37,12 +38,18 @@ pub struct Args {
     /// and exit code are those of `teiji gate`
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
+    /// Replace names of hosts, users, processes and files by pseudonyms, as `teiji anonymise` does
+    #[arg(long)]
+    anonymous: bool,
     #[command(flatten)]
     charts: ChartFlags,
     /// Language of the page: en, or ja for Japanese
     #[arg(long, value_name = "LANG", default_value = "en", value_parser = super::language)]
     lang: Language,
 }
+
+/// What an anonymous page says it was made by, in the place of a command line with paths.
+const ANONYMOUS: &str = "teiji report --anonymous";
 
 /// What is written.
 struct Report {
@@ -51,6 +58,8 @@ struct Report {
     markdown: Option<String>,
     verdict: String,
     gate: Gate,
+    /// Whether a recording among them has names.
+    has_names: bool,
 }
 
 pub fn run(args: &Args) -> CommandResult {
@@ -82,13 +91,19 @@ pub fn run(args: &Args) -> CommandResult {
         output::say(&report.gate.text(args.lang));
     }
     output::say(&format!("Report: {}", args.output.display()));
+    if report.has_names {
+        output::say(&output::has_names("--anonymous"));
+    }
     Ok(if args.limits.is_empty() { ExitCode::SUCCESS } else { super::exit_of(&report.gate) })
 }
 
 fn report(args: &Args) -> Result<Report, Failure> {
-    let command_line = output::command_line().join(" ");
+    let command_line = if args.anonymous { ANONYMOUS.to_owned() } else { output::command_line().join(" ") };
     let pictures = pictures(args);
     if joint::has_folder(&args.recordings) {
+        if args.anonymous {
+            return Err(Failure::bad_input(anyhow!("--anonymous is for recordings: name those of the plan, DIR/*.teiji")));
+        }
         let mut matrix = table(&args.recordings, plans::TableDetail::Inference)?;
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         matrix.options = ChartOptions {
@@ -100,31 +115,51 @@ fn report(args: &Args) -> Result<Report, Failure> {
         let charts = if args.svg.is_some() { matrix.svg_charts(args.lang) } else { Vec::new() };
         let markdown = args.md.as_ref().map(|_| matrix.page_as_markdown(&plan, &command_line, pictures.as_deref(), args.lang));
         let page = matrix.html(&plan, &command_line, args.lang);
-        return Ok(Report { page, charts, markdown, verdict: matrix.verdict(args.lang), gate: matrix.options.gate });
+        let (verdict, gate) = (matrix.verdict(args.lang), matrix.options.gate);
+        return Ok(Report { page, charts, markdown, verdict, gate, has_names: true });
     }
     if args.beside.is_some() {
         return Err(Failure::bad_input(anyhow!("--beside is for folders of plans")));
     }
-    let (read, gate) = super::read_and_judge(&args.recordings, &args.limits)?;
+    let pseudonyms = if args.anonymous { Some(super::anonymise::pseudonyms()?) } else { None };
+    let open = |path: &Path| match &pseudonyms {
+        None => super::with_names(path),
+        Some(pseudonyms) => Recording::open(path).map(|one| (one.anonymous(pseudonyms), recording_name(path, pseudonyms))),
+    };
+    let (read, gate) = super::read_and_judge(&args.recordings, &args.limits, &open)?;
     let (recordings, inferences): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let options = ChartOptions { limits: args.limits.clone(), gate, ..args.charts.options() };
-    let explained = recordings.iter().filter_map(explained_of).collect();
+    let has_names = recordings.iter().any(|recorded| !recorded.document.anonymous);
+    let explained = recordings.iter().zip(&args.recordings);
+    let explained = explained.filter_map(|(recorded, path)| explained_of(recorded, path, pseudonyms.as_ref())).collect();
     let report = ::report::Report::new(&recordings, &inferences, &options).explained(explained);
     let charts = if args.svg.is_some() { report.svg_charts(args.lang) } else { Vec::new() };
     let markdown = args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref(), args.lang));
     let (page, verdict) = (report.html(&command_line, args.lang), report.verdict(args.lang).to_owned());
-    Ok(Report { page, charts, markdown, verdict, gate: options.gate })
+    Ok(Report { page, charts, markdown, verdict, gate: options.gate, has_names })
 }
 
 /// What was explained of a recording. It is no part of what was measured: where it cannot be read the rest is shown.
-fn explained_of(recorded: &Recorded) -> Option<(String, Explained)> {
-    match recording::read_explained(&recorded.path) {
+fn explained_of(recorded: &Recorded, path: &Path, pseudonyms: Option<&Pseudonyms>) -> Option<(String, Explained)> {
+    let read = || {
+        let explained = recording::read_explained(path)?;
+        let Some(pseudonyms) = pseudonyms else { return Ok(explained) };
+        let named = Recording::open(path)?;
+        Ok(explained.map(|explained| Anonymiser::new(pseudonyms, named.document()).explained(explained)))
+    };
+    match read() {
         Ok(explained) => explained.map(|explained| (recorded.name(), explained)),
-        Err(error) => {
+        Err::<_, RecordingError>(error) => {
             output::complain(&format!("Not shown: {error}"));
             None
         }
     }
+}
+
+/// What a recording is called where its name is not to be seen.
+fn recording_name(path: &Path, pseudonyms: &Pseudonyms) -> PathBuf {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    format!("{}.teiji", pseudonyms.of("recording", &name)).into()
 }
 
 /// The plans as run; of several, each below its path.

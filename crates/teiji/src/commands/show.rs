@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> CommandResult {
         });
         return Ok(ended(args, &gate));
     }
-    let (recordings, gate) = super::read_and_judge(&args.recordings, &args.limits)?;
+    let (recordings, gate) = super::read_and_judge(&args.recordings, &args.limits, &super::with_names)?;
     if !args.limits.is_empty() {
         output::say(&gate.text(Language::English));
     }

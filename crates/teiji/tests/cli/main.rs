@@ -8,6 +8,7 @@
 
 mod accounting;
 mod affinity;
+mod anonymise;
 mod app;
 mod bad_input;
 mod check;

@@ -3,7 +3,7 @@
 //! was measured.
 
 use crate::support::document::Document;
-use crate::support::{Output, TestFolder, copy_recording, exclusive};
+use crate::support::{NAMES, Output, TestFolder, copy_recording, exclusive};
 use serde_json::{Value, json};
 use std::fs::{read, write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -251,7 +251,7 @@ fn shown_as_measured() {
     let _turn = exclusive();
     let place = TestFolder::new();
     let measured = place.well("measure -n 100 -o x.teiji");
-    assert_eq!(measured.out, place.summary("x.teiji") + "\nRecording: x.teiji\nNext: teiji report x.teiji\n");
+    assert_eq!(measured.out, place.summary("x.teiji") + "\nRecording: x.teiji\n" + NAMES + "Next: teiji report x.teiji\n");
 }
 
 #[test]

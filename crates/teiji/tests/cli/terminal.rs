@@ -3,7 +3,7 @@
 
 use crate::support::pty::{COLUMNS, OnTerminal};
 use crate::support::screen::Screen;
-use crate::support::{TestFolder, cpus, exclusive};
+use crate::support::{NAMES, TestFolder, cpus, exclusive};
 
 /// The transcript, cut before each drawing: a drawing begins where the cursor goes up, or at the start.
 fn drawings(transcript: &str) -> Vec<String> {
@@ -45,7 +45,9 @@ fn progress_is_drawn_and_removed() {
     let text = screen.text();
     let mut shown = Screen::new(COLUMNS);
     // A command is never broken by us, but a screen breaks whatever is longer than itself.
-    shown.show(&(place.summary("x.teiji") + "\nRecording: x.teiji\nNext: teiji report x.teiji\n").replace('\n', "\r\n"));
+    shown.show(
+        &(place.summary("x.teiji") + "\nRecording: x.teiji\n" + NAMES + "Next: teiji report x.teiji\n").replace('\n', "\r\n"),
+    );
     let summary = shown.text();
     assert!(text.ends_with(&summary), "{text}\n-- expected at the end --\n{summary}");
     let before = text.strip_suffix(&summary).unwrap();
@@ -71,7 +73,7 @@ fn nothing_but_text_through_a_pipe() {
     for text in [&output.out, &output.err] {
         assert!(!text.contains(['\x1b', '\r']) && !text.contains(" left"), "{text:?}");
     }
-    assert!(output.out.ends_with("\nRecording: x.teiji\nNext: teiji report x.teiji\n"), "{output:?}");
+    assert!(output.out.ends_with(&format!("\nRecording: x.teiji\n{NAMES}Next: teiji report x.teiji\n")), "{output:?}");
 }
 
 #[test]

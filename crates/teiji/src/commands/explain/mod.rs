@@ -117,6 +117,7 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
             "{name} ran on the host's clock, and no two such runs are the same. Measure again with teiji lab run --time virtual"
         ));
     }
+    crate::commands::anonymise::check_settings_known(recorded)?;
     // Both say it; where they differ, it is not known what its columns are.
     let probes = [document.run.probe.as_str(), document.probe.name.as_ref()];
     if let Some(other) = probes.into_iter().find(|probe| *probe != plan::DEFAULT_PROBE) {

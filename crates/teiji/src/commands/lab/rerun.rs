@@ -4,6 +4,7 @@
 use super::guest_flags::{chosen_qemu, missing_qemu, seconds};
 use super::show::Show;
 use super::{VERBS, exit, failure};
+use crate::commands::anonymise::check_settings_known;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
 use anyhow::{Context, anyhow};
@@ -50,6 +51,7 @@ pub fn run(args: &Args) -> CommandResult {
     if recorded.document.threads.iter().any(|thread| !thread.detail.is_samples()) {
         return Err(Failure::bad_input(anyhow!("{name} holds no samples: nothing can be compared with it")));
     }
+    check_settings_known(&recorded).map_err(Failure::bad_input)?;
     if let Some(path) = args.qemu.as_ref().and_then(missing_qemu) {
         return Err(Failure::bad_input(SettingError::Qemu(path)));
     }

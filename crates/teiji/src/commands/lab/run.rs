@@ -134,6 +134,9 @@ pub fn run(args: &Args) -> CommandResult {
             report::side_by_side(&recordings, Language::English)
         });
         output::say(&format!("Recordings: {}/", output.display()));
+        if !quiet {
+            output::say(&output::has_names("teiji anonymise"));
+        }
     }
     worst = worst.max(code(&recordings.iter().collect::<Vec<_>>()));
     if args.verify_identical && recordings.len() == runs.len() {

@@ -353,6 +353,9 @@ fn execute(args: &Args, folder: &ResultsFolder, points: &[PlanEntry], runs: &[Pl
     let (done, PlanResult { failed, signal, disk_failed }) = work.execute()?;
     let path = folder.path().display();
     output::say(&format!("{done} of {} recorded, in {path}/", counted(runs.len(), "run")));
+    if !args.quiet && done > 0 {
+        output::say(&output::has_names("teiji anonymise"));
+    }
     if let Some(signal) = signal {
         output::complain(&format!("stopped by {signal}. Resume with teiji run --resume {path}"));
     }

@@ -113,6 +113,9 @@ pub struct Running {
     output: [Option<Receiver<String>>; 2],
 }
 
+/// What is said of names where a recording is named.
+pub const NAMES: &str = "It names the machine, its kernel arguments and processes: see teiji anonymise\n";
+
 /// Copies the files of a recording into a new folder, as `cp -r` does.
 pub fn copy_recording(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
@@ -161,6 +164,8 @@ impl TestFolder {
         command.current_dir(self.path()).stdin(Stdio::null()).env("LC_ALL", "C");
         // Whoever runs the tests keeps their own kernels; and a test that fetches one is seen by what it leaves behind.
         command.env("XDG_CACHE_HOME", self.path());
+        // And their own key of pseudonyms.
+        command.env("XDG_STATE_HOME", self.join("state"));
         for name in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
             command.env_remove(name);
         }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A recording without names: of the machine, its users, their programs and files.
+//!
+//! What decides latency stays: kernel, CPU, drivers, clocks, settings, every figure. All else that may be a name becomes a pseudonym.
+//! Structs are taken apart field by field, so that a new field does not compile before somebody has decided whether it may be sent,
+//! and words stay by a list of those that may ([`words`]). In: a document, and the key of the pseudonyms. Out: a document.
+
+mod asked;
+mod document;
+mod explained;
+mod host;
+mod kernel;
+mod lab;
+mod pseudonyms;
+mod text;
+mod warning;
+mod words;
+
+pub use kernel::Console;
+pub use pseudonyms::Pseudonyms;
+
+use crate::{Document, Warning};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Shorter than this a name is a word of any text.
+const MIN_LETTERS: usize = 2;
+
+/// Takes the names out of one recording.
+pub struct Anonymiser<'k> {
+    pseudonyms: &'k Pseudonyms,
+    /// What is known to be a name, the longest first, and what stands for it.
+    secrets: Vec<(String, String)>,
+}
+
+impl<'k> Anonymiser<'k> {
+    /// Of the recording with this document, in which it looks up what is a name.
+    #[must_use]
+    pub fn new(pseudonyms: &'k Pseudonyms, document: &Document) -> Self {
+        let mut anonymiser = Anonymiser { pseudonyms, secrets: Vec::new() };
+        let mut known = BTreeMap::new();
+        anonymiser.collect(document, &mut |kind, name| {
+            if name.chars().count() >= MIN_LETTERS && name != "teiji" {
+                known.entry(name.to_owned()).or_insert_with(|| pseudonyms.of(kind, name));
+            }
+        });
+        anonymiser.secrets = known.into_iter().collect();
+        anonymiser.secrets.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        anonymiser
+    }
+
+    /// A path, which is shown but leads nowhere.
+    fn path(&self, path: &Path) -> PathBuf {
+        self.name("path", &path.to_string_lossy()).into()
+    }
+
+    /// What stands for a name.
+    fn name(&self, kind: &str, name: &str) -> String {
+        if name.is_empty() { String::new() } else { self.pseudonyms.of(kind, name) }
+    }
+
+    /// What stands for it, if it is known to be a name.
+    fn secret(&self, text: &str) -> Option<&str> {
+        self.secrets.iter().find(|(name, _)| name == text).map(|(_, pseudonym)| pseudonym.as_str())
+    }
+
+    /// What is known to be a name because of where it is.
+    fn collect(&self, document: &Document, found: &mut dyn FnMut(&str, &str)) {
+        let host = &document.host;
+        for facts in [Some(&host.before), host.after.as_ref()].into_iter().flatten() {
+            facts.hostname.iter().for_each(|name| found("host", name));
+        }
+        let of_warnings = document.warnings.iter().filter_map(|warning| match warning {
+            Warning::OtherWork { processes, .. } => Some(processes),
+            _ => None,
+        });
+        let busiest = host.processes.iter().map(|processes| &processes.busiest).chain(of_warnings).flatten();
+        busiest.filter(|process| !process.kernel_thread).for_each(|process| found("process", &process.name));
+        document.run.title.iter().for_each(|title| found("title", title));
+        document.run.loads.iter().filter_map(|load| load.command()).for_each(|command| found("command", command));
+        let words = document.command_line.iter().map(PathBuf::from);
+        for path in words.chain(document.lab.iter().flat_map(lab::paths)).filter(|path| path.components().count() > 1) {
+            found("path", &path.to_string_lossy());
+            user_of(&path).into_iter().for_each(|user| found("user", user));
+        }
+    }
+}
+
+/// Whose home a path leads into.
+fn user_of(path: &Path) -> Option<&str> {
+    path.strip_prefix("/home").ok()?.iter().next().and_then(OsStr::to_str)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The user's key of pseudonyms: made once, kept where nobody else reads it, and in no recording.
+
+use anyhow::{Context, ensure};
+use model::Pseudonyms;
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
+use std::env::var_os;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+const FILE: &str = "pseudonyms.key";
+/// Only the user reads it, and looks into the folder that is made for it.
+const PRIVATE: u32 = 0o600;
+const PRIVATE_FOLDER: u32 = 0o700;
+const OTHERS: u32 = 0o077;
+
+/// The pseudonyms of whoever runs this, and what to know about them if they are not the same next time.
+pub fn pseudonyms() -> anyhow::Result<(Pseudonyms, Option<String>)> {
+    let Some(folder) = folder() else {
+        return Ok((
+            once()?,
+            Some("pseudonyms differ next time: no folder for their key (set XDG_STATE_HOME or HOME)".to_owned()),
+        ));
+    };
+    let path = folder.join(FILE);
+    match read(&path)? {
+        Some(key) => Ok((Pseudonyms::new(key), None)),
+        None => match make(&folder, &path) {
+            Ok(()) => match read(&path)? {
+                Some(key) => Ok((Pseudonyms::new(key), None)),
+                None => Ok((once()?, Some(format!("pseudonyms differ next time: {} is gone", path.display())))),
+            },
+            Err(error) => {
+                Ok((once()?, Some(format!("pseudonyms differ next time: cannot keep their key in {}: {error}", path.display()))))
+            }
+        },
+    }
+}
+
+/// The user's folder of what programs keep.
+fn folder() -> Option<PathBuf> {
+    let named = |variable| var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let of_home = || Some(named("HOME")?.join(".local/state"));
+    named("TEIJI_STATE")
+        .or_else(|| Some(named("XDG_STATE_HOME").filter(|path| path.is_absolute()).or_else(of_home)?.join("teiji")))
+}
+
+fn once() -> anyhow::Result<Pseudonyms> {
+    random().map(Pseudonyms::new).context("cannot read /dev/urandom")
+}
+
+fn random() -> io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+/// The key, where there is one that is the user's own.
+fn read(path: &Path) -> anyhow::Result<Option<[u8; 32]>> {
+    let shown = path.display();
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut file = match OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
+    };
+    let found = file.metadata().with_context(|| format!("cannot read {shown}"))?;
+    let is_own = found.is_file() && found.uid() == geteuid().as_raw() && found.mode() & OTHERS == 0;
+    ensure!(is_own, "{shown} is not a file that you alone may read, so it is no key: remove it, and a new one is made");
+    let mut key = [0; 32];
+    let whole = found.len() == key.len() as u64 && file.read_exact(&mut key).is_ok();
+    ensure!(whole, "{shown} does not hold 32 bytes, so it is no key: remove it, and a new one is made");
+    Ok(Some(key))
+}
+
+/// Makes it, in one step and where none is: of two that make it at once the first one counts.
+fn make(folder: &Path, path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(PRIVATE_FOLDER).create(folder)?;
+    let new = folder.join(format!(".{FILE}-{}", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&new)?;
+    let written = random().and_then(|key| file.write_all(&key)).and_then(|()| file.sync_all());
+    let placed = written.and_then(|()| fs::hard_link(&new, path));
+    let _ = fs::remove_file(&new);
+    match placed {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        placed => placed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_key_is_made_once_and_is_the_users_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, path) = (place.path().join("a/b"), place.path().join("a/b").join(FILE));
+        assert_eq!(read(&path).unwrap(), None);
+        make(&folder, &path).unwrap();
+        let key = read(&path).unwrap().unwrap();
+        make(&folder, &path).unwrap();
+        assert_eq!((read(&path).unwrap(), fs::read_dir(&folder).unwrap().count()), (Some(key), 1));
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, PRIVATE);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("you alone"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&path, "short").unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("32 bytes"));
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert!(read(&path).is_err());
+    }
+}
