@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One run, as asked for.
 
-use crate::{CpuId, LoadSpec, Nanos, Phase, Scheduling, Settle};
+use crate::{CpuId, DurationError, LoadSpec, Nanos, Phase, Scheduling, Settle, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,30 @@ pub enum Length {
     Samples(u64),
     /// So much time for each thread.
     DurationNs(Nanos),
+    /// Until somebody ends it, or what it measures does.
+    Forever,
+}
+
+impl Length {
+    /// As the flag for durations has it.
+    pub const FOREVER: &str = "forever";
+
+    /// Whether only a signal ends it, or what is measured.
+    #[must_use]
+    pub const fn is_endless(self) -> bool {
+        matches!(self, Length::Forever)
+    }
+
+    /// Reads `10s`, `3h` or `forever`; a bare number counts seconds.
+    ///
+    /// # Errors
+    /// [`DurationError`] names the part that could not be read.
+    pub fn from_duration(text: &str) -> Result<Self, DurationError> {
+        match text.trim() {
+            Self::FOREVER => Ok(Length::Forever),
+            _ => Nanos::parse(text, Unit::Second).map(Length::DurationNs),
+        }
+    }
 }
 
 /// What happens to activations whose time has passed while an earlier one was late.
@@ -92,6 +116,26 @@ pub enum RunError {
     /// A length of nothing.
     #[error("a run needs at least one sample: {0}")]
     Empty(&'static str),
+    /// Longer than anybody waits, and than times in ns can be added up.
+    #[error("{what} of {asked} is too long: at most {limit}")]
+    Time {
+        /// What is that long.
+        what: &'static str,
+        /// The setting that it is.
+        setting: &'static str,
+        /// How long.
+        asked: Nanos,
+        /// The longest there is.
+        limit: Nanos,
+    },
+    /// The same of a number of samples.
+    #[error("{samples} samples, {interval} apart, take longer than {} (10 years), and a run cannot", Nanos::LONGEST)]
+    SamplesTooLong {
+        /// How many.
+        samples: u64,
+        /// The interval of the thread that takes longest.
+        interval: Nanos,
+    },
     /// Longer than a sample's row can number.
     #[error("{0} samples of one thread are more than a recording holds (1,000,000,000,000)")]
     TooLong(u64),
@@ -107,6 +151,10 @@ pub enum RunError {
 
 /// Far beyond any run (31 years at 1 ms), far below overflow of k x interval.
 const MAX_ACTIVATIONS: u64 = 1_000_000_000_000;
+/// Beyond any warm-up, and any load that settles.
+const MAX_BEFORE: Nanos = Nanos::from_secs(86_400);
+/// Between the starts of two threads, as between two activations.
+const MAX_INTERVAL: Nanos = Nanos::from_secs(3_600);
 /// As many as the largest machine has CPUs.
 pub const MAX_THREADS: usize = 8_192;
 
@@ -148,8 +196,14 @@ impl Run {
     pub fn activations_of(&self, index: usize) -> u64 {
         match self.length {
             Length::Samples(n) => n,
-            Length::DurationNs(duration) => u64::try_from(duration.0 / self.interval_of(index).0.max(1)).unwrap_or(0).max(1),
+            Length::DurationNs(duration) => self.intervals_in(duration, index),
+            // Row numbers end, and so do times in ns.
+            Length::Forever => self.intervals_in(Nanos::LONGEST, index).min(MAX_ACTIVATIONS),
         }
+    }
+
+    fn intervals_in(&self, time: Nanos, index: usize) -> u64 {
+        u64::try_from(time.0 / self.interval_of(index).0.max(1)).unwrap_or(0).max(1)
     }
 
     /// How far the activations of thread `index` are shifted against the first thread's. Unless aligned, threads take turns
@@ -170,7 +224,7 @@ impl Run {
     fn starts_within(&self) -> Nanos {
         match self.length {
             Length::DurationNs(duration) => self.interval_ns.min(duration),
-            Length::Samples(_) => self.interval_ns,
+            Length::Samples(_) | Length::Forever => self.interval_ns,
         }
     }
 
@@ -225,7 +279,7 @@ impl Run {
         }
         for index in [0, self.cpus.len() - 1] {
             let interval = self.interval_of(index);
-            if !(1_000..=3_600_000_000_000).contains(&interval.0) {
+            if !(Nanos::from_micros(1)..=MAX_INTERVAL).contains(&interval) {
                 return Err(RunError::Interval(interval));
             }
         }
@@ -234,14 +288,41 @@ impl Run {
             Length::DurationNs(Nanos(..=0)) => return Err(RunError::Empty("a duration of 0 was asked for")),
             _ => {}
         }
+        self.check_times()?;
         let longest = self.activations_of(0);
         if longest > MAX_ACTIVATIONS { Err(RunError::TooLong(longest)) } else { Ok(()) }
+    }
+
+    /// Whether each time is one that somebody may wait for. All of them together are then far below what ns can say.
+    fn check_times(&self) -> Result<(), RunError> {
+        let duration = if let Length::DurationNs(duration) = self.length { duration } else { Nanos::ZERO };
+        let settle = if let Settle::ForNs(time) = self.settle { time } else { Nanos::ZERO };
+        let (aligned, break_above) = (self.aligned_ns.unwrap_or_default(), self.break_above_ns.unwrap_or_default());
+        for (what, setting, asked, limit) in [
+            ("a run", "duration", duration, Nanos::LONGEST),
+            ("a warm-up", "warmup", self.warmup_ns, MAX_BEFORE),
+            ("a settling time", "settle", settle, MAX_BEFORE),
+            ("a shift between the starts of threads", "aligned", aligned, MAX_INTERVAL),
+            ("a latency to stop at", "break-above", break_above, Nanos::LONGEST),
+        ] {
+            if asked > limit {
+                return Err(RunError::Time { what, setting, asked, limit });
+            }
+        }
+        let Length::Samples(samples) = self.length else { return Ok(()) };
+        let interval = self.interval_of(self.cpus.len() - 1).max(self.interval_ns);
+        let takes = i128::from(samples) * i128::from(interval.0);
+        if samples <= MAX_ACTIVATIONS && takes > i128::from(Nanos::LONGEST.0) {
+            return Err(RunError::SamplesTooLong { samples, interval });
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn run() -> Run {
         Run {
@@ -322,5 +403,97 @@ mod tests {
         assert!(matches!(check(|run| run.length = Length::DurationNs(Nanos(0))), Err(RunError::Empty(_))));
         assert!(matches!(check(|run| run.cpus.clear()), Err(RunError::Threads { asked: 0, .. })));
         assert!(matches!(check(|run| run.length = Length::Samples(u64::MAX)), Err(RunError::TooLong(_))));
+    }
+
+    #[test]
+    fn times_have_an_end() {
+        let check = |change: fn(&mut Run)| {
+            let mut run = run();
+            change(&mut run);
+            run.check().map_err(|error| error.to_string())
+        };
+        for (change, error) in [
+            (
+                (|run| run.warmup_ns = Nanos::from_secs(9_223_372_036)) as fn(&mut Run),
+                "a warm-up of 9223372036s is too long: at most 24h",
+            ),
+            (
+                |run| run.aligned_ns = Some(Nanos::from_secs(4_000_000_000)),
+                "a shift between the starts of threads of 4000000000s is too long",
+            ),
+            (|run| run.settle = Settle::ForNs(Nanos::from_secs(86_401)), "a settling time of 86401s is too long: at most 24h"),
+            (|run| run.length = Length::DurationNs(Nanos(Nanos::LONGEST.0 + 1)), "a run of "),
+            (|run| run.break_above_ns = Some(Nanos(i64::MAX)), "a latency to stop at of "),
+            (
+                |run| (run.length, run.interval_ns) = (Length::Samples(900_000_000_000), Nanos::from_secs(3_600)),
+                "900000000000 samples, 1h apart, take longer than 87600h (10 years), and a run cannot",
+            ),
+        ] {
+            let said = check(change).unwrap_err();
+            assert!(said.starts_with(error), "{said}\nnot: {error}");
+        }
+        assert_eq!(check(|run| run.length = Length::Forever), Ok(()));
+        assert_eq!(check(|run| run.warmup_ns = Nanos::from_secs(86_400)), Ok(()));
+    }
+
+    #[test]
+    fn a_run_without_end_has_as_many_rows_as_there_can_be() {
+        let mut run = Run { length: Length::Forever, ..run() };
+        assert_eq!(run.activations_of(0), 315_360_000_000);
+        run.interval_ns = Nanos(1_000);
+        assert_eq!(run.activations_of(0), MAX_ACTIVATIONS);
+        assert_eq!(serde_json::to_string(&run.length).unwrap(), format!("{:?}", Length::FOREVER));
+    }
+
+    /// A time of any size, many of them near the bounds.
+    fn time() -> impl Strategy<Value = Nanos> {
+        let near = (0..4_usize, -2_i64..3).prop_map(|(place, off)| {
+            let bounds = [MAX_BEFORE.0, MAX_INTERVAL.0, Nanos::LONGEST.0, i64::MAX - 2];
+            Nanos(bounds[place].saturating_add(off))
+        });
+        prop_oneof![(0..=i64::MAX).prop_map(Nanos), (0..=MAX_INTERVAL.0).prop_map(Nanos), near]
+    }
+
+    fn length() -> impl Strategy<Value = Length> {
+        let samples = prop_oneof![1..=u64::MAX, 1..=MAX_ACTIVATIONS].prop_map(Length::Samples);
+        prop_oneof![samples, time().prop_map(Length::DurationNs), Just(Length::Forever)]
+    }
+
+    proptest! {
+        #[test]
+        fn no_sum_of_times_overflows(
+            (interval, distance, length) in (time(), prop_oneof![Just(Nanos::ZERO), (0..10_000_i64).prop_map(Nanos), time()], length()),
+            (aligned, warmup, settle) in (proptest::option::of(time()), time(), time()),
+            (threads, loaded, phase) in (1..=MAX_THREADS, any::<bool>(), 0..100_u32),
+        ) {
+            let loads = if loaded { vec!["cpu".parse().unwrap()] } else { Vec::new() };
+            let run = Run {
+                interval_ns: interval,
+                distance_ns: distance,
+                length,
+                cpus: vec![CpuId(0); threads],
+                aligned_ns: aligned,
+                warmup_ns: warmup,
+                settle: Settle::ForNs(settle),
+                loads,
+                phase: phase.to_string().parse().unwrap(),
+                ..Run::example(interval, 1)
+            };
+            if run.check().is_ok() {
+                let wide = |time: Nanos| i128::from(time.0);
+                for index in [0, threads / 2, threads - 1] {
+                    let interval = wide(run.interval_ns) + wide(run.distance_ns) * i128::try_from(index).unwrap();
+                    prop_assert_eq!(wide(run.interval_of(index)), interval);
+                    let offset = aligned.map(|shift| wide(shift) * i128::try_from(index).unwrap());
+                    prop_assert!(offset.is_none_or(|offset| offset == wide(run.offset_of(index))));
+                    let measures = i128::from(run.activations_of(index)) * interval;
+                    let before = wide(run.whole_warmup_ns()) + wide(run.settle.bound_ns()) + wide(run.phase_shift());
+                    // A machine's own clock counts from its start: half of what there is stays free for that.
+                    prop_assert!(before + wide(run.offset_of(index)) + measures < i128::from(i64::MAX / 2));
+                    prop_assert!(wide(run.expected_ns()) >= wide(run.offset_of(index)) + measures);
+                }
+                prop_assert!(run.max_duration_ns().0 < i64::MAX / 2);
+            }
+        }
     }
 }

@@ -90,6 +90,9 @@ fn signals_end_loads_in_good_order() {
     sleep(Duration::from_millis(300));
     running.signal(Signal::INT);
     let output = running.end();
+    // A load may be off target, which is the graver of the two.
+    assert!(matches!(output.code, Some(1 | 4)), "{output:?}");
+    assert!(output.err.contains("stopped early by SIGINT: the loads were to run for 1h"), "{output:?}");
     assert_eq!(Document::parse(&output.out).list("/load").len(), 3, "{output:?}");
     assert_gone(&processes);
 }

@@ -12,6 +12,7 @@ mod app;
 mod bad_input;
 mod check;
 mod cokernels;
+mod cut_short;
 mod deadline;
 mod edited_numbers;
 mod explain;

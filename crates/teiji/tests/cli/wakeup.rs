@@ -52,7 +52,7 @@ fn a_wakeup_run_that_is_stopped_leaves_nothing() {
         sleep(Duration::from_millis(700));
         running.signal(Signal::INT);
         let output = running.end();
-        assert_eq!(output.code, Some(0), "{name}: {output:?}");
+        assert_eq!(output.code, Some(4), "{name}: {output:?}");
         place.well(&format!("verify {name}"));
     }
     let output = place.teiji("measure --probe wakeup --by semaphore -i 1ms -d 5s --break-above 1ns -q -o above.teiji");
