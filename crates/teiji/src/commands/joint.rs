@@ -5,9 +5,10 @@
 use super::run::{self, Begun};
 use crate::exit::Failure;
 use anyhow::Context;
+use judge::Examined;
 use plan::{Limit, PHASE};
 use recording::Recording;
-use report::{Matrix, SETTINGS, normalised, settings_of};
+use report::{Gate, LimitSources, Matrix, SETTINGS, normalised, settings_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ pub struct Joint {
     pub keys: Vec<String>,
     /// Grouped as the factors order them.
     pub rows: Vec<Row>,
-    limits: Vec<Limit>,
+    limits: PlanLimits,
     incomplete: Vec<String>,
 }
 
@@ -73,6 +74,87 @@ pub fn judged_together(found: &[Found]) -> Result<Vec<Vec<PathBuf>>, Failure> {
     Ok(groups.chain(super::pools(&with_folder)?).collect())
 }
 
+/// The limits of the plans that were named.
+#[derive(Default)]
+pub struct PlanLimits(Vec<OfPlan>);
+
+struct OfPlan {
+    /// As it was named.
+    folder: PathBuf,
+    /// The same for each of its names.
+    place: PathBuf,
+    limits: Vec<Limit>,
+}
+
+impl PlanLimits {
+    /// Reads them.
+    pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let of_plan = |folder: PathBuf| {
+            let limits = run::limits(&folder).map_err(Failure::bad_input)?;
+            Ok(OfPlan { place: same(&folder), folder, limits })
+        };
+        plans(paths)?.into_iter().map(of_plan).collect::<Result<_, _>>().map(PlanLimits)
+    }
+
+    /// Those of the plan that a recording is of; empty where it has none.
+    pub fn of(&self, recording: &Path) -> &[Limit] {
+        let recording = same(recording);
+        self.0.iter().find(|one| recording.starts_with(&one.place)).map_or(&[], |one| &one.limits)
+    }
+
+    /// Those of all plans, each once.
+    pub fn all(&self) -> Vec<Limit> {
+        Limit::each_once(self.0.iter().flat_map(|one| &one.limits))
+    }
+
+    /// Each plan that has some, by its file.
+    pub fn sources(&self) -> Vec<(PathBuf, Vec<Limit>)> {
+        let with_limits = self.0.iter().filter(|one| !one.limits.is_empty());
+        with_limits.map(|one| (executor::plan_file(&one.folder), one.limits.clone())).collect()
+    }
+
+    /// Whether plans differ in them.
+    fn differ(&self) -> bool {
+        self.0.iter().any(|one| one.limits != self.0[0].limits)
+    }
+}
+
+/// What holds limits against what was named: those of the command line, or of each recording those of its plan.
+pub struct Judge {
+    named: Vec<Limit>,
+    of_plans: PlanLimits,
+}
+
+impl Judge {
+    /// By these limits of the command line, if there are any.
+    pub fn new(paths: &[PathBuf], named: &[Limit]) -> Result<Self, Failure> {
+        Ok(Judge { named: named.to_owned(), of_plans: PlanLimits::read(paths)? })
+    }
+
+    /// Whether there is no limit at all.
+    pub fn has_none(&self) -> bool {
+        self.named.is_empty() && self.of_plans.sources().is_empty()
+    }
+
+    /// The limits of what is judged together: phases of one run may be of plans that differ in them, and keep to all of them.
+    pub fn limits_of(&self, together: &[PathBuf]) -> Vec<Limit> {
+        if self.named.is_empty() {
+            return Limit::each_once(together.iter().flat_map(|recording| self.of_plans.of(recording)));
+        }
+        self.named.clone()
+    }
+
+    /// What becomes of them in what was examined, which are these recordings.
+    pub fn judge(&self, together: &[PathBuf], examined: &Examined) -> Gate {
+        Gate::judge_among(&self.limits_of(together), examined, !self.has_none())
+    }
+
+    /// Where they come from.
+    pub fn sources(&self) -> LimitSources {
+        LimitSources { plans: self.of_plans.sources(), named: self.named.clone() }
+    }
+}
+
 /// Every recording that was named, by itself or with its folder, each once; and how many runs of plans have none, those of boots
 /// among them that nobody has made.
 pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
@@ -112,18 +194,6 @@ fn same(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The limits of the plans that were named, where they agree on them.
-pub fn limits(paths: &[PathBuf]) -> Result<Vec<Limit>, Failure> {
-    let plans = plans(paths)?.into_iter().map(|path| Ok(Begun::read(&path).map_err(Failure::bad_input)?.plan.limits));
-    let plans: Vec<Vec<Limit>> = plans.collect::<Result<_, Failure>>()?;
-    Ok(shared(&plans))
-}
-
-fn shared(plans: &[Vec<Limit>]) -> Vec<Limit> {
-    let Some((first, others)) = plans.split_first() else { return Vec::new() };
-    first.iter().filter(|limit| others.iter().all(|other| other.contains(limit))).cloned().collect()
-}
-
 fn all_named(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
     let mut all = Vec::new();
     for path in paths {
@@ -153,7 +223,6 @@ impl Joint {
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
         let mut entries = Vec::new();
         let mut titles = Vec::new();
-        let mut limits = Vec::new();
         let mut incomplete = Vec::new();
         for one in all_named(paths)? {
             match one {
@@ -165,7 +234,6 @@ impl Joint {
                     let begun = Begun::read(&path).map_err(Failure::bad_input)?;
                     entries.extend(of_plan(&begun)?);
                     titles.push(begun.plan.title);
-                    limits.push(begun.plan.limits);
                     incomplete.extend(begun.incomplete);
                 }
             }
@@ -176,21 +244,24 @@ impl Joint {
         let title = if titles.len() == 1 { titles.pop().flatten() } else { None };
         let keys = varied(&entries);
         let rows = rows(&keys, entries);
-        Ok(Joint { title, keys, rows, limits: shared(&limits), incomplete })
+        Ok(Joint { title, keys, rows, limits: PlanLimits::read(paths)?, incomplete })
     }
 
     /// The table of all of it.
     pub fn matrix(&self, detail: run::TableDetail) -> Result<Matrix, Failure> {
         let values = self.rows.iter().map(|row| row.values.clone());
         let mut matrix = Matrix::new(self.title.clone(), self.keys.clone(), values);
-        matrix.limits.clone_from(&self.limits);
+        matrix.limits = self.limits.all();
+        if self.limits.differ() {
+            matrix.limits_of = self.limits.sources();
+        }
         matrix.incomplete.clone_from(&self.incomplete);
         let repeats = self.rows.iter().enumerate().flat_map(|(place, row)| {
             let recordings = row.recordings.iter().zip(1_u32..).map(move |(path, repeat)| (place, repeat, Some(path.as_path())));
             recordings.chain((0..row.missing).map(move |_| (place, 0, None)))
         });
         let runs: Vec<_> = repeats.collect();
-        run::fill(&mut matrix, runs.into_iter(), detail).map_err(Failure::bad_input)?;
+        run::fill(&mut matrix, runs.into_iter(), &|recording| self.limits.of(recording), detail).map_err(Failure::bad_input)?;
         Ok(matrix)
     }
 
@@ -384,7 +455,7 @@ mod tests {
             title: None,
             keys: ["kernel", "probe", "co-kernel"].map(str::to_owned).to_vec(),
             rows: rows.iter().copied().map(row).collect(),
-            limits: Vec::new(),
+            limits: PlanLimits::default(),
             incomplete: Vec::new(),
         };
         let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {

@@ -125,9 +125,13 @@ fn judge_all(paths: &[PathBuf], limits: &[Limit]) -> Result<Gate, Failure> {
     if limits.is_empty() {
         return Ok(gate);
     }
-    for pool in joint::judged_together(&joint::recordings(paths)?.0)? {
-        gate.merge(Gate::judge(limits, &examine_pools(&[pool], &Limit::exact_request(limits))?));
+    let judge = joint::Judge::new(paths, limits)?;
+    for together in joint::judged_together(&joint::recordings(paths)?.0)? {
+        for examined in examine_pools(std::slice::from_ref(&together), &Limit::exact_request(limits))? {
+            gate.merge(judge.judge(&together, &examined));
+        }
     }
+    gate.with_sources(judge.sources());
     Ok(gate)
 }
 

@@ -21,6 +21,7 @@ mod intervals;
 mod jitter;
 mod judging;
 mod limits;
+mod limits_of_plans;
 mod loads;
 mod memory;
 mod no_samples;

@@ -9,7 +9,7 @@ mod shipped;
 mod table;
 
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
-pub use table::{Begun, TableDetail, fill, is_folder, table, text};
+pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
 use crate::commands::lab::{chosen_qemu, failure, kernels_of};
 use crate::commands::measure::{left_out, process_cpus};
