@@ -28,6 +28,7 @@ mod no_samples;
 mod noise;
 mod ordinary_user;
 mod plans;
+mod plans_changed;
 mod probe_columns;
 mod probes;
 mod proving;

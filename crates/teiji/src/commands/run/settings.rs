@@ -4,14 +4,15 @@
 
 use crate::commands::gate::no_meaning;
 use crate::commands::lab::{GuestFlags, check_path_exists, checked};
+use crate::commands::measure::process_cpus;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::in_full;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
-use executor::SettingError;
+use executor::{Asked, Difference, SettingError};
 use lab::KernelName;
 use load::Limits;
-use model::ProbeStatement;
+use model::{Document, ProbeStatement};
 use plan::{Combination, CpuId, GuestTime, Limit, Phase, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,6 +63,20 @@ impl PlanEntry {
     /// How long it measures, ns.
     pub fn expected_ns(&self) -> i64 {
         self.run.as_ref().map_or(0, |run| run.expected_ns().0)
+    }
+
+    /// In what a recording of it differs from what is asked for now.
+    pub fn differences(&self, recorded: &Document) -> anyhow::Result<Vec<Difference>> {
+        let mut cpus = recorded.run.cpus.clone();
+        cpus.sort_unstable();
+        cpus.dedup();
+        // On the machine as it was: which CPUs there are is none of the plan's.
+        let then = ProcessCpus { inherited: cpus.clone(), usable: cpus.clone() };
+        let cpus = self.measured.cpus(&then).or_else(|_| self.measured.cpus(&process_cpus()?).map_err(anyhow::Error::from))?;
+        let run = Run { phase: self.phase, ..self.measured.run(&cpus)? };
+        let guest = recorded.lab.as_ref().filter(|_| self.kernel.is_some()).map(|lab| self.guest.guest_on(lab.guest.machine));
+        let asked = Asked { run, kernel: self.kernel.as_ref(), guest: guest.transpose()?, qemu: self.guest.qemu() };
+        Ok(executor::differences(recorded, &asked))
     }
 
     /// Whether it waits, for a time that nobody knows before, until its loads have settled.
