@@ -146,6 +146,11 @@ impl RunFlags {
         self.probe.set_command(words);
     }
 
+    /// The command that the probe starts, if it starts one.
+    pub fn command(&self) -> Option<&str> {
+        self.probe.command()
+    }
+
     /// Whether somebody said which CPUs to measure.
     pub const fn names_cpus(&self) -> bool {
         self.cpus.is_some()

@@ -29,6 +29,7 @@ mod noise;
 mod ordinary_user;
 mod plans;
 mod plans_changed;
+mod plans_programs;
 mod probe_columns;
 mod probes;
 mod proving;
