@@ -41,7 +41,7 @@ impl Gate {
         vec![tr!("Limits of --limit: {limits}, in place of those of {plans}.", limits = listed(named), plans = list(&plans))]
     }
 
-    /// `--limit`, or the plans that one was written in; none of what is no limit, or where that is not known.
+    /// `--limit`, or the plans that one was written in; none of another criterion, or where that is not known.
     pub(super) fn source_of(&self, judged: &Judged) -> Option<String> {
         let Criterion::Limit(limit) = &judged.criterion else { return None };
         if self.sources.named.contains(limit) {

@@ -2,6 +2,7 @@
 //! `teiji gate`: limits held against recordings, for what runs builds.
 
 use crate::commands::joint;
+use crate::commands::plan_limits::Judge;
 use crate::exit::{CommandResult, EXCEEDED, Failure, NOT_ENOUGH_EVIDENCE};
 use crate::output;
 use crate::overwrite::{self, FileKind};
@@ -47,7 +48,7 @@ pub struct Args {
 pub fn run(args: &Args) -> CommandResult {
     let junit = args.junit.as_deref().map(|path| (path, FileKind::Junit));
     overwrite::refuse_foreign(junit, args.force).map_err(Failure::bad_input)?;
-    let judge = joint::Judge::new(&args.recordings, &args.limits)?;
+    let judge = Judge::new(&args.recordings, &args.limits)?;
     if judge.has_none() && args.baseline.is_none() {
         return Err(Failure::bad_input(anyhow!("no limit: name a --limit, such as 'max<100us', or a --baseline")));
     }

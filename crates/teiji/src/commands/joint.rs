@@ -2,13 +2,13 @@
 //! Recordings and folders of plans, named together and evaluated as one: two boots of a board are two folders, and the kernel
 //! is what they differ in. Whatever the recordings differ in becomes a factor, as if one plan had varied it.
 
+use super::plan_limits::PlanLimits;
 use super::run::{self, Begun};
 use crate::exit::Failure;
 use anyhow::Context;
-use judge::Examined;
-use plan::{Limit, PHASE};
+use plan::PHASE;
 use recording::Recording;
-use report::{Gate, LimitSources, Matrix, SETTINGS, normalised, settings_of};
+use report::{Matrix, SETTINGS, normalised, settings_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -74,87 +74,6 @@ pub fn judged_together(found: &[Found]) -> Result<Vec<Vec<PathBuf>>, Failure> {
     Ok(groups.chain(super::pools(&with_folder)?).collect())
 }
 
-/// The limits of the plans that were named.
-#[derive(Default)]
-pub struct PlanLimits(Vec<OfPlan>);
-
-struct OfPlan {
-    /// As it was named.
-    folder: PathBuf,
-    /// The same for each of its names.
-    place: PathBuf,
-    limits: Vec<Limit>,
-}
-
-impl PlanLimits {
-    /// Reads them.
-    pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let of_plan = |folder: PathBuf| {
-            let limits = run::limits(&folder).map_err(Failure::bad_input)?;
-            Ok(OfPlan { place: same(&folder), folder, limits })
-        };
-        plans(paths)?.into_iter().map(of_plan).collect::<Result<_, _>>().map(PlanLimits)
-    }
-
-    /// Those of the plan that a recording is of; empty where it has none.
-    pub fn of(&self, recording: &Path) -> &[Limit] {
-        let recording = same(recording);
-        self.0.iter().find(|one| recording.starts_with(&one.place)).map_or(&[], |one| &one.limits)
-    }
-
-    /// Those of all plans, each once.
-    pub fn all(&self) -> Vec<Limit> {
-        Limit::each_once(self.0.iter().flat_map(|one| &one.limits))
-    }
-
-    /// Each plan that has some, by its file.
-    pub fn sources(&self) -> Vec<(PathBuf, Vec<Limit>)> {
-        let with_limits = self.0.iter().filter(|one| !one.limits.is_empty());
-        with_limits.map(|one| (executor::plan_file(&one.folder), one.limits.clone())).collect()
-    }
-
-    /// Whether plans differ in them.
-    fn differ(&self) -> bool {
-        self.0.iter().any(|one| one.limits != self.0[0].limits)
-    }
-}
-
-/// What holds limits against what was named: those of the command line, or of each recording those of its plan.
-pub struct Judge {
-    named: Vec<Limit>,
-    of_plans: PlanLimits,
-}
-
-impl Judge {
-    /// By these limits of the command line, if there are any.
-    pub fn new(paths: &[PathBuf], named: &[Limit]) -> Result<Self, Failure> {
-        Ok(Judge { named: named.to_owned(), of_plans: PlanLimits::read(paths)? })
-    }
-
-    /// Whether there is no limit at all.
-    pub fn has_none(&self) -> bool {
-        self.named.is_empty() && self.of_plans.sources().is_empty()
-    }
-
-    /// The limits of what is judged together: phases of one run may be of plans that differ in them, and keep to all of them.
-    pub fn limits_of(&self, together: &[PathBuf]) -> Vec<Limit> {
-        if self.named.is_empty() {
-            return Limit::each_once(together.iter().flat_map(|recording| self.of_plans.of(recording)));
-        }
-        self.named.clone()
-    }
-
-    /// What becomes of them in what was examined, which are these recordings.
-    pub fn judge(&self, together: &[PathBuf], examined: &Examined) -> Gate {
-        Gate::judge_among(&self.limits_of(together), examined, !self.has_none())
-    }
-
-    /// Where they come from.
-    pub fn sources(&self) -> LimitSources {
-        LimitSources { plans: self.of_plans.sources(), named: self.named.clone() }
-    }
-}
-
 /// Every recording that was named, by itself or with its folder, each once; and how many runs of plans have none, those of boots
 /// among them that nobody has made.
 pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
@@ -190,7 +109,7 @@ pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
 }
 
 /// A path that is the same for each name of a recording.
-fn same(path: &Path) -> PathBuf {
+pub fn same(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
