@@ -3,6 +3,7 @@
 
 use super::words::{criterion, judged_in_words, lacking, seen};
 use super::{Gate, JudgedPool, Tally};
+use crate::format::counted;
 use crate::language::{Language, in_language, tr};
 use crate::phases;
 use crate::terminal::text;
@@ -24,6 +25,9 @@ impl Gate {
             Verdict::Pass => tr!("PASS: {all}", all),
             Verdict::Fail if lack > 0 => tr!("FAIL: {n} of {all}; {lack} without enough evidence", n = fail, all, lack),
             Verdict::Fail => tr!("FAIL: {n} of {all}", n = fail, all),
+            Verdict::NotEnough if lack == 0 => {
+                tr!("NOT ENOUGH EVIDENCE: {runs} without a recording", runs = counted(self.missing as u64, "run"))
+            }
             Verdict::NotEnough => tr!("NOT ENOUGH EVIDENCE: {n} of {all}", n = lack, all),
         };
         let mut out = format!("{head}\n");

@@ -592,6 +592,20 @@ fn limits_of_the_command_line_take_the_place_of_plans() {
     assert_eq!(gate.json()["limits"][2]["from"], "--limit");
 }
 
+#[test]
+fn no_form_passes_without_all_runs() {
+    let mut gate = Gate::judge(&["max<1h".parse().unwrap()], std::slice::from_ref(&examined(&latencies(2_000, &[]))));
+    gate.with_missing(2);
+    let text = gate.text(Language::English);
+    assert!(text.starts_with("NOT ENOUGH EVIDENCE: 2 runs without a recording\n"), "{text}");
+    assert_eq!(gate.json()["verdict"], "not enough evidence");
+    assert!(
+        gate.text(Language::Japanese).starts_with("判定不能: 測定 2 回の記録がありません"),
+        "{}",
+        gate.text(Language::Japanese)
+    );
+}
+
 /// Its limits were written, and what is not judged cannot pass.
 #[test]
 fn a_plan_without_a_recording_keeps_a_gate_from_passing() {

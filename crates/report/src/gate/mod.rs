@@ -32,6 +32,8 @@ pub struct Gate {
     pools: Vec<JudgedPool>,
     /// Where the limits come from, if that was to be said.
     sources: LimitSources,
+    /// Runs of plans that have no recording, and so keep it from passing.
+    missing: usize,
 }
 
 /// Phases that were judged together.
@@ -74,6 +76,7 @@ impl Gate {
             caveats: InEach::new(|| recordings.iter().flat_map(of).collect()),
             pools: recordings.iter().filter_map(JudgedPool::from_examined).collect(),
             sources: LimitSources::default(),
+            missing: 0,
         }
     }
 
@@ -94,6 +97,11 @@ impl Gate {
             }
         }
         self.sources = sources;
+    }
+
+    /// So many runs of plans have no recording: what is not recorded cannot pass.
+    pub fn with_missing(&mut self, runs: usize) {
+        self.missing = runs;
     }
 
     /// Adds whether each recording is worse than `baseline` by more than `worse_than`, a share, in any quantile that both have
@@ -145,7 +153,8 @@ impl Gate {
     /// The worst of all: a limit that fails, otherwise an inconclusive one.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough)
+        let worst = self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough);
+        if self.missing > 0 { worst.max(Verdict::NotEnough) } else { worst }
     }
 
     /// How many limits have this verdict, each counted in each recording.

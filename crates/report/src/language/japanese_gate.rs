@@ -9,6 +9,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Limits of {plans}: {limits}.", "{plans} の制限: {limits}。"),
     ("Limits of --limit: {limits}, in place of those of {plans}.", "--limit の制限: {limits}({plans} の制限の代わり)。"),
     ("no limit", "制限なし"),
+    ("NOT ENOUGH EVIDENCE: {runs} without a recording", "判定不能: {runs}の記録がありません"),
     (
         "no limit is named for it: add [limits] to its plan, or name a --limit",
         "この記録には制限が指定されていません: 計画に [limits] を追加するか、--limit を指定してください",
