@@ -49,7 +49,8 @@ fn a_wakeup_run_that_is_stopped_leaves_nothing() {
     for (by, interval) in [("semaphore", "200us"), ("semaphore", "1h"), ("mq", "200us"), ("mutex", "1h"), ("signal", "200us")] {
         let name = format!("{by}-{interval}.teiji");
         let running = place.start(&format!("measure --probe wakeup --by {by} -i {interval} -n 80000 -q -o {name}"));
-        sleep(Duration::from_millis(700));
+        running.begun(&name);
+        sleep(Duration::from_millis(300));
         running.signal(Signal::INT);
         let output = running.end();
         assert_eq!(output.code, Some(4), "{name}: {output:?}");
