@@ -6,7 +6,8 @@
 //! before the next attempt, and never removed. Only what the user stops by a signal is not kept.
 
 use crate::folder::{RecordingState, ResultsFolder, find_recording};
-use anyhow::Context;
+use crate::resumed::Difference;
+use anyhow::{Context, bail};
 use model::{Document, End, Recorded};
 use plan::PlannedRun;
 use recording::Recording;
@@ -108,11 +109,17 @@ impl EndedEarly {
 }
 
 impl Execution<'_> {
-    /// Numbers of the runs that have no whole recording; what there is of those that were cut off is set aside.
+    /// Numbers of the runs that have no whole recording; what there is of those that were cut off is set aside. `differences` says in
+    /// what a recording differs from what its run asks for now.
     ///
     /// # Errors
-    /// When the folder cannot be read or written, or something else has a recording's name.
-    pub fn missing(&self, observer: &mut dyn PlanObserver) -> anyhow::Result<Vec<usize>> {
+    /// When the folder cannot be read or written, something else has a recording's name, or the plan was changed since.
+    pub fn missing(
+        &self,
+        observer: &mut dyn PlanObserver,
+        differences: &dyn Fn(usize, &Document) -> anyhow::Result<Vec<Difference>>,
+    ) -> anyhow::Result<Vec<usize>> {
+        self.refuse_another_plan(differences)?;
         self.folder.remove_nameless()?;
         let mut missing = Vec::new();
         for run in 0..self.runs.len() {
@@ -128,6 +135,34 @@ impl Execution<'_> {
             missing.push(run);
         }
         Ok(missing)
+    }
+
+    /// Refuses a folder with recordings that its plan does not ask for as they are: the rest would be of another plan. Nothing is
+    /// moved or measured before.
+    fn refuse_another_plan(
+        &self,
+        differences: &dyn Fn(usize, &Document) -> anyhow::Result<Vec<Difference>>,
+    ) -> anyhow::Result<()> {
+        let mut found = Vec::new();
+        let mut known = Vec::with_capacity(self.runs.len());
+        for run in 0..self.runs.len() {
+            let path = self.path(run);
+            if find_recording(&path)? == RecordingState::Done {
+                let differ = differences(run, Recording::open(&path)?.document())?;
+                found.extend(differ.iter().map(|one| format!("{}: {one}", path.display())));
+            }
+            known.push(path);
+        }
+        let others = self.folder.recordings()?.into_iter().filter(|path| !known.contains(path));
+        found.extend(others.map(|path| format!("{}: no run of the plan has this name", path.display())));
+        let Some(more) = found.len().checked_sub(1) else { return Ok(()) };
+        let more = if more > 0 { format!(" ({more} more like this)") } else { String::new() };
+        bail!(
+            "{}{more}. The plan was changed after this was recorded. Run the changed plan in a new folder: teiji run {} -o NEW. Or move the \
+             recording out of the folder to measure that run again",
+            found[0],
+            self.folder.plan().display()
+        )
     }
 
     /// Makes these runs, and those of them that fail once more.

@@ -132,6 +132,20 @@ impl ResultsFolder {
         Ok(())
     }
 
+    /// The recordings that are here, by the form of their names: `007-....teiji`.
+    pub(crate) fn recordings(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let cannot = || format!("cannot read {}", self.path.display());
+        let entries = fs::read_dir(&self.path).with_context(cannot)?.collect::<Result<Vec<_>, _>>().with_context(cannot)?;
+        let mut names: Vec<String> = entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let is_of_a_plan = |name: &String| {
+            let number = name.strip_suffix(".teiji").map(|name| name.split_once('-').map_or(name, |(number, _)| number));
+            number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        names.retain(is_of_a_plan);
+        names.sort();
+        Ok(names.iter().map(|name| self.path.join(name)).collect())
+    }
+
     /// Has what was recorded go to the disk, before anything else is measured.
     pub(crate) fn sync(&self) -> anyhow::Result<()> {
         let path = self.path.display();

@@ -11,6 +11,7 @@
 mod boots;
 mod execute;
 mod folder;
+mod resumed;
 mod setting_error;
 
 pub use boots::{Boot, PlannedBoot, boots, boots_missing};
@@ -18,4 +19,5 @@ pub use execute::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker, is_disk_failure,
 };
 pub use folder::{RecordingState, ResultsFolder, find_recording, incomplete, new_folder, plan_file, recording};
+pub use resumed::{Asked, Difference, differences};
 pub use setting_error::{SettingError, check_times, checked_run};

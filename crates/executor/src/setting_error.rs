@@ -51,6 +51,9 @@ pub enum SettingError {
     /// A phase on the host's clock.
     #[error("phases need virtual time: on the host's clock no two runs are the same. Drop the phase, or use --time virtual")]
     PhaseOfHostTime,
+    /// A run that nobody could end.
+    #[error("a run of a plan or in a guest ends by itself: give it a duration such as 10s, or samples, instead of forever")]
+    Endless,
     /// A recording that does not fit into the guest.
     #[error(
         "{activations} samples make a recording that needs {needed_mib} MiB of memory in the guest, which has {has_mib}: \
@@ -77,6 +80,8 @@ impl SettingError {
                 RunError::Interval(_) => &["interval"],
                 RunError::Empty(_) => &["samples", "duration"],
                 RunError::TooLong(_) => &["samples", "duration", "interval"],
+                RunError::SamplesTooLong { .. } => &["samples", "interval", "distance"],
+                RunError::Time { .. } => &[],
                 RunError::Threads { .. } => &["threads", "cpus"],
             },
             SettingError::Scheduling(error) => match error {
@@ -106,6 +111,7 @@ impl SettingError {
             SettingError::Qemu(_) => &["qemu"],
             SettingError::RateOfHostTime => &["mips", "time"],
             SettingError::PhaseOfHostTime => &["phase", "time"],
+            SettingError::Endless => &["duration"],
             SettingError::GuestMemory { .. } => &["memory", "samples", "duration", "interval", "threads"],
         }
     }
@@ -119,9 +125,13 @@ impl SettingError {
             Value::Words(words) => !words.is_empty(),
         };
         let written = |key: &&str| settings.iter().rfind(|setting| setting.key == *key && is_set(setting));
-        // A probe's own settings it knows by itself.
-        let of_probe = if let SettingError::Probe(error) = self { Some(error.setting()) } else { None };
-        of_probe.iter().chain(self.keys()).find_map(written).or(settings.last())
+        // A probe's own settings it knows by itself, and a run its times.
+        let named = match self {
+            SettingError::Probe(error) => Some(error.setting()),
+            SettingError::Run(RunError::Time { setting, .. }) => Some(*setting),
+            _ => None,
+        };
+        named.iter().chain(self.keys()).find_map(written).or(settings.last())
     }
 }
 
@@ -181,6 +191,13 @@ mod tests {
             ("distance", wrong(|run| run.distance_ns = Nanos::from_secs(4_000))),
             ("samples", wrong(|run| run.length = Length::Samples(0))),
             ("samples", wrong(|run| run.length = Length::Samples(u64::MAX))),
+            ("samples", wrong(|run| run.length = Length::Samples(999_999_999_999))),
+            ("duration", wrong(|run| run.length = Length::DurationNs(Nanos(i64::MAX)))),
+            ("warmup", wrong(|run| run.warmup_ns = Nanos(i64::MAX))),
+            ("aligned", wrong(|run| run.aligned_ns = Some(Nanos(i64::MAX)))),
+            ("settle", wrong(|run| run.settle = plan::Settle::ForNs(Nanos(i64::MAX)))),
+            ("break-above", wrong(|run| run.break_above_ns = Some(Nanos(i64::MAX)))),
+            ("duration", SettingError::Endless),
             ("threads", wrong(|run| run.cpus.clear())),
             ("cpus", available().into()),
             ("cpus", SettingError::GuestCpus(available())),
@@ -209,7 +226,8 @@ mod tests {
             ("memory", SettingError::GuestMemory { activations: 5, needed_mib: 500, has_mib: 5 }),
         ] {
             let all = "probe = 5\nmethod = 5\nkernel = 5\nmachine = 5\nmemory = 5\nsmp = 5\ntime = 5\nmips = 5\nappend = 5\nmodules = 5\ndtb = 5\nqemu = 5\nphase = 5\n\
-                       interval = 5\ndistance = 5\nsamples = 5\nthreads = 5\ncpus = 5\nprio = 5\npolicy = 5\nload = 5\ntitle = 5\n";
+                       interval = 5\ndistance = 5\nsamples = 5\nthreads = 5\ncpus = 5\nprio = 5\npolicy = 5\nload = 5\nduration = 5\nwarmup = 5\naligned = 5\n\
+                       settle = 5\nbreak-above = 5\ntitle = 5\n";
             let settings = settings(all);
             let about = error.setting(&settings).unwrap();
             assert_eq!(about.key, key, "{error}");

@@ -7,11 +7,11 @@ use model::{Document, End, Recorded, State, Thread, Warning};
 /// How a run ended, as plans, gates and exit codes see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// At its planned end.
+    /// At its planned end. Of a run without end, by a signal once it had begun to measure.
     Planned,
     /// At the latency it was to stop at: an end it was to have.
     AtLatency,
-    /// By a signal.
+    /// By a signal, before it had what was asked for.
     Asked,
     /// Because it could not go on.
     Failed,
@@ -21,19 +21,26 @@ pub enum Ending {
 
 /// How a run ended.
 #[must_use]
-pub const fn ending(document: &Document) -> Ending {
+pub fn ending(document: &Document) -> Ending {
     match (document.state, &document.end) {
         (State::Running, _) => Ending::CutOff,
         (State::Complete, _) => Ending::Planned,
         (State::Stopped, Some(End::BreakAbove { .. })) => Ending::AtLatency,
+        (State::Stopped, Some(End::Signal { .. })) if document.run.length.is_endless() && has_begun(document) => Ending::Planned,
         (State::Stopped, Some(End::Signal { .. }) | None) => Ending::Asked,
         (State::Stopped, Some(_)) => Ending::Failed,
     }
 }
 
+/// Whether anything was due. Events come when they come, and that none came is what was measured.
+fn has_begun(document: &Document) -> bool {
+    let any_due = || document.threads.iter().any(|thread| thread.activations.is_some_and(|counts| counts.all().due > 0));
+    !document.probe.is_planned() || any_due()
+}
+
 /// Whether a run came to an end it was to have: its planned one, or the latency it was to stop at.
 #[must_use]
-pub const fn came_to_its_end(document: &Document) -> bool {
+pub fn came_to_its_end(document: &Document) -> bool {
     matches!(ending(document), Ending::Planned | Ending::AtLatency)
 }
 
@@ -159,6 +166,20 @@ mod tests {
             let document = document(state, end);
             assert_eq!((ending(&document), came_to_its_end(&document)), (expected, whole), "{:?}", document.end);
         }
+    }
+
+    /// One that ran until somebody ended it did what was asked, unless its threads still warmed up.
+    #[test]
+    fn a_run_without_end_ends_by_a_signal() {
+        let signal = || Some(End::Signal { name: "SIGTERM".into() });
+        let mut endless = document(State::Stopped, signal());
+        endless.run.length = plan::Length::Forever;
+        assert_eq!((ending(&endless), came_to_its_end(&endless)), (Ending::Planned, true));
+        endless.threads.iter_mut().for_each(|thread| thread.activations = None);
+        assert_eq!(ending(&endless), Ending::Asked);
+        endless.end = Some(End::Guard { starved_ns: 5, cpu: None });
+        assert_eq!(ending(&endless), Ending::Failed);
+        assert_eq!(ending(&document(State::Stopped, signal())), Ending::Asked);
     }
 
     #[test]

@@ -105,6 +105,8 @@ pub struct Judged {
 pub enum Criterion {
     /// A limit holds.
     Limit(Limit),
+    /// None, where others are judged by one.
+    NoLimit,
     /// It is not worse than another recording.
     NotWorse {
         /// In this quantile; none: in any.
@@ -203,6 +205,8 @@ pub enum Seen {
 pub enum Lacking {
     /// What was seen says it.
     Figure,
+    /// A limit.
+    Limit,
     /// The recording does not show all that it should have.
     Whole(Incomplete),
     /// As many activations as this quantile takes.

@@ -19,6 +19,6 @@ pub use baseline::judge_against;
 pub use contradictions::{Difference, contradictions};
 pub use ending::{Ending, Incomplete, came_to_its_end, ending, incomplete, knows_order, samples_lost};
 pub use judged::{Criterion, Examined, Judged, Lacking, Seen, Verdict};
-pub use limits::{counted, figure, has_meaning, judge};
+pub use limits::{counted, figure, has_meaning, judge, nothing_recorded, without_limit};
 pub use pool::{PhaseMaxima, PhaseMaximum, Pool, largest, pools};
 pub use run_identity::RunIdentity;

@@ -6,9 +6,10 @@
 //! short breaks a limit as one that is too long does. How much values vary is judged as they were measured.
 
 use crate::{Criterion, Examined, Incomplete, Judged, Lacking, Seen, Verdict, knows_order};
-use model::{ProbeStatement, Recorded, Thread};
+use model::{ProbeStatement, Quantity, Recorded, RowKind, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
+use std::path::Path;
 
 /// What a limit finds, before it is considered whether the recording is complete.
 struct Finding {
@@ -60,6 +61,36 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         (judged.verdict, judged.lacking) = (Verdict::NotEnough, Some(Lacking::Whole(why)));
     }
     judged
+}
+
+/// What becomes of a recording that no limit is named for, where others have some: it cannot pass.
+#[must_use]
+pub fn without_limit(examined: &Examined) -> Judged {
+    let document = &examined.recorded.document;
+    Judged {
+        criterion: Criterion::NoLimit,
+        recording: examined.path(),
+        rows: document.probe.rows,
+        quantity: document.probe.quantity,
+        verdict: Verdict::NotEnough,
+        seen: Seen::Nothing,
+        margin: None,
+        lacking: Some(Lacking::Limit),
+    }
+}
+
+/// What becomes of the limits of a plan of which nothing is recorded, in this folder.
+pub fn nothing_recorded<'l>(folder: &'l Path, limits: &'l [Limit]) -> impl Iterator<Item = Judged> + 'l {
+    limits.iter().map(|limit| Judged {
+        criterion: Criterion::Limit(limit.clone()),
+        recording: folder.to_owned(),
+        rows: RowKind::Activations,
+        quantity: Quantity::Latency,
+        verdict: Verdict::NotEnough,
+        seen: Seen::NoRows,
+        margin: None,
+        lacking: Some(Lacking::Figure),
+    })
 }
 
 /// Whether a limit says anything of what a probe measures: of events, which have no planned time, none is late or skipped.

@@ -73,7 +73,7 @@ pub use replay::{replay, symbols};
 pub use scratch::ScratchFolder;
 pub use session::{
     GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, again, can_begin, differences, qemu_of, run_each_in_guest,
-    run_in_guests,
+    run_in_guests, sha256,
 };
 pub use stall::{STALL, stall};
 pub use timeouts::BOOT_TIMEOUT;

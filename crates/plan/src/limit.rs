@@ -149,6 +149,18 @@ pub enum LimitError {
 }
 
 impl Limit {
+    /// These, each once, in the order in which they come.
+    #[must_use]
+    pub fn each_once<'l>(limits: impl Iterator<Item = &'l Limit>) -> Vec<Limit> {
+        let mut all: Vec<Limit> = Vec::new();
+        for limit in limits {
+            if !all.contains(limit) {
+                all.push(limit.clone());
+            }
+        }
+        all
+    }
+
     /// What is limited, as it was written: `max`, `rate(>80us)`, `skipped`.
     #[must_use]
     pub fn name(&self) -> &str {

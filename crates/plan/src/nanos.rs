@@ -97,11 +97,16 @@ pub enum DurationError {
     /// More than fits 64 bits of nanoseconds, or a fraction of a nanosecond.
     #[error("'{0}' does not fit a whole number of nanoseconds below 292 years")]
     OutOfRange(String),
+    /// More than [`Nanos::LONGEST`].
+    #[error("'{0}' is too long: at most {longest} (10 years)", longest = Nanos::LONGEST)]
+    TooLong(String),
 }
 
 impl Nanos {
     /// No time at all.
     pub const ZERO: Nanos = Nanos(0);
+    /// The longest that anybody may write: a hundredth of what ns can say, so that sums of some of them do not overflow.
+    pub const LONGEST: Nanos = Nanos::from_secs(3_650 * 86_400);
 
     /// A number of whole microseconds.
     #[must_use]
@@ -145,7 +150,10 @@ impl Nanos {
             Unit::from_suffix(suffix)
                 .ok_or_else(|| DurationError::UnknownUnit { text: text.to_owned(), suffix: suffix.to_owned() })?
         };
-        exact_nanos(whole, fraction, unit).ok_or_else(|| DurationError::OutOfRange(text.to_owned()))
+        match exact_nanos(whole, fraction, unit) {
+            Some(time) if time > Self::LONGEST => Err(DurationError::TooLong(text.to_owned())),
+            time => time.ok_or_else(|| DurationError::OutOfRange(text.to_owned())),
+        }
     }
 
     /// Microseconds for display only.
@@ -233,11 +241,16 @@ mod tests {
         for text in ["0.5ns", "99999999999999999999s", "0.0001us", "400000d"] {
             assert_eq!(read(text), DurationError::OutOfRange(text.into()), "{text}");
         }
+        for text in ["9223372036s", "4000000000s", "3651d", "87600.1h"] {
+            assert_eq!(read(text), DurationError::TooLong(text.into()), "{text}");
+        }
+        assert_eq!(read("3651d").to_string(), "'3651d' is too long: at most 87600h (10 years)");
+        assert_eq!(Nanos::parse("3650d", Unit::Day), Ok(Nanos::LONGEST));
     }
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(ns in 0..=i64::MAX) {
+        fn what_is_written_is_read_back(ns in 0..=Nanos::LONGEST.0) {
             prop_assert_eq!(Nanos::parse(&Nanos(ns).to_string(), Unit::Day), Ok(Nanos(ns)));
         }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One run, as asked for.
 
-use crate::{CpuId, LoadSpec, Nanos, Phase, Scheduling, Settle};
+use crate::{CpuId, DurationError, LoadSpec, Nanos, Phase, Scheduling, Settle, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,30 @@ pub enum Length {
     Samples(u64),
     /// So much time for each thread.
     DurationNs(Nanos),
+    /// Until somebody ends it, or what it measures does.
+    Forever,
+}
+
+impl Length {
+    /// As the flag for durations has it.
+    pub const FOREVER: &str = "forever";
+
+    /// Whether only a signal ends it, or what is measured.
+    #[must_use]
+    pub const fn is_endless(self) -> bool {
+        matches!(self, Length::Forever)
+    }
+
+    /// Reads `10s`, `3h` or `forever`; a bare number counts seconds.
+    ///
+    /// # Errors
+    /// [`DurationError`] names the part that could not be read.
+    pub fn from_duration(text: &str) -> Result<Self, DurationError> {
+        match text.trim() {
+            Self::FOREVER => Ok(Length::Forever),
+            _ => Nanos::parse(text, Unit::Second).map(Length::DurationNs),
+        }
+    }
 }
 
 /// What happens to activations whose time has passed while an earlier one was late.
@@ -92,6 +116,26 @@ pub enum RunError {
     /// A length of nothing.
     #[error("a run needs at least one sample: {0}")]
     Empty(&'static str),
+    /// Longer than anybody waits, and than times in ns can be added up.
+    #[error("{what} of {asked} is too long: at most {limit}")]
+    Time {
+        /// What is that long.
+        what: &'static str,
+        /// The setting that it is.
+        setting: &'static str,
+        /// How long.
+        asked: Nanos,
+        /// The longest there is.
+        limit: Nanos,
+    },
+    /// The same of a number of samples.
+    #[error("{samples} samples, {interval} apart, take longer than {} (10 years), and a run cannot", Nanos::LONGEST)]
+    SamplesTooLong {
+        /// How many.
+        samples: u64,
+        /// The interval of the thread that takes longest.
+        interval: Nanos,
+    },
     /// Longer than a sample's row can number.
     #[error("{0} samples of one thread are more than a recording holds (1,000,000,000,000)")]
     TooLong(u64),
@@ -107,6 +151,10 @@ pub enum RunError {
 
 /// Far beyond any run (31 years at 1 ms), far below overflow of k x interval.
 const MAX_ACTIVATIONS: u64 = 1_000_000_000_000;
+/// Beyond any warm-up, and any load that settles.
+const MAX_BEFORE: Nanos = Nanos::from_secs(86_400);
+/// Between the starts of two threads, as between two activations.
+const MAX_INTERVAL: Nanos = Nanos::from_secs(3_600);
 /// As many as the largest machine has CPUs.
 pub const MAX_THREADS: usize = 8_192;
 
@@ -148,8 +196,14 @@ impl Run {
     pub fn activations_of(&self, index: usize) -> u64 {
         match self.length {
             Length::Samples(n) => n,
-            Length::DurationNs(duration) => u64::try_from(duration.0 / self.interval_of(index).0.max(1)).unwrap_or(0).max(1),
+            Length::DurationNs(duration) => self.intervals_in(duration, index),
+            // Row numbers end, and so do times in ns.
+            Length::Forever => self.intervals_in(Nanos::LONGEST, index).min(MAX_ACTIVATIONS),
         }
+    }
+
+    fn intervals_in(&self, time: Nanos, index: usize) -> u64 {
+        u64::try_from(time.0 / self.interval_of(index).0.max(1)).unwrap_or(0).max(1)
     }
 
     /// How far the activations of thread `index` are shifted against the first thread's. Unless aligned, threads take turns
@@ -170,7 +224,7 @@ impl Run {
     fn starts_within(&self) -> Nanos {
         match self.length {
             Length::DurationNs(duration) => self.interval_ns.min(duration),
-            Length::Samples(_) => self.interval_ns,
+            Length::Samples(_) | Length::Forever => self.interval_ns,
         }
     }
 
@@ -225,7 +279,7 @@ impl Run {
         }
         for index in [0, self.cpus.len() - 1] {
             let interval = self.interval_of(index);
-            if !(1_000..=3_600_000_000_000).contains(&interval.0) {
+            if !(Nanos::from_micros(1)..=MAX_INTERVAL).contains(&interval) {
                 return Err(RunError::Interval(interval));
             }
         }
@@ -234,93 +288,37 @@ impl Run {
             Length::DurationNs(Nanos(..=0)) => return Err(RunError::Empty("a duration of 0 was asked for")),
             _ => {}
         }
+        self.check_times()?;
         let longest = self.activations_of(0);
         if longest > MAX_ACTIVATIONS { Err(RunError::TooLong(longest)) } else { Ok(()) }
+    }
+
+    /// Whether each time is one that somebody may wait for. All of them together are then far below what ns can say.
+    fn check_times(&self) -> Result<(), RunError> {
+        let duration = if let Length::DurationNs(duration) = self.length { duration } else { Nanos::ZERO };
+        let settle = if let Settle::ForNs(time) = self.settle { time } else { Nanos::ZERO };
+        let (aligned, break_above) = (self.aligned_ns.unwrap_or_default(), self.break_above_ns.unwrap_or_default());
+        for (what, setting, asked, limit) in [
+            ("a run", "duration", duration, Nanos::LONGEST),
+            ("a warm-up", "warmup", self.warmup_ns, MAX_BEFORE),
+            ("a settling time", "settle", settle, MAX_BEFORE),
+            ("a shift between the starts of threads", "aligned", aligned, MAX_INTERVAL),
+            ("a latency to stop at", "break-above", break_above, Nanos::LONGEST),
+        ] {
+            if asked > limit {
+                return Err(RunError::Time { what, setting, asked, limit });
+            }
+        }
+        let Length::Samples(samples) = self.length else { return Ok(()) };
+        let interval = self.interval_of(self.cpus.len() - 1).max(self.interval_ns);
+        let takes = i128::from(samples) * i128::from(interval.0);
+        if samples <= MAX_ACTIVATIONS && takes > i128::from(Nanos::LONGEST.0) {
+            return Err(RunError::SamplesTooLong { samples, interval });
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run() -> Run {
-        Run {
-            length: Length::DurationNs(Nanos::from_secs(10)),
-            cpus: vec![CpuId(0), CpuId(1)],
-            warmup_ns: Nanos::from_millis(100),
-            loads: vec!["hackbench,groups=2".parse().unwrap()],
-            ..Run::example(Nanos::from_millis(1), 0)
-        }
-    }
-
-    #[test]
-    fn length_and_distance() {
-        let mut run = run();
-        assert_eq!(run.activations_of(0), 10_000);
-        run.distance_ns = Nanos::from_micros(500);
-        assert_eq!((run.interval_of(1).0, run.activations_of(1)), (1_500_000, 6_666));
-        run.length = Length::Samples(4_000);
-        assert_eq!(run.activations_of(1), 4_000);
-        assert_eq!(run.expected_ns(), Nanos(600_000_000 + 500_000 + 4_000 * 1_500_000));
-        run.settle = Settle::ForNs(Nanos::ZERO);
-        assert_eq!(run.whole_warmup_ns(), Nanos(100_000_000));
-        assert_eq!(run.check(), Ok(()));
-    }
-
-    /// The second of two threads would begin half an interval later, 50 s after the end of the run.
-    #[test]
-    fn threads_begin_within_a_run_shorter_than_its_interval() {
-        let mut run = run();
-        assert_eq!(run.offset_of(1), Nanos::from_micros(500));
-        run.interval_ns = Nanos::from_secs(100);
-        run.length = Length::DurationNs(Nanos::from_secs(1));
-        assert_eq!((run.activations_of(1), run.offset_of(1)), (1, Nanos::from_millis(500)));
-        run.length = Length::Samples(2);
-        assert_eq!(run.offset_of(1), Nanos::from_secs(50));
-    }
-
-    /// Threads that begin beside a load disturb it, however it was decided that the load has settled.
-    #[test]
-    fn threads_warm_up_longer_beside_loads_that_settled() {
-        let mut run = run();
-        let long = Nanos::from_millis(600);
-        for (settle, warmup) in [
-            (Settle::Auto, long),
-            (Settle::ForNs(Nanos::from_secs(1)), long),
-            (Settle::ForNs(Nanos::ZERO), Nanos::from_millis(100)),
-        ] {
-            run.settle = settle;
-            assert_eq!(run.whole_warmup_ns(), warmup, "{settle:?}");
-        }
-        run.settle = Settle::ForNs(Nanos::from_secs(1));
-        assert_eq!(run.expected_ns(), Nanos(600_000_000 + 500_000 + 10_000_000_000));
-        run.loads.clear();
-        assert_eq!(run.whole_warmup_ns(), Nanos::from_millis(100));
-    }
-
-    #[test]
-    fn a_run_ends_with_the_thread_that_begins_last() {
-        let mut run = run();
-        run.aligned_ns = Some(Nanos::from_secs(5));
-        assert_eq!((run.offset_of(0), run.offset_of(1)), (Nanos::ZERO, Nanos::from_secs(5)));
-        assert_eq!(run.expected_ns(), Nanos(600_000_000 + 5_000_000_000 + 10_000_000_000));
-        run.aligned_ns = None;
-        assert_eq!(run.offset_of(1), Nanos::from_micros(500));
-    }
-
-    #[test]
-    fn impossible_runs() {
-        let check = |change: fn(&mut Run)| {
-            let mut run = run();
-            change(&mut run);
-            run.check()
-        };
-        assert_eq!(check(|run| run.interval_ns = Nanos(0)), Err(RunError::Interval(Nanos(0))));
-        let long = Nanos(3_600_000_000_001);
-        assert_eq!(check(|run| run.interval_ns = Nanos(3_600_000_000_001)), Err(RunError::Interval(long)));
-        assert!(matches!(check(|run| run.length = Length::Samples(0)), Err(RunError::Empty(_))));
-        assert!(matches!(check(|run| run.length = Length::DurationNs(Nanos(0))), Err(RunError::Empty(_))));
-        assert!(matches!(check(|run| run.cpus.clear()), Err(RunError::Threads { asked: 0, .. })));
-        assert!(matches!(check(|run| run.length = Length::Samples(u64::MAX)), Err(RunError::TooLong(_))));
-    }
-}
+#[path = "run_tests.rs"]
+mod tests;

@@ -336,7 +336,10 @@ impl ThreadSamples<'_> {
         let mut planned = self.document().run.activations_of(self.thread.index).max(1);
         // Events that were recorded elsewhere have a time of their own, which is not that of reading them, and a run that was cut short
         // did not measure what was planned: then what is known to have been measured ends with the last event.
-        if self.document().probe.taken_by() == TakenBy::AnotherMachine || self.document().state != State::Complete {
+        if self.document().probe.taken_by() == TakenBy::AnotherMachine
+            || self.document().state != State::Complete
+            || self.document().run.length.is_endless()
+        {
             let mut last = 0;
             each_row(&[self.open(JUDGED)?], &mut |row| last = row.time_ns.unwrap_or(0).max(last))?;
             planned = u64::try_from(last / self.interval_ns().max(1)).unwrap_or(0).saturating_add(1);

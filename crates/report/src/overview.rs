@@ -10,7 +10,7 @@ use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
-use judge::Examined;
+use judge::{Ending, Examined};
 use model::{Document, End, Quantity, Recorded, State, TakenBy, Thread};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics};
@@ -295,6 +295,9 @@ pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String
 /// Why a recording holds less than was asked for, as the end of a sentence that began with its name: `was stopped early by
 /// SIGINT`.
 pub(crate) fn cut_short(document: &Document) -> Option<String> {
+    if judge::ending(document) == Ending::Planned {
+        return None;
+    }
     let end = match (document.state, &document.end) {
         (State::Complete, _) => return None,
         (State::Running, _) if document.run.sync => {

@@ -7,7 +7,7 @@ use model::{
     Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, Polling, ProbeStatement, RowCounts, RowKind, State,
     TakenBy, Thread, ThreadEvidence, VERSION, Warning,
 };
-use plan::Nanos;
+use plan::{Nanos, Run};
 use probe::{Calibration, Polled, StopReason, ThreadResult};
 use stats::{Activations, Statistics, Summary};
 use std::time::{Duration, SystemTime};
@@ -79,6 +79,12 @@ pub(crate) fn instrument(
 /// That a power cut might have cost more than a second.
 pub(crate) fn slow_disk_warning(longest: Nanos, limit: Nanos) -> Option<Warning> {
     (longest > limit).then_some(Warning::DiskSlow { max_delay_ns: longest })
+}
+
+/// Whether this is the end that a run without end waits for: what it measured ended by itself.
+pub(crate) fn is_its_end(run: &Run, warning: &Warning) -> bool {
+    let ended = matches!(warning, Warning::ProgramEnded { status: Some(0), .. } | Warning::StreamEnded { .. });
+    run.length.is_endless() && ended
 }
 
 /// Why the run ended, from what stopped it.

@@ -257,8 +257,10 @@ impl Observe<'_> {
             loads.poll();
             let elapsed = Nanos(Monotonic.now().0 - self.begin.0);
             if self.observer.observes() {
-                let (elapsed_ns, expected_ns, loads) = (elapsed, self.order.run.measured_ns(), loads.now());
-                self.observer.progress(&Progress { elapsed_ns, expected_ns, threads: recorder.shown(), loads });
+                let run = &self.order.run;
+                let expected_ns = (!run.length.is_endless()).then(|| run.measured_ns());
+                let (threads, loads) = (recorder.shown(), loads.now());
+                self.observer.progress(&Progress { elapsed_ns: elapsed, expected_ns, threads, loads });
             }
             if self.signals.caught().is_some() || recorder.has_failed() {
                 self.control.stop(StopReason::Asked);
@@ -343,7 +345,8 @@ fn closing(
     if order.time == MachineTime::Real {
         document.warnings.extend(host::other_work(&document));
     }
-    document.warnings.extend(results.iter().flatten().flat_map(|result| result.warnings.iter().cloned()));
+    let of_threads = results.iter().flatten().flat_map(|result| result.warnings.iter().cloned());
+    document.warnings.extend(of_threads.filter(|warning| !document::is_its_end(&order.run, warning)));
     let mut recorded = Recording::from_document(folder.path(), document).summarise()?;
     let Recorded { document, threads: statistics, beside, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {

@@ -12,7 +12,7 @@ pub struct Progress {
     /// Since the first activation; below zero during warm-up, ns.
     pub elapsed_ns: Nanos,
     /// In all, ns.
-    pub expected_ns: Nanos,
+    pub expected_ns: Option<Nanos>,
     /// One entry per measuring thread.
     pub threads: Vec<LiveThread>,
     /// What each load does.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 /// For `--help`.
-pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run failed, or its output could not be written";
+pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run failed or was cut short, or its output could not be written";
 
 /// A limit was exceeded (`--break-above`), or a check failed (`verify`).
 pub const EXCEEDED: u8 = 1;
@@ -17,7 +17,7 @@ pub const EXCEEDED: u8 = 1;
 pub const BAD_INPUT: u8 = 2;
 /// A gate whose recordings do not show whether a limit holds.
 pub const NOT_ENOUGH_EVIDENCE: u8 = 3;
-/// The run itself failed, or a disk did: it is full, or it cannot be read or written.
+/// The run itself failed or was cut short, or a disk failed: it is full, or it cannot be read or written.
 pub const RUN_FAILED: u8 = 4;
 
 /// The exit code where standard output may have failed: whatever was found did not arrive then. What was wrong with the command
@@ -30,8 +30,8 @@ pub fn of_output(code: ExitCode, failed: bool) -> ExitCode {
 pub fn of_end(document: &Document) -> u8 {
     match judge::ending(document) {
         Ending::AtLatency => EXCEEDED,
-        Ending::Failed => RUN_FAILED,
-        Ending::Planned | Ending::Asked | Ending::CutOff => 0,
+        Ending::Failed | Ending::Asked | Ending::CutOff => RUN_FAILED,
+        Ending::Planned => 0,
     }
 }
 

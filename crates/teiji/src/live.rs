@@ -175,10 +175,13 @@ fn draw(progress: &Progress, most_threads: usize) -> Vec<String> {
 const BAR: i64 = 24;
 
 fn how_far(progress: &Progress) -> String {
-    let (elapsed, expected) = (progress.elapsed_ns.0, progress.expected_ns.0.max(1));
+    let elapsed = progress.elapsed_ns.0;
     if elapsed < 0 {
         return "warming up".to_owned();
     }
+    let Some(expected) = progress.expected_ns.map(|expected| expected.0.max(1)) else {
+        return format!("{}, until Ctrl-C", clock(elapsed / SECOND));
+    };
     let done = (i128::from(elapsed) * i128::from(BAR) / i128::from(expected)).clamp(0, i128::from(BAR));
     let done = usize::try_from(done).unwrap_or(0);
     let bar = format!("{}{}", "#".repeat(done), ".".repeat(usize::try_from(BAR).unwrap_or(0) - done));
@@ -246,7 +249,7 @@ mod tests {
     fn what_a_terminal_shows() {
         let progress = Progress {
             elapsed_ns: Nanos(2_500_000_000),
-            expected_ns: Nanos::from_secs(10),
+            expected_ns: Some(Nanos::from_secs(10)),
             threads: vec![thread(0), thread(1), thread(2)],
             loads: vec![LoadNow {
                 spec: "cpu@50%,cpus=0".to_owned(),
@@ -269,7 +272,8 @@ mod tests {
     fn seconds_passed_and_left_are_seconds_in_all() {
         let shown = |elapsed_ms: i64, expected_ms: i64| {
             let ns = |ms: i64| Nanos(ms * 1_000_000);
-            let progress = Progress { elapsed_ns: ns(elapsed_ms), expected_ns: ns(expected_ms), threads: vec![], loads: vec![] };
+            let progress =
+                Progress { elapsed_ns: ns(elapsed_ms), expected_ns: Some(ns(expected_ms)), threads: vec![], loads: vec![] };
             how_far(&progress).split_once("] ").unwrap().1.to_owned()
         };
         assert_eq!(shown(1_300, 4_000), "00:01 of 00:04, 00:03 left");
@@ -282,7 +286,7 @@ mod tests {
 
     #[test]
     fn before_the_first_activation() {
-        let progress = Progress { elapsed_ns: Nanos(-5), expected_ns: Nanos(1), threads: Vec::new(), loads: Vec::new() };
+        let progress = Progress { elapsed_ns: Nanos(-5), expected_ns: Some(Nanos(1)), threads: Vec::new(), loads: Vec::new() };
         assert_eq!(draw(&progress, 9)[0], "warming up");
     }
 }

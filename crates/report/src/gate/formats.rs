@@ -3,6 +3,7 @@
 
 use super::words::{criterion, judged_in_words, lacking, seen};
 use super::{Gate, JudgedPool, Tally};
+use crate::format::counted;
 use crate::language::{Language, in_language, tr};
 use crate::phases;
 use crate::terminal::text;
@@ -24,9 +25,13 @@ impl Gate {
             Verdict::Pass => tr!("PASS: {all}", all),
             Verdict::Fail if lack > 0 => tr!("FAIL: {n} of {all}; {lack} without enough evidence", n = fail, all, lack),
             Verdict::Fail => tr!("FAIL: {n} of {all}", n = fail, all),
+            Verdict::NotEnough if lack == 0 => {
+                tr!("NOT ENOUGH EVIDENCE: {runs} without a recording", runs = counted(self.missing as u64, "run"))
+            }
             Verdict::NotEnough => tr!("NOT ENOUGH EVIDENCE: {n} of {all}", n = lack, all),
         };
         let mut out = format!("{head}\n");
+        self.sources_in_words().iter().for_each(|sentence| text::wrapped(&mut out, "", sentence));
         let mut recording = Path::new("");
         for judged in &self.judged {
             if judged.recording != recording {
@@ -63,6 +68,7 @@ impl Gate {
         let one = |judged: &Judged| {
             json!({
                 "limit": criterion(judged),
+                "from": self.source_of(judged),
                 "recording": judged.recording.display().to_string(),
                 "verdict": judged.verdict.name(),
                 "seen": seen(judged),
@@ -73,7 +79,8 @@ impl Gate {
         let caveats: Vec<Value> =
             self.caveats.get().iter().map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat })).collect();
         let limits: Vec<Value> = self.judged.iter().map(one).collect();
-        let mut gate = json!({ "verdict": self.verdict().name(), "caveats": caveats, "limits": limits });
+        let sources = self.sources_in_words();
+        let mut gate = json!({ "verdict": self.verdict().name(), "sources": sources, "caveats": caveats, "limits": limits });
         let of_pool = |pool: &JudgedPool| {
             let maxima = phases::maxima_json(&pool.maxima, |place| pool.recordings[place].as_path());
             json!({ "recording": pool.path.display().to_string(), "phases": maxima })
@@ -115,6 +122,10 @@ impl Gate {
         }
         let caveats: Vec<String> =
             self.caveats.get().iter().map(|(recording, caveat)| format!("{recording}: {caveat}")).collect();
+        let sources = self.sources_in_words();
+        if !sources.is_empty() {
+            let _ = writeln!(out, "    <system-out>{}</system-out>", escaped(&sources.join(" ")));
+        }
         if !caveats.is_empty() {
             let _ = writeln!(out, "    <system-err>{}</system-err>", escaped(&caveats.join("; ")));
         }
@@ -130,6 +141,9 @@ impl Gate {
 
     fn in_tap(&self) -> String {
         let mut out = format!("TAP version 13\n1..{}\n", self.judged.len());
+        for sentence in self.sources_in_words() {
+            let _ = writeln!(out, "# {}", sentence.replace(char::is_control, " "));
+        }
         for (recording, caveat) in self.caveats.get() {
             let _ = writeln!(out, "# caution: {}", format!("{recording}: {caveat}").replace(char::is_control, " "));
         }

@@ -545,6 +545,82 @@ fn one_activation_is_one() {
 }
 
 /// Two threads with the same latencies.
+/// A gate of two plans with limits of their own and a recording that has none, in a form.
+fn of_two_plans(named: &[&str]) -> Gate {
+    let of = |limits: &[&str]| limits.iter().map(|limit| limit.parse().unwrap()).collect::<Vec<Limit>>();
+    let mut gate = Gate::default();
+    for (path, limits) in [("a/1.teiji", &["max<1us"][..]), ("b/1.teiji", &["p50<1ms"]), ("c.teiji", &[])] {
+        let mut examined = examined(&latencies(2_000, &[]));
+        examined.recorded.path = path.into();
+        let limits = if named.is_empty() { of(limits) } else { of(named) };
+        gate.merge(Gate::judge_among(&limits, &examined, true));
+    }
+    let plans = vec![("a/plan.toml".into(), of(&["max<1us"])), ("b/plan.toml".into(), of(&["p50<1ms"]))];
+    gate.with_sources(LimitSources { plans, named: of(named) });
+    gate
+}
+
+#[test]
+fn every_form_says_whose_limits_they_are() {
+    let gate = of_two_plans(&[]);
+    assert_eq!(gate.verdict(), Verdict::Fail);
+    let text = gate.text(Language::English);
+    let head = "FAIL: 1 of 3 recordings, each checked against the limits of its plan; 1 without enough evidence\n\
+                Limits of a/plan.toml: max<1us.\nLimits of b/plan.toml: p50<1ms.\na/1.teiji\n";
+    assert!(text.starts_with(head), "{text}");
+    assert!(text.contains("c.teiji\n  ????  no limit\n        no limit is named for it: add [limits] to its plan, or"), "{text}");
+    let json = gate.json();
+    let from = |place: usize| json["limits"][place]["from"].clone();
+    assert_eq!((from(0), from(1), from(2)), ("a/plan.toml".into(), "b/plan.toml".into(), serde_json::Value::Null));
+    assert_eq!(json["sources"][1], "Limits of b/plan.toml: p50<1ms.");
+    let junit = gate.junit();
+    assert!(junit.contains("<system-out>Limits of a/plan.toml: max&lt;1us. Limits of b/"), "{junit}");
+    assert!(junit.contains("<error message=\"not enough evidence: no limit is named for it"), "{junit}");
+    assert!(gate.tap().contains("# Limits of b/plan.toml: p50<1ms.\n") && gate.tap().contains("not ok 3 - no limit in c.teiji"));
+    let japanese = gate.text(Language::Japanese);
+    assert!(japanese.contains("a/plan.toml の制限: max<1us。") && japanese.contains("制限なし"), "{japanese}");
+}
+
+#[test]
+fn limits_of_the_command_line_take_the_place_of_plans() {
+    let gate = of_two_plans(&["max<1h"]);
+    assert_eq!(gate.verdict(), Verdict::Pass);
+    let text = gate.text(Language::English).replace("\n  ", " ").replace('\n', " ");
+    let output = "PASS: 3 recordings, checked against 1 limit Limits of --limit: max<1h, in place of those of a/plan.toml (max<1us) and \
+                  b/plan.toml (p50<1ms).";
+    assert!(text.starts_with(output), "{text}");
+    assert_eq!(gate.json()["limits"][2]["from"], "--limit");
+}
+
+#[test]
+fn no_form_passes_without_all_runs() {
+    let mut gate = Gate::judge(&["max<1h".parse().unwrap()], std::slice::from_ref(&examined(&latencies(2_000, &[]))));
+    gate.with_missing(2);
+    let text = gate.text(Language::English);
+    assert!(text.starts_with("NOT ENOUGH EVIDENCE: 2 runs without a recording\n"), "{text}");
+    assert_eq!(gate.json()["verdict"], "not enough evidence");
+    assert!(
+        gate.text(Language::Japanese).starts_with("判定不能: 測定 2 回の記録がありません"),
+        "{}",
+        gate.text(Language::Japanese)
+    );
+}
+
+/// Its limits were written, and what is not judged cannot pass.
+#[test]
+fn a_plan_without_a_recording_keeps_a_gate_from_passing() {
+    let limits: Vec<Limit> = vec!["max<1h".parse().unwrap()];
+    let mut examined = examined(&latencies(2_000, &[]));
+    examined.recorded.path = "a/1.teiji".into();
+    let mut gate = Gate::judge_among(&limits, &examined, true);
+    assert_eq!(gate.verdict(), Verdict::Pass);
+    let plans = vec![("a/plan.toml".into(), limits.clone()), ("b/plan.toml".into(), limits)];
+    gate.with_sources(LimitSources { plans, named: Vec::new() });
+    assert_eq!(gate.verdict(), Verdict::NotEnough);
+    let text = gate.text(Language::English);
+    assert!(text.contains("Limits of a/plan.toml and b/plan.toml: max<1h.") && text.contains("\nb\n  ????  max<1h\n"), "{text}");
+}
+
 fn on_two_threads(latencies: &[i32]) -> Examined {
     let (one, other) = (examined(latencies), examined(latencies));
     let recorded = Synthetic::idle().threads(2).samples(latencies).build();

@@ -4,6 +4,7 @@
 mod formats;
 #[cfg(test)]
 mod gate_tests;
+mod sources;
 mod words;
 
 use crate::compare::incomparable;
@@ -12,9 +13,10 @@ use crate::language::{InEach, Language, in_language, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::co_kernel;
-use judge::{Examined, Judged, PhaseMaxima, Verdict, judge, judge_against};
+use judge::{Examined, Judged, PhaseMaxima, Verdict, judge, judge_against, nothing_recorded, without_limit};
 use plan::{Figure, Limit, Subject};
 use serde::Serialize;
+pub use sources::LimitSources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 pub(crate) use words::{change, criterion, incomplete_reason, judged_in_words, lacking};
@@ -28,6 +30,10 @@ pub struct Gate {
     caveats: InEach<Vec<(String, String)>>,
     /// Of phases that were judged together, the maxima.
     pools: Vec<JudgedPool>,
+    /// Where the limits come from, if that was to be said.
+    sources: LimitSources,
+    /// Runs of plans that have no recording, and so keep it from passing.
+    missing: usize,
 }
 
 /// Phases that were judged together.
@@ -69,7 +75,33 @@ impl Gate {
             judged: recordings.iter().flat_map(judge).collect(),
             caveats: InEach::new(|| recordings.iter().flat_map(of).collect()),
             pools: recordings.iter().filter_map(JudgedPool::from_examined).collect(),
+            sources: LimitSources::default(),
+            missing: 0,
         }
+    }
+
+    /// The same of a recording among others that have limits: without any, it cannot pass.
+    #[must_use]
+    pub fn judge_among(limits: &[Limit], examined: &Examined, others_have_limits: bool) -> Gate {
+        let mut gate = Gate::judge(limits, std::slice::from_ref(examined));
+        gate.judged.extend((limits.is_empty() && others_have_limits).then(|| without_limit(examined)));
+        gate
+    }
+
+    /// Says where the limits come from. Those of a plan of which nothing is recorded, where plans have the word, are not known to hold.
+    pub fn with_sources(&mut self, sources: LimitSources) {
+        for (plan, limits) in sources.plans.iter().filter(|_| sources.named.is_empty()) {
+            let folder = plan.parent().unwrap_or(plan);
+            if !self.judged.iter().any(|judged| judged.recording.starts_with(folder)) {
+                self.judged.extend(nothing_recorded(folder, limits));
+            }
+        }
+        self.sources = sources;
+    }
+
+    /// So many runs of plans have no recording: what is not recorded cannot pass.
+    pub fn with_missing(&mut self, runs: usize) {
+        self.missing = runs;
     }
 
     /// Adds whether each recording is worse than `baseline` by more than `worse_than`, a share, in any quantile that both have
@@ -121,7 +153,8 @@ impl Gate {
     /// The worst of all: a limit that fails, otherwise an inconclusive one.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough)
+        let worst = self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough);
+        if self.missing > 0 { worst.max(Verdict::NotEnough) } else { worst }
     }
 
     /// How many limits have this verdict, each counted in each recording.
@@ -141,12 +174,14 @@ impl Gate {
             return Tally { all, fail: self.count(Verdict::Fail), lack: self.count(Verdict::NotEnough) };
         }
         let limits: BTreeSet<String> = self.judged.iter().map(criterion).collect();
+        let have_all = limits.len() * recordings.len() == self.judged.len();
         let with = |verdict: Verdict| recordings.values().filter(|worst| **worst == verdict).count() as u64;
-        let all = tr!(
-            "{recordings}, checked against {limits}",
-            recordings = counted(recordings.len() as u64, "recording"),
-            limits = counted(limits.len() as u64, "limit")
-        );
+        let n = counted(recordings.len() as u64, "recording");
+        let all = if have_all {
+            tr!("{recordings}, checked against {limits}", recordings = n, limits = counted(limits.len() as u64, "limit"))
+        } else {
+            tr!("{recordings}, each checked against the limits of its plan", recordings = n)
+        };
         Tally { all, fail: with(Verdict::Fail), lack: with(Verdict::NotEnough) }
     }
 

@@ -12,6 +12,7 @@ use plan::{Figure, Limit, Subject};
 pub(crate) fn criterion(judged: &Judged) -> String {
     match &judged.criterion {
         Criterion::Limit(limit) => limit.to_string(),
+        Criterion::NoLimit => tr!("no limit"),
         Criterion::NotWorse { level, by, than } => {
             let (percent, than) = (percent(*by), than.display());
             match level {
@@ -116,6 +117,7 @@ fn compared(ns: i64, is_exact: bool) -> String {
 pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
     Some(match lacking {
         Lacking::Figure => return None,
+        Lacking::Limit => tr!("no limit is named for it: add [limits] to its plan, or name a --limit"),
         Lacking::Whole(why) => incomplete_reason(why),
         Lacking::Activations(level) => tr!("{level} needs {needs}", level, needs = count(level.needs())),
         Lacking::Bound(level) => {

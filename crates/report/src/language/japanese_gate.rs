@@ -5,6 +5,15 @@
 pub(super) const TEXTS: &[(&str, &str)] = &[
     ("PASS: {all}", "合格: {all}"),
     ("{recordings}, checked against {limits}", "{recordings}({limits}で判定)"),
+    ("{recordings}, each checked against the limits of its plan", "{recordings}(それぞれの計画の制限で判定)"),
+    ("Limits of {plans}: {limits}.", "{plans} の制限: {limits}。"),
+    ("Limits of --limit: {limits}, in place of those of {plans}.", "--limit の制限: {limits}({plans} の制限の代わり)。"),
+    ("no limit", "制限なし"),
+    ("NOT ENOUGH EVIDENCE: {runs} without a recording", "判定不能: {runs}の記録がありません"),
+    (
+        "no limit is named for it: add [limits] to its plan, or name a --limit",
+        "この記録には制限が指定されていません: 計画に [limits] を追加するか、--limit を指定してください",
+    ),
     ("not known", "不明"),
     ("{skipped} skipped, which have no value to be judged", "スキップ {skipped} 回には判定できる値がない"),
     ("{second} cannot be compared with {first}: {why}", "{second} は {first} と比較できません: {why}"),

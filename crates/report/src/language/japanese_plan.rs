@@ -7,6 +7,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("A plan", "測定計画"),
     ("Phases of a run", "一つの測定の位相"),
     ("{rows} of each thread", "スレッドごとに{rows}"),
+    ("until it was ended", "終了されるまで"),
+    (". No limit is named for {rows}", "。制限の指定なし: {rows}"),
     (
         "largest latency of all repeats; darker is larger, logarithmic from {low} to {high}",
         "全測定の最大レイテンシ。濃いほど大きい値({low} ~ {high}、対数)",

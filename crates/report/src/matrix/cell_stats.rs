@@ -16,9 +16,9 @@ use crate::sections::inference::Inference;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
 use crate::sections::noise;
-use judge::{Examined, Judged, PhaseMaxima, PhaseMaximum, RunIdentity, Verdict};
+use judge::{Criterion, Examined, Judged, PhaseMaxima, PhaseMaximum, RunIdentity};
 use model::{CoKernel, Document, Quantity, Thread};
-use plan::Nanos;
+use plan::{Limit, Nanos};
 use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -350,15 +350,13 @@ impl CellStats {
         }
     }
 
-    /// Enters what became of the plan's limits in one more run: of each, the worst stays.
+    /// Enters what became of its plan's limits in one more run: of each, the worst stays.
     pub(super) fn judge(&mut self, judged: Vec<Judged>) {
-        if self.judged.is_empty() {
-            self.judged = judged;
-            return;
-        }
-        for (known, new) in self.judged.iter_mut().zip(judged) {
-            if new.verdict > known.verdict {
-                *known = new;
+        for new in judged {
+            match self.judged.iter_mut().find(|known| known.criterion == new.criterion) {
+                Some(known) if new.verdict > known.verdict => *known = new,
+                Some(_) => {}
+                None => self.judged.push(new),
             }
         }
     }
@@ -409,9 +407,14 @@ impl CellStats {
         self.stats.due_moments.count() > self.stats.moments.count()
     }
 
-    /// What became of the plan's limit with this number in its worst run; none where no run was held against it.
-    pub(super) fn verdict(&self, limit: usize) -> Option<Verdict> {
-        self.judged.get(limit).map(|judged| judged.verdict)
+    /// What became of a limit in its worst run; none where no run was held against it.
+    pub(super) fn judged(&self, limit: &Limit) -> Option<&Judged> {
+        self.judged.iter().find(|judged| matches!(&judged.criterion, Criterion::Limit(known) if known == limit))
+    }
+
+    /// Whether no limit is named for what it measured.
+    pub(super) fn has_no_limit(&self) -> bool {
+        self.runs > 0 && self.judged.is_empty()
     }
 
     /// What others have measured under the same circumstances.

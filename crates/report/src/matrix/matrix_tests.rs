@@ -83,13 +83,40 @@ fn exceeded_and_inconclusive_limits_are_named() {
     assert!(text.replace("\n  ", " ").replace('\n', " ").contains(output), "{text}");
 }
 
+/// Of two folders of plans: what only one of them limits is not judged in the other, and not dropped either.
+#[test]
+fn each_row_is_judged_by_the_limits_of_its_plan() {
+    let rows = ["idle", "net", "disk"].map(|load| vec![Some(load.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    let run = Synthetic::idle().threads(1).samples(&[10_000; 10]);
+    for (row, limits) in [(0, &["max<1us"][..]), (1, &["max<2us", "p50<1ms"]), (2, &[])] {
+        add_judged(&mut matrix, row, limits, &run);
+    }
+    let of = |limits: &[&str]| limits.iter().map(|limit| limit.parse().unwrap()).collect::<Vec<Limit>>();
+    matrix.limits = of(&["max<1us", "max<2us", "p50<1ms"]);
+    matrix.limits_of = vec![("a/plan.toml".into(), of(&["max<1us"])), ("b/plan.toml".into(), of(&["max<2us", "p50<1ms"]))];
+    let json = matrix.json();
+    let beyond = |row: usize| json["combinations"][row]["beyond"].clone();
+    assert_eq!((beyond(0), beyond(1), beyond(2)), (json!(["max<1us"]), json!(["max<2us"]), json!([])));
+    let text = matrix.text(English).replace("\n  ", " ").replace('\n', " ");
+    let limits = "Limits of the plan: max<1us (a/plan.toml), max<2us (b/plan.toml) and p50<1ms (b/plan.toml). For the worst thread of the \
+                  worst run: max<1us exceeded its limit in 1 of 1; max<2us exceeded its limit in 1 of 1; p50 exceeded its limit in 0 of 1. \
+                  No limit is named for disk.";
+    assert!(text.contains(limits), "{text}");
+    assert!(
+        matrix.markdown(crate::Language::Japanese).contains("制限の指定なし: disk"),
+        "{}",
+        matrix.markdown(crate::Language::Japanese)
+    );
+}
+
 /// A quantile of the histogram is up to 1 % off; a limit within that is judged by the exact one.
 #[test]
 fn limits_are_judged_exactly_and_with_what_was_skipped() {
     let judged = |samples: &[i32], limit: &str| {
         let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
         add_judged(&mut matrix, 0, &[limit], &Synthetic::idle().threads(1).samples(samples));
-        matrix.rows[0].verdict(0).unwrap()
+        matrix.rows[0].judged(&matrix.limits[0]).unwrap().verdict
     };
     let mut near = vec![49_950; 100];
     near.extend([50_090; 100]);

@@ -45,6 +45,7 @@ use model::{CoKernel, Recorded, Warning};
 use plan::Limit;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 
 /// Combinations that a note names.
 const MAX_NAMED: usize = 4;
@@ -61,8 +62,10 @@ pub struct Matrix {
     /// Places of the factors that take more than one value.
     varied: Vec<usize>,
     rows: Vec<CellStats>,
-    /// What the plan wants its figures to stay below.
+    /// What the plan wants its figures to stay below; of several plans, the limits of all of them.
     pub limits: Vec<Limit>,
+    /// Of several plans whose limits differ, those of each, by its file.
+    pub limits_of: Vec<(PathBuf, Vec<Limit>)>,
     /// How its charts are drawn.
     pub options: ChartOptions,
     /// Published figures to compare with.
@@ -353,26 +356,30 @@ impl Matrix {
         if self.limits.is_empty() || measured.is_empty() {
             return None;
         }
-        let limits: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
-        let judged = |(place, limit): (usize, &Limit)| {
-            let with = |verdict| measured.iter().filter(|row| row.verdict(place) == Some(verdict)).count();
+        let judged = |limit: &Limit| {
+            let all: Vec<&Judged> = measured.iter().filter_map(|row| row.judged(limit)).collect();
+            let with = |verdict| all.iter().filter(|judged| judged.verdict == verdict).count();
             let (beyond, inconclusive) = (with(Verdict::Fail), with(Verdict::NotEnough));
-            let why = measured.iter().filter_map(|row| row.judged.get(place)).find_map(|judged| judged.lacking);
+            let why = all.iter().find_map(|judged| judged.lacking);
             let why = why.and_then(|what| lacking(what, self.probes.rows()));
             let inconclusive = (inconclusive > 0)
                 .then(|| tr!(", inconclusive in {inconclusive} (?): {why}", inconclusive, why = why.unwrap_or_default()));
             tr!(
                 "{figure} exceeded its limit in {beyond} of {all}{inconclusive}",
-                figure = limit.name(),
+                figure = self.figure_of(limit),
                 beyond,
-                all = measured.len(),
+                all = all.len(),
                 inconclusive = inconclusive.unwrap_or_default()
             )
         };
-        let judged: Vec<String> = self.limits.iter().enumerate().map(judged).collect();
-        let (limits, mut judged) = (list(&limits), judged.join(translated("; ")));
+        let judged: Vec<String> = self.limits.iter().map(judged).collect();
+        let (limits, mut judged) = (self.limits_listed(), judged.join(translated("; ")));
         if measured.iter().any(|row| row.phases().is_some()) {
             judged += translated(", phases of a run together");
+        }
+        let without: Vec<&CellStats> = measured.iter().copied().filter(|row| row.has_no_limit()).collect();
+        if !without.is_empty() {
+            judged += &tr!(". No limit is named for {rows}", rows = self.names(without.into_iter()));
         }
         // Skipped rows without a latency are judged nowhere.
         Some(if self.rows.iter().any(CellStats::has_skipped) {
@@ -384,5 +391,16 @@ impl Matrix {
         } else {
             tr!("Limits of the plan: {limits}. For the worst thread of the worst run: {judged}.", limits, judged)
         })
+    }
+
+    /// `max<1us and p99<10us`; where plans differ in them `max<1us (a/plan.toml) and p99<10us (b/plan.toml)`.
+    fn limits_listed(&self) -> String {
+        let of = |(plan, limits): &(PathBuf, Vec<Limit>)| -> Vec<String> {
+            limits.iter().map(|limit| format!("{limit} ({})", plan.display())).collect()
+        };
+        if self.limits_of.is_empty() {
+            return list(&self.limits.iter().map(ToString::to_string).collect::<Vec<_>>());
+        }
+        list(&self.limits_of.iter().flat_map(of).collect::<Vec<_>>())
     }
 }

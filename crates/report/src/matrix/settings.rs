@@ -41,6 +41,7 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
     let (samples, duration) = match run.length {
         Length::Samples(n) => (Some(n.to_string()), None),
         Length::DurationNs(duration) => (None, Some(duration.to_string())),
+        Length::Forever => (None, Some(Length::FOREVER.to_owned())),
     };
     // Without the name of a distribution's package.
     let qemu = document.lab.as_ref().and_then(|lab| lab.qemu.version.split(' ').next()).map(str::to_owned);

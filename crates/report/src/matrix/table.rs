@@ -203,8 +203,8 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: b
     let nothing = || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });
     cells.extend(if row.runs == 0 { nothing() } else { figures });
     if !matrix.limits.is_empty() {
-        let exceedance = |(limit, verdict): (&str, Verdict)| match verdict {
-            Verdict::Fail => Some(limit.to_owned()),
+        let exceedance = |(limit, verdict): (String, Verdict)| match verdict {
+            Verdict::Fail => Some(limit),
             Verdict::NotEnough => Some(format!("{limit}?")),
             Verdict::Pass => None,
         };

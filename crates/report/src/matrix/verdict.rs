@@ -11,6 +11,7 @@ use crate::sections::lab::{self, TimeKind};
 use crate::sections::verdict;
 use judge::Verdict;
 use model::Quantity;
+use plan::Limit;
 use std::collections::BTreeMap;
 
 /// Values of a factor that a sentence has room for.
@@ -56,8 +57,14 @@ impl Matrix {
     }
 
     /// The figure of each limit of the plan, and what became of it in a row; none where nothing is recorded.
-    pub(super) fn judged<'m>(&'m self, row: &'m CellStats) -> impl Iterator<Item = (&'m str, Verdict)> {
-        self.limits.iter().enumerate().filter_map(|(place, limit)| Some((limit.name(), row.verdict(place)?)))
+    pub(super) fn judged<'m>(&'m self, row: &'m CellStats) -> impl Iterator<Item = (String, Verdict)> + 'm {
+        self.limits.iter().filter_map(|limit| Some((self.figure_of(limit), row.judged(limit)?.verdict)))
+    }
+
+    /// The figure that a limit is on; the whole limit where several are on that figure, as of plans that differ in it.
+    pub(super) fn figure_of(&self, limit: &Limit) -> String {
+        let is_one = self.limits.iter().filter(|other| other.name() == limit.name()).count() == 1;
+        if is_one { limit.name().to_owned() } else { limit.to_string() }
     }
 
     /// How many combinations have caveats of their own.

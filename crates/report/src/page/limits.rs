@@ -14,6 +14,8 @@ pub(crate) struct LimitsView {
     pub(crate) kind: &'static str,
     pub(crate) sign: &'static str,
     pub(crate) headline: String,
+    /// Where the limits come from.
+    pub(crate) sources: Vec<String>,
     pub(crate) rows: Vec<LimitRow>,
     pub(crate) left_out: String,
 }
@@ -48,6 +50,7 @@ impl LimitsView {
             kind: kind(verdict),
             sign: sign(verdict),
             headline,
+            sources: gate.sources_in_words(),
             rows: judged.into_iter().take(MAX_ROWS).map(row).collect(),
             left_out: crate::page::left_out(left_out, |n| {
                 tr!("{n} more limits are not listed. No verdict among them is worse.", n)

@@ -167,6 +167,7 @@ pub(crate) fn length(overview: &Overview<'_>) -> String {
     match run.length {
         plan::Length::Samples(n) => tr!("{rows} of each thread", rows = rows_of(overview).counted(n)),
         plan::Length::DurationNs(duration) => format::span(duration),
+        plan::Length::Forever => tr!("until it was ended"),
     }
 }
 

@@ -2,10 +2,11 @@
 //! Recordings and folders of plans, named together and evaluated as one: two boots of a board are two folders, and the kernel
 //! is what they differ in. Whatever the recordings differ in becomes a factor, as if one plan had varied it.
 
+use super::plan_limits::PlanLimits;
 use super::run::{self, Begun};
 use crate::exit::Failure;
 use anyhow::Context;
-use plan::{Limit, PHASE};
+use plan::PHASE;
 use recording::Recording;
 use report::{Matrix, SETTINGS, normalised, settings_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ pub struct Joint {
     pub keys: Vec<String>,
     /// Grouped as the factors order them.
     pub rows: Vec<Row>,
-    limits: Vec<Limit>,
+    limits: PlanLimits,
     incomplete: Vec<String>,
 }
 
@@ -108,20 +109,8 @@ pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
 }
 
 /// A path that is the same for each name of a recording.
-fn same(path: &Path) -> PathBuf {
+pub fn same(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
-/// The limits of the plans that were named, where they agree on them.
-pub fn limits(paths: &[PathBuf]) -> Result<Vec<Limit>, Failure> {
-    let plans = plans(paths)?.into_iter().map(|path| Ok(Begun::read(&path).map_err(Failure::bad_input)?.plan.limits));
-    let plans: Vec<Vec<Limit>> = plans.collect::<Result<_, Failure>>()?;
-    Ok(shared(&plans))
-}
-
-fn shared(plans: &[Vec<Limit>]) -> Vec<Limit> {
-    let Some((first, others)) = plans.split_first() else { return Vec::new() };
-    first.iter().filter(|limit| others.iter().all(|other| other.contains(limit))).cloned().collect()
 }
 
 fn all_named(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
@@ -153,7 +142,6 @@ impl Joint {
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
         let mut entries = Vec::new();
         let mut titles = Vec::new();
-        let mut limits = Vec::new();
         let mut incomplete = Vec::new();
         for one in all_named(paths)? {
             match one {
@@ -165,7 +153,6 @@ impl Joint {
                     let begun = Begun::read(&path).map_err(Failure::bad_input)?;
                     entries.extend(of_plan(&begun)?);
                     titles.push(begun.plan.title);
-                    limits.push(begun.plan.limits);
                     incomplete.extend(begun.incomplete);
                 }
             }
@@ -176,21 +163,24 @@ impl Joint {
         let title = if titles.len() == 1 { titles.pop().flatten() } else { None };
         let keys = varied(&entries);
         let rows = rows(&keys, entries);
-        Ok(Joint { title, keys, rows, limits: shared(&limits), incomplete })
+        Ok(Joint { title, keys, rows, limits: PlanLimits::read(paths)?, incomplete })
     }
 
     /// The table of all of it.
     pub fn matrix(&self, detail: run::TableDetail) -> Result<Matrix, Failure> {
         let values = self.rows.iter().map(|row| row.values.clone());
         let mut matrix = Matrix::new(self.title.clone(), self.keys.clone(), values);
-        matrix.limits.clone_from(&self.limits);
+        matrix.limits = self.limits.all();
+        if self.limits.differ() {
+            matrix.limits_of = self.limits.sources();
+        }
         matrix.incomplete.clone_from(&self.incomplete);
         let repeats = self.rows.iter().enumerate().flat_map(|(place, row)| {
             let recordings = row.recordings.iter().zip(1_u32..).map(move |(path, repeat)| (place, repeat, Some(path.as_path())));
             recordings.chain((0..row.missing).map(move |_| (place, 0, None)))
         });
         let runs: Vec<_> = repeats.collect();
-        run::fill(&mut matrix, runs.into_iter(), detail).map_err(Failure::bad_input)?;
+        run::fill(&mut matrix, runs.into_iter(), &|recording| self.limits.of(recording), detail).map_err(Failure::bad_input)?;
         Ok(matrix)
     }
 
@@ -384,7 +374,7 @@ mod tests {
             title: None,
             keys: ["kernel", "probe", "co-kernel"].map(str::to_owned).to_vec(),
             rows: rows.iter().copied().map(row).collect(),
-            limits: Vec::new(),
+            limits: PlanLimits::default(),
             incomplete: Vec::new(),
         };
         let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {

@@ -3,7 +3,7 @@
 
 use crate::commands::load_worker;
 use crate::commands::measure::process_cpus;
-use crate::exit::{CommandResult, EXCEEDED, Failure};
+use crate::exit::{CommandResult, EXCEEDED, Failure, RUN_FAILED};
 use crate::live::{Drawing, rows};
 use crate::output;
 use anyhow::Context;
@@ -71,6 +71,8 @@ pub fn run(args: &Args) -> CommandResult {
         }
         sleep(end.map_or(POLL, |end| POLL.min(end - now)));
     }
+    // Without a time they run until a signal comes.
+    let cut_short = signals.caught().zip(args.duration).filter(|_| end.is_some_and(|end| Instant::now() < end));
     let evidence = loads.stop();
     if let Some(drawing) = drawing {
         drawing.clear();
@@ -85,7 +87,14 @@ pub fn run(args: &Args) -> CommandResult {
     } else {
         report::load_table(&evidence, Language::English)
     });
-    Ok(if all_held { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
+    if let Some((signal, asked)) = cut_short {
+        output::complain(&format!("stopped early by {signal}: the loads were to run for {asked}"));
+    }
+    Ok(ExitCode::from(match all_held {
+        false => EXCEEDED,
+        true if cut_short.is_some() => RUN_FAILED,
+        true => 0,
+    }))
 }
 
 fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {

@@ -3,10 +3,11 @@
 
 use crate::commands::run_flags::RunFlags;
 use crate::commands::{gate, load_worker};
-use crate::exit::{CommandResult, Failure, of_end};
+use crate::exit::{CommandResult, EXCEEDED, Failure, of_end};
 use crate::live::Live;
 use crate::output;
 use anyhow::{Context, anyhow};
+use judge::Verdict;
 use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
@@ -25,7 +26,7 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// A limit, judged as by `teiji gate`: 'max<200us', 'p99.99<50us@95%', 'sd<2us', 'skipped==0'. Exit code 1 if it fails, 3 if there is
-    /// not enough evidence [repeatable]
+    /// not enough evidence, 4 if the run is cut short and none fails [repeatable]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
     /// Print run.json on standard output, and nothing else
@@ -73,10 +74,18 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if let Some(failed) = failed {
         return Err(failed);
     }
-    Ok(ExitCode::from(match recorded.iter().map(|recorded| of_end(&recorded.document)).max() {
+    Ok(code(&recorded, gate.map(|gate| gate.verdict())))
+}
+
+/// A limit that was exceeded is, whatever ended the run. One that holds in part of a run need not hold in the rest.
+fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> ExitCode {
+    let ends = || recorded.iter().map(|recorded| of_end(&recorded.document));
+    let limits = verdict.map_or(0, gate::code);
+    ExitCode::from(match ends().max() {
+        _ if limits == EXCEEDED || ends().any(|end| end == EXCEEDED) => EXCEEDED,
         Some(ended @ 1..) => ended,
-        _ => gate.map_or(0, |gate| gate::code(gate.verdict())),
-    }))
+        _ => limits,
+    })
 }
 
 /// What to know before it begins.

@@ -17,6 +17,7 @@ pub mod load;
 pub mod load_worker;
 pub mod measure;
 pub mod plan_length;
+mod plan_limits;
 pub mod plans;
 mod probe_flags;
 pub mod probes;
@@ -27,6 +28,7 @@ pub mod show;
 pub mod tune;
 pub mod verify;
 
+use self::plan_limits::Judge;
 use crate::exit::Failure;
 use ::report::{Gate, Inference, Language};
 use anyhow::Context;
@@ -137,9 +139,13 @@ fn judge_all(paths: &[PathBuf], limits: &[Limit]) -> Result<Gate, Failure> {
     if limits.is_empty() {
         return Ok(gate);
     }
-    for pool in joint::judged_together(&joint::recordings(paths)?.0)? {
-        gate.merge(Gate::judge(limits, &examine_pools(&[pool], &Limit::exact_request(limits))?));
+    let judge = Judge::new(paths, limits)?;
+    for together in joint::judged_together(&joint::recordings(paths)?.0)? {
+        for examined in examine_pools(std::slice::from_ref(&together), &Limit::exact_request(limits))? {
+            gate.merge(judge.judge(&together, &examined));
+        }
     }
+    gate.with_sources(judge.sources());
     Ok(gate)
 }
 

@@ -28,6 +28,11 @@ impl ProbeFlags {
         1 + self.next.len()
     }
 
+    /// The command that a probe starts, if one was named.
+    pub fn command(&self) -> Option<&str> {
+        self.settings.get(COMMAND).map(String::as_str).filter(|command| !command.is_empty())
+    }
+
     /// Sets the command that a probe starts, from its words.
     pub fn set_command(&mut self, words: &[String]) {
         // No argument of a process has a byte 0.

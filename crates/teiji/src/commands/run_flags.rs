@@ -21,9 +21,9 @@ pub struct RunFlags {
     /// Activations or trials due per thread: N x interval is the length of the run
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
     samples: Option<u64>,
-    /// Length of the run, such as 10s or 3h; a bare number counts seconds [default: 10s]
-    #[arg(short, long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
-    duration: Option<Nanos>,
+    /// Length of the run, such as 10s or 3h, or forever: until Ctrl-C or SIGTERM; a bare number counts seconds [default: 10s]
+    #[arg(short, long, value_name = "TIME", value_parser = length, allow_hyphen_values = true)]
+    duration: Option<Length>,
     /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
     #[arg(short, long, value_name = "N", value_parser = count::<usize>, allow_hyphen_values = true)]
     threads: Option<usize>,
@@ -78,9 +78,17 @@ fn micros(text: &str) -> Result<Nanos, plan::DurationError> {
 }
 
 /// A length of 0 is refused by the flag, so that cyclictest's `-d 0` gets the translation that other flags of its get.
+fn length(text: &str) -> Result<Length, String> {
+    let length = Length::from_duration(text).map_err(|error| error.to_string())?;
+    if length == Length::DurationNs(Nanos::ZERO) { Err("a run has a length above 0".to_owned()) } else { Ok(length) }
+}
+
+/// The same of what ends by itself.
 pub fn seconds(text: &str) -> Result<Nanos, String> {
-    let length = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    if length.0 > 0 { Ok(length) } else { Err("a run has a length above 0".to_owned()) }
+    match length(text)? {
+        Length::DurationNs(time) => Ok(time),
+        _ => Err("it needs an end: write a time such as 10s".to_owned()),
+    }
 }
 
 fn count<T: FromStr>(text: &str) -> Result<T, String> {
@@ -136,6 +144,11 @@ impl RunFlags {
     /// Sets the command that a probe starts, from its words.
     pub fn set_command(&mut self, words: &[String]) {
         self.probe.set_command(words);
+    }
+
+    /// The command that the probe starts, if it starts one.
+    pub fn command(&self) -> Option<&str> {
+        self.probe.command()
     }
 
     /// Whether somebody said which CPUs to measure.
@@ -194,7 +207,8 @@ impl RunFlags {
             distance_ns: self.distance,
             length: match (self.samples, self.duration) {
                 (Some(samples), _) => Length::Samples(samples),
-                (None, duration) => Length::DurationNs(duration.or(self.chosen_length).unwrap_or(Nanos::from_secs(10))),
+                (None, Some(duration)) => duration,
+                (None, None) => Length::DurationNs(self.chosen_length.unwrap_or(Nanos::from_secs(10))),
             },
             cpus: place(self.threads, cpus)?,
             scheduling,

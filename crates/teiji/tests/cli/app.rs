@@ -324,7 +324,7 @@ fn a_command_ends_with_the_run() {
     run.signal(Signal::INT);
     let output = run.end_within(Duration::from_secs(20));
     assert!(output.out.starts_with("talks\n"), "{output:?}");
-    assert_eq!(place.document("signal.teiji").text("/end/reason"), "signal");
+    assert_eq!((place.document("signal.teiji").text("/end/reason"), output.code), ("signal", Some(4)), "{output:?}");
     ended();
 }
 
@@ -349,7 +349,7 @@ fn a_stopped_run_has_all_wake_ups_until_then() {
             run.signal(Signal::INT);
             let output = run.end_within(Duration::from_secs(20));
             let document = place.document(&format!("app{stop}.teiji"));
-            assert_eq!(document.text("/end/reason"), "signal", "{output:?}");
+            assert_eq!((document.text("/end/reason"), output.code), ("signal", Some(4)), "{output:?}");
             let last = rows(&place, &format!("app{stop}.teiji")).iter().map(|row| row.planned + row.latency).max().unwrap();
             stopped - last
         })

@@ -87,9 +87,12 @@ fn signals_end_loads_in_good_order() {
     let running = place.start("load cpu@20% hackbench,groups=1 timer -d 1h --json");
     soon("loads run", Duration::from_secs(10), || running.descendants().len() > 42);
     let processes = running.descendants();
-    sleep(Duration::from_millis(300));
+    sleep(Duration::from_secs(2));
     running.signal(Signal::INT);
     let output = running.end();
+    // A load may be off target, which is the graver of the two.
+    assert!(matches!(output.code, Some(1 | 4)), "{output:?}");
+    assert!(output.err.contains("stopped early by SIGINT: the loads were to run for 1h"), "{output:?}");
     assert_eq!(Document::parse(&output.out).list("/load").len(), 3, "{output:?}");
     assert_gone(&processes);
 }

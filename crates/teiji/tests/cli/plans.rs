@@ -375,7 +375,7 @@ fn two_boots_in_one_folder() {
     assert_eq!((json.as_array().unwrap().len(), json[0]["factor"].as_str()), (2, Some("kernel")), "{json}");
     // The plan's own limits, on all four; and what is not recorded does not pass.
     let output = place.teiji("gate board");
-    assert_eq!((output.out.matches("max<10s").count(), output.code), (4, Some(3)), "{output:?}");
+    assert_eq!((output.out.matches("  max<10s").count(), output.code), (4, Some(3)), "{output:?}");
     assert!(output.err.contains("no recording of 2 runs: what is not recorded cannot pass"), "a boot is missing: {output:?}");
     assert_eq!(place.teiji(&format!("gate {own}")).code, Some(0), "one boot by itself is all that was asked for");
     std::fs::remove_dir_all(&recordings(&other)[0]).unwrap();

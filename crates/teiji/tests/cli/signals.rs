@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whoever asks a run to end gets a recording that is in order and says that it was stopped, however often they ask; and
-//! the machine back, without our loads.
+//! the machine back, without our loads. The exit code says that it was cut short.
 
 use crate::support::processes::assert_gone;
 use crate::support::pty::OnTerminal;
@@ -22,7 +22,7 @@ fn asked_to_end(signals: &[Signal], name: &str) {
         sleep(Duration::from_millis(30));
     }
     let output = running.end_within(Duration::from_secs(10));
-    assert_eq!(output.code, Some(0), "{output:?}");
+    assert_eq!(output.code, Some(4), "{output:?}");
     assert_gone(&processes);
     assert_stopped(&place, name);
     assert!(output.out.contains(&format!("The recording was stopped early by {name}.")), "{output:?}");
@@ -72,7 +72,7 @@ fn the_terminal_is_closed() {
     let processes = terminal.running.descendants();
     assert!(processes.len() > 40, "{processes:?}");
     let output = terminal.close(Duration::from_secs(10));
-    assert_eq!(output.code, Some(0), "{output:?}");
+    assert_eq!(output.code, Some(4), "{output:?}");
     assert_gone(&processes);
     assert_stopped(&place, "SIGHUP");
 }
@@ -86,7 +86,7 @@ fn control_c() {
     sleep_until(terminal.running.begun("x.teiji").whole("/threads/0/start_ns") + 300 * MILLISECOND);
     terminal.press(b"\x03");
     let (code, text) = terminal.end();
-    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(code, Some(4), "{text}");
     assert_stopped(&place, "SIGINT");
 }
 
@@ -99,7 +99,7 @@ fn between_two_activations_an_hour_apart() {
     sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
     running.signal(Signal::INT);
     let output = running.end_within(Duration::from_secs(3));
-    assert_eq!(output.code, Some(0), "{output:?}");
+    assert_eq!(output.code, Some(4), "{output:?}");
     let document = place.document("x.teiji");
     document.assert_adds_up();
     assert_eq!((document.text("/end/name"), document.threads()[0].whole("/activations/due")), ("SIGINT", 1));
@@ -127,7 +127,7 @@ fn while_loads_start() {
         if place.join("x.teiji").exists() {
             assert_eq!(
                 (output.code, place.document("x.teiji").text("/state")),
-                (Some(0), "stopped"),
+                (Some(4), "stopped"),
                 "after {wait} ms: {output:?}"
             );
             place.well("verify x.teiji");

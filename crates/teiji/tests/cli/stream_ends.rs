@@ -30,6 +30,7 @@ fn silence_and_a_stop() {
         running.signal(Signal::INT);
         let output = running.end_within(Duration::from_secs(10));
         assert!(began.elapsed() < Duration::from_secs(3), "{output:?}");
+        assert_eq!(output.code, Some(4), "{output:?}");
         shown(place, "x.teiji")
     };
     let running = place.start("measure --probe stream --from in -d 60s -q -o x.teiji");

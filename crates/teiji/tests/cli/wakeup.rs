@@ -48,11 +48,12 @@ fn a_wakeup_run_that_is_stopped_leaves_nothing() {
     let before = semaphores();
     for (by, interval) in [("semaphore", "200us"), ("semaphore", "1h"), ("mq", "200us"), ("mutex", "1h"), ("signal", "200us")] {
         let name = format!("{by}-{interval}.teiji");
-        let running = place.start(&format!("measure --probe wakeup --by {by} -i {interval} -n 1000000 -q -o {name}"));
-        sleep(Duration::from_millis(700));
+        let running = place.start(&format!("measure --probe wakeup --by {by} -i {interval} -n 80000 -q -o {name}"));
+        running.begun(&name);
+        sleep(Duration::from_millis(300));
         running.signal(Signal::INT);
         let output = running.end();
-        assert_eq!(output.code, Some(0), "{name}: {output:?}");
+        assert_eq!(output.code, Some(4), "{name}: {output:?}");
         place.well(&format!("verify {name}"));
     }
     let output = place.teiji("measure --probe wakeup --by semaphore -i 1ms -d 5s --break-above 1ns -q -o above.teiji");

@@ -119,6 +119,11 @@ impl GuestFlags {
         })
     }
 
+    /// The guest on this machine, if no other one was named, checked.
+    pub fn guest_on(&self, machine: Machine) -> Result<Guest, SettingError> {
+        self.guest(self.machine.unwrap_or(machine))
+    }
+
     fn guest(&self, machine: Machine) -> Result<Guest, SettingError> {
         let usual = if machine.fixed_cpus().is_some() { TimeMode::Host } else { TimeMode::Virtual };
         let cpus = self.smp.or(machine.fixed_cpus()).unwrap_or(1);

@@ -276,6 +276,9 @@ pub fn checked(flags: &RunFlags, phase: Phase, guest: &Guest) -> Result<Run, Set
     let cpus = flags.cpus(&of_guest).map_err(SettingError::GuestCpus)?;
     let run = Run { phase, ..flags.run(&cpus)? };
     executor::check_times(&run)?;
+    if run.length.is_endless() {
+        return Err(SettingError::Endless);
+    }
     if guest.time == GuestTime::Host && !phase.is_none() {
         return Err(SettingError::PhaseOfHostTime);
     }

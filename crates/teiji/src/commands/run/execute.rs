@@ -13,7 +13,7 @@ use crate::output;
 use anyhow::Context;
 use executor::{CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, ResultsFolder, RunMaker};
 use lab::{GuestObserver, GuestProgress, LabError, LabRun};
-use model::Recorded;
+use model::{Document, Recorded};
 use plan::{Machine, PlannedRun, Qemu};
 use probe::Monotonic;
 use report::Language;
@@ -37,7 +37,8 @@ impl Work<'_> {
         let combinations: Vec<CombinationEntry> = self.points.iter().map(entry).collect();
         let execution = Execution { folder: self.folder, combinations: &combinations, runs: self.runs };
         let mut maker = Maker { work: self, progress: PlanProgress::new(0, self.runs.len()), recorded_in: Vec::new() };
-        let missing = execution.missing(&mut maker).map_err(Failure::bad_input)?;
+        let differences = |run: usize, document: &Document| self.point(run).differences(document);
+        let missing = execution.missing(&mut maker, &differences).map_err(Failure::bad_input)?;
         all_can_begin(missing.iter().map(|run| self.point(*run)))?;
         let result = execution.execute(missing, &mut maker).map_err(Failure::bad_input)?;
         Ok((maker.progress.done(), result))
@@ -220,7 +221,7 @@ impl GuestObserver for Guests<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Document, End, State};
+    use model::{End, State};
 
     /// One combination alone has no label: then a recording has the name of its folder.
     #[test]

@@ -3,13 +3,14 @@
 
 mod duration;
 mod execute;
+mod programs;
 mod progress;
 pub mod settings;
 mod shipped;
 mod table;
 
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
-pub use table::{Begun, TableDetail, fill, is_folder, table, text};
+pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
 use crate::commands::lab::{chosen_qemu, failure, kernels_of};
 use crate::commands::measure::{left_out, process_cpus};
@@ -183,6 +184,7 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     if plan.order.shuffle && plan.order.seed.is_none() {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
     }
+    programs::listed(&points).iter().for_each(|line| text += &format!("{line}\n"));
     output::say(&text);
     // What cannot begin here shows in the exit code too, after the list: that is of use on another machine.
     all_can_begin(points.iter()).map_err(|missing| missing.within("it cannot run here"))?;
@@ -195,7 +197,9 @@ fn counted(n: usize, thing: &str) -> String {
 
 fn begin(args: &Args, path: &Path) -> CommandResult {
     let mut plan = asked(args, path).map_err(Failure::bad_input)?;
-    all_can_begin(checked(&plan).map_err(Failure::bad_input)?.iter())?;
+    let points = checked(&plan).map_err(Failure::bad_input)?;
+    programs::announce(&points);
+    all_can_begin(points.iter())?;
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     if output.symlink_metadata().is_ok() {
         let error = anyhow!("{} exists already: choose another name with -o, or resume it: --resume", output.display());
@@ -223,6 +227,7 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let planned_boots = PlannedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
     let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
+    programs::announce(&points);
     let boot = Boot::now().map_err(Failure::run_failed)?;
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     let others = executor::boots(&root).map_err(Failure::bad_input)?;
@@ -284,6 +289,7 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
     let folder = ResultsFolder::open(path).map_err(Failure::bad_input)?;
     let plan = read(&folder.plan()).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
+    programs::announce(&points);
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     execute(args, &folder, &points, &runs, &signals)

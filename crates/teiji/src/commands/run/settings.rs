@@ -4,14 +4,15 @@
 
 use crate::commands::gate::no_meaning;
 use crate::commands::lab::{GuestFlags, check_path_exists, checked};
+use crate::commands::measure::process_cpus;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::in_full;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
-use executor::SettingError;
+use executor::{Asked, Difference, SettingError};
 use lab::KernelName;
 use load::Limits;
-use model::ProbeStatement;
+use model::{Document, ProbeStatement};
 use plan::{Combination, CpuId, GuestTime, Limit, Phase, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,6 +63,20 @@ impl PlanEntry {
     /// How long it measures, ns.
     pub fn expected_ns(&self) -> i64 {
         self.run.as_ref().map_or(0, |run| run.expected_ns().0)
+    }
+
+    /// In what a recording of it differs from what is asked for now.
+    pub fn differences(&self, recorded: &Document) -> anyhow::Result<Vec<Difference>> {
+        let mut cpus = recorded.run.cpus.clone();
+        cpus.sort_unstable();
+        cpus.dedup();
+        // On the machine as it was: which CPUs there are is none of the plan's.
+        let then = ProcessCpus { inherited: cpus.clone(), usable: cpus.clone() };
+        let cpus = self.measured.cpus(&then).or_else(|_| self.measured.cpus(&process_cpus()?).map_err(anyhow::Error::from))?;
+        let run = Run { phase: self.phase, ..self.measured.run(&cpus)? };
+        let guest = recorded.lab.as_ref().filter(|_| self.kernel.is_some()).map(|lab| self.guest.guest_on(lab.guest.machine));
+        let asked = Asked { run, kernel: self.kernel.as_ref(), guest: guest.transpose()?, qemu: self.guest.qemu() };
+        Ok(executor::differences(recorded, &asked))
     }
 
     /// Whether it waits, for a time that nobody knows before, until its loads have settled.
@@ -170,6 +185,9 @@ fn point(
 fn run_on_this_machine(flags: &RunFlags, of_process: &ProcessCpus, load_limits: &mut LoadLimits) -> Result<Run, SettingError> {
     let cpus = flags.cpus(of_process)?;
     let run = flags.run(&cpus)?;
+    if run.length.is_endless() {
+        return Err(SettingError::Endless);
+    }
     let rank = run.scheduling.rank();
     let limits = load_limits.0.entry((rank, run.loads.len())).or_insert_with(|| Limits::for_loads(Some(rank), run.loads.len()));
     for spec in &run.loads {
@@ -328,11 +346,19 @@ mod tests {
             ("[measure]\nphase = '1..3'\nkernel = 'debian:amd64'", "plan.toml:2:1: invalid value '1..3' for '--phase <PHASE>'"),
             ("[vary]\nkernel = ['debian:nosuch']", "plan.toml:2:11: invalid value 'debian:nosuch'"),
             ("[measure]\nsamples = 5\nduration = '3s'", "plan.toml:"),
+            ("[measure]\nprio = 3\nduration = 'forever'", "plan.toml:3:1: a run of a plan or in a guest ends by itself: "),
+            (
+                "[measure]\nduration = 'forever'\n[vary]\nkernel = ['debian:amd64']\ntitle = ['a']",
+                "plan.toml:2:1: kernel=debian:amd64 title=a: a run of a plan or in a guest ends by itself: ",
+            ),
+            ("[measure]\nwarmup = '25h'\nprio = 3", "plan.toml:2:1: a warm-up of 25h is too long: at most 24h"),
+            ("[measure]\nwarmup = '9223372036s'\nprio = 3", "plan.toml:2:1: invalid value '9223372036s' for '--warmup <TIME>': "),
+            ("[vary]\naligned = ['1ms', '2h']\nprio = [3, 4]", "plan.toml:2:19: aligned=2h prio=3: a shift between "),
             // By what the error is about, where its text has no value of the plan, or that of another setting.
             ("[measure]\ndistance = '2h'\nthreads = 2\n[vary]\nprio = [10, 20]", "plan.toml:2:1: prio=10: an interval of "),
             (
-                "[measure]\nduration = '99999h'\ninterval = '1ms'\nthreads = 1\n[vary]\nkernel = ['debian:amd64']\ntitle = ['512']",
-                "plan.toml:2:1: kernel=debian:amd64 title=512: 359996400000 samples make a recording",
+                "[measure]\nduration = '87000h'\ninterval = '1ms'\nthreads = 1\n[vary]\nkernel = ['debian:amd64']\ntitle = ['512']",
+                "plan.toml:2:1: kernel=debian:amd64 title=512: 313200000000 samples make a recording",
             ),
         ] {
             let Err(error) = read(text).map(|points| points.len()) else { panic!("{text}\nwas not refused") };

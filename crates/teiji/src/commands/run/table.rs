@@ -23,6 +23,11 @@ pub fn text(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(&plan).with_context(|| format!("cannot read {}", plan.display()))
 }
 
+/// The limits of the plan in this folder.
+pub fn limits(path: &Path) -> anyhow::Result<Vec<Limit>> {
+    Ok(read(&plan_file(path))?.limits)
+}
+
 /// More runs than these are read for their figures alone: their confidence intervals take some milliseconds a run.
 const MAX_INFERRED: usize = 512;
 
@@ -101,7 +106,7 @@ pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
         (row, number, recording.as_deref())
     });
     let runs: Vec<_> = runs.collect();
-    fill(&mut matrix, runs.into_iter(), detail)?;
+    fill(&mut matrix, runs.into_iter(), &|_| &begun.plan.limits, detail)?;
     Ok(matrix)
 }
 
@@ -119,28 +124,29 @@ fn rows(combinations: &[Combination]) -> Vec<usize> {
 }
 
 /// Adds runs, each to its row, numbered within it; none: there is no recording. Where all runs of a row are phases of one run, the row
-/// has the figures of all of them together.
-pub fn fill<'p>(
+/// has the figures of all of them together. Each recording is judged by the limits of its plan.
+pub fn fill<'p, 'l>(
     matrix: &mut Matrix,
     runs: impl ExactSizeIterator<Item = (usize, u32, Option<&'p Path>)>,
+    limits_of: &dyn Fn(&Path) -> &'l [Limit],
     detail: TableDetail,
 ) -> anyhow::Result<()> {
     let are_few = runs.len() <= MAX_INFERRED;
     if detail == TableDetail::Inference && !are_few {
         matrix.inference_left_out_above = Some(MAX_INFERRED);
     }
-    let limits = matrix.limits.clone();
-    let exact = Limit::exact_request(&limits);
     let runs: Vec<_> = runs.collect();
     let phases = phases(&runs)?;
     for (row, repeat, recording) in runs {
+        let limits = recording.map_or(&[][..], limits_of);
+        let exact = Limit::exact_request(limits);
         match recording {
             Some(path) if !limits.is_empty() && !phases.contains_key(&row) => {
                 let is_inferred = are_few && detail == TableDetail::Inference;
                 let infer = |analysis: &Analysis| is_inferred.then(|| Inference::from_analysis(analysis));
                 let (examined, inferences) = Recording::open(path)?.examine(&exact, infer)?;
                 let inferences = inferences.into_iter().flatten().collect();
-                let judged = Gate::judge(&limits, std::slice::from_ref(&examined)).judged;
+                let judged = Gate::judge(limits, std::slice::from_ref(&examined)).judged;
                 matrix.add_run(row, repeat, examined.recorded, inferences, judged);
             }
             Some(path) if detail == TableDetail::Inference && are_few => {
@@ -151,7 +157,10 @@ pub fn fill<'p>(
             None => matrix.add_missing(row),
         }
     }
-    for (row, mut recordings) in phases {
+    for (row, paths) in phases {
+        let limits = Limit::each_once(paths.iter().flat_map(|path| limits_of(path)));
+        let exact = Limit::exact_request(&limits);
+        let mut recordings = paths.iter().map(|path| Recording::open(path)).collect::<Result<Vec<_>, _>>()?;
         let others = recordings.split_off(1);
         let Some(first) = recordings.pop() else { continue };
         let examined = recording::examine_pool(first, others, &exact)?;
@@ -162,15 +171,15 @@ pub fn fill<'p>(
 }
 
 /// The recordings of each row whose runs are phases of one run.
-fn phases(runs: &[(usize, u32, Option<&Path>)]) -> anyhow::Result<BTreeMap<usize, Vec<Recording>>> {
-    let mut rows: BTreeMap<usize, Vec<Recording>> = BTreeMap::new();
+fn phases<'p>(runs: &[(usize, u32, Option<&'p Path>)]) -> anyhow::Result<BTreeMap<usize, Vec<&'p Path>>> {
+    let mut rows: BTreeMap<usize, Vec<(&Path, Recording)>> = BTreeMap::new();
     for (row, path) in runs.iter().filter_map(|(row, _, path)| Some((*row, (*path)?))) {
-        rows.entry(row).or_default().push(Recording::open(path)?);
+        rows.entry(row).or_default().push((path, Recording::open(path)?));
     }
     let is_pool =
-        |recordings: &Vec<Recording>| recordings.len() > 1 && judge::pools(recordings.iter().map(Recording::document)).len() == 1;
-    rows.retain(|_, recordings| is_pool(recordings));
-    Ok(rows)
+        |all: &[(&Path, Recording)]| all.len() > 1 && judge::pools(all.iter().map(|(_, one)| one.document())).len() == 1;
+    let pools = rows.into_iter().filter(|(_, all)| is_pool(all));
+    Ok(pools.map(|(row, all)| (row, all.into_iter().map(|(path, _)| path).collect())).collect())
 }
 
 #[cfg(test)]
