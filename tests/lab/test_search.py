@@ -103,7 +103,7 @@ class Search(Lab):
         time.sleep(0.5)
         search.send_signal(signal.SIGINT)
         told, complained = search.communicate()
-        self.assertEqual(search.returncode, 0, complained)
+        self.assertEqual(search.returncode, 4, complained)
         self.assertIn("Interrupted by SIGINT: the largest latency is not explained", complained)
         self.assertEqual(told, (self.folder / "out" / "search.json").read_text())
         found = json.loads(told)

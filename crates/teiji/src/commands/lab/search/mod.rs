@@ -11,7 +11,7 @@ use super::{VERBS, exit, failure};
 use crate::commands::explain;
 use crate::commands::lab::show::Show;
 use crate::commands::run_flags::{RunFlags, priority};
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::{Context, anyhow};
 use explore::{Explorer, Limits, Means};
@@ -150,7 +150,8 @@ pub fn run(args: &Args) -> CommandResult {
     let everything = output::write_whole(&output.join(results::EVERYTHING), &document).map_err(Failure::run_failed);
     output::say(&if args.json { document } else { results.text() });
     recipe.and(everything).and(not_explained)?;
-    Ok(exit(0))
+    // It was to search for longer, or to explain what it found.
+    Ok(exit(if signals.caught().is_some() { RUN_FAILED } else { 0 }))
 }
 
 /// The loads that were named, or the usual ones.
