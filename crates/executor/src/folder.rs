@@ -6,12 +6,12 @@ use crate::boots::{Boot, PlannedBoot};
 use anyhow::{Context, anyhow, bail};
 use model::Thread;
 use plan::{Plan, PlannedRun};
-use recording::Recording;
+use recording::{Recording, RecordingError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde_json::json;
 use std::fs;
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -90,7 +90,7 @@ impl ResultsFolder {
         if !path.join(PLAN).is_file() {
             bail!("{} has no {PLAN}: it is not the folder of a plan", path.display());
         }
-        let locked = fs::File::open(path.join(PLAN)).with_context(|| format!("cannot read {}", path.join(PLAN).display()))?;
+        let locked = recording::open_file(&path.join(PLAN))?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match flock(&locked, FlockOperation::NonBlockingLockExclusive) {
@@ -108,7 +108,7 @@ impl ResultsFolder {
 
     /// Moves a recording that did not come to its end out of the way of the next attempt; says where to.
     pub(crate) fn set_aside(&self, recording: &Path) -> anyhow::Result<PathBuf> {
-        let folder = self.path.join(INCOMPLETE);
+        let folder = recording::within(&self.path.join(INCOMPLETE))?;
         let stem = recording.file_stem().unwrap_or_default().to_string_lossy();
         let name = |number: u32| if number == 1 { format!("{stem}.teiji") } else { format!("{stem}.{number}.teiji") };
         let free = (1..).map(|number| folder.join(name(number))).find(|path| path.symlink_metadata().is_err());
@@ -209,12 +209,27 @@ pub fn plan_file(folder: &Path) -> PathBuf {
     folder.join(PLAN)
 }
 
+/// The plan as run, of this folder. Nothing else is read: it has everything that another plan gave to it.
+///
+/// # Errors
+/// When it cannot be read, names another plan, or something is wrong with it.
+pub fn read_plan(folder: &Path) -> anyhow::Result<Plan> {
+    let own = plan_file(folder);
+    let mut read = |path: &Path| {
+        if path != own {
+            return Err(io::Error::other("the plan of a folder of results includes no other file"));
+        }
+        recording::read_text(path).map_err(io::Error::other)
+    };
+    Ok(Plan::read(&own, &mut read)?)
+}
+
 /// Recordings of runs that did not come to their end, in this folder.
 ///
 /// # Errors
 /// When it cannot be read.
 pub fn incomplete(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let folder = folder.join(INCOMPLETE);
+    let folder = recording::within(&folder.join(INCOMPLETE))?;
     let entries = match fs::read_dir(&folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.with_context(|| format!("cannot read {}", folder.display()))?,
@@ -227,15 +242,18 @@ pub fn incomplete(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// The boot that a folder is of; none for any other folder.
 pub(crate) fn boot(folder: &Path) -> Option<Boot> {
-    let index: serde_json::Value = serde_json::from_slice(&fs::read(folder.join(INDEX)).ok()?).ok()?;
-    Boot::from_json(index.get("boot")?)
+    Boot::from_json(index(folder)?.get("boot")?)
 }
 
 /// The boots that the plan of such a folder asks for.
 pub(crate) fn planned_boots(folder: &Path) -> Vec<PlannedBoot> {
-    let read = || -> Option<serde_json::Value> { serde_json::from_slice(&fs::read(folder.join(INDEX)).ok()?).ok() };
-    let index = read().unwrap_or_default();
-    index["boots"].as_array().map_or_else(Vec::new, |all| all.iter().map(PlannedBoot::from_json).collect())
+    index(folder).unwrap_or_default()["boots"]
+        .as_array()
+        .map_or_else(Vec::new, |all| all.iter().map(PlannedBoot::from_json).collect())
+}
+
+fn index(folder: &Path) -> Option<serde_json::Value> {
+    serde_json::from_str(&recording::read_text(&folder.join(INDEX)).ok()?).ok()
 }
 
 /// What is where a run's recording should be.
@@ -247,26 +265,31 @@ pub fn find_recording(recording: &Path) -> anyhow::Result<RecordingState> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(RecordingState::Nothing),
         found => found.with_context(|| format!("cannot look at {}", recording.display()))?,
     };
+    // A folder that somebody sent is read, and nothing that it points to.
+    recording::within(recording)?;
     // After a power cut, the last document may be empty or half there.
-    let text = fs::read(recording.join("run.json")).unwrap_or_default();
-    if recording.is_dir() && serde_json::from_slice::<serde_json::Value>(&text).is_err() {
+    let text = match recording::read_text(&recording.join("run.json")) {
+        Err(error @ (RecordingError::LeadsOut { .. } | RecordingError::NoFile { .. })) => return Err(error.into()),
+        text => text.unwrap_or_default(),
+    };
+    if recording.is_dir() && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
         return Ok(RecordingState::Partial);
     }
     let opened = Recording::open(recording).with_context(|| format!("{} is in the way", recording.display()))?;
     let document = opened.document();
-    let has_all = |thread: &Thread| !thread.detail.is_samples() || has_its_end(&recording.join(&thread.samples_file));
+    let has_all = |thread: &Thread| !thread.detail.is_samples() || has_its_end(recording, thread);
     let is_whole = judge::came_to_its_end(document) && document.threads.iter().all(has_all);
     Ok(if is_whole { RecordingState::Done } else { RecordingState::Partial })
 }
 
 /// Whether a file of samples has the mark that ends an Arrow stream: a power cut may keep a document and lose samples.
-fn has_its_end(samples: &Path) -> bool {
+fn has_its_end(recording: &Path, thread: &Thread) -> bool {
     const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
     let mut last = [0; 8];
-    let read = fs::File::open(samples).and_then(|mut file| {
-        file.seek(SeekFrom::End(-8))?;
-        file.read_exact(&mut last)
-    });
+    // It lies beside its document, whatever that says.
+    let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
+    let Ok(mut file) = recording::open_file(&recording.join(name)) else { return false };
+    let read = file.seek(SeekFrom::End(-8)).and_then(|_| file.read_exact(&mut last));
     read.is_ok() && last == END
 }
 

@@ -18,6 +18,6 @@ pub use boots::{Boot, PlannedBoot, boots, boots_missing};
 pub use execute::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker, is_disk_failure,
 };
-pub use folder::{RecordingState, ResultsFolder, find_recording, incomplete, new_folder, plan_file, recording};
+pub use folder::{RecordingState, ResultsFolder, find_recording, incomplete, new_folder, plan_file, read_plan, recording};
 pub use resumed::{Asked, Difference, differences};
 pub use setting_error::{SettingError, check_times, checked_run};

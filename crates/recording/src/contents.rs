@@ -50,14 +50,20 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, RecordingError>
     if content.len() as u64 > max_bytes { Err(too_large()) } else { Ok(content) }
 }
 
-/// The same as text; what is not UTF-8 is an error of its own.
-pub(crate) fn read_text(path: &Path) -> Result<String, RecordingError> {
+/// The same as text, of [`MAX_TEXT`] bytes at most.
+///
+/// # Errors
+/// The same, and when it is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String, RecordingError> {
     String::from_utf8(read_file(path, MAX_TEXT)?)
         .map_err(|error| RecordingError::Document { path: path.to_owned(), why: error.to_string() })
 }
 
-/// Where a file lies: at the end of a link that stays in its folder.
-fn within(path: &Path) -> Result<PathBuf, RecordingError> {
+/// Where something lies that is part of a folder: at the end of a link that stays in the folder.
+///
+/// # Errors
+/// When it is a link that leads out.
+pub fn within(path: &Path) -> Result<PathBuf, RecordingError> {
     let Ok(target) = fs::read_link(path) else { return Ok(path.to_owned()) };
     let mut parts = target.components();
     let stays = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));

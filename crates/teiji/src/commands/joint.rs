@@ -133,6 +133,10 @@ fn named(path: &Path) -> anyhow::Result<Vec<Named>> {
     let mut within = within.with_context(|| format!("cannot read {}", path.display()))?;
     within.retain(is_either);
     within.sort();
+    // What a folder points to is named by whoever wants it read.
+    for path in &within {
+        recording::within(path)?;
+    }
     // An empty one is called what it is not: a recording.
     Ok(if within.is_empty() { vec![one(path.to_owned())] } else { within.into_iter().map(one).collect() })
 }

@@ -18,6 +18,7 @@ mod deadline;
 mod edited_numbers;
 mod explain;
 mod faults;
+mod hostile;
 mod intervals;
 mod jitter;
 mod judging;

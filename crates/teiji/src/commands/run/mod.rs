@@ -232,7 +232,7 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     let others = executor::boots(&root).map_err(Failure::bad_input)?;
     // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
-    let begun = others.first().map(|(folder, _)| read(&executor::plan_file(folder))).transpose().map_err(Failure::bad_input)?;
+    let begun = others.first().map(|(folder, _)| executor::read_plan(folder)).transpose().map_err(Failure::bad_input)?;
     let seed = begun.as_ref().map_or(plan.order.seed, |begun| begun.order.seed).unwrap_or_else(new_seed);
     let text = plan.as_run(seed);
     // Which probe auto is differs from boot to boot.
@@ -287,7 +287,7 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
         }
     };
     let folder = ResultsFolder::open(path).map_err(Failure::bad_input)?;
-    let plan = read(&folder.plan()).map_err(Failure::bad_input)?;
+    let plan = executor::read_plan(folder.path()).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     programs::announce(&points);
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table of a plan's results, from the recordings of its folder, on any machine.
 
+use super::runs;
 use super::settings::label;
-use super::{read, runs};
-use anyhow::Context;
 use executor::{RecordingState, find_recording, plan_file};
 use plan::{Combination, Limit, PHASE, Plan, PlannedRun, Value};
 use recording::Recording;
@@ -19,13 +18,12 @@ pub fn is_folder(path: &Path) -> bool {
 
 /// The plan as run.
 pub fn text(path: &Path) -> anyhow::Result<String> {
-    let plan = plan_file(path);
-    std::fs::read_to_string(&plan).with_context(|| format!("cannot read {}", plan.display()))
+    Ok(recording::read_text(&plan_file(path))?)
 }
 
 /// The limits of the plan in this folder.
 pub fn limits(path: &Path) -> anyhow::Result<Vec<Limit>> {
-    Ok(read(&plan_file(path))?.limits)
+    Ok(executor::read_plan(path)?.limits)
 }
 
 /// More runs than these are read for their figures alone: their confidence intervals take some milliseconds a run.
@@ -55,7 +53,7 @@ pub struct Begun {
 impl Begun {
     /// Reads the plan of a folder, and finds which of its runs are done.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
-        let plan = read(&plan_file(path))?;
+        let plan = executor::read_plan(path)?;
         let combinations = plan.combinations()?;
         let labels: Vec<String> = combinations.iter().map(|combination| label(&plan, combination)).collect();
         // Phases are pooled, as repeats are.
