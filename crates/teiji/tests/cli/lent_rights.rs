@@ -93,6 +93,7 @@ fn command_line(verb: &str, place: &TestFolder) -> Vec<String> {
         "lab" => format!("lab rerun {}/nothing", place.path().display()),
         "export" => format!("export --samples {}/nothing", place.path().display()),
         "gate" => format!("gate {}/nothing --limit max<1ms", place.path().display()),
+        "anonymise" => format!("anonymise {0}/nothing -o {0}/open/sent.teiji", place.path().display()),
         "report" => format!("report {0}/nothing -o {0}/open/report.html", place.path().display()),
         "load-worker" | "run" | "show" | "verify" | "compare" | "explain" => {
             format!("{verb} {}/nothing", place.path().display())

@@ -27,6 +27,7 @@ const COMMANDS: &[&str] = &[
     "measure -d 100ms --probe noise -o noise.teiji",
     "show auto.teiji",
     "report auto.teiji -o page.html",
+    "anonymise auto.teiji -o sent.teiji",
     "verify auto.teiji",
     "compare auto.teiji cyclic.teiji",
     "gate auto.teiji --limit max<1h",
