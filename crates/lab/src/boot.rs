@@ -26,7 +26,7 @@ const LAST_COLUMNS: usize = 160;
 /// Characters of a guest's reason for a refusal.
 const MAX_REASON: usize = 2_000;
 /// What a guest may print. Debian's kernels print 30 KB; one that prints all the time would fill the host's disk.
-const MAX_CONSOLE: u64 = 8 << 20;
+pub(crate) const MAX_CONSOLE: u64 = 8 << 20;
 /// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended after this.
 const AFTER_PANIC: Duration = Duration::from_secs(3);
 /// Between two bytes of results: many times what a guest rests between chunks of them.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether two recordings hold the same samples, and if not, where they first differ.
 
+use crate::recorded_files;
 use model::{ColumnUnit, ProbeStatement, Recorded, RowKind};
 use recording::{Recording, RecordingError, SampleFile, each_row};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 /// Where two recordings part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,29 +75,43 @@ pub fn first_divergence(one: &Recorded, other: &Recorded) -> Result<Option<Diver
     let open = |recorded: &Recorded| Recording::from_document(&recorded.path, recorded.document.clone()).sample_files();
     let files = open(one)?.into_iter().zip(open(other)?).enumerate();
     for (thread, (of_one, of_other)) in files {
-        if contents(&one.path, thread)? != contents(&other.path, thread)? {
+        if !has_same_files(&one.path, &other.path, thread)? {
             return first_difference(thread, &one.document.probe, &of_one, &of_other).map(Some);
         }
     }
     Ok(None)
 }
 
-/// The files with a thread's samples, by name: the latencies, and those too long for their column.
-fn contents(folder: &Path, thread: usize) -> Result<BTreeMap<OsString, Vec<u8>>, RecordingError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| RecordingError::Io { doing: "read", path, source }
-    };
-    let stems = [format!("samples-{thread}."), format!("samples-{thread}-")];
-    let mut contents = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(failed(folder))? {
-        let path = entry.map_err(failed(folder))?.path();
-        let name = path.file_name().unwrap_or_default().to_owned();
-        if stems.iter().any(|stem| name.to_string_lossy().starts_with(stem)) {
-            contents.insert(name, fs::read(&path).map_err(failed(&path))?);
+/// Whether both have the same files of a thread's samples, byte by byte.
+fn has_same_files(one: &Path, other: &Path, thread: usize) -> Result<bool, RecordingError> {
+    let names = file_names(one, thread)?;
+    if names != file_names(other, thread)? {
+        return Ok(false);
+    }
+    for name in names {
+        let open = |folder: &Path| recorded_files::open(&folder.join(&name)).map_err(failed(&folder.join(&name)));
+        if !recorded_files::are_same(open(one)?, open(other)?).map_err(failed(&one.join(&name)))? {
+            return Ok(false);
         }
     }
-    Ok(contents)
+    Ok(true)
+}
+
+/// The files with a thread's samples, by name: the latencies, and those too long for their column.
+fn file_names(folder: &Path, thread: usize) -> Result<BTreeSet<OsString>, RecordingError> {
+    let stems = [format!("samples-{thread}."), format!("samples-{thread}-")];
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(folder).map_err(failed(folder))? {
+        let name = entry.map_err(failed(folder))?.file_name();
+        if stems.iter().any(|stem| name.to_string_lossy().starts_with(stem)) {
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> RecordingError {
+    move |source| RecordingError::Io { doing: "read", path: path.to_owned(), source }
 }
 
 /// One of the files of a thread differs from the other's; these are their columns.

@@ -20,6 +20,7 @@
 //! the process that turns into QEMU. A new machine is an entry in `board.rs`, and its name in `plan`.
 #![deny(unsafe_code)]
 
+mod again;
 mod archive;
 mod board;
 mod boot;
@@ -28,6 +29,7 @@ mod cached;
 mod channel;
 mod debian;
 mod emulator;
+mod guest_limits;
 mod guest_run;
 mod identical;
 mod image;
@@ -44,6 +46,7 @@ mod plugin;
 mod ports;
 mod program;
 mod qcow2;
+mod recorded_files;
 mod replay;
 mod scratch;
 mod session;
@@ -53,6 +56,7 @@ mod stall;
 mod timeouts;
 mod turns;
 
+pub use again::{Changed, Named, NotNamed, again, changed_files, differences, qemu_of};
 pub use archive::{ArchiveError, files as archive_files};
 pub use board::Accelerator;
 pub use boot::{BootError, Stage};
@@ -60,6 +64,7 @@ pub use cached::{CacheContents, Cached, cached, remove_cached};
 pub use channel::{Scanned, find as find_frame};
 pub use debian::fetch;
 pub use emulator::{EmulatorError, become_emulator};
+pub use guest_limits::{GuestLimits, MAX_EXPECTED, MAX_MEMORY_MIB, TooMuch};
 pub use identical::{Divergence, first_divergence};
 pub use image::{Image, ImageError, Processor, inspect_image};
 pub use init::init;
@@ -69,11 +74,9 @@ pub use pinned::QemuPart;
 pub use pinned_fetch::{ChosenQemu, choose_qemu, fetch_qemu};
 pub use plugin::Plugin;
 pub use program::ProgramError;
+pub use recorded_files::recorded_console;
 pub use replay::{replay, symbols};
 pub use scratch::ScratchFolder;
-pub use session::{
-    GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, again, can_begin, differences, qemu_of, run_each_in_guest,
-    run_in_guests,
-};
+pub use session::{GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, can_begin, run_each_in_guest, run_in_guests};
 pub use stall::{STALL, stall};
 pub use timeouts::BOOT_TIMEOUT;

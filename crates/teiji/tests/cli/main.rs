@@ -19,6 +19,7 @@ mod faults;
 mod intervals;
 mod jitter;
 mod judging;
+mod lab_again;
 mod limits;
 mod loads;
 mod memory;
