@@ -27,6 +27,7 @@ mod boot;
 mod cache;
 mod cached;
 mod channel;
+mod confine;
 mod debian;
 mod emulator;
 mod guest_limits;
