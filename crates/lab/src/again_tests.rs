@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
-use plan::{GuestTime, Machine, Nanos};
+use plan::Nanos;
 use serde_json::{Value, json};
 
 /// What a recording says of the lab, changed.

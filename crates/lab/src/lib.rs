@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! plan::Run + plan::Guest -> kernels (with their cache), debian -> initramfs: this program, the order, modules
-//!     -> QEMU (emulator, board, boot)
+//!     -> QEMU (emulator, board, boot; confine: what its process may do here)
 //!            guest: init -> runner::execute -> recording -> channel: frames with length and hash
 //!     -> session: NAME.teiji, its document with the lab's part, console.log
 //! ```

@@ -133,13 +133,16 @@ impl LabError {
     /// Whether what was asked is at fault, and not the guest, the kernel or this machine.
     #[must_use]
     pub const fn is_bad_input(&self) -> bool {
-        match self {
+        matches!(
+            self,
             LabError::Recording(_)
-            | LabError::Boot(BootError::Refused(Refusal { bad_input: true, .. }))
-            | LabError::Program(_) => true,
-            LabError::NotNamed(_) | LabError::TooMuch(_) | LabError::Guest(_) | LabError::HostTime => true,
-            _ => false,
-        }
+                | LabError::Boot(BootError::Refused(Refusal { bad_input: true, .. }))
+                | LabError::Program(_)
+                | LabError::NotNamed(_)
+                | LabError::TooMuch(_)
+                | LabError::Guest(_)
+                | LabError::HostTime
+        )
     }
 }
 

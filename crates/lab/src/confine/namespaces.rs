@@ -63,8 +63,8 @@ fn no_network_for_user() {
 
 /// The files that it writes.
 fn give(confinement: &Confinement, user: u32) -> io::Result<()> {
-    let files = confinement.paths.iter().filter(|(access, _)| *access == Access::Write);
-    files.map(|(_, path)| Ok(chown(path, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))?)).collect()
+    let mut files = confinement.paths.iter().filter(|(access, _)| *access == Access::Write);
+    files.try_for_each(|(_, path)| Ok(chown(path, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))?))
 }
 
 fn become_user(user: u32) -> io::Result<()> {
@@ -81,9 +81,17 @@ fn new_root(confinement: &Confinement, home: &Path, owner: u32) -> io::Result<()
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     mount("teiji-lab", &root, "tmpfs", MountFlags::NOSUID, Some(c"mode=0755"))?;
     let (folders, files): (Vec<_>, Vec<_>) = confinement.paths.iter().partition(|(_, path)| path.is_dir());
-    for (access, path) in folders.into_iter().chain(files) {
-        place(&root, *access, path).map_err(|error| named(&path.display().to_string(), error))?;
+    let put = |(access, path): &(Access, PathBuf)| {
+        place(&root, *access, path).map_err(|error| named(&path.display().to_string(), error))
+    };
+    folders.into_iter().try_for_each(put)?;
+    let new_home = inside(&root, home);
+    if new_home.exists() {
+        // In a folder that is there as a whole, as where QEMU's own folder has the one for temporary files.
+        mount("teiji-lab", &new_home, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0755"))?;
     }
+    fs::create_dir_all(&new_home)?;
+    files.into_iter().try_for_each(put)?;
     fs::create_dir_all(root.join("dev"))?;
     for (path, _) in DEVICES {
         bind(Path::new(path), &inside(&root, Path::new(path)), MountFlags::empty())?;
@@ -115,7 +123,8 @@ fn place(root: &Path, access: Access, path: &Path) -> io::Result<()> {
         return symlink(fs::read_link(path)?, target);
     }
     let found = path.metadata()?;
-    if target.exists() {
+    let is_for_everybody = found.is_dir() || found.mode() & 0o004 != 0;
+    if target.exists() && access != Access::Write && is_for_everybody {
         // In a folder that is there as a whole.
         return Ok(());
     }
@@ -123,11 +132,13 @@ fn place(root: &Path, access: Access, path: &Path) -> io::Result<()> {
     let read_only = MountFlags::RDONLY | MountFlags::NODEV;
     match access {
         Access::Write => bind(path, &target, MountFlags::NODEV),
-        _ if found.is_dir() || found.mode() & 0o004 != 0 => bind(path, &target, read_only),
+        _ if is_for_everybody => bind(path, &target, read_only),
         // For its owner only.
         _ => {
-            fs::copy(path, &target)?;
-            fs::set_permissions(&target, Permissions::from_mode(if access == Access::Run { 0o755 } else { 0o644 }))
+            let copy = root.join(format!("copy-{}-{}", found.dev(), found.ino()));
+            fs::copy(path, &copy)?;
+            fs::set_permissions(&copy, Permissions::from_mode(if access == Access::Run { 0o755 } else { 0o644 }))?;
+            bind(&copy, &target, read_only)
         }
     }
 }
@@ -136,7 +147,9 @@ fn bind(from: &Path, to: &Path, flags: MountFlags) -> io::Result<()> {
     if from.is_dir() {
         mount_bind_recursive(from, to)?;
     } else {
-        fs::write(to, "")?;
+        if !to.exists() {
+            fs::write(to, "")?;
+        }
         mount_bind(from, to)?;
     }
     Ok(mount_remount(to, MountFlags::BIND | MountFlags::NOSUID | flags, "")?)

@@ -34,8 +34,6 @@ pub struct Args {
     /// The kernel's uncompressed image with debug information, for file and line of each place in its source
     #[arg(long, value_name = "FILE")]
     vmlinux: Option<PathBuf>,
-    #[command(flatten, next_help_heading = "On which machine")]
-    again: AgainFlags,
     #[command(flatten)]
     files: show::Files,
     /// Print everything as JSON
@@ -44,6 +42,8 @@ pub struct Args {
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten, next_help_heading = "On which machine")]
+    again: AgainFlags,
 }
 
 /// Which activations are explained.

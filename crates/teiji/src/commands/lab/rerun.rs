@@ -17,14 +17,14 @@ pub struct Args {
     /// A recording made in the lab
     #[arg(value_name = "REC")]
     recording: PathBuf,
-    #[command(flatten, next_help_heading = "On which machine")]
-    again: AgainFlags,
     /// Keep the new recording here; must not exist [default: it is removed after the comparison]
-    #[arg(short, long, value_name = "DIR", help_heading = "Lab")]
+    #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Show no progress
-    #[arg(short, long, help_heading = "Lab")]
+    #[arg(short, long)]
     quiet: bool,
+    #[command(flatten, next_help_heading = "On which machine")]
+    again: AgainFlags,
 }
 
 pub fn run(args: &Args) -> CommandResult {
