@@ -125,14 +125,16 @@ fn kernel_of(lab: &Lab) -> Result<Kernel, LabError> {
 
 /// The modules: those named, or those of the kernel. A recording that loaded none needs none.
 fn modules_of(lab: &Lab, named: &Named, kernel: &Kernel) -> Result<Option<PathBuf>, LabError> {
-    match (&named.modules, &lab.kernel.modules) {
-        (Some(named), _) => Ok(Some(named.clone())),
-        (None, Some(recorded)) if !lab.modules.is_empty() && !is_of_cache(recorded, &lab.kernel.name) => {
-            let recorded = recorded.display().to_string();
-            Err(NotNamed { what: "the folder of modules", flag: "--modules DIR", recorded, hash: None }.into())
-        }
-        (None, _) => Ok(kernel.modules.clone()),
+    let recorded = match (&named.modules, &lab.kernel.modules) {
+        (Some(named), _) => return Ok(Some(named.clone())),
+        (None, Some(recorded)) if !lab.modules.is_empty() => recorded,
+        (None, _) => return Ok(kernel.modules.clone()),
+    };
+    if kernel.modules.is_some() && is_of_cache(recorded, &lab.kernel.name) {
+        return Ok(kernel.modules.clone());
     }
+    let recorded = recorded.display().to_string();
+    Err(NotNamed { what: "the folder of modules", flag: "--modules DIR", recorded, hash: None }.into())
 }
 
 /// Whether modules came with a kernel of a cache, wherever that was: it is only compared, never opened.

@@ -61,6 +61,15 @@ fn nothing_is_taken_because_a_recording_names_it() {
     let given = Named { modules: Some(place.path().into()), ..named() };
     let target = again(&modules, &Run::example(Nanos::from_millis(1), 10), &given).unwrap();
     assert_eq!(target.kernel.modules.as_deref(), Some(place.path()));
+    // Those of the cache's kernel are not there with another one.
+    let of_cache = recorded(|lab| {
+        lab["kernel"]["modules"] = json!("/home/a/.cache/teiji/kernels/debian/6.1.0-56-amd64/modules");
+        lab["modules"] = json!(["8250"]);
+    });
+    assert!(refused(&of_cache, &named()).starts_with("the folder of modules"));
+    let with_its_own = Kernel { modules: Some("/of/the/cache".into()), ..kernel.clone() };
+    let found = again(&of_cache, &Run::example(Nanos::from_millis(1), 10), &Named { kernel: Some(with_its_own), ..named() });
+    assert_eq!(found.unwrap().kernel.modules.as_deref(), Some(Path::new("/of/the/cache")));
     // None were loaded: none are needed.
     let unused = recorded(|lab| lab["kernel"]["modules"] = json!(place.path()));
     assert_eq!(again(&unused, &Run::example(Nanos::from_millis(1), 10), &named()).unwrap().kernel.modules, None);

@@ -8,8 +8,8 @@ use anyhow::Context;
 use clap::ValueEnum;
 use executor::SettingError;
 use lab::{
-    BOOT_TIMEOUT, Cache, GuestLimits, Kernel, KernelName, LabError, MAX_MEMORY_MIB, Named, Processor, Target, choose_qemu,
-    inspect_image,
+    BOOT_TIMEOUT, Cache, GuestLimits, Kernel, KernelName, LabError, MAX_EXPECTED, MAX_MEMORY_MIB, Named, Processor, Target,
+    choose_qemu, inspect_image,
 };
 use model::{Lab, Recorded};
 use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Qemu, Unit, shift_of_cpus, shift_of_mips};
@@ -70,6 +70,7 @@ impl GuestParts {
 /// What a recording is made again with: what it was made with is found by its kind, and everything else is named.
 #[derive(Default, clap::Args)]
 #[command(
+    mut_arg("expect", |arg| arg.help(format!("Allow a run of this length, on the guest's clock [default: {}m]", MAX_EXPECTED.as_secs() / 60))),
     mut_arg("memory", |arg| arg.help(format!("Allow a guest of so many MiB [default: {MAX_MEMORY_MIB}]"))),
     mut_arg("qemu", |arg| arg.help("The QEMU: pinned, system or the path of one [default: of the recorded kind; a path has to be named]"))
 )]
@@ -77,7 +78,6 @@ pub struct AgainFlags {
     /// The kernel, as of lab run [default: the recorded one of the cache; a path has to be named]
     #[arg(short, long, value_name = "KERNEL")]
     kernel: Option<KernelName>,
-    /// Allow a run of this length, on the guest's clock [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     expect: Option<Duration>,
     #[command(flatten)]
