@@ -195,7 +195,7 @@ class Failures(Lab):
         # Files for the emulator cannot be removed by a program that was killed; no recording is among them.
         self.assertLessEqual(
             {path.name for path in self.scratch.glob("*/*")},
-            {"console", "results", "complaints", "initramfs", "owner", "snapshot.qcow2", "task"},
+            {"console", "results", "complaints", "initramfs", "owner", "root", "snapshot.qcow2", "task"},
         )
         # The next one removes them, and not those of one that is alive.
         alive = self.start("run", "--quiet", "-k", KERNEL, "-n", "5000000", "-o", "alive")
