@@ -314,7 +314,7 @@ lab_other_half() {
 stage_emulator() {
     local failed=0 module
     prepare_lab emulator
-    for module in failures booted host_time; do
+    for module in failures confined booted host_time; do
         "$python" -B "tests/lab/test_$module.py" || failed=1
     done
     return "$failed"

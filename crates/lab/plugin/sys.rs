@@ -262,7 +262,7 @@ impl State {
             }
         }
         let clock = Clock::new(cpus)?;
-        let mut output = Output::create(out)?;
+        let mut output = Output::open(out)?;
         output.put(&MAGIC);
         output.put_u32(clock.counts_begun().into());
         let mut state = State {

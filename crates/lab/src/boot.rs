@@ -3,6 +3,7 @@
 
 use crate::board::{Accelerator, Board, CONSOLE, DISK, INITRAMFS, RESULTS, Start, TASK};
 use crate::channel::{self, FrameKind, Scanned};
+use crate::confine::{Access, Confinement};
 use crate::emulator::{self, Emulator};
 use crate::monitor::Monitor;
 use crate::order::Refusal;
@@ -15,6 +16,7 @@ use plan::Guest;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
@@ -26,7 +28,7 @@ const LAST_COLUMNS: usize = 160;
 /// Characters of a guest's reason for a refusal.
 const MAX_REASON: usize = 2_000;
 /// What a guest may print. Debian's kernels print 30 KB; one that prints all the time would fill the host's disk.
-const MAX_CONSOLE: u64 = 8 << 20;
+pub(crate) const MAX_CONSOLE: u64 = 8 << 20;
 /// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended after this.
 const AFTER_PANIC: Duration = Duration::from_secs(3);
 /// Between two bytes of results: many times what a guest rests between chunks of them.
@@ -149,6 +151,17 @@ pub enum BootError {
         /// How much.
         ns: u64,
     },
+    /// It wrote and wrote.
+    #[error(
+        "QEMU was ended as it wrote more than {} MiB into one file: a guest's results, console and snapshot may not be larger{console}",
+        limit >> 20
+    )]
+    Fills {
+        /// Bytes that a file may have.
+        limit: u64,
+        /// The last lines of its console.
+        console: LastLines,
+    },
     /// QEMU has not what the plugin takes.
     #[error(
         "this QEMU cannot load the plugin that explain and several CPUs in virtual time need ({complaint}). Get one that can: \
@@ -268,6 +281,8 @@ impl GuestOutput {
 pub(crate) struct Running {
     directory: ScratchFolder,
     child: Child,
+    /// What any of its files may hold.
+    file_bytes: u64,
     pub(crate) command_line: Vec<String>,
     timeouts: Timeouts,
     /// Of a guest that is to be saved.
@@ -301,9 +316,11 @@ impl Boot<'_> {
             let path = path.to_owned();
             move |source: io::Error| BootError::Io { doing, path, source }
         };
-        let directory = ScratchFolder::new().map_err(io("make a folder in", &std::env::temp_dir()))?;
+        let scratch = ScratchFolder::new().map_err(io("make a folder in", &std::env::temp_dir()))?;
+        // As the emulator's process will see it.
+        let directory = &fs::canonicalize(scratch.path()).map_err(io("find", scratch.path()))?;
         let write = |name: &str, bytes: &[u8]| {
-            let path = directory.path().join(name);
+            let path = directory.join(name);
             fs::write(&path, bytes).map_err(io("write", &path))
         };
         write(INITRAMFS, self.initramfs)?;
@@ -315,7 +332,7 @@ impl Boot<'_> {
             }
             Begin::FromSnapshot(snapshot, task) => {
                 write(TASK, task)?;
-                let disk = directory.path().join(DISK);
+                let disk = directory.join(DISK);
                 snapshot.copy_disk(&disk).map_err(io("copy the snapshot of the booted guest to", &disk))?;
             }
         }
@@ -328,14 +345,20 @@ impl Boot<'_> {
             write(name, content)?;
         }
         words.extend(plugin.into_iter().flat_map(|plugin| plugin.arguments(self.guest.cpus)));
+        let may = self.confinement(directory, plugin);
+        let file_bytes = may.file_bytes;
+        // The emulator makes no file: it writes into those that are there.
+        for (_, path) in may.paths.iter().filter(|(access, path)| *access == Access::Write && !path.exists()) {
+            File::create(path).map_err(io("write", path))?;
+        }
         let not_started = |source| io("start", self.emulator.path())(source);
         let (child, monitor) = if start == Start::UntilSnapshot {
-            let child = self.emulator.spawn_to_be_saved(&words, directory.path(), self.emulator_verb);
+            let child = self.emulator.spawn_to_be_saved(&words, directory, self.emulator_verb, may);
             let mut child = child.map_err(not_started)?;
             let monitor = Monitor::connect(&mut child).map_err(not_started)?;
             (child, Some(monitor))
         } else {
-            (self.emulator.spawn(&words, directory.path(), self.emulator_verb).map_err(not_started)?, None)
+            (self.emulator.spawn(&words, directory, self.emulator_verb, may).map_err(not_started)?, None)
         };
         let now = Instant::now();
         let (begun, printed_before, stage) = match self.begin {
@@ -343,8 +366,9 @@ impl Boot<'_> {
             _ => (None, Vec::new(), Stage::Booting),
         };
         Ok(Running {
-            directory,
+            directory: scratch,
             child,
+            file_bytes,
             command_line: self.emulator.command_line(&words),
             timeouts: self.timeouts,
             monitor,
@@ -363,6 +387,26 @@ impl Boot<'_> {
             has_plugin: plugin.is_some(),
             records: plugin.is_some_and(|plugin| plugin.records),
         })
+    }
+}
+
+impl Boot<'_> {
+    /// What the emulator may do, beside what it needs for itself.
+    fn confinement(&self, directory: &Path, plugin: Option<&Plugin>) -> Confinement {
+        let records = plugin.is_some_and(|plugin| plugin.records);
+        let mut may = Confinement::new(self.guest.memory_mib, records, self.accelerator == Accelerator::Kvm);
+        may.allow(Access::Read, self.kernel);
+        if let Some(tree) = self.device_tree {
+            may.allow(Access::Read, tree);
+        }
+        let start = self.begin.start();
+        let task = (start != Start::Boot).then_some(TASK);
+        let read = [INITRAMFS].into_iter().chain(task).chain(plugin.into_iter().flat_map(Plugin::files).map(|(name, _)| name));
+        read.for_each(|name| may.allow(Access::Read, directory.join(name)));
+        let disk = (start != Start::Boot).then_some(DISK);
+        let written = [CONSOLE, RESULTS].into_iter().chain(disk).chain(records.then_some(plugin::OUTPUT));
+        written.for_each(|name| may.allow(Access::Write, directory.join(name)));
+        may
     }
 }
 
@@ -492,6 +536,9 @@ impl Running {
             return error;
         }
         let lines = LastLines::from_text(&console);
+        if status.signal() == Some(libc::SIGXFSZ) {
+            return BootError::Fills { limit: self.file_bytes, console: lines };
+        }
         let complaint = emulator::complaints(self.directory.path());
         if self.has_plugin && complaint.contains("plugin") {
             return BootError::PluginNotLoaded { complaint };

@@ -2,9 +2,11 @@
 //! QEMU as a process that cannot outlive the lab.
 //!
 //! The kernel kills a process when its parent ends only if the process itself has asked for that, and QEMU cannot ask. So the
-//! lab starts this program once more under a hidden verb, whose body is [`become_emulator`]: it asks, and then becomes QEMU.
+//! lab starts this program once more under a hidden verb, whose body is [`become_emulator`]: it asks, gives up what QEMU does not
+//! need, and then becomes QEMU.
 
 use crate::board::{Board, COMPLAINTS};
+use crate::confine::{Access, Confinement};
 use crate::pinned;
 use model::QemuOrigin;
 use plan::{Machine, Qemu};
@@ -28,7 +30,20 @@ pub struct Emulator {
     pub version: String,
     /// Where it came from.
     pub origin: QemuOrigin,
+    /// Whether it can give up system calls that it does not need.
+    pub(crate) has_sandbox: bool,
 }
+
+/// What QEMU gives up by itself as soon as it is set up: obsolete system calls, other users, new programs, other priorities.
+const SANDBOX: [&str; 2] = ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"];
+
+/// Where a system has programs and libraries.
+const SYSTEM: [&str; 9] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives", "/nix/store"];
+/// Where a program that is not the system's has its libraries and firmware, beside its own folder.
+const BESIDE_PROGRAM: [&str; 5] = ["share", "lib", "lib64", "libexec", "pc-bios"];
+/// Of the environment, what a program that is not ours may need to be loaded.
+const ENVIRONMENT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"];
 
 /// The first version that boots several CPUs while it counts instructions.
 const MIN_FOR_TURNS: u32 = 10;
@@ -116,16 +131,12 @@ impl Emulator {
             Qemu::Path(path) if path.is_file() => (vec![path.into()], QemuOrigin::Path),
             Qemu::Path(path) => return Err(EmulatorError::NoFile(path.clone())),
         };
-        let broken = |why: String| EmulatorError::Broken { path: invocation[0].clone().into(), why };
-        let mut command = Command::new(&invocation[0]);
-        let output = in_its_environment(&mut command, origin).args(&invocation[1..]).arg("--version").output();
-        let output = output.map_err(|error| broken(error.to_string()))?;
-        let printed = String::from_utf8_lossy(&output.stdout);
-        let version =
-            printed.lines().next().and_then(|line| line.split_once("version ")).map(|(_, version)| version.trim().to_owned());
-        let version = version.filter(|_| output.status.success());
-        let version = version.ok_or_else(|| broken(format!("its --version ended with {}", output.status)))?;
-        Ok(Emulator { invocation, version, origin })
+        // A QEMU that was built without seccomp does not know the option.
+        let with_sandbox = version_of(&invocation, origin, &SANDBOX);
+        let has_sandbox = with_sandbox.is_ok();
+        let version = with_sandbox.or_else(|_| version_of(&invocation, origin, &[]));
+        let version = version.map_err(|why| EmulatorError::Broken { path: invocation[0].clone().into(), why })?;
+        Ok(Emulator { invocation, version, origin, has_sandbox })
     }
 
     /// Whether it may be tried with several CPUs in virtual time; the guest then measures whether their turns are even.
@@ -158,7 +169,33 @@ impl Emulator {
     /// Its command line, word by word.
     pub(crate) fn command_line(&self, words: &[String]) -> Vec<String> {
         let before = self.invocation.iter().map(|word| word.to_string_lossy().into_owned());
-        before.chain(words.iter().cloned()).collect()
+        before.chain(self.sandbox().map(str::to_owned)).chain(words.iter().cloned()).collect()
+    }
+
+    fn sandbox(&self) -> impl Iterator<Item = &'static str> {
+        SANDBOX.into_iter().filter(|_| self.has_sandbox)
+    }
+
+    /// What it reads and runs of itself.
+    fn files(&self) -> Vec<PathBuf> {
+        let folder = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
+        let program = Path::new(&self.invocation[0]);
+        if self.origin == QemuOrigin::Pinned {
+            // One by one: its folder may be for its owner only.
+            let own = folder(&folder(program));
+            let places = [own.clone(), own.join("lib"), own.join("share")];
+            let entries = places.iter().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path());
+            return entries.filter(|path| path.is_file()).collect();
+        }
+        let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+        let beside = BESIDE_PROGRAM.iter().map(|name| folder(&folder(&real)).join(name));
+        SYSTEM
+            .iter()
+            .map(PathBuf::from)
+            .chain([folder(program), folder(&real)])
+            .chain(beside)
+            .filter(|path| path.exists())
+            .collect()
     }
 
     /// Its program.
@@ -170,8 +207,8 @@ impl Emulator {
     ///
     /// # Errors
     /// When the program cannot be started anew.
-    pub(crate) fn spawn(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Child> {
-        self.command(words, directory, verb)?.spawn()
+    pub(crate) fn spawn(&self, words: &[String], directory: &Path, verb: &OsStr, may: Confinement) -> io::Result<Child> {
+        self.command(words, directory, verb, may)?.spawn()
     }
 
     /// Starts it to be saved: with its standard input and output connected to us, for its monitor, and on a single one of the host's CPUs.
@@ -181,19 +218,28 @@ impl Emulator {
     ///
     /// # Errors
     /// When the program cannot be started anew.
-    pub(crate) fn spawn_to_be_saved(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Child> {
-        let child = self.command(words, directory, verb)?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    pub(crate) fn spawn_to_be_saved(
+        &self,
+        words: &[String],
+        directory: &Path,
+        verb: &OsStr,
+        may: Confinement,
+    ) -> io::Result<Child> {
+        let child = self.command(words, directory, verb, may)?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         // Without, it takes more trials.
         let _ = keep_on_one_cpu(Pid::from_child(&child));
         Ok(child)
     }
 
-    fn command(&self, words: &[String], directory: &Path, verb: &OsStr) -> io::Result<Command> {
+    fn command(&self, words: &[String], directory: &Path, verb: &OsStr, mut may: Confinement) -> io::Result<Command> {
+        self.files().into_iter().for_each(|path| may.allow(Access::Run, path));
         let mut command = Command::new("/proc/self/exe");
         in_its_environment(&mut command, self.origin)
             .arg(verb)
             .arg(std::process::id().to_string())
+            .args(may.words())
             .args(&self.invocation)
+            .args(self.sandbox())
             .args(words)
             .current_dir(directory)
             // Ctrl-C is for the lab, which ends its guests in good order.
@@ -203,6 +249,17 @@ impl Emulator {
             .stderr(File::create(directory.join(COMPLAINTS))?);
         Ok(command)
     }
+}
+
+/// What a QEMU says of its version, with these words; an error says why it does not, as a sentence's end.
+fn version_of(invocation: &[OsString], origin: QemuOrigin, words: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(&invocation[0]);
+    let output = in_its_environment(&mut command, origin).args(&invocation[1..]).args(words).arg("--version").output();
+    let output = output.map_err(|error| error.to_string())?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let version =
+        printed.lines().next().and_then(|line| line.split_once("version ")).map(|(_, version)| version.trim().to_owned());
+    version.filter(|_| output.status.success()).ok_or_else(|| format!("its --version ended with {}", output.status))
 }
 
 /// Has this process run on one of the CPUs that this program may use, another one each time.
@@ -233,22 +290,26 @@ pub(crate) fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The body of the hidden verb: `words` are the process id of the parent, QEMU's program and its arguments. Returns only if
-/// QEMU cannot be started.
+/// The body of the hidden verb: `words` are the process id of the parent, what QEMU may do, QEMU's program and its arguments. Returns
+/// only if QEMU cannot be started.
 #[must_use]
 pub fn become_emulator(words: &[OsString]) -> io::Error {
-    let [expected_parent, program, arguments @ ..] = words else {
+    let parsed = words.split_first().and_then(|(parent, words)| Some((parent, Confinement::from_words(words)?)));
+    let Some((expected_parent, (may, [program, arguments @ ..]))) = parsed else {
         return io::Error::other("this verb is for the program itself");
     };
-    if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
-        return error.into();
+    // Another user, or another namespace, forgets who is to end with whom: it is asked for afterwards.
+    let ready = may.enter().and_then(|()| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+    if let Err(error) = ready {
+        return error;
     }
     // The parent may have ended before it was asked for.
     let parent = getppid().map(|pid| pid.as_raw_nonzero().to_string());
     if parent.as_deref().map(OsStr::new) != Some(expected_parent) {
         return io::Error::other("its parent is gone");
     }
-    Command::new(program).args(arguments).exec()
+    let kept = ENVIRONMENT.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    Command::new(program).args(arguments).env_clear().envs(kept).exec()
 }
 
 #[cfg(test)]

@@ -98,6 +98,9 @@ impl GuestRun {
         observer: &mut dyn GuestObserver,
     ) -> Option<Result<(GuestOutput, Lab), LabError>> {
         if let State::Ready(prepared) = &self.state {
+            if !prepared.emulator.has_sandbox {
+                observer.note("This QEMU was built without seccomp: a guest that takes it over has all system calls.");
+            }
             let accelerator = prepared.accelerator(&mut shared.kvm, verbs, observer)?;
             let snapshot = match prepared.snapshot(self.id, accelerator, &mut shared.snapshots, verbs, observer)? {
                 Ok(snapshot) => snapshot,

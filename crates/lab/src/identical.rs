@@ -3,9 +3,10 @@
 
 use model::{ColumnUnit, ProbeStatement, Recorded, RowKind};
 use recording::{Recording, RecordingError, SampleFile, each_row};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Where two recordings part.
@@ -74,29 +75,63 @@ pub fn first_divergence(one: &Recorded, other: &Recorded) -> Result<Option<Diver
     let open = |recorded: &Recorded| Recording::from_document(&recorded.path, recorded.document.clone()).sample_files();
     let files = open(one)?.into_iter().zip(open(other)?).enumerate();
     for (thread, (of_one, of_other)) in files {
-        if contents(&one.path, thread)? != contents(&other.path, thread)? {
+        if !has_same_files(&one.path, &other.path, thread)? {
             return first_difference(thread, &one.document.probe, &of_one, &of_other).map(Some);
         }
     }
     Ok(None)
 }
 
-/// The files with a thread's samples, by name: the latencies, and those too long for their column.
-fn contents(folder: &Path, thread: usize) -> Result<BTreeMap<OsString, Vec<u8>>, RecordingError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| RecordingError::Io { doing: "read", path, source }
-    };
-    let stems = [format!("samples-{thread}."), format!("samples-{thread}-")];
-    let mut contents = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(failed(folder))? {
-        let path = entry.map_err(failed(folder))?.path();
-        let name = path.file_name().unwrap_or_default().to_owned();
-        if stems.iter().any(|stem| name.to_string_lossy().starts_with(stem)) {
-            contents.insert(name, fs::read(&path).map_err(failed(&path))?);
+/// Whether both have the same files of a thread's samples, byte by byte.
+fn has_same_files(one: &Path, other: &Path, thread: usize) -> Result<bool, RecordingError> {
+    let names = file_names(one, thread)?;
+    if names != file_names(other, thread)? {
+        return Ok(false);
+    }
+    for name in names {
+        let open = |folder: &Path| recording::open_file(&folder.join(&name));
+        if !are_same(open(one)?, open(other)?).map_err(failed(&one.join(&name)))? {
+            return Ok(false);
         }
     }
-    Ok(contents)
+    Ok(true)
+}
+
+/// Whether two files hold the same bytes.
+fn are_same(one: File, other: File) -> io::Result<bool> {
+    let length = one.metadata()?.len();
+    if length != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut one, mut other) = (one.take(length), other.take(length));
+    let (mut block, mut same_place) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        let read = one.read(&mut block)?;
+        if read == 0 {
+            return Ok(true);
+        }
+        other.read_exact(&mut same_place[..read])?;
+        if block[..read] != same_place[..read] {
+            return Ok(false);
+        }
+    }
+}
+
+/// The files with a thread's samples, by name: the latencies, and those too long for their column.
+fn file_names(folder: &Path, thread: usize) -> Result<BTreeSet<OsString>, RecordingError> {
+    let stems = [format!("samples-{thread}."), format!("samples-{thread}-")];
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(folder).map_err(failed(folder))? {
+        let name = entry.map_err(failed(folder))?.file_name();
+        if stems.iter().any(|stem| name.to_string_lossy().starts_with(stem)) {
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> RecordingError {
+    move |source| RecordingError::Io { doing: "read", path: path.to_owned(), source }
 }
 
 /// One of the files of a thread differs from the other's; these are their columns.
@@ -184,5 +219,20 @@ mod tests {
         assert_eq!(found.to_string(), "first difference at event 1 of thread 0, time: 200 ns and 201 ns");
         let found = difference(0, &probe, [&one, &file("shorter", &[100, 7, 1])]);
         assert_eq!(found.to_string(), "first difference at event 1 of thread 0, time: 200 ns and no sample");
+    }
+
+    #[test]
+    fn files_are_compared_by_their_bytes() {
+        let place = tempfile::tempdir().unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            fs::write(place.path().join(name), bytes).unwrap();
+            File::open(place.path().join(name)).unwrap()
+        };
+        let mut long = vec![7; 200_000];
+        assert!(are_same(file("one", &long), file("other", &long)).unwrap());
+        let one = file("one", &long);
+        long[199_999] = 8;
+        assert!(!are_same(one, file("other", &long)).unwrap());
+        assert!(!are_same(file("one", b"ab"), file("other", b"abc")).unwrap());
     }
 }

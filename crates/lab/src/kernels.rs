@@ -121,8 +121,7 @@ impl FromStr for KernelName {
         };
         let (flavour, version) = debian.split_once('=').map_or((debian, None), |(flavour, version)| (flavour, Some(version)));
         let flavour = FLAVOURS.into_iter().find(|known| known.name == flavour).ok_or_else(wrong)?;
-        let is_version = |text: &str| text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains('/');
-        if version.is_some_and(|version| !is_version(version)) {
+        if version.is_some_and(|version| !has_form_of_version(version)) {
             return Err(wrong());
         }
         Ok(KernelName::Debian { flavour, version: version.map(str::to_owned) })
@@ -307,11 +306,17 @@ fn parts(release: &str) -> Option<(Flavour, &str)> {
     FLAVOURS.into_iter().find_map(of)
 }
 
+/// Whether this may be a version or the beginning of one: what Debian's versions are written in, and no way out of a folder.
+fn has_form_of_version(text: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '~');
+    text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(is_allowed) && !text.contains("..")
+}
+
 /// Whether this is the version of one kernel, as `6.1.0-56` or `6.12.48+deb13`: not `6.12`, which names a series, and not
 /// `6.1.0-56-rt`, which is the version and half of a flavour.
 pub(crate) fn is_whole_version(text: &str) -> bool {
     text.split('.').count() >= 3
-        && text.starts_with(|c: char| c.is_ascii_digit())
+        && has_form_of_version(text)
         && text.split(['-', '.']).skip(3).all(|part| part.starts_with(|c: char| c.is_ascii_digit()))
 }
 
@@ -363,7 +368,18 @@ mod tests {
         for name in ["debian:amd64", "debian:rt-arm64=6.1.0-56", "debian:armmp=6.12", "/boot/vmlinuz", "vmlinuz", "./a:b"] {
             assert_eq!(name.parse::<KernelName>().unwrap().to_string(), name);
         }
-        for wrong in ["debian:", "debian:sparc", "debian:amd64=", "debian:amd64=../x", "debian:amd64=new", "ubuntu:amd64", ""] {
+        for wrong in [
+            "debian:",
+            "debian:sparc",
+            "debian:amd64=",
+            "debian:amd64=../x",
+            "debian:amd64=new",
+            "debian:amd64=6.1/x",
+            "debian:amd64=6..1",
+            "debian:amd64=6.1\u{1b}[2J",
+            "ubuntu:amd64",
+            "",
+        ] {
             assert!(wrong.parse::<KernelName>().is_err(), "{wrong}");
         }
     }

@@ -4,6 +4,7 @@
 //! There are device files that open and then hang, and some that run the firmware and no kernel. So it is tried, once for each
 //! kernel, in a process of its own that is looked at now and then: other guests and Ctrl-C do not wait for it.
 
+use crate::confine::{Access, Confinement};
 use crate::emulator::{Emulator, complaints, end};
 use crate::scratch::ScratchFolder;
 use plan::{Guest, Machine};
@@ -64,12 +65,17 @@ impl Trial {
         File::options().read(true).write(true).open("/dev/kvm").map_err(|error| format!("/dev/kvm: {error}"))?;
         let folder = ScratchFolder::new().map_err(|error| error.to_string())?;
         let (cpus, memory) = (guest.cpus.to_string(), guest.memory_mib.to_string());
+        let console = fs::canonicalize(folder.path()).map_err(|error| error.to_string())?.join("console");
+        File::create(&console).map_err(|error| error.to_string())?;
+        let mut may = Confinement::new(guest.memory_mib, false, true);
+        may.allow(Access::Read, kernel);
+        may.allow(Access::Write, console);
         let kernel = kernel.display().to_string();
         let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-accel", "kvm", "-cpu", "host"];
         let machine = ["-smp", &cpus, "-m", &memory, "-serial", "file:console"];
         let boot = ["-kernel", &kernel, "-append", "console=ttyS0 panic=-1"];
         let words: Vec<String> = words.into_iter().chain(machine).chain(boot).map(str::to_owned).collect();
-        let child = emulator.spawn(&words, folder.path(), verb).map_err(|error| error.to_string())?;
+        let child = emulator.spawn(&words, folder.path(), verb, may).map_err(|error| error.to_string())?;
         Ok(Trial { child, folder, deadline: Instant::now() + KVM_TIMEOUT })
     }
 

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! plan::Run + plan::Guest -> kernels (with their cache), debian -> initramfs: this program, the order, modules
-//!     -> QEMU (emulator, board, boot)
+//!     -> QEMU (emulator, board, boot; confine: what its process may do here)
 //!            guest: init -> runner::execute -> recording -> channel: frames with length and hash
 //!     -> session: NAME.teiji, its document with the lab's part, console.log
 //! ```
@@ -20,14 +20,17 @@
 //! the process that turns into QEMU. A new machine is an entry in `board.rs`, and its name in `plan`.
 #![deny(unsafe_code)]
 
+mod again;
 mod archive;
 mod board;
 mod boot;
 mod cache;
 mod cached;
 mod channel;
+mod confine;
 mod debian;
 mod emulator;
+mod guest_limits;
 mod guest_run;
 mod identical;
 mod image;
@@ -53,6 +56,7 @@ mod stall;
 mod timeouts;
 mod turns;
 
+pub use again::{Changed, Named, NotNamed, again, changed_files, differences, qemu_of};
 pub use archive::{ArchiveError, files as archive_files};
 pub use board::Accelerator;
 pub use boot::{BootError, Stage};
@@ -60,6 +64,7 @@ pub use cached::{CacheContents, Cached, cached, remove_cached};
 pub use channel::{Scanned, find as find_frame};
 pub use debian::fetch;
 pub use emulator::{EmulatorError, become_emulator};
+pub use guest_limits::{GuestLimits, MAX_EXPECTED, MAX_MEMORY_MIB, TooMuch};
 pub use identical::{Divergence, first_divergence};
 pub use image::{Image, ImageError, Processor, inspect_image};
 pub use init::init;
@@ -72,8 +77,7 @@ pub use program::ProgramError;
 pub use replay::{replay, symbols};
 pub use scratch::ScratchFolder;
 pub use session::{
-    GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, again, can_begin, differences, qemu_of, run_each_in_guest,
-    run_in_guests, sha256,
+    GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, can_begin, run_each_in_guest, run_in_guests, sha256,
 };
 pub use stall::{STALL, stall};
 pub use timeouts::BOOT_TIMEOUT;

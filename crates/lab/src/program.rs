@@ -132,10 +132,10 @@ fn check(bytes: &[u8], machine: Machine) -> Result<(), &'static str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn elf(class: u8, processor: u16, segment: u32) -> Vec<u8> {
+    pub(crate) fn elf(class: u8, processor: u16, segment: u32) -> Vec<u8> {
         let mut bytes = vec![0; 128];
         bytes[..4].copy_from_slice(b"\x7fELF");
         bytes[4] = class;

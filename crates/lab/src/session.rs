@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs in the lab: several guests at once, each becoming a recording.
 
+use crate::again::NotNamed;
 use crate::archive;
 use crate::boot::{BootError, GuestOutput, Stage};
 use crate::emulator::EmulatorError;
+use crate::guest_limits::TooMuch;
 use crate::guest_run::{GuestRun, Shared};
-use crate::kernels::{self, Kernel, KernelError};
+use crate::kernels::{Kernel, KernelError};
 use crate::order::{Refusal, Task};
 use crate::pinned_fetch::can_have_qemu;
 use crate::plugin::Plugin;
 use crate::program::{Program, ProgramError};
-use crate::timeouts::BOOT_TIMEOUT;
-use model::{DefaultCpus, Lab, QemuOrigin, Recorded};
-use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, Machine, Qemu, Run};
+use model::{DefaultCpus, Lab, Recorded};
+use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, GuestError, Machine, Qemu, Run};
 use recording::RecordingError;
 use runner::Signals;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use std::{fs, io};
 
 /// Between two checks of the guests.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -111,6 +112,18 @@ pub enum LabError {
          aarch64, one CPU, or --time host"
     )]
     NoPlugin,
+    /// A recording names something that is not opened because it does.
+    #[error(transparent)]
+    NotNamed(#[from] NotNamed),
+    /// A recording asks for more than it may have.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
+    /// A recording asks for a machine that cannot be.
+    #[error("the recording's guest cannot be: {0}")]
+    Guest(#[from] GuestError),
+    /// A recording of the host's clock.
+    #[error("the recording's guest ran on the host's clock, and no two such runs are the same")]
+    HostTime,
     /// Somebody asked for the end.
     #[error("interrupted by {0} before the results arrived. Nothing was recorded")]
     Interrupted(&'static str),
@@ -122,7 +135,13 @@ impl LabError {
     pub const fn is_bad_input(&self) -> bool {
         matches!(
             self,
-            LabError::Recording(_) | LabError::Boot(BootError::Refused(Refusal { bad_input: true, .. })) | LabError::Program(_)
+            LabError::Recording(_)
+                | LabError::Boot(BootError::Refused(Refusal { bad_input: true, .. }))
+                | LabError::Program(_)
+                | LabError::NotNamed(_)
+                | LabError::TooMuch(_)
+                | LabError::Guest(_)
+                | LabError::HostTime
         )
     }
 }
@@ -323,76 +342,10 @@ pub fn sha256(bytes: &[u8]) -> String {
     })
 }
 
-/// The kind of QEMU that a recording was made in.
-#[must_use]
-pub fn qemu_of(lab: &Lab) -> Qemu {
-    match (lab.qemu.origin, lab.qemu.command_line.first()) {
-        (QemuOrigin::Pinned, _) => Qemu::Pinned,
-        (QemuOrigin::Path, Some(program)) => Qemu::Path(program.into()),
-        (QemuOrigin::System | QemuOrigin::Path, _) => Qemu::System,
-    }
-}
-
-/// The machine and the recording's kernel, found again by name, to repeat the same run. What is not what it was
-/// is found by [`differences`].
-///
-/// # Errors
-/// When the kernel is not there any more.
-pub fn again(lab: &Lab) -> Result<Target, LabError> {
-    let name: kernels::KernelName = lab.kernel.name.parse()?;
-    let kernel = match name {
-        kernels::KernelName::Debian { flavour, version } => {
-            kernels::Cache::for_user()?.find(flavour, version.as_deref()).ok_or_else(|| {
-                let why = format!("it is not in the cache any more; get it with: teiji lab fetch {}", lab.kernel.name);
-                KernelError::Fetch { name: lab.kernel.name.clone(), why }
-            })?
-        }
-        kernels::KernelName::Path(path) => Kernel::at(&path)?,
-    };
-    let modules = lab.kernel.modules.clone().filter(|path| path.is_dir()).or_else(|| kernel.modules.clone());
-    let is_the_same = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| sha256(&bytes) == lab.program.sha256);
-    Ok(Target {
-        guest: lab.guest.clone(),
-        qemu: qemu_of(lab),
-        kernel: Kernel { modules, ..kernel },
-        device_tree: lab.device_tree.as_ref().map(|file| file.path.clone()),
-        program: Some(lab.program.path.clone()).filter(is_the_same),
-        files: Vec::new(),
-        boot_timeout: BOOT_TIMEOUT,
-        plugin: None,
-    })
-}
-
-/// QEMU's command line without where it is, and without paths of files, which are known by their content.
-fn options(qemu: &model::LabQemu) -> impl Iterator<Item = &String> {
-    let is_path = |word: &String| word == "-kernel" || word == "-dtb";
-    let words = qemu.machine();
-    let before = std::iter::once(None).chain(words.iter().map(Some));
-    before.zip(words).filter(move |(before, _)| !before.is_some_and(is_path)).map(|(_, word)| word)
-}
-
-/// What differs between the conditions of two runs in the lab: names of what is not the same.
-#[must_use]
-pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
-    let all: [(&str, bool); 8] = [
-        ("the machine", before.guest == now.guest),
-        ("the kernel's image", before.kernel.image.sha256 == now.kernel.image.sha256),
-        (
-            "the device tree",
-            before.device_tree.as_ref().map(|file| &file.sha256) == now.device_tree.as_ref().map(|file| &file.sha256),
-        ),
-        ("the teiji in the guest", before.program.sha256 == now.program.sha256),
-        ("the initramfs", before.initramfs_sha256 == now.initramfs_sha256),
-        ("its task or its snapshot", before.snapshot == now.snapshot),
-        ("QEMU", before.qemu.version == now.qemu.version),
-        ("QEMU's options", options(&before.qemu).eq(options(&now.qemu))),
-    ];
-    all.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     /// Otherwise the guest looks.
     #[test]
@@ -409,28 +362,5 @@ mod tests {
             fs::write(place.path().join("config-1.2.3"), format!("CONFIG_{option}=y\n")).unwrap();
             assert_eq!((of("auto"), of("spawn")), (expected.to_owned(), "spawn".to_owned()));
         }
-    }
-
-    /// A kernel in another folder is known by its content; another option makes another machine.
-    #[test]
-    fn options_of_qemu_are_compared_without_paths() {
-        let qemu = |line: &str| model::LabQemu {
-            version: "7.2.22".to_owned(),
-            origin: if line.contains("--inhibit-cache") { QemuOrigin::Pinned } else { QemuOrigin::System },
-            command_line: line.split(' ').map(str::to_owned).collect(),
-        };
-        let same = |one: &str, other: &str| options(&qemu(one)).eq(options(&qemu(other)));
-        let line = "/usr/bin/qemu -icount shift=0 -kernel /a/vmlinuz -dtb /a/x.dtb -seed 1";
-        assert!(same(line, "/opt/qemu -icount shift=0 -kernel /b/vmlinuz -dtb /b/x.dtb -seed 1"));
-        assert!(!same(line, "/usr/bin/qemu -icount shift=0,rr=record -kernel /a/vmlinuz -dtb /a/x.dtb -seed 1"));
-        assert!(!same(line, "/usr/bin/qemu -icount shift=0 -kernel /a/vmlinuz -seed 1"));
-        let pinned = |cache: &str| {
-            let own = format!(
-                "{cache}/lib/ld-linux-x86-64.so.2 --inhibit-cache --library-path {cache}/lib {cache}/qemu -L {cache}/share"
-            );
-            line.replace("/usr/bin/qemu", &own)
-        };
-        assert!(same(line, &pinned("/home/a/.cache")) && same(&pinned("/root"), &pinned("/home/a/.cache")));
-        assert!(!same(line, &pinned("/root").replace("-seed 1", "-seed 2")));
     }
 }

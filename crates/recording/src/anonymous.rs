@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording once more, without names: another document, the same samples, and what lies beside them.
 
-use crate::contents::{MAX_TEXT, open_file, read_file};
+use crate::contents::{CONSOLE, MAX_TEXT, open_file, read_file};
 use crate::decoder::schema_texts;
 use crate::folder::{DOCUMENT, Folder};
 use crate::samples::{LABELS, long_path};
@@ -13,8 +13,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the kernel of a guest printed.
-const CONSOLE: &str = "console.log";
 /// Files that are made of the document, or hold nothing.
 const MADE_ANEW: [&str; 4] = [DOCUMENT, "host-before.json", "host-after.json", ".reserve"];
 /// Columns that every samples file or one of values beyond 32 bits may have.

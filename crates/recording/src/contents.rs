@@ -9,6 +9,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
+/// What the kernel of a guest printed.
+pub(crate) const CONSOLE: &str = "console.log";
 /// Bytes of a document, of what was explained, of a console's log. A thread's part of a document takes 10 kB.
 pub const MAX_TEXT: u64 = 32 << 20;
 
@@ -57,6 +59,13 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, RecordingError>
 pub fn read_text(path: &Path) -> Result<String, RecordingError> {
     String::from_utf8(read_file(path, MAX_TEXT)?)
         .map_err(|error| RecordingError::Document { path: path.to_owned(), why: error.to_string() })
+}
+
+/// What a guest of the lab printed; nothing where that cannot be read.
+#[must_use]
+pub fn read_console(recording: &Path) -> String {
+    read_file(&recording.join(CONSOLE), MAX_TEXT)
+        .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Where something lies that is part of a folder: at the end of a link that stays in the folder.

@@ -25,7 +25,7 @@ mod number {
 }
 
 const AT_FDCWD: usize = (-100_isize).cast_unsigned();
-const O_WRONLY_CREAT_EXCL: usize = 0o1 | 0o100 | 0o200;
+const O_WRONLY: usize = 0o1;
 const PROT_READ_WRITE: usize = 3;
 const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
 /// What the arena takes from the host at a time.
@@ -141,12 +141,12 @@ pub struct Output {
 const BUFFER: usize = 1 << 16;
 
 impl Output {
-    /// Makes a file that was not there.
-    pub fn create(path: &CStr) -> Option<Self> {
+    /// Opens a file that is there, and empty: QEMU may make none.
+    pub fn open(path: &CStr) -> Option<Self> {
         let buffer = zeroed(BUFFER)?;
         let path = path.as_ptr().expose_provenance();
         // SAFETY: the path ends with a zero byte and lives through the call.
-        let fd = unsafe { call(number::OPENAT, [AT_FDCWD, path, O_WRONLY_CREAT_EXCL, 0o600, 0, 0]) }?;
+        let fd = unsafe { call(number::OPENAT, [AT_FDCWD, path, O_WRONLY, 0, 0, 0]) }?;
         Some(Output { fd, buffer, length: 0, failed: false })
     }
 

@@ -22,6 +22,7 @@ mod hostile;
 mod intervals;
 mod jitter;
 mod judging;
+mod lab_again;
 mod lent_rights;
 mod limits;
 mod limits_of_plans;

@@ -44,7 +44,7 @@ impl Again<'_> {
     pub fn rate(&self, processor: Processor) -> Rate {
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let virtual_ns = self.facts.ns_per_instruction.unwrap_or(1) as f64 / f64::from(self.facts.guest.cpus);
-        let console = std::fs::read_to_string(self.recorded.path.join("console.log")).unwrap_or_default();
+        let console = recording::read_console(&self.recorded.path);
         let ns_per_virtual_ns = console.lines().rev().find_map(ns_per_tick).unwrap_or(1.0);
         Rate { ns_per_instruction: virtual_ns * ns_per_virtual_ns, ns_per_virtual_ns, step_ns: processor.clock_step_ns() }
     }

@@ -9,20 +9,20 @@ mod choose;
 mod show;
 mod source;
 
-use crate::commands::lab::{Show, failure};
+use crate::commands::lab::{AgainFlags, Show, failure};
 use crate::exit::{CommandResult, Failure};
+use crate::output;
 use again::Again;
 use anyhow::{Context, anyhow};
 use choose::Chosen;
 use explain::{Asked, Dump, Kernel, Processor, Symbols, Vmlinux, Woken, align};
-use lab::LabError;
+use lab::{LabError, Target};
 use model::{Account, Recorded};
 use plan::{Machine, Nanos, Unit};
 use recording::Recording;
 use runner::Signals;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 #[derive(Default, clap::Args)]
 pub struct Args {
@@ -31,15 +31,9 @@ pub struct Args {
     recording: PathBuf,
     #[command(flatten)]
     which: Which,
-    /// A static teiji for the guest's processor [default: the recorded one if it is still there, else as for a run]
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
     /// The kernel's uncompressed image with debug information, for file and line of each place in its source
     #[arg(long, value_name = "FILE")]
     vmlinux: Option<PathBuf>,
-    /// How long the kernel may take to boot, and loads to start and figures to be computed, on this machine's clock [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = crate::commands::lab::seconds)]
-    boot_timeout: Option<Duration>,
     #[command(flatten)]
     files: show::Files,
     /// Print everything as JSON
@@ -48,6 +42,8 @@ pub struct Args {
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten, next_help_heading = "On which machine")]
+    again: AgainFlags,
 }
 
 /// Which activations are explained.
@@ -78,21 +74,38 @@ pub fn run(args: &Args) -> CommandResult {
     args.files.check().map_err(Failure::bad_input)?;
     let chosen = Chosen::of(&recorded, &args.which).map_err(Failure::bad_input)?;
     let vmlinux = args.vmlinux.as_deref().map(source::open).transpose()?;
+    let target = target(args, &recorded)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut show = Show::new(args.quiet || args.json);
-    let accounts = explained(args, &recorded, &chosen, vmlinux.as_ref(), &signals, &mut show);
+    let accounts = explained(args, &recorded, &chosen, target, vmlinux.as_ref(), &signals, &mut show);
     show.clear();
     let accounts = accounts?;
     show::show(args, &recorded, &accounts)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Explains the largest latency of a recording that can be explained, and keeps that in it.
-pub fn worst(recorded: &Recorded, signals: &Signals, quiet: bool) -> Result<Vec<Account>, Failure> {
+/// The machine of a recording. One with another kernel would have another account, even if its latencies were the same.
+fn target(args: &Args, recorded: &Recorded) -> Result<Target, Failure> {
+    let Some(facts) = recorded.document.lab.as_ref() else {
+        return Err(Failure::bad_input(anyhow!("it was not recorded in the lab")));
+    };
+    let target = args.again.target(recorded, facts, args.quiet || args.json)?;
+    let name = recorded.path.display();
+    for changed in lab::changed_files(facts, &target).map_err(failure)? {
+        if changed.decides_account() {
+            return Err(Failure::bad_input(anyhow!("{name}: {changed}")));
+        }
+        output::complain(&format!("{name}: {changed}"));
+    }
+    Ok(target)
+}
+
+/// Explains the largest latency of a recording that was made on this machine and can be explained, and keeps that in it.
+pub fn worst(recorded: &Recorded, target: &Target, signals: &Signals, quiet: bool) -> Result<Vec<Account>, Failure> {
     let args = Args { quiet, ..Args::default() };
     let chosen = Chosen::of(recorded, &args.which).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
-    let accounts = explained(&args, recorded, &chosen, None, signals, &mut show);
+    let accounts = explained(&args, recorded, &chosen, target.clone(), None, signals, &mut show);
     show.clear();
     show::kept_in(recorded, &accounts?)
 }
@@ -155,15 +168,13 @@ fn explained(
     args: &Args,
     recorded: &Recorded,
     chosen: &Chosen,
+    target: Target,
     vmlinux: Option<&Vmlinux>,
     signals: &Signals,
     show: &mut Show,
 ) -> Result<Vec<Account>, Failure> {
     let Some(facts) = recorded.document.lab.as_ref() else { return Ok(Vec::new()) };
     let Some(processor) = processor(facts.guest.machine) else { return Ok(Vec::new()) };
-    let mut target = lab::again(facts).map_err(failure)?;
-    target.program = args.program.clone().or(target.program);
-    target.boot_timeout = args.boot_timeout.unwrap_or(target.boot_timeout);
     show.heading = Some(" The kernel's symbols".to_owned());
     let listed = lab::symbols(&target, crate::commands::lab::VERBS, signals, show).map_err(not_made_again)?;
     let symbols = Symbols::parse(&listed).map_err(Failure::run_failed)?;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags that say on which machine, and how kernels are found.
 
+use super::failure;
+use crate::exit::Failure;
 use crate::output;
 use anyhow::Context;
 use clap::ValueEnum;
 use executor::SettingError;
-use lab::{BOOT_TIMEOUT, Cache, Kernel, KernelName, LabError, Processor, Target, choose_qemu, inspect_image};
+use lab::{
+    BOOT_TIMEOUT, Cache, GuestLimits, Kernel, KernelName, LabError, MAX_EXPECTED, MAX_MEMORY_MIB, Named, Processor, Target,
+    choose_qemu, inspect_image,
+};
+use model::{Lab, Recorded};
 use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Qemu, Unit, shift_of_cpus, shift_of_mips};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,31 +25,16 @@ pub enum TimeMode {
     Host,
 }
 
-#[derive(clap::Args)]
-pub struct GuestFlags {
-    /// The machine: x86_64, aarch64, armv7 or raspi3b [default: what the kernel is for]
-    #[arg(long, value_name = "MACHINE")]
-    machine: Option<Machine>,
+/// What a guest is made of, by new flags and of a recording alike.
+#[derive(Default, clap::Args)]
+struct GuestParts {
     /// Its memory, MiB [default: 512; a raspi3b has 1024]
     #[arg(long, value_name = "MIB")]
     memory: Option<u32>,
-    /// Its CPUs; in virtual time 1, or up to 4 of an x86_64, and others only with --time host [default: 1; a raspi3b has 4]
-    #[arg(long, value_name = "N")]
-    smp: Option<u32>,
-    /// What drives the clock [default: virtual; host for a raspi3b]
-    #[arg(long, value_name = "MODE")]
-    time: Option<TimeMode>,
-    /// Instructions of each CPU in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000, divided by
-    /// the number of CPUs, which is the most; three CPUs have no other]
-    #[arg(long, value_name = "RATE", value_parser = shift_of_mips)]
-    mips: Option<u8>,
     /// The QEMU: pinned, which is the same everywhere and is fetched if need be, system, which is the installed one, or its path
     /// [default: pinned, and system where that cannot be had]
     #[arg(long, value_name = "QEMU")]
     qemu: Option<Qemu>,
-    /// Kernel arguments to add, such as 'threadirqs nohz_full=1' [repeatable]
-    #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
-    append: Vec<String>,
     /// Modules of the kernel; those the machine needs are loaded
     #[arg(long, value_name = "DIR")]
     modules: Option<PathBuf>,
@@ -58,6 +49,93 @@ pub struct GuestFlags {
     boot_timeout: Option<Duration>,
 }
 
+impl GuestParts {
+    /// Whether the files are there: before time is spent on anything else.
+    fn check(&self) -> Result<(), SettingError> {
+        if let Some(path) = self.modules.as_ref().filter(|path| !path.is_dir()) {
+            return Err(SettingError::Modules(path.clone()));
+        }
+        if let Some(path) = self.dtb.as_ref().filter(|path| !path.is_file()) {
+            return Err(SettingError::DeviceTree(path.clone()));
+        }
+        self.qemu.as_ref().and_then(missing_qemu).map_or(Ok(()), |path| Err(SettingError::Qemu(path)))
+    }
+
+    /// As an absolute path, by which they are found again from anywhere.
+    fn modules(&self) -> anyhow::Result<Option<PathBuf>> {
+        self.modules.as_ref().map(std::fs::canonicalize).transpose().context("--modules")
+    }
+}
+
+/// What a recording is made again with: what it was made with is found by its kind, and everything else is named.
+#[derive(Default, clap::Args)]
+#[command(
+    mut_arg("expect", |arg| arg.help(format!("Allow a run of this length, on the guest's clock [default: {}m]", MAX_EXPECTED.as_secs() / 60))),
+    mut_arg("memory", |arg| arg.help(format!("Allow a guest of so many MiB [default: {MAX_MEMORY_MIB}]"))),
+    mut_arg("qemu", |arg| arg.help("The QEMU: pinned, system or the path of one [default: of the recorded kind; a path has to be named]"))
+)]
+pub struct AgainFlags {
+    /// The kernel, as of lab run [default: the recorded one of the cache; a path has to be named]
+    #[arg(short, long, value_name = "KERNEL")]
+    kernel: Option<KernelName>,
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    expect: Option<Duration>,
+    #[command(flatten)]
+    parts: GuestParts,
+}
+
+impl AgainFlags {
+    /// The machine of a recording, with its QEMU, which is fetched if need be. Nothing has been compared yet.
+    pub fn target(&self, recorded: &Recorded, facts: &Lab, quiet: bool) -> Result<Target, Failure> {
+        self.parts.check().map_err(Failure::bad_input)?;
+        let mut say = |text: &str| {
+            if !quiet {
+                output::complain(text);
+            }
+        };
+        let kernel =
+            self.kernel.as_ref().map(|name| kernels(std::slice::from_ref(name), &mut say).map(|mut found| found.remove(0)));
+        let usual = GuestLimits::default();
+        let named = Named {
+            qemu: self.parts.qemu.clone(),
+            kernel: kernel.transpose().map_err(Failure::run_failed)?,
+            modules: self.parts.modules().map_err(Failure::bad_input)?,
+            device_tree: self.parts.dtb.clone(),
+            program: self.parts.program.clone(),
+            limits: GuestLimits {
+                memory_mib: self.parts.memory.unwrap_or(usual.memory_mib),
+                expected: self.expect.unwrap_or(usual.expected),
+            },
+        };
+        let target = lab::again(facts, &recorded.document.run, &named).map_err(failure)?;
+        let boot_timeout = self.parts.boot_timeout.unwrap_or(target.boot_timeout);
+        let qemu = chosen_qemu(Some(&target.qemu), target.guest.machine, quiet).map_err(failure)?;
+        Ok(Target { qemu, boot_timeout, ..target })
+    }
+}
+
+#[derive(clap::Args)]
+pub struct GuestFlags {
+    /// The machine: x86_64, aarch64, armv7 or raspi3b [default: what the kernel is for]
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<Machine>,
+    /// Its CPUs; in virtual time 1, or up to 4 of an x86_64, and others only with --time host [default: 1; a raspi3b has 4]
+    #[arg(long, value_name = "N")]
+    smp: Option<u32>,
+    /// What drives the clock [default: virtual; host for a raspi3b]
+    #[arg(long, value_name = "MODE")]
+    time: Option<TimeMode>,
+    /// Instructions of each CPU in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000, divided by
+    /// the number of CPUs, which is the most; three CPUs have no other]
+    #[arg(long, value_name = "RATE", value_parser = shift_of_mips)]
+    mips: Option<u8>,
+    /// Kernel arguments to add, such as 'threadirqs nohz_full=1' [repeatable]
+    #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
+    append: Vec<String>,
+    #[command(flatten)]
+    parts: GuestParts,
+}
+
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
     if time.0 <= 0 { Err("must be above 0".to_owned()) } else { Ok(Duration::from_nanos(time.0.unsigned_abs())) }
@@ -66,15 +144,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 impl GuestFlags {
     /// The machines for those kernels whose names contain them, checked: before time is spent on getting a kernel.
     pub fn guests(&self, names: &[KernelName]) -> Result<Vec<Guest>, SettingError> {
-        if let Some(path) = self.modules.as_ref().filter(|path| !path.is_dir()) {
-            return Err(SettingError::Modules(path.clone()));
-        }
-        if let Some(path) = self.dtb.as_ref().filter(|path| !path.is_file()) {
-            return Err(SettingError::DeviceTree(path.clone()));
-        }
-        if let Some(path) = self.qemu.as_ref().and_then(missing_qemu) {
-            return Err(SettingError::Qemu(path));
-        }
+        self.parts.check()?;
         let machine = |name: &KernelName| match name {
             KernelName::Debian { flavour, .. } => self.machine.or(Some(flavour.machine)),
             KernelName::Path(_) => self.machine,
@@ -84,12 +154,12 @@ impl GuestFlags {
 
     /// The program for the guest, if one is named.
     pub fn program(&self) -> Option<&Path> {
-        self.program.as_deref()
+        self.parts.program.as_deref()
     }
 
     /// The QEMU, if one is named.
     pub fn qemu(&self) -> Option<&Qemu> {
-        self.qemu.as_ref()
+        self.parts.qemu.as_ref()
     }
 
     /// The same guest with the QEMU that it will run in, which is fetched if need be.
@@ -104,17 +174,16 @@ impl GuestFlags {
             Some(machine) => machine,
             None => machine_of(&kernel)?,
         };
-        // As an absolute path, by which it is found again from anywhere.
-        let modules = self.modules.as_ref().map(std::fs::canonicalize).transpose().context("--modules")?;
+        let modules = self.parts.modules()?;
         let kernel = Kernel { modules: modules.or(kernel.modules), ..kernel };
         Ok(Target {
             guest: self.guest(machine)?,
-            qemu: self.qemu.clone().unwrap_or(Qemu::Pinned),
+            qemu: self.parts.qemu.clone().unwrap_or(Qemu::Pinned),
             kernel,
-            device_tree: self.dtb.clone(),
-            program: self.program.clone(),
+            device_tree: self.parts.dtb.clone(),
+            program: self.parts.program.clone(),
             files: Vec::new(),
-            boot_timeout: self.boot_timeout.unwrap_or(BOOT_TIMEOUT),
+            boot_timeout: self.parts.boot_timeout.unwrap_or(BOOT_TIMEOUT),
             plugin: None,
         })
     }
@@ -134,7 +203,7 @@ impl GuestFlags {
         };
         let guest = Guest {
             machine,
-            memory_mib: self.memory.or(machine.fixed_memory_mib()).unwrap_or(512),
+            memory_mib: self.parts.memory.or(machine.fixed_memory_mib()).unwrap_or(512),
             cpus,
             time,
             kernel_args: self.append.join(" "),

@@ -13,7 +13,7 @@ mod run;
 mod search;
 mod show;
 
-pub use guest_flags::{GuestFlags, check_path_exists, chosen_qemu, kernels as kernels_of, seconds};
+pub use guest_flags::{AgainFlags, GuestFlags, check_path_exists, chosen_qemu, kernels as kernels_of};
 pub use run::{checked, default_cpus, jobs as guests_at_once};
 pub use show::Show;
 

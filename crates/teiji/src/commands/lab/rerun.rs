@@ -1,41 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab rerun`: the same run once more, and whether it is the same.
 
-use super::guest_flags::{chosen_qemu, missing_qemu, seconds};
+use super::guest_flags::AgainFlags;
 use super::show::Show;
 use super::{VERBS, exit, failure};
 use crate::commands::anonymise::check_settings_known;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
 use anyhow::{Context, anyhow};
-use executor::SettingError;
 use lab::{LabRun, differences, first_divergence};
-use plan::Qemu;
 use recording::Recording;
 use runner::Signals;
 use std::path::PathBuf;
-use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
     /// A recording made in the lab
     #[arg(value_name = "REC")]
     recording: PathBuf,
-    /// A static teiji for the guest's processor [default: the recorded one if it is still there, else as for a run]
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
-    /// The QEMU: pinned, system or the path of one [default: as recorded]
-    #[arg(long, value_name = "QEMU")]
-    qemu: Option<Qemu>,
-    /// How long the kernel may take to boot, and loads to start and figures to be computed, on this machine's clock [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
-    boot_timeout: Option<Duration>,
     /// Keep the new recording here; must not exist [default: it is removed after the comparison]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten, next_help_heading = "On which machine")]
+    again: AgainFlags,
 }
 
 pub fn run(args: &Args) -> CommandResult {
@@ -52,15 +42,11 @@ pub fn run(args: &Args) -> CommandResult {
         return Err(Failure::bad_input(anyhow!("{name} holds no samples: nothing can be compared with it")));
     }
     check_settings_known(&recorded).map_err(Failure::bad_input)?;
-    if let Some(path) = args.qemu.as_ref().and_then(missing_qemu) {
-        return Err(Failure::bad_input(SettingError::Qemu(path)));
+    let target = args.again.target(&recorded, facts, args.quiet)?;
+    for changed in lab::changed_files(facts, &target).map_err(failure)? {
+        output::complain(&format!("{name}: {changed}"));
     }
-    let mut target = lab::again(facts).map_err(failure)?;
-    target.qemu =
-        chosen_qemu(Some(args.qemu.as_ref().unwrap_or(&target.qemu)), target.guest.machine, args.quiet).map_err(failure)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
-    target.program = args.program.clone().or(target.program);
-    target.boot_timeout = args.boot_timeout.unwrap_or(target.boot_timeout);
     let scratch = lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::run_failed)?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let mut run = recorded.document.run.clone();

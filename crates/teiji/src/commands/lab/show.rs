@@ -82,6 +82,7 @@ fn line(guest: &GuestProgress) -> String {
         Stage::Measuring => "measuring".to_owned(),
         Stage::Sending { received, of } => format!("sending its results, {} of {} KiB", received >> 10, of >> 10),
     };
-    let name: String = guest.name.chars().take(40).collect();
+    // A recording's name may hold anything.
+    let name: String = guest.name.chars().filter(|c| !c.is_control()).take(40).collect();
     format!("   {name:<40}  {:>4} s  {stage}", guest.elapsed.as_secs())
 }

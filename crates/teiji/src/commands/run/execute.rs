@@ -96,7 +96,7 @@ impl PlanObserver for Maker<'_> {
         count(&mut self.progress, point, event);
         match event {
             Event::WasDone(document) if point.guest.qemu().is_none() => {
-                self.recorded_in.extend(document.lab.iter().map(|lab| (lab.guest.machine, lab::qemu_of(lab))));
+                self.recorded_in.extend(document.lab.iter().filter_map(|lab| Some((lab.guest.machine, lab::qemu_of(lab)?))));
             }
             Event::WasCutShort(kept) => {
                 let name = work.name(run);

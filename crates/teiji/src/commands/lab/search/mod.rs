@@ -15,7 +15,7 @@ use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::{Context, anyhow};
 use explore::{Explorer, Limits, Means};
-use lab::KernelName;
+use lab::{KernelName, Target};
 use model::Account;
 use plan::{GuestTime, LoadSpec, Nanos, SearchLoad, SearchSpace, Unit};
 use results::Results;
@@ -143,7 +143,7 @@ pub fn run(args: &Args) -> CommandResult {
         output::complain(&format!("Interrupted by {signal}: this is what was found until then"));
     }
     let recipe = recipe::write(&output.join(results::RECIPE), &found, &target).map_err(Failure::run_failed);
-    let (explained, not_explained) = explained(&found, &signals, quiet);
+    let (explained, not_explained) = explained(&found, &target, &signals, quiet);
     // What took so long to find is said and kept, whatever became of its explanation.
     let results = Results { output: &output, args, target: &target, found: &found, explained: explained.as_deref() };
     let document = model::document_text(&results.json()).map_err(Failure::run_failed)?;
@@ -180,7 +180,12 @@ fn check_ends(args: &Args, measured: &RunFlags, loads: &[LoadSpec], guest: &plan
 
 /// Where the largest latency went, which also shows that the run can be made again; none where it cannot be explained. And what else kept
 /// it from being explained.
-fn explained(found: &explore::Found, signals: &Signals, quiet: bool) -> (Option<Vec<Account>>, Result<(), Failure>) {
+fn explained(
+    found: &explore::Found,
+    target: &Target,
+    signals: &Signals,
+    quiet: bool,
+) -> (Option<Vec<Account>>, Result<(), Failure>) {
     if signals.caught().is_some() {
         return (None, Ok(()));
     }
@@ -190,7 +195,7 @@ fn explained(found: &explore::Found, signals: &Signals, quiet: bool) -> (Option<
         }
         return (None, Ok(()));
     }
-    match (explain::worst(&found.worst, signals, quiet), signals.caught()) {
+    match (explain::worst(&found.worst, target, signals, quiet), signals.caught()) {
         (Ok(accounts), _) => (Some(accounts), Ok(())),
         (Err(_), Some(signal)) => {
             output::complain(&format!("Interrupted by {signal}: the largest latency is not explained"));
