@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 /// What the kernel of a guest printed.
 pub(crate) const CONSOLE: &str = "console.log";
 /// Bytes of a document, of what was explained, of a console's log. A thread's part of a document takes 10 kB.
-pub const MAX_TEXT: u64 = 32 << 20;
+pub(crate) const MAX_TEXT: u64 = 32 << 20;
 
 /// Opens a file of a recording's folder for reading. A link to another file of the same folder is followed.
 ///
@@ -38,7 +38,7 @@ pub fn open_file(path: &Path) -> Result<File, RecordingError> {
 ///
 /// # Errors
 /// As [`open_file`], and when it is larger.
-pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, RecordingError> {
+pub(crate) fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, RecordingError> {
     let file = open_file(path)?;
     let io = |source| RecordingError::Io { doing: "read", path: path.to_owned(), source };
     let bytes = file.metadata().map_err(io)?.len();
@@ -52,7 +52,7 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, RecordingError>
     if content.len() as u64 > max_bytes { Err(too_large()) } else { Ok(content) }
 }
 
-/// The same as text, of [`MAX_TEXT`] bytes at most.
+/// The same as text, of 32 MB at most.
 ///
 /// # Errors
 /// The same, and when it is not UTF-8.
