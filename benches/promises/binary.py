@@ -6,7 +6,7 @@ import struct
 from figure import Figure
 from programs import Failed
 
-MAX_MB = 9
+MAX_MB = 16
 PT_INTERP = 3
 SHT_SYMTAB = 2
 
