@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Each verb that reads a recording; `REC` stands for it, and for `OUT` it may write.
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 17] = [
     "show REC",
     "show REC --md",
     "show REC --csv",
@@ -26,6 +26,8 @@ const VERBS: [&str; 15] = [
     "gate REC --limit max<1s --limit p99.9<1s",
     "export REC --samples -o OUT/samples.csv",
     "export REC --histogram",
+    "report REC -o OUT/anonymous.html --anonymous",
+    "anonymise REC -o OUT/anonymous.teiji",
     "explain REC",
     "lab rerun REC",
     "run --resume PLAN",
@@ -359,9 +361,12 @@ fn assert_harmless(trap: &Trap, verb: &str, Output { out, err, .. }: &Output) {
         assert!(!text.contains(steers), "{verb} steers the terminal on {name}: {text:?}");
     }
     assert!(!verb.contains("--md") || !outside_code(out).contains("<script>"), "{verb}: {out}");
-    for (file, holds) in
-        [("out/page.html", "<script>alert(1)"), ("out/page.md", "<script>"), ("out/compared.html", "<script>alert(1)")]
-    {
+    for (file, holds) in [
+        ("out/page.html", "<script>alert(1)"),
+        ("out/page.md", "<script>"),
+        ("out/compared.html", "<script>alert(1)"),
+        ("out/anonymous.html", "<script>alert(1)"),
+    ] {
         let text = fs::read_to_string(trap.place.join(file)).unwrap_or_default();
         let text = if file.ends_with(".md") { outside_code(&text) } else { text };
         assert!(!text.contains(holds), "{verb}: {file} holds {holds}");
