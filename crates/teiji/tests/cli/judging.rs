@@ -87,7 +87,7 @@ fn show_and_report_hold_the_limits_of_a_gate() {
     assert_eq!(output.code, Some(3), "{output:?}");
     assert!(
         output.out.contains("NOT ENOUGH EVIDENCE: 2 of 2 recordings, checked against 2 limits")
-            && output.out.ends_with("Report: report.html\n"),
+            && output.out.contains("\nReport: report.html\n"),
         "{output:?}"
     );
     for chart in ["histogram", "latency-over-time", "exceedance"] {
