@@ -92,7 +92,8 @@ fn recordings(holds: &[String]) -> String {
 /// A path in one line: those of a folder that somebody sent are named by him.
 fn shown(path: &Path) -> String {
     let text = path.display().to_string();
-    if text.chars().any(char::is_control) { text.escape_debug().to_string() } else { text }
+    let one = |c: char| if c.is_control() { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    if text.chars().any(char::is_control) { text.chars().map(one).collect() } else { text }
 }
 
 impl RecordingError {
@@ -119,6 +120,7 @@ mod tests {
         let place = folder.path().display();
         let said = || RecordingError::not_a_recording(folder.path()).to_string();
         assert_eq!(said(), format!("{place} is not a recording: there is no run.json in it"));
+        assert_eq!(shown(Path::new("a\u{1b}\n/µ")), "a\\u001b\\u000a/µ");
         for (name, holds) in [("b.teiji", "one: b.teiji"), ("a.teiji", "2, such as a.teiji")] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
             std::fs::write(folder.path().join(name).join(DOCUMENT), "{}").unwrap();
