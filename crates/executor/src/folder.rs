@@ -174,7 +174,7 @@ impl ResultsFolder {
 /// Writes a file, through to the disk, and puts it in place whole.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let new = path.with_extension("new");
-    let written = fs::File::create(&new).and_then(|mut file| {
+    let written = recording::create_file(&new).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&new, path)?;

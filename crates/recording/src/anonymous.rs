@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording once more, without names: another document, the same samples, and what lies beside them.
 
-use crate::contents::{CONSOLE, MAX_TEXT, open_file, read_file};
+use crate::contents::{CONSOLE, MAX_TEXT, open_file, read_file, write_file};
 use crate::decoder::schema_texts;
 use crate::folder::{DOCUMENT, Folder};
 use crate::samples::{LABELS, long_path};
@@ -57,7 +57,7 @@ impl Recording {
             let shown = anonymiser.console(&String::from_utf8_lossy(&read_file(&console, MAX_TEXT)?));
             left_out.console_lines = shown.left_out;
             let new = folder.path().join(CONSOLE);
-            fs::write(&new, shown.text).map_err(RecordingError::io("write", &new))?;
+            write_file(&new, shown.text.as_bytes()).map_err(RecordingError::io("write", &new))?;
         }
         copied.insert(console);
         folder.put_down(&document, to)?;

@@ -5,7 +5,7 @@
 use crate::RecordingError;
 use rustix::fs::OFlags;
 use std::fs::{self, File, FileType, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -59,6 +59,23 @@ pub(crate) fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Recordin
 pub fn read_text(path: &Path) -> Result<String, RecordingError> {
     String::from_utf8(read_file(path, MAX_TEXT)?)
         .map_err(|error| RecordingError::Document { path: path.to_owned(), why: error.to_string() })
+}
+
+/// Makes a file in the place of whatever is there. Where that is a link the link is replaced, and not what it leads to: somebody else
+/// may write to the folder, or may have made it.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn create_file(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => File::create_new(path),
+    }
+}
+
+/// The same with this content.
+pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    create_file(path)?.write_all(content)
 }
 
 /// What a guest of the lab printed; nothing where that cannot be read.
@@ -122,6 +139,21 @@ mod tests {
                 (found, _) => panic!("{name}: {found:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_link_is_replaced_and_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::write(path("precious"), "precious").unwrap();
+        symlink("precious", path("run.json.new")).unwrap();
+        write_file(&path("run.json.new"), b"new").unwrap();
+        assert_eq!(
+            (fs::read(path("precious")).unwrap(), fs::read(path("run.json.new")).unwrap()),
+            (b"precious".into(), b"new".into())
+        );
+        write_file(&path("run.json.new"), b"newer").unwrap();
+        assert_eq!(fs::read(path("run.json.new")).unwrap(), b"newer");
     }
 
     /// A test that waits here for ever has opened a FIFO.

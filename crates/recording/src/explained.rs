@@ -2,7 +2,7 @@
 //! What `teiji explain` found, beside the samples it is about.
 
 use crate::RecordingError;
-use crate::contents::read_text;
+use crate::contents::{read_text, write_file};
 use model::{EXPLAINED, EXPLAINED_VERSION, Explained};
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub fn write_explained(recording: &Path, explained: &Explained) -> Result<(), Re
     let new = recording.join(format!(".{EXPLAINED}-{}", std::process::id()));
     let text = serde_json::to_string(explained)
         .map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
-    let written = fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, &path));
+    let written = write_file(&new, (text + "\n").as_bytes()).and_then(|()| fs::rename(&new, &path));
     written.map_err(|source| {
         let _ = fs::remove_file(&new);
         RecordingError::Io { doing: "write", path, source }
@@ -62,6 +62,11 @@ mod tests {
         write_explained(place.path(), &explained).unwrap();
         assert_eq!(read_explained(place.path()).unwrap(), Some(explained.clone()));
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+        // A recording may have a link of the name that is written to first, to a file of its reader's.
+        let (precious, own) = (tempfile::NamedTempFile::new().unwrap(), format!(".{EXPLAINED}-{}", std::process::id()));
+        std::os::unix::fs::symlink(precious.path(), place.path().join(own)).unwrap();
+        write_explained(place.path(), &explained).unwrap();
+        assert_eq!((fs::read(precious.path()).unwrap(), fs::read_dir(place.path()).unwrap().count()), (Vec::new(), 1));
         // Nothing that does not add up is shown.
         let account = Account { thread: 0, activation: 9, latency_ns: 5, parts: Vec::new(), timeline: Timeline::default() };
         write_explained(place.path(), &Explained { accounts: vec![account], ..explained.clone() }).unwrap();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording being written.
 
+use crate::contents::write_file;
 use crate::reader::parse;
 use crate::{Recording, RecordingError, SampleWriter};
 use model::samples_file;
@@ -8,7 +9,7 @@ use model::{Document, HostFacts, ProbeStatement, Recorded, Thread};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -101,9 +102,7 @@ impl Folder {
         let known = fs::metadata(self.path.join(DOCUMENT)).map_or(0, |file| file.len());
         let path = self.path.join(RESERVE);
         let reserve = vec![0_u8; RESERVE_BYTES + usize::try_from(known).unwrap_or(0) * 3];
-        File::create(&path)
-            .and_then(|mut file| file.write_all(&reserve))
-            .map_err(RecordingError::io("reserve room in", &path))?;
+        write_file(&path, &reserve).map_err(RecordingError::io("reserve room in", &path))?;
         self.begun = true;
         Ok(())
     }
@@ -202,7 +201,7 @@ impl Folder {
         let path = self.path.join(name);
         let text = model::document_text(value)
             .map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
-        fs::write(&path, text).map_err(|source| {
+        write_file(&path, text.as_bytes()).map_err(|source| {
             let _ = fs::remove_file(&path);
             RecordingError::Io { doing: "write", path, source }
         })
@@ -234,7 +233,7 @@ pub fn adopt(path: &Path, files: &[(&str, &[u8])], complete: impl FnOnce(&mut Do
     complete(&mut document);
     for (name, content) in others {
         let file = part.path.join(name);
-        fs::write(&file, content).map_err(RecordingError::io("write", &file))?;
+        write_file(&file, content).map_err(RecordingError::io("write", &file))?;
     }
     // Last: a folder with a document is never without what only the host knew.
     part.replace(&document)?;

@@ -4,8 +4,8 @@
 //! Beside `samples-0.arrows` there is `samples-0.sums` until the run has come to its end: of each message of the stream four bytes of
 //! CRC-32, and how long it is, four bytes more, all with the least significant byte first. A message's sum is written before it.
 
-use crate::contents::read_file;
-use std::fs::{self, File, OpenOptions};
+use crate::contents::{create_file, read_file};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ impl SumsWriter {
     /// Of a stream that is begun.
     pub(crate) fn create(stream: &Path) -> io::Result<Self> {
         let path = sums_path(stream);
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path)?;
+        let file = create_file(&path)?;
         Ok(SumsWriter { path, file })
     }
 

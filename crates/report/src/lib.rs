@@ -48,6 +48,7 @@ pub use sections::inference::Inference;
 use sections::{caveats, lab};
 pub use terminal::paint::Paint;
 pub use terminal::plan_length::PlanLength;
+pub use terminal::shown::shown;
 use terminal::text;
 pub use threads::{Figure, threads_csv};
 pub use warnings::{NextStep, WarningText};

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Progress of a run on a terminal: how far it is, and a line per thread or load, drawn over itself.
 
-use crate::output::shown;
 use load::LoadNow;
 use plan::Nanos;
-use report::Paint;
+use report::{Paint, shown};
 use runner::{LiveThread, Progress, ProgressObserver};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};

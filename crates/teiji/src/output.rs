@@ -3,10 +3,8 @@
 //! where the output cannot be written, but the exit code tells.
 
 use anyhow::{Context, anyhow};
-use report::Paint;
+use report::{Paint, shown};
 use rustix::io::Errno;
-use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::os::fd::AsFd;
@@ -75,45 +73,6 @@ pub fn quoted(path: &Path) -> String {
 /// Says what somebody should know.
 pub fn complain(text: &str) {
     let _ = writeln!(stderr().lock(), "{}", shown(text, Paint::Plain));
-}
-
-/// What was written by others does not steer the terminal of whoever reads it: characters that would are written as `\u001b`, also
-/// in JSON, where that means the same. Lines and columns stay, and the colours of our own where there are any.
-pub fn shown(text: &str, paint: Paint) -> Cow<'_, str> {
-    if !text.chars().any(steers) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let after = &rest[c.len_utf8()..];
-        let own = if paint == Paint::Colour { colour(rest) } else { 0 };
-        if own > 0 {
-            out.push_str(&rest[..own]);
-            rest = &rest[own..];
-            continue;
-        }
-        if steers(c) && !(c == '\r' && after.starts_with('\n')) {
-            let _ = write!(out, "\\u{:04x}", u32::from(c));
-        } else {
-            out.push(c);
-        }
-        rest = after;
-    }
-    Cow::Owned(out)
-}
-
-/// Control characters, and those that turn the direction in which text is read.
-fn steers(c: char) -> bool {
-    c.is_control() && !matches!(c, '\n' | '\t')
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// How long the sequence is that begins here and does nothing but set a colour.
-fn colour(text: &str) -> usize {
-    let codes = text.strip_prefix("\u{1b}[").unwrap_or_default();
-    let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';');
-    end.filter(|end| codes[*end..].starts_with('m')).map_or(0, |end| end + 3)
 }
 
 /// What to know of a file before it is sent, and what takes that out of it.
@@ -266,16 +225,6 @@ pub fn command_line() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_terminal_is_not_steered() {
-        let text = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m \u{1b}[1;31mbad\u{1b}[0m\u{202e}\rover\r\nµs\tx\n";
-        let plain = "\\u001b]0;title\\u0007\\u001b[2J\\u009b31m \\u001b[1;31mbad\\u001b[0m\\u202e\\u000dover\r\nµs\tx\n";
-        assert_eq!(shown(text, Paint::Plain), plain);
-        let coloured = plain.replace("\\u001b[1;31m", "\u{1b}[1;31m").replace("\\u001b[0m", "\u{1b}[0m");
-        assert_eq!(shown(text, Paint::Colour), coloured);
-        assert!(matches!(shown("µs\n\t", Paint::Plain), Cow::Borrowed(_)));
-    }
 
     #[test]
     fn files_are_written_together_or_not_at_all() {

@@ -7,9 +7,10 @@
 
 use crate::TraceError;
 use crate::owner::Owner;
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File, OpenOptions};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const LOCK: &str = "tracefs.lock";
@@ -109,6 +110,10 @@ enum Locked {
     Anothers(String),
 }
 
+/// Others see what is lent, and lend nothing.
+const FOLDER: u32 = 0o755;
+const PRIVATE: u32 = 0o600;
+
 /// Held until it is dropped, or its process has ended.
 struct Lock(File);
 
@@ -122,8 +127,13 @@ impl Drop for Lock {
 fn lock(folder: &Path) -> Result<Locked, TraceError> {
     let path = folder.join(LOCK);
     let failed = |error| TraceError::file("make", &path, error);
-    fs::create_dir_all(folder).map_err(failed)?;
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+    DirBuilder::new().recursive(true).mode(FOLDER).create(folder).map_err(failed)?;
+    let flags = OFlags::NOFOLLOW.bits().cast_signed();
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(PRIVATE).custom_flags(flags);
+    let file = options.open(&path).map_err(failed)?;
+    // Who can open a lock can hold it for ever.
+    let _ = file.set_permissions(Permissions::from_mode(PRIVATE));
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Locked::Ours(Lock(file))),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(Locked::Anothers(fs::read_to_string(&path).unwrap_or_default())),

@@ -207,7 +207,7 @@ fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
     Seen::warn(
         "/dev/cpu_dma_latency cannot be written to",
         format!(
-            "sudo groupadd -f {group} && sudo usermod -aG {group} \"$USER\" && echo '{rule}' | sudo tee /etc/udev/rules.d/99-cpu-dma-latency.rules \
+            "sudo groupadd -f {group} && sudo usermod -aG {group} \"$USER\" && echo '{rule}' | sudo tee /etc/udev/rules.d/60-cpu-dma-latency.rules \
              && sudo udevadm control --reload && sudo udevadm trigger --name-match=cpu_dma_latency, and log in anew"
         ),
     )

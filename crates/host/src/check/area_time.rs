@@ -131,12 +131,17 @@ fn option<'a>(words: &'a [String], flag: &str) -> Option<&'a str> {
     if value.is_empty() { words.get(place + 1).map(String::as_str) } else { Some(value) }
 }
 
-/// A file by the name that somebody else wrote for it.
+/// A file by the name that somebody else wrote for it. Anybody may call a process chronyd, and name for its configuration what has an
+/// effect when it is read, such as /proc/kmsg, or lies in a folder of his own: so it is one of the system's configurations, or none.
 fn named(machine: &Machine<'_>, path: &str) -> Option<String> {
-    if path.split('/').any(|part| part == "..") {
-        return None;
-    }
-    machine.text(path.trim_start_matches('/'))
+    machine.text(of_system(path)?)
+}
+
+/// A path below the root, where only root writes.
+fn of_system(path: &str) -> Option<&str> {
+    let path = path.trim_start_matches('/');
+    let is_plain = path.split('/').all(|part| part != "..");
+    (is_plain && ["etc/", "usr/"].iter().any(|folder| path.starts_with(folder))).then_some(path)
 }
 
 /// Lines of chrony's configuration, and of the folders that it names.
@@ -146,7 +151,7 @@ fn chrony_lines(machine: &Machine<'_>, path: &str) -> Option<Vec<String>> {
         let mut words = line.split_whitespace();
         match (words.next(), words.next()) {
             (Some("confdir"), Some(folder)) => {
-                let folder = folder.trim_start_matches('/');
+                let Some(folder) = of_system(folder) else { continue };
                 let files = machine.names(folder).into_iter().filter(|name| name.ends_with(".conf"));
                 lines.extend(files.filter_map(|name| named(machine, &format!("{folder}/{name}"))));
             }

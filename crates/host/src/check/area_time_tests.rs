@@ -99,3 +99,19 @@ fn a_device_that_a_service_names_is_not_opened() {
     );
     assert_eq!(rustix::io::read(&watch, &mut [0_u8; 512]), Err(Errno::AGAIN), "it was opened");
 }
+
+/// Reading /proc/kmsg takes the kernel's messages from whoever they are for, and a folder of the user's may hold links to anything.
+#[test]
+fn a_service_of_anybodys_names_no_file_outside_the_systems() {
+    for path in ["/proc/kmsg", "/run/user/1000/x.conf", "/tmp/x.conf", "/etc/../proc/kmsg", "etc"] {
+        let line = format!("chronyd\0-f\0{path}\0");
+        let (_dir, root) = lay(&[
+            ("proc/7/task/7/stat", &stat("chronyd")),
+            ("proc/7/cmdline", line.as_str()),
+            ("proc/kmsg", "makestep 1 -1\n"),
+            ("run/user/1000/x.conf", "makestep 1 -1\n"),
+            ("tmp/x.conf", "makestep 1 -1\n"),
+        ]);
+        assert_eq!(finding(&root, "time-stepping", None).unwrap().status, Status::Unknown, "{path}");
+    }
+}

@@ -12,7 +12,7 @@ mod image;
 #[expect(unsafe_code, reason = "makes processes, and shares memory with them; see the file's head")]
 mod sys;
 
-use rustix::fs::MemfdFlags;
+use rustix::fs::{MemfdFlags, Mode};
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use std::io;
@@ -95,6 +95,9 @@ fn program_in_memory(image: &[u8]) -> io::Result<OwnedFd> {
     while !rest.is_empty() {
         rest = &rest[rustix::io::write(&program, rest)?..];
     }
+    // Nobody may read it, so the kernel lets nobody trace the child: it runs at a priority that its caller may not have, where the file of
+    // teiji has capabilities.
+    rustix::fs::fchmod(&program, Mode::XUSR | Mode::XGRP | Mode::XOTH)?;
     Ok(program)
 }
 

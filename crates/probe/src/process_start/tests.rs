@@ -97,3 +97,10 @@ fn ctrl_c_is_distinguished_from_a_crash() {
     assert_eq!(silent(Some(libc::SIGSEGV)).kind(), io::ErrorKind::UnexpectedEof);
     assert_eq!(silent(None).kind(), io::ErrorKind::UnexpectedEof);
 }
+
+/// A child of which nobody can read the file is traced by nobody, who would make another program of it, at its priority.
+#[test]
+fn nobody_can_read_what_the_child_executes() {
+    let program = program_in_memory(b"\x7fELF").unwrap();
+    assert_eq!(rustix::fs::fstat(&program).unwrap().st_mode & 0o777, 0o111);
+}

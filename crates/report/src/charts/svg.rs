@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A small writer of SVG: as much as the charts need.
 
+use crate::terminal::shown::steers;
 use std::fmt::Write as _;
 
 /// Colours on white that most kinds of colour-blindness distinguish (Okabe and Ito, "Color Universal Design", 2008; the light
@@ -151,6 +152,7 @@ pub(crate) fn escape(text: &str) -> String {
             '\'' => out.push_str("&#39;"),
             // XML knows no other control characters.
             c if c.is_control() && !matches!(c, '\n' | '\t') => out.push('\u{fffd}'),
+            c if steers(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

@@ -5,7 +5,9 @@ use crate::charts::svg::escape;
 use crate::language::translated;
 use crate::page::Frame;
 use crate::sections::inference::Message;
-use askama::filters::Escaper;
+use crate::terminal::paint::Paint;
+use crate::terminal::shown::{shown, steers};
+use askama::filters::{Escaper, Html};
 use std::fmt;
 
 /// What askama does to each expression of a template of Markdown.
@@ -15,6 +17,16 @@ pub(crate) struct InMarkdown;
 impl Escaper for InMarkdown {
     fn write_escaped_str<W: fmt::Write>(&self, mut to: W, text: &str) -> fmt::Result {
         to.write_str(&markdown(text))
+    }
+}
+
+/// What askama does to each expression of a template of HTML.
+#[derive(Clone, Copy)]
+pub(crate) struct InPage;
+
+impl Escaper for InPage {
+    fn write_escaped_str<W: fmt::Write>(&self, to: W, text: &str) -> fmt::Result {
+        Html.write_escaped_str(to, &shown(text, Paint::Plain))
     }
 }
 
@@ -32,6 +44,7 @@ pub(crate) fn markdown(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
             c if c.is_control() => out.push(' '),
+            c if steers(c) => out.push_str(&shown(c.encode_utf8(&mut [0; 4]), Paint::Plain)),
             c => out.push(c),
         }
     }

@@ -27,6 +27,8 @@ use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
 use crate::sections::rows::Rows;
 use crate::sections::verdict;
+use crate::terminal::paint::Paint;
+use crate::terminal::shown::shown;
 use askama::Template;
 use chart_set::ChartSet;
 use intervals::{RecordingInference, inference_lead, inference_rows};
@@ -273,7 +275,8 @@ pub(crate) fn unbroken(text: &str) -> String {
 
 /// JSON inside a script element: a browser ends the element at `</`, and knows `<!--` there too.
 pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
-    serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
+    let text = serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c");
+    shown(&text, Paint::Plain).into_owned()
 }
 
 pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {

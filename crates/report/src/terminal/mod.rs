@@ -8,6 +8,7 @@ pub(crate) mod histogram;
 pub(crate) mod load_table;
 pub(crate) mod paint;
 pub(crate) mod plan_length;
+pub(crate) mod shown;
 pub(crate) mod side_by_side;
 pub(crate) mod text;
 

@@ -6,7 +6,7 @@ use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
 use recording::{Recording, each_row};
-use report::Paint;
+use report::{Paint, shown};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -112,7 +112,7 @@ fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
 
 /// A text of the recording as RFC 4180 has it.
 fn cell(text: &str) -> String {
-    let text = output::shown(text, Paint::Plain);
+    let text = shown(text, Paint::Plain);
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into_owned() }
 }
 

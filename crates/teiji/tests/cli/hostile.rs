@@ -369,6 +369,7 @@ fn assert_harmless(trap: &Trap, verb: &str, Output { out, err, .. }: &Output) {
         ("out/anonymous.html", "<script>alert(1)"),
     ] {
         let text = fs::read_to_string(trap.place.join(file)).unwrap_or_default();
+        assert!(!text.contains(steers), "{verb}: {file} holds what steers");
         let text = if file.ends_with(".md") { outside_code(&text) } else { text };
         assert!(!text.contains(holds), "{verb}: {file} holds {holds}");
     }
