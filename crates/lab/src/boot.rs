@@ -500,7 +500,8 @@ impl Running {
                     return Err(BootError::Damaged { why: why.to_owned(), console: self.last_lines() });
                 }
                 Scanned::Frame { kind: FrameKind::Begun, end, .. } => {
-                    self.begun = Some(Instant::now());
+                    // The first time that it says so.
+                    self.begun.get_or_insert_with(Instant::now);
                     self.stage = Stage::Measuring;
                     end
                 }

@@ -313,8 +313,7 @@ pub fn can_begin(machine: Machine, program: Option<&Path>, qemu: Option<&Qemu>) 
 fn store(lab_run: &LabRun, output: GuestOutput, facts: &Lab, begun: SystemTime) -> Result<Recorded, LabError> {
     let damaged = |why: String| BootError::Damaged { why, console: crate::boot::LastLines::from_bytes(&output.console) };
     let entries = archive::files(&output.archive).map_err(|error| damaged(error.to_string()))?;
-    let is_plain = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('/');
-    if let Some(entry) = entries.iter().find(|entry| !is_plain(entry.name)) {
+    if let Some(entry) = entries.iter().find(|entry| !is_of_a_run(entry.name)) {
         return Err(damaged(format!("a file in them is called '{}'", entry.name.escape_debug())).into());
     }
     let mut files: Vec<(&str, &[u8])> = entries.iter().map(|entry| (entry.name, entry.content)).collect();
@@ -329,8 +328,17 @@ fn store(lab_run: &LabRun, output: GuestOutput, facts: &Lab, begun: SystemTime) 
         document.run.title.clone_from(&lab_run.run.title);
         document.command_line.clone_from(&lab_run.command_line);
         document.lab = Some(lab);
+        // What is added here has names, whatever the guest said.
+        document.anonymous = false;
     };
     Ok(recording::adopt(&lab_run.directory, &files, complete)?)
+}
+
+/// Whether a run leaves a file of this name: a guest is somebody else's, and explains nothing by itself.
+fn is_of_a_run(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    let is_samples = name.starts_with("samples-") && [".arrows", ".sums"].iter().any(|ending| name.ends_with(ending));
+    name.chars().all(is_plain) && (["run.json", "host-before.json", "host-after.json"].contains(&name) || is_samples)
 }
 
 /// SHA-256, hexadecimal.
@@ -346,6 +354,16 @@ pub fn sha256(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn a_guest_leaves_what_a_run_leaves() {
+        for name in ["run.json", "host-before.json", "samples-0.arrows", "samples-12-long.arrows", "samples-0.sums"] {
+            assert!(is_of_a_run(name), "{name}");
+        }
+        for name in ["explain.json", "console.log", "samples-/../x.arrows", "samples-\u{1b}.arrows", ".run.json", ""] {
+            assert!(!is_of_a_run(name), "{name}");
+        }
+    }
 
     /// Otherwise the guest looks.
     #[test]

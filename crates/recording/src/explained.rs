@@ -7,6 +7,9 @@ use model::{EXPLAINED, EXPLAINED_VERSION, Explained};
 use std::fs;
 use std::path::Path;
 
+/// Of a thousand activations, each with its parts and what ran in them.
+const MAX_VALUES: usize = 2_000_000;
+
 /// What was explained of a recording; none where nothing was.
 ///
 /// # Errors
@@ -18,6 +21,9 @@ pub fn read_explained(recording: &Path) -> Result<Option<Explained>, RecordingEr
         text => text?,
     };
     let wrong = |why: String| RecordingError::Document { path: path.clone(), why };
+    if text.bytes().filter(|byte| *byte == b',').count() > MAX_VALUES {
+        return Err(wrong(format!("it holds more than {MAX_VALUES} values, the most that are read")));
+    }
     let explained: Explained = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if explained.version != EXPLAINED_VERSION {
         return Err(wrong(format!("it is of version {}, and this teiji reads version {EXPLAINED_VERSION}", explained.version)));

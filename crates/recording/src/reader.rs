@@ -16,7 +16,7 @@ use stats::{
     AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Rows, Sizes, Statistics, analyse,
     block_moments, summarise,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -220,6 +220,10 @@ impl Recording {
     }
 }
 
+/// Values of a document beside its threads, and of each thread.
+const MAX_VALUES: usize = 500_000;
+const MAX_VALUES_OF_THREAD: usize = 20_000;
+
 /// The column that is judged.
 pub(crate) const JUDGED: usize = 0;
 /// Steps over time that are kept of the others, which are not drawn.
@@ -389,6 +393,8 @@ struct Head<'a> {
     format: Option<std::borrow::Cow<'a, str>>,
     #[serde(default)]
     version: Option<u64>,
+    #[serde(default)]
+    threads: Vec<serde::de::IgnoredAny>,
 }
 
 /// Reads `run.json`; says first if it is of another kind or a later version, then what is wrong with it.
@@ -404,9 +410,22 @@ pub(crate) fn parse(text: &str) -> Result<Document, String> {
             return Err(format!("its version is {version}; this program reads versions up to {VERSION}"));
         }
     }
+    // Each value takes more in memory than in the text: a thread has some 2,000, and all else a few thousand.
+    let most = MAX_VALUES + MAX_VALUES_OF_THREAD * head.threads.len().min(MAX_THREADS);
+    if text.bytes().filter(|byte| *byte == b',').count() > most {
+        return Err(format!("it holds more than {most} values, the most that are read of so many threads"));
+    }
     let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if document.threads.len() > MAX_THREADS {
         return Err(format!("it has {} threads; this program reads recordings of up to {MAX_THREADS}", document.threads.len()));
+    }
+    let mut files = HashSet::new();
+    let name = |thread: &Thread| Path::new(&thread.samples_file).file_name().map(ToOwned::to_owned);
+    if let Some(thread) = document.threads.iter().find(|thread| thread.detail.is_samples() && !files.insert(name(thread))) {
+        return Err(format!(
+            "thread {} has the samples of another one, {}: they would count twice",
+            thread.index, thread.samples_file
+        ));
     }
     match too_many(&document) {
         Some(place) => Err(format!("{place} is more than any run can have")),

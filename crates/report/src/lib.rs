@@ -50,7 +50,7 @@ pub use terminal::paint::Paint;
 pub use terminal::plan_length::PlanLength;
 pub use terminal::shown::shown;
 use terminal::text;
-pub use threads::{Figure, threads_csv};
+pub use threads::{Figure, csv_cell, threads_csv};
 pub use warnings::{NextStep, WarningText};
 
 /// What `teiji lab run` ends with: recordings below one another, a line each.

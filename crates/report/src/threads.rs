@@ -12,6 +12,7 @@ use judge::Examined;
 use model::{ColumnUnit, ProbeStatement, Recorded, Thread};
 use plan::Count;
 use stats::{ExactRequest, Level, Statistics};
+use std::borrow::Cow;
 use std::str::FromStr;
 
 /// What is known of a thread before its latencies.
@@ -70,13 +71,20 @@ fn names_of_figures((name, unit): &FurtherColumn<'_>) -> [String; OF_LATENCIES.l
     })
 }
 
+/// A cell that no spreadsheet takes for a formula: text from outside may begin as one does.
+#[must_use]
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    if is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
+}
+
 /// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns. Figures of further columns, the
 /// probe, and what it ran on come last.
 #[must_use]
 pub fn threads_csv(recordings: &[Recorded]) -> String {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     // Into memory, and each record as long as the first: nothing can fail.
-    let mut write = |cells: Vec<String>| drop(writer.write_record(&cells));
+    let mut write = |cells: Vec<String>| drop(writer.write_record(cells.iter().map(|cell| csv_cell(cell).into_owned())));
     let as_measured = OF_LATENCIES.iter().map(|name| format!("as_measured_{name}"));
     let further = further_columns(recordings);
     let names = OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured);
@@ -255,6 +263,13 @@ mod tests {
     use crate::synthetic::Synthetic;
     use model::{Beside, Column};
     use stats::{AfterOverrun, Span, analyse};
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        for (text, cell) in [("=1+1", "'=1+1"), ("@x", "'@x"), ("-5", "-5"), ("+1.5", "+1.5"), ("-x", "'-x"), ("a=b", "a=b")] {
+            assert_eq!(csv_cell(text), cell);
+        }
+    }
 
     #[test]
     fn a_row_for_each_thread() {

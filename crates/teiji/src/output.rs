@@ -63,9 +63,23 @@ pub fn paint() -> Paint {
     if stdout().is_terminal() && !unwanted && !dumb { Paint::Colour } else { Paint::Plain }
 }
 
+/// A path in one line: that of a folder which somebody sent is named by him.
+pub fn path(path: &Path) -> String {
+    shown(&path.display().to_string(), Paint::Plain).replace('\n', "\\u000a")
+}
+
 /// A path as a shell takes it.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
+    if text.chars().any(char::is_control) {
+        // As bash and others take it, in one line.
+        let one = |c: char| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            c if c.is_control() => c.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+            c => c.to_string(),
+        };
+        return format!("$'{}'", text.chars().map(one).collect::<String>());
+    }
     let plain = |c: char| c.is_alphanumeric() || "-_./+=@%,:".contains(c);
     if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -19,6 +19,8 @@ use crate::page::localised::Localised;
 use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
 use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::method::{self, Command};
+use crate::terminal::paint::Paint;
+use crate::terminal::shown::shown;
 use crate::warnings::{NextStep, warning_text};
 use askama::Template;
 
@@ -76,7 +78,7 @@ impl Localised for Markdown {
 impl Markdown {
     /// Lines that cannot end the block they stand in.
     fn fenced(&self, text: &str) -> String {
-        text.replace("~~~", "~ ~ ~")
+        shown(text, Paint::Plain).replace("~~~", "~ ~ ~")
     }
 }
 

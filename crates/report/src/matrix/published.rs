@@ -117,6 +117,9 @@ struct Line {
     note: String,
 }
 
+/// Each is compared with each row of a table.
+const MAX_LINES: usize = 10_000;
+
 impl Published {
     /// The figures of the documents that the plans of `plans/` come from.
     ///
@@ -145,6 +148,9 @@ impl Published {
         for (place, line) in reader.deserialize::<Line>().enumerate() {
             // Where a quoted cell has several lines, the library's count is the better one.
             let at = place as u64 + 2;
+            if place == MAX_LINES {
+                return Err(wrong(at, format!("more than {MAX_LINES} lines")));
+            }
             let line = line.map_err(|error| wrong(error.position().map_or(at, csv::Position::line), reason(&error)))?;
             runs.push(Arc::new(line.read(place).map_err(|what| wrong(at, what))?));
         }

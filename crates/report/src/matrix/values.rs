@@ -9,6 +9,7 @@ use crate::language::{Language, in_language};
 use crate::phases;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
+use crate::threads::csv_cell;
 use judge::Verdict;
 use serde_json::{Map, Value, json};
 use stats::Level;
@@ -85,7 +86,7 @@ impl Matrix {
     fn in_csv(&self) -> String {
         let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
         // Into memory, and each record as long as the first: nothing can fail.
-        let mut write = |cells: Vec<String>| drop(writer.write_record(&cells));
+        let mut write = |cells: Vec<String>| drop(writer.write_record(cells.iter().map(|cell| csv_cell(cell).into_owned())));
         let theirs = if self.published.is_some() { &THEIRS[..] } else { &[] };
         write(
             self.factors

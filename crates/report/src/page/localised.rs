@@ -102,6 +102,7 @@ pub(crate) trait Localised {
     /// The same elsewhere.
     fn code(&self, text: &str) -> String {
         let text = text.replace(char::is_control, " ");
+        let text = shown(&text, Paint::Plain);
         // A fence longer than any in it.
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let (fence, space) = ("`".repeat(longest + 1), if longest > 0 { " " } else { "" });

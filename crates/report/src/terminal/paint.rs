@@ -11,6 +11,9 @@ pub enum Paint {
     Colour,
 }
 
+/// What is written between `ESC [` and `m`.
+pub(crate) const OWN_CODES: [&str; 5] = ["1", "1;31", "33", "2", "0"];
+
 impl Paint {
     /// The one line for a reader with ten seconds.
     pub(crate) fn headline(self, text: &str) -> String {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Text from outside: what would steer a terminal, or turn a page around, stands there as its code.
 
-use crate::terminal::paint::Paint;
+use crate::terminal::paint::{OWN_CODES, Paint};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -35,14 +35,14 @@ pub fn shown(text: &str, paint: Paint) -> Cow<'_, str> {
 /// Control characters, and those that turn the direction in which text is read.
 pub(crate) fn steers(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t')
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// How long the sequence is that begins here and does nothing but set a colour.
+/// How long the sequence is that begins here and is one of ours: another may hide what follows.
 fn colour(text: &str) -> usize {
     let codes = text.strip_prefix("\u{1b}[").unwrap_or_default();
     let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';');
-    end.filter(|end| codes[*end..].starts_with('m')).map_or(0, |end| end + 3)
+    end.filter(|end| OWN_CODES.contains(&&codes[..*end]) && codes[*end..].starts_with('m')).map_or(0, |end| end + 3)
 }
 
 #[cfg(test)]
@@ -51,8 +51,9 @@ mod tests {
 
     #[test]
     fn a_terminal_is_not_steered() {
-        let text = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m \u{1b}[1;31mbad\u{1b}[0m\u{202e}\rover\r\nµs\tx\n";
-        let plain = "\\u001b]0;title\\u0007\\u001b[2J\\u009b31m \\u001b[1;31mbad\\u001b[0m\\u202e\\u000dover\r\nµs\tx\n";
+        let text = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m \u{1b}[1;31mbad\u{1b}[0m\u{1b}[8m\u{202e}\rover\r\nµs\tx\n";
+        let plain =
+            "\\u001b]0;title\\u0007\\u001b[2J\\u009b31m \\u001b[1;31mbad\\u001b[0m\\u001b[8m\\u202e\\u000dover\r\nµs\tx\n";
         assert_eq!(shown(text, Paint::Plain), plain);
         let coloured = plain.replace("\\u001b[1;31m", "\u{1b}[1;31m").replace("\\u001b[0m", "\u{1b}[0m");
         assert_eq!(shown(text, Paint::Colour), coloured);

@@ -6,7 +6,7 @@ use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
 use recording::{Recording, each_row};
-use report::{Paint, shown};
+use report::{Paint, csv_cell, shown};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -113,6 +113,7 @@ fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
 /// A text of the recording as RFC 4180 has it.
 fn cell(text: &str) -> String {
     let text = shown(text, Paint::Plain);
+    let text = csv_cell(&text);
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into_owned() }
 }
 

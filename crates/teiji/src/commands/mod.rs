@@ -37,6 +37,7 @@ use model::Recorded;
 use plan::Limit;
 use recording::{Recording, RecordingError};
 use stats::{Analysis, ExactRequest};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -154,12 +155,21 @@ fn exit_of(gate: &Gate) -> ExitCode {
     ExitCode::from(gate::code(gate.verdict()))
 }
 
+/// Bytes of such figures: 10,000 lines.
+const MAX_PUBLISHED: u64 = 2 << 20;
+
 /// The figures of others that `--beside` asks for.
 fn published(asked: &Path) -> anyhow::Result<::report::Published> {
     if asked == Path::new("published") {
         return Ok(::report::Published::along()?);
     }
-    let text = std::fs::read(asked).with_context(|| format!("cannot read {}", asked.display()))?;
+    let cannot = || format!("cannot read {}", asked.display());
+    // Of a stranger's, perhaps: a FIFO is waited for without end.
+    let found = std::fs::metadata(asked).with_context(cannot)?;
+    anyhow::ensure!(found.is_file(), "cannot read {}: it is not a file", asked.display());
+    let mut text = Vec::new();
+    std::fs::File::open(asked).and_then(|file| file.take(MAX_PUBLISHED + 1).read_to_end(&mut text)).with_context(cannot)?;
+    anyhow::ensure!(text.len() as u64 <= MAX_PUBLISHED, "{}: larger than {} MB", asked.display(), MAX_PUBLISHED >> 20);
     Ok(::report::Published::read(&asked.display().to_string(), &text)?)
 }
 

@@ -95,7 +95,7 @@ pub fn run(args: &Args) -> CommandResult {
     let options = ChartOptions::default();
     for (position, (recorded, inferences)) in recordings.iter().enumerate() {
         if recordings.len() > 1 {
-            output::say(&format!("{}== {} ==", if position > 0 { "\n" } else { "" }, recorded.path.display()));
+            output::say(&format!("{}== {} ==", if position > 0 { "\n" } else { "" }, output::path(&recorded.path)));
         }
         let report = Report::new(from_ref(recorded), from_ref(inferences), &options);
         output::say(&report.terminal_summary(output::paint(), Language::English));

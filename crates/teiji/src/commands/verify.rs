@@ -20,7 +20,7 @@ pub fn run(args: &Args) -> CommandResult {
         let differences = recording::verify(&recorded);
         let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
         let (path, threads) =
-            (recorded.path.display(), report::counted(recorded.threads.len() as u64, "thread", Language::English));
+            (output::path(&recorded.path), report::counted(recorded.threads.len() as u64, "thread", Language::English));
         if differences.is_empty() {
             let has_samples = recorded.document.threads.iter().all(|thread| thread.detail.is_samples());
             let what = if has_samples { "samples" } else { "latencies, of which no samples are known," };

@@ -212,7 +212,7 @@ fn links_that_lead_out() {
         symlink(format!("../outside/other.teiji/{file}"), &path).unwrap();
         trap.spring(refused("is a link to ../outside/other.teiji/"));
     }
-    for file in ["explain.json", "samples-0.long.arrows", "samples-0.sums", "console.log", "host-before.json"] {
+    for file in ["explain.json", "samples-0-long.arrows", "samples-0.sums", "console.log", "host-before.json"] {
         let (trap, path) = Trap::without(file);
         symlink("/etc/passwd", &path).unwrap();
         trap.spring(|verb, output| assert!(!output.out.contains("root:") && !output.err.contains("root:"), "{verb}: {output:?}"));
@@ -224,7 +224,7 @@ fn what_is_no_file() {
     if !can_look() {
         return;
     }
-    for file in ["run.json", "samples-0.arrows", "samples-0.long.arrows", "samples-0.sums", "explain.json", "console.log"] {
+    for file in ["run.json", "samples-0.arrows", "samples-0-long.arrows", "samples-0.sums", "explain.json", "console.log"] {
         let (trap, path) = Trap::without(file);
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         trap.spring(anything);
@@ -256,7 +256,7 @@ fn files_that_are_too_large() {
             trap.spring(anything);
         }
     }
-    for file in ["samples-0.arrows", "samples-0.long.arrows", "samples-0.sums"] {
+    for file in ["samples-0.arrows", "samples-0-long.arrows", "samples-0.sums"] {
         let (trap, path) = Trap::without(file);
         File::create(&path).unwrap().set_len(1 << 30).unwrap();
         trap.spring(anything);
@@ -303,6 +303,17 @@ fn more_than_any_machine_has() {
             .spring_by(&["verify REC", "report REC -o OUT/page.html", "gate REC --limit max<1s"], anything);
         }
     }
+    let values = |key: &'static str, value: &'static str, times: usize| {
+        let trap = Trap::new();
+        let text = trap.place.read("rec.teiji/run.json");
+        let all = vec![value; times].join(",");
+        fs::write(trap.file("run.json"), text.replacen('{', &format!("{{\"{key}\":[{all}],"), 1)).unwrap();
+        trap
+    };
+    values("more", "{}", 1_000_000).spring(refused("values, the most that are read"));
+    // Evidence does not grow by being named twice.
+    Trap::saying(|document| document["threads"][1]["samples_file"] = json!("samples-0.arrows"))
+        .spring(refused("has the samples of another one"));
     let (trap, path) = Trap::without("run.json");
     fs::write(path, "[".repeat(1 << 20)).unwrap();
     trap.spring(refused("cannot be understood"));
@@ -523,6 +534,20 @@ fn a_folder_of_recordings_that_points_elsewhere() {
     trap.spring_by(&OF_PLANS[..4], |verb, output| {
         assert!(output.code == Some(2) && output.err.contains("is a link to ../outside/other.teiji"), "{verb}: {output:?}");
     });
+}
+
+/// Figures of others, by whoever sent them.
+#[test]
+fn figures_of_others_that_do_not_end() {
+    let trap = folder_of_a_plan();
+    mknodat(CWD, trap.place.join("fifo.csv"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    File::create(trap.place.join("large.csv")).unwrap().set_len(1 << 30).unwrap();
+    for (file, says) in [("fifo.csv", "it is not a file"), ("large.csv", "larger than 2 MB")] {
+        let mut command = trap.place.command("prlimit");
+        command.arg(format!("--data={MEMORY}")).arg(TEIJI).args(["show", "plan", "--beside", file]);
+        let output = Running::start(command).end_within(TIME);
+        assert!(output.code == Some(2) && output.err.contains(says), "{output:?}");
+    }
 }
 
 /// A guest's conditions that name what lies in the recording itself and leaves a mark when it is started.

@@ -30,7 +30,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> CommandResult {
     let recorded = Recording::open(&args.recording).and_then(Recording::summarise).map_err(Failure::bad_input)?;
-    let name = args.recording.display();
+    let name = output::path(&args.recording);
     let facts = recorded.document.lab.as_ref();
     let facts = facts
         .ok_or_else(|| Failure::bad_input(anyhow!("{name} was not recorded in the lab: only lab recordings can be rerun")))?;

@@ -246,6 +246,7 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let own = boot.folder(&root).map_err(Failure::bad_input)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
+    recording::within(&own).map_err(Failure::bad_input)?;
     let folder = if own.exists() {
         ResultsFolder::open(&own)
     } else {
