@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -278,9 +278,21 @@ fn in_its_environment(command: &mut Command, origin: QemuOrigin) -> &mut Command
     if origin == QemuOrigin::Pinned { command.env_remove("LD_PRELOAD") } else { command }
 }
 
+/// The end of a file that something may have made as large as it could.
+pub(crate) fn read_end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The last line QEMU complained with.
 pub(crate) fn complaints(directory: &Path) -> String {
-    let printed = fs::read_to_string(directory.join(COMPLAINTS)).unwrap_or_default();
+    /// Of all its complaints.
+    const LAST: u64 = 64 << 10;
+    let printed = read_end(&directory.join(COMPLAINTS), LAST).unwrap_or_default();
+    let printed = String::from_utf8_lossy(&printed);
     printed.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it printed nothing").to_owned()
 }
 
@@ -324,5 +336,17 @@ mod tests {
         let allowed = sched_getaffinity(Some(process));
         end(&mut child);
         assert_eq!((kept, allowed.map(|allowed| allowed.count())), (Ok(()), Ok(1)));
+    }
+
+    #[test]
+    fn of_complaints_without_end_the_last_is_shown() {
+        let place = tempfile::tempdir().unwrap();
+        let file = File::create(place.path().join(COMPLAINTS)).unwrap();
+        file.set_len(4 << 30).unwrap();
+        let mut file = file;
+        file.seek(SeekFrom::End(0)).unwrap();
+        io::Write::write_all(&mut file, b"\nqemu: no memory\n").unwrap();
+        assert_eq!(read_end(&place.path().join(COMPLAINTS), 64 << 10).unwrap().len(), 64 << 10);
+        assert_eq!(complaints(place.path()), "qemu: no memory");
     }
 }
