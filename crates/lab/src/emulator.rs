@@ -8,6 +8,7 @@
 use crate::board::{Board, COMPLAINTS};
 use crate::confine::{Access, Confinement};
 use crate::pinned;
+use crate::session::sha256;
 use model::QemuOrigin;
 use plan::{Machine, Qemu};
 use rustix::io::Errno;
@@ -196,6 +197,20 @@ impl Emulator {
             .chain(beside)
             .filter(|path| path.exists())
             .collect()
+    }
+
+    /// Where its program came from, and the SHA-256 of that; none of the pinned one, whose files are known.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn program_if_not_pinned(&self) -> Result<Option<String>, EmulatorError> {
+        let origin = match self.origin {
+            QemuOrigin::Pinned => return Ok(None),
+            QemuOrigin::System => "system",
+            QemuOrigin::Path => "path",
+        };
+        let broken = |error: io::Error| EmulatorError::Broken { path: self.path().to_owned(), why: error.to_string() };
+        Ok(Some(format!("{origin}\n{}", sha256(&fs::read(self.path()).map_err(broken)?))))
     }
 
     /// Its program.
