@@ -41,8 +41,8 @@ const SANDBOX: [&str; 2] = ["-sandbox", "on,obsolete=deny,elevateprivileges=deny
 /// Where a system has programs and libraries.
 const SYSTEM: [&str; 9] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives", "/nix/store"];
-/// Where a program that is not the system's has its libraries and firmware, beside its own folder.
-const BESIDE_PROGRAM: [&str; 5] = ["share", "lib", "lib64", "libexec", "pc-bios"];
+/// Where a program that is not the system's has its libraries and firmware, beside itself or its own folder.
+const BESIDE_PROGRAM: [&str; 6] = ["share", "lib", "lib64", "libexec", "pc-bios", "qemu-bundle"];
 /// Of the environment, what a program that is not ours may need to be loaded.
 const ENVIRONMENT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"];
 
@@ -188,15 +188,7 @@ impl Emulator {
             let entries = places.iter().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path());
             return entries.filter(|path| path.is_file()).collect();
         }
-        let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
-        let beside = BESIDE_PROGRAM.iter().map(|name| folder(&folder(&real)).join(name));
-        SYSTEM
-            .iter()
-            .map(PathBuf::from)
-            .chain([folder(program), folder(&real)])
-            .chain(beside)
-            .filter(|path| path.exists())
-            .collect()
+        SYSTEM.iter().map(PathBuf::from).filter(|path| path.exists()).chain(files_of(program)).collect()
     }
 
     /// Where its program came from, and the SHA-256 of that; none of the pinned one, whose files are known.
@@ -264,6 +256,24 @@ impl Emulator {
             .stderr(File::create(directory.join(COMPLAINTS))?);
         Ok(command)
     }
+}
+
+/// What a program that was named is made of: it may lie anywhere, as in a home folder, and what else is there stays closed.
+fn files_of(program: &Path) -> Vec<PathBuf> {
+    let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+    let folders: Vec<&Path> = [program, &real].into_iter().filter_map(Path::parent).collect();
+    let entries = folders.iter().flat_map(fs::read_dir).flatten().flatten();
+    let is_library = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".so") || name.contains(".so.")
+    };
+    let libraries = entries.map(|entry| entry.path()).filter(|path| path.is_file() && is_library(path));
+    let places = real.parent().into_iter().chain(real.parent().and_then(Path::parent));
+    let beside = places.flat_map(|place| BESIDE_PROGRAM.map(|name| place.join(name))).filter(|path| path.is_dir());
+    let mut files: Vec<PathBuf> = [program.to_owned(), real.clone()].into_iter().chain(libraries).chain(beside).collect();
+    files.sort_unstable();
+    files.dedup();
+    files
 }
 
 /// What a QEMU says of its version, with these words; an error says why it does not, as a sentence's end.
@@ -351,6 +361,22 @@ mod tests {
         let allowed = sched_getaffinity(Some(process));
         end(&mut child);
         assert_eq!((kept, allowed.map(|allowed| allowed.count())), (Ok(()), Ok(1)));
+    }
+
+    #[test]
+    fn a_program_in_a_home_folder_does_not_open_it() {
+        let place = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(place.path()).unwrap();
+        for folder in ["lib", "pc-bios", "documents", "bin"] {
+            fs::create_dir(home.join(folder)).unwrap();
+        }
+        for file in ["qemu", "libslirp.so.0", "notes.some", "secret"] {
+            fs::write(home.join(file), "").unwrap();
+        }
+        let named = |names: &[&str]| names.iter().map(|name| home.join(name)).collect::<Vec<_>>();
+        assert_eq!(files_of(&home.join("qemu")), named(&["lib", "libslirp.so.0", "pc-bios", "qemu"]));
+        std::os::unix::fs::symlink("../qemu", home.join("bin/qemu")).unwrap();
+        assert_eq!(files_of(&home.join("bin/qemu")), named(&["bin/qemu", "lib", "libslirp.so.0", "pc-bios", "qemu"]));
     }
 
     #[test]
