@@ -5,11 +5,14 @@ import contextlib
 import json
 import os
 import shutil
+import socket
+import subprocess
+import tempfile
 import time
 import unittest
 from pathlib import Path
 
-from lab import Lab, document, sample_hashes, skip
+from lab import BOOT_TIMEOUT, PATIENCE_S, TEIJI, Lab, document, sample_hashes, skip
 
 KERNEL = "debian:amd64"
 
@@ -71,20 +74,75 @@ class Confined(Lab):
         # Nothing of all that can be written but the guest's own files.
         self.assertRegex((Path(f"/proc/{pid}/mountinfo")).read_text().splitlines()[0], r" / / ro,")
 
-    def test_a_taken_emulator_finds_nothing(self):
-        # A QEMU that looks around before it is one.
+    def stand_in(self, tries, user=None):
+        """A run of a QEMU that makes these tries before it is one, by their names, and ends with the names of those that it could."""
         folder = self.folder / "bin"
         folder.mkdir()
-        (self.folder / "secret").write_text("precious")
+        (folder / "secret").write_text("precious")
         qemu = folder / "qemu-system-x86_64"
         real = shutil.which(qemu.name)
-        looks = [f"cat {self.folder}/secret", "cat /etc/passwd", f"echo x >{self.folder}/made", "echo x >made", "echo x >/dev/shm/made"]
-        if os.geteuid() == 0:
-            looks += ["kill -0 1", f"kill -0 {os.getpid()}", "echo x >/dev/udp/127.0.0.1/9"]
-        tries = "\n".join(f"{{ {look}; }} 2>/dev/null >&2 && found='{look}'" for look in looks)
-        qemu.write_text(f'#!/bin/bash\ncase "$*" in *--version*) exec {real} "$@" ;; esac\n{tries}\n[ -z "$found" ] || {{ echo "it could: $found" >&2; exit 1; }}\nexec {real} "$@"\n')
+        tried = "\n".join(f"{{ {words}; }} 2>/dev/null >&2 && found=\"$found {name}\"" for name, words in tries.items())
+        qemu.write_text(f'#!/bin/bash\ncase "$*" in *--version*) exec {real} "$@" ;; esac\n{tried}\n[ -z "$found" ] || {{ echo "it could:$found" >&2; exit 1; }}\nexec {real} "$@"\n')
         qemu.chmod(0o755)
-        self.lab("run", "--quiet", "-k", KERNEL, "--qemu", str(qemu), "-n", "50", "-o", "out")
+        words = ["run", "--quiet", "-k", KERNEL, "--qemu", str(qemu), "-n", "50", "-o", "out", *BOOT_TIMEOUT]
+        if user is None:
+            return self.lab(*words)
+        kernel = self.folder / "vmlinuz"
+        kernel.write_bytes((Path(os.environ["XDG_CACHE_HOME"]).resolve() / "teiji/kernels/debian/amd64/vmlinuz").read_bytes())
+        words[3] = str(kernel)
+        teiji = self.folder / "teiji"
+        shutil.copy(TEIJI, teiji)
+        for path in [self.folder, *self.folder.rglob("*")]:
+            os.chown(path, user, user)
+        reach = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+        environment = self.environment | {"XDG_CACHE_HOME": str(self.folder / "cache")}
+        return subprocess.run([*reach, teiji, "lab", *words], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
+
+    def test_a_taken_emulator_finds_nothing(self):
+        tries = {
+            "cat": f"cat {self.folder}/bin/secret",
+            "passwd": "cat /etc/passwd",
+            "make": f"echo x >{self.folder}/made",
+            "make-here": "echo x >made",
+            "shm": "echo x >/dev/shm/made",
+        }
+        if os.geteuid() == 0:
+            tries |= {"kill": "kill -0 1", "kill-test": f"kill -0 {os.getpid()}", "udp": "echo x >/dev/udp/127.0.0.1/9"}
+        self.stand_in(tries)
+
+    def test_an_ordinary_users_taken_emulator_reaches_nothing_of_that_user(self):
+        if os.geteuid():
+            skip(self, "root", "only root can become another user")
+        # A path of a socket is short.
+        outside = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, outside)
+        (outside / "file").write_text("x")
+        with socket.socket(socket.AF_UNIX) as listens:
+            listens.bind(str(outside / "socket"))
+            listens.listen()
+            for path in [outside, *outside.iterdir()]:
+                os.chown(path, 65534, 65534)
+            sleeps = subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "3600"])
+            self.addCleanup(sleeps.wait)
+            self.addCleanup(sleeps.kill)
+            connect = "import socket; socket.socket(socket.AF_UNIX).connect"
+            ended = self.stand_in(
+                {
+                    "see": f"test -e {outside}/file",
+                    "see-secret": f"test -e {self.folder}/bin/secret",
+                    "connect": f"python3 -c \"{connect}('{outside}/socket')\"",
+                    "make-a-socket": 'python3 -c "import socket; socket.socket(socket.AF_UNIX)"',
+                    "chmod": f"chmod 600 {outside}/file",
+                    "chmod-its-own": "chmod 600 console",
+                    "touch": f"touch -c -d 2001-01-01 {outside}/file",
+                    "limit": f"prlimit --pid {sleeps.pid} --nofile=50:60",
+                    "ioprio": f"ionice -c 3 -p {sleeps.pid}",
+                    "memory": "ipcmk -M 4096",
+                    "queue": "ipcmk -Q",
+                },
+                user=65534,
+            )
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended)
 
     def test_a_qemu_without_seccomp(self):
         qemu = self.folder / "qemu"

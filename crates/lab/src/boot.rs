@@ -29,6 +29,8 @@ const LAST_COLUMNS: usize = 160;
 const MAX_REASON: usize = 2_000;
 /// What a guest may print. Debian's kernels print 30 KB; one that prints all the time would fill the host's disk.
 pub(crate) const MAX_CONSOLE: u64 = 8 << 20;
+/// Of a guest's results at once: it may write noise without end.
+const MAX_READ: u64 = 16 << 20;
 /// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended after this.
 const AFTER_PANIC: Duration = Duration::from_secs(3);
 /// Between two bytes of results: many times what a guest rests between chunks of them.
@@ -476,16 +478,25 @@ impl Running {
     /// Reads what has arrived, and returns results that are whole.
     fn receive(&mut self) -> Result<Option<Vec<u8>>, BootError> {
         let path = self.directory.path().join(RESULTS);
-        let Ok(mut file) = File::open(&path) else { return Ok(None) };
-        let before = self.bytes.len();
-        let read = file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_end(&mut self.bytes));
-        self.read += read.map_err(|source| BootError::Io { doing: "read", path, source })? as u64;
-        if self.bytes.len() == before {
-            return Ok(None);
+        loop {
+            let read = read_more(&path, &mut self.read, &mut self.bytes);
+            let is_all = read.map_err(|source| BootError::Io { doing: "read", path: path.clone(), source })? < MAX_READ;
+            let results = self.understand()?;
+            if results.is_some() || is_all {
+                return Ok(results);
+            }
         }
+    }
+
+    /// Takes the whole frames out of what was read.
+    fn understand(&mut self) -> Result<Option<Vec<u8>>, BootError> {
         self.heard = Instant::now();
         loop {
             let end = match channel::find(&self.bytes) {
+                Scanned::Part { of, .. } if of > self.file_bytes => {
+                    let why = "its length is impossible".to_owned();
+                    return Err(BootError::Damaged { why, console: self.last_lines() });
+                }
                 Scanned::Part { received, of } if of > 0 => {
                     self.stage = Stage::Sending { received, of };
                     return Ok(None);
@@ -591,7 +602,7 @@ impl Running {
 
     fn console(&self) -> Vec<u8> {
         let mut printed = self.printed_before.clone();
-        printed.extend(fs::read(self.directory.path().join(CONSOLE)).unwrap_or_default());
+        printed.extend(emulator::read_end(&self.directory.path().join(CONSOLE), MAX_CONSOLE).unwrap_or_default());
         printed
     }
 
@@ -604,6 +615,15 @@ impl Drop for Running {
     fn drop(&mut self) {
         emulator::end(&mut self.child);
     }
+}
+
+/// Reads what a file has from here on, or the first [`MAX_READ`] of it, and says how many bytes; nothing where there is no file.
+fn read_more(path: &Path, from: &mut u64, bytes: &mut Vec<u8>) -> io::Result<u64> {
+    let Ok(mut file) = File::open(path) else { return Ok(0) };
+    file.seek(SeekFrom::Start(*from))?;
+    let read = file.take(MAX_READ).read_to_end(bytes)? as u64;
+    *from += read;
+    Ok(read)
 }
 
 /// What silence, or the words of a panic, may mean.
@@ -650,5 +670,19 @@ mod tests {
         assert_eq!(lines.0.len(), LAST_LINES);
         assert_eq!(lines.0.last().unwrap(), "line 39[2J");
         assert!(LastLines::from_text("").to_string().contains("says nothing"));
+    }
+
+    #[test]
+    fn results_without_end_are_read_bit_by_bit() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join(RESULTS);
+        let (mut from, mut bytes) = (0, Vec::new());
+        assert_eq!(read_more(&path, &mut from, &mut bytes).unwrap(), 0);
+        let file = File::create(&path).unwrap();
+        file.set_len((4 << 30) + 3).unwrap();
+        assert_eq!(read_more(&path, &mut from, &mut bytes).unwrap(), MAX_READ);
+        assert_eq!((from, bytes.len() as u64), (MAX_READ, MAX_READ));
+        from = 4 << 30;
+        assert_eq!(read_more(&path, &mut from, &mut bytes).unwrap(), 3);
     }
 }

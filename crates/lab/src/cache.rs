@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where the lab keeps what it has fetched, and how it is put there: one process at a time, whole or not at all.
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{self, File};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
@@ -37,7 +38,7 @@ impl LockedFolder {
         };
         fs::create_dir_all(path).map_err(failed("make the folder", path))?;
         let name = path.join(".lock");
-        let lock = File::create(&name).map_err(failed("write", &name))?;
+        let lock = open_lock(&name).map_err(failed("write", &name))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             waiting();
             flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed("lock", &name)(error.into()))?;
@@ -57,6 +58,12 @@ impl LockedFolder {
     }
 }
 
+/// Opens the file, or makes it. Whoever else may write the folder has no other file made or emptied by that: links are refused.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    File::options().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +78,21 @@ mod tests {
         assert!(!folder.join(".part-killed").exists() && folder.join("whole").exists());
         let part = locked.part().unwrap().path().to_owned();
         assert!(part.starts_with(&folder) && !part.exists(), "it goes with whoever made it");
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_is_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, victim) = (place.path().join("qemu"), place.path().join("victim"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.join(".lock")).unwrap();
+        let (doing, path, _) = LockedFolder::new(&folder, &mut || ()).unwrap_err();
+        assert_eq!((doing, path), ("write", folder.join(".lock")));
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        fs::remove_file(folder.join(".lock")).unwrap();
+        fs::hard_link(&victim, folder.join(".lock")).unwrap();
+        drop(LockedFolder::new(&folder, &mut || ()).unwrap());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
     }
 }

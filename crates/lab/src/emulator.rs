@@ -8,6 +8,7 @@
 use crate::board::{Board, COMPLAINTS};
 use crate::confine::{Access, Confinement};
 use crate::pinned;
+use crate::session::sha256;
 use model::QemuOrigin;
 use plan::{Machine, Qemu};
 use rustix::io::Errno;
@@ -15,7 +16,7 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -40,8 +41,8 @@ const SANDBOX: [&str; 2] = ["-sandbox", "on,obsolete=deny,elevateprivileges=deny
 /// Where a system has programs and libraries.
 const SYSTEM: [&str; 9] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives", "/nix/store"];
-/// Where a program that is not the system's has its libraries and firmware, beside its own folder.
-const BESIDE_PROGRAM: [&str; 5] = ["share", "lib", "lib64", "libexec", "pc-bios"];
+/// Where a program that is not the system's has its libraries and firmware, beside itself or its own folder.
+const BESIDE_PROGRAM: [&str; 6] = ["share", "lib", "lib64", "libexec", "pc-bios", "qemu-bundle"];
 /// Of the environment, what a program that is not ours may need to be loaded.
 const ENVIRONMENT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"];
 
@@ -187,15 +188,21 @@ impl Emulator {
             let entries = places.iter().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path());
             return entries.filter(|path| path.is_file()).collect();
         }
-        let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
-        let beside = BESIDE_PROGRAM.iter().map(|name| folder(&folder(&real)).join(name));
-        SYSTEM
-            .iter()
-            .map(PathBuf::from)
-            .chain([folder(program), folder(&real)])
-            .chain(beside)
-            .filter(|path| path.exists())
-            .collect()
+        SYSTEM.iter().map(PathBuf::from).filter(|path| path.exists()).chain(files_of(program)).collect()
+    }
+
+    /// Where its program came from, and the SHA-256 of that; none of the pinned one, whose files are known.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn program_if_not_pinned(&self) -> Result<Option<String>, EmulatorError> {
+        let origin = match self.origin {
+            QemuOrigin::Pinned => return Ok(None),
+            QemuOrigin::System => "system",
+            QemuOrigin::Path => "path",
+        };
+        let broken = |error: io::Error| EmulatorError::Broken { path: self.path().to_owned(), why: error.to_string() };
+        Ok(Some(format!("{origin}\n{}", sha256(&fs::read(self.path()).map_err(broken)?))))
     }
 
     /// Its program.
@@ -251,6 +258,24 @@ impl Emulator {
     }
 }
 
+/// What a program that was named is made of: it may lie anywhere, as in a home folder, and what else is there stays closed.
+fn files_of(program: &Path) -> Vec<PathBuf> {
+    let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+    let folders: Vec<&Path> = [program, &real].into_iter().filter_map(Path::parent).collect();
+    let entries = folders.iter().flat_map(fs::read_dir).flatten().flatten();
+    let is_library = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".so") || name.contains(".so.")
+    };
+    let libraries = entries.map(|entry| entry.path()).filter(|path| path.is_file() && is_library(path));
+    let places = real.parent().into_iter().chain(real.parent().and_then(Path::parent));
+    let beside = places.flat_map(|place| BESIDE_PROGRAM.map(|name| place.join(name))).filter(|path| path.is_dir());
+    let mut files: Vec<PathBuf> = [program.to_owned(), real.clone()].into_iter().chain(libraries).chain(beside).collect();
+    files.sort_unstable();
+    files.dedup();
+    files
+}
+
 /// What a QEMU says of its version, with these words; an error says why it does not, as a sentence's end.
 fn version_of(invocation: &[OsString], origin: QemuOrigin, words: &[&str]) -> Result<String, String> {
     let mut command = Command::new(&invocation[0]);
@@ -278,9 +303,21 @@ fn in_its_environment(command: &mut Command, origin: QemuOrigin) -> &mut Command
     if origin == QemuOrigin::Pinned { command.env_remove("LD_PRELOAD") } else { command }
 }
 
+/// The end of a file that something may have made as large as it could.
+pub(crate) fn read_end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The last line QEMU complained with.
 pub(crate) fn complaints(directory: &Path) -> String {
-    let printed = fs::read_to_string(directory.join(COMPLAINTS)).unwrap_or_default();
+    /// Of all its complaints.
+    const LAST: u64 = 64 << 10;
+    let printed = read_end(&directory.join(COMPLAINTS), LAST).unwrap_or_default();
+    let printed = String::from_utf8_lossy(&printed);
     printed.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it printed nothing").to_owned()
 }
 
@@ -324,5 +361,33 @@ mod tests {
         let allowed = sched_getaffinity(Some(process));
         end(&mut child);
         assert_eq!((kept, allowed.map(|allowed| allowed.count())), (Ok(()), Ok(1)));
+    }
+
+    #[test]
+    fn a_program_in_a_home_folder_does_not_open_it() {
+        let place = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(place.path()).unwrap();
+        for folder in ["lib", "pc-bios", "documents", "bin"] {
+            fs::create_dir(home.join(folder)).unwrap();
+        }
+        for file in ["qemu", "libslirp.so.0", "notes.some", "secret"] {
+            fs::write(home.join(file), "").unwrap();
+        }
+        let named = |names: &[&str]| names.iter().map(|name| home.join(name)).collect::<Vec<_>>();
+        assert_eq!(files_of(&home.join("qemu")), named(&["lib", "libslirp.so.0", "pc-bios", "qemu"]));
+        std::os::unix::fs::symlink("../qemu", home.join("bin/qemu")).unwrap();
+        assert_eq!(files_of(&home.join("bin/qemu")), named(&["bin/qemu", "lib", "libslirp.so.0", "pc-bios", "qemu"]));
+    }
+
+    #[test]
+    fn of_complaints_without_end_the_last_is_shown() {
+        let place = tempfile::tempdir().unwrap();
+        let file = File::create(place.path().join(COMPLAINTS)).unwrap();
+        file.set_len(4 << 30).unwrap();
+        let mut file = file;
+        file.seek(SeekFrom::End(0)).unwrap();
+        io::Write::write_all(&mut file, b"\nqemu: no memory\n").unwrap();
+        assert_eq!(read_end(&place.path().join(COMPLAINTS), 64 << 10).unwrap().len(), 64 << 10);
+        assert_eq!(complaints(place.path()), "qemu: no memory");
     }
 }

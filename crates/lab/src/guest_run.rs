@@ -56,6 +56,8 @@ enum State {
 struct Prepared {
     guest: Guest,
     emulator: Emulator,
+    /// Where its program came from, and its SHA-256, unless it is the pinned one.
+    emulator_program: Option<String>,
     kernel: PathBuf,
     device_tree: Option<PathBuf>,
     program: Vec<u8>,
@@ -155,6 +157,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     let kernel = &target.kernel;
     let image = kernels::image(kernel, guest.machine)?;
     let emulator = Emulator::find(guest.machine, &target.qemu)?;
+    let emulator_program = emulator.program_if_not_pinned()?;
     let plugin = match &target.plugin {
         None if guest.has_turns() => Some(Plugin::for_turns().ok_or(LabError::NoPlugin)?),
         plugin => plugin.clone(),
@@ -193,6 +196,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     Ok(Prepared {
         guest: guest.clone(),
         emulator,
+        emulator_program,
         kernel: kernel.image.clone(),
         device_tree: device_tree.map(|(path, _)| path),
         program: program.bytes,
@@ -203,6 +207,15 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
         plugin,
         facts,
     })
+}
+
+/// Of a machine in an emulator: the pinned one is known by its version. Of any other its program is told, with where it came from: what it
+/// says of its version may be another one's.
+fn snapshot_key(version: &str, program: Option<&str>, machine: [&str; 4]) -> SnapshotKey {
+    /// To be raised when a snapshot is made in another way.
+    const FORMAT: &str = "1";
+    let parts: Vec<&str> = [FORMAT, version].into_iter().chain(machine).chain(program).collect();
+    SnapshotKey(sha256(parts.join("\n").as_bytes()))
 }
 
 fn device_tree(target: &Target, board: &Board, machine: Machine) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
@@ -279,8 +292,6 @@ impl Prepared {
 
     /// All that has a part in what the guest is by the time of its snapshot.
     fn key(&self, accelerator: Accelerator, initramfs: &[u8], verbs: Verbs) -> SnapshotKey {
-        /// To be raised when a snapshot is made in another way.
-        const FORMAT: &str = "1";
         let board = Board::for_machine(self.guest.machine);
         // Files are known by their content.
         let tree = self.device_tree.as_ref().map(|_| Path::new("dtb"));
@@ -288,8 +299,8 @@ impl Prepared {
             board.command_line(&self.guest, accelerator, Path::new("kernel"), tree, verbs.init, Start::FromSnapshot).join("\n");
         let tree = self.facts.device_tree.as_ref().map_or("", |file| &file.sha256);
         let initramfs = sha256(initramfs);
-        let parts = [FORMAT, &self.emulator.version, &words, &self.facts.kernel.image.sha256, tree, &initramfs];
-        SnapshotKey(sha256(parts.join("\n").as_bytes()))
+        let machine = [&words, &self.facts.kernel.image.sha256, tree, &initramfs];
+        snapshot_key(&self.emulator.version, self.emulator_program.as_deref(), machine)
     }
 
     fn boot<'a>(
@@ -328,5 +339,20 @@ impl Prepared {
         facts.snapshot = snapshot.as_ref().map(told);
         facts.qemu.command_line.clone_from(&running.command_line);
         Ok(Started { running, facts, prepared: self, snapshot })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_of_a_program_that_says_it_is_another_is_its_own() {
+        let machine = ["-m\n512", "kernel", "", "initramfs"];
+        let of = |program| snapshot_key("10.0.13", program, machine).0;
+        let keys = [of(None), of(Some("system\n00")), of(Some("path\n00")), of(Some("path\n01"))];
+        let different: std::collections::BTreeSet<_> = keys.iter().collect();
+        assert_eq!(different.len(), keys.len());
+        assert_eq!(keys[0], sha256(b"1\n10.0.13\n-m\n512\nkernel\n\ninitramfs"), "the pinned one's stay valid");
     }
 }

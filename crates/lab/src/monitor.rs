@@ -11,6 +11,9 @@ use std::process::{Child, ChildStdin, ChildStdout};
 /// What the snapshot is called within its file.
 pub(crate) const SNAPSHOT: &str = "ready";
 
+/// A message is some KB at most; one that does not end would fill the memory.
+const MAX_MESSAGE: usize = 1 << 20;
+
 /// A connection to the monitor.
 #[derive(Debug)]
 pub(crate) struct Monitor {
@@ -50,15 +53,8 @@ impl Monitor {
     /// # Errors
     /// What QEMU says of why it cannot be saved.
     pub(crate) fn poll(&mut self) -> io::Result<bool> {
-        let mut some = [0; 4096];
-        loop {
-            match self.from.read(&mut some) {
-                Ok(0) => return Ok(false),
-                Ok(length) => self.bytes.extend_from_slice(&some[..length]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        if read_some(&mut self.from, &mut self.bytes)? {
+            return Ok(false);
         }
         while let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.bytes.drain(..=end).collect();
@@ -79,6 +75,23 @@ impl Monitor {
     /// Lets the guest run again.
     pub(crate) fn continue_guest(&mut self) -> io::Result<()> {
         self.send(&json!({"execute": "cont"}))
+    }
+}
+
+/// Reads what has come, and returns whether that was the end.
+fn read_some(from: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<bool> {
+    let mut some = [0; 4096];
+    loop {
+        match from.read(&mut some) {
+            Ok(0) => return Ok(true),
+            Ok(length) => bytes.extend_from_slice(&some[..length]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if bytes.len() > MAX_MESSAGE {
+            return Err(io::Error::other(format!("its monitor sent more than {} MiB at once", MAX_MESSAGE >> 20)));
+        }
     }
 }
 
@@ -122,5 +135,13 @@ mod tests {
         assert_eq!(saving(r#"{"return": ""}"#), Ok(Next::Saved));
         assert_eq!(saving(r#"{"return": "Error: No space left on device\r\n"}"#), Err("No space left on device".to_owned()));
         assert_eq!(saving(r#"{"error": {"class": "GenericError", "desc": "no"}}"#), Err("no".to_owned()));
+    }
+
+    #[test]
+    fn a_message_without_an_end_is_an_error() {
+        let mut bytes = Vec::new();
+        let error = read_some(&mut io::repeat(b'x').take(1 << 24), &mut bytes).unwrap_err().to_string();
+        assert_eq!((error.as_str(), bytes.len() < 2 * MAX_MESSAGE), ("its monitor sent more than 1 MiB at once", true));
+        assert!(read_some(&mut &b"short\n"[..], &mut Vec::new()).unwrap(), "it has ended");
     }
 }

@@ -6,9 +6,9 @@
 //! something else in each container.
 
 use rustix::fs::OFlags;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Once;
 use tempfile::TempDir;
@@ -38,7 +38,8 @@ impl ScratchFolder {
     }
 
     fn new_in(directory: &Path) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(directory)?;
+        // For its owner alone: of another user's guest nobody reads the console and the results.
+        let folder = tempfile::Builder::new().prefix(PREFIX).permissions(Permissions::from_mode(0o700)).tempdir_in(directory)?;
         // Under its name only once it is locked: another process may look at any moment.
         let unlocked = folder.path().join("owner.new");
         let lock = File::create_new(&unlocked)?;
@@ -89,6 +90,7 @@ mod tests {
         fs::write(place.path().join("teiji-lab-file"), "").unwrap();
         remove_abandoned(place.path());
         assert!(!dead.exists());
+        assert_eq!(alive.path().metadata().unwrap().mode() & 0o777, 0o700);
         assert!(alive.path().exists() && foreign.exists() && place.path().join("teiji-lab-file").exists());
         let path = alive.path().to_owned();
         drop(alive);

@@ -2,10 +2,12 @@
 //! What the emulator's process may do on this machine: what a guest that takes it over could.
 //!
 //! The lab says which files a guest needs ([`Confinement`]) and starts this program anew; that process gives up everything else
-//! ([`Confinement::enter`]) and becomes QEMU. Root gets a root directory that holds those files alone, a network without interfaces and
-//! a user that owns nothing else; everybody gets Landlock, limits, and no way to new rights. What a kernel lacks of that is left out:
+//! ([`Confinement::enter`]) and becomes QEMU. It gets a root directory that holds those files alone, a network without interfaces, and, as
+//! root, a user that owns nothing else; everybody gets Landlock, limits, fewer system calls, and no way to new rights. What a kernel lacks
+//! of that is left out:
 //! docs/decisions/0041 has the list.
 
+mod calls;
 mod landlock;
 mod namespaces;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
@@ -126,7 +128,8 @@ impl Confinement {
         let none = CapabilitySet::empty();
         set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
         self.set_limits(is_alone)?;
-        landlock::restrict(self.all_paths())
+        landlock::restrict(self.all_paths())?;
+        calls::deny()
     }
 
     fn set_limits(&self, is_alone: bool) -> io::Result<()> {

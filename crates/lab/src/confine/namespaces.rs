@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A root directory that holds what a guest needs and nothing else, no network, and a user that owns nothing else.
+//! A root directory that holds what a guest needs and nothing else, no network, and, as root, a user that owns nothing else.
 //!
 //! Every file appears at its own path, so that the emulator's words stay as they are. Folders above it are new ones, which everybody may
 //! pass: a cache in a home folder of mode 0700 is no obstacle. A file that only its owner may read is copied.
 
 use super::{Access, Confinement, DEVICES, KVM};
-use rustix::fs::{CWD, FileType, Gid, Mode, Uid, chown, mknodat};
+use rustix::fs::{CWD, FileType, Gid, Mode, StatVfsMountFlags, Uid, chown, mknodat, statvfs};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
     unmount,
@@ -17,7 +17,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
-/// The new root directory, in the guest's folder; empty for everybody else.
+/// The new root directory, in the guest's folder; empty outside of the namespace.
 const ROOT: &str = "root";
 /// Users that no account has and no system gives out, one for each process (systemd's table of ids has this range as unused).
 const FIRST_USER: u32 = 1_900_000_000;
@@ -27,8 +27,7 @@ const NOBODY: u32 = 65_534;
 /// Returns whether the process is now of a user of its own. To be called in the guest's folder.
 pub(super) fn enter(confinement: &Confinement) -> io::Result<bool> {
     if !geteuid().is_root() {
-        // Where the system lets everybody have a user namespace, that one has a network without interfaces.
-        no_network_for_user();
+        enter_as_user(confinement)?;
         return Ok(false);
     }
     let namespaces = UnshareFlags::NEWNS | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
@@ -43,7 +42,7 @@ pub(super) fn enter(confinement: &Confinement) -> io::Result<bool> {
     let owner = [user, NOBODY].into_iter().find(|user| give(confinement, *user).is_ok());
     // Root of a user namespace that has no other user: nobody outside.
     let Some(owner) = owner else { return Ok(false) };
-    new_root(confinement, &home, owner).map_err(|error| named("a root directory of its own", error))?;
+    fill_root(confinement, &home, Some(owner)).and_then(|root| become_root(&root, &home)).map_err(not_rooted)?;
     become_user(owner).map_err(|error| named("a user of its own", error))?;
     Ok(owner == user)
 }
@@ -52,13 +51,30 @@ fn named(what: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-fn no_network_for_user() {
+fn not_rooted(error: io::Error) -> io::Error {
+    named("a root directory of its own", error)
+}
+
+/// Where the system lets everybody have a user namespace, a network without interfaces; where it may be used, the root directory too.
+fn enter_as_user(confinement: &Confinement) -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), rustix::process::getegid().as_raw());
-    if super::sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET).is_ok() {
-        let _ = fs::write("/proc/self/setgroups", "deny");
-        let _ = fs::write("/proc/self/gid_map", format!("{group} {group} 1"));
-        let _ = fs::write("/proc/self/uid_map", format!("{user} {user} 1"));
+    let least = UnshareFlags::NEWUSER | UnshareFlags::NEWNET;
+    let all = least | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
+    let has_all = super::sys::unshare(all).is_ok();
+    if !has_all && super::sys::unshare(least).is_err() {
+        return Ok(());
     }
+    let _ = fs::write("/proc/self/setgroups", "deny");
+    let _ = fs::write("/proc/self/gid_map", format!("{group} {group} 1"));
+    let _ = fs::write("/proc/self/uid_map", format!("{user} {user} 1"));
+    if has_all {
+        let home = env::current_dir()?;
+        // Some systems give a namespace of which nothing may be used: then the old root directory stays as it is.
+        if let Ok(root) = fill_root(confinement, &home, None) {
+            become_root(&root, &home).map_err(not_rooted)?;
+        }
+    }
+    Ok(())
 }
 
 /// The files that it writes.
@@ -74,7 +90,8 @@ fn become_user(user: u32) -> io::Result<()> {
     Ok(set_thread_res_uid(user, user, user)?)
 }
 
-fn new_root(confinement: &Confinement, home: &Path, owner: u32) -> io::Result<()> {
+/// The new root directory, for another user if one is given.
+fn fill_root(confinement: &Confinement, home: &Path, owner: Option<u32>) -> io::Result<PathBuf> {
     let root = home.join(ROOT);
     umask(Mode::WGRP | Mode::WOTH);
     fs::create_dir_all(&root)?;
@@ -82,11 +99,12 @@ fn new_root(confinement: &Confinement, home: &Path, owner: u32) -> io::Result<()
     mount("teiji-lab", &root, "tmpfs", MountFlags::NOSUID, Some(c"mode=0755"))?;
     let (folders, files): (Vec<_>, Vec<_>) = confinement.paths.iter().partition(|(_, path)| path.is_dir());
     let put = |(access, path): &(Access, PathBuf)| {
-        place(&root, *access, path).map_err(|error| named(&path.display().to_string(), error))
+        place(&root, *access, path, owner.is_some()).map_err(|error| named(&path.display().to_string(), error))
     };
     folders.into_iter().try_for_each(put)?;
     let new_home = inside(&root, home);
-    if new_home.exists() {
+    let has_home = new_home.exists();
+    if has_home {
         // In a folder that is there as a whole, as where QEMU's own folder has the one for temporary files.
         mount("teiji-lab", &new_home, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0755"))?;
     }
@@ -96,14 +114,34 @@ fn new_root(confinement: &Confinement, home: &Path, owner: u32) -> io::Result<()
     for (path, _) in DEVICES {
         bind(Path::new(path), &inside(&root, Path::new(path)), MountFlags::empty())?;
     }
-    if confinement.kvm {
-        kvm_device(&inside(&root, Path::new(KVM)), owner)?;
+    match owner {
+        Some(owner) if confinement.kvm => kvm_device(&inside(&root, Path::new(KVM)), owner)?,
+        None if confinement.kvm => bind(Path::new(KVM), &inside(&root, Path::new(KVM)), MountFlags::empty())?,
+        _ => {}
     }
-    env::set_current_dir(&root)?;
+    if has_home {
+        mount_remount(&new_home, MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV, "")?;
+    }
+    Ok(root)
+}
+
+fn become_root(root: &Path, home: &Path) -> io::Result<()> {
+    env::set_current_dir(root)?;
     pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
-    mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "")?;
+    mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | locked(Path::new("/"))?, "")?;
     env::set_current_dir(home)
+}
+
+/// What a mount has already: a user namespace may take none of that away.
+fn locked(mount: &Path) -> io::Result<MountFlags> {
+    let has = statvfs(mount)?.f_flag;
+    let flags = [
+        (StatVfsMountFlags::RDONLY, MountFlags::RDONLY),
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+    ];
+    Ok(flags.into_iter().filter(|(found, _)| has.contains(*found)).map(|(_, flag)| flag).collect())
 }
 
 /// The path of this one below the new root.
@@ -111,7 +149,8 @@ fn inside(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-fn place(root: &Path, access: Access, path: &Path) -> io::Result<()> {
+/// Puts a file or folder into the new root directory, for this user or for another one.
+fn place(root: &Path, access: Access, path: &Path, for_another: bool) -> io::Result<()> {
     let target = inside(root, path);
     let found = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -123,8 +162,8 @@ fn place(root: &Path, access: Access, path: &Path) -> io::Result<()> {
         return symlink(fs::read_link(path)?, target);
     }
     let found = path.metadata()?;
-    let is_for_everybody = found.is_dir() || found.mode() & 0o004 != 0;
-    if target.exists() && access != Access::Write && is_for_everybody {
+    let can_be_read = !for_another || found.is_dir() || found.mode() & 0o004 != 0;
+    if target.exists() && access != Access::Write && can_be_read {
         // In a folder that is there as a whole.
         return Ok(());
     }
@@ -132,7 +171,7 @@ fn place(root: &Path, access: Access, path: &Path) -> io::Result<()> {
     let read_only = MountFlags::RDONLY | MountFlags::NODEV;
     match access {
         Access::Write => bind(path, &target, MountFlags::NODEV),
-        _ if is_for_everybody => bind(path, &target, read_only),
+        _ if can_be_read => bind(path, &target, read_only),
         // For its owner only.
         _ => {
             let copy = root.join(format!("copy-{}-{}", found.dev(), found.ino()));
@@ -152,7 +191,7 @@ fn bind(from: &Path, to: &Path, flags: MountFlags) -> io::Result<()> {
         }
         mount_bind(from, to)?;
     }
-    Ok(mount_remount(to, MountFlags::BIND | MountFlags::NOSUID | flags, "")?)
+    Ok(mount_remount(to, MountFlags::BIND | MountFlags::NOSUID | flags | locked(to)?, "")?)
 }
 
 /// The device of KVM with another owner, whatever group may use the host's.

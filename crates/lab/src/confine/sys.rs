@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! System calls that have no safe interface elsewhere: Landlock's, those that leave a namespace, and one that closes files.
+//! System calls that have no safe interface elsewhere: Landlock's, seccomp's, those that leave a namespace, and one that closes files.
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::fs::File;
@@ -59,6 +59,16 @@ pub(super) fn landlock_restrict(ruleset: BorrowedFd<'_>) -> io::Result<()> {
     let none: libc::c_long = 0;
     // SAFETY: the call takes a descriptor, which is open, and no memory.
     result(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, libc::c_long::from(ruleset.as_raw_fd()), none) }).map(drop)
+}
+
+/// Has the kernel run this program before each system call of this thread, and of what it becomes.
+pub(super) fn filter_calls(program: &[libc::sock_filter]) -> io::Result<()> {
+    let length = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    let (filter, none) = (libc::c_long::from(libc::SECCOMP_SET_MODE_FILTER), 0 as libc::c_long);
+    // SAFETY: the pointer is to a live structure of the form that the kernel reads; that one points to as many live steps as it says,
+    // which the kernel copies and does not change.
+    result(unsafe { libc::syscall(libc::SYS_seccomp, filter, none, std::ptr::from_ref(&program)) }).map(drop)
 }
 
 /// Leaves these namespaces for new ones.
