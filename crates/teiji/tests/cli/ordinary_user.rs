@@ -11,7 +11,8 @@ use std::process::Command;
 pub fn public() -> TestFolder {
     let place = TestFolder::new();
     set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
-    std::fs::copy(TEIJI, place.join("teiji")).unwrap();
+    // By another process: what this one writes is open in each process that another test starts meanwhile, and is busy then.
+    assert!(place.command("cp").args([TEIJI, "teiji"]).status().unwrap().success());
     create_dir(place.join("open")).unwrap();
     set_permissions(place.join("open"), Permissions::from_mode(0o777)).unwrap();
     place
