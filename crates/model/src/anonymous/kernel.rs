@@ -206,11 +206,11 @@ fn is_of_kernel(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::anonymous::Pseudonyms;
+    use crate::anonymous::{Pseudonyms, Secrets};
 
     fn with<T>(of: impl FnOnce(&Anonymiser<'_>) -> T) -> T {
         let pseudonyms = Pseudonyms::new([7; 32]);
-        of(&Anonymiser { pseudonyms: &pseudonyms, secrets: vec![("robot-3".to_owned(), "host-000000".to_owned())] })
+        of(&Anonymiser { pseudonyms: &pseudonyms, secrets: Secrets::new([("robot-3".to_owned(), "host-000000".to_owned())]) })
     }
 
     #[test]
