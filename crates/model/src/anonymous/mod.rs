@@ -80,6 +80,9 @@ impl<'k> Anonymiser<'k> {
         busiest.filter(|process| !process.kernel_thread).for_each(|process| found("process", &process.name));
         document.run.title.iter().for_each(|title| found("title", title));
         document.run.loads.iter().filter_map(|load| load.command()).for_each(|command| found("command", command));
+        let of_host = [Some(&host.before), host.after.as_ref()].into_iter().flatten();
+        let lines = of_host.filter_map(|facts| facts.kernel_command_line.as_deref());
+        lines.chain(document.lab.iter().flat_map(lab::kernel_lines)).for_each(|line| kernel::hidden(line, found));
         let words = document.command_line.iter().map(PathBuf::from);
         for path in words.chain(document.lab.iter().flat_map(lab::paths)).filter(|path| path.components().count() > 1) {
             found("path", &path.to_string_lossy());

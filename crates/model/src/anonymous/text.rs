@@ -54,12 +54,17 @@ impl Anonymiser<'_> {
             let end = rest[begin..].find(ends).map_or(rest.len(), |length| begin + length);
             let word = &rest[begin..end];
             let bare = word.trim_end_matches(['.', ':']);
-            if bare.is_empty() || is_plain(bare, vocabulary) {
-                out.push_str(word);
-            } else {
-                out.push_str(&self.name(if bare.contains('/') { "path" } else { kind }, bare));
-                out.push_str(&word[bare.len()..]);
+            for (place, part) in bare.split('=').enumerate() {
+                // What stands beside its key is no word of a sentence.
+                let vocabulary = if place == 0 { vocabulary } else { Vocabulary::Terms };
+                out.push_str(if place == 0 { "" } else { "=" });
+                if is_plain(part, vocabulary) {
+                    out.push_str(part);
+                } else {
+                    out.push_str(&self.name(if part.contains('/') { "path" } else { kind }, part));
+                }
             }
+            out.push_str(&word[bare.len()..]);
             rest = &rest[end..];
         }
         out
