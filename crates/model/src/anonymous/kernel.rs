@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's own texts: its command line, its version, its console.
 
-use super::Anonymiser;
-use super::words::{Vocabulary, is_plain};
+use super::words::{Vocabulary, is_address, is_plain};
+use super::{Anonymiser, user_of};
 use crate::LATENCY_ARGUMENTS;
+use std::path::Path;
 
 /// Further arguments whose values decide latency or say which devices there are.
 const VALUE_STAYS: [&str; 41] = [
@@ -102,16 +103,11 @@ impl Anonymiser<'_> {
     }
 
     fn kernel_argument(&self, word: &str) -> String {
-        let (key, value) = word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value)));
-        let plain = key.replace('-', "_");
-        let is_in = |list: &[&str]| list.iter().any(|known| known.replace('-', "_") == plain);
-        let decides = is_in(&LATENCY_ARGUMENTS) || is_in(&VALUE_STAYS);
-        match value {
-            _ if word == "--" => word.to_owned(),
-            None if decides || is_in(&NAME_STAYS) => word.to_owned(),
-            Some(value) if decides => format!("{key}={}", self.whole("value", value)),
-            Some(value) if is_in(&NAME_STAYS) => format!("{key}={}", self.name("value", value)),
-            _ => self.name("argument", word),
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        match stays(word) {
+            Stays::All if value.is_empty() || self.secret(value).is_none() => word.to_owned(),
+            Stays::Nothing => self.name("argument", word),
+            Stays::All | Stays::Key => format!("{key}={}", self.name("value", value)),
         }
     }
 
@@ -177,23 +173,85 @@ impl Anonymiser<'_> {
         if let Some((before, title, line)) = arguments {
             return format!("{before}{title}{}", self.kernel_arguments(line));
         }
-        if line.contains("Unknown kernel command line parameters") || line.contains("unknown parameter") {
+        if line.contains(['=', '"', '\'', '`']) {
+            // What the kernel found, in its own words.
             return self.sentence(line);
         }
         let word = |word: &str| {
-            let bare = word.trim_matches(['(', ')', '"', '\'', ',', '.', ':', '<', '>']);
-            let is_path = bare.starts_with('/') && bare.len() > 1 || bare.contains("/home/");
-            let is_address = !is_path && bare.matches(['.', ':']).count() >= 3 && super::words::is_address(bare);
+            let bare = word.trim_matches(|letter: char| letter.is_whitespace() || "(),.:<>".contains(letter));
+            let is_path = bare.split(':').any(|part| part.starts_with('/') && part.len() > 1) || bare.contains("/home/");
             if is_path && !is_plain(bare, Vocabulary::Terms) {
                 word.replace(bare, &self.name("path", bare))
-            } else if is_address {
+            } else if is_address(bare) {
                 word.replace(bare, &self.name("address", bare))
             } else {
                 word.to_owned()
             }
         };
         let line = self.kernel_version(line);
-        line.split(' ').map(word).collect::<Vec<_>>().join(" ")
+        line.split_inclusive(char::is_whitespace).map(word).collect()
+    }
+}
+
+/// How much of an argument may be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stays {
+    All,
+    Key,
+    Nothing,
+}
+
+fn stays(word: &str) -> Stays {
+    let (key, value) = word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value)));
+    let dashed = |letter: u8| if letter == b'_' { b'-' } else { letter };
+    let is_key = |known: &&str| known.len() == key.len() && known.bytes().map(dashed).eq(key.bytes().map(dashed));
+    let is_in = |list: &[&str]| list.iter().any(is_key);
+    let decides = is_in(&LATENCY_ARGUMENTS) || is_in(&VALUE_STAYS);
+    match value {
+        _ if word == "--" => Stays::All,
+        None if decides || is_in(&NAME_STAYS) => Stays::All,
+        Some(value) if decides && value.split(',').all(is_setting) => Stays::All,
+        Some(_) if decides || is_in(&NAME_STAYS) => Stays::Key,
+        _ => Stays::Nothing,
+    }
+}
+
+/// What an argument that decides latency takes: CPUs, numbers, words of the kernel.
+fn is_setting(part: &str) -> bool {
+    is_cpus(part) || !part.contains(['/', '@']) && part.matches(':').count() < 2 && is_plain(part, Vocabulary::Terms)
+}
+
+/// `2`, `2-5`, `0-N:1/4`.
+fn is_cpus(part: &str) -> bool {
+    let is_number = |text: &str| text == "N" || !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    let (range, stride) = part.split_once(':').map_or((part, None), |(range, stride)| (range, Some(stride)));
+    let both = |text: &str, between: char| text.split(between).count() <= 2 && text.split(between).all(is_number);
+    both(range, '-') && stride.is_none_or(|stride| both(stride, '/'))
+}
+
+/// What a command line holds that is not shown, of which the kernel repeats some in its own words: arguments, and what they are set to.
+pub(super) fn hidden<'t>(line: &'t str, found: &mut dyn FnMut(&str, &'t str)) {
+    const MIN_LETTERS: usize = 3;
+    let mut name = |kind: &str, text: &'t str| {
+        if text.chars().count() >= MIN_LETTERS && !is_plain(text, Vocabulary::Terms) {
+            found(kind, text);
+        }
+    };
+    for (word, stays) in line.split_whitespace().map(|word| (word, stays(word))).filter(|(_, stays)| *stays != Stays::All) {
+        if stays == Stays::Nothing {
+            name("argument", word);
+        }
+        let Some((_, value)) = word.split_once('=') else { continue };
+        name("value", value);
+        for part in value.split([',', ';', '"', '\'']) {
+            name("value", part);
+            let set = part.rsplit_once('=').map_or(part, |(_, set)| set);
+            name("value", set);
+            user_of(Path::new(set)).into_iter().for_each(|user| name("user", user));
+            // `ip=address:server:gateway:mask:host`, but no address that has colons.
+            let is_one = is_address(set) && !set.contains('.');
+            set.split(':').filter(|_| !is_one).for_each(|part| name("value", part));
+        }
     }
 }
 
@@ -206,11 +264,11 @@ fn is_of_kernel(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::anonymous::Pseudonyms;
+    use crate::anonymous::{Pseudonyms, Secrets};
 
     fn with<T>(of: impl FnOnce(&Anonymiser<'_>) -> T) -> T {
         let pseudonyms = Pseudonyms::new([7; 32]);
-        of(&Anonymiser { pseudonyms: &pseudonyms, secrets: vec![("robot-3".to_owned(), "host-000000".to_owned())] })
+        of(&Anonymiser { pseudonyms: &pseudonyms, secrets: Secrets::new([("robot-3".to_owned(), "host-000000".to_owned())]) })
     }
 
     #[test]

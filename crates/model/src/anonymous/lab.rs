@@ -19,6 +19,12 @@ pub(super) fn paths(lab: &Lab) -> Vec<PathBuf> {
     paths
 }
 
+/// The command lines of its kernel.
+pub(super) fn kernel_lines(lab: &Lab) -> impl Iterator<Item = &str> {
+    let appended = lab.qemu.command_line.windows(2).filter(|pair| pair[0] == "-append").map(|pair| pair[1].as_str());
+    appended.chain([lab.guest.kernel_args.as_str()])
+}
+
 impl Anonymiser<'_> {
     pub(super) fn lab(&self, lab: Lab) -> Lab {
         let Lab {

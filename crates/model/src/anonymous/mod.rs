@@ -12,6 +12,7 @@ mod host;
 mod kernel;
 mod lab;
 mod pseudonyms;
+mod secrets;
 mod text;
 mod warning;
 mod words;
@@ -20,6 +21,7 @@ pub use kernel::Console;
 pub use pseudonyms::Pseudonyms;
 
 use crate::{Document, Warning};
+use secrets::Secrets;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -30,23 +32,22 @@ const MIN_LETTERS: usize = 2;
 /// Takes the names out of one recording.
 pub struct Anonymiser<'k> {
     pseudonyms: &'k Pseudonyms,
-    /// What is known to be a name, the longest first, and what stands for it.
-    secrets: Vec<(String, String)>,
+    /// What is known to be a name.
+    secrets: Secrets,
 }
 
 impl<'k> Anonymiser<'k> {
     /// Of the recording with this document, in which it looks up what is a name.
     #[must_use]
     pub fn new(pseudonyms: &'k Pseudonyms, document: &Document) -> Self {
-        let mut anonymiser = Anonymiser { pseudonyms, secrets: Vec::new() };
+        let mut anonymiser = Anonymiser { pseudonyms, secrets: Secrets::default() };
         let mut known = BTreeMap::new();
         anonymiser.collect(document, &mut |kind, name| {
             if name.chars().count() >= MIN_LETTERS && name != "teiji" {
                 known.entry(name.to_owned()).or_insert_with(|| pseudonyms.of(kind, name));
             }
         });
-        anonymiser.secrets = known.into_iter().collect();
-        anonymiser.secrets.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        anonymiser.secrets = Secrets::new(known);
         anonymiser
     }
 
@@ -62,7 +63,7 @@ impl<'k> Anonymiser<'k> {
 
     /// What stands for it, if it is known to be a name.
     fn secret(&self, text: &str) -> Option<&str> {
-        self.secrets.iter().find(|(name, _)| name == text).map(|(_, pseudonym)| pseudonym.as_str())
+        self.secrets.of(text)
     }
 
     /// What is known to be a name because of where it is.
@@ -79,6 +80,9 @@ impl<'k> Anonymiser<'k> {
         busiest.filter(|process| !process.kernel_thread).for_each(|process| found("process", &process.name));
         document.run.title.iter().for_each(|title| found("title", title));
         document.run.loads.iter().filter_map(|load| load.command()).for_each(|command| found("command", command));
+        let of_host = [Some(&host.before), host.after.as_ref()].into_iter().flatten();
+        let lines = of_host.filter_map(|facts| facts.kernel_command_line.as_deref());
+        lines.chain(document.lab.iter().flat_map(lab::kernel_lines)).for_each(|line| kernel::hidden(line, found));
         let words = document.command_line.iter().map(PathBuf::from);
         for path in words.chain(document.lab.iter().flat_map(lab::paths)).filter(|path| path.components().count() > 1) {
             found("path", &path.to_string_lossy());

@@ -224,3 +224,49 @@ fn conditions_and_figures_stay() {
         assert_eq!(anonymous(after.clone()), after, "once is enough");
     }
 }
+
+/// What the kernel repeats of its command line in its own words, and addresses that it was given.
+#[test]
+fn nothing_of_the_command_line_survives_elsewhere() {
+    const GONE: &str = "hunter robot7 alice acme 10.20 52:54 fe80 2001: 192.168 token robin rocky mallory trudy";
+    let line = "isolcpus=managed_irq,0-N:1/4 token=hunter2 printk.devkmsg=hunter3 pci=hunter4 robot7.key=hunter5 hunter6 \
+                ip=10.20.30.40:10.20.30.5:10.20.30.1:255.255.255.0:robot7:eth0:off nfsroot=10.20.30.5:/srv/alice/root,vers=3 \
+                isolcpus=192.168.3.3/24 mitigations=2001:470::5 console=192.168.3.4:80/x nohz_full=1 log=/home/mallory/x idle=poll";
+    let console = "[    0.0] PCI: Unknown option `hunter4'\n[    0.0] printk: printk.devkmsg: bad option string 'hunter3'\n\
+                   [    0.1] Unknown kernel command line parameters \"token=hunter2\", will be passed to user space.\n\
+                   [    0.1] robot7: unknown parameter 'key' ignored\n[    0.1] robot7 has hunter5, hunter6 of mallory\n\
+                   [    0.2]   with environment:\n[    0.2]     token=hunter2\n[    0.2] Booting kernel: `hunter9' invalid\n\
+                   [    2.0]      device=eth0, hwaddr=52:54:00:12:34:56, ipaddr=10.20.30.40, mask=255.255.255.0, gw=10.20.30.1\n\
+                   [    2.0]      host=robin, domain=acme.example, nis-domain=(none)\n\
+                   [    2.0]      bootserver=10.20.30.5, rootserver=10.20.30.5, rootpath=/srv/alice/root\n\
+                   [    2.1] VFS: Mounted root (nfs filesystem) on 10.20.30.5:/srv/alice.\n[    2.1] of 10.20.30.5:/opt/trudy\n\
+                   [    2.2] eth0: 10.20.30.40/24 up,\tfe80::5054:ff:fe12:3456\n[    2.3] on\t/home/trudy/x\n\
+                   [    2.3] clocksource: tsc: mask: 0xffffffff, max_idle_ns: 881590482973 ns\n[    2.4] Mitigations: off, 2.0.1-rt5\n";
+    let mut value = recorded();
+    value["lab"]["guest"]["kernel_args"] = json!("token=hunter2 isolcpus=1");
+    value["command_line"] = json!(["teiji", "measure", "--interval=192.168.9.9/1", "-a", "192.168.5.5/8"]);
+    for facts in ["before", "after"] {
+        value["host"][facts]["kernel_command_line"] = json!(line);
+        let description = "2001:470:20::2 52:54:00:12:34:56/x aa@192.168.0.7:22";
+        value["host"][facts]["interrupts"] = json!([{"name": "192.168.1.1/24", "description": description, "counts": [1]}]);
+    }
+    let found = "found at 192.168.7.8/24 by ip=rocky and hunter5 ";
+    value["warnings"] =
+        json!([{"code": "machine-check", "check": "x", "found": found, "why": "mark", "action": "ssh a@10.20.0.5/x"}]);
+    let document: Document = serde_json::from_value(value).unwrap();
+    let pseudonyms = Pseudonyms::new([7; 32]);
+    let anonymiser = Anonymiser::new(&pseudonyms, &document);
+    let shown = anonymiser.console(console).text;
+    let after = anonymiser.document(document);
+    let written = serde_json::to_string(&after).unwrap();
+    for name in GONE.split(' ') {
+        assert!(!shown.contains(name), "{name}: {shown}");
+        assert!(!written.contains(name), "{name}: {written}");
+    }
+    for stays in ["tsc: mask: 0xffffffff, max_idle_ns: 881590482973 ns\n", "Mitigations: off, 2.0.1-rt5\n", "     device=eth0, "]
+    {
+        assert!(shown.contains(stays), "{shown}");
+    }
+    let arguments = after.host.before.kernel_command_line.unwrap();
+    assert!(arguments.starts_with("isolcpus=managed_irq,0-N:1/4 argument-") && arguments.ends_with(" idle=poll"), "{arguments}");
+}

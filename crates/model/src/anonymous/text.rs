@@ -37,29 +37,11 @@ impl Anonymiser<'_> {
 
     /// Known names replaced, and the rest as it is: for texts that are the kernel's.
     pub(super) fn without_secrets(&self, text: &str) -> String {
-        self.around_secrets(text, &|rest| rest.to_owned())
+        self.secrets.replaced(text, &str::to_owned)
     }
 
     fn filtered(&self, kind: &str, text: &str, vocabulary: Vocabulary) -> String {
-        self.around_secrets(text, &|rest| self.words(kind, rest, vocabulary))
-    }
-
-    /// Replaces what is known to be a name, the longest first, where it is a word by itself.
-    fn around_secrets(&self, text: &str, rest: &dyn Fn(&str) -> String) -> String {
-        for (secret, pseudonym) in &self.secrets {
-            let is_word = |start: usize| {
-                let joins = |letter: char| letter.is_alphanumeric() || letter == '_';
-                let before = text[..start].chars().next_back().is_some_and(joins);
-                let behind = text[start + secret.len()..].chars().next().is_some_and(joins);
-                // A secret that begins or ends with another letter is a word in any case.
-                !(before && secret.starts_with(joins) || behind && secret.ends_with(joins))
-            };
-            if let Some((start, _)) = text.match_indices(secret.as_str()).find(|(start, _)| is_word(*start)) {
-                let (before, behind) = (&text[..start], &text[start + secret.len()..]);
-                return self.around_secrets(before, rest) + pseudonym + &self.around_secrets(behind, rest);
-            }
-        }
-        rest(text)
+        self.secrets.replaced(text, &|rest| self.words(kind, rest, vocabulary))
     }
 
     fn words(&self, kind: &str, text: &str, vocabulary: Vocabulary) -> String {
@@ -72,12 +54,17 @@ impl Anonymiser<'_> {
             let end = rest[begin..].find(ends).map_or(rest.len(), |length| begin + length);
             let word = &rest[begin..end];
             let bare = word.trim_end_matches(['.', ':']);
-            if bare.is_empty() || is_plain(bare, vocabulary) {
-                out.push_str(word);
-            } else {
-                out.push_str(&self.name(if bare.contains('/') { "path" } else { kind }, bare));
-                out.push_str(&word[bare.len()..]);
+            for (place, part) in bare.split('=').enumerate() {
+                // What stands beside its key is no word of a sentence.
+                let vocabulary = if place == 0 { vocabulary } else { Vocabulary::Terms };
+                out.push_str(if place == 0 { "" } else { "=" });
+                if is_plain(part, vocabulary) {
+                    out.push_str(part);
+                } else {
+                    out.push_str(&self.name(if part.contains('/') { "path" } else { kind }, part));
+                }
             }
+            out.push_str(&word[bare.len()..]);
             rest = &rest[end..];
         }
         out

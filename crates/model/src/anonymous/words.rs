@@ -4,6 +4,7 @@
 //! It is a list of what stays and not of what goes: a word that nobody thought of goes.
 
 use std::collections::HashSet;
+use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 
 /// Words of command lines, settings, tables of the kernel, drivers.
@@ -38,19 +39,26 @@ pub(super) fn is_plain(text: &str, vocabulary: Vocabulary) -> bool {
         .all(|part| part.is_empty() || is_plain_part(part, vocabulary))
 }
 
-/// Addresses of networks and their cards.
+/// Whether a part of a text is an address of a network or of its card. What may stand around one: its key, user, port, prefix, path.
 pub(super) fn is_address(text: &str) -> bool {
-    let parts = |separator: char| text.split(separator).collect::<Vec<_>>();
-    let is_byte = |part: &str, radix: u32| !part.is_empty() && part.len() <= 3 && part.chars().all(|digit| digit.is_digit(radix));
-    let dotted = parts('.');
-    let last_is_port = |part: &&str| part.split(':').next().is_some_and(|byte| is_byte(byte, 10));
-    let is_ip =
-        dotted.len() == 4 && dotted.iter().take(3).all(|part| is_byte(part, 10)) && dotted.last().is_some_and(last_is_port);
-    let is_mac = |separator| {
-        let bytes = parts(separator);
-        bytes.len() == 6 && bytes.iter().all(|part| part.len() == 2 && is_byte(part, 16))
+    let parts = || text.split(|letter: char| "/=@,;|%[]()_".contains(letter));
+    parts().any(|part| is_card(part) || part.split('-').any(|part| is_ip(part.trim_end_matches([':', '.']))))
+}
+
+fn is_ip(text: &str) -> bool {
+    let is_byte = |part: &str| !part.is_empty() && part.len() <= 3 && part.chars().all(|digit| digit.is_ascii_digit());
+    let bytes: Vec<&str> = text.split(':').next().unwrap_or_default().split('.').collect();
+    let is_long = || text.parse::<Ipv6Addr>().is_ok() && text.contains(|digit: char| digit.is_ascii_hexdigit());
+    bytes.len() == 4 && bytes.iter().all(|byte| is_byte(byte)) || is_long()
+}
+
+/// Six bytes, or as many more as some networks have.
+fn is_card(text: &str) -> bool {
+    let is_of = |separator| {
+        let bytes = || text.split(separator);
+        bytes().count() >= 6 && bytes().all(|byte| byte.len() == 2 && byte.chars().all(|digit| digit.is_ascii_hexdigit()))
     };
-    is_ip || is_mac(':') || is_mac('-')
+    is_of(':') || is_of('-')
 }
 
 /// Without the place of a device, whose digits are hexadecimal: on PCI, `0000:00:1f.3`, or in memory, `fe00b880.mailbox`.
@@ -143,6 +151,9 @@ mod tests {
             "enp3s0-TxRx-0",
             "schedutil",
             "intel_pstate=passive",
+            "0-7:1/2",
+            "12:34:56",
+            "6.1.0-56",
             "0x7f00",
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
         ] {
@@ -160,7 +171,19 @@ mod tests {
             "be4f-12ab",
             "192.168.0.7",
             "192.168.0.7:80",
+            "192.168.7.8/24",
+            "192.168.0.2-192.168.0.9",
+            "10.20.30.5:/srv",
+            "rocky@10.0.0.5/x",
+            "ip=192.168.0.8",
+            "fe80::5054:ff:fe12:3456",
+            "2001:470::5",
+            "[2001:470::5]:80",
+            "fe80::1%eth0",
+            "::ffff:1.2.3.4",
             "00:11:22:33:44:55",
+            "00-11-22-33-44-55",
+            "52:54:00:12:34:56/x",
             "enx001122aabbcc",
             "hunter2",
             "acme_motor",
