@@ -229,9 +229,7 @@ fn what_is_wrong_is_named_with_line_and_column() {
         assert!(error.contains(output), "{text}\nsaid: {error}\nnot:  {output}");
     }
     let many = (0..1_000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
-    assert!(
-        refused(&format!("[vary]\nprio = [{many}]\ninterval = [{many}]\nload = [{many}]")).contains("more than 50000 runs")
-    );
+    assert!(refused(&format!("[vary]\nprio = [{many}]\ninterval = [{many}]\nload = [{many}]")).contains("more than 50000 runs"));
 }
 
 /// A plan of factors `f0`, `f1`, ... with values 0, 1, ..., and which of their combinations are excluded.

@@ -121,7 +121,7 @@ mod tests {
         let document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
         let refused = |change: &dyn Fn(&mut Document)| {
             let mut document = document.clone();
-            document.threads.push(document.threads[0].clone());
+            document.threads.push(Thread { samples_file: "samples-1.arrows".to_owned(), ..document.threads[0].clone() });
             change(&mut document);
             parse(&model::document_text(&document).unwrap()).err().unwrap_or_default()
         };
