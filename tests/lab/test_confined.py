@@ -113,9 +113,14 @@ class Confined(Lab):
     def test_an_ordinary_users_taken_emulator_reaches_nothing_of_that_user(self):
         if os.geteuid():
             skip(self, "root", "only root can become another user")
-        # A path of a socket is short.
-        outside = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, outside)
+        # Where another user can go, wherever the tests lie; and a path of a socket is short.
+        outside, place = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
+        for folder in (outside, place):
+            self.addCleanup(shutil.rmtree, folder)
+        place.chmod(0o755)
+        self.folder, self.scratch = place, place / "scratch"
+        self.scratch.mkdir()
+        self.environment["TMPDIR"] = str(self.scratch)
         (outside / "file").write_text("x")
         with socket.socket(socket.AF_UNIX) as listens:
             listens.bind(str(outside / "socket"))
