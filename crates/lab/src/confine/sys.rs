@@ -65,7 +65,7 @@ pub(super) fn landlock_restrict(ruleset: BorrowedFd<'_>) -> io::Result<()> {
 pub(super) fn filter_calls(program: &[libc::sock_filter]) -> io::Result<()> {
     let length = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
     let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
-    let (filter, none) = (libc::c_long::from(libc::SECCOMP_SET_MODE_FILTER), 0 as libc::c_long);
+    let (filter, none) = (libc::c_ulong::from(libc::SECCOMP_SET_MODE_FILTER), 0 as libc::c_ulong);
     // SAFETY: the pointer is to a live structure of the form that the kernel reads; that one points to as many live steps as it says,
     // which the kernel copies and does not change.
     result(unsafe { libc::syscall(libc::SYS_seccomp, filter, none, std::ptr::from_ref(&program)) }).map(drop)

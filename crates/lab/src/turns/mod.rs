@@ -12,11 +12,13 @@
 //!
 //! None of that is promised by QEMU, so the result is measured before anything else is: [`check`].
 
+#[cfg(any(test, target_arch = "x86_64"))]
 mod instruction_length;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "an instruction of its own; see the file's head")]
 mod sys;
 
+#[cfg(any(test, target_arch = "x86_64"))]
 use instruction_length::instruction_length;
 use plan::{Policy, Scheduling};
 use probe::Monotonic;
