@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What comes from a kernel or claims to be one: bytes on a serial line, an archive of results, an image. Each is understood
-//! or refused, and nothing is found beyond its end.
+//! What comes from a kernel or claims to be one: bytes on a serial line, an archive of results, an
+//! image. Each is understood or refused, and nothing is found beyond its end.
 #![no_main]
 
 use lab::{Scanned, archive_files, find_frame, inspect_image};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A samples file from a stranger, read as one that is whole and as one that was cut off: once as the latencies of all rows, once as
-//! those beyond 32 bits, beside a sound file.
+//! A samples file from a stranger, read as one that is whole and as one that was cut off: once as
+//! the latencies of all rows, once as those beyond 32 bits, beside a sound file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

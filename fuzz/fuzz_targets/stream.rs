@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A stream from a stranger, in every form: the same records however it is cut, no interval below 0, and time that never runs
-//! backwards.
+//! A stream from a stranger, in every form: the same records however it is cut, no interval below
+//! 0, and time that never runs backwards.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,17 +8,21 @@ use probe::{Format, Kind, Record, Records, Series, Taken, Width};
 
 fuzz_target!(|bytes: &[u8]| {
     let binary = |width, big_endian, signed| Format::Binary { width, big_endian, signed };
-    let formats = [Format::Text, binary(Width::Bits32, true, false), binary(Width::Bits64, false, true)];
+    let formats =
+        [Format::Text, binary(Width::Bits32, true, false), binary(Width::Bits64, false, true)];
     for format in formats {
         let whole = records(format, bytes, usize::MAX);
         assert_eq!(whole, records(format, bytes, 7));
-        for (kind, per_ns, wrap) in
-            [(Kind::Timestamp, 866_000_000, Some(32)), (Kind::Timestamp, 1, None), (Kind::Interval, 3, None)]
-        {
+        for (kind, per_ns, wrap) in [
+            (Kind::Timestamp, 866_000_000, Some(32)),
+            (Kind::Timestamp, 1, None),
+            (Kind::Interval, 3, None),
+        ] {
             let mut series = Series::new(kind, per_ns, wrap, Some(976_562));
             let mut last = 0;
             for number in whole.iter().filter_map(|record| record.number) {
-                if let Ok(Taken::Event { time_ns: Some(time), value_ns, .. }) = series.take(number) {
+                if let Ok(Taken::Event { time_ns: Some(time), value_ns, .. }) = series.take(number)
+                {
                     assert!(time >= last && value_ns >= 0);
                     last = time;
                 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A plan on this machine, boot by boot: kernels and their arguments cannot be varied without booting, so each boot adds what
-//! it can measure to one folder, and returns what is still missing.
+//! A plan on this machine, boot by boot: kernels and their arguments cannot be varied without
+//! booting, so each boot adds what it can measure to one folder, and returns what is still missing.
 //!
-//! The folder holds a folder for each boot, by the name of its kernel, which is the folder of a plan like any other.
+//! The folder holds a folder for each boot, by the name of its kernel, which is the folder of a
+//! plan like any other.
 
 use crate::folder;
 use anyhow::{Context, bail};
@@ -40,7 +41,11 @@ impl Boot {
         let system = rustix::system::uname();
         let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
         let line = std::fs::read_to_string("/proc/cmdline").context("cannot read /proc/cmdline")?;
-        Ok(Boot { machine: text(system.nodename()), kernel: text(system.release()), arguments: model::kernel_arguments(&line) })
+        Ok(Boot {
+            machine: text(system.nodename()),
+            kernel: text(system.release()),
+            arguments: model::kernel_arguments(&line),
+        })
     }
 
     /// As the index of its folder has it.
@@ -51,10 +56,15 @@ impl Boot {
     /// None: not a boot.
     pub(crate) fn from_json(value: &Json) -> Option<Self> {
         let text = |key: &str| Some(value.get(key)?.as_str()?.to_owned());
-        Some(Boot { machine: text("machine")?, kernel: text("kernel")?, arguments: text("arguments")? })
+        Some(Boot {
+            machine: text("machine")?,
+            kernel: text("kernel")?,
+            arguments: text("arguments")?,
+        })
     }
 
-    /// Where its folder is, or is to be: that of another boot of the same kernel has its name already.
+    /// Where its folder is, or is to be: that of another boot of the same kernel has its name
+    /// already.
     ///
     /// # Errors
     /// When the folder cannot be read, or is not a folder of boots.
@@ -64,8 +74,12 @@ impl Boot {
         }
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-.+".contains(c) { c } else { '_' };
         let kernel: String = self.kernel.chars().map(plain).collect();
-        let name = |number: u32| if number == 1 { kernel.clone() } else { format!("{kernel}.{number}") };
-        (1..).map(|number| root.join(name(number))).find(|path| !path.exists()).context("too many boots")
+        let name =
+            |number: u32| if number == 1 { kernel.clone() } else { format!("{kernel}.{number}") };
+        (1..)
+            .map(|number| root.join(name(number)))
+            .find(|path| !path.exists())
+            .context("too many boots")
     }
 }
 
@@ -76,21 +90,26 @@ impl Boot {
 pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
     if folder::plan_file(root).is_file() {
         bail!(
-            "{} is the folder of a plan that was started without --here, or of one boot: choose another name with -o",
+            "{} is the folder of a plan that was started without --here, or of one boot: choose \
+             another name with -o",
             root.display()
         );
     }
     if root.symlink_metadata().is_err() {
         return Ok(Vec::new());
     }
-    let entries = std::fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
+    let entries =
+        std::fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
     let mut paths = paths.with_context(|| format!("cannot read {}", root.display()))?;
     paths.sort();
     let boots = paths.iter().filter_map(|path| folder::boot(path).map(|boot| (path.clone(), boot)));
     let boots: Vec<_> = boots.collect();
     if boots.is_empty() && !paths.is_empty() {
-        bail!("{} exists already, and has no boot of a plan in it: choose another name with -o", root.display());
+        bail!(
+            "{} exists already, and has no boot of a plan in it: choose another name with -o",
+            root.display()
+        );
     }
     Ok(boots)
 }
@@ -99,7 +118,8 @@ pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
 #[must_use]
 pub fn boots_missing(folders: &[PathBuf]) -> Vec<PlannedBoot> {
     let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
-    let planned_boots: BTreeSet<PlannedBoot> = folders.iter().flat_map(|folder| folder::planned_boots(folder)).collect();
+    let planned_boots: BTreeSet<PlannedBoot> =
+        folders.iter().flat_map(|folder| folder::planned_boots(folder)).collect();
     PlannedBoot::missing(&planned_boots.into_iter().collect::<Vec<_>>(), &made)
 }
 
@@ -112,7 +132,8 @@ impl PlannedBoot {
         let mut planned_boots: Vec<Self> = Vec::new();
         for combination in plan.combinations()? {
             let of = |key: &str| {
-                let setting: Option<&Setting> = combination.settings.iter().rfind(|setting| setting.key == key);
+                let setting: Option<&Setting> =
+                    combination.settings.iter().rfind(|setting| setting.key == key);
                 setting.map(|setting| setting.value.clone())
             };
             let text = |value: Option<Value>| match value {
@@ -138,11 +159,13 @@ impl PlannedBoot {
         PlannedBoot { kernel: text("kernel"), append: text("append") }
     }
 
-    /// Of these, the boots that are still missing. One with more arguments than was asked for is another boot only if it is
-    /// asked for too.
+    /// Of these, the boots that are still missing. One with more arguments than was asked for is
+    /// another boot only if it is asked for too.
     #[must_use]
     pub fn missing(planned_boots: &[Self], made: &[Boot]) -> Vec<Self> {
-        let best = |boot: &Boot| planned_boots.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len());
+        let best = |boot: &Boot| {
+            planned_boots.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len())
+        };
         let met: BTreeSet<&Self> = made.iter().filter_map(best).collect();
         planned_boots.iter().filter(|one| !met.contains(one)).cloned().collect()
     }
@@ -158,11 +181,13 @@ impl PlannedBoot {
     }
 }
 
-/// Whether a kernel of a plan is the one of this release: Debian's by the release's end, any other by its file's name.
+/// Whether a kernel of a plan is the one of this release: Debian's by the release's end, any other
+/// by its file's name.
 fn is_kernel(name: &str, release: &str) -> bool {
     match name.parse() {
         Ok(KernelName::Debian { flavour, version }) => {
-            let of_debian = release.find(|c: char| c.is_ascii_alphabetic()).map_or("", |at| &release[at..]);
+            let of_debian =
+                release.find(|c: char| c.is_ascii_alphabetic()).map_or("", |at| &release[at..]);
             of_debian == flavour.name && version.is_none_or(|version| release.starts_with(&version))
         }
         Ok(KernelName::Path(path)) => {
@@ -176,7 +201,8 @@ fn is_kernel(name: &str, release: &str) -> bool {
 impl fmt::Display for PlannedBoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kernel = self.kernel.iter().map(|kernel| format!("kernel={kernel}"));
-        let parts: Vec<String> = kernel.chain(self.append.iter().map(|words| format!("append={words}"))).collect();
+        let parts: Vec<String> =
+            kernel.chain(self.append.iter().map(|words| format!("append={words}"))).collect();
         f.write_str(&parts.join(" "))
     }
 }
@@ -190,7 +216,10 @@ mod tests {
     }
 
     fn planned_boots(text: &str) -> Vec<PlannedBoot> {
-        PlannedBoot::from_plan(&Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap()).unwrap()
+        PlannedBoot::from_plan(
+            &Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap(),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -210,8 +239,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_what_no_boot_was() {
-        let text = "[vary]\nkernel = ['debian:arm64', 'debian:rt-arm64']\nappend = ['none', 'isolcpus=1-3']\nload = ['none', 'cpu']\n\
-                    [[exclude]]\nkernel = 'debian:arm64'\nappend = 'isolcpus=1-3'\n";
+        let text = "[vary]\nkernel = ['debian:arm64', 'debian:rt-arm64']\nappend = ['none', \
+                    'isolcpus=1-3']\nload = ['none', 'cpu']\n[[exclude]]\nkernel = \
+                    'debian:arm64'\nappend = 'isolcpus=1-3'\n";
         let planned_boots = planned_boots(text);
         assert_eq!(planned_boots.len(), 3);
         let missing = |made: &[Boot]| {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
-//! more when the others are done, and the others continue, unless the disk is full.
+//! The runs of a plan, one after the other on this machine, several guests at once in the lab. A
+//! run that fails is tried once more when the others are done, and the others continue, unless the
+//! disk is full.
 //!
-//! A run that ends early is evidence: of a machine that starves or a disk that fails. What it recorded is set aside
-//! before the next attempt, and never removed. Only what the user stops by a signal is not kept.
+//! A run that ends early is evidence: of a machine that starves or a disk that fails. What it
+//! recorded is set aside before the next attempt, and never removed. Only what the user stops by a
+//! signal is not kept.
 
 use crate::folder::{RecordingState, ResultsFolder, find_recording};
 use crate::resumed::Difference;
@@ -80,8 +82,8 @@ pub trait RunMaker: PlanObserver {
     /// When it fails, which ends no other run.
     fn run_locally(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>>;
 
-    /// Makes runs in guests, several at once, each into its recording, and hands over what came of each. Of those that a signal
-    /// stops or keeps from starting, nothing comes.
+    /// Makes runs in guests, several at once, each into its recording, and hands over what came of
+    /// each. Of those that a signal stops or keeps from starting, nothing comes.
     fn in_lab(&mut self, runs: &[(usize, PathBuf)], ended: &mut GuestEnded<'_>);
 
     /// These runs failed, and are tried again.
@@ -109,11 +111,13 @@ impl EndedEarly {
 }
 
 impl Execution<'_> {
-    /// Numbers of the runs that have no whole recording; what there is of those that were cut off is set aside. `differences` says in
-    /// what a recording differs from what its run asks for now.
+    /// Numbers of the runs that have no whole recording; what there is of those that were cut off
+    /// is set aside. `differences` says in what a recording differs from what its run asks for
+    /// now.
     ///
     /// # Errors
-    /// When the folder cannot be read or written, something else has a recording's name, or the plan was changed since.
+    /// When the folder cannot be read or written, something else has a recording's name, or the
+    /// plan was changed since.
     pub fn missing(
         &self,
         observer: &mut dyn PlanObserver,
@@ -130,15 +134,17 @@ impl Execution<'_> {
                     continue;
                 }
                 RecordingState::Nothing => {}
-                RecordingState::Partial => observer.observe(run, &Event::WasCutShort(&self.folder.set_aside(&path)?)),
+                RecordingState::Partial => {
+                    observer.observe(run, &Event::WasCutShort(&self.folder.set_aside(&path)?))
+                }
             }
             missing.push(run);
         }
         Ok(missing)
     }
 
-    /// Refuses a folder with recordings that its plan does not ask for as they are: the rest would be of another plan. Nothing is
-    /// moved or measured before.
+    /// Refuses a folder with recordings that its plan does not ask for as they are: the rest would
+    /// be of another plan. Nothing is moved or measured before.
     fn refuse_another_plan(
         &self,
         differences: &dyn Fn(usize, &Document) -> anyhow::Result<Vec<Difference>>,
@@ -154,12 +160,15 @@ impl Execution<'_> {
             known.push(path);
         }
         let others = self.folder.recordings()?.into_iter().filter(|path| !known.contains(path));
-        found.extend(others.map(|path| format!("{}: no run of the plan has this name", path.display())));
+        found.extend(
+            others.map(|path| format!("{}: no run of the plan has this name", path.display())),
+        );
         let Some(more) = found.len().checked_sub(1) else { return Ok(()) };
         let more = if more > 0 { format!(" ({more} more like this)") } else { String::new() };
         bail!(
-            "{}{more}. The plan was changed after this was recorded. Run the changed plan in a new folder: teiji run {} -o NEW. Or move the \
-             recording out of the folder to measure that run again",
+            "{}{more}. The plan was changed after this was recorded. Run the changed plan in a \
+             new folder: teiji run {} -o NEW. Or move the recording out of the folder to measure \
+             that run again",
             found[0],
             self.folder.plan().display()
         )
@@ -169,7 +178,11 @@ impl Execution<'_> {
     ///
     /// # Errors
     /// When the folder cannot be read or written.
-    pub fn execute(&self, mut missing: Vec<usize>, maker: &mut dyn RunMaker) -> anyhow::Result<PlanResult> {
+    pub fn execute(
+        &self,
+        mut missing: Vec<usize>,
+        maker: &mut dyn RunMaker,
+    ) -> anyhow::Result<PlanResult> {
         let mut is_retry = false;
         loop {
             missing.iter().for_each(|run| maker.observe(*run, &Event::Missing));
@@ -195,7 +208,9 @@ impl Execution<'_> {
     /// Makes these runs; returns those that failed.
     fn all(&self, runs: &[usize], maker: &mut dyn RunMaker) -> anyhow::Result<Failed> {
         let mut failed = Failed::default();
-        for group in runs.chunk_by(|a, b| self.combination(*a).is_in_lab == self.combination(*b).is_in_lab) {
+        for group in
+            runs.chunk_by(|a, b| self.combination(*a).is_in_lab == self.combination(*b).is_in_lab)
+        {
             if self.combination(group[0]).is_in_lab {
                 self.in_lab(group, maker, &mut failed)?;
             } else {
@@ -209,7 +224,12 @@ impl Execution<'_> {
     }
 
     /// Runs on this machine.
-    fn one_by_one(&self, runs: &[usize], maker: &mut dyn RunMaker, failed: &mut Failed) -> anyhow::Result<()> {
+    fn one_by_one(
+        &self,
+        runs: &[usize],
+        maker: &mut dyn RunMaker,
+        failed: &mut Failed,
+    ) -> anyhow::Result<()> {
         for run in runs {
             if maker.signal().is_some() {
                 return Ok(());
@@ -235,7 +255,12 @@ impl Execution<'_> {
     }
 
     /// A run on this machine; none: a signal ended it.
-    fn run_locally(&self, run: usize, path: &Path, maker: &mut dyn RunMaker) -> anyhow::Result<Option<Recorded>> {
+    fn run_locally(
+        &self,
+        run: usize,
+        path: &Path,
+        maker: &mut dyn RunMaker,
+    ) -> anyhow::Result<Option<Recorded>> {
         let Some(recorded) = maker.run_locally(run, path)? else { return Ok(None) };
         if let Some(End::Signal { .. }) = &recorded.document.end {
             remove_interrupted(&recorded.path)?;
@@ -247,9 +272,16 @@ impl Execution<'_> {
     }
 
     /// Runs in the lab.
-    fn in_lab(&self, runs: &[usize], maker: &mut dyn RunMaker, failed: &mut Failed) -> anyhow::Result<()> {
+    fn in_lab(
+        &self,
+        runs: &[usize],
+        maker: &mut dyn RunMaker,
+        failed: &mut Failed,
+    ) -> anyhow::Result<()> {
         let runs: Vec<(usize, PathBuf)> = runs.iter().map(|run| (*run, self.path(*run))).collect();
-        maker.in_lab(&runs, &mut |run, result, observer| match result.and_then(|recorded| self.require_complete(recorded)) {
+        maker.in_lab(&runs, &mut |run, result, observer| match result
+            .and_then(|recorded| self.require_complete(recorded))
+        {
             Ok(recorded) => {
                 observer.observe(run, &Event::Recorded(&recorded));
                 if let Err(error) = self.folder.sync() {
@@ -294,10 +326,12 @@ impl Failed {
 
 /// Removes the recording of a run that the user stopped, so that a resumed plan measures it again.
 fn remove_interrupted(path: &Path) -> anyhow::Result<()> {
-    std::fs::remove_dir_all(path).with_context(|| format!("cannot remove {}, which was interrupted", path.display()))
+    std::fs::remove_dir_all(path)
+        .with_context(|| format!("cannot remove {}, which was interrupted", path.display()))
 }
 
-/// Whether a disk that is full or broken is the cause: then nothing is wrong with what was asked for.
+/// Whether a disk that is full or broken is the cause: then nothing is wrong with what was asked
+/// for.
 #[must_use]
 pub fn is_disk_failure(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| {

@@ -38,7 +38,10 @@ struct Pretended {
 
 impl Pretended {
     fn with(fates: &[(usize, u32, Fate)]) -> Self {
-        Pretended { fates: fates.iter().map(|(run, attempt, fate)| ((*run, *attempt), *fate)).collect(), ..Pretended::default() }
+        Pretended {
+            fates: fates.iter().map(|(run, attempt, fate)| ((*run, *attempt), *fate)).collect(),
+            ..Pretended::default()
+        }
     }
 
     fn make(&mut self, run: usize, path: &Path) -> anyhow::Result<Option<Recorded>> {
@@ -49,14 +52,18 @@ impl Pretended {
             Fate::Done => (State::Complete, Some(End::Done)),
             Fate::Fails => return Err(anyhow!("no threads")),
             Fate::FillsTheDisk => return Err(io::Error::from(Errno::NOSPC).into()),
-            Fate::StarvesTheMachine => (State::Stopped, Some(End::Guard { starved_ns: 5, cpu: None })),
+            Fate::StarvesTheMachine => {
+                (State::Stopped, Some(End::Guard { starved_ns: 5, cpu: None }))
+            }
             Fate::Stopped => {
                 self.signal = Some("SIGINT");
                 (State::Stopped, Some(End::Signal { name: "SIGINT".to_owned() }))
             }
             Fate::CutOff => (State::Running, None),
         };
-        let mut document: Document = serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json")).unwrap();
+        let mut document: Document =
+            serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json"))
+                .unwrap();
         document.threads.clear();
         (document.state, document.end) = (state, end);
         fs::create_dir(path)?;
@@ -65,7 +72,12 @@ impl Pretended {
             self.signal = Some("power cut");
             return Ok(None);
         }
-        Ok(Some(Recorded { path: path.to_owned(), document, threads: Vec::new(), beside: Vec::new() }))
+        Ok(Some(Recorded {
+            path: path.to_owned(),
+            document,
+            threads: Vec::new(),
+            beside: Vec::new(),
+        }))
     }
 }
 
@@ -117,21 +129,25 @@ impl Begun {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("results");
         drop(ResultsFolder::create(&path, &plan, &text, &labels, &runs, None).unwrap());
-        let combinations = labels.into_iter().map(|label| CombinationEntry { label, is_in_lab }).collect();
+        let combinations =
+            labels.into_iter().map(|label| CombinationEntry { label, is_in_lab }).collect();
         Begun { _scratch: scratch, path, combinations, runs }
     }
 
     /// As `teiji run --resume` does.
     fn resume(&self, maker: &mut Pretended) -> PlanResult {
         let folder = ResultsFolder::open(&self.path).unwrap();
-        let execution = Execution { folder: &folder, combinations: &self.combinations, runs: &self.runs };
+        let execution =
+            Execution { folder: &folder, combinations: &self.combinations, runs: &self.runs };
         let missing = execution.missing(maker, &|_, _| Ok(Vec::new())).unwrap();
         execution.execute(missing, maker).unwrap()
     }
 
     /// The labels of recordings, in the order of their numbers.
     fn recordings(&self) -> Vec<String> {
-        let names = fs::read_dir(&self.path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names = fs::read_dir(&self.path)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = names.filter(|name| name.ends_with(".teiji")).collect();
         names.sort();
         names
@@ -173,7 +189,10 @@ fn what_a_power_cut_left_is_kept_and_made_anew() {
     begun.resume(&mut Pretended::with(&[(1, 1, Fate::CutOff)]));
     let mut again = Pretended::default();
     assert_eq!(begun.resume(&mut again), ALL_DONE);
-    assert_eq!((again.was_done, again.was_cut_short, again.made), (vec![0], vec![1], vec![1, 2, 3, 4, 5]));
+    assert_eq!(
+        (again.was_done, again.was_cut_short, again.made),
+        (vec![0], vec![1], vec![1, 2, 3, 4, 5])
+    );
     assert_eq!(crate::folder::incomplete(&begun.path).unwrap().len(), 1);
 }
 

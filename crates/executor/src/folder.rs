@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The folder of a plan that is run: the plan as run, an index, and a recording for each run. Which runs are done is
-//! decided by the recordings alone, so that nothing but they can be lost, whenever the machine goes down.
+//! The folder of a plan that is run: the plan as run, an index, and a recording for each run. Which
+//! runs are done is decided by the recordings alone, so that nothing but they can be lost, whenever
+//! the machine goes down.
 
 use crate::boots::{Boot, PlannedBoot};
 use anyhow::{Context, anyhow, bail};
@@ -18,7 +19,8 @@ use std::time::{Duration, Instant};
 /// The plan as run, with its seed.
 const PLAN: &str = "plan.toml";
 const INDEX: &str = "index.json";
-/// Recordings of runs that did not come to their end: out of the way of the next attempt, and never removed.
+/// Recordings of runs that did not come to their end: out of the way of the next attempt, and never
+/// removed.
 const INCOMPLETE: &str = "incomplete";
 /// For one that was killed a moment ago to be gone, with all that it has started.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -70,8 +72,7 @@ impl ResultsFolder {
                 })
             })
             .collect();
-        let mut index =
-            json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
+        let mut index = json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
         if let Some((boot, planned_boots)) = boot {
             index["boot"] = boot.to_json();
             index["boots"] = planned_boots.iter().map(PlannedBoot::to_json).collect();
@@ -94,39 +95,62 @@ impl ResultsFolder {
         let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match flock(&locked, FlockOperation::NonBlockingLockExclusive) {
-                // A kernel without FILE_LOCKING has no locks: nobody can be told from another there.
+                // A kernel without FILE_LOCKING has no locks: nobody can be told from another
+                // there.
                 Ok(()) | Err(Errno::NOSYS) => break,
                 Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() <= deadline => {
                     std::thread::sleep(Duration::from_millis(20))
                 }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => bail!("another teiji is running the plan in {}", path.display()),
-                Err(error) => return Err(error).with_context(|| format!("cannot lock {}", path.join(PLAN).display())),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                    bail!("another teiji is running the plan in {}", path.display())
+                }
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("cannot lock {}", path.join(PLAN).display()));
+                }
             }
         }
         Ok(ResultsFolder { path: path.to_owned(), _held: locked })
     }
 
-    /// Moves a recording that did not come to its end out of the way of the next attempt; says where to.
+    /// Moves a recording that did not come to its end out of the way of the next attempt; says
+    /// where to.
     pub(crate) fn set_aside(&self, recording: &Path) -> anyhow::Result<PathBuf> {
         let folder = recording::within(&self.path.join(INCOMPLETE))?;
         let stem = recording.file_stem().unwrap_or_default().to_string_lossy();
-        let name = |number: u32| if number == 1 { format!("{stem}.teiji") } else { format!("{stem}.{number}.teiji") };
-        let free = (1..).map(|number| folder.join(name(number))).find(|path| path.symlink_metadata().is_err());
+        let name = |number: u32| {
+            if number == 1 { format!("{stem}.teiji") } else { format!("{stem}.{number}.teiji") }
+        };
+        let free = (1..)
+            .map(|number| folder.join(name(number)))
+            .find(|path| path.symlink_metadata().is_err());
         let kept = free.context("too many attempts")?;
-        fs::create_dir_all(&folder)
-            .and_then(|()| fs::rename(recording, &kept))
-            .with_context(|| format!("cannot move {}, which is incomplete, to {}", recording.display(), kept.display()))?;
+        fs::create_dir_all(&folder).and_then(|()| fs::rename(recording, &kept)).with_context(
+            || {
+                format!(
+                    "cannot move {}, which is incomplete, to {}",
+                    recording.display(),
+                    kept.display()
+                )
+            },
+        )?;
         Ok(kept)
     }
 
-    /// Removes recordings that had not got their name when they were cut off: they had not begun to measure.
+    /// Removes recordings that had not got their name when they were cut off: they had not begun to
+    /// measure.
     pub(crate) fn remove_nameless(&self) -> anyhow::Result<()> {
-        for entry in fs::read_dir(&self.path).with_context(|| format!("cannot read {}", self.path.display()))? {
+        for entry in fs::read_dir(&self.path)
+            .with_context(|| format!("cannot read {}", self.path.display()))?
+        {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let process = name.rsplit_once(".teiji.part-").map(|(_, process)| process);
-            if process.is_some_and(|process| !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())) {
-                fs::remove_dir_all(entry.path()).with_context(|| format!("cannot remove {}", entry.path().display()))?;
+            if process.is_some_and(|process| {
+                !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
+            }) {
+                fs::remove_dir_all(entry.path())
+                    .with_context(|| format!("cannot remove {}", entry.path().display()))?;
             }
         }
         Ok(())
@@ -135,11 +159,19 @@ impl ResultsFolder {
     /// The recordings that are here, by the form of their names: `007-....teiji`.
     pub(crate) fn recordings(&self) -> anyhow::Result<Vec<PathBuf>> {
         let cannot = || format!("cannot read {}", self.path.display());
-        let entries = fs::read_dir(&self.path).with_context(cannot)?.collect::<Result<Vec<_>, _>>().with_context(cannot)?;
-        let mut names: Vec<String> = entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let entries = fs::read_dir(&self.path)
+            .with_context(cannot)?
+            .collect::<Result<Vec<_>, _>>()
+            .with_context(cannot)?;
+        let mut names: Vec<String> =
+            entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         let is_of_a_plan = |name: &String| {
-            let number = name.strip_suffix(".teiji").map(|name| name.split_once('-').map_or(name, |(number, _)| number));
-            number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+            let number = name
+                .strip_suffix(".teiji")
+                .map(|name| name.split_once('-').map_or(name, |(number, _)| number));
+            number.is_some_and(|number| {
+                !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+            })
         };
         names.retain(is_of_a_plan);
         names.sort();
@@ -189,10 +221,13 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 /// When something is there already, or it cannot be made.
 pub fn new_folder(path: &Path) -> anyhow::Result<()> {
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).with_context(|| format!("cannot make the folder {}", parent.display()))?;
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot make the folder {}", parent.display()))?;
     }
     fs::create_dir(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => anyhow!("{} exists already: choose another name with -o, or remove it", path.display()),
+        ErrorKind::AlreadyExists => {
+            anyhow!("{} exists already: choose another name with -o, or remove it", path.display())
+        }
         _ => anyhow!(error).context(format!("cannot make the folder {}", path.display())),
     })
 }
@@ -209,7 +244,8 @@ pub fn plan_file(folder: &Path) -> PathBuf {
     folder.join(PLAN)
 }
 
-/// The plan as run, of this folder. Nothing else is read: it has everything that another plan gave to it.
+/// The plan as run, of this folder. Nothing else is read: it has everything that another plan gave
+/// to it.
 ///
 /// # Errors
 /// When it cannot be read, names another plan, or something is wrong with it.
@@ -269,20 +305,24 @@ pub fn find_recording(recording: &Path) -> anyhow::Result<RecordingState> {
     recording::within(recording)?;
     // After a power cut, the last document may be empty or half there.
     let text = match recording::read_text(&recording.join("run.json")) {
-        Err(error @ (RecordingError::LeadsOut { .. } | RecordingError::NoFile { .. })) => return Err(error.into()),
+        Err(error @ (RecordingError::LeadsOut { .. } | RecordingError::NoFile { .. })) => {
+            return Err(error.into());
+        }
         text => text.unwrap_or_default(),
     };
     if recording.is_dir() && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
         return Ok(RecordingState::Partial);
     }
-    let opened = Recording::open(recording).with_context(|| format!("{} is in the way", recording.display()))?;
+    let opened = Recording::open(recording)
+        .with_context(|| format!("{} is in the way", recording.display()))?;
     let document = opened.document();
     let has_all = |thread: &Thread| !thread.detail.is_samples() || has_its_end(recording, thread);
     let is_whole = judge::came_to_its_end(document) && document.threads.iter().all(has_all);
     Ok(if is_whole { RecordingState::Done } else { RecordingState::Partial })
 }
 
-/// Whether a file of samples has the mark that ends an Arrow stream: a power cut may keep a document and lose samples.
+/// Whether a file of samples has the mark that ends an Arrow stream: a power cut may keep a
+/// document and lose samples.
 fn has_its_end(recording: &Path, thread: &Thread) -> bool {
     const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
     let mut last = [0; 8];
@@ -299,7 +339,11 @@ fn name(place: usize, runs: usize, label: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "-.+=@%".contains(c) { c } else { '_' };
     let label: String = label.chars().map(plain).collect();
     // By bytes, of which a file's name may have 255.
-    let label: String = label.char_indices().take_while(|(at, c)| at + c.len_utf8() <= MAX_LABEL).map(|(_, c)| c).collect();
+    let label: String = label
+        .char_indices()
+        .take_while(|(at, c)| at + c.len_utf8() <= MAX_LABEL)
+        .map(|(_, c)| c)
+        .collect();
     let label = if label.is_empty() { label } else { format!("-{label}") };
     format!("{:0width$}{label}.teiji", place + 1)
 }
@@ -310,7 +354,10 @@ mod tests {
 
     #[test]
     fn recordings_are_named_in_order() {
-        assert_eq!(name(6, 24, "kernel=debian:amd64 load=cpu@50%"), "07-kernel=debian_amd64_load=cpu@50%.teiji");
+        assert_eq!(
+            name(6, 24, "kernel=debian:amd64 load=cpu@50%"),
+            "07-kernel=debian_amd64_load=cpu@50%.teiji"
+        );
         assert_eq!(name(6, 1_000, ""), "0007.teiji");
         assert!(name(0, 1, &"../x".repeat(100)).len() < 100);
         assert!(!name(0, 1, "a/b/../c").contains('/'));

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether a recording was made with what its plan asks for now: a plan that was changed since is another plan.
+//! Whether a recording was made with what its plan asks for now: a plan that was changed since is
+//! another plan.
 //!
-//! What a machine decides by itself is no difference: which probe `auto` is, the CPUs where none are named, the version of a kernel
-//! whose name leaves it open. Nor is a title, nor a setting left out that has its default.
+//! What a machine decides by itself is no difference: which probe `auto` is, the CPUs where none
+//! are named, the version of a kernel whose name leaves it open. Nor is a title, nor a setting left
+//! out that has its default.
 
 use lab::KernelName;
 use model::{Document, QemuOrigin};
-use plan::{AUTO_PROBE, CpuList, DEFAULT_PROBE, Guest, GuestTime, Length, LoadSpec, Nanos, OverrunPolicy, Qemu, Run, Settle};
+use plan::{
+    AUTO_PROBE, CpuList, DEFAULT_PROBE, Guest, GuestTime, Length, LoadSpec, Nanos, OverrunPolicy,
+    Qemu, Run, Settle,
+};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -89,21 +94,26 @@ fn none() -> String {
 fn in_run(recorded: &Document, asked: &Run) -> Vec<Difference> {
     let both = settings(&recorded.run).into_iter().zip(settings(asked));
     let phases = difference("phase", recorded.run.phase.to_string(), asked.phase.to_string());
-    both.filter_map(|((setting, recorded), (_, planned))| difference(setting, recorded, planned)).chain(phases).collect()
+    both.filter_map(|((setting, recorded), (_, planned))| difference(setting, recorded, planned))
+        .chain(phases)
+        .collect()
 }
 
 fn in_probe(recorded: &Document, asked: &Run) -> Vec<Difference> {
     let run = &recorded.run;
-    let was_chosen = run.probe == DEFAULT_PROBE || recorded.instrument.co_kernel.as_ref().is_some_and(|core| core.chosen);
+    let was_chosen = run.probe == DEFAULT_PROBE
+        || recorded.instrument.co_kernel.as_ref().is_some_and(|core| core.chosen);
     if run.probe != asked.probe && !(asked.probe == AUTO_PROBE && was_chosen) {
         return difference("probe", run.probe.clone(), asked.probe.clone()).into_iter().collect();
     }
     let default = |name: &str| {
         let probe = probe::PROBES.iter().find(|probe| probe.name == run.probe);
-        let setting = probe.and_then(|probe| probe.settings.iter().find(|setting| setting.name == name));
+        let setting =
+            probe.and_then(|probe| probe.settings.iter().find(|setting| setting.name == name));
         setting.map_or("", |setting| setting.default).to_owned()
     };
-    let names: BTreeSet<&String> = run.probe_settings.keys().chain(asked.probe_settings.keys()).collect();
+    let names: BTreeSet<&String> =
+        run.probe_settings.keys().chain(asked.probe_settings.keys()).collect();
     let one = |name: &String| {
         let of = |run: &Run| run.probe_settings.get(name).cloned().unwrap_or_else(|| default(name));
         difference(name, or_none(of(run)), or_none(of(asked)))
@@ -119,11 +129,21 @@ fn in_lab(recorded: &Document, asked: &Asked<'_>) -> Vec<Difference> {
     let kernel = |name: Option<&str>| name.map_or_else(none, str::to_owned);
     let (Some(lab), Some(guest), Some(name)) = (&recorded.lab, &asked.guest, asked.kernel) else {
         let was = recorded.lab.as_ref().map(|lab| lab.kernel.name.as_str());
-        return difference("kernel", kernel(was), kernel(asked.kernel.map(ToString::to_string).as_deref())).into_iter().collect();
+        return difference(
+            "kernel",
+            kernel(was),
+            kernel(asked.kernel.map(ToString::to_string).as_deref()),
+        )
+        .into_iter()
+        .collect();
     };
     let was = &lab.guest;
     let is_kernel = is_kernel(name, &lab.kernel.name, &lab.kernel.image.sha256);
-    let kernels = if is_kernel { None } else { difference("kernel", lab.kernel.name.clone(), name.to_string()) };
+    let kernels = if is_kernel {
+        None
+    } else {
+        difference("kernel", lab.kernel.name.clone(), name.to_string())
+    };
     let origin = match lab.qemu.origin {
         QemuOrigin::Pinned => "pinned",
         QemuOrigin::System => "system",
@@ -148,21 +168,28 @@ fn in_lab(recorded: &Document, asked: &Asked<'_>) -> Vec<Difference> {
 
 fn time(time: GuestTime) -> String {
     match time {
-        GuestTime::Virtual { shift } => format!("virtual, {} ns an instruction", 1_u64 << shift.min(63)),
+        GuestTime::Virtual { shift } => {
+            format!("virtual, {} ns an instruction", 1_u64 << shift.min(63))
+        }
         GuestTime::Host => "host".to_owned(),
     }
 }
 
-/// Whether a kernel is one of this name: of Debian's any version that the name leaves open, of a file the one at that path, or the same
-/// image elsewhere.
+/// Whether a kernel is one of this name: of Debian's any version that the name leaves open, of a
+/// file the one at that path, or the same image elsewhere.
 fn is_kernel(name: &KernelName, recorded: &str, sha256: &str) -> bool {
     match (name, recorded.parse()) {
-        (KernelName::Debian { flavour, version }, Ok(KernelName::Debian { flavour: was, version: found })) => {
-            let is_version = |version: &String| found.as_ref().is_some_and(|found| found.starts_with(version));
+        (
+            KernelName::Debian { flavour, version },
+            Ok(KernelName::Debian { flavour: was, version: found }),
+        ) => {
+            let is_version =
+                |version: &String| found.as_ref().is_some_and(|found| found.starts_with(version));
             flavour.name == was.name && version.as_ref().is_none_or(is_version)
         }
         (KernelName::Path(path), _) => {
-            path == Path::new(recorded) || std::fs::read(path).is_ok_and(|image| lab::sha256(&image) == sha256)
+            path == Path::new(recorded)
+                || std::fs::read(path).is_ok_and(|image| lab::sha256(&image) == sha256)
         }
         _ => false,
     }
@@ -176,7 +203,9 @@ mod tests {
     /// A recording of the lab, of a kernel of this name whose image has the hash of nothing.
     fn recorded(kernel: &str) -> Document {
         const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        let mut document: Document = serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json")).unwrap();
+        let mut document: Document =
+            serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json"))
+                .unwrap();
         let guest = json!({
             "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "nohz=off",
         });
@@ -204,15 +233,33 @@ mod tests {
         let of = |change: fn(&mut Asked<'_>)| differ(&document, "debian:amd64=6.1.0-56", change);
         assert!(of(|_| ()).is_empty());
         assert!(of(|asked| asked.qemu = Some(&Qemu::Pinned)).is_empty());
-        let guest =
-            |change: fn(&mut Guest)| differ(&document, "debian:amd64=6.1.0-56", |asked| asked.guest.iter_mut().for_each(change));
-        assert_eq!(guest(|guest| guest.memory_mib = 256), ["memory was 512, and the plan now says 256"]);
+        let guest = |change: fn(&mut Guest)| {
+            differ(&document, "debian:amd64=6.1.0-56", |asked| {
+                asked.guest.iter_mut().for_each(change)
+            })
+        };
+        assert_eq!(
+            guest(|guest| guest.memory_mib = 256),
+            ["memory was 512, and the plan now says 256"]
+        );
         assert_eq!(guest(|guest| guest.cpus = 2), ["smp was 1, and the plan now says 2"]);
-        assert_eq!(guest(|guest| guest.kernel_args.clear()), ["append was nohz=off, and the plan now says none"]);
+        assert_eq!(
+            guest(|guest| guest.kernel_args.clear()),
+            ["append was nohz=off, and the plan now says none"]
+        );
         let times = guest(|guest| guest.time = GuestTime::Host);
-        assert_eq!(times, ["time and mips was virtual, 1 ns an instruction, and the plan now says host"]);
-        assert_eq!(of(|asked| asked.qemu = Some(&Qemu::System)), ["qemu was pinned, and the plan now says system"]);
-        assert_eq!(of(|asked| asked.run.phase = "3".parse().unwrap()), ["phase was 0, and the plan now says 3"]);
+        assert_eq!(
+            times,
+            ["time and mips was virtual, 1 ns an instruction, and the plan now says host"]
+        );
+        assert_eq!(
+            of(|asked| asked.qemu = Some(&Qemu::System)),
+            ["qemu was pinned, and the plan now says system"]
+        );
+        assert_eq!(
+            of(|asked| asked.run.phase = "3".parse().unwrap()),
+            ["phase was 0, and the plan now says 3"]
+        );
         let here = of(|asked| (asked.kernel, asked.guest) = (None, None));
         assert_eq!(here, ["kernel was debian:amd64=6.1.0-56, and the plan now says none"]);
     }
@@ -243,7 +290,9 @@ mod tests {
     #[test]
     fn auto_is_what_it_was_chosen_to_be() {
         let mut document = recorded("debian:amd64");
-        let auto = |document: &Document| differ(document, "debian:amd64", |asked| asked.run.probe = AUTO_PROBE.to_owned());
+        let auto = |document: &Document| {
+            differ(document, "debian:amd64", |asked| asked.run.probe = AUTO_PROBE.to_owned())
+        };
         assert!(auto(&document).is_empty());
         document.run.probe = "cobalt".to_owned();
         assert_eq!(auto(&document), ["probe was cobalt, and the plan now says auto"]);

@@ -49,15 +49,21 @@ pub enum SettingError {
     #[error("--mips applies to virtual time only. Drop it, or use --time virtual")]
     RateOfHostTime,
     /// A phase on the host's clock.
-    #[error("phases need virtual time: on the host's clock no two runs are the same. Drop the phase, or use --time virtual")]
+    #[error(
+        "phases need virtual time: on the host's clock no two runs are the same. Drop the phase, \
+         or use --time virtual"
+    )]
     PhaseOfHostTime,
     /// A run that nobody could end.
-    #[error("a run of a plan or in a guest ends by itself: give it a duration such as 10s, or samples, instead of forever")]
+    #[error(
+        "a run of a plan or in a guest ends by itself: give it a duration such as 10s, or \
+         samples, instead of forever"
+    )]
     Endless,
     /// A recording that does not fit into the guest.
     #[error(
-        "{activations} samples make a recording that needs {needed_mib} MiB of memory in the guest, which has {has_mib}: \
-         give it more with --memory, or measure less"
+        "{activations} samples make a recording that needs {needed_mib} MiB of memory in the \
+         guest, which has {has_mib}: give it more with --memory, or measure less"
     )]
     GuestMemory {
         /// Of all threads.
@@ -70,7 +76,8 @@ pub enum SettingError {
 }
 
 impl SettingError {
-    /// The settings it may be about, the likeliest first: the first of them that was written is to be changed.
+    /// The settings it may be about, the likeliest first: the first of them that was written is to
+    /// be changed.
     #[must_use]
     pub const fn keys(&self) -> &'static [&'static str] {
         match self {
@@ -112,19 +119,22 @@ impl SettingError {
             SettingError::RateOfHostTime => &["mips", "time"],
             SettingError::PhaseOfHostTime => &["phase", "time"],
             SettingError::Endless => &["duration"],
-            SettingError::GuestMemory { .. } => &["memory", "samples", "duration", "interval", "threads"],
+            SettingError::GuestMemory { .. } => {
+                &["memory", "samples", "duration", "interval", "threads"]
+            }
         }
     }
 
-    /// The setting of this combination that it is about. If it has none of them, as where a default cannot be, its last one
-    /// stands for the combination.
+    /// The setting of this combination that it is about. If it has none of them, as where a default
+    /// cannot be, its last one stands for the combination.
     #[must_use]
     pub fn setting<'s>(&self, settings: &'s [Setting]) -> Option<&'s Setting> {
         let is_set = |setting: &Setting| match &setting.value {
             Value::Switch(on) => *on,
             Value::Words(words) => !words.is_empty(),
         };
-        let written = |key: &&str| settings.iter().rfind(|setting| setting.key == *key && is_set(setting));
+        let written =
+            |key: &&str| settings.iter().rfind(|setting| setting.key == *key && is_set(setting));
         // A probe's own settings it knows by itself, and a run its times.
         let named = match self {
             SettingError::Probe(error) => Some(error.setting()),
@@ -158,7 +168,8 @@ pub fn checked_run(run: Run) -> Result<Run, SettingError> {
 /// # Errors
 /// Naming the load and the time that is too late.
 pub fn check_times(run: &Run) -> Result<(), SettingError> {
-    let of = |(place, load)| load::check_times(load, run.measured_ns(), run.phase.load_shift(place));
+    let of =
+        |(place, load)| load::check_times(load, run.measured_ns(), run.phase.load_shift(place));
     Ok(run.loads.iter().enumerate().try_for_each(of)?)
 }
 
@@ -173,10 +184,13 @@ mod tests {
     }
 
     fn settings(text: &str) -> Vec<Setting> {
-        Plan::read(Path::new("plan.toml"), &mut |_| Ok(format!("[measure]\n{text}"))).unwrap().measure
+        Plan::read(Path::new("plan.toml"), &mut |_| Ok(format!("[measure]\n{text}")))
+            .unwrap()
+            .measure
     }
 
-    /// Each setting that a parser of flags alone cannot judge, among others whose values look the same.
+    /// Each setting that a parser of flags alone cannot judge, among others whose values look the
+    /// same.
     #[test]
     fn an_error_names_the_setting_it_is_about() {
         let wrong = |change: fn(&mut Run)| {
@@ -202,7 +216,10 @@ mod tests {
             ("cpus", available().into()),
             ("cpus", SettingError::GuestCpus(available())),
             ("probe", wrong(|run| run.probe = "5".to_owned())),
-            ("method", wrong(|run| run.probe_settings = [("method".to_owned(), "5".to_owned())].into())),
+            (
+                "method",
+                wrong(|run| run.probe_settings = [("method".to_owned(), "5".to_owned())].into()),
+            ),
             ("policy", "5".parse::<plan::Policy>().unwrap_err().into()),
             ("prio", Scheduling::new(None, Some(500)).unwrap_err().into()),
             ("prio", Scheduling::new(Some(plan::Policy::Other), Some(5)).unwrap_err().into()),
@@ -225,20 +242,24 @@ mod tests {
             ("phase", SettingError::PhaseOfHostTime),
             ("memory", SettingError::GuestMemory { activations: 5, needed_mib: 500, has_mib: 5 }),
         ] {
-            let all = "probe = 5\nmethod = 5\nkernel = 5\nmachine = 5\nmemory = 5\nsmp = 5\ntime = 5\nmips = 5\nappend = 5\nmodules = 5\ndtb = 5\nqemu = 5\nphase = 5\n\
-                       interval = 5\ndistance = 5\nsamples = 5\nthreads = 5\ncpus = 5\nprio = 5\npolicy = 5\nload = 5\nduration = 5\nwarmup = 5\naligned = 5\n\
-                       settle = 5\nbreak-above = 5\ntitle = 5\n";
+            let all = "probe = 5\nmethod = 5\nkernel = 5\nmachine = 5\nmemory = 5\nsmp = 5\ntime \
+                       = 5\nmips = 5\nappend = 5\nmodules = 5\ndtb = 5\nqemu = 5\nphase = \
+                       5\ninterval = 5\ndistance = 5\nsamples = 5\nthreads = 5\ncpus = 5\nprio = \
+                       5\npolicy = 5\nload = 5\nduration = 5\nwarmup = 5\naligned = 5\nsettle = \
+                       5\nbreak-above = 5\ntitle = 5\n";
             let settings = settings(all);
             let about = error.setting(&settings).unwrap();
             assert_eq!(about.key, key, "{error}");
-            let line = all.lines().position(|line| line.starts_with(&format!("{key} "))).unwrap() + 2;
+            let line =
+                all.lines().position(|line| line.starts_with(&format!("{key} "))).unwrap() + 2;
             assert_eq!((about.at.line, about.at.column), (line, 1), "{error}");
         }
     }
 
     #[test]
     fn of_two_that_do_not_go_together_the_written_one_is_named() {
-        let error = SettingError::from(Scheduling::new(Some(plan::Policy::Other), Some(5)).unwrap_err());
+        let error =
+            SettingError::from(Scheduling::new(Some(plan::Policy::Other), Some(5)).unwrap_err());
         let about = |text: &str| error.setting(&settings(text)).unwrap().key.clone();
         assert_eq!(about("policy = 'other'\nprio = 5\nload = 'cpu'\n"), "prio");
         assert_eq!(about("policy = 'other'\nprio = 'none'\nload = 'cpu'\n"), "policy");

@@ -25,7 +25,8 @@ pub struct Asked {
     pub ns_per_instruction: f64,
 }
 
-/// How much later than planned a timer may be due: in steps of its clock, and what setting it takes.
+/// How much later than planned a timer may be due: in steps of its clock, and what setting it
+/// takes.
 const TIMER_LATE_NS: i64 = 500;
 /// Functions named of each part.
 const MOSTLY: usize = 4;
@@ -43,23 +44,35 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// Of what one CPU did. Another one may have its turn between two instructions: that belongs to the one before.
-    pub fn new(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked, cpu: usize) -> Timed {
+    /// Of what one CPU did. Another one may have its turn between two instructions: that belongs to
+    /// the one before.
+    pub fn new(
+        dump: &Dump,
+        window: &Window,
+        kernel: &Kernel<'_>,
+        asked: &Asked,
+        cpu: usize,
+    ) -> Timed {
         let mut calls = Calls::follow(dump, window, kernel, cpu);
         let latency = asked.latency_ns.cast_signed();
-        let time = |step: &Step| latency.saturating_sub(nanos(calls.end - step.begin, asked.ns_per_instruction));
+        let time = |step: &Step| {
+            latency.saturating_sub(nanos(calls.end - step.begin, asked.ns_per_instruction))
+        };
         let mut times: Vec<i64> = calls.steps.iter().map(time).collect();
         times.push(latency);
-        // With interrupts off, as on arm64, a processor goes on at once where the timer's is due already.
-        let is_due = |step: &Step, end: i64| step.halts && step.interrupts == Some(false) && end > TIMER_LATE_NS;
+        // With interrupts off, as on arm64, a processor goes on at once where the timer's is due
+        // already.
+        let is_due = |step: &Step, end: i64| {
+            step.halts && step.interrupts == Some(false) && end > TIMER_LATE_NS
+        };
         calls
             .steps
             .iter_mut()
             .zip(&times[1..])
             .filter(|(step, end)| is_due(step, **end))
             .for_each(|(step, _)| step.halts = false);
-        // What lies before a halt lies before the time that the processor halted, whose length the instructions do not show. Of two
-        // CPUs those of the other show it.
+        // What lies before a halt lies before the time that the processor halted, whose length the
+        // instructions do not show. Of two CPUs those of the other show it.
         if !calls.has_others
             && let Some(halt) = calls.steps.iter().rposition(|step| step.halts)
             && times[halt + 1] > 0
@@ -98,15 +111,29 @@ pub fn account(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked)
     let mut parts = Accountant::new(&timed, window, kernel, places).parts(asked.latency_ns);
     other_cpu::name(&mut parts, dump, window, kernel, asked);
     let timeline = timeline(&timed, window, kernel);
-    let account = Account { thread: asked.thread, activation: asked.activation, latency_ns: asked.latency_ns, parts, timeline };
-    debug_assert_eq!(account.parts.iter().map(|part| part.length_ns).sum::<u64>(), asked.latency_ns);
+    let account = Account {
+        thread: asked.thread,
+        activation: asked.activation,
+        latency_ns: asked.latency_ns,
+        parts,
+        timeline,
+    };
+    debug_assert_eq!(
+        account.parts.iter().map(|part| part.length_ns).sum::<u64>(),
+        asked.latency_ns
+    );
     account
 }
 
 /// The task that had most of these steps' time.
 fn longest_task(steps: &[Step], lengths: &[u64]) -> Option<usize> {
     let time_of = |task: Option<usize>| {
-        steps.iter().zip(lengths).filter(|(step, _)| step.task == task).map(|(_, length)| *length).sum::<u64>()
+        steps
+            .iter()
+            .zip(lengths)
+            .filter(|(step, _)| step.task == task)
+            .map(|(_, length)| *length)
+            .sum::<u64>()
     };
     let mut tasks: Vec<Option<usize>> = steps.iter().map(|step| step.task).collect();
     tasks.dedup();
@@ -135,14 +162,22 @@ fn join_switches(keys: &mut [Key]) {
     }
 }
 
-/// Where a processor halts with interrupts off, as on arm64, it goes on for a while before the interrupt that ended it comes.
+/// Where a processor halts with interrupts off, as on arm64, it goes on for a while before the
+/// interrupt that ended it comes.
 fn resumed(calls: &Calls, interrupted: u64) -> std::ops::Range<u64> {
     let before = calls.steps.partition_point(|step| step.begin < interrupted);
-    let Some(halt) = calls.steps[..before].iter().rposition(|step| step.halts && step.interrupts == Some(false)) else {
+    let Some(halt) =
+        calls.steps[..before].iter().rposition(|step| step.halts && step.interrupts == Some(false))
+    else {
         return 0..0;
     };
-    let is_interrupt = |step: &Step| calls.chain(step.frame).any(|(_, frame)| frame.way == Way::Entrance(Entrance::Interrupt));
-    let end = calls.steps[halt + 1..before].iter().find(|step| is_interrupt(step)).map_or(interrupted, |step| step.begin);
+    let is_interrupt = |step: &Step| {
+        calls.chain(step.frame).any(|(_, frame)| frame.way == Way::Entrance(Entrance::Interrupt))
+    };
+    let end = calls.steps[halt + 1..before]
+        .iter()
+        .find(|step| is_interrupt(step))
+        .map_or(interrupted, |step| step.begin);
     calls.steps[halt].end..end
 }
 
@@ -171,15 +206,25 @@ pub(crate) struct Accountant<'a> {
 }
 
 impl<'a> Accountant<'a> {
-    pub fn new(timed: &'a Timed, window: &'a Window, kernel: &'a Kernel<'a>, places: Option<Places<'a>>) -> Self {
+    pub fn new(
+        timed: &'a Timed,
+        window: &'a Window,
+        kernel: &'a Kernel<'a>,
+        places: Option<Places<'a>>,
+    ) -> Self {
         let calls = &timed.calls;
         let begin = calls.steps.get(timed.first).map_or(calls.end, |step| step.begin);
-        let changed = calls.thread_changed.last().copied().filter(|at| *at >= begin).unwrap_or(begin);
-        let mut made_runnable = calls.woken.iter().filter(|(at, _)| (begin..=changed).contains(at)).copied();
-        // Its timer is due, so the first interrupt that handles timers makes it runnable, whatever becomes runnable later. Where no
-        // timer did, it was the last before the processor went to it.
+        let changed =
+            calls.thread_changed.last().copied().filter(|at| *at >= begin).unwrap_or(begin);
+        let mut made_runnable =
+            calls.woken.iter().filter(|(at, _)| (begin..=changed).contains(at)).copied();
+        // Its timer is due, so the first interrupt that handles timers makes it runnable, whatever
+        // becomes runnable later. Where no timer did, it was the last before the processor
+        // went to it.
         let by_timer = |(_, frame): &(u64, FrameId)| {
-            let has = |wanted| calls.chain(*frame).any(|(_, frame)| role_of(kernel, frame.code) == Some(wanted));
+            let has = |wanted| {
+                calls.chain(*frame).any(|(_, frame)| role_of(kernel, frame.code) == Some(wanted))
+            };
             has(Role::TimesOut) && !has(Role::Ticks)
         };
         let woken = made_runnable.clone().find(by_timer).or_else(|| made_runnable.next_back());
@@ -206,17 +251,26 @@ impl<'a> Accountant<'a> {
         matches!(self.role(code), Some(Role::Helper | Role::Waits))
     }
 
-    /// What a step is part of: its kind, and the frame that distinguishes it from the next of its kind.
+    /// What a step is part of: its kind, and the frame that distinguishes it from the next of its
+    /// kind.
     fn kind(&self, step: &Step) -> (PartKind, Option<FrameId>) {
         for (id, frame) in self.timed.calls.chain(step.frame) {
             if frame.way == Way::Entrance(Entrance::Interrupt) {
                 return (PartKind::HardInterrupt, Some(id));
             }
             match self.role(frame.code) {
-                Some(Role::Waits) if self.timed.calls.has_others => return (PartKind::OtherCpu, Some(id)),
-                // Before the thread was runnable these only kept the timer's interrupt out, as any other code can.
-                Some(Role::Softirqs | Role::Switches | Role::SwitchesStack | Role::Schedules | Role::BeginsThread)
-                    if step.begin < self.interrupted => {}
+                Some(Role::Waits) if self.timed.calls.has_others => {
+                    return (PartKind::OtherCpu, Some(id));
+                }
+                // Before the thread was runnable these only kept the timer's interrupt out, as any
+                // other code can.
+                Some(
+                    Role::Softirqs
+                    | Role::Switches
+                    | Role::SwitchesStack
+                    | Role::Schedules
+                    | Role::BeginsThread,
+                ) if step.begin < self.interrupted => {}
                 // The thread's own work, which is called from there, is not how it got to run.
                 Some(Role::BeginsThread) if id == step.frame => return (PartKind::Switch, None),
                 Some(Role::Softirqs) => return (PartKind::Softirq, Some(id)),
@@ -226,7 +280,11 @@ impl<'a> Accountant<'a> {
             }
         }
         let is_user = self.timed.calls.frame(step.frame).code == Code::User;
-        let is_idle = self.timed.calls.chain(step.frame).any(|(_, frame)| self.role(frame.code) == Some(Role::Idles));
+        let is_idle = self
+            .timed
+            .calls
+            .chain(step.frame)
+            .any(|(_, frame)| self.role(frame.code) == Some(Role::Idles));
         if step.begin >= self.changed && self.changed > 0 {
             return (if is_user { PartKind::Thread } else { PartKind::Return }, None);
         }
@@ -244,13 +302,18 @@ impl<'a> Accountant<'a> {
         if is_idle {
             return (PartKind::LeavingIdle, None);
         }
-        let changed_before = self.timed.calls.thread_changed.iter().any(|at| (self.woken..=step.begin).contains(at));
-        (if changed_before || is_user { PartKind::OtherThread } else { PartKind::PreemptionOff }, None)
+        let changed_before =
+            self.timed.calls.thread_changed.iter().any(|at| (self.woken..=step.begin).contains(at));
+        (
+            if changed_before || is_user { PartKind::OtherThread } else { PartKind::PreemptionOff },
+            None,
+        )
     }
 
     fn parts(&self, latency_ns: u64) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
-        let seen = self.timed.times[self.timed.first].clamp(0, latency_ns.cast_signed()).unsigned_abs();
+        let seen =
+            self.timed.times[self.timed.first].clamp(0, latency_ns.cast_signed()).unsigned_abs();
         if seen > 0 {
             parts.push(self.unseen(seen));
         }
@@ -259,7 +322,8 @@ impl<'a> Accountant<'a> {
         join_switches(&mut keys);
         let mut from = 0;
         while from < steps.len() {
-            let until = (from..steps.len()).find(|index| keys[*index] != keys[from]).unwrap_or(steps.len());
+            let until =
+                (from..steps.len()).find(|index| keys[*index] != keys[from]).unwrap_or(steps.len());
             let part = self.part(keys[from].0.0, steps[from].0..steps[until - 1].0 + 1);
             if part.length_ns > 0 {
                 parts.push(part);
@@ -296,48 +360,72 @@ impl<'a> Accountant<'a> {
     }
 
     /// The same, of no more than so many ns of each.
-    pub fn part_of(&self, kind: PartKind, steps: std::ops::Range<usize>, lengths: Vec<u64>) -> Part {
+    pub fn part_of(
+        &self,
+        kind: PartKind,
+        steps: std::ops::Range<usize>,
+        lengths: Vec<u64>,
+    ) -> Part {
         let calls = &self.timed.calls;
         let begin_ns = self.timed.extent(steps.start).0;
         let length_ns = lengths.iter().sum();
         let all = &calls.steps[steps.clone()];
         let longest = longest_task(all, &lengths);
         let place = self.place(kind, all, &lengths, longest);
-        let stack: Vec<FrameId> = place.into_iter().flat_map(|frame| calls.chain(frame)).map(|(id, _)| id).collect();
+        let stack: Vec<FrameId> =
+            place.into_iter().flat_map(|frame| calls.chain(frame)).map(|(id, _)| id).collect();
         let is_entrance = |id: &FrameId| matches!(calls.frame(*id).way, Way::Entrance(_));
         let entrance = stack.iter().position(is_entrance);
         let own_stack = &stack[..entrance.map_or(stack.len(), |entrance| entrance + 1)];
         let is_program = |id: &&FrameId| calls.frame(**id).code == Code::User;
-        let named: Vec<FrameId> = own_stack.iter().filter(|id| !is_program(id)).take(CALLERS + 1).copied().collect();
+        let named: Vec<FrameId> =
+            own_stack.iter().filter(|id| !is_program(id)).take(CALLERS + 1).copied().collect();
         let mut names = named.iter().map(|id| self.name(calls.frame(*id).code));
         let function = names.next();
         let called_by = names.collect();
         let entrance = entrance.filter(|_| kind == PartKind::HardInterrupt);
-        let interrupted = entrance.and_then(|entrance| stack.get(entrance + 1)).map(|id| self.name(calls.frame(*id).code));
+        let interrupted = entrance
+            .and_then(|entrance| stack.get(entrance + 1))
+            .map(|id| self.name(calls.frame(*id).code));
         let mut own: HashMap<Code, u64> = HashMap::new();
         for (step, length) in all.iter().zip(&lengths) {
             *own.entry(calls.frame(step.frame).code).or_default() += length;
         }
         let mostly = self.mostly(&steps, own);
-        let (off, on) = if kind == PartKind::InterruptsOff { self.switched(&steps) } else { (None, None) };
+        let (off, on) =
+            if kind == PartKind::InterruptsOff { self.switched(&steps) } else { (None, None) };
         let describe = |switched: &Switched| self.kernel.symbols().describe(switched.address);
         let sources = self.places.as_ref().map_or_else(Sources::default, |places| {
             let at = |switched: Option<Switched>| (places.find)(switched?.address);
             Sources {
-                function: named.first().and_then(|id| places.most_of(steps.clone(), calls.frame(*id).code)),
-                called_by: known(named.iter().zip(named.iter().skip(1)).map(|(id, _)| places.source_of_call(*id)).collect()),
+                function: named
+                    .first()
+                    .and_then(|id| places.most_of(steps.clone(), calls.frame(*id).code)),
+                called_by: known(
+                    named
+                        .iter()
+                        .zip(named.iter().skip(1))
+                        .map(|(id, _)| places.source_of_call(*id))
+                        .collect(),
+                ),
                 interrupted: entrance.and_then(|entrance| places.source_of_call(stack[entrance])),
                 off_at: at(off),
                 on_at: at(on),
             }
         });
-        let name = |task: Option<usize>| task.map(|task| self.window.tasks[task].name.clone()).filter(|name| !name.is_empty());
-        // A change begins on the thread that is left. Else more than one runs only where interrupts stay off, or on another CPU.
+        let name = |task: Option<usize>| {
+            task.map(|task| self.window.tasks[task].name.clone()).filter(|name| !name.is_empty())
+        };
+        // A change begins on the thread that is left. Else more than one runs only where interrupts
+        // stay off, or on another CPU.
         let task = match kind {
-            PartKind::Switch => steps.start.checked_sub(1).map_or(all[0].task, |before| calls.steps[before].task),
+            PartKind::Switch => {
+                steps.start.checked_sub(1).map_or(all[0].task, |before| calls.steps[before].task)
+            }
             _ => longest,
         };
-        let next_task = all.last().filter(|last| last.task != task).and_then(|last| name(last.task));
+        let next_task =
+            all.last().filter(|last| last.task != task).and_then(|last| name(last.task));
         Part {
             kind,
             begin_ns,
@@ -358,17 +446,30 @@ impl<'a> Accountant<'a> {
 
     /// The functions with most time of their own.
     fn mostly(&self, steps: &std::ops::Range<usize>, own: HashMap<Code, u64>) -> Vec<FunctionTime> {
-        let mut own: Vec<(String, u64, Code)> =
-            own.into_iter().filter(|(_, own_ns)| *own_ns > 0).map(|(code, own_ns)| (self.name(code), own_ns, code)).collect();
+        let mut own: Vec<(String, u64, Code)> = own
+            .into_iter()
+            .filter(|(_, own_ns)| *own_ns > 0)
+            .map(|(code, own_ns)| (self.name(code), own_ns, code))
+            .collect();
         own.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-        let source = |code| self.places.as_ref().filter(|_| code != Code::User)?.most_of_own(steps.clone(), code);
-        let time = |(function, own_ns, code)| FunctionTime { function, own_ns, source: source(code) };
+        let source = |code| {
+            self.places.as_ref().filter(|_| code != Code::User)?.most_of_own(steps.clone(), code)
+        };
+        let time =
+            |(function, own_ns, code)| FunctionTime { function, own_ns, source: source(code) };
         own.into_iter().take(MOSTLY).map(time).collect()
     }
 
-    /// The function that most of these steps were in: the innermost one that all of them were in, or one that it called for most of it.
-    /// Stacks of two threads have nothing in common: then that of the one with most time.
-    fn place(&self, kind: PartKind, steps: &[Step], lengths: &[u64], longest: Option<usize>) -> Option<FrameId> {
+    /// The function that most of these steps were in: the innermost one that all of them were in,
+    /// or one that it called for most of it. Stacks of two threads have nothing in common: then
+    /// that of the one with most time.
+    fn place(
+        &self,
+        kind: PartKind,
+        steps: &[Step],
+        lengths: &[u64],
+        longest: Option<usize>,
+    ) -> Option<FrameId> {
         let calls = &self.timed.calls;
         let length_ns: u64 = lengths.iter().sum();
         let frames = || steps.iter().map(|step| step.frame);
@@ -385,7 +486,8 @@ impl<'a> Accountant<'a> {
         };
         // Of each step, with its length, the frames that lie within that one, outermost first.
         let within = |frame: FrameId| {
-            let mut path: Vec<FrameId> = calls.chain(frame).map(|(id, _)| id).take_while(|id| *id != place).collect();
+            let mut path: Vec<FrameId> =
+                calls.chain(frame).map(|(id, _)| id).take_while(|id| *id != place).collect();
             path.reverse();
             path
         };
@@ -399,17 +501,22 @@ impl<'a> Accountant<'a> {
                     below.entry(calls.frame(*frame).code).or_insert((0, *frame)).0 += length;
                 }
             }
-            let Some((code, (length, frame))) = below.into_iter().max_by_key(|(_, (length, frame))| (*length, *frame)) else {
+            let Some((code, (length, frame))) =
+                below.into_iter().max_by_key(|(_, (length, frame))| (*length, *frame))
+            else {
                 break;
             };
             if length < most_of || self.is_helper(code) {
                 break;
             }
             place = frame;
-            paths.retain(|(path, _)| path.get(depth).is_some_and(|frame| calls.frame(*frame).code == code));
+            paths.retain(|(path, _)| {
+                path.get(depth).is_some_and(|frame| calls.frame(*frame).code == code)
+            });
         }
         // Locks and the like are how it was done, not where.
-        let outer = calls.chain(place).map(|(id, _)| id).find(|id| !self.is_helper(calls.frame(*id).code));
+        let outer =
+            calls.chain(place).map(|(id, _)| id).find(|id| !self.is_helper(calls.frame(*id).code));
         outer.or(Some(place))
     }
 
@@ -417,10 +524,15 @@ impl<'a> Accountant<'a> {
     fn switched(&self, steps: &std::ops::Range<usize>) -> (Option<Switched>, Option<Switched>) {
         let calls = &self.timed.calls;
         let (begin, end) = (calls.steps[steps.start].begin, calls.steps[steps.end - 1].end);
-        let off = calls.switched.iter().rfind(|switched| switched.at < begin.max(1) + 1 && !switched.on);
+        let off =
+            calls.switched.iter().rfind(|switched| switched.at < begin.max(1) + 1 && !switched.on);
         // Behind the instruction that does it there may be the other CPU's turn.
-        let within = calls.switched.iter().rfind(|switched| (begin..end).contains(&switched.at) && switched.on);
-        let on = within.or_else(|| calls.switched.iter().find(|switched| switched.at >= end && switched.on));
+        let within = calls
+            .switched
+            .iter()
+            .rfind(|switched| (begin..end).contains(&switched.at) && switched.on);
+        let on = within
+            .or_else(|| calls.switched.iter().find(|switched| switched.at >= end && switched.on));
         (off.copied(), on.copied())
     }
 

@@ -35,7 +35,8 @@ pub(crate) fn timer_interrupt(scene: &mut Scene) {
     scene.run("asm_sysvec_apic_timer_interrupt", 9, 5, IRET);
 }
 
-/// From the interrupted code to the reading of the clock: 6 to get to the scheduler, 10 of it, 9 to change, 12 back, 8 in user space.
+/// From the interrupted code to the reading of the clock: 6 to get to the scheduler, 10 of it, 9 to
+/// change, 12 back, 8 in user space.
 pub(crate) fn to_the_thread(scene: &mut Scene) {
     scene.run("vfs_read", 20, 3, RET);
     scene.run("do_syscall_64", 8, 3, CALL);
@@ -77,7 +78,8 @@ fn interrupts_off(length: usize) -> Scene {
 #[test]
 fn a_lock_that_holds_interrupts_off() {
     let dump = interrupts_off(1_000).dump();
-    // Planned 900 instructions before the lock is given back: its last three, and the one behind sti.
+    // Planned 900 instructions before the lock is given back: its last three, and the one behind
+    // sti.
     let account = explained(&dump, 900 + 4 + 30 + 5 + THREAD_NS);
     let off = 904;
     assert_eq!(
@@ -102,11 +104,15 @@ fn a_lock_that_holds_interrupts_off() {
     let interrupt = &account.parts[1];
     assert_eq!(interrupt.interrupted.as_deref(), Some("_raw_spin_unlock_irqrestore"));
     let switch = &account.parts[4];
-    assert_eq!((switch.task.as_deref(), switch.next_task.as_deref()), (Some("hackbench"), Some("teiji-0")));
+    assert_eq!(
+        (switch.task.as_deref(), switch.next_task.as_deref()),
+        (Some("hackbench"), Some("teiji-0"))
+    );
     assert_eq!(account.parts[5].function.as_deref(), Some("entry_SYSCALL_64"));
 }
 
-/// Other threads are made runnable while the kernel goes on: by the tick, by timers, by what is interrupted.
+/// Other threads are made runnable while the kernel goes on: by the tick, by timers, by what is
+/// interrupted.
 #[test]
 fn the_first_timer_interrupt_makes_the_thread_runnable_and_not_the_last() {
     let mut scene = Scene::default();
@@ -156,7 +162,8 @@ fn the_tick_makes_other_threads_runnable() {
     assert_eq!(runnable.begin_ns, 10 + 40 + 200 + 30);
 }
 
-/// Lines of the made-up kernel: 100 bytes each, and a function inlined in the second hundred of `free_bulk`.
+/// Lines of the made-up kernel: 100 bytes each, and a function inlined in the second hundred of
+/// `free_bulk`.
 fn line(address: u64) -> Option<Source> {
     let symbols = scene::symbols();
     let id = symbols.find(address)?;
@@ -198,7 +205,9 @@ fn places_have_lines() {
         all[0].sources,
         Sources {
             function: Some(at("free_bulk", 1)),
-            called_by: ["vfs_read", "do_syscall_64", "entry_SYSCALL_64"].map(|function| Some(at(function, 1))).to_vec(),
+            called_by: ["vfs_read", "do_syscall_64", "entry_SYSCALL_64"]
+                .map(|function| Some(at(function, 1)))
+                .to_vec(),
             interrupted: None,
             off_at: Some(at("_raw_spin_lock_irqsave", 1)),
             on_at: Some(at("_raw_spin_unlock_irqrestore", 1)),
@@ -209,7 +218,10 @@ fn places_have_lines() {
     // Planned 41 instructions into line 1: of the rest most is at line 2, in what is inlined there.
     let later = account(180, &kernel);
     let merge = Inlined { function: "merge".to_owned(), file: "page.h".to_owned(), line: 7 };
-    assert_eq!(later[0].sources.function, Some(Source { inlined: vec![merge], ..at("free_bulk", 2) }));
+    assert_eq!(
+        later[0].sources.function,
+        Some(Source { inlined: vec![merge], ..at("free_bulk", 2) })
+    );
     assert!(account(221, &Kernel::new(&symbols)).iter().all(|part| part.sources.is_empty()));
 }
 
@@ -265,7 +277,8 @@ fn an_idle_processor_halts_until_the_interrupt() {
     assert_eq!(account.parts[0].task.as_deref(), Some("swapper/0"));
 }
 
-/// QEMU's clock does not count the attempt that faults. Of one CPU the plugin does, of several it does not.
+/// QEMU's clock does not count the attempt that faults. Of one CPU the plugin does, of several it
+/// does not.
 #[test]
 fn an_instruction_that_faults_counts_once() {
     for counts_begun in [true, false] {
@@ -287,7 +300,11 @@ fn an_instruction_that_faults_counts_once() {
         let account = explained(&scene.dump(), 50 + 2 + 30 + 20 + 10 + THREAD_NS);
         assert_eq!(
             kinds(&account)[..3],
-            [(PartKind::InterruptsOff, 0, 52), (PartKind::HardInterrupt, 52, 30), (PartKind::PreemptionOff, 82, 36)]
+            [
+                (PartKind::InterruptsOff, 0, 52),
+                (PartKind::HardInterrupt, 52, 30),
+                (PartKind::PreemptionOff, 82, 36)
+            ]
         );
     }
 }
@@ -308,7 +325,11 @@ fn softirqs_before_the_interrupt_are_what_they_did_to_it() {
     let account = explained(&scene.dump(), 100 + 1 + 30 + 6 + 2 + THREAD_NS);
     assert_eq!(
         kinds(&account)[..3],
-        [(PartKind::InterruptsOff, 0, 101), (PartKind::HardInterrupt, 101, 30), (PartKind::Softirq, 131, 6)]
+        [
+            (PartKind::InterruptsOff, 0, 101),
+            (PartKind::HardInterrupt, 101, 30),
+            (PartKind::Softirq, 131, 6)
+        ]
     );
     assert_eq!(account.parts[0].function.as_deref(), Some("net_rx_action"));
 }
@@ -365,7 +386,8 @@ fn softirqs_and_other_threads_are_their_own_parts() {
     assert_eq!(account.parts[6].task.as_deref(), Some("fifo-99"));
 }
 
-/// The timer comes while the kernel goes from one thread to another: that keeps it out, and is not how the measuring thread got to run.
+/// The timer comes while the kernel goes from one thread to another: that keeps it out, and is not
+/// how the measuring thread got to run.
 #[test]
 fn another_switch_holds_interrupts_off() {
     let mut scene = Scene::default();
@@ -385,7 +407,10 @@ fn another_switch_holds_interrupts_off() {
     to_the_thread(&mut scene);
     let account = explained(&scene.dump(), 300 + 4 + 1 + 61 + 30 + 5 + THREAD_NS);
     let off = &account.parts[0];
-    assert_eq!((off.kind, off.length_ns, off.function.as_deref()), (PartKind::InterruptsOff, 366, Some("__schedule")));
+    assert_eq!(
+        (off.kind, off.length_ns, off.function.as_deref()),
+        (PartKind::InterruptsOff, 366, Some("__schedule"))
+    );
     assert_eq!(off.called_by, ["free_bulk", "vfs_read", "do_syscall_64", "entry_SYSCALL_64"]);
     assert_eq!((off.task.as_deref(), off.next_task.as_deref()), (Some("hackbench"), Some("other")));
     assert_eq!(account.parts[1].kind, PartKind::HardInterrupt);
@@ -434,7 +459,12 @@ fn code_without_a_symbol_is_shown_by_its_address() {
     let asked = Asked { thread: 0, activation: 0, latency_ns: 60, cpu: 0, ns_per_instruction: 1.0 };
     let account = account(&dump, &dump.windows[0], &Kernel::new(&symbols), &asked);
     assert_eq!(account.parts.iter().map(|part| part.length_ns).sum::<u64>(), 60);
-    let mostly: Vec<_> = account.parts.iter().flat_map(|part| &part.mostly).map(|time| time.function.as_str()).collect();
+    let mostly: Vec<_> = account
+        .parts
+        .iter()
+        .flat_map(|part| &part.mostly)
+        .map(|time| time.function.as_str())
+        .collect();
     assert!(mostly.iter().any(|name| name.starts_with("0xffffffff81")), "{mostly:?}");
 }
 
@@ -508,5 +538,8 @@ fn of_two_tasks_with_interrupts_off_the_longer_one_is_named() {
     to_the_thread(&mut scene);
     let account = explained(&scene.dump(), 5 + 4 + 1 + 200 + 3 + 1 + 3 + 30 + 2 + THREAD_NS);
     let off = &account.parts[0];
-    assert_eq!((off.function.as_deref(), off.task.as_deref()), (Some("finish_task_switch.isra.0"), Some("other")));
+    assert_eq!(
+        (off.function.as_deref(), off.task.as_deref()),
+        (Some("finish_task_switch.isra.0"), Some("other"))
+    );
 }

@@ -15,7 +15,9 @@ pub fn effect(bytes: &[u8]) -> Effect {
     match insn >> 5 << 5 {
         // mrs of DAIF, and msr; from the register that is always 0, every mask is taken away.
         0xd53b_4220 => return Effect::FlagsSaved,
-        0xd51b_4220 => return if insn & 31 == 31 { Effect::InterruptsOn } else { Effect::FlagsRestored },
+        0xd51b_4220 => {
+            return if insn & 31 == 31 { Effect::InterruptsOn } else { Effect::FlagsRestored };
+        }
         // mrs of CNTPCT, CNTVCT, and of both in their order.
         0xd53b_e020 | 0xd53b_e040 | 0xd53b_e0a0 | 0xd53b_e0c0 => return Effect::ReadsClock,
         // wfit.
@@ -24,7 +26,9 @@ pub fn effect(bytes: &[u8]) -> Effect {
     }
     // msr of DAIFSet and DAIFClr, with four bits in the middle.
     match (insn & 0xffff_f0ff, insn >> 8 & I != 0) {
-        (0xd503_40df, true) => return if insn >> 8 & 15 == 15 { Effect::AllOff } else { Effect::InterruptsOff },
+        (0xd503_40df, true) => {
+            return if insn >> 8 & 15 == 15 { Effect::AllOff } else { Effect::InterruptsOff };
+        }
         (0xd503_40ff, true) => return Effect::InterruptsOn,
         _ => {}
     }
@@ -42,13 +46,15 @@ pub fn effect(bytes: &[u8]) -> Effect {
         // brk. What hvc and smc ask for is done by QEMU.
         (_, 0xd4, 0b00000) if insn >> 21 & 7 == 1 => Effect::Trap,
         // By a register, with or without a check of the pointer.
-        (_, 0xd6 | 0xd7, _) if insn >> 25 == 0b110_1011 && insn >> 16 & 31 == 31 => match insn >> 21 & 15 {
-            0b0000 | 0b1000 => Effect::Jump,
-            0b0001 | 0b1001 => Effect::Call,
-            0b0010 => Effect::Return,
-            0b0100 => Effect::InterruptReturn,
-            _ => Effect::None,
-        },
+        (_, 0xd6 | 0xd7, _) if insn >> 25 == 0b110_1011 && insn >> 16 & 31 == 31 => {
+            match insn >> 21 & 15 {
+                0b0000 | 0b1000 => Effect::Jump,
+                0b0001 | 0b1001 => Effect::Call,
+                0b0010 => Effect::Return,
+                0b0100 => Effect::InterruptReturn,
+                _ => Effect::None,
+            }
+        }
         _ => Effect::None,
     }
 }

@@ -18,7 +18,8 @@ fn explained(scene: Scene, latency_ns: u64) -> Account {
     account(&dump, &dump.windows[0], &Kernel::new(&symbols), &asked)
 }
 
-/// A program in a system call, up to a function that it reads with: 21 instructions in the kernel, 15 of them with interrupts off.
+/// A program in a system call, up to a function that it reads with: 21 instructions in the kernel,
+/// 15 of them with interrupts off.
 fn in_a_read() -> Scene {
     let mut scene = Scene::of(Processor::Aarch64);
     scene.task(1, "hackbench");
@@ -42,7 +43,8 @@ fn timer_interrupt(scene: &mut Scene) {
     scene.run("el1h_64_irq", 12, 5, ERET);
 }
 
-/// From the scheduler to the reading of the clock: 10 of the scheduler, 10 to change, 12 back, 8 in user space.
+/// From the scheduler to the reading of the clock: 10 of the scheduler, 10 to change, 12 back, 8 in
+/// user space.
 fn scheduled(scene: &mut Scene) {
     scene.run("__schedule", 0, 10, BL);
     scene.run("__switch_to", 0, 1, BL);
@@ -135,13 +137,20 @@ fn flags_restored_within_a_section_leave_interrupts_off() {
     to_the_thread(&mut scene);
     let off = 20 + 3 + 1 + 40 + 5;
     let account = explained(scene, off + 30 + THREAD_NS);
-    assert_eq!(kinds(&account)[..2], [(PartKind::InterruptsOff, 0, off), (PartKind::HardInterrupt, off, 30)]);
+    assert_eq!(
+        kinds(&account)[..2],
+        [(PartKind::InterruptsOff, 0, off), (PartKind::HardInterrupt, off, 30)]
+    );
     let Part { function, off_at, on_at, .. } = &account.parts[0];
     assert_eq!(function.as_deref(), Some("vfs_read"));
-    assert_eq!((off_at.as_deref(), on_at.as_deref()), (Some("vfs_read+0x18"), Some("vfs_read+0x34")));
+    assert_eq!(
+        (off_at.as_deref(), on_at.as_deref()),
+        (Some("vfs_read+0x18"), Some("vfs_read+0x34"))
+    );
 }
 
-/// Whoever only looks whether interrupts are off saves nothing: the interrupt shows that they were on.
+/// Whoever only looks whether interrupts are off saves nothing: the interrupt shows that they were
+/// on.
 #[test]
 fn an_interrupt_shows_that_restored_flags_had_interrupts_on() {
     let mut scene = in_a_read();
@@ -153,7 +162,10 @@ fn an_interrupt_shows_that_restored_flags_had_interrupts_on() {
     timer_interrupt(&mut scene);
     to_the_thread(&mut scene);
     let account = explained(scene, 40 + 30 + THREAD_NS);
-    assert_eq!(kinds(&account)[..2], [(PartKind::TimerPending, 0, 40), (PartKind::HardInterrupt, 40, 30)]);
+    assert_eq!(
+        kinds(&account)[..2],
+        [(PartKind::TimerPending, 0, 40), (PartKind::HardInterrupt, 40, 30)]
+    );
 }
 
 /// One way in for system calls, faults and breakpoints: only a fault's instruction is begun again.
@@ -178,11 +190,23 @@ fn what_an_instruction_did_shows_how_the_kernel_was_entered() {
         let off = (PartKind::InterruptsOff, 4, 15);
         assert_eq!(kinds(&account)[..2], [(PartKind::TimerPending, 0, 4), off], "{last:x?}");
         let (function, off_at) = (&account.parts[1].function, &account.parts[1].off_at);
-        assert_eq!((function.as_deref(), off_at.as_deref()), (Some("el0t_64_sync"), Some("vectors+0x400")));
-        let pending: u64 =
-            account.parts.iter().take_while(|part| part.kind != PartKind::HardInterrupt).map(|part| part.length_ns).sum();
+        assert_eq!(
+            (function.as_deref(), off_at.as_deref()),
+            (Some("el0t_64_sync"), Some("vectors+0x400"))
+        );
+        let pending: u64 = account
+            .parts
+            .iter()
+            .take_while(|part| part.kind != PartKind::HardInterrupt)
+            .map(|part| part.length_ns)
+            .sum();
         assert_eq!(pending, all, "{last:x?}");
-        let of_the_abort = account.parts.iter().filter(|part| part.kind == PartKind::InterruptsOff).nth(1).unwrap();
+        let of_the_abort = account
+            .parts
+            .iter()
+            .filter(|part| part.kind == PartKind::InterruptsOff)
+            .nth(1)
+            .unwrap();
         assert_eq!(of_the_abort.length_ns, 8, "{last:x?}");
     }
 }
@@ -215,7 +239,10 @@ fn an_idle_processor_goes_on_before_the_interrupt_comes() {
     );
     // The timer was due before: it did not halt at all.
     let account = idle(590);
-    assert_eq!(kinds(&account)[..2], [(PartKind::InterruptsOff, 0, 597), (PartKind::HardInterrupt, 597, 30)]);
+    assert_eq!(
+        kinds(&account)[..2],
+        [(PartKind::InterruptsOff, 0, 597), (PartKind::HardInterrupt, 597, 30)]
+    );
     assert_eq!(account.parts[0].function.as_deref(), Some("do_idle"));
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who called whom, and whether interrupts were on: followed from calls, returns and the instructions that switch interrupts.
+//! Who called whom, and whether interrupts were on: followed from calls, returns and the
+//! instructions that switch interrupts.
 //!
-//! The stacks at the beginning of a window are not known. A function whose caller is not known yet gets it when it returns there, also
-//! for the time before. After the processor has gone to another thread, that thread's stack is the one it had when it was left, if the
-//! window holds that, and else begins anew.
+//! The stacks at the beginning of a window are not known. A function whose caller is not known yet
+//! gets it when it returns there, also for the time before. After the processor has gone to another
+//! thread, that thread's stack is the one it had when it was left, if the window holds that, and
+//! else begins anew.
 
 mod interrupts;
 
@@ -205,7 +207,8 @@ struct Walk<'a> {
     on_next: bool,
     /// Flags that are to be restored.
     flags: Flags,
-    /// Where interrupts became what they are believed to be, if that follows from flags that were restored.
+    /// Where interrupts became what they are believed to be, if that follows from flags that were
+    /// restored.
     guess: Option<Guess>,
     task: Option<usize>,
     /// The first of the window's tasks that does not run yet.
@@ -220,7 +223,8 @@ impl Walk<'_> {
     fn run(&mut self, previous: Option<&Run>, run: &Run) {
         let block = &self.dump.blocks[run.block];
         let address = block.address;
-        // The tasks of before the window began: more than one where the other CPU kept one for longer.
+        // The tasks of before the window began: more than one where the other CPU kept one for
+        // longer.
         if self.next_task == 0 {
             let is_before = |task: &usize| self.window.tasks[*task].before <= run.counted;
             while let Some(before) = self.task_from(self.next_task).filter(is_before) {
@@ -243,7 +247,9 @@ impl Walk<'_> {
         if !block.is_kernel() {
             self.interrupts = Some(true);
         }
-        if let Some(previous) = previous.filter(|_| self.interrupts == Some(true) && before != Some(true)) {
+        if let Some(previous) =
+            previous.filter(|_| self.interrupts == Some(true) && before != Some(true))
+        {
             self.returned_with_interrupts(previous);
         }
         self.steps(run);
@@ -312,7 +318,9 @@ impl Walk<'_> {
 
     fn enter(&mut self, entrance: Entrance, address: u64, at: u64, interrupted: Option<Run>) {
         let mut interrupted = interrupted;
-        if self.kernel.is_entered_from_user(address) && self.calls.frame(self.current).code != Code::User {
+        if self.kernel.is_entered_from_user(address)
+            && self.calls.frame(self.current).code != Code::User
+        {
             // It came as soon as the program was to go on.
             if let Some(previous) = &interrupted {
                 self.returned_with_interrupts(previous);
@@ -338,11 +346,20 @@ impl Walk<'_> {
         }
         self.guess = None;
         let (way, parent) = (Way::Entrance(entrance), Some(self.current));
-        self.push(Frame { code, way, parent, ends_in: None, interrupts, interrupted, returned_to: None });
+        self.push(Frame {
+            code,
+            way,
+            parent,
+            ends_in: None,
+            interrupts,
+            interrupted,
+            returned_to: None,
+        });
         self.interrupts = Some(false);
     }
 
-    /// An interrupt or a fault may come as soon as an x86 kernel has returned, before anything is done there. Returns what it interrupted.
+    /// An interrupt or a fault may come as soon as an x86 kernel has returned, before anything is
+    /// done there. Returns what it interrupted.
     fn has_returned(&mut self, previous: Run) -> Option<Run> {
         let block = &self.dump.blocks[previous.block];
         if previous.done < block.len() {
@@ -356,11 +373,17 @@ impl Walk<'_> {
                 self.interrupts = Some(true);
             }
             Effect::InterruptReturn => {
-                let entrance = self.calls.chain(self.current).find(|(_, frame)| matches!(frame.way, Way::Entrance(_)));
-                let Some((parent, frame)) = entrance.and_then(|(_, frame)| Some((frame.parent?, *frame))) else {
+                let entrance = self
+                    .calls
+                    .chain(self.current)
+                    .find(|(_, frame)| matches!(frame.way, Way::Entrance(_)));
+                let Some((parent, frame)) =
+                    entrance.and_then(|(_, frame)| Some((frame.parent?, *frame)))
+                else {
                     return interrupted;
                 };
-                (self.current, self.interrupts, interrupted) = (parent, frame.interrupts, frame.interrupted);
+                (self.current, self.interrupts, interrupted) =
+                    (parent, frame.interrupts, frame.interrupted);
             }
             _ => {}
         }
@@ -383,8 +406,10 @@ impl Walk<'_> {
             return;
         }
         match before.last() {
-            // A call within a function fills the processor's buffer of returns, or hides a jump from it.
-            Effect::Call if !self.is_begin(address) && self.code(address) == self.code(before.address) => {}
+            // A call within a function fills the processor's buffer of returns, or hides a jump
+            // from it.
+            Effect::Call
+                if !self.is_begin(address) && self.code(address) == self.code(before.address) => {}
             Effect::Call => {
                 let returns = before.bounds[before.bounds.len() - 1];
                 let code = self.code(address);
@@ -418,7 +443,8 @@ impl Walk<'_> {
 
     fn leave_entrance(&mut self, address: u64) {
         self.guess = None;
-        let entrance = self.calls.chain(self.current).find(|(_, frame)| matches!(frame.way, Way::Entrance(_)));
+        let entrance =
+            self.calls.chain(self.current).find(|(_, frame)| matches!(frame.way, Way::Entrance(_)));
         match entrance.map(|(id, frame)| (id, *frame)) {
             Some((_, frame)) if frame.parent.is_some() => {
                 self.interrupts = frame.interrupts;
@@ -472,7 +498,8 @@ impl Walk<'_> {
         (outermost.parent, outermost.returned_to) = (Some(self.current), Some(address));
     }
 
-    /// To other code, without a return: a function that ends by calling another, or only another part of the same.
+    /// To other code, without a return: a function that ends by calling another, or only another
+    /// part of the same.
     fn jump_to(&mut self, address: u64) {
         let frame = *self.calls.frame(self.current);
         let code = self.code(address);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What QEMU's plugin writes: wake-ups, executed blocks, their code, and the tasks that ran. The other side of `crates/lab/plugin/sys.rs`.
+//! What QEMU's plugin writes: wake-ups, executed blocks, their code, and the tasks that ran. The
+//! other side of `crates/lab/plugin/sys.rs`.
 //!
-//! After the mark comes whether instructions are counted that were begun, 1, or that were done, 0. Then come sections: kind, length of
-//! what follows, content; all numbers little-endian. A file without its last section was cut off.
+//! After the mark comes whether instructions are counted that were begun, 1, or that were done, 0.
+//! Then come sections: kind, length of what follows, content; all numbers little-endian. A file
+//! without its last section was cut off.
 
 use crate::effect::{Effect, Processor};
 
@@ -91,7 +93,10 @@ impl Block {
     #[must_use]
     pub fn last(&self) -> Effect {
         let last = self.bounds.len() - 2;
-        self.effects.last().filter(|(index, _)| *index == last).map_or(Effect::None, |(_, effect)| *effect)
+        self.effects
+            .last()
+            .filter(|(index, _)| *index == last)
+            .map_or(Effect::None, |(_, effect)| *effect)
     }
 
     /// Whether the kernel's code is in it: the upper half of the addresses.
@@ -174,16 +179,28 @@ impl Dump {
             let (content, after) = rest.0.split_at_checked(length).ok_or(DumpError::CutOff)?;
             rest = Bytes(after);
             if kind == END {
-                return if length == 0 && after.is_empty() { Ok(dump) } else { Err(DumpError::Damaged(at)) };
+                return if length == 0 && after.is_empty() {
+                    Ok(dump)
+                } else {
+                    Err(DumpError::Damaged(at))
+                };
             }
-            dump.section(kind, Bytes(content), &mut tasks, processor).ok_or(DumpError::Damaged(at))?;
+            dump.section(kind, Bytes(content), &mut tasks, processor)
+                .ok_or(DumpError::Damaged(at))?;
         }
     }
 
-    fn section(&mut self, kind: u32, mut content: Bytes<'_>, tasks: &mut Vec<TaskSwitch>, processor: Processor) -> Option<()> {
+    fn section(
+        &mut self,
+        kind: u32,
+        mut content: Bytes<'_>,
+        tasks: &mut Vec<TaskSwitch>,
+        processor: Processor,
+    ) -> Option<()> {
         match kind {
             WAKE => {
-                let [count, returned, returned_at, reader] = [content.u64()?, content.u64()?, content.u64()?, content.u64()?];
+                let [count, returned, returned_at, reader] =
+                    [content.u64()?, content.u64()?, content.u64()?, content.u64()?];
                 let (cpu, halted_ns) = (content.cpu()?, content.u64()?);
                 self.wakes.push(Wake { count, returned, returned_at, reader, cpu, halted_ns });
                 content.end()?;
@@ -191,7 +208,12 @@ impl Dump {
             TASK => {
                 let (before, cpu, address) = (content.u64()?, content.cpu()?, content.u64()?);
                 let name = content.0.split(|byte| *byte == 0).next().unwrap_or_default();
-                tasks.push(TaskSwitch { before, cpu, address, name: String::from_utf8_lossy(name).into_owned() });
+                tasks.push(TaskSwitch {
+                    before,
+                    cpu,
+                    address,
+                    name: String::from_utf8_lossy(name).into_owned(),
+                });
             }
             BLOCK => {
                 let address = content.u64()?;
@@ -199,13 +221,21 @@ impl Dump {
             }
             WINDOW => {
                 let (index, begin, end) = (content.u64()?, content.u64()?, content.u64()?);
-                let mut window = Window { index, entries: Vec::with_capacity(content.0.len() / 8), end, tasks: Vec::new() };
+                let mut window = Window {
+                    index,
+                    entries: Vec::with_capacity(content.0.len() / 8),
+                    end,
+                    tasks: Vec::new(),
+                };
                 let mut before = begin;
                 while !content.0.is_empty() {
                     let (number, after_previous) = (content.u32()?, content.u32()?);
                     before = before.checked_add(after_previous.into())?;
-                    let (number, cpu) = (number & ((1 << CPU_BIT) - 1), (number >> CPU_BIT) as usize);
-                    let block = number.checked_sub(1).filter(|block| (*block as usize) < self.blocks.len() && cpu < MAX_CPUS)?;
+                    let (number, cpu) =
+                        (number & ((1 << CPU_BIT) - 1), (number >> CPU_BIT) as usize);
+                    let block = number
+                        .checked_sub(1)
+                        .filter(|block| (*block as usize) < self.blocks.len() && cpu < MAX_CPUS)?;
                     window.entries.push(Entry { block, before, cpu });
                 }
                 window.tasks = std::mem::take(tasks);
@@ -256,16 +286,22 @@ mod tests {
         let bytes = scene.bytes();
         assert!(Dump::parse(&bytes, Processor::X86_64).is_ok());
         for length in 0..bytes.len() {
-            let expected = if length < MAGIC.len() { DumpError::NotADump } else { DumpError::CutOff };
+            let expected =
+                if length < MAGIC.len() { DumpError::NotADump } else { DumpError::CutOff };
             assert_eq!(Dump::parse(&bytes[..length], Processor::X86_64), Err(expected), "{length}");
         }
-        assert!(matches!(Dump::parse(&[bytes.as_slice(), &[0]].concat(), Processor::X86_64), Err(DumpError::Damaged(_))));
+        assert!(matches!(
+            Dump::parse(&[bytes.as_slice(), &[0]].concat(), Processor::X86_64),
+            Err(DumpError::Damaged(_))
+        ));
     }
 
     /// Otherwise fuzzing would begin with nothing that is read.
     #[test]
     fn the_fuzzers_window_has_this_form() {
-        let dump = Dump::parse(include_bytes!("../../../fuzz/corpus/explain/window"), Processor::X86_64).unwrap();
+        let dump =
+            Dump::parse(include_bytes!("../../../fuzz/corpus/explain/window"), Processor::X86_64)
+                .unwrap();
         assert!(dump.windows.iter().any(|window| window.entries.len() > 10));
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an instruction does to what runs next, and to interrupts: the same words for each processor.
+//! What an instruction does to what runs next, and to interrupts: the same words for each
+//! processor.
 
 use crate::{arm64, x86};
 
@@ -20,7 +21,8 @@ pub enum Effect {
     SystemReturn,
     /// The return from an interrupt or an exception, and on arm64 from a system call.
     InterruptReturn,
-    /// An exception that the instruction asks for, such as a breakpoint's, where it enters the kernel as a fault does.
+    /// An exception that the instruction asks for, such as a breakpoint's, where it enters the
+    /// kernel as a fault does.
     Trap,
     /// Interrupts are off from here on.
     InterruptsOff,

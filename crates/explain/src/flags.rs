@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What restored flags say of interrupts, where they come from a register (arm64) or from the stack (x86 before Linux 5.12), whose value is
-//! not known.
+//! What restored flags say of interrupts, where they come from a register (arm64) or from the stack
+//! (x86 before Linux 5.12), whose value is not known.
 //!
-//! Functions that save and restore do so in the order of a stack, and the one that takes a lock leaves the flags to its caller. A
-//! save that switches interrupts off does it because they were on: Linux looks first.
+//! Functions that save and restore do so in the order of a stack, and the one that takes a lock
+//! leaves the flags to its caller. A save that switches interrupts off does it because they were
+//! on: Linux looks first.
 
 use crate::calls::FrameId;
 
@@ -40,7 +41,8 @@ impl Flags {
         self.is_fresh = true;
     }
 
-    /// Interrupts are switched off, by a kernel that looks first or by one that does not. Returns whether that shows that they were on.
+    /// Interrupts are switched off, by a kernel that looks first or by one that does not. Returns
+    /// whether that shows that they were on.
     pub(crate) fn switched_off(&mut self, looks: bool) -> bool {
         let shows = std::mem::take(&mut self.is_fresh) && looks;
         if let Some(last) = self.saved.last_mut().filter(|_| shows) {
@@ -60,16 +62,23 @@ impl Flags {
         self.saved.iter_mut().for_each(|saved| saved.is_old = true);
     }
 
-    /// Something else was done since the save. With interrupts on, one that does not switch them off only looks.
+    /// Something else was done since the save. With interrupts on, one that does not switch them
+    /// off only looks.
     pub(crate) fn done(&mut self) {
-        if std::mem::take(&mut self.is_fresh) && self.saved.last().is_some_and(|last| last.on == Some(true)) {
+        if std::mem::take(&mut self.is_fresh)
+            && self.saved.last().is_some_and(|last| last.on == Some(true))
+        {
             self.saved.pop();
         }
     }
 
-    /// This function restores flags: its own, or those of one that has ended. Returns whether interrupts are on, if flags that were
-    /// saved are known at all.
-    pub(crate) fn restore(&mut self, owner: FrameId, runs: impl Fn(FrameId) -> bool) -> Option<Option<bool>> {
+    /// This function restores flags: its own, or those of one that has ended. Returns whether
+    /// interrupts are on, if flags that were saved are known at all.
+    pub(crate) fn restore(
+        &mut self,
+        owner: FrameId,
+        runs: impl Fn(FrameId) -> bool,
+    ) -> Option<Option<bool>> {
         self.done();
         let own = self.saved.iter().rposition(|saved| saved.owner == owner);
         let left = || self.saved.iter().rposition(|saved| !saved.is_old && !runs(saved.owner));

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where interrupts were switched off and on, in made-up windows of an x86 processor.
 
-use crate::account_tests::{THREAD_NS, explained, in_a_read, kinds, scheduled, timer_interrupt, to_the_thread};
+use crate::account_tests::{
+    THREAD_NS, explained, in_a_read, kinds, scheduled, timer_interrupt, to_the_thread,
+};
 use crate::scene::*;
 use model::PartKind;
 
 const PUSHF: &[u8] = &[0x9c];
 const POPF: &[u8] = &[0x9d];
 
-/// The timer's interrupt on the way back to a program, which is left for the thread: 30 instructions until interrupts are on again.
+/// The timer's interrupt on the way back to a program, which is left for the thread: 30
+/// instructions until interrupts are on again.
 fn timer_interrupt_in_a_program(scene: &mut Scene) {
     scene.run("asm_sysvec_apic_timer_interrupt", 0, 5, CALL);
     scene.run("hrtimer_interrupt", 0, 5, CALL);
@@ -62,8 +65,14 @@ fn a_return_to_the_program_switches_them_on() {
     let account = explained(&scene.dump(), 50 + 4 + 30 + 4 + THREAD_NS - 6);
     let (off, interrupt) = (&account.parts[0], &account.parts[1]);
     assert_eq!((off.kind, off.length_ns), (PartKind::InterruptsOff, 54));
-    assert_eq!((off.off_at.as_deref(), off.on_at.as_deref()), (Some("do_syscall_64+0x18"), Some("entry_SYSCALL_64+0xb")));
-    assert_eq!((interrupt.kind, interrupt.interrupted.as_deref()), (PartKind::HardInterrupt, Some("user space")));
+    assert_eq!(
+        (off.off_at.as_deref(), off.on_at.as_deref()),
+        (Some("do_syscall_64+0x18"), Some("entry_SYSCALL_64+0xb"))
+    );
+    assert_eq!(
+        (interrupt.kind, interrupt.interrupted.as_deref()),
+        (PartKind::HardInterrupt, Some("user space"))
+    );
 }
 
 /// The second comes where the first was to return to, before anything is done there.
@@ -77,7 +86,10 @@ fn of_two_interrupts_both_return() {
     timer_interrupt(&mut scene);
     left_for_the_thread(&mut scene, 50);
     let account = explained(&scene.dump(), 30 + 5 + THREAD_NS);
-    assert_eq!(kinds(&account)[..2], [(PartKind::HardInterrupt, 0, 30), (PartKind::PreemptionOff, 30, 11)]);
+    assert_eq!(
+        kinds(&account)[..2],
+        [(PartKind::HardInterrupt, 0, 30), (PartKind::PreemptionOff, 30, 11)]
+    );
     assert_eq!(account.parts[0].interrupted.as_deref(), Some("free_bulk"));
     assert_eq!(account.parts[1].called_by, ["entry_SYSCALL_64"]);
     let return_path = account.parts.iter().find(|part| part.kind == PartKind::Return).unwrap();
@@ -102,7 +114,10 @@ fn they_are_switched_off_once() {
     left_for_the_thread(&mut scene, 7_000);
     let account = explained(&scene.dump(), 900 + 4 + 30 + 5 + THREAD_NS);
     let off = &account.parts[0];
-    assert_eq!((off.off_at.as_deref(), off.off_before_ns), (Some("_raw_spin_lock_irqsave+0x4"), Some(5_000 + 15 + 100 + 3)));
+    assert_eq!(
+        (off.off_at.as_deref(), off.off_before_ns),
+        (Some("_raw_spin_lock_irqsave+0x4"), Some(5_000 + 15 + 100 + 3))
+    );
 }
 
 /// As Linux before 5.12 does it, which pushes flags and pops them.
@@ -128,7 +143,10 @@ fn flags_that_are_popped_are_those_that_were_pushed() {
     scene.run("_raw_spin_unlock_irqrestore", 3, 1, RET);
     left_for_the_thread(&mut scene, 5_200);
     let account = explained(&scene.dump(), 4_000 + 3 + 30 + 6 + THREAD_NS);
-    assert_eq!(kinds(&account)[..2], [(PartKind::InterruptsOff, 0, 4_003), (PartKind::HardInterrupt, 4_003, 30)]);
+    assert_eq!(
+        kinds(&account)[..2],
+        [(PartKind::InterruptsOff, 0, 4_003), (PartKind::HardInterrupt, 4_003, 30)]
+    );
     let off = &account.parts[0];
     assert_eq!(off.off_at.as_deref(), Some("_raw_spin_lock_irqsave+0x4"));
     // Of the outer lock: cli, 2 to return, 100 and the inner one, and a thousand of the rest.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the kernel's functions are to a wake-up. All names of functions stand here, so that what differs in another kernel has one place.
+//! What the kernel's functions are to a wake-up. All names of functions stand here, so that what
+//! differs in another kernel has one place.
 
 use crate::calls::Code;
 use crate::symbols::{SymbolId, Symbols};
@@ -79,7 +80,8 @@ const BEGINS_THREAD: [&str; 2] = ["ret_from_fork", "ret_from_fork_asm"];
 const SWITCHES_STACK: [&str; 2] = ["__switch_to_asm", "cpu_switch_to"];
 const WAKES: [&str; 2] = ["try_to_wake_up", "wake_up_process"];
 const TIMES_OUT: [&str; 1] = ["hrtimer_interrupt"];
-const TICKS: [&str; 4] = ["tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler", "tick_sched_handle"];
+const TICKS: [&str; 4] =
+    ["tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler", "tick_sched_handle"];
 const IDLES: [&str; 4] = ["do_idle", "cpu_startup_entry", "default_idle_call", "cpu_idle_poll"];
 const WAITS: [&str; 8] = [
     "native_queued_spin_lock_slowpath",
@@ -91,12 +93,24 @@ const WAITS: [&str; 8] = [
     "rwsem_spin_on_owner",
     "rtmutex_spin_on_owner",
 ];
-const RETURN_THUNKS: [&str; 5] =
-    ["__x86_return_thunk", "zen_untrain_ret", "retbleed_return_thunk", "srso_return_thunk", "its_return_thunk"];
+const RETURN_THUNKS: [&str; 5] = [
+    "__x86_return_thunk",
+    "zen_untrain_ret",
+    "retbleed_return_thunk",
+    "srso_return_thunk",
+    "its_return_thunk",
+];
 /// Exceptions that are traps, and those that QEMU raises once their instruction is counted.
-const TRAPS: [&str; 6] =
-    ["asm_exc_int3", "asm_exc_debug", "asm_exc_overflow", "asm_exc_invalid_op", "asm_exc_device_not_available", "asm_exc_bounds"];
-const SYSTEM_CALLS: [&str; 4] = ["entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat", "asm_int80_emulation"];
+const TRAPS: [&str; 6] = [
+    "asm_exc_int3",
+    "asm_exc_debug",
+    "asm_exc_overflow",
+    "asm_exc_invalid_op",
+    "asm_exc_device_not_available",
+    "asm_exc_bounds",
+];
+const SYSTEM_CALLS: [&str; 4] =
+    ["entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat", "asm_int80_emulation"];
 const INTERRUPTS: [&str; 3] = ["asm_common_interrupt", "asm_spurious_interrupt", "asm_exc_nmi"];
 /// How names of the code begin that is the way into the kernel and out of it.
 const ENTRIES: [&str; 11] = [
@@ -112,10 +126,11 @@ const ENTRIES: [&str; 11] = [
     "ret_to_user",
     "ret_to_kernel",
 ];
-/// The table of an arm64 kernel by which the processor comes into it, and what one of its places leads to.
+/// The table of an arm64 kernel by which the processor comes into it, and what one of its places
+/// leads to.
 const VECTORS: [&str; 2] = ["vectors", "el1h_64_irq"];
-/// The places of that table lie this far apart. The first four are for a stack that Linux does not use; then come four for the kernel,
-/// and four each for programs of 64 and 32 bits.
+/// The places of that table lie this far apart. The first four are for a stack that Linux does not
+/// use; then come four for the kernel, and four each for programs of 64 and 32 bits.
 const VECTOR: u64 = 0x80;
 const VECTORS_USED: std::ops::Range<u64> = 4..16;
 const VECTORS_OF_PROGRAMS: std::ops::Range<u64> = 8..16;
@@ -141,9 +156,11 @@ impl<'a> Kernel<'a> {
         for (id, name) in symbols.all() {
             // What the compiler makes of a function keeps its name: finish_task_switch.isra.0.
             let base = name.split('.').next().unwrap_or(name);
-            let listed = lists.iter().find(|(names, _)| names.contains(&base)).map(|(_, role)| *role);
+            let listed =
+                lists.iter().find(|(names, _)| names.contains(&base)).map(|(_, role)| *role);
             let helper = || is_helper(base).then_some(Role::Helper);
-            let entry = || ENTRIES.iter().any(|begin| base.starts_with(begin)).then_some(Role::Entry);
+            let entry =
+                || ENTRIES.iter().any(|begin| base.starts_with(begin)).then_some(Role::Entry);
             if let Some(role) = listed.or_else(helper).or_else(entry) {
                 roles.insert(id, role);
             }
@@ -164,8 +181,11 @@ impl<'a> Kernel<'a> {
             entrances.insert(symbols.begin(id), entrance);
         }
         let table = symbols.address(VECTORS[0]).filter(|_| symbols.address(VECTORS[1]).is_some());
-        for (place, address) in VECTORS_USED.filter_map(|place| Some((place, table?.checked_add(place * VECTOR)?))) {
-            // Of each four: what an instruction does, interrupts, fast interrupts, and errors of the system.
+        for (place, address) in
+            VECTORS_USED.filter_map(|place| Some((place, table?.checked_add(place * VECTOR)?)))
+        {
+            // Of each four: what an instruction does, interrupts, fast interrupts, and errors of
+            // the system.
             let entrance = if place % 4 == 0 { Entrance::Fault } else { Entrance::Interrupt };
             entrances.insert(address, entrance);
         }
@@ -208,7 +228,9 @@ impl<'a> Kernel<'a> {
     #[must_use]
     pub(crate) fn is_entered_from_user(&self, address: u64) -> bool {
         let begin = self.vectors.map(|table| self.symbols.begin(table));
-        begin.is_some_and(|begin| VECTORS_OF_PROGRAMS.contains(&(address.wrapping_sub(begin) / VECTOR)))
+        begin.is_some_and(|begin| {
+            VECTORS_OF_PROGRAMS.contains(&(address.wrapping_sub(begin) / VECTOR))
+        })
     }
 
     /// Whether the processor comes into it by such a table.
@@ -242,7 +264,8 @@ impl<'a> Kernel<'a> {
 
 /// Whether functions of this name only take locks, or switch interrupts or preemption.
 fn is_helper(name: &str) -> bool {
-    const BEGINS: [&str; 5] = ["_raw_spin_", "_raw_read_", "_raw_write_", "rt_spin_", "native_queued_spin_"];
+    const BEGINS: [&str; 5] =
+        ["_raw_spin_", "_raw_read_", "_raw_write_", "rt_spin_", "native_queued_spin_"];
     const NAMES: [&str; 10] = [
         "local_irq_save",
         "local_irq_restore",

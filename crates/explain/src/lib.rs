@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where each nanosecond of a latency went, from the instructions that were executed.
 //!
-//! In the lab the same run can be made again, with a plugin in QEMU that keeps every block of instructions. From these follow who
-//! called whom (`calls.rs`), when interrupts were off, and when each instruction ran: time is instructions. Every ns from the planned
-//! time to the reading of the clock goes to one part (`account.rs`).
+//! In the lab the same run can be made again, with a plugin in QEMU that keeps every block of
+//! instructions. From these follow who called whom (`calls.rs`), when interrupts were off, and when
+//! each instruction ran: time is instructions. Every ns from the planned time to the reading of the
+//! clock goes to one part (`account.rs`).
 //!
-//! In: what the plugin wrote, the kernel's symbols, the latencies that were recorded, and a kernel's `vmlinux` for lines of its source
-//! (`vmlinux.rs`). Out: accounts. Must not touch: files that it is not given, clocks, processes. Names of the kernel's functions stand in `kernel.rs` only.
+//! In: what the plugin wrote, the kernel's symbols, the latencies that were recorded, and a
+//! kernel's `vmlinux` for lines of its source (`vmlinux.rs`). Out: accounts. Must not touch: files
+//! that it is not given, clocks, processes. Names of the kernel's functions stand in `kernel.rs`
+//! only.
 #![forbid(unsafe_code)]
 
 mod account;

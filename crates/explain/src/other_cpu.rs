@@ -6,8 +6,15 @@ use crate::dump::{Dump, Window};
 use crate::kernel::Kernel;
 use model::{OtherCpu, Part, PartKind};
 
-/// Names it in each part in which this CPU waits. Of several others nothing says which one it waits for.
-pub(crate) fn name(parts: &mut [Part], dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) {
+/// Names it in each part in which this CPU waits. Of several others nothing says which one it waits
+/// for.
+pub(crate) fn name(
+    parts: &mut [Part],
+    dump: &Dump,
+    window: &Window,
+    kernel: &Kernel<'_>,
+    asked: &Asked,
+) {
     if parts.iter().all(|part| part.kind != PartKind::OtherCpu) {
         return;
     }
@@ -15,17 +22,23 @@ pub(crate) fn name(parts: &mut [Part], dump: &Dump, window: &Window, kernel: &Ke
     let timed = Timed::new(dump, window, kernel, asked, other);
     let accountant = Accountant::new(&timed, window, kernel, None);
     for part in parts.iter_mut().filter(|part| part.kind == PartKind::OtherCpu) {
-        let (begin, end) = (part.begin_ns.cast_signed(), (part.begin_ns + part.length_ns).cast_signed());
+        let (begin, end) =
+            (part.begin_ns.cast_signed(), (part.begin_ns + part.length_ns).cast_signed());
         let first = timed.times.partition_point(|time| *time <= begin).saturating_sub(1);
         let last = timed.times.partition_point(|time| *time < end).min(timed.calls.steps.len());
         if first < last {
             // A step may have begun before this CPU waited, and go on after.
-            let within = |step: usize| timed.times[step + 1].min(end).saturating_sub(timed.times[step].max(begin)).max(0);
+            let within = |step: usize| {
+                timed.times[step + 1].min(end).saturating_sub(timed.times[step].max(begin)).max(0)
+            };
             let lengths = (first..last).map(|step| within(step).unsigned_abs()).collect();
             // Where most of it ran, as of code that goes on although another thread is runnable.
             let meanwhile = accountant.part_of(PartKind::PreemptionOff, first..last, lengths);
-            part.other_cpu =
-                Some(OtherCpu { function: meanwhile.function, called_by: meanwhile.called_by, task: meanwhile.task });
+            part.other_cpu = Some(OtherCpu {
+                function: meanwhile.function,
+                called_by: meanwhile.called_by,
+                task: meanwhile.task,
+            });
         }
     }
 }

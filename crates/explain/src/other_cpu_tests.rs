@@ -60,14 +60,21 @@ fn what_the_other_cpu_did_is_named_where_one_waits_for_it() {
         ]
     );
     let waits = &account.parts[0];
-    assert_eq!((waits.function.as_deref(), waits.task.as_deref()), (Some("free_bulk"), Some("hackbench")));
+    assert_eq!(
+        (waits.function.as_deref(), waits.task.as_deref()),
+        (Some("free_bulk"), Some("hackbench"))
+    );
     assert_eq!(waits.called_by, ["vfs_read", "do_syscall_64", "entry_SYSCALL_64"]);
     let other = waits.other_cpu.as_ref().unwrap();
-    assert_eq!((other.function.as_deref(), other.task.as_deref()), (Some("net_rx_action"), Some("holder")));
+    assert_eq!(
+        (other.function.as_deref(), other.task.as_deref()),
+        (Some("net_rx_action"), Some("holder"))
+    );
     assert!(account.parts[1..].iter().all(|part| part.other_cpu.is_none()));
 }
 
-/// What the other CPU did is what it did then, and not what it did once it had given the lock back and had nothing left to do.
+/// What the other CPU did is what it did then, and not what it did once it had given the lock back
+/// and had nothing left to do.
 #[test]
 fn a_halt_of_the_other_cpu_does_not_hide_what_it_did_before() {
     let mut scene = waits();
@@ -81,7 +88,10 @@ fn a_halt_of_the_other_cpu_does_not_hide_what_it_did_before() {
     to_the_thread(&mut scene);
     let account = explained(&scene.dump(), 520 + 36 + 30 + 5 + 13 + THREAD_NS);
     let other = account.parts[0].other_cpu.as_ref().unwrap();
-    assert_eq!((other.function.as_deref(), other.task.as_deref()), (Some("net_rx_action"), Some("holder")));
+    assert_eq!(
+        (other.function.as_deref(), other.task.as_deref()),
+        (Some("net_rx_action"), Some("holder"))
+    );
 }
 
 /// The third CPU may hold the lock as well as the first.
@@ -100,7 +110,8 @@ fn of_two_others_none_is_named() {
     assert!(account.parts.iter().all(|part| part.other_cpu.is_none()));
 }
 
-/// The other CPU's turns are time that passes, in whatever this one was at; a fault of the other's is its own.
+/// The other CPU's turns are time that passes, in whatever this one was at; a fault of the other's
+/// is its own.
 #[test]
 fn turns_of_the_other_cpu_belong_to_what_they_interrupt() {
     let mut scene = waits();
@@ -120,7 +131,11 @@ fn turns_of_the_other_cpu_belong_to_what_they_interrupt() {
     scene.run("vfs_read", 7, 2, JMP);
     to_the_thread(&mut scene);
     let account = explained(&scene.dump(), 4 + 30 + 19 + 5 + THREAD_NS);
-    let expected = [(PartKind::InterruptsOff, 0, 4), (PartKind::HardInterrupt, 4, 49), (PartKind::PreemptionOff, 53, 11)];
+    let expected = [
+        (PartKind::InterruptsOff, 0, 4),
+        (PartKind::HardInterrupt, 4, 49),
+        (PartKind::PreemptionOff, 53, 11),
+    ];
     assert_eq!(kinds(&account)[..3], expected);
     let tasks: Vec<_> = account.parts.iter().map(|part| part.task.as_deref()).collect();
     assert_eq!(tasks, [vec![Some("hackbench"); 5], vec![Some("teiji-0"); 2]].concat());
@@ -138,7 +153,8 @@ fn with_the_lock(scene: &mut Scene) {
     to_the_thread(scene);
 }
 
-/// In the wait the other CPU is in net_rx_action for 10 instructions and in tick_sched_timer for 1,500; before it, for long in the first.
+/// In the wait the other CPU is in net_rx_action for 10 instructions and in tick_sched_timer for
+/// 1,500; before it, for long in the first.
 #[test]
 fn what_the_other_cpu_did_before_the_wait_does_not_count() {
     let mut scene = Scene::default();
@@ -167,7 +183,8 @@ fn what_the_other_cpu_did_before_the_wait_does_not_count() {
     assert_eq!(waits.other_cpu.as_ref().unwrap().function.as_deref(), Some("tick_sched_timer"));
 }
 
-/// The other CPU changes from one task to another in the wait: few instructions of the one, 300 of the other.
+/// The other CPU changes from one task to another in the wait: few instructions of the one, 300 of
+/// the other.
 #[test]
 fn of_two_tasks_of_the_other_cpu_the_longer_one_is_named() {
     let mut scene = Scene::default();
@@ -192,5 +209,8 @@ fn of_two_tasks_of_the_other_cpu_the_longer_one_is_named() {
     let account = explained(&scene.dump(), 384 + 36 + 30 + 5 + THREAD_NS);
     let waits = account.parts.iter().find(|part| part.kind == PartKind::OtherCpu).unwrap();
     let other = waits.other_cpu.as_ref().unwrap();
-    assert_eq!((other.function.as_deref(), other.task.as_deref()), (Some("do_nanosleep"), Some("second")));
+    assert_eq!(
+        (other.function.as_deref(), other.task.as_deref()),
+        (Some("do_nanosleep"), Some("second"))
+    );
 }

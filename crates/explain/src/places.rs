@@ -50,7 +50,9 @@ impl Places<'_> {
     pub(crate) fn most_of_own(&self, steps: Range<usize>, code: Code) -> Option<Source> {
         let calls = &self.timed.calls;
         let mut spent = Spent::new();
-        steps.filter(|index| calls.frame(calls.steps[*index].frame).code == code).for_each(|index| self.own(index, &mut spent));
+        steps
+            .filter(|index| calls.frame(calls.steps[*index].frame).code == code)
+            .for_each(|index| self.own(index, &mut spent));
         self.busiest(&spent)
     }
 
@@ -89,29 +91,51 @@ impl Places<'_> {
         let first = calls.runs.partition_point(|run| run.begin + run.done <= begin);
         for run in calls.runs[first..].iter().take_while(|run| run.begin < end) {
             let block = &self.dump.blocks[run.block];
-            let (from, until) = (begin.max(run.begin) - run.begin, end.min(run.begin + run.done) - run.begin);
-            let of = usize::try_from(from).unwrap_or(usize::MAX)..usize::try_from(until).unwrap_or(usize::MAX);
-            block.bounds.get(of).into_iter().flatten().for_each(|address| *spent.entry(*address).or_default() += 1);
+            let (from, until) =
+                (begin.max(run.begin) - run.begin, end.min(run.begin + run.done) - run.begin);
+            let of = usize::try_from(from).unwrap_or(usize::MAX)
+                ..usize::try_from(until).unwrap_or(usize::MAX);
+            block
+                .bounds
+                .get(of)
+                .into_iter()
+                .flatten()
+                .for_each(|address| *spent.entry(*address).or_default() += 1);
         }
     }
 
-    /// Of these instructions the line that most of them belong to, and the inlined functions that most of that was in.
+    /// Of these instructions the line that most of them belong to, and the inlined functions that
+    /// most of that was in.
     fn busiest(&self, spent: &Spent) -> Option<Source> {
-        let mut found: Vec<(Source, u64)> =
-            spent.iter().filter_map(|(address, count)| Some(((self.find)(*address)?, *count))).collect();
+        let mut found: Vec<(Source, u64)> = spent
+            .iter()
+            .filter_map(|(address, count)| Some(((self.find)(*address)?, *count)))
+            .collect();
         let (file, line) = most(&found, |source| Some((source.file.clone(), source.line)))?.0;
         found.retain(|(source, _)| (&source.file, source.line) == (&file, line));
         let mut inlined: Vec<Inlined> = Vec::new();
         for depth in 1.. {
-            let at = |source: &Source| source.inlined.len().checked_sub(depth).map(|place| source.inlined[place].clone());
+            let at = |source: &Source| {
+                source.inlined.len().checked_sub(depth).map(|place| source.inlined[place].clone())
+            };
             let all: u64 = found.iter().map(|(_, count)| count).sum();
-            let Some((function, count)) = most(&found, |source| Some(at(source)?.function)) else { break };
+            let Some((function, count)) = most(&found, |source| Some(at(source)?.function)) else {
+                break;
+            };
             if count * 2 <= all {
                 break;
             }
-            found.retain(|(source, _)| at(source).is_some_and(|inlined| inlined.function == function));
-            let Some((place, _)) = most(&found, |source| at(source).map(|place| (place.file, place.line))) else { break };
-            found.retain(|(source, _)| at(source).is_some_and(|inlined| (inlined.file, inlined.line) == place));
+            found.retain(|(source, _)| {
+                at(source).is_some_and(|inlined| inlined.function == function)
+            });
+            let Some((place, _)) =
+                most(&found, |source| at(source).map(|place| (place.file, place.line)))
+            else {
+                break;
+            };
+            found.retain(|(source, _)| {
+                at(source).is_some_and(|inlined| (inlined.file, inlined.line) == place)
+            });
             inlined.push(Inlined { function, file: place.0, line: place.1 });
         }
         inlined.reverse();

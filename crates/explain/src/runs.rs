@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which instructions of a window were done, as QEMU's clock counts them.
 //!
-//! Of one CPU, the plugin counts instructions that were begun. One that faults is begun again once the kernel has mended what was missing, and its
-//! first attempt did not pass for QEMU's clock: it is taken back here.
+//! Of one CPU, the plugin counts instructions that were begun. One that faults is begun again once
+//! the kernel has mended what was missing, and its first attempt did not pass for QEMU's clock: it
+//! is taken back here.
 
 use crate::dump::{Block, Dump, Window};
 use crate::effect::Effect;
@@ -25,7 +26,8 @@ pub(crate) struct Run {
     pub counted: u64,
 }
 
-/// User code of another process may be the same code at another address; what lies within a page is the same.
+/// User code of another process may be the same code at another address; what lies within a page is
+/// the same.
 const PAGE: u64 = 4_096;
 
 /// More blocks than such a trampoline has.
@@ -54,16 +56,22 @@ pub(crate) fn runs(dump: &Dump, window: &Window, kernel: &Kernel<'_>) -> Vec<Run
         let own: Vec<usize> = (0..runs.len()).filter(|index| runs[*index].cpu == cpu).collect();
         for (place, &index) in own.iter().enumerate() {
             let before = place.checked_sub(1).map(|before| own[before]);
-            // Page tables of programs hold but a trampoline to the kernel, where those of the kernel are kept from them.
+            // Page tables of programs hold but a trampoline to the kernel, where those of the
+            // kernel are kept from them.
             let is_user = |index: &usize| !block(*index).is_kernel();
             let before = match kernel.is_entered_from_user(block(index).address) {
                 true => own[..place].iter().rev().take(TRAMPOLINE).copied().find(is_user),
                 false => before,
             };
             // The stub of an interrupt jumps to what all of them share.
-            let is_stub = || before.is_some_and(|before| kernel.entrance(block(before).address) == Some(Entrance::Interrupt));
+            let is_stub = || {
+                before.is_some_and(|before| {
+                    kernel.entrance(block(before).address) == Some(Entrance::Interrupt)
+                })
+            };
             runs[index].entrance = kernel.entrance(block(index).address).filter(|_| !is_stub());
-            let begun = before.map_or(Effect::None, |before| last_begun(block(before), runs[before].done));
+            let begun =
+                before.map_or(Effect::None, |before| last_begun(block(before), runs[before].done));
             runs[index].entrance = match (runs[index].entrance, begun) {
                 // One way into the kernel for all that an instruction does, on arm64.
                 (Some(Entrance::Fault), Effect::SystemCall) => Some(Entrance::SystemCall),
@@ -74,7 +82,11 @@ pub(crate) fn runs(dump: &Dump, window: &Window, kernel: &Kernel<'_>) -> Vec<Run
                 && runs[index].entrance == Some(Entrance::Fault)
                 && let Some(last) = before.map(|before| &mut runs[before])
                 && last.done > 0
-                && is_begun_again(&dump.blocks[last.block], last.done, own[place..].iter().map(|index| block(*index)))
+                && is_begun_again(
+                    &dump.blocks[last.block],
+                    last.done,
+                    own[place..].iter().map(|index| block(*index)),
+                )
             {
                 last.done -= 1;
             }
@@ -91,12 +103,20 @@ pub(crate) fn runs(dump: &Dump, window: &Window, kernel: &Kernel<'_>) -> Vec<Run
 /// What the last instruction of a block does that was begun.
 fn last_begun(block: &Block, begun: u64) -> Effect {
     let last = begun.checked_sub(1).and_then(|last| usize::try_from(last).ok());
-    block.effects.iter().find(|(index, _)| Some(*index) == last).map_or(Effect::None, |(_, effect)| *effect)
+    block
+        .effects
+        .iter()
+        .find(|(index, _)| Some(*index) == last)
+        .map_or(Effect::None, |(_, effect)| *effect)
 }
 
-/// Whether the last instruction begun of this block was the one that faulted, and not the fetching of what follows it, which happens
-/// only in user code.
-fn is_begun_again<'a>(faulted: &Block, begun: u64, mut after: impl Iterator<Item = &'a Block>) -> bool {
+/// Whether the last instruction begun of this block was the one that faulted, and not the fetching
+/// of what follows it, which happens only in user code.
+fn is_begun_again<'a>(
+    faulted: &Block,
+    begun: u64,
+    mut after: impl Iterator<Item = &'a Block>,
+) -> bool {
     if begun < faulted.len() || faulted.is_kernel() {
         return true;
     }

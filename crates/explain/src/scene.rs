@@ -91,7 +91,8 @@ pub(crate) fn arm64_symbols() -> Symbols {
 }
 
 fn listed(names: &[&str]) -> Symbols {
-    let line = |(place, name): (usize, &&str)| format!("{:x} t {name}\n", KERNEL + place as u64 * APART);
+    let line =
+        |(place, name): (usize, &&str)| format!("{:x} t {name}\n", KERNEL + place as u64 * APART);
     Symbols::parse(&names.iter().enumerate().map(line).collect::<String>()).unwrap()
 }
 
@@ -132,17 +133,29 @@ impl Scene {
 
     /// Where a function, or with an offset some code in it, lies; a program's for an unknown name.
     pub fn address(function: &str, offset: u64) -> u64 {
-        NAMES.iter().chain(&ARM64_NAMES).position(|name| *name == function).map_or(USER, |place| KERNEL + place as u64 * APART)
+        NAMES
+            .iter()
+            .chain(&ARM64_NAMES)
+            .position(|name| *name == function)
+            .map_or(USER, |place| KERNEL + place as u64 * APART)
             + offset
     }
 
-    /// So many instructions of a function from an offset on, the last of which is this one. Returns where the block ends.
+    /// So many instructions of a function from an offset on, the last of which is this one. Returns
+    /// where the block ends.
     pub fn run(&mut self, function: &str, offset: u64, instructions: usize, last: &[u8]) -> u64 {
         self.cut(function, offset, instructions, last, instructions)
     }
 
     /// The same, but only so many of them are counted.
-    pub fn cut(&mut self, function: &str, offset: u64, instructions: usize, last: &[u8], counted: usize) -> u64 {
+    pub fn cut(
+        &mut self,
+        function: &str,
+        offset: u64,
+        instructions: usize,
+        last: &[u8],
+        counted: usize,
+    ) -> u64 {
         let address = Self::address(function, offset);
         let mut code = Vec::new();
         for index in 0..instructions {
@@ -164,7 +177,12 @@ impl Scene {
 
     /// This task runs from now on.
     pub fn task(&mut self, address: u64, name: &str) {
-        self.tasks.push(TaskSwitch { before: self.count, cpu: self.cpu, address, name: name.to_owned() });
+        self.tasks.push(TaskSwitch {
+            before: self.count,
+            cpu: self.cpu,
+            address,
+            name: name.to_owned(),
+        });
     }
 
     fn section(&mut self, kind: u32, content: &[u8]) {
@@ -180,7 +198,13 @@ impl Scene {
             name.resize(16, 0);
             self.section(
                 2,
-                &[&task.before.to_le_bytes()[..], &(task.cpu as u64).to_le_bytes(), &task.address.to_le_bytes(), &name].concat(),
+                &[
+                    &task.before.to_le_bytes()[..],
+                    &(task.cpu as u64).to_le_bytes(),
+                    &task.address.to_le_bytes(),
+                    &name,
+                ]
+                .concat(),
             );
         }
         let begin = self.entries.first().map_or(self.count, |(_, before)| *before);
@@ -215,5 +239,8 @@ fn a_window_is_read_as_it_was_written() {
         (entries.as_slice(), *end),
         (&[Entry { block: 0, before: 0, cpu: 0 }, Entry { block: 1, before: 3, cpu: 0 }][..], 5)
     );
-    assert_eq!((tasks[0].name.as_str(), dump.blocks[0].len(), dump.blocks[1].len()), ("hackbench", 3, 5));
+    assert_eq!(
+        (tasks[0].name.as_str(), dump.blocks[0].len(), dump.blocks[1].len()),
+        ("hackbench", 3, 5)
+    );
 }

@@ -46,9 +46,14 @@ impl Symbols {
     pub fn parse(text: &str) -> Result<Self, SymbolsError> {
         let mut symbols = Symbols::default();
         for (index, line) in text.lines().enumerate() {
-            let wrong = || SymbolsError::Line { line: index + 1, text: line.chars().take(80).collect() };
+            let wrong =
+                || SymbolsError::Line { line: index + 1, text: line.chars().take(80).collect() };
             let mut words = line.split_ascii_whitespace();
-            let (Some(address), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else { return Err(wrong()) };
+            let (Some(address), Some(kind), Some(name)) =
+                (words.next(), words.next(), words.next())
+            else {
+                return Err(wrong());
+            };
             let address = u64::from_str_radix(address, 16).map_err(|_| wrong())?;
             // `$x` and `$d` are the linker's marks for code and data on ARM, which modules keep.
             if matches!(kind, "t" | "T" | "w" | "W") && !name.starts_with('$') {
@@ -112,11 +117,18 @@ impl Symbols {
         self.addresses.get(name).copied()
     }
 
-    /// The address of the function of this name, or of one that the compiler made of it, such as `name.isra.0`.
+    /// The address of the function of this name, or of one that the compiler made of it, such as
+    /// `name.isra.0`.
     #[must_use]
     pub fn variant(&self, name: &str) -> Option<u64> {
-        let is_made = |found: &str| found.strip_prefix(name).is_some_and(|rest| rest.starts_with('.') && !rest.contains("cold"));
-        self.address(name).or_else(|| self.functions.iter().find(|(_, found)| is_made(found)).map(|(address, _)| *address))
+        let is_made = |found: &str| {
+            found
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('.') && !rest.contains("cold"))
+        };
+        self.address(name).or_else(|| {
+            self.functions.iter().find(|(_, found)| is_made(found)).map(|(address, _)| *address)
+        })
     }
 
     /// `name+offset` of an address.
@@ -136,7 +148,8 @@ impl Symbols {
 fn is_boundary(name: &str) -> bool {
     // On arm64 what runs before the kernel has its addresses is there a second time.
     name.starts_with("__pi_")
-        || name.starts_with("__") && (name.ends_with("_start") || name.ends_with("_end") || name.ends_with("_begin"))
+        || name.starts_with("__")
+            && (name.ends_with("_start") || name.ends_with("_end") || name.ends_with("_begin"))
         || matches!(name, "_stext" | "_text" | "startup_64" | "_sinittext" | "_einittext")
 }
 
@@ -144,10 +157,12 @@ fn is_boundary(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const LINES: &str = "0000000000000000 A fixed_percpu_data\n000000000001fbc0 A current_task\n\
-        ffffffff81000000 T startup_64\nffffffff81000000 T _stext\nffffffff81000000 T first\n\
-        ffffffff81000100 t finish_task_switch.isra.0\nffffffff81000100 t finish_task_switch.isra.0.cold\n\
-        ffffffff82000000 D init_task\nffffffffc0000000 t in_a_module\t[some]\n";
+    const LINES: &str = "0000000000000000 A fixed_percpu_data\n000000000001fbc0 A \
+                         current_task\nffffffff81000000 T startup_64\nffffffff81000000 T \
+                         _stext\nffffffff81000000 T first\nffffffff81000100 t \
+                         finish_task_switch.isra.0\nffffffff81000100 t \
+                         finish_task_switch.isra.0.cold\nffffffff82000000 D \
+                         init_task\nffffffffc0000000 t in_a_module\t[some]\n";
 
     #[test]
     fn functions_by_address_and_variables_by_name() {
@@ -155,7 +170,10 @@ mod tests {
         assert_eq!(symbols.describe(0xffff_ffff_8100_0000), "first");
         assert_eq!(symbols.describe(0xffff_ffff_8100_0010), "first+0x10");
         assert_eq!(symbols.describe(0xffff_ffff_c000_0004), "in_a_module+0x4");
-        assert_eq!((symbols.address("current_task"), symbols.address("init_task")), (Some(0x1fbc0), Some(0xffff_ffff_8200_0000)));
+        assert_eq!(
+            (symbols.address("current_task"), symbols.address("init_task")),
+            (Some(0x1fbc0), Some(0xffff_ffff_8200_0000))
+        );
         assert_eq!(symbols.variant("finish_task_switch"), Some(0xffff_ffff_8100_0100));
         // Data lies there, and no function that is a MiB long.
         assert_eq!(symbols.find(0xffff_ffff_8200_0000), None);

@@ -17,7 +17,8 @@ enum Of {
 
 /// The spans of a latency. What is shorter than an instruction is not there.
 pub(crate) fn timeline(timed: &Timed, window: &Window, kernel: &Kernel<'_>) -> Timeline {
-    let mut spans = Spans { timeline: Timeline::default(), names: HashMap::new(), open: Vec::new() };
+    let mut spans =
+        Spans { timeline: Timeline::default(), names: HashMap::new(), open: Vec::new() };
     let mut end = 0;
     for (index, step) in timed.steps() {
         let (begin, length) = timed.extent(index);

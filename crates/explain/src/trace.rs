@@ -4,15 +4,18 @@
 use model::Account;
 use serde_json::{Value, json};
 
-/// A process for each latency, with two tracks: the parts, and the functions below one another. Times are µs from the planned time, the
-/// unit of the format.
+/// A process for each latency, with two tracks: the parts, and the functions below one another.
+/// Times are µs from the planned time, the unit of the format.
 #[must_use]
 pub fn trace_events(accounts: &[Account]) -> Value {
     #[expect(clippy::cast_precision_loss, reason = "a latency has fewer than 2^53 ns")]
     let micros = |ns: u64| ns as f64 / 1_000.0;
     let mut events = Vec::new();
     for (process, account) in accounts.iter().enumerate() {
-        let name = format!("activation {} of thread {}, {} ns late", account.activation, account.thread, account.latency_ns);
+        let name = format!(
+            "activation {} of thread {}, {} ns late",
+            account.activation, account.thread, account.latency_ns
+        );
         events.push(json!({ "ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": { "name": name } }));
         for (track, name) in [(1, "parts"), (2, "functions")] {
             events.push(json!({ "ph": "M", "name": "thread_name", "pid": process, "tid": track, "args": { "name": name } }));

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel's `vmlinux` with debug information: which line of the source an address belongs to.
 //!
-//! A vmlinux of another build would name wrong lines, and nothing in it says which guest it belongs to. So its functions are compared
-//! with those of the guest, one by one.
+//! A vmlinux of another build would name wrong lines, and nothing in it says which guest it belongs
+//! to. So its functions are compared with those of the guest, one by one.
 
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
 use flate2::read::ZlibDecoder;
 use model::{Inlined, Source};
 use object::read::elf::ElfFile64;
-use object::{CompressedFileRange, CompressionFormat, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
+use object::{
+    CompressedFileRange, CompressionFormat, Object, ObjectSection, ObjectSymbol, ReadCache,
+    SymbolKind,
+};
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -26,8 +29,10 @@ const SECTIONS: [SectionId; 9] = [
     SectionId::DebugRngLists,
     SectionId::DebugStr,
 ];
-/// Functions by whose files the folder of the source is known, and these files. What is assembled may name it otherwise.
-const LANDMARKS: [(&str, &str); 2] = [("start_kernel", "init/main.c"), ("__switch_to_asm", "arch/x86/entry/entry_64.S")];
+/// Functions by whose files the folder of the source is known, and these files. What is assembled
+/// may name it otherwise.
+const LANDMARKS: [(&str, &str); 2] =
+    [("start_kernel", "init/main.c"), ("__switch_to_asm", "arch/x86/entry/entry_64.S")];
 
 /// A kernel's functions and its debug information, in memory: some 220 MB of Debian's.
 pub struct Vmlinux {
@@ -40,7 +45,8 @@ pub struct Vmlinux {
 pub enum VmlinuxError {
     /// Something else: a `vmlinuz`, for example.
     #[error(
-        "not a vmlinux: expected an uncompressed kernel for x86_64, an ELF file, as the build leaves it beside its System.map"
+        "not a vmlinux: expected an uncompressed kernel for x86_64, an ELF file, as the build \
+         leaves it beside its System.map"
     )]
     NotElf,
     /// An ELF file that contradicts itself, or ends early.
@@ -50,11 +56,15 @@ pub enum VmlinuxError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Compressed in a way that is not read.
-    #[error("its debug information is compressed with zstd, which is not supported: objcopy --decompress-debug-sections FILE")]
+    #[error(
+        "its debug information is compressed with zstd, which is not supported: objcopy \
+         --decompress-debug-sections FILE"
+    )]
     Compression,
     /// Stripped.
     #[error(
-        "no debug information in it: build the kernel with CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y, or use its debug package"
+        "no debug information in it: build the kernel with \
+         CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y, or use its debug package"
     )]
     NoLines,
     /// Without a symbol table.
@@ -62,8 +72,8 @@ pub enum VmlinuxError {
     NoSymbols,
     /// Another kernel's.
     #[error(
-        "not the guest's kernel: {elsewhere} of {compared} functions have another address, for example {name}: {there:#x} in the file, \
-         {here:#x} in the guest"
+        "not the guest's kernel: {elsewhere} of {compared} functions have another address, for \
+         example {name}: {there:#x} in the file, {here:#x} in the guest"
     )]
     OtherAddresses {
         /// How many.
@@ -96,12 +106,16 @@ impl Vmlinux {
         let damaged = |error: object::Error| VmlinuxError::Damaged(error.to_string());
         let cache = ReadCache::new(file);
         let (functions, ranges) = {
-            let elf = ElfFile64::<LittleEndianElf, _>::parse(&cache).map_err(|_| VmlinuxError::NotElf)?;
+            let elf =
+                ElfFile64::<LittleEndianElf, _>::parse(&cache).map_err(|_| VmlinuxError::NotElf)?;
             if elf.architecture() != object::Architecture::X86_64 {
                 return Err(VmlinuxError::NotElf);
             }
             let mut functions = Vec::new();
-            for symbol in elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition()) {
+            for symbol in elf
+                .symbols()
+                .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
+            {
                 functions.push((symbol.address(), symbol.name().map_err(damaged)?.to_owned()));
             }
             let mut ranges: Vec<(SectionId, CompressedFileRange)> = Vec::new();
@@ -133,7 +147,9 @@ impl Vmlinux {
         let mut guest: HashMap<&str, Vec<u64>> = HashMap::new();
         for line in kallsyms.lines() {
             let mut words = line.split_ascii_whitespace();
-            let (Some(address), Some("t" | "T" | "w" | "W"), Some(name)) = (words.next(), words.next(), words.next()) else {
+            let (Some(address), Some("t" | "T" | "w" | "W"), Some(name)) =
+                (words.next(), words.next(), words.next())
+            else {
                 continue;
             };
             // What has a fourth word is a module's.
@@ -170,9 +186,13 @@ impl Vmlinux {
     /// # Errors
     /// When its debug information cannot be read.
     pub fn lines(&self) -> Result<Lines<'_>, VmlinuxError> {
-        let slice = |id: SectionId| EndianSlice::new(self.sections.get(&id).map_or(&[][..], Vec::as_slice), LittleEndian);
+        let slice = |id: SectionId| {
+            EndianSlice::new(self.sections.get(&id).map_or(&[][..], Vec::as_slice), LittleEndian)
+        };
         let dwarf = Dwarf::load(|id| Ok::<_, addr2line::gimli::Error>(slice(id)));
-        let context = dwarf.and_then(Context::from_dwarf).map_err(|error| VmlinuxError::Damaged(error.to_string()))?;
+        let context = dwarf
+            .and_then(Context::from_dwarf)
+            .map_err(|error| VmlinuxError::Damaged(error.to_string()))?;
         let mut lines = Lines { context, folders: Vec::new() };
         let folders = LANDMARKS.iter().filter_map(|(function, file)| {
             let (address, _) = self.functions.iter().find(|(_, name)| name == function)?;
@@ -192,7 +212,10 @@ impl Vmlinux {
 type LittleEndianElf = object::LittleEndian;
 
 /// What is in a section, uncompressed.
-fn section(file: &mut (impl Read + Seek), range: &CompressedFileRange) -> Result<Vec<u8>, VmlinuxError> {
+fn section(
+    file: &mut (impl Read + Seek),
+    range: &CompressedFileRange,
+) -> Result<Vec<u8>, VmlinuxError> {
     file.seek(SeekFrom::Start(range.offset))?;
     let (stored, mut bytes) = (file.take(range.compressed_size), Vec::new());
     match range.format {
@@ -200,7 +223,9 @@ fn section(file: &mut (impl Read + Seek), range: &CompressedFileRange) -> Result
             let mut stored = stored;
             stored.read_to_end(&mut bytes)?
         }
-        CompressionFormat::Zlib => ZlibDecoder::new(stored).take(range.uncompressed_size).read_to_end(&mut bytes)?,
+        CompressionFormat::Zlib => {
+            ZlibDecoder::new(stored).take(range.uncompressed_size).read_to_end(&mut bytes)?
+        }
         _ => return Err(VmlinuxError::Compression),
     };
     if bytes.len() as u64 == range.uncompressed_size {
@@ -224,7 +249,8 @@ impl fmt::Debug for Lines<'_> {
 }
 
 impl Lines<'_> {
-    /// The place in the source of the instruction at an address; none where debug information has no line for it.
+    /// The place in the source of the instruction at an address; none where debug information has
+    /// no line for it.
     #[must_use]
     pub fn find(&self, address: u64) -> Option<Source> {
         // The last of all addresses would overflow in there.
@@ -233,8 +259,17 @@ impl Lines<'_> {
         let mut inlined = Vec::new();
         // Innermost first; the last is the function itself.
         while let Ok(Some(frame)) = frames.next() {
-            let function = frame.function.as_ref().and_then(|name| name.raw_name().ok()).unwrap_or_default().into_owned();
-            let Some((file, line)) = frame.location.and_then(|location| location.file.zip(location.line)) else { continue };
+            let function = frame
+                .function
+                .as_ref()
+                .and_then(|name| name.raw_name().ok())
+                .unwrap_or_default()
+                .into_owned();
+            let Some((file, line)) =
+                frame.location.and_then(|location| location.file.zip(location.line))
+            else {
+                continue;
+            };
             inlined.push(Inlined { function, file: self.below_the_folder(file), line });
         }
         let Inlined { file, line, .. } = inlined.pop()?;
@@ -243,7 +278,10 @@ impl Lines<'_> {
 
     fn below_the_folder(&self, path: &str) -> String {
         let path = without_dots(path);
-        let below = self.folders.iter().find_map(|folder| path.strip_prefix(folder.as_str()).filter(|_| !folder.is_empty()));
+        let below = self
+            .folders
+            .iter()
+            .find_map(|folder| path.strip_prefix(folder.as_str()).filter(|_| !folder.is_empty()));
         below.map_or_else(|| path.clone(), str::to_owned)
     }
 }
@@ -254,7 +292,9 @@ fn without_dots(path: &str) -> String {
     for word in path.split('/') {
         match word {
             "." => {}
-            ".." if words.last().is_some_and(|last| !matches!(*last, "" | "..")) => drop(words.pop()),
+            ".." if words.last().is_some_and(|last| !matches!(*last, "" | "..")) => {
+                words.pop();
+            }
             word => words.push(word),
         }
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which wake-up of those that the plugin saw belongs to which sample.
 //!
-//! The plugin sees every program that reads the clock after a system call has returned, and knows none of them. It says how many
-//! instructions were executed until then and how long all processors had halted, which together are the guest's time. The measuring
-//! threads' readings are the ones that are as far apart as the samples say, whatever else was read in between. Each CPU's are found by
-//! themselves.
+//! The plugin sees every program that reads the clock after a system call has returned, and knows
+//! none of them. It says how many instructions were executed until then and how long all processors
+//! had halted, which together are the guest's time. The measuring threads' readings are the ones
+//! that are as far apart as the samples say, whatever else was read in between. Each CPU's are
+//! found by themselves.
 
 use crate::dump::Wake;
 use std::collections::BTreeSet;
@@ -27,7 +28,8 @@ pub struct Woken {
 pub enum WakesError {
     /// None fits.
     #[error(
-        "the wake-ups of the recording are not among the {seen} that QEMU's plugin saw, so nothing is explained: please report this as a defect of teiji"
+        "the wake-ups of the recording are not among the {seen} that QEMU's plugin saw, so \
+         nothing is explained: please report this as a defect of teiji"
     )]
     NotFound {
         /// How many there were.
@@ -59,11 +61,18 @@ const LEAST_TOLERANCE_NS: f64 = 500.0;
 pub fn align(wakes: &[Wake], samples: &[Woken], rate: Rate) -> Result<Vec<u64>, WakesError> {
     let mut counts = vec![0; samples.len()];
     for cpu in samples.iter().map(|sample| sample.cpu).collect::<BTreeSet<_>>() {
-        let own: Vec<usize> = (0..samples.len()).filter(|index| samples[*index].cpu == cpu).collect();
+        let own: Vec<usize> =
+            (0..samples.len()).filter(|index| samples[*index].cpu == cpu).collect();
         let own_samples: Vec<Woken> = own.iter().map(|index| samples[*index]).collect();
-        let readings = wakes.iter().filter(|wake| wake.cpu == cpu).map(|wake| Reading::new(wake, rate)).collect();
+        let readings = wakes
+            .iter()
+            .filter(|wake| wake.cpu == cpu)
+            .map(|wake| Reading::new(wake, rate))
+            .collect();
         let found = Aligner { step_ns: rate.step_ns, readings, samples: &own_samples }.align();
-        for (index, count) in own.into_iter().zip(found.ok_or(WakesError::NotFound { seen: wakes.len() })?) {
+        for (index, count) in
+            own.into_iter().zip(found.ok_or(WakesError::NotFound { seen: wakes.len() })?)
+        {
             counts[index] = count;
         }
     }
@@ -82,7 +91,11 @@ struct Reading {
 impl Reading {
     fn new(wake: &Wake, rate: Rate) -> Self {
         let executed_ns = wake.count as f64 * rate.ns_per_instruction;
-        Reading { count: wake.count, executed_ns, time_ns: executed_ns + wake.halted_ns as f64 * rate.ns_per_virtual_ns }
+        Reading {
+            count: wake.count,
+            executed_ns,
+            time_ns: executed_ns + wake.halted_ns as f64 * rate.ns_per_virtual_ns,
+        }
     }
 }
 
@@ -94,8 +107,8 @@ struct Aligner<'a> {
 }
 
 impl Aligner<'_> {
-    /// The counts of the readings that fit best. Where samples are as regular as the readings that the threads warmed up with, to the steps
-    /// of the clock, it is the last that fit.
+    /// The counts of the readings that fit best. Where samples are as regular as the readings that
+    /// the threads warmed up with, to the steps of the clock, it is the last that fit.
     fn align(&self) -> Option<Vec<u64>> {
         let same = self.step_ns * self.samples.len() as f64;
         let mut fitting: Vec<(f64, usize)> = Vec::new();
@@ -112,17 +125,20 @@ impl Aligner<'_> {
         Some(counts)
     }
 
-    /// Takes this reading for the first sample, and of those that follow the ones nearest to where the samples say. Returns how far off
-    /// they are in all, ns; none if one is not there, or that is more than `most`.
+    /// Takes this reading for the first sample, and of those that follow the ones nearest to where
+    /// the samples say. Returns how far off they are in all, ns; none if one is not there, or
+    /// that is more than `most`.
     fn follow(&self, first: usize, most: f64, mut found: impl FnMut(usize)) -> Option<f64> {
         let (mut at, mut error) = (first, 0.0);
         found(at);
         for pair in self.samples.windows(2) {
             let passed = pair[1].time_ns.saturating_sub(pair[0].time_ns) as f64;
             let due = self.readings[at].time_ns + passed;
-            let later = at + 1 + self.readings[at + 1..].partition_point(|reading| reading.time_ns < due);
+            let later =
+                at + 1 + self.readings[at + 1..].partition_point(|reading| reading.time_ns < due);
             let off = |reading: usize| (self.readings[reading].time_ns - due).abs();
-            let near = (later - 1..=later).filter(|reading| (at + 1..self.readings.len()).contains(reading));
+            let near = (later - 1..=later)
+                .filter(|reading| (at + 1..self.readings.len()).contains(reading));
             let next = near.min_by(|one, other| off(*one).total_cmp(&off(*other)))?;
             let executed = self.readings[next].executed_ns - self.readings[at].executed_ns;
             if off(next) > LEAST_TOLERANCE_NS + executed * COUNTED_TWICE + passed * RATE_ERROR {
@@ -162,7 +178,10 @@ mod tests {
     }
 
     fn samples(times: &[i64]) -> Vec<Woken> {
-        (0..).zip(times).map(|(activation, time_ns)| Woken { thread: 0, activation, cpu: 0, time_ns: *time_ns }).collect()
+        (0..)
+            .zip(times)
+            .map(|(activation, time_ns)| Woken { thread: 0, activation, cpu: 0, time_ns: *time_ns })
+            .collect()
     }
 
     const fn never(_: u64) -> u64 {
@@ -193,7 +212,10 @@ mod tests {
     fn time_goes_on_while_a_processor_halts() {
         let ours = wakes(&[50_000, 60_000, 70_100, 80_000], mostly);
         let (all, counts) = among(&ours, wakes(&[40_000, 73_000, 95_000], mostly));
-        assert_eq!(align(&all, &samples(&[100_000, 110_000, 120_100, 130_000]), RATE).unwrap(), counts);
+        assert_eq!(
+            align(&all, &samples(&[100_000, 110_000, 120_100, 130_000]), RATE).unwrap(),
+            counts
+        );
     }
 
     #[test]
@@ -216,7 +238,10 @@ mod tests {
     fn readings_after_the_last_sample_are_nobodys() {
         let ours = wakes(&[1_000, 1_001_000, 2_001_000], never);
         let (all, counts) = among(&ours, wakes(&[7_000_000], never));
-        assert_eq!(align(&all, &samples(&[5_001_000, 6_001_000, 7_001_000]), RATE).unwrap(), counts);
+        assert_eq!(
+            align(&all, &samples(&[5_001_000, 6_001_000, 7_001_000]), RATE).unwrap(),
+            counts
+        );
     }
 
     #[test]
@@ -238,7 +263,9 @@ mod tests {
     #[test]
     fn what_is_too_far_apart_or_too_near_is_not_found() {
         for time in [900_000, 9_000, 11_000] {
-            let error = align(&wakes(&[1_000, 1_000 + time], never), &samples(&[10_000, 20_000]), RATE).unwrap_err();
+            let error =
+                align(&wakes(&[1_000, 1_000 + time], never), &samples(&[10_000, 20_000]), RATE)
+                    .unwrap_err();
             assert_eq!(error, WakesError::NotFound { seen: 2 });
         }
         assert!(align(&[], &samples(&[1]), RATE).is_err());
@@ -248,15 +275,12 @@ mod tests {
     fn threads_of_two_cpus_are_found_by_themselves() {
         // The first one's warm up ends later than the other's.
         let first = wakes(&[100, 1_050, 2_050], never);
-        let other = wakes(&[20, 60, 1_100, 2_100], never).into_iter().map(|wake| Wake { cpu: 1, ..wake });
+        let other =
+            wakes(&[20, 60, 1_100, 2_100], never).into_iter().map(|wake| Wake { cpu: 1, ..wake });
         let mut all: Vec<Wake> = first.into_iter().chain(other).collect();
         all.sort_by_key(|wake| wake.count);
-        let samples = [(0, 5_050), (1, 5_100), (0, 6_050), (1, 6_100)].map(|(cpu, time_ns)| Woken {
-            thread: cpu,
-            activation: 0,
-            cpu,
-            time_ns,
-        });
+        let samples = [(0, 5_050), (1, 5_100), (0, 6_050), (1, 6_100)]
+            .map(|(cpu, time_ns)| Woken { thread: cpu, activation: 0, cpu, time_ns });
         assert_eq!(align(&all, &samples, RATE).unwrap(), [1_050, 1_100, 2_050, 2_100]);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an x86_64 instruction does to what runs next, and to interrupts. The bytes are one whole instruction, as QEMU decoded it.
+//! What an x86_64 instruction does to what runs next, and to interrupts. The bytes are one whole
+//! instruction, as QEMU decoded it.
 
 use crate::effect::Effect;
 

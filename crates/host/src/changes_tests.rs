@@ -30,7 +30,8 @@ fn interrupts_most_frequent_first() {
     count(&mut after.interrupts, "ERR")[0] += 3;
     count(&mut after.softirqs, "RCU")[0] += 5;
     let found = changes(&before, &after);
-    let named: Vec<(&str, u64)> = found.interrupts.iter().map(|change| (change.name.as_str(), change.total)).collect();
+    let named: Vec<(&str, u64)> =
+        found.interrupts.iter().map(|change| (change.name.as_str(), change.total)).collect();
     assert_eq!(named, [("LOC", 3_000), ("36", 40), ("ERR", 3)]);
     assert_eq!(found.interrupts[0].description, "Local timer interrupts");
     assert_eq!(found.interrupts[0].per_cpu, [(CpuId(0), 1_000), (CpuId(1), 2_000)]);
@@ -51,9 +52,13 @@ fn a_cpu_that_went_does_not_shift_the_others() {
     let found = changes(&before, &after);
     assert_eq!(found.interrupts.len(), 1, "{:?}", found.interrupts);
     assert_eq!(found.interrupts[0].per_cpu, [(CpuId(3), 21)]);
-    assert_eq!(found.facts, [FactChange { cpu: None, name: "cpus", before: "0-3".into(), after: "0-1,3".into() }]);
+    assert_eq!(
+        found.facts,
+        [FactChange { cpu: None, name: "cpus", before: "0-3".into(), after: "0-1,3".into() }]
+    );
     let back = changes(&after, &before).interrupts;
-    let named = |cpu| back.iter().flat_map(|change| &change.per_cpu).any(|(found, _)| *found == CpuId(cpu));
+    let named =
+        |cpu| back.iter().flat_map(|change| &change.per_cpu).any(|(found, _)| *found == CpuId(cpu));
     assert!(named(3) && !named(2), "what a CPU counted in an earlier life is not new: {back:?}");
 }
 

@@ -31,20 +31,28 @@ pub(crate) fn cpuinfo(text: &str, faults: &mut Vec<Fault>) -> CpuInfo {
                     faults.push(Fault::at(index + 1, "processor", not_a_number(value)));
                 }
             }
-            "model name" if info.model.is_none() && !value.is_empty() => info.model = Some(value.to_owned()),
+            "model name" if info.model.is_none() && !value.is_empty() => {
+                info.model = Some(value.to_owned())
+            }
             // `Model` names the board and comes after `Hardware`, which names the chip at best.
             "Model" if !value.is_empty() => board = Some(value),
             "Hardware" if board.is_none() && !value.is_empty() => board = Some(value),
             "flags" if info.hypervisor.is_none() => {
-                info.hypervisor = Some(value.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
+                info.hypervisor =
+                    Some(value.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
             }
             "cpu MHz" => {
                 if let Some(cpu) = current {
                     match khz(value) {
-                        // 0 is how a CPU says that it was not asked, for instance because it has no tick.
+                        // 0 is how a CPU says that it was not asked, for instance because it has no
+                        // tick.
                         Some(0) => {}
                         Some(khz) => drop(info.frequency_khz.insert(cpu, khz)),
-                        None => faults.push(Fault::at(index + 1, format!("cpu MHz of CPU {cpu}"), not_a_number(value))),
+                        None => faults.push(Fault::at(
+                            index + 1,
+                            format!("cpu MHz of CPU {cpu}"),
+                            not_a_number(value),
+                        )),
                     }
                 }
             }
@@ -61,7 +69,11 @@ fn khz(mhz: &str) -> Option<u64> {
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let thousandths: u64 = fraction.bytes().chain(*b"000").take(3).fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    let thousandths: u64 = fraction
+        .bytes()
+        .chain(*b"000")
+        .take(3)
+        .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
     whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(thousandths)
 }
 
@@ -113,12 +125,16 @@ mod tests {
         assert_eq!(faults, []);
         assert_eq!(info.model.as_deref(), Some("Raspberry Pi 4 Model B Rev 1.4"));
         assert_eq!((info.hypervisor, info.frequency_khz.len()), (None, 0));
-        assert_eq!(read("Hardware\t: Freescale i.MX6\n").0.model.as_deref(), Some("Freescale i.MX6"));
+        assert_eq!(
+            read("Hardware\t: Freescale i.MX6\n").0.model.as_deref(),
+            Some("Freescale i.MX6")
+        );
     }
 
     #[test]
     fn names_the_line() {
-        let (_, faults) = read("processor\t: 0\ncpu MHz\t: fast\nprocessor\t: two\ncpu MHz\t: 1.0\n");
+        let (_, faults) =
+            read("processor\t: 0\ncpu MHz\t: fast\nprocessor\t: two\ncpu MHz\t: 1.0\n");
         assert_eq!(
             faults,
             [
@@ -137,7 +153,11 @@ mod tests {
         for text in ["", ".", "x", "1.x", "-1", "99999999999999999999", "18446744073709551.616"] {
             assert_eq!(khz(text), None, "{text}");
         }
-        assert_eq!(read("processor : 0\ncpu MHz : 0.000\n").0.frequency_khz.len(), 0, "not asked is not 0");
+        assert_eq!(
+            read("processor : 0\ncpu MHz : 0.000\n").0.frequency_khz.len(),
+            0,
+            "not asked is not 0"
+        );
     }
 
     const ITEM: &str = "CPUs online";
@@ -146,7 +166,10 @@ mod tests {
     fn lists() {
         assert_eq!(listed("0-1,3\n", ITEM), Ok(vec![CpuId(0), CpuId(1), CpuId(3)]));
         assert_eq!(listed("2,0,2", ITEM), Ok(vec![CpuId(0), CpuId(2)]));
-        assert_eq!(listed("0-x", ITEM), Err(Fault::at(1, ITEM, "'0-x' is not a CPU or a range of them")));
+        assert_eq!(
+            listed("0-x", ITEM),
+            Err(Fault::at(1, ITEM, "'0-x' is not a CPU or a range of them"))
+        );
         for text in ["", "3-1", "0-4294967295", ","] {
             assert!(listed(text, ITEM).is_err(), "{text}");
         }

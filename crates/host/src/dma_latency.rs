@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! /dev/cpu_dma_latency: asking the kernel to keep CPUs out of sleep states they would take long to leave.
+//! /dev/cpu_dma_latency: asking the kernel to keep CPUs out of sleep states they would take long to
+//! leave.
 //!
-//! The kernel's interface (Documentation/power/pm_qos_interface.rst) is a promise tied to an open file: four bytes say how
-//! many µs a CPU may take to wake, and the request ends when the file is closed. So the guard has nothing to restore that
-//! could fail, and a killed program gives the state back as well.
+//! The kernel's interface (Documentation/power/pm_qos_interface.rst) is a promise tied to an open
+//! file: four bytes say how many µs a CPU may take to wake, and the request ends when the file is
+//! closed. So the guard has nothing to restore that could fail, and a killed program gives the
+//! state back as well.
 
 use crate::HostRoot;
 use model::{NotHeld, Warning};
@@ -45,7 +47,11 @@ impl From<HostError> for Warning {
             ErrorKind::PermissionDenied => NotHeld::PermissionDenied,
             _ => NotHeld::Failed,
         };
-        Warning::DmaLatencyNotHeld { path: path.display().to_string(), reason, error: source.to_string() }
+        Warning::DmaLatencyNotHeld {
+            path: path.display().to_string(),
+            reason,
+            error: source.to_string(),
+        }
     }
 }
 
@@ -53,17 +59,19 @@ impl DmaLatency {
     /// Asks for 0 µs.
     ///
     /// # Errors
-    /// The file is not there, may not be opened for writing (it is root's alone unless that was changed), or refuses
-    /// the value.
+    /// The file is not there, may not be opened for writing (it is root's alone unless that was
+    /// changed), or refuses the value.
     pub fn hold(root: &HostRoot) -> Result<Self, HostError> {
         let path = root.path(FILE);
-        // Neither created nor truncated: a regular file of that name would not be a request. Nor does a FIFO in its place wait for a reader.
+        // Neither created nor truncated: a regular file of that name would not be a request. Nor
+        // does a FIFO in its place wait for a reader.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
-        let opened = OpenOptions::new().write(true).custom_flags(flags).open(&path).and_then(|mut file| {
-            // The kernel takes a native 32-bit number, in one write.
-            file.write_all(&0_i32.to_ne_bytes())?;
-            Ok(file)
-        });
+        let opened =
+            OpenOptions::new().write(true).custom_flags(flags).open(&path).and_then(|mut file| {
+                // The kernel takes a native 32-bit number, in one write.
+                file.write_all(&0_i32.to_ne_bytes())?;
+                Ok(file)
+            });
         match opened {
             Ok(file) => Ok(DmaLatency { _file: file }),
             Err(source) => Err(HostError::DmaLatency { path, source }),
@@ -80,7 +88,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("dev")).unwrap();
         let fifo = dir.path().join(FILE);
-        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
         assert!(DmaLatency::hold(&HostRoot::at(dir.path())).is_err());
     }
 
@@ -111,12 +126,19 @@ mod tests {
     #[test]
     fn a_missing_file_is_named_and_not_made() {
         let (dir, file) = machine();
-        let refused = DmaLatency::hold(&HostRoot::at(dir.path().canonicalize().unwrap())).unwrap_err();
+        let refused =
+            DmaLatency::hold(&HostRoot::at(dir.path().canonicalize().unwrap())).unwrap_err();
         let text = refused.to_string();
-        assert!(text.contains(&file.display().to_string()) && text.contains("No such file"), "{text}");
+        assert!(
+            text.contains(&file.display().to_string()) && text.contains("No such file"),
+            "{text}"
+        );
         let path = file.display().to_string();
         let error = "No such file or directory (os error 2)".to_owned();
-        assert_eq!(Warning::from(refused), Warning::DmaLatencyNotHeld { path, reason: NotHeld::NotFound, error });
+        assert_eq!(
+            Warning::from(refused),
+            Warning::DmaLatencyNotHeld { path, reason: NotHeld::NotFound, error }
+        );
         assert!(!file.exists());
     }
 
@@ -124,14 +146,21 @@ mod tests {
     fn a_refused_write_is_an_error() {
         let (dir, file) = machine();
         std::os::unix::fs::symlink("/dev/full", &file).unwrap();
-        let HostError::DmaLatency { source, .. } = DmaLatency::hold(&HostRoot::at(dir.path())).unwrap_err();
+        let HostError::DmaLatency { source, .. } =
+            DmaLatency::hold(&HostRoot::at(dir.path())).unwrap_err();
         assert_eq!(source.kind(), ErrorKind::StorageFull);
     }
 
     #[test]
     fn a_lack_of_rights_is_its_own_reason() {
         let source = io::Error::from_raw_os_error(13);
-        let warning = Warning::from(HostError::DmaLatency { path: PathBuf::from("/dev/cpu_dma_latency"), source });
-        assert!(matches!(warning, Warning::DmaLatencyNotHeld { reason: NotHeld::PermissionDenied, .. }), "{warning:?}");
+        let warning = Warning::from(HostError::DmaLatency {
+            path: PathBuf::from("/dev/cpu_dma_latency"),
+            source,
+        });
+        assert!(
+            matches!(warning, Warning::DmaLatencyNotHeld { reason: NotHeld::PermissionDenied, .. }),
+            "{warning:?}"
+        );
     }
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! /proc/interrupts and /proc/softirqs: a header that names the CPUs, then one row per kind.
 //!
-//! Rows come in three shapes. Most have one count per CPU. `ERR` and `MIS` have a single count for the whole machine; it
-//! stays a single count here, because no CPU can be named for it. A few boards add rows without any count (`FIQ`).
+//! Rows come in three shapes. Most have one count per CPU. `ERR` and `MIS` have a single count for
+//! the whole machine; it stays a single count here, because no CPU can be named for it. A few
+//! boards add rows without any count (`FIQ`).
 
 use crate::root::{Fault, cpu_number};
 use model::EventCounts;
 use plan::CpuId;
 
-/// The rows of either file, with counts in the order of `cpus`: one per CPU, or one in all, or none (see above). A column
-/// of a CPU that is not among `cpus` is left out; a CPU without a column counts 0, for it came online a moment later.
+/// The rows of either file, with counts in the order of `cpus`: one per CPU, or one in all, or none
+/// (see above). A column of a CPU that is not among `cpus` is left out; a CPU without a column
+/// counts 0, for it came online a moment later.
 pub(crate) fn parse(text: &str, cpus: &[CpuId], faults: &mut Vec<Fault>) -> Vec<EventCounts> {
     let mut lines = text.lines().enumerate();
     let Some((_, header)) = lines.next() else {
@@ -23,7 +25,8 @@ pub(crate) fn parse(text: &str, cpus: &[CpuId], faults: &mut Vec<Fault>) -> Vec<
             return Vec::new();
         }
     };
-    let places: Vec<Option<usize>> = columns.iter().map(|cpu| cpus.iter().position(|known| known == cpu)).collect();
+    let places: Vec<Option<usize>> =
+        columns.iter().map(|cpu| cpus.iter().position(|known| known == cpu)).collect();
     let mut rows = Vec::new();
     for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         match row(line, &places, cpus.len()) {
@@ -55,7 +58,8 @@ fn row(line: &str, places: &[Option<usize>], cpus: usize) -> Result<EventCounts,
     // No further than there are columns: a description may begin with a number.
     while found.len() < places.len() {
         let trimmed = rest.trim_start();
-        let (word, after) = trimmed.split_at(trimmed.find(char::is_whitespace).unwrap_or(trimmed.len()));
+        let (word, after) =
+            trimmed.split_at(trimmed.find(char::is_whitespace).unwrap_or(trimmed.len()));
         let Some(count) = count(word) else { break };
         found.push(count.map_err(|error| (format!("count of {name}"), error))?);
         rest = after;
@@ -82,7 +86,11 @@ fn row(line: &str, places: &[Option<usize>], cpus: usize) -> Result<EventCounts,
 /// A count, if the word is one at all.
 fn count(word: &str) -> Option<Result<u64, String>> {
     let digits = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| word.parse().map_err(|_| format!("'{}' does not fit 64 bits", word.chars().take(40).collect::<String>())))
+    digits.then(|| {
+        word.parse().map_err(|_| {
+            format!("'{}' does not fit 64 bits", word.chars().take(40).collect::<String>())
+        })
+    })
 }
 
 #[cfg(test)]
@@ -110,7 +118,11 @@ mod tests {
         assert_eq!(disk.counts, [0, 66_214]);
         assert_eq!(disk.description, "PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0");
         assert_eq!(named(&rows, "LOC").description, "Local timer interrupts");
-        assert_eq!(named(&rows, "ERR").counts, [0], "one count for the machine is not a count of CPU 0");
+        assert_eq!(
+            named(&rows, "ERR").counts,
+            [0],
+            "one count for the machine is not a count of CPU 0"
+        );
     }
 
     #[test]
@@ -118,7 +130,10 @@ mod tests {
         let (rows, faults) = read(GUEST_SOFTIRQS, &[0, 1]);
         assert_eq!(faults, []);
         let timer = named(&rows, "TIMER");
-        assert_eq!((timer.counts.as_slice(), timer.description.as_str()), (&[9_389, 9_072][..], ""));
+        assert_eq!(
+            (timer.counts.as_slice(), timer.description.as_str()),
+            (&[9_389, 9_072][..], "")
+        );
     }
 
     #[test]
@@ -126,7 +141,10 @@ mod tests {
         let (rows, faults) = read(PC_INTERRUPTS, &[0, 1, 2, 3]);
         assert_eq!(faults, []);
         assert_eq!(named(&rows, "0").counts, [9, 0, 0, 0]);
-        assert_eq!(named(&rows, "16").description, "IO-APIC 16-fasteoi ehci_hcd:usb1, snd_hda_intel:card1");
+        assert_eq!(
+            named(&rows, "16").description,
+            "IO-APIC 16-fasteoi ehci_hcd:usb1, snd_hda_intel:card1"
+        );
         assert_eq!(named(&rows, "MIS").counts, [0]);
     }
 
@@ -151,12 +169,18 @@ mod tests {
     #[test]
     fn a_description_may_begin_with_a_number() {
         let (rows, _) = read("  CPU0\n 5: 7 11 eth0\n", &[0]);
-        assert_eq!((rows[0].counts.as_slice(), rows[0].description.as_str()), (&[7][..], "11 eth0"));
+        assert_eq!(
+            (rows[0].counts.as_slice(), rows[0].description.as_str()),
+            (&[7][..], "11 eth0")
+        );
     }
 
     #[test]
     fn names_the_line() {
-        let (rows, faults) = read("  CPU0 CPU1 CPU2\nA: 1 2 3\nB 1 2 3\nC: 1 2\nD: 1 99999999999999999999 3\n", &[0, 1, 2]);
+        let (rows, faults) = read(
+            "  CPU0 CPU1 CPU2\nA: 1 2 3\nB 1 2 3\nC: 1 2\nD: 1 99999999999999999999 3\n",
+            &[0, 1, 2],
+        );
         assert_eq!(rows.len(), 1);
         assert_eq!(
             faults,
@@ -166,7 +190,10 @@ mod tests {
                 Fault::at(5, "count of D", "'99999999999999999999' does not fit 64 bits"),
             ]
         );
-        assert_eq!(read("  CPU0 GPU1\n", &[0]).1, [Fault::at(1, "header", "'GPU1' is not the name of a CPU")]);
+        assert_eq!(
+            read("  CPU0 GPU1\n", &[0]).1,
+            [Fault::at(1, "header", "'GPU1' is not the name of a CPU")]
+        );
         assert_eq!(read("\nA: 1\n", &[0]).1, [Fault::at(1, "header", "it names no CPU")]);
         assert_eq!(read("", &[0]).1, [Fault::without_line("header", "the file is empty")]);
     }

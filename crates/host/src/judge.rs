@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Warnings about the machine that affect its figures.
 //!
-//! A pure judgement on two snapshots. A warning is raised only where latencies are affected or cannot be compared; everything
-//! else is a fact and stays one. (Real-time throttling, for one: every machine is set up so, and it bites only programs
-//! that leave the CPU no rest.)
+//! A pure judgement on two snapshots. A warning is raised only where latencies are affected or
+//! cannot be compared; everything else is a fact and stays one. (Real-time throttling, for one:
+//! every machine is set up so, and it bites only programs that leave the CPU no rest.)
 
 use model::{CpuFacts, FrequencyChange, HostFacts, StolenTime, Warning, changes};
 use plan::{CpuId, MachineTime};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Clocks behind a bus, read by slow input or output, or counted by the tick.
-pub(crate) const SLOW_CLOCKSOURCES: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
+pub(crate) const SLOW_CLOCKSOURCES: [&str; 5] =
+    ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 /// Fast clocks, best first, by the architecture that has them.
 pub(crate) const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
-/// A frequency that differs by more than this share is another frequency; less is the reading's noise.
+/// A frequency that differs by more than this share is another frequency; less is the reading's
+/// noise.
 const FREQUENCY_TOLERANCE_PERCENT: u64 = 10;
-/// What to warn of, given the snapshots before and after a run. In virtual time no hypervisor is warned of: nothing else runs in it.
+/// What to warn of, given the snapshots before and after a run. In virtual time no hypervisor is
+/// warned of: nothing else runs in it.
 #[must_use]
 pub fn warnings(before: &HostFacts, after: &HostFacts, time: MachineTime) -> Vec<Warning> {
     let all = [
@@ -30,12 +33,25 @@ pub fn warnings(before: &HostFacts, after: &HostFacts, time: MachineTime) -> Vec
     all.into_iter().flatten().collect()
 }
 
-/// Warns of isolated CPUs that were left out of `measured` although they are `usable`. For runs whose CPUs were not named: those
-/// take the affinity they inherited, and isolated CPUs, which are isolated to be measured, are never in it.
+/// Warns of isolated CPUs that were left out of `measured` although they are `usable`. For runs
+/// whose CPUs were not named: those take the affinity they inherited, and isolated CPUs, which are
+/// isolated to be measured, are never in it.
 #[must_use]
-pub fn isolated_not_measured(isolated: &[CpuId], measured: &[CpuId], usable: &[CpuId]) -> Option<Warning> {
-    let left_out: Vec<CpuId> = isolated.iter().filter(|cpu| usable.contains(cpu) && !measured.contains(cpu)).copied().collect();
-    let warning = |left_out| Warning::IsolatedNotMeasured { isolated: isolated.to_vec(), measured: measured.to_vec(), left_out };
+pub fn isolated_not_measured(
+    isolated: &[CpuId],
+    measured: &[CpuId],
+    usable: &[CpuId],
+) -> Option<Warning> {
+    let left_out: Vec<CpuId> = isolated
+        .iter()
+        .filter(|cpu| usable.contains(cpu) && !measured.contains(cpu))
+        .copied()
+        .collect();
+    let warning = |left_out| Warning::IsolatedNotMeasured {
+        isolated: isolated.to_vec(),
+        measured: measured.to_vec(),
+        left_out,
+    };
     (!left_out.is_empty()).then(|| warning(left_out))
 }
 
@@ -43,8 +59,11 @@ fn governor(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let mut found: BTreeMap<String, BTreeSet<CpuId>> = BTreeMap::new();
     for cpu in before.cpus.iter().chain(&after.cpus) {
         // Between equal limits no governor has a choice.
-        let pinned = cpu.frequency_min_khz.is_some() && cpu.frequency_min_khz == cpu.frequency_max_khz;
-        if let Some(governor) = cpu.governor.as_deref().filter(|governor| *governor != "performance" && !pinned) {
+        let pinned =
+            cpu.frequency_min_khz.is_some() && cpu.frequency_min_khz == cpu.frequency_max_khz;
+        if let Some(governor) =
+            cpu.governor.as_deref().filter(|governor| *governor != "performance" && !pinned)
+        {
             found.entry(governor.to_owned()).or_default().insert(cpu.cpu);
         }
     }
@@ -57,7 +76,11 @@ fn frequency(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let cpus: Vec<FrequencyChange> = both(before, after)
         .filter(|(was, is)| was.governor.is_some() && is.governor.is_some())
         .filter_map(|(was, is)| {
-            Some(FrequencyChange { cpu: was.cpu, before_khz: was.frequency_khz?, after_khz: is.frequency_khz? })
+            Some(FrequencyChange {
+                cpu: was.cpu,
+                before_khz: was.frequency_khz?,
+                after_khz: is.frequency_khz?,
+            })
         })
         .filter(|change| {
             change.before_khz.abs_diff(change.after_khz).saturating_mul(100)
@@ -74,12 +97,18 @@ fn clocksource_changed(before: &HostFacts, after: &HostFacts) -> Option<Warning>
 
 fn clocksource_slow(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let snapshots = [after, before];
-    let slow = snapshots
+    let slow = snapshots.iter().find_map(|snapshot| {
+        snapshot.clocksource.as_ref().filter(|name| SLOW_CLOCKSOURCES.contains(&name.as_str()))
+    })?;
+    let available = snapshots
         .iter()
-        .find_map(|snapshot| snapshot.clocksource.as_ref().filter(|name| SLOW_CLOCKSOURCES.contains(&name.as_str())))?;
-    let available = snapshots.iter().map(|snapshot| &snapshot.clocksources_available).find(|names| !names.is_empty());
+        .map(|snapshot| &snapshot.clocksources_available)
+        .find(|names| !names.is_empty());
     let available = available.cloned().unwrap_or_default();
-    let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.iter().any(|name| name == fast)).map(str::to_owned);
+    let fast = FAST_CLOCKSOURCES
+        .into_iter()
+        .find(|fast| available.iter().any(|name| name == fast))
+        .map(str::to_owned);
     Some(Warning::ClocksourceSlow { clocksource: slow.clone(), available, fast })
 }
 
@@ -110,8 +139,14 @@ fn cpus_changed(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
 }
 
 /// The CPUs seen both times.
-fn both<'a>(before: &'a HostFacts, after: &'a HostFacts) -> impl Iterator<Item = (&'a CpuFacts, &'a CpuFacts)> {
-    before.cpus.iter().filter_map(|was| after.cpus.iter().find(|is| is.cpu == was.cpu).map(|is| (was, is)))
+fn both<'a>(
+    before: &'a HostFacts,
+    after: &'a HostFacts,
+) -> impl Iterator<Item = (&'a CpuFacts, &'a CpuFacts)> {
+    before
+        .cpus
+        .iter()
+        .filter_map(|was| after.cpus.iter().find(|is| is.cpu == was.cpu).map(|is| (was, is)))
 }
 
 #[cfg(test)]

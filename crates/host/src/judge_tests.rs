@@ -14,7 +14,11 @@ fn cpus<const N: usize>(ids: [u32; N]) -> Vec<CpuId> {
 }
 
 fn quiet() -> HostFacts {
-    HostFacts { clocksource: Some("tsc".to_owned()), clocksources_available: vec!["tsc".to_owned()], ..pc().1.snapshot() }
+    HostFacts {
+        clocksource: Some("tsc".to_owned()),
+        clocksources_available: vec!["tsc".to_owned()],
+        ..pc().1.snapshot()
+    }
 }
 
 fn one(before: &HostFacts, after: &HostFacts) -> Warning {
@@ -26,7 +30,11 @@ fn one(before: &HostFacts, after: &HostFacts) -> Warning {
 #[test]
 fn a_well_set_up_machine_is_left_alone() {
     assert_eq!(warnings(&quiet(), &quiet()), []);
-    assert_eq!(warnings(&HostFacts::default(), &HostFacts::default()), [], "what is unknown is not warned of");
+    assert_eq!(
+        warnings(&HostFacts::default(), &HostFacts::default()),
+        [],
+        "what is unknown is not warned of"
+    );
 }
 
 #[test]
@@ -34,7 +42,8 @@ fn a_governor_that_saves_power() {
     let board = pi().1.snapshot();
     let governors = |all: &[(&str, &[u32])]| {
         let cpus = |ids: &[u32]| ids.iter().copied().map(CpuId).collect();
-        let governors = all.iter().map(|(governor, ids)| ((*governor).to_owned(), cpus(ids))).collect();
+        let governors =
+            all.iter().map(|(governor, ids)| ((*governor).to_owned(), cpus(ids))).collect();
         Warning::GovernorNotPerformance { governors }
     };
     assert_eq!(one(&board, &board), governors(&[("ondemand", &[0, 1, 3])]));
@@ -58,11 +67,16 @@ fn a_clocksource_given_up() {
     let (before, mut after) = (quiet(), quiet());
     after.clocksource = Some("hpet".to_owned());
     after.clocksources_available = vec!["hpet".to_owned(), "acpi_pm".to_owned()];
-    let [changed, slow] = [("tsc", "hpet"), ("hpet", "acpi_pm")].map(|(one, two)| [one, two].map(str::to_owned));
+    let [changed, slow] =
+        [("tsc", "hpet"), ("hpet", "acpi_pm")].map(|(one, two)| [one, two].map(str::to_owned));
     let [was, is] = changed;
     let expected = [
         Warning::ClocksourceChanged { before: was, after: is },
-        Warning::ClocksourceSlow { clocksource: slow[0].clone(), available: slow.to_vec(), fast: None },
+        Warning::ClocksourceSlow {
+            clocksource: slow[0].clone(),
+            available: slow.to_vec(),
+            fast: None,
+        },
     ];
     assert_eq!(warnings(&before, &after), expected);
 }
@@ -88,19 +102,31 @@ fn a_guest_from_which_time_was_stolen() {
         *after.cpus[cpu].time_ms.get_mut("idle").unwrap() += idle;
     }
     let stolen = [(1, 250), (0, 10)];
-    let stolen = stolen.map(|(cpu, stolen_ms)| StolenTime { cpu: CpuId(cpu), stolen_ms, elapsed_ms: 10_000 });
-    assert_eq!(warnings(&before, &after), [hypervisor, Warning::StealTime { cpus: stolen.to_vec() }]);
+    let stolen = stolen.map(|(cpu, stolen_ms)| StolenTime {
+        cpu: CpuId(cpu),
+        stolen_ms,
+        elapsed_ms: 10_000,
+    });
+    assert_eq!(
+        warnings(&before, &after),
+        [hypervisor, Warning::StealTime { cpus: stolen.to_vec() }]
+    );
 }
 
 #[test]
 fn in_virtual_time_nothing_is_said_of_a_hypervisor() {
     let facts = guest().1.snapshot();
-    let (outside, inside) = [MachineTime::Real, MachineTime::Virtual].map(|time| super::warnings(&facts, &facts, time)).into();
+    let (outside, inside) = [MachineTime::Real, MachineTime::Virtual]
+        .map(|time| super::warnings(&facts, &facts, time))
+        .into();
     assert_eq!(outside, [Warning::Hypervisor { cpu_model: facts.cpu_model.clone() }]);
     assert_eq!(inside, []);
     let mut after = facts.clone();
     after.clocksource = Some("hpet".to_owned());
-    assert!(!super::warnings(&facts, &after, MachineTime::Virtual).is_empty(), "whatever else is wrong is said there too");
+    assert!(
+        !super::warnings(&facts, &after, MachineTime::Virtual).is_empty(),
+        "whatever else is wrong is said there too"
+    );
 }
 
 #[test]
@@ -125,9 +151,12 @@ fn frequencies_beyond_a_tenth() {
 #[test]
 fn isolated_cpus_that_were_left_out() {
     let ids = |ids: &[u32]| ids.iter().copied().map(CpuId).collect::<Vec<_>>();
-    let warned =
-        |isolated: &[u32], measured: &[u32], usable: &[u32]| isolated_not_measured(&ids(isolated), &ids(measured), &ids(usable));
-    let left_out = |isolated: &[u32], measured: &[u32], usable: &[u32]| match warned(isolated, measured, usable) {
+    let warned = |isolated: &[u32], measured: &[u32], usable: &[u32]| {
+        isolated_not_measured(&ids(isolated), &ids(measured), &ids(usable))
+    };
+    let left_out = |isolated: &[u32], measured: &[u32], usable: &[u32]| match warned(
+        isolated, measured, usable,
+    ) {
         Some(Warning::IsolatedNotMeasured { left_out, .. }) => left_out,
         other => panic!("{other:?}"),
     };
@@ -137,7 +166,11 @@ fn isolated_cpus_that_were_left_out() {
     assert_eq!(left_out(&[1], &[0], &[0, 1]), cpus([1]));
     assert_eq!(left_out(&[1, 2], &[0, 1], &[0, 1, 2]), cpus([2]));
     assert_eq!(warned(&[1], &[1], &[0, 1]), None);
-    assert_eq!(warned(&[1], &[0], &[0]), None, "a cpuset keeps it away: no advice that the kernel refuses");
+    assert_eq!(
+        warned(&[1], &[0], &[0]),
+        None,
+        "a cpuset keeps it away: no advice that the kernel refuses"
+    );
     assert_eq!(warned(&[], &[0], &[0, 1]), None);
 }
 

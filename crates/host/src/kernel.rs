@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kernel it is and how it was set up, from the texts it offers.
 
-/// How the kernel may be preempted, from its version line, /sys/kernel/realtime, /sys/kernel/debug/sched/preempt and its
-/// command line. None if nothing readable shows it.
+/// How the kernel may be preempted, from its version line, /sys/kernel/realtime,
+/// /sys/kernel/debug/sched/preempt and its command line. None if nothing readable shows it.
 pub(crate) fn preemption(
     version: Option<&str>,
     realtime: Option<&str>,
@@ -11,16 +11,26 @@ pub(crate) fn preemption(
 ) -> Option<String> {
     // What stands before the `#` is where and with what it was built, and may hold any word.
     let words = version.map(|version| version.split_once('#').map_or(version, |(_, build)| build));
-    let has = |word: &str| words.is_some_and(|words| words.split_ascii_whitespace().any(|found| found == word));
-    // Kernels with the RT patches of before 5.15 wrote two words; /sys/kernel/realtime came and went with those patches.
-    if realtime.is_some_and(|text| text.trim() == "1") || has("PREEMPT_RT") || words?.contains("PREEMPT RT") {
+    let has = |word: &str| {
+        words.is_some_and(|words| words.split_ascii_whitespace().any(|found| found == word))
+    };
+    // Kernels with the RT patches of before 5.15 wrote two words; /sys/kernel/realtime came and
+    // went with those patches.
+    if realtime.is_some_and(|text| text.trim() == "1")
+        || has("PREEMPT_RT")
+        || words?.contains("PREEMPT RT")
+    {
         return Some("PREEMPT_RT".to_owned());
     }
     if has("PREEMPT_DYNAMIC") {
         let mode = debug.and_then(dynamic_mode).map(|mode| format!(" ({mode})"));
-        // Only root may read debugfs. What was asked at boot may have been changed since, so it is called that.
-        let booted =
-            || command_line.and_then(|text| argument(text, "preempt=")).map(|mode| format!(" (booted with preempt={mode})"));
+        // Only root may read debugfs. What was asked at boot may have been changed since, so it is
+        // called that.
+        let booted = || {
+            command_line
+                .and_then(|text| argument(text, "preempt="))
+                .map(|mode| format!(" (booted with preempt={mode})"))
+        };
         return Some(format!("PREEMPT_DYNAMIC{}", mode.or_else(booted).unwrap_or_default()));
     }
     Some(if has("PREEMPT") { "PREEMPT".to_owned() } else { "voluntary or none".to_owned() })
@@ -72,33 +82,63 @@ mod tests {
 
     #[test]
     fn real_time() {
-        let debian = "Linux version 6.1.0-18-rt-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_RT Debian 6.1.76-1";
+        let debian = "Linux version 6.1.0-18-rt-amd64 (debian-kernel@lists.debian.org) #1 SMP \
+                      PREEMPT_RT Debian 6.1.76-1";
         assert_eq!(preemption_of(debian, None, ""), "PREEMPT_RT");
-        assert_eq!(preemption_of("Linux version 4.19.71-rt24-v7l+ (dom@buildbot) #1 SMP PREEMPT RT Thu", None, ""), "PREEMPT_RT");
+        assert_eq!(
+            preemption_of(
+                "Linux version 4.19.71-rt24-v7l+ (dom@buildbot) #1 SMP PREEMPT RT Thu",
+                None,
+                ""
+            ),
+            "PREEMPT_RT"
+        );
         assert_eq!(preemption(None, Some("1\n"), None, None).unwrap(), "PREEMPT_RT");
-        assert_eq!(preemption(Some("Linux version 5.10 (x) #1 SMP"), Some("1\n"), None, None).unwrap(), "PREEMPT_RT");
+        assert_eq!(
+            preemption(Some("Linux version 5.10 (x) #1 SMP"), Some("1\n"), None, None).unwrap(),
+            "PREEMPT_RT"
+        );
     }
 
     #[test]
     fn dynamic() {
-        let version = "Linux version 6.8.0-31-generic (buildd@x) #31-Ubuntu SMP PREEMPT_DYNAMIC Sat Apr 20";
-        assert_eq!(preemption_of(version, Some("none voluntary (full) \n"), "preempt=none"), "PREEMPT_DYNAMIC (full)");
-        assert_eq!(preemption_of(version, Some("none voluntary full (lazy)\n"), ""), "PREEMPT_DYNAMIC (lazy)");
+        let version =
+            "Linux version 6.8.0-31-generic (buildd@x) #31-Ubuntu SMP PREEMPT_DYNAMIC Sat Apr 20";
+        assert_eq!(
+            preemption_of(version, Some("none voluntary (full) \n"), "preempt=none"),
+            "PREEMPT_DYNAMIC (full)"
+        );
+        assert_eq!(
+            preemption_of(version, Some("none voluntary full (lazy)\n"), ""),
+            "PREEMPT_DYNAMIC (lazy)"
+        );
         assert_eq!(preemption_of(version, None, "quiet"), "PREEMPT_DYNAMIC");
-        assert_eq!(preemption_of(version, None, "preempt=none quiet preempt=full"), "PREEMPT_DYNAMIC (booted with preempt=full)");
+        assert_eq!(
+            preemption_of(version, None, "preempt=none quiet preempt=full"),
+            "PREEMPT_DYNAMIC (booted with preempt=full)"
+        );
     }
 
     #[test]
     fn the_others() {
-        assert_eq!(preemption_of("Linux version 6.6.20+rpt-rpi-v8 (x) #1 SMP PREEMPT Debian", None, ""), "PREEMPT");
-        assert_eq!(preemption_of("Linux version 5.15.0 (x) #1 SMP Debian", None, ""), "voluntary or none");
+        assert_eq!(
+            preemption_of("Linux version 6.6.20+rpt-rpi-v8 (x) #1 SMP PREEMPT Debian", None, ""),
+            "PREEMPT"
+        );
+        assert_eq!(
+            preemption_of("Linux version 5.15.0 (x) #1 SMP Debian", None, ""),
+            "voluntary or none"
+        );
         assert_eq!(preemption(None, None, None, None), None);
         assert_eq!(preemption(None, Some("0"), None, None), None);
     }
 
     #[test]
     fn the_builders_name_is_not_the_model() {
-        assert_eq!(preemption_of("Linux version 6.1 (PREEMPT_RT@PREEMPT PREEMPT RT ) #1 SMP", None, ""), "voluntary or none");
+        assert_eq!(
+            preemption_of("Linux version 6.1 (PREEMPT_RT@PREEMPT PREEMPT RT ) #1 SMP", None, ""),
+            "voluntary or none"
+        );
     }
 
     #[test]
@@ -107,7 +147,10 @@ mod tests {
         assert_eq!(chosen("always"), None);
         assert_eq!(cpu_list(" (null)\n"), "");
         assert_eq!(cpu_list("1-3\n"), "1-3");
-        assert_eq!(one_line("Raspberry Pi 5 Model B Rev 1.0\0").as_deref(), Some("Raspberry Pi 5 Model B Rev 1.0"));
+        assert_eq!(
+            one_line("Raspberry Pi 5 Model B Rev 1.0\0").as_deref(),
+            Some("Raspberry Pi 5 Model B Rev 1.0")
+        );
         assert_eq!(one_line("\0\n"), None);
     }
 

@@ -7,23 +7,31 @@ use model::{Document, Warning};
 #[must_use]
 pub fn other_work(document: &Document) -> Option<Warning> {
     let other = document.other_work()?;
-    let processes = document.host.processes.as_ref().map_or_else(Vec::new, |processes| processes.busiest.clone());
+    let processes = document
+        .host
+        .processes
+        .as_ref()
+        .map_or_else(Vec::new, |processes| processes.busiest.clone());
     Some(Warning::OtherWork { percent: other.percent, cpus: other.cpus, processes })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{BusyCpu, BusyProcess, CpuFacts, HostFacts, LoadEvidence, Processes, Reached, Thread};
+    use model::{
+        BusyCpu, BusyProcess, CpuFacts, HostFacts, LoadEvidence, Processes, Reached, Thread,
+    };
     use plan::{CpuId, Nanos, Scheduling};
     use std::collections::BTreeMap;
 
-    /// 10 s in which CPU 0 was busy for so long, ms, with `yes` for all of it but 100 ms of our own.
+    /// 10 s in which CPU 0 was busy for so long, ms, with `yes` for all of it but 100 ms of our
+    /// own.
     fn document(busy_ms: u64, loads: &[&str]) -> Document {
         let json = include_str!("../../../fuzz/corpus/run_json/complete.json");
         let mut document: Document = serde_json::from_str(json).unwrap();
         document.run.loads = loads.iter().map(|load| load.parse().unwrap()).collect();
-        document.threads = vec![Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000_000), Nanos(0))];
+        document.threads =
+            vec![Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000_000), Nanos(0))];
         let snapshot = |user: u64, idle: u64| HostFacts {
             cpus: vec![CpuFacts {
                 cpu: CpuId(0),
@@ -35,14 +43,22 @@ mod tests {
             }],
             ..HostFacts::default()
         };
-        (document.host.before, document.host.after) = (snapshot(0, 0), Some(snapshot(busy_ms, 10_000 - busy_ms)));
-        let busy = |name: &str, kernel_thread, cpu_ms| BusyProcess { pid: 7, name: name.to_owned(), cpu_ms, kernel_thread };
-        let busiest = vec![busy("yes", false, busy_ms.saturating_sub(100)), busy("kworker/0:1", true, 90)];
+        (document.host.before, document.host.after) =
+            (snapshot(0, 0), Some(snapshot(busy_ms, 10_000 - busy_ms)));
+        let busy = |name: &str, kernel_thread, cpu_ms| BusyProcess {
+            pid: 7,
+            name: name.to_owned(),
+            cpu_ms,
+            kernel_thread,
+        };
+        let busiest =
+            vec![busy("yes", false, busy_ms.saturating_sub(100)), busy("kworker/0:1", true, 90)];
         document.host.processes = Some(Processes { own_ms: 100, busiest, ..Processes::default() });
         document
     }
 
-    /// The same under `cpu@10%`, which reached so much of CPU 0, with processes of so much in all that are still there.
+    /// The same under `cpu@10%`, which reached so much of CPU 0, with processes of so much in all
+    /// that are still there.
     fn loaded(busy_ms: u64, reached: Option<f64>, others_ms: u64, kernel_ms: u64) -> Document {
         let mut document = document(busy_ms, &["cpu@10%"]);
         document.load = vec![LoadEvidence {
@@ -62,14 +78,17 @@ mod tests {
             course: Vec::new(),
         }];
         let (others_ms, kernel_ms) = (Some(others_ms), Some(kernel_ms));
-        document.host.processes = Some(Processes { own_ms: 100, others_ms, kernel_ms, busiest: Vec::new() });
+        document.host.processes =
+            Some(Processes { own_ms: 100, others_ms, kernel_ms, busiest: Vec::new() });
         document
     }
 
     /// What is said beside a load: percent of one CPU, and how many processes are named.
     fn of_processes(document: &Document) -> (f64, usize) {
         match other_work(document) {
-            Some(Warning::OtherWork { percent, cpus, processes }) if cpus.is_empty() => (percent, processes.len()),
+            Some(Warning::OtherWork { percent, cpus, processes }) if cpus.is_empty() => {
+                (percent, processes.len())
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -87,7 +106,14 @@ mod tests {
     fn beside_a_load_only_processes_tell() {
         assert_eq!(of_processes(&document(9_860, &["cpu@50%"])), (97.6, 2));
         let mut kernel_only = document(9_860, &["cpu@50%"]);
-        kernel_only.host.processes.as_mut().unwrap().busiest.iter_mut().for_each(|process| process.kernel_thread = true);
+        kernel_only
+            .host
+            .processes
+            .as_mut()
+            .unwrap()
+            .busiest
+            .iter_mut()
+            .for_each(|process| process.kernel_thread = true);
         assert_eq!(other_work(&kernel_only), None, "kernel threads work for the load");
     }
 
@@ -95,8 +121,16 @@ mod tests {
     fn a_process_that_ended_is_seen_by_the_cpu_time_it_used() {
         assert_eq!(of_processes(&loaded(7_700, Some(10.0), 0, 0)), (66.0, 0));
         assert_eq!(other_work(&loaded(1_700, Some(10.0), 0, 0)), None, "6 % of the CPU");
-        assert_eq!(other_work(&loaded(7_700, Some(10.0), 0, 6_000)), None, "kernel threads work for the load");
-        assert_eq!(other_work(&loaded(7_700, None, 0, 0)), None, "nobody knows what was the load's");
+        assert_eq!(
+            other_work(&loaded(7_700, Some(10.0), 0, 6_000)),
+            None,
+            "kernel threads work for the load"
+        );
+        assert_eq!(
+            other_work(&loaded(7_700, None, 0, 0)),
+            None,
+            "nobody knows what was the load's"
+        );
     }
 
     #[test]
@@ -118,7 +152,9 @@ mod tests {
     #[test]
     fn a_thread_that_wakes_more_often_uses_more_of_our_own_time() {
         let mut document = document(2_600, &[]);
-        let thread = |index, cpu, interval| Thread::unmeasured(index, CpuId(cpu), Scheduling::OTHER, Nanos(interval), Nanos(0));
+        let thread = |index, cpu, interval| {
+            Thread::unmeasured(index, CpuId(cpu), Scheduling::OTHER, Nanos(interval), Nanos(0))
+        };
         document.threads = vec![thread(0, 0, 100_000), thread(1, 1, 900_000)];
         document.host.processes = Some(Processes { own_ms: 2_800, ..Processes::default() });
         assert_eq!(other_work(&document), None, "nine tenths of 2.8 s were used on CPU 0");

@@ -8,21 +8,28 @@ use crate::root::{Fault, cpu_number, not_a_number};
 use plan::CpuId;
 use std::collections::BTreeMap;
 
-/// The columns of a `cpu` line. Kernels before 2.6.33 have fewer; what later ones append is not ours to name.
-const STATES: [&str; 10] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"];
+/// The columns of a `cpu` line. Kernels before 2.6.33 have fewer; what later ones append is not
+/// ours to name.
+const STATES: [&str; 10] =
+    ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"];
 /// Fewer columns than any kernel ever wrote.
 const MIN_COLUMNS: usize = 4;
-/// USER_HZ is 100 in the user space of every architecture Linux still runs on, whatever the kernel's own tick.
+/// USER_HZ is 100 in the user space of every architecture Linux still runs on, whatever the
+/// kernel's own tick.
 pub(crate) const MS_PER_TICK: u64 = 10;
 
-/// The online CPUs in ascending order, each with the time it spent per state, ms. A line that cannot be understood costs
-/// that CPU its times, not its existence.
+/// The online CPUs in ascending order, each with the time it spent per state, ms. A line that
+/// cannot be understood costs that CPU its times, not its existence.
 pub(crate) fn parse(text: &str, faults: &mut Vec<Fault>) -> BTreeMap<CpuId, BTreeMap<String, u64>> {
     let mut cpus = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
         let mut words = line.split_ascii_whitespace();
         // The first line, `cpu`, adds all CPUs up; callers that need the sum compute it.
-        let Some(number) = words.next().and_then(|word| word.strip_prefix("cpu")).filter(|number| !number.is_empty()) else {
+        let Some(number) = words
+            .next()
+            .and_then(|word| word.strip_prefix("cpu"))
+            .filter(|number| !number.is_empty())
+        else {
             continue;
         };
         let Some(cpu) = cpu_number(number) else {
@@ -41,14 +48,21 @@ pub(crate) fn parse(text: &str, faults: &mut Vec<Fault>) -> BTreeMap<CpuId, BTre
     cpus
 }
 
-fn times<'a>(words: impl Iterator<Item = &'a str>, cpu: CpuId) -> Result<BTreeMap<String, u64>, (String, String)> {
+fn times<'a>(
+    words: impl Iterator<Item = &'a str>,
+    cpu: CpuId,
+) -> Result<BTreeMap<String, u64>, (String, String)> {
     let mut times = BTreeMap::new();
     for (state, word) in STATES.into_iter().zip(words) {
-        let ticks: u64 = word.parse().map_err(|_| (format!("{state} of CPU {cpu}"), not_a_number(word)))?;
+        let ticks: u64 =
+            word.parse().map_err(|_| (format!("{state} of CPU {cpu}"), not_a_number(word)))?;
         times.insert(state.to_owned(), ticks.saturating_mul(MS_PER_TICK));
     }
     if times.len() < MIN_COLUMNS {
-        return Err((format!("times of CPU {cpu}"), format!("{} columns, at least {MIN_COLUMNS} are needed", times.len())));
+        return Err((
+            format!("times of CPU {cpu}"),
+            format!("{} columns, at least {MIN_COLUMNS} are needed", times.len()),
+        ));
     }
     Ok(times)
 }
@@ -88,7 +102,8 @@ mod tests {
     #[test]
     fn names_the_line_and_the_item() {
         let mut faults = Vec::new();
-        let cpus = parse("cpu  1 2 3 4\ncpu0 1 2 3 4\ncpu1 1 2 x 4\ncpu2 1\ncpux 1 2 3 4\n", &mut faults);
+        let cpus =
+            parse("cpu  1 2 3 4\ncpu0 1 2 3 4\ncpu1 1 2 x 4\ncpu2 1\ncpux 1 2 3 4\n", &mut faults);
         assert_eq!(
             faults,
             [

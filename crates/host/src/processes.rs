@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which processes used CPU time between two snapshots.
 //!
-//! CPU time shows how busy a machine was; this shows with what. One small file is read for each process: some 20 µs
-//! each, before and after a run. Those that ended between the snapshots are not seen: how much work there was, CPU times say.
+//! CPU time shows how busy a machine was; this shows with what. One small file is read for each
+//! process: some 20 µs each, before and after a run. Those that ended between the snapshots are not
+//! seen: how much work there was, CPU times say.
 //!
 //! Format: proc_pid_stat(5).
 
@@ -14,7 +15,8 @@ use std::collections::BTreeMap;
 
 /// Processes that a recording names.
 const MAX_NAMED: usize = 8;
-/// The flag of a kernel thread in `flags` (include/linux/sched.h has had it at this place since 2.6.28).
+/// The flag of a kernel thread in `flags` (include/linux/sched.h has had it at this place since
+/// 2.6.28).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// The CPU time of every process that can be seen, at one moment.
@@ -36,15 +38,19 @@ impl HostRoot {
     /// Looks at all processes. One that ends meanwhile, or that may not be read, is left out.
     #[must_use]
     pub fn process_times(&self) -> ProcessTimes {
-        let Ok(entries) = std::fs::read_dir(self.path("proc")) else { return ProcessTimes::default() };
-        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let Ok(entries) = std::fs::read_dir(self.path("proc")) else {
+            return ProcessTimes::default();
+        };
+        let pids =
+            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let read = |pid: u32| Some((pid, process(&self.bytes(&format!("proc/{pid}/stat")).ok()?)?));
         ProcessTimes(pids.filter_map(read).collect())
     }
 }
 
 impl HostRoot {
-    /// CPU time of the children of a process that it has waited for, ms: work of its own that snapshots of processes do not see.
+    /// CPU time of the children of a process that it has waited for, ms: work of its own that
+    /// snapshots of processes do not see.
     #[must_use]
     pub fn waited_for_ms(&self, pid: u32) -> u64 {
         let line = self.bytes(&format!("proc/{pid}/stat")).unwrap_or_default();
@@ -57,7 +63,11 @@ impl ProcessTimes {
     #[must_use]
     pub fn since(&self, before: &ProcessTimes, own: u32) -> Processes {
         let used = |pid: &u32, is: &Process| {
-            let was = before.0.get(pid).filter(|was| was.started == is.started).map_or(0, |was| was.cpu_ms);
+            let was = before
+                .0
+                .get(pid)
+                .filter(|was| was.started == is.started)
+                .map_or(0, |was| was.cpu_ms);
             is.cpu_ms.saturating_sub(was)
         };
         let own_ms = self.0.get(&own).map_or(0, |is| used(&own, is));
@@ -73,14 +83,21 @@ impl ProcessTimes {
             .collect();
         busiest.sort_by_key(|process| (Reverse(process.cpu_ms), process.pid));
         // Before the list is cut: thirty small processes are as much work as one large one.
-        let sum = |kernel| busiest.iter().filter(|process| process.kernel_thread == kernel).map(|process| process.cpu_ms).sum();
+        let sum = |kernel| {
+            busiest
+                .iter()
+                .filter(|process| process.kernel_thread == kernel)
+                .map(|process| process.cpu_ms)
+                .sum()
+        };
         let (others_ms, kernel_ms) = (Some(sum(false)), Some(sum(true)));
         busiest.truncate(MAX_NAMED);
         Processes { own_ms, others_ms, kernel_ms, busiest }
     }
 }
 
-/// One line of /proc/PID/stat. A name may hold spaces and brackets, so what follows it is counted from the last bracket.
+/// One line of /proc/PID/stat. A name may hold spaces and brackets, so what follows it is counted
+/// from the last bracket.
 fn process(line: &[u8]) -> Option<Process> {
     let line = String::from_utf8_lossy(line);
     let (head, rest) = line.rsplit_once(')')?;
@@ -104,7 +121,10 @@ mod tests {
     use std::fs;
 
     fn line(pid: u32, name: &str, flags: u64, user: u64, system: u64, started: u64) -> String {
-        format!("{pid} ({name}) S 1 1 1 0 -1 {flags} 0 0 0 0 {user} {system} 7 7 20 0 1 0 {started} 1000 10 0 0\n")
+        format!(
+            "{pid} ({name}) S 1 1 1 0 -1 {flags} 0 0 0 0 {user} {system} 7 7 20 0 1 0 {started} \
+             1000 10 0 0\n"
+        )
     }
 
     fn machine(processes: &[String]) -> (tempfile::TempDir, HostRoot) {
@@ -135,8 +155,16 @@ mod tests {
         ]);
         let found = after.process_times().since(&before.process_times(), 50);
         assert_eq!((found.own_ms, after.waited_for_ms(50), after.waited_for_ms(51)), (50, 140, 0));
-        let busy = |pid, name: &str, cpu_ms, kernel_thread| BusyProcess { pid, name: name.to_owned(), cpu_ms, kernel_thread };
-        assert_eq!(found.busiest, [busy(40, "odd) (name", 800, false), busy(2, "kworker/0:1", 300, true)]);
+        let busy = |pid, name: &str, cpu_ms, kernel_thread| BusyProcess {
+            pid,
+            name: name.to_owned(),
+            cpu_ms,
+            kernel_thread,
+        };
+        assert_eq!(
+            found.busiest,
+            [busy(40, "odd) (name", 800, false), busy(2, "kworker/0:1", 300, true)]
+        );
     }
 
     #[test]
@@ -146,7 +174,10 @@ mod tests {
         let kernel = (10..20).map(|pid| line(pid, "ksoftirqd", KERNEL_THREAD, 0, 2, 9));
         let (_after, after) = machine(&shells.chain(kernel).collect::<Vec<_>>());
         let found = after.process_times().since(&before.process_times(), 50);
-        assert_eq!((found.others_ms, found.kernel_ms, found.busiest.len()), (Some(32 * 60), Some(10 * 20), MAX_NAMED));
+        assert_eq!(
+            (found.others_ms, found.kernel_ms, found.busiest.len()),
+            (Some(32 * 60), Some(10 * 20), MAX_NAMED)
+        );
     }
 
     #[test]

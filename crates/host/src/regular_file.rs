@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Opening a machine's files to read them, and nothing else.
 //!
-//! Names of files come from elsewhere too: from another machine's tree, or from the command line of a service that runs. Whoever opens a
-//! device starts it: /dev/watchdog restarts the machine a minute later. A FIFO waits for somebody who writes, and a file may be larger
-//! than memory. So a file is first opened by its place only (O_PATH), which reaches no driver. It is opened to be read when that is a
-//! regular file, as all of /proc and /sys are.
+//! Names of files come from elsewhere too: from another machine's tree, or from the command line of
+//! a service that runs. Whoever opens a device starts it: /dev/watchdog restarts the machine a
+//! minute later. A FIFO waits for somebody who writes, and a file may be larger than memory. So a
+//! file is first opened by its place only (O_PATH), which reaches no driver. It is opened to be
+//! read when that is a regular file, as all of /proc and /sys are.
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
@@ -17,8 +18,8 @@ use std::time::Duration;
 
 /// More than any file that is read has: that of all interrupts of 1,000 CPUs has some 10 MB.
 pub(crate) const MAX_BYTES: u64 = 32 << 20;
-/// More than most files have, bytes. A file below /proc has no size that would say how much there is, and some are slow to make: so it is
-/// read in few calls.
+/// More than most files have, bytes. A file below /proc has no size that would say how much there
+/// is, and some are slow to make: so it is read in few calls.
 const AT_ONCE: usize = 4_096;
 /// Reading another process's command line takes some µs.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -43,29 +44,42 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(AT_ONCE);
     opened(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {} MiB", MAX_BYTES >> 20)));
+        return Err(io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it is larger than {} MiB", MAX_BYTES >> 20),
+        ));
     }
     Ok(bytes)
 }
 
-/// All of a regular file that the kernel makes from another process's memory, such as its command line. It waits until no thread of that
-/// process changes what is mapped there: for ever, where that one waits for a disk or a server that does not answer.
+/// All of a regular file that the kernel makes from another process's memory, such as its command
+/// line. It waits until no thread of that process changes what is mapped there: for ever, where
+/// that one waits for a disk or a server that does not answer.
 pub(crate) fn read_of_process(path: &Path) -> io::Result<Vec<u8>> {
     let path = path.to_owned();
     within(PATIENCE, move || read(&path))
 }
 
-fn within<T: Send + 'static>(time: Duration, what: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+fn within<T: Send + 'static>(
+    time: Duration,
+    what: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
     let (sender, receiver) = mpsc::channel();
     // Whatever it waits for ends with this process.
     std::thread::Builder::new().stack_size(STACK).spawn(move || drop(sender.send(what())))?;
-    let late = || io::Error::new(ErrorKind::TimedOut, format!("it could not be read within {} ms", time.as_millis()));
+    let late = || {
+        io::Error::new(
+            ErrorKind::TimedOut,
+            format!("it could not be read within {} ms", time.as_millis()),
+        )
+    };
     receiver.recv_timeout(time).unwrap_or_else(|_| Err(late()))
 }
 
 /// All of a regular file that is a text.
 pub(crate) fn text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))
+    String::from_utf8(read(path)?)
+        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))
 }
 
 #[cfg(test)]
@@ -89,7 +103,10 @@ mod tests {
         for name in ["fifo", "device"] {
             let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
             inotify::add_watch(&watch, path(name), inotify::WatchFlags::OPEN).unwrap();
-            assert!(read(&path(name)).unwrap_err().to_string().starts_with("it is a device"), "{name}");
+            assert!(
+                read(&path(name)).unwrap_err().to_string().starts_with("it is a device"),
+                "{name}"
+            );
             let seen = rustix::io::read(&watch, &mut [0_u8; 512]);
             assert!(name == "device" || seen == Err(Errno::AGAIN), "{name} was opened");
         }
@@ -103,7 +120,10 @@ mod tests {
             Ok(())
         };
         let error = within(Duration::from_millis(20), asleep).unwrap_err();
-        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::TimedOut, "it could not be read within 20 ms"));
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::TimedOut, "it could not be read within 20 ms")
+        );
         assert!(read_of_process(Path::new("/proc/self/cmdline")).unwrap().len() > 1);
     }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reading files below a root, and keeping account of what could not be read.
 //!
-//! A fact may be missing for two reasons. The machine does not have it (no cpufreq driver, debugfs not mounted): that is
-//! how most machines are, and `None` says enough. Or it should be there and could not be read: then the
-//! file, the line and the reason are recorded. [`FactReader`] distinguishes the two.
+//! A fact may be missing for two reasons. The machine does not have it (no cpufreq driver, debugfs
+//! not mounted): that is how most machines are, and `None` says enough. Or it should be there and
+//! could not be read: then the file, the line and the reason are recorded. [`FactReader`]
+//! distinguishes the two.
 
 use crate::regular_file;
 use model::Unreadable;
@@ -33,10 +34,12 @@ impl HostRoot {
         Self { root: root.into() }
     }
 
-    /// Where a file of the machine lies, given its path without the leading slash, such as `proc/stat`.
+    /// Where a file of the machine lies, given its path without the leading slash, such as
+    /// `proc/stat`.
     #[must_use]
     pub fn path(&self, relative: &str) -> PathBuf {
-        // An absolute path would replace the root when joined, and a test would read the real machine.
+        // An absolute path would replace the root when joined, and a test would read the real
+        // machine.
         self.root.join(relative.trim_start_matches('/'))
     }
 
@@ -50,8 +53,8 @@ impl HostRoot {
         regular_file::read(&self.path(relative))
     }
 
-    /// The text of a regular file. Device trees end their strings with NUL, and nothing promises UTF-8: no byte may cost us the rest of
-    /// the file.
+    /// The text of a regular file. Device trees end their strings with NUL, and nothing promises
+    /// UTF-8: no byte may cost us the rest of the file.
     pub(crate) fn text(&self, relative: &str) -> io::Result<String> {
         Ok(String::from_utf8_lossy(&self.bytes(relative)?).into_owned())
     }
@@ -102,7 +105,12 @@ impl<'a> FactReader<'a> {
         self.text(relative, item, |kind| is_absent(kind) || kind == ErrorKind::PermissionDenied)
     }
 
-    fn text(&mut self, relative: &str, item: &str, is_normal: impl Fn(ErrorKind) -> bool) -> Option<String> {
+    fn text(
+        &mut self,
+        relative: &str,
+        item: &str,
+        is_normal: impl Fn(ErrorKind) -> bool,
+    ) -> Option<String> {
         match self.root.text(relative) {
             Ok(text) => return Some(text),
             Err(error) if is_normal(error.kind()) => {}
@@ -118,7 +126,12 @@ impl<'a> FactReader<'a> {
 
     pub fn fault(&mut self, relative: &str, fault: Fault) {
         let path = self.root.path(relative).display().to_string();
-        self.unreadable.push(Unreadable { path, line: fault.line, item: fault.item, error: fault.error });
+        self.unreadable.push(Unreadable {
+            path,
+            line: fault.line,
+            item: fault.item,
+            error: fault.error,
+        });
     }
 
     pub fn faults(&mut self, relative: &str, faults: Vec<Fault>) {

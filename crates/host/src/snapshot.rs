@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One snapshot of the machine.
 //!
-//! It is taken before and after every run, and a run must begin soon after it was asked for; so each file is read once, and
-//! nothing is looked for where its absence has already been seen.
+//! It is taken before and after every run, and a run must begin soon after it was asked for; so
+//! each file is read once, and nothing is looked for where its absence has already been seen.
 
 use crate::root::{FactReader, Fault, HostRoot, one_number};
 use crate::{cpu, interrupts, kernel, proc_stat, usage};
@@ -28,16 +28,19 @@ impl HostRoot {
     /// The CPUs that are online; CPU 0 where the kernel does not say.
     #[must_use]
     pub fn online_cpus(&self) -> Vec<CpuId> {
-        let text = FactReader::new(self).optional("sys/devices/system/cpu/online", "CPUs online").unwrap_or_default();
+        let text = FactReader::new(self)
+            .optional("sys/devices/system/cpu/online", "CPUs online")
+            .unwrap_or_default();
         cpu::listed(&text, "CPUs online").unwrap_or_else(|_| vec![CpuId(0)])
     }
 
-    /// Looks at the machine. Never fails: what cannot be read is none, and stands in [`HostFacts::unreadable`] unless the
-    /// machine simply does not have it.
+    /// Looks at the machine. Never fails: what cannot be read is none, and stands in
+    /// [`HostFacts::unreadable`] unless the machine simply does not have it.
     #[must_use]
     pub fn snapshot(&self) -> HostFacts {
         let mut reader = FactReader::new(self);
-        let mut facts = HostFacts { architecture: architecture(self, &mut reader), ..HostFacts::default() };
+        let mut facts =
+            HostFacts { architecture: architecture(self, &mut reader), ..HostFacts::default() };
         kernel_facts(&mut reader, &mut facts);
         timekeeping(&mut reader, &mut facts);
         usage_facts(&mut reader, &mut facts);
@@ -53,13 +56,20 @@ impl HostRoot {
 /// `uname -m`. The file came with Linux 6.1; the system call speaks of the running machine only.
 fn architecture(root: &HostRoot, reader: &mut FactReader<'_>) -> String {
     const FILE: &str = "proc/sys/kernel/arch";
-    if let Some(name) = reader.optional(FILE, "architecture").as_deref().and_then(kernel::one_line) {
+    if let Some(name) = reader.optional(FILE, "architecture").as_deref().and_then(kernel::one_line)
+    {
         return name;
     }
     if root.is_system() {
         return rustix::system::uname().machine().to_string_lossy().into_owned();
     }
-    reader.fault(FILE, Fault::without_line("architecture", "there is no such file, and uname speaks of another machine"));
+    reader.fault(
+        FILE,
+        Fault::without_line(
+            "architecture",
+            "there is no such file, and uname speaks of another machine",
+        ),
+    );
     String::new()
 }
 
@@ -71,19 +81,25 @@ fn kernel_facts(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
     facts.kernel_command_line = line("proc/cmdline", "kernel command line");
     let realtime = reader.optional("sys/kernel/realtime", "real-time flag");
     let mode = reader.privileged("sys/kernel/debug/sched/preempt", "preemption mode");
-    let (version, command_line) = (facts.kernel_version.as_deref(), facts.kernel_command_line.as_deref());
-    facts.preemption = kernel::preemption(version, realtime.as_deref(), mode.as_deref(), command_line);
+    let (version, command_line) =
+        (facts.kernel_version.as_deref(), facts.kernel_command_line.as_deref());
+    facts.preemption =
+        kernel::preemption(version, realtime.as_deref(), mode.as_deref(), command_line);
 
     let mut list = |file, item| reader.optional(file, item).as_deref().map(kernel::cpu_list);
     facts.isolated_cpus = list(ISOLATED, ISOLATED_ITEM);
     facts.nohz_full_cpus = list("sys/devices/system/cpu/nohz_full", "CPUs without a tick");
-    facts.rt_runtime_us = number(reader, "proc/sys/kernel/sched_rt_runtime_us", "time for real-time tasks");
-    facts.rt_period_us = number(reader, "proc/sys/kernel/sched_rt_period_us", "period for real-time tasks");
+    facts.rt_runtime_us =
+        number(reader, "proc/sys/kernel/sched_rt_runtime_us", "time for real-time tasks");
+    facts.rt_period_us =
+        number(reader, "proc/sys/kernel/sched_rt_period_us", "period for real-time tasks");
 
     const PAGES: &str = "sys/kernel/mm/transparent_hugepage/enabled";
     const PAGES_ITEM: &str = "transparent huge pages";
     if let Some(text) = reader.optional(PAGES, PAGES_ITEM) {
-        let chosen = kernel::chosen(&text).map(str::to_owned).ok_or_else(|| Fault::at(1, PAGES_ITEM, "no choice in brackets"));
+        let chosen = kernel::chosen(&text)
+            .map(str::to_owned)
+            .ok_or_else(|| Fault::at(1, PAGES_ITEM, "no choice in brackets"));
         facts.transparent_hugepages = reader.record(PAGES, chosen);
     }
 }
@@ -94,15 +110,18 @@ fn timekeeping(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
     facts.clocksource = current.as_deref().and_then(kernel::one_line);
     // One missing folder is one entry.
     if current.is_some() {
-        let available = reader.expected(&format!("{FOLDER}/available_clocksource"), "clocksources available");
-        facts.clocksources_available = available.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
+        let available =
+            reader.expected(&format!("{FOLDER}/available_clocksource"), "clocksources available");
+        facts.clocksources_available =
+            available.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
     }
 }
 
 fn usage_facts(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
     if let Some(text) = reader.expected("proc/meminfo", "memory") {
         facts.memory_total_kib = reader.record("proc/meminfo", usage::meminfo(&text, "MemTotal"));
-        facts.memory_available_kib = reader.record("proc/meminfo", usage::meminfo(&text, "MemAvailable"));
+        facts.memory_available_kib =
+            reader.record("proc/meminfo", usage::meminfo(&text, "MemAvailable"));
     }
     if let Some(text) = reader.expected("proc/loadavg", "load averages") {
         facts.load_average = reader.record("proc/loadavg", usage::load_average(&text));
@@ -113,8 +132,8 @@ fn usage_facts(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
 }
 
 fn cpus(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
-    // Before any scaling_cur_freq: x86 kernels of 4.15 to 5.17 wait 10 ms for a fresh figure, here once for all CPUs and
-    // there once for each.
+    // Before any scaling_cur_freq: x86 kernels of 4.15 to 5.17 wait 10 ms for a fresh figure, here
+    // once for all CPUs and there once for each.
     let info = match reader.expected("proc/cpuinfo", "CPU model") {
         Some(text) => {
             let mut faults = Vec::new();
@@ -130,15 +149,21 @@ fn cpus(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
     });
     facts.hypervisor = match info.hypervisor {
         None if facts.cpu_model.as_deref() == Some(QEMU_BOARD) => Some(true),
-        // Dom0 of Xen hides the flag, and other architectures have none; what is in no file stays unknown.
+        // Dom0 of Xen hides the flag, and other architectures have none; what is in no file stays
+        // unknown.
         None | Some(false)
-            if reader.optional("sys/hypervisor/type", "hypervisor").is_some_and(|text| !text.trim().is_empty()) =>
+            if reader
+                .optional("sys/hypervisor/type", "hypervisor")
+                .is_some_and(|text| !text.trim().is_empty()) =>
         {
             Some(true)
         }
         known => known,
     };
-    facts.cpus = times(reader).into_iter().map(|(cpu, time_ms)| one_cpu(reader, cpu, time_ms, &info.frequency_khz)).collect();
+    facts.cpus = times(reader)
+        .into_iter()
+        .map(|(cpu, time_ms)| one_cpu(reader, cpu, time_ms, &info.frequency_khz))
+        .collect();
 }
 
 /// The online CPUs, with their times where there are any.
@@ -152,21 +177,33 @@ fn times(reader: &mut FactReader<'_>) -> BTreeMap<CpuId, BTreeMap<String, u64>> 
         }
     }
     const ONLINE: &str = "sys/devices/system/cpu/online";
-    let online = reader.expected(ONLINE, "CPUs online").and_then(|text| reader.record(ONLINE, cpu::listed(&text, "CPUs online")));
+    let online = reader
+        .expected(ONLINE, "CPUs online")
+        .and_then(|text| reader.record(ONLINE, cpu::listed(&text, "CPUs online")));
     online.unwrap_or_default().into_iter().map(|cpu| (cpu, BTreeMap::new())).collect()
 }
 
-fn one_cpu(reader: &mut FactReader<'_>, cpu: CpuId, time_ms: BTreeMap<String, u64>, mhz: &BTreeMap<CpuId, u64>) -> CpuFacts {
+fn one_cpu(
+    reader: &mut FactReader<'_>,
+    cpu: CpuId,
+    time_ms: BTreeMap<String, u64>,
+    mhz: &BTreeMap<CpuId, u64>,
+) -> CpuFacts {
     let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq");
-    let governor = reader.optional(&format!("{folder}/scaling_governor"), &format!("governor of CPU {cpu}"));
+    let governor =
+        reader.optional(&format!("{folder}/scaling_governor"), &format!("governor of CPU {cpu}"));
     let mut khz = |file: &str, item: &str| {
         // Without a governor there is no driver, and none of its other files.
-        governor.as_ref().and_then(|_| number(reader, &format!("{folder}/{file}"), &format!("{item} of CPU {cpu}")))
+        governor.as_ref().and_then(|_| {
+            number(reader, &format!("{folder}/{file}"), &format!("{item} of CPU {cpu}"))
+        })
     };
     CpuFacts {
         cpu,
         // A driver that does not know answers 0.
-        frequency_khz: khz("scaling_cur_freq", "frequency").filter(|khz| *khz > 0).or_else(|| mhz.get(&cpu).copied()),
+        frequency_khz: khz("scaling_cur_freq", "frequency")
+            .filter(|khz| *khz > 0)
+            .or_else(|| mhz.get(&cpu).copied()),
         frequency_min_khz: khz("scaling_min_freq", "lowest frequency"),
         frequency_max_khz: khz("scaling_max_freq", "highest frequency"),
         governor: governor.as_deref().and_then(kernel::one_line),

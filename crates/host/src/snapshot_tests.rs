@@ -13,12 +13,19 @@ fn ids(facts: &HostFacts) -> Vec<u32> {
 #[test]
 fn a_guest() {
     let facts = guest().1.snapshot();
-    assert_eq!(facts.unreadable, [], "no cpufreq, no debugfs and no nohz_full are how most machines are");
+    assert_eq!(
+        facts.unreadable,
+        [],
+        "no cpufreq, no debugfs and no nohz_full are how most machines are"
+    );
     assert_eq!((facts.hostname.as_deref(), facts.architecture.as_str()), (Some("guest"), "x86_64"));
     assert_eq!(facts.kernel.as_deref(), Some("6.18.44"));
     assert_eq!(facts.preemption.as_deref(), Some("PREEMPT_DYNAMIC"));
     assert_eq!(facts.kernel_command_line.as_deref(), Some("console=ttyS0 quiet"));
-    assert_eq!((facts.cpu_model.as_deref(), facts.hypervisor), (Some("Intel(R) Xeon(R) Processor"), Some(true)));
+    assert_eq!(
+        (facts.cpu_model.as_deref(), facts.hypervisor),
+        (Some("Intel(R) Xeon(R) Processor"), Some(true))
+    );
     assert_eq!(ids(&facts), [0, 1]);
     let cpu = &facts.cpus[1];
     assert_eq!((cpu.governor.as_deref(), cpu.frequency_min_khz), (None, None));
@@ -29,7 +36,10 @@ fn a_guest() {
     assert_eq!((facts.isolated_cpus.as_deref(), facts.nohz_full_cpus), (Some(""), None));
     assert_eq!((facts.rt_runtime_us, facts.rt_period_us), (Some(950_000), Some(1_000_000)));
     assert_eq!(facts.transparent_hugepages.as_deref(), Some("madvise"));
-    assert_eq!((facts.memory_total_kib, facts.memory_available_kib), (Some(3_884_092), Some(3_321_824)));
+    assert_eq!(
+        (facts.memory_total_kib, facts.memory_available_kib),
+        (Some(3_884_092), Some(3_321_824))
+    );
     assert_eq!((facts.load_average, facts.uptime_s), (Some([0.18, 0.15, 0.11]), Some(1210.65)));
     assert_eq!((facts.interrupts.len(), facts.softirqs.len()), (23, 10));
 }
@@ -40,7 +50,10 @@ fn a_pc() {
     assert_eq!(facts.unreadable, []);
     assert_eq!(facts.preemption.as_deref(), Some("PREEMPT_DYNAMIC (full)"));
     assert_eq!(facts.hypervisor, Some(false));
-    assert_eq!((facts.isolated_cpus.as_deref(), facts.nohz_full_cpus.as_deref()), (Some("2-3"), Some("2-3")));
+    assert_eq!(
+        (facts.isolated_cpus.as_deref(), facts.nohz_full_cpus.as_deref()),
+        (Some("2-3"), Some("2-3"))
+    );
     let cpu = &facts.cpus[3];
     assert_eq!(cpu.governor.as_deref(), Some("performance"));
     assert_eq!(cpu.frequency_khz, Some(3_600_000), "cpufreq knows better than cpuinfo");
@@ -51,8 +64,14 @@ fn a_pc() {
 fn a_board_with_a_cpu_offline() {
     let facts = pi().1.snapshot();
     assert_eq!(facts.unreadable, []);
-    assert_eq!((facts.architecture.as_str(), facts.preemption.as_deref()), ("aarch64", Some("PREEMPT_RT")));
-    assert_eq!((facts.cpu_model.as_deref(), facts.hypervisor), (Some("Raspberry Pi 4 Model B Rev 1.4"), None));
+    assert_eq!(
+        (facts.architecture.as_str(), facts.preemption.as_deref()),
+        ("aarch64", Some("PREEMPT_RT"))
+    );
+    assert_eq!(
+        (facts.cpu_model.as_deref(), facts.hypervisor),
+        (Some("Raspberry Pi 4 Model B Rev 1.4"), None)
+    );
     assert_eq!(facts.nohz_full_cpus.as_deref(), Some(""), "the kernel's (null) means none");
     assert_eq!(facts.transparent_hugepages, None);
     assert_eq!(ids(&facts), [0, 1, 3]);
@@ -91,8 +110,11 @@ fn nothing_there_is_all_none_with_the_reasons() {
     let (dir, root) = lay(&[]);
     let facts = root.snapshot();
     assert_eq!(HostFacts { unreadable: Vec::new(), ..facts.clone() }, HostFacts::default());
-    let named: Vec<&str> =
-        facts.unreadable.iter().map(|entry| entry.path.strip_prefix(dir.path().to_str().unwrap()).unwrap()).collect();
+    let named: Vec<&str> = facts
+        .unreadable
+        .iter()
+        .map(|entry| entry.path.strip_prefix(dir.path().to_str().unwrap()).unwrap())
+        .collect();
     assert_eq!(
         named,
         [
@@ -126,7 +148,12 @@ fn each_file_fails_alone_and_names_its_line() {
         ("proc/softirqs", "CPUs\n", 1, "header"),
         ("proc/sys/kernel/sched_rt_runtime_us", "all\n", 1, "time for real-time tasks"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "always\n", 1, "transparent huge pages"),
-        ("sys/devices/system/cpu/cpu1/cpufreq/scaling_min_freq", "low\n", 1, "lowest frequency of CPU 1"),
+        (
+            "sys/devices/system/cpu/cpu1/cpufreq/scaling_min_freq",
+            "low\n",
+            1,
+            "lowest frequency of CPU 1",
+        ),
     ];
     for (path, text, line, item) in cases {
         let (dir, root) = pc();
@@ -135,7 +162,11 @@ fn each_file_fails_alone_and_names_its_line() {
         let [entry] = &facts.unreadable[..] else { panic!("{path}: {:?}", facts.unreadable) };
         assert_eq!((entry.line, entry.item.as_str()), (Some(line), item), "{path}");
         assert_eq!(entry.path, dir.path().join(path).display().to_string());
-        assert_eq!(facts.kernel.as_deref(), Some("6.8.0-31-generic"), "one bad file costs no other fact");
+        assert_eq!(
+            facts.kernel.as_deref(),
+            Some("6.8.0-31-generic"),
+            "one bad file costs no other fact"
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Three machines for tests, as files: a virtual machine of two CPUs (captured), a PC of four and a Raspberry Pi 4 with one
-//! of its four CPUs offline (both by hand, in the kernel's formats).
+//! Three machines for tests, as files: a virtual machine of two CPUs (captured), a PC of four and a
+//! Raspberry Pi 4 with one of its four CPUs offline (both by hand, in the kernel's formats).
 
 use crate::HostRoot;
 use tempfile::TempDir;
@@ -39,9 +39,10 @@ cpu2 1000 0 500 100000 25 0 10 0 0 0
 cpu3 1000 0 500 100000 25 0 10 0 0 0
 ";
 
-const PC_SOFTIRQS: &str =
-    "                    CPU0       CPU1       CPU2       CPU3\n       TIMER:        100        200        300        400\n";
-const PI_SOFTIRQS: &str = "                    CPU0       CPU1       CPU3\n       TIMER:        100        200        400\n";
+const PC_SOFTIRQS: &str = "                    CPU0       CPU1       CPU2       CPU3\n       \
+                           TIMER:        100        200        300        400\n";
+const PI_SOFTIRQS: &str = "                    CPU0       CPU1       CPU3\n       TIMER:        \
+                           100        200        400\n";
 
 /// Lays files below a directory of their own, which is gone when dropped.
 pub(crate) fn lay(files: &[(&str, &str)]) -> (TempDir, HostRoot) {
@@ -62,7 +63,10 @@ pub(crate) fn put(dir: &TempDir, path: &str, text: &str) {
 
 /// What all three have.
 const COMMON: &[(&str, &str)] = &[
-    ("proc/meminfo", "MemTotal:        3884092 kB\nMemFree:         2023888 kB\nMemAvailable:    3321824 kB\n"),
+    (
+        "proc/meminfo",
+        "MemTotal:        3884092 kB\nMemFree:         2023888 kB\nMemAvailable:    3321824 kB\n",
+    ),
     ("proc/loadavg", "0.18 0.15 0.11 2/87 6454\n"),
     ("proc/uptime", "1210.65 2221.28\n"),
     ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
@@ -74,7 +78,11 @@ const GUEST: &[(&str, &str)] = &[
     ("proc/sys/kernel/hostname", "guest\n"),
     ("proc/sys/kernel/arch", "x86_64\n"),
     ("proc/sys/kernel/osrelease", "6.18.44\n"),
-    ("proc/version", "Linux version 6.18.44 (build@host) (gcc (GCC) 15.3.0, GNU ld 2.46) #1 SMP PREEMPT_DYNAMIC @0\n"),
+    (
+        "proc/version",
+        "Linux version 6.18.44 (build@host) (gcc (GCC) 15.3.0, GNU ld 2.46) #1 SMP \
+         PREEMPT_DYNAMIC @0\n",
+    ),
     ("proc/cmdline", "console=ttyS0 quiet\n"),
     ("proc/stat", GUEST_STAT),
     ("proc/cpuinfo", GUEST_CPUINFO),
@@ -89,7 +97,11 @@ const PC: &[(&str, &str)] = &[
     ("proc/sys/kernel/hostname", "mill\n"),
     ("proc/sys/kernel/arch", "x86_64\n"),
     ("proc/sys/kernel/osrelease", "6.8.0-31-generic\n"),
-    ("proc/version", "Linux version 6.8.0-31-generic (buildd@x) (gcc 13.2.0) #31-Ubuntu SMP PREEMPT_DYNAMIC Sat Apr 20\n"),
+    (
+        "proc/version",
+        "Linux version 6.8.0-31-generic (buildd@x) (gcc 13.2.0) #31-Ubuntu SMP PREEMPT_DYNAMIC \
+         Sat Apr 20\n",
+    ),
     ("proc/cmdline", "root=/dev/sda1 isolcpus=2,3 nohz_full=2,3\n"),
     ("proc/stat", PC_STAT),
     ("proc/cpuinfo", PC_CPUINFO),
@@ -107,7 +119,11 @@ const PI: &[(&str, &str)] = &[
     ("proc/sys/kernel/hostname", "raspberrypi\n"),
     ("proc/sys/kernel/arch", "aarch64\n"),
     ("proc/sys/kernel/osrelease", "6.6.31-rt31-v8+\n"),
-    ("proc/version", "Linux version 6.6.31-rt31-v8+ (me@desk) (aarch64-linux-gnu-gcc 12.2.0) #1 SMP PREEMPT_RT Mon Jun 3\n"),
+    (
+        "proc/version",
+        "Linux version 6.6.31-rt31-v8+ (me@desk) (aarch64-linux-gnu-gcc 12.2.0) #1 SMP PREEMPT_RT \
+         Mon Jun 3\n",
+    ),
     ("proc/cmdline", "console=tty1 root=PARTUUID=1-02 isolcpus=3\n"),
     ("proc/stat", PI_STAT),
     ("proc/cpuinfo", PI_CPUINFO),
@@ -146,7 +162,9 @@ pub(crate) fn pi() -> (TempDir, HostRoot) {
 fn cpufreq(dir: &TempDir, cpu: u32, governor: &str, khz: u64, (min, max): (u64, u64)) {
     let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq");
     put(dir, &format!("{folder}/scaling_governor"), &format!("{governor}\n"));
-    for (file, khz) in [("scaling_cur_freq", khz), ("scaling_min_freq", min), ("scaling_max_freq", max)] {
+    for (file, khz) in
+        [("scaling_cur_freq", khz), ("scaling_min_freq", min), ("scaling_max_freq", max)]
+    {
         put(dir, &format!("{folder}/{file}"), &format!("{khz}\n"));
     }
 }

@@ -4,8 +4,9 @@
 use crate::{Criterion, Examined, Judged, Lacking, Seen, Verdict, knows_order};
 use stats::{QuantileDifference, compare};
 
-/// Whether a recording is worse than `baseline` by more than `by`, a share, in each quantile that both have latencies enough for; at
-/// 95 % confidence for all of them together. Whoever calls has seen to it that the two can be compared.
+/// Whether a recording is worse than `baseline` by more than `by`, a share, in each quantile that
+/// both have latencies enough for; at 95 % confidence for all of them together. Whoever calls has
+/// seen to it that the two can be compared.
 #[must_use]
 pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<Judged> {
     let judged = |level, verdict, seen, margin, lacking| Judged {
@@ -21,7 +22,8 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
     let (base, other) = (baseline.group(), examined.group());
     let differences = compare(&base, &other).quantiles;
     if differences.is_empty() {
-        let are_ordered = [baseline, examined].iter().all(|one| knows_order(&one.recorded.document));
+        let are_ordered =
+            [baseline, examined].iter().all(|one| knows_order(&one.recorded.document));
         let lacking = if are_ordered { Lacking::Independent } else { Lacking::Order };
         return vec![judged(None, Verdict::NotEnough, Seen::Nothing, None, Some(lacking))];
     }

@@ -2,7 +2,8 @@
 //! Whether every figure in `run.json` follows from the samples.
 
 use model::{
-    ColumnUnit, Detail, Document, End, LoadEvidence, Polling, ProbeStatement, Recorded, RowKind, State, Thread, fill_in,
+    ColumnUnit, Detail, Document, End, LoadEvidence, Polling, ProbeStatement, Recorded, RowKind,
+    State, Thread, fill_in,
 };
 use plan::Scheduling;
 use serde_json::Value;
@@ -26,7 +27,11 @@ const MAX_SHOWN: usize = 200;
 impl Difference {
     /// Of two values, each shown in a few hundred characters at most.
     #[must_use]
-    pub fn between(place: &str, recorded: &impl ToString, recomputed: &impl ToString) -> Difference {
+    pub fn between(
+        place: &str,
+        recorded: &impl ToString,
+        recomputed: &impl ToString,
+    ) -> Difference {
         let clipped = |text: String| match text.char_indices().nth(MAX_SHOWN) {
             Some((at, _)) => format!("{}…", &text[..at]),
             None => text,
@@ -39,9 +44,9 @@ impl Difference {
     }
 }
 
-/// What `run.json` says that its samples, as they were read, contradict, and whatever else of it does not follow from another
-/// part of it. Nothing is rounded, nothing is tolerated. Nothing is found in a recording that was cut off, which has no figures of its
-/// own.
+/// What `run.json` says that its samples, as they were read, contradict, and whatever else of it
+/// does not follow from another part of it. Nothing is rounded, nothing is tolerated. Nothing is
+/// found in a recording that was cut off, which has no figures of its own.
 #[must_use]
 pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
     let mut differences = Vec::new();
@@ -49,14 +54,20 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
         return differences;
     }
     if recorded.document.threads.len() != recorded.threads.len() {
-        differences.push(Difference::between("threads", &recorded.document.threads.len(), &recorded.threads.len()));
+        differences.push(Difference::between(
+            "threads",
+            &recorded.document.threads.len(),
+            &recorded.threads.len(),
+        ));
     }
     ending(recorded, &mut differences);
     asked(&recorded.document, &mut differences);
     stated(&recorded.document, &mut differences);
     loads(&recorded.document, &mut differences);
     let probe = &recorded.document.probe;
-    for (index, (thread, statistics)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
+    for (index, (thread, statistics)) in
+        recorded.document.threads.iter().zip(&recorded.threads).enumerate()
+    {
         let beside = recorded.beside.get(index).cloned().unwrap_or_default();
         let place = format!("threads[{index}]");
         match thread.detail {
@@ -76,7 +87,9 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
         if *thread != recomputed {
             match (serde_json::to_value(thread), serde_json::to_value(&recomputed)) {
                 (Ok(old), Ok(new)) => compare(&place, &old, &new, &mut differences),
-                (Err(error), _) | (_, Err(error)) => differences.push(Difference::between(&place, &error, &"")),
+                (Err(error), _) | (_, Err(error)) => {
+                    differences.push(Difference::between(&place, &error, &""))
+                }
             }
         }
         accounting(&place, thread, statistics, &mut differences);
@@ -85,12 +98,14 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
     differences
 }
 
-/// Whether the run ended as it says: a whole one has all that was planned, and one that was stopped at a latency has that latency.
+/// Whether the run ended as it says: a whole one has all that was planned, and one that was stopped
+/// at a latency has that latency.
 fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
     let document = &recorded.document;
     let is_done = document.end == Some(End::Done);
     if is_done != (document.state == State::Complete) || document.end.is_none() {
-        let reason = document.end.as_ref().map_or_else(|| "none".to_owned(), |end| format!("{end:?}"));
+        let reason =
+            document.end.as_ref().map_or_else(|| "none".to_owned(), |end| format!("{end:?}"));
         let state = match document.end {
             None => "running",
             Some(End::Done) => "complete",
@@ -104,18 +119,27 @@ fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
     }
     for (index, thread) in document.threads.iter().enumerate() {
         let planned = document.run.activations_of(index);
-        // Of a thread that did not come back, what was due is known by the clock alone. Events come when they come.
-        let whole = !document.probe.is_planned() || document.state != State::Complete || thread.given_up_ns.is_some();
+        // Of a thread that did not come back, what was due is known by the clock alone. Events come
+        // when they come.
+        let whole = !document.probe.is_planned()
+            || document.state != State::Complete
+            || thread.given_up_ns.is_some();
         let due = thread.activations.map_or(planned, |counts| counts.all().due);
         if !whole && due != planned {
             let due = format!("complete, with {due} activations due of thread {index}");
-            differences.push(Difference::between("state", &due, &format!("{planned} were planned")));
+            differences.push(Difference::between(
+                "state",
+                &due,
+                &format!("{planned} were planned"),
+            ));
         }
     }
     if let (Some(End::Done), Some(limit)) = (&document.end, document.run.break_above_ns) {
-        let max = recorded.threads.iter().filter_map(|statistics| largest(document, statistics)).max();
+        let max =
+            recorded.threads.iter().filter_map(|statistics| largest(document, statistics)).max();
         if let Some(max) = max.filter(|max| *max > limit.0) {
-            let text = format!("break-above, which is {} ns: the largest latency is {max}", limit.0);
+            let text =
+                format!("break-above, which is {} ns: the largest latency is {max}", limit.0);
             differences.push(Difference::between("end.reason", &"done", &text));
         }
     }
@@ -124,7 +148,11 @@ fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
         let lost = document.threads.get(thread).map_or(0, |thread| thread.evidence.samples_lost);
         if lost == 0 && max.is_none_or(|max| max < document.probe.judged_size(latency_ns)) {
             let max = max.map_or_else(|| "no latency".to_owned(), |max| format!("at most {max}"));
-            differences.push(Difference::between("end.latency_ns", &latency_ns, &format!("{max} of thread {thread}")));
+            differences.push(Difference::between(
+                "end.latency_ns",
+                &latency_ns,
+                &format!("{max} of thread {thread}"),
+            ));
         }
     }
 }
@@ -167,7 +195,8 @@ fn asked(document: &Document, differences: &mut Vec<Difference>) {
     }
 }
 
-/// Whether the probe's statement is one that a probe can make, and that of the probe that was asked for.
+/// Whether the probe's statement is one that a probe can make, and that of the probe that was asked
+/// for.
 fn stated(document: &Document, differences: &mut Vec<Difference>) {
     let (probe, asked) = (&document.probe, &document.run.probe);
     let mut expect = |what: &str, holds: bool, recorded: &dyn Display, expected: &dyn Display| {
@@ -182,16 +211,24 @@ fn stated(document: &Document, differences: &mut Vec<Difference>) {
         None => "no column",
     };
     expect("columns[0].unit", unit == "ns", &unit, &"ns, as of every judged column");
-    let column = probe.overrun_column.map_or_else(|| "null".to_owned(), |column| column.to_string());
+    let column =
+        probe.overrun_column.map_or_else(|| "null".to_owned(), |column| column.to_string());
     let (fits, expected) = match (probe.rows, probe.overrun_column) {
         (RowKind::Events, column) => (column.is_none(), "null, as events are not planned"),
-        (_, column) => (column.is_some_and(|column| column < probe.columns.len()), "one of the columns"),
+        (_, column) => {
+            (column.is_some_and(|column| column < probe.columns.len()), "one of the columns")
+        }
     };
     expect("overrun_column", fits, &column, &expected);
     // Of others, only the program that measured knows what they are.
     let cyclic = ProbeStatement::cyclic();
     if probe.name == cyclic.name {
-        expect("rows", probe.rows == cyclic.rows, &format!("{:?}", probe.rows).to_lowercase(), &"activations, as of cyclic");
+        expect(
+            "rows",
+            probe.rows == cyclic.rows,
+            &format!("{:?}", probe.rows).to_lowercase(),
+            &"activations, as of cyclic",
+        );
     }
 }
 
@@ -199,7 +236,11 @@ fn stated(document: &Document, differences: &mut Vec<Difference>) {
 fn loads(document: &Document, differences: &mut Vec<Difference>) {
     for (index, load) in document.load.iter().enumerate() {
         if load.off_target != load.is_off_target() {
-            differences.push(Difference::between(&format!("load[{index}].off_target"), &load.off_target, &load.is_off_target()));
+            differences.push(Difference::between(
+                &format!("load[{index}].off_target"),
+                &load.off_target,
+                &load.is_off_target(),
+            ));
         }
     }
     let any = document.load.iter().any(LoadEvidence::is_off_target);
@@ -208,7 +249,8 @@ fn loads(document: &Document, differences: &mut Vec<Difference>) {
     }
 }
 
-/// Goes down both trees side by side; through JSON, so that a field added later is compared without anyone thinking of it.
+/// Goes down both trees side by side; through JSON, so that a field added later is compared without
+/// anyone thinking of it.
 fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut Vec<Difference>) {
     if recorded == recomputed {
         return;
@@ -220,13 +262,20 @@ fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut 
             }
         }
         (Value::Array(old), Value::Array(new)) => {
-            // The first that differs; of the others how many, since one value in another bucket moves all behind it.
-            let differ = old.iter().zip(new).filter(|(a, b)| a != b).count() + old.len().abs_diff(new.len());
-            if let Some((index, (a, b))) = old.iter().zip(new).enumerate().find(|(_, (a, b))| a != b) {
+            // The first that differs; of the others how many, since one value in another bucket
+            // moves all behind it.
+            let differ =
+                old.iter().zip(new).filter(|(a, b)| a != b).count() + old.len().abs_diff(new.len());
+            if let Some((index, (a, b))) =
+                old.iter().zip(new).enumerate().find(|(_, (a, b))| a != b)
+            {
                 compare(&format!("{place}[{index}]"), a, b, differences);
             }
             if differ > 1 || old.len() != new.len() {
-                let (have, should) = (format!("{} entries", old.len()), format!("{} entries, {differ} differ", new.len()));
+                let (have, should) = (
+                    format!("{} entries", old.len()),
+                    format!("{} entries, {differ} differ", new.len()),
+                );
                 differences.push(Difference::between(place, &have, &should));
             }
         }
@@ -234,37 +283,61 @@ fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut 
     }
 }
 
-/// Whether the figures of a thread without samples are those of its buckets; quantiles are the largest value of theirs.
-fn check_histogram(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
+/// Whether the figures of a thread without samples are those of its buckets; quantiles are the
+/// largest value of theirs.
+fn check_histogram(
+    place: &str,
+    thread: &Thread,
+    statistics: &Statistics,
+    differences: &mut Vec<Difference>,
+) {
     let figures = |summary: &Summary| {
         let Summary { count, min, max, .. } = *summary;
-        let [p50, p90, p99, p999, p9999] =
-            summary.quantiles().map(|ns| ns.map_or_else(|| "unknown".to_owned(), |ns| ns.to_string()));
-        format!("{count} latencies, min {min}, p50 {p50}, p90 {p90}, p99 {p99}, p99.9 {p999}, p99.99 {p9999}, max {max}")
+        let [p50, p90, p99, p999, p9999] = summary
+            .quantiles()
+            .map(|ns| ns.map_or_else(|| "unknown".to_owned(), |ns| ns.to_string()));
+        format!(
+            "{count} latencies, min {min}, p50 {p50}, p90 {p90}, p99 {p99}, p99.9 {p999}, p99.99 \
+             {p9999}, max {max}"
+        )
     };
-    let [recorded, recomputed] = [&thread.latency_ns, &statistics.latency].map(|summary| summary.as_ref().map(figures));
+    let [recorded, recomputed] =
+        [&thread.latency_ns, &statistics.latency].map(|summary| summary.as_ref().map(figures));
     if recorded != recomputed {
         let nothing = || "nothing".to_owned();
-        let (recorded, recomputed) = (recorded.unwrap_or_else(nothing), recomputed.unwrap_or_else(nothing));
-        differences.push(Difference::between(&format!("{place}.latency_ns"), &recorded, &recomputed));
+        let (recorded, recomputed) =
+            (recorded.unwrap_or_else(nothing), recomputed.unwrap_or_else(nothing));
+        differences.push(Difference::between(
+            &format!("{place}.latency_ns"),
+            &recorded,
+            &recomputed,
+        ));
     }
     activations_are_unknown(place, thread, differences);
 }
 
-/// Figures that can be those of latencies: in their order, as many as there are, and nothing beside them that would say more.
+/// Figures that can be those of latencies: in their order, as many as there are, and nothing beside
+/// them that would say more.
 fn check_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
     let mut expect = |what: &str, holds: bool, recorded: &dyn Display, expected: &str| {
         if !holds {
             differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &expected));
         }
     };
-    expect("histogram_ns.buckets", thread.histogram_ns.buckets.is_empty(), &thread.histogram_ns.buckets.len(), "0, of figures");
+    expect(
+        "histogram_ns.buckets",
+        thread.histogram_ns.buckets.is_empty(),
+        &thread.histogram_ns.buckets.len(),
+        "0, of figures",
+    );
     expect("worst", thread.worst.is_empty(), &thread.worst.len(), "0, of figures");
     let Some(figures) = thread.latency_ns else {
         expect("latency_ns", false, &"null", "figures");
         return;
     };
-    let known = std::iter::once(figures.min).chain(figures.quantiles().into_iter().flatten()).chain([figures.max]);
+    let known = std::iter::once(figures.min)
+        .chain(figures.quantiles().into_iter().flatten())
+        .chain([figures.max]);
     let in_order: Vec<i64> = known.collect();
     let text = in_order.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     expect("latency_ns", in_order.is_sorted(), &text, "from the smallest to the largest");
@@ -272,9 +345,19 @@ fn check_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>
     let between = (figures.min as f64..=figures.max as f64).contains(&figures.mean);
     expect("latency_ns.mean", between, &figures.mean, "between the smallest and the largest");
     expect("latency_ns.count", figures.count > 0, &figures.count, "more than 0");
-    expect("latency_ns.sd", figures.sd.is_none_or(|sd| sd >= 0.0), &figures.sd.unwrap_or_default(), "0 or more");
+    expect(
+        "latency_ns.sd",
+        figures.sd.is_none_or(|sd| sd >= 0.0),
+        &figures.sd.unwrap_or_default(),
+        "0 or more",
+    );
     let same = thread.latency_with_skipped_ns == thread.latency_ns;
-    expect("latency_with_skipped_ns", same, &"others", "those of latency_ns: what was skipped is not known");
+    expect(
+        "latency_with_skipped_ns",
+        same,
+        &"others",
+        "those of latency_ns: what was skipped is not known",
+    );
     activations_are_unknown(place, thread, differences);
 }
 
@@ -282,17 +365,31 @@ fn check_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>
 fn activations_are_unknown(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
     if let Some(activations) = thread.activations {
         let text = serde_json::to_string(&activations).unwrap_or_default();
-        differences.push(Difference::between(&format!("{place}.activations"), &text, &"null, as only samples tell"));
+        differences.push(Difference::between(
+            &format!("{place}.activations"),
+            &text,
+            &"null, as only samples tell",
+        ));
     }
 }
 
-/// The thread's own accounting against the rows. Where samples were lost the rows know less than the thread did, and only
-/// the sums can be checked; where none were, everything is.
-fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
-    let (counted, rows) = (thread.activations.map(|counts| counts.all()).unwrap_or_default(), statistics.activations);
+/// The thread's own accounting against the rows. Where samples were lost the rows know less than
+/// the thread did, and only the sums can be checked; where none were, everything is.
+fn accounting(
+    place: &str,
+    thread: &Thread,
+    statistics: &Statistics,
+    differences: &mut Vec<Difference>,
+) {
+    let (counted, rows) =
+        (thread.activations.map(|counts| counts.all()).unwrap_or_default(), statistics.activations);
     let mut expect = |what: &str, recorded: u64, recomputed: u64| {
         if recorded != recomputed {
-            differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &recomputed));
+            differences.push(Difference::between(
+                &format!("{place}.{what}"),
+                &recorded,
+                &recomputed,
+            ));
         }
     };
     expect("activations.due", counted.due, counted.on_time + counted.late + counted.skipped);
@@ -304,21 +401,32 @@ fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences
     if thread.evidence.samples_lost == 0 {
         expect("activations.on_time", counted.on_time, rows.on_time);
         expect("activations.late", counted.late, rows.late);
-        // A thread that did not come back has no evidence, and nothing says which of its rows between others were lost.
-        let never_run = if thread.evidence.voluntary_switches.is_none() { statistics.lost } else { 0 };
+        // A thread that did not come back has no evidence, and nothing says which of its rows
+        // between others were lost.
+        let never_run =
+            if thread.evidence.voluntary_switches.is_none() { statistics.lost } else { 0 };
         expect("activations.skipped", counted.skipped, rows.skipped + never_run);
     }
 }
 
 /// A loop polled for as long as its gaps at least.
-fn polled(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
+fn polled(
+    place: &str,
+    thread: &Thread,
+    statistics: &Statistics,
+    differences: &mut Vec<Difference>,
+) {
     let Some(Polling { polled_ns, .. }) = thread.polling else { return };
     #[expect(clippy::cast_precision_loss, reason = "compared with a sum that is known to 1 ns")]
     let (count, polled) = (statistics.moments.count() as f64, polled_ns as f64);
     let gaps_ns = statistics.moments.mean().unwrap_or(0.0) * count;
     if gaps_ns > polled + 1.0 {
         let gaps = format!("at least {gaps_ns:.0}, the sum of its gaps");
-        differences.push(Difference::between(&format!("{place}.polling.polled_ns"), &polled_ns, &gaps));
+        differences.push(Difference::between(
+            &format!("{place}.polling.polled_ns"),
+            &polled_ns,
+            &gaps,
+        ));
     }
 }
 
@@ -334,7 +442,10 @@ mod tests {
         change(&mut document);
         let mut differences = Vec::new();
         asked(&document, &mut differences);
-        differences.iter().map(|found| format!("{}: {}, not {}", found.place, found.recorded, found.recomputed)).collect()
+        differences
+            .iter()
+            .map(|found| format!("{}: {}, not {}", found.place, found.recorded, found.recomputed))
+            .collect()
     }
 
     #[test]
@@ -344,26 +455,42 @@ mod tests {
             differences_after(|document| document.run.interval_ns = Nanos(5)),
             ["threads[0].interval_ns: 500000, not 5, by run"]
         );
-        assert_eq!(differences_after(|document| document.run.cpus = vec![CpuId(3)]), ["threads[0].cpu: 0, not 3, by run"]);
-        assert_eq!(differences_after(|document| document.threads[0].index = 1), ["threads[0].index: 1, not 0, by run"]);
+        assert_eq!(
+            differences_after(|document| document.run.cpus = vec![CpuId(3)]),
+            ["threads[0].cpu: 0, not 3, by run"]
+        );
+        assert_eq!(
+            differences_after(|document| document.threads[0].index = 1),
+            ["threads[0].index: 1, not 0, by run"]
+        );
         assert_eq!(
             differences_after(|document| document.run.scheduling = Scheduling::OTHER),
             ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]
         );
-        assert_eq!(differences_after(|document| document.run.cpus.push(CpuId(1))), ["threads: 1, not 2 CPUs in run.cpus"]);
+        assert_eq!(
+            differences_after(|document| document.run.cpus.push(CpuId(1))),
+            ["threads: 1, not 2 CPUs in run.cpus"]
+        );
         let second = |document: &mut Document| {
             document.run.cpus.push(CpuId(1));
             document.threads.push(document.threads[0].clone());
             (document.threads[1].index, document.threads[1].cpu) = (1, CpuId(1));
             document.run.distance_ns = Nanos(500);
         };
-        assert_eq!(differences_after(second), ["threads[1].interval_ns: 500000, not 500500, by run"]);
+        assert_eq!(
+            differences_after(second),
+            ["threads[1].interval_ns: 500000, not 500500, by run"]
+        );
     }
 
-    /// A recording made before nice levels were recorded has none, and a real-time policy never has one.
+    /// A recording made before nice levels were recorded has none, and a real-time policy never has
+    /// one.
     #[test]
     fn a_real_time_policy_has_no_nice_level() {
-        assert_eq!(differences_after(|document| assert_eq!(document.threads[0].nice, None)), Vec::<String>::new());
+        assert_eq!(
+            differences_after(|document| assert_eq!(document.threads[0].nice, None)),
+            Vec::<String>::new()
+        );
         assert_eq!(
             differences_after(|document| document.threads[0].nice = Some(5)),
             ["threads[0].nice: 5, not none under SCHED_FIFO 90"]
@@ -374,7 +501,10 @@ mod tests {
     #[test]
     fn threads_without_real_time_rights_have_ordinary_scheduling() {
         let without = |document: &mut Document| document.instrument.real_time = false;
-        assert_eq!(differences_after(without), ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]);
+        assert_eq!(
+            differences_after(without),
+            ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]
+        );
         let ordinary = |document: &mut Document| {
             document.instrument.real_time = false;
             document.threads[0].scheduling = Scheduling::OTHER;

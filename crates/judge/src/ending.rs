@@ -26,7 +26,11 @@ pub fn ending(document: &Document) -> Ending {
         (State::Running, _) => Ending::CutOff,
         (State::Complete, _) => Ending::Planned,
         (State::Stopped, Some(End::BreakAbove { .. })) => Ending::AtLatency,
-        (State::Stopped, Some(End::Signal { .. })) if document.run.length.is_endless() && has_begun(document) => Ending::Planned,
+        (State::Stopped, Some(End::Signal { .. }))
+            if document.run.length.is_endless() && has_begun(document) =>
+        {
+            Ending::Planned
+        }
         (State::Stopped, Some(End::Signal { .. }) | None) => Ending::Asked,
         (State::Stopped, Some(_)) => Ending::Failed,
     }
@@ -34,7 +38,12 @@ pub fn ending(document: &Document) -> Ending {
 
 /// Whether anything was due. Events come when they come, and that none came is what was measured.
 fn has_begun(document: &Document) -> bool {
-    let any_due = || document.threads.iter().any(|thread| thread.activations.is_some_and(|counts| counts.all().due > 0));
+    let any_due = || {
+        document
+            .threads
+            .iter()
+            .any(|thread| thread.activations.is_some_and(|counts| counts.all().due > 0))
+    };
     !document.probe.is_planned() || any_due()
 }
 
@@ -73,13 +82,15 @@ pub enum Incomplete {
     Contradicts,
 }
 
-/// Whether it is known which sample followed which: of a histogram it is not, and so neither is how samples depend on one another.
+/// Whether it is known which sample followed which: of a histogram it is not, and so neither is how
+/// samples depend on one another.
 #[must_use]
 pub fn knows_order(document: &Document) -> bool {
     document.threads.iter().all(|thread| thread.detail.is_samples())
 }
 
-/// Why a recording does not show all that it should have, the gravest reason first; none for one that does.
+/// Why a recording does not show all that it should have, the gravest reason first; none for one
+/// that does.
 #[must_use]
 pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     let document = &recorded.document;
@@ -91,7 +102,9 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
         return Some(Incomplete::SamplesLost(lost));
     }
     let of_trace = document.warnings.iter().filter_map(|warning| match warning {
-        Warning::TraceEventsLost { events, unfollowed, .. } => Some(events.saturating_add(*unfollowed)),
+        Warning::TraceEventsLost { events, unfollowed, .. } => {
+            Some(events.saturating_add(*unfollowed))
+        }
         _ => None,
     });
     let lost = of_trace.fold(0, u64::saturating_add);
@@ -108,7 +121,8 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     if document.warnings.iter().any(is_of_a_failed_program) {
         return Some(Incomplete::ProgramFailed);
     }
-    let has_fallen_back = |thread: &Thread| thread.evidence.fallen_back.is_some_and(|switches| switches > 0);
+    let has_fallen_back =
+        |thread: &Thread| thread.evidence.fallen_back.is_some_and(|switches| switches > 0);
     if document.warnings.iter().any(|warning| matches!(warning, Warning::FellBack { .. }))
         || document.threads.iter().any(has_fallen_back)
     {
@@ -161,10 +175,20 @@ mod tests {
             (State::Stopped, Some(End::Guard { starved_ns: 5, cpu: None }), Ending::Failed, false),
             (State::Stopped, Some(End::ProbeFailed { error: "no".into() }), Ending::Failed, false),
             (State::Stopped, Some(End::Overtime { by_ns: 5 }), Ending::Failed, false),
-            (State::Stopped, Some(End::RecordingFailed { error: "no".into() }), Ending::Failed, false),
+            (
+                State::Stopped,
+                Some(End::RecordingFailed { error: "no".into() }),
+                Ending::Failed,
+                false,
+            ),
         ] {
             let document = document(state, end);
-            assert_eq!((ending(&document), came_to_its_end(&document)), (expected, whole), "{:?}", document.end);
+            assert_eq!(
+                (ending(&document), came_to_its_end(&document)),
+                (expected, whole),
+                "{:?}",
+                document.end
+            );
         }
     }
 
@@ -190,30 +214,62 @@ mod tests {
             document.load.clear();
             document.run.cpus.clear();
             change(&mut document);
-            incomplete(&Recorded { path: "a.teiji".into(), document, threads: Vec::new(), beside: Vec::new() })
+            incomplete(&Recorded {
+                path: "a.teiji".into(),
+                document,
+                threads: Vec::new(),
+                beside: Vec::new(),
+            })
         };
         assert_eq!(of(&|_| ()), None);
-        assert_eq!(of(&|document| document.load_off_target = true), Some(Incomplete::LoadOffTarget));
+        assert_eq!(
+            of(&|document| document.load_off_target = true),
+            Some(Incomplete::LoadOffTarget)
+        );
         let lost = |document: &mut Document| {
             document.load_off_target = true;
-            document.warnings = vec![Warning::TraceEventsLost { events: 5, buffer_kib: 8, unfollowed: 2 }];
+            document.warnings =
+                vec![Warning::TraceEventsLost { events: 5, buffer_kib: 8, unfollowed: 2 }];
         };
         assert_eq!(of(&lost), Some(Incomplete::TraceLost(7)));
-        let silent = Warning::StreamSilent { from: "/dev/rtf0".into(), numbers: 9, silent_ns: plan::Nanos::from_secs(2) };
-        assert_eq!(of(&|document| document.warnings = vec![silent.clone()]), Some(Incomplete::StreamBroken));
-        let half = |ended| Warning::StreamHalfRecord { from: "/dev/rtf0".into(), bytes: 3, offset: 8, ended };
-        assert_eq!(of(&|document| document.warnings = vec![half(true)]), Some(Incomplete::StreamBroken));
-        assert_eq!(of(&|document| document.warnings = vec![half(false)]), None, "its rest came after the run");
+        let silent = Warning::StreamSilent {
+            from: "/dev/rtf0".into(),
+            numbers: 9,
+            silent_ns: plan::Nanos::from_secs(2),
+        };
+        assert_eq!(
+            of(&|document| document.warnings = vec![silent.clone()]),
+            Some(Incomplete::StreamBroken)
+        );
+        let half = |ended| Warning::StreamHalfRecord {
+            from: "/dev/rtf0".into(),
+            bytes: 3,
+            offset: 8,
+            ended,
+        };
+        assert_eq!(
+            of(&|document| document.warnings = vec![half(true)]),
+            Some(Incomplete::StreamBroken)
+        );
+        assert_eq!(
+            of(&|document| document.warnings = vec![half(false)]),
+            None,
+            "its rest came after the run"
+        );
         let off_period = Warning::StreamOffPeriod {
             period_ns: plan::Nanos::from_micros(1),
             median_ns: plan::Nanos::from_millis(1),
             intervals: 9,
         };
-        let both = |document: &mut Document| document.warnings = vec![silent.clone(), off_period.clone()];
+        let both =
+            |document: &mut Document| document.warnings = vec![silent.clone(), off_period.clone()];
         assert_eq!(of(&both), Some(Incomplete::StreamOffPeriod));
         let ended = |status, signal| {
             let (after_ns, planned_ns) = (plan::Nanos::from_secs(1), plan::Nanos::from_secs(10));
-            of(&|document| document.warnings = vec![Warning::ProgramEnded { after_ns, planned_ns, status, signal }])
+            of(&|document| {
+                document.warnings =
+                    vec![Warning::ProgramEnded { after_ns, planned_ns, status, signal }]
+            })
         };
         assert_eq!((ended(Some(0), None), ended(None, None)), (None, None));
         assert_eq!(ended(Some(3), None), Some(Incomplete::ProgramFailed));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A judgement: the limit, the observed figure, and what evidence is missing. Values only; the renderer has the words.
+//! A judgement: the limit, the observed figure, and what evidence is missing. Values only; the
+//! renderer has the words.
 
 use crate::pool::{Pool, common_path};
 use crate::{Incomplete, incomplete};
@@ -9,7 +10,8 @@ use serde::Serialize;
 use stats::{Analysis, Group, Level, Measured, Statistics};
 use std::path::PathBuf;
 
-/// A recording with the analyses of what is judged in it; or several phases of its run, which are judged together.
+/// A recording with the analyses of what is judged in it; or several phases of its run, which are
+/// judged together.
 pub struct Examined {
     /// The recording. Of several, the one with the largest latency.
     pub recorded: Recorded,
@@ -35,9 +37,13 @@ impl Examined {
     #[must_use]
     pub fn group(&self) -> Group {
         let Some(pool) = &self.pool else {
-            return Group { runs: vec![self.analyses.iter().map(Measured::from).collect()], quantiles: None };
+            return Group {
+                runs: vec![self.analyses.iter().map(Measured::from).collect()],
+                quantiles: None,
+            };
         };
-        let quantiles = if let [one] = self.analyses.as_slice() { Measured::from(one).quantiles } else { None };
+        let quantiles =
+            if let [one] = self.analyses.as_slice() { Measured::from(one).quantiles } else { None };
         Group { runs: pool.runs.clone(), quantiles }
     }
 
@@ -93,8 +99,8 @@ pub struct Judged {
     pub verdict: Verdict,
     /// The figure that decided.
     pub seen: Seen,
-    /// How far the deciding figure lies below the limit, as a share of the limit; negative beyond it. None where there is no
-    /// such figure, or the limit is 0.
+    /// How far the deciding figure lies below the limit, as a share of the limit; negative beyond
+    /// it. None where there is no such figure, or the limit is 0.
     pub margin: Option<f64>,
     /// Why there is not enough evidence, and what would be.
     pub lacking: Option<Lacking>,
@@ -118,7 +124,8 @@ pub enum Criterion {
     },
 }
 
-/// What decided. Latencies in ns, of the thread that is worst in them: `thread` is none where there is only one.
+/// What decided. Latencies in ns, of the thread that is worst in them: `thread` is none where there
+/// is only one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Seen {
     /// A figure.
@@ -128,7 +135,8 @@ pub enum Seen {
         /// Whose.
         thread: Option<usize>,
     },
-    /// A quantile, and the most it can be at the confidence asked for; none where that is not known.
+    /// A quantile, and the most it can be at the confidence asked for; none where that is not
+    /// known.
     Quantile {
         /// As observed.
         observed_ns: i64,
@@ -137,7 +145,8 @@ pub enum Seen {
         /// Whose.
         thread: Option<usize>,
     },
-    /// More activations beyond the limit than a quantile allows, and there are too few of them for a verdict.
+    /// More activations beyond the limit than a quantile allows, and there are too few of them for
+    /// a verdict.
     Beyond {
         /// So many.
         n: u64,

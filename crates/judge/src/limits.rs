@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Judges a recording by limits: pass, fail, or not enough evidence, each with its margin.
 //!
-//! Latencies are those of every activation that was due, skipped ones counted in. A latency is that of the thread that is worst in
-//! it; a rate and a count are those of all threads of a recording together. Of jitter its size is judged: an interval that is too
-//! short breaks a limit as one that is too long does. How much values vary is judged as they were measured.
+//! Latencies are those of every activation that was due, skipped ones counted in. A latency is that
+//! of the thread that is worst in it; a rate and a count are those of all threads of a recording
+//! together. Of jitter its size is judged: an interval that is too short breaks a limit as one that
+//! is too long does. How much values vary is judged as they were measured.
 
 use crate::{Criterion, Examined, Incomplete, Judged, Lacking, Seen, Verdict, knows_order};
 use model::{ProbeStatement, Quantity, Recorded, RowKind, Thread};
@@ -26,13 +27,21 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         Subject::Latency { of: Figure::Quantile(level), limit: bound, confidence } => {
             quantile(examined, level, bound, limit.relation, confidence)
         }
-        Subject::Latency { of: Figure::Max, limit: bound, .. } => observed(examined, largest, bound, limit.relation),
+        Subject::Latency { of: Figure::Max, limit: bound, .. } => {
+            observed(examined, largest, bound, limit.relation)
+        }
         Subject::Latency { of: Figure::Mean, limit: bound, .. } => {
             observed(examined, |summary| summary.mean, bound, limit.relation)
         }
-        Subject::Latency { of: Figure::Sd, limit: bound, .. } => spread(examined, sd, bound, limit.relation),
-        Subject::Latency { of: Figure::PeakToPeak, limit: bound, .. } => spread(examined, peak_to_peak, bound, limit.relation),
-        Subject::Rate { beyond, limit: bound, confidence } => rate(examined, beyond, bound, limit.relation, confidence),
+        Subject::Latency { of: Figure::Sd, limit: bound, .. } => {
+            spread(examined, sd, bound, limit.relation)
+        }
+        Subject::Latency { of: Figure::PeakToPeak, limit: bound, .. } => {
+            spread(examined, peak_to_peak, bound, limit.relation)
+        }
+        Subject::Rate { beyond, limit: bound, confidence } => {
+            rate(examined, beyond, bound, limit.relation, confidence)
+        }
         Subject::Count { of, limit: bound } => count(examined, of, bound, limit.relation),
     };
     let mut judged = Judged {
@@ -47,9 +56,12 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     };
     // What fails in part of a run fails; what passes there need not pass in the rest.
     if let Some(finding) = unknown(limit, examined, judged.verdict) {
-        (judged.verdict, judged.margin, judged.lacking) = (finding.verdict, finding.margin, finding.lacking);
-        let is_unknown =
-            matches!(limit.subject, Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. });
+        (judged.verdict, judged.margin, judged.lacking) =
+            (finding.verdict, finding.margin, finding.lacking);
+        let is_unknown = matches!(
+            limit.subject,
+            Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. }
+        );
         judged.seen = if is_unknown { finding.seen } else { judged.seen };
     }
     let is_about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
@@ -80,7 +92,10 @@ pub fn without_limit(examined: &Examined) -> Judged {
 }
 
 /// What becomes of the limits of a plan of which nothing is recorded, in this folder.
-pub fn nothing_recorded<'l>(folder: &'l Path, limits: &'l [Limit]) -> impl Iterator<Item = Judged> + 'l {
+pub fn nothing_recorded<'l>(
+    folder: &'l Path,
+    limits: &'l [Limit],
+) -> impl Iterator<Item = Judged> + 'l {
     limits.iter().map(|limit| Judged {
         criterion: Criterion::Limit(limit.clone()),
         recording: folder.to_owned(),
@@ -93,21 +108,30 @@ pub fn nothing_recorded<'l>(folder: &'l Path, limits: &'l [Limit]) -> impl Itera
     })
 }
 
-/// Whether a limit says anything of what a probe measures: of events, which have no planned time, none is late or skipped.
+/// Whether a limit says anything of what a probe measures: of events, which have no planned time,
+/// none is late or skipped.
 #[must_use]
 pub fn has_meaning(limit: &Limit, probe: &ProbeStatement) -> bool {
-    probe.is_planned() || !matches!(limit.subject, Subject::Count { of: Count::Late | Count::Skipped, .. })
+    probe.is_planned()
+        || !matches!(limit.subject, Subject::Count { of: Count::Late | Count::Skipped, .. })
 }
 
-/// Why a limit cannot be judged. Events have no planned time, so none of them is late. Where the judged column is not the lateness of
-/// its rows, skipped rows have no value. Without samples it is not known what was late, skipped or lost. Nor is the
-/// dependence known that a confidence needs, nor, where a latency reached the interval, how many skipped activations a quantile or mean leaves out.
+/// Why a limit cannot be judged. Events have no planned time, so none of them is late. Where the
+/// judged column is not the lateness of its rows, skipped rows have no value. Without samples it is
+/// not known what was late, skipped or lost. Nor is the dependence known that a confidence needs,
+/// nor, where a latency reached the interval, how many skipped activations a quantile or mean
+/// leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
     let document = &examined.recorded.document;
     let threads = &document.threads;
     if !has_meaning(limit, &document.probe) {
         let lacking = Some(Lacking::Unplanned);
-        return Some(Finding { verdict: Verdict::NotEnough, seen: Seen::Unknown, margin: None, lacking });
+        return Some(Finding {
+            verdict: Verdict::NotEnough,
+            seen: Seen::Unknown,
+            margin: None,
+            lacking,
+        });
     }
     if let Some(finding) = without_skipped(limit, examined, verdict) {
         return Some(finding);
@@ -116,15 +140,25 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Findi
     if knows_order(document) {
         return None;
     }
-    let finding = |seen| Finding { verdict: Verdict::NotEnough, seen, margin: None, lacking: Some(Lacking::Samples) };
+    let finding = |seen| Finding {
+        verdict: Verdict::NotEnough,
+        seen,
+        margin: None,
+        lacking: Some(Lacking::Samples),
+    };
     let any_late = || {
-        let largest = |thread: &Thread| thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0);
+        let largest = |thread: &Thread| {
+            thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0)
+        };
         threads.iter().filter(without_samples).any(largest)
     };
     match limit.subject {
-        Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } => Some(finding(Seen::Unknown)),
+        Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } => {
+            Some(finding(Seen::Unknown))
+        }
         _ if verdict == Verdict::Fail => None,
-        Subject::Rate { .. } | Subject::Latency { of: Figure::Quantile(_), confidence: Some(_), .. } => {
+        Subject::Rate { .. }
+        | Subject::Latency { of: Figure::Quantile(_), confidence: Some(_), .. } => {
             Some(finding(Seen::Unknown))
         }
         Subject::Latency { of: Figure::Max, .. } => None,
@@ -132,12 +166,15 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Findi
     }
 }
 
-/// Skipped rows of a probe that judges another time than the lateness of its rows have no value that could be judged: what a limit
-/// allows may not have been what they would have been. A quantile without confidence passes where it holds even if all of them were
-/// beyond the limit.
+/// Skipped rows of a probe that judges another time than the lateness of its rows have no value
+/// that could be judged: what a limit allows may not have been what they would have been. A
+/// quantile without confidence passes where it holds even if all of them were beyond the limit.
 fn without_skipped(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
     let document = &examined.recorded.document;
-    if verdict != Verdict::Pass || document.probe.judges_overruns() || matches!(limit.subject, Subject::Count { .. }) {
+    if verdict != Verdict::Pass
+        || document.probe.judges_overruns()
+        || matches!(limit.subject, Subject::Count { .. })
+    {
         return None;
     }
     let skipped = |analysis: &Analysis| analysis.statistics.activations.skipped;
@@ -145,10 +182,13 @@ fn without_skipped(limit: &Limit, examined: &Examined, verdict: Verdict) -> Opti
     if all_skipped == 0 {
         return None;
     }
-    if let Subject::Latency { of: Figure::Quantile(level), limit: bound, confidence: None } = limit.subject {
+    if let Subject::Latency { of: Figure::Quantile(level), limit: bound, confidence: None } =
+        limit.subject
+    {
         let holds = |analysis: &Analysis| {
             let known = analysis.statistics.latency.map_or(0, |summary| summary.count);
-            known - analysis.above(limit.relation.highest_allowed(bound)) >= level.rank(known + skipped(analysis))
+            known - analysis.above(limit.relation.highest_allowed(bound))
+                >= level.rank(known + skipped(analysis))
         };
         if examined.analyses.iter().all(holds) {
             return None;
@@ -183,7 +223,10 @@ fn among_several(examined: &Examined, thread: usize) -> Option<usize> {
     (examined.analyses.len() > 1).then_some(thread)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a latency that is compared with a limit as written")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a latency that is compared with a limit as written"
+)]
 const fn largest(summary: &Summary) -> f64 {
     summary.max as f64
 }
@@ -193,12 +236,16 @@ const fn sd(summary: &Summary) -> Option<f64> {
 }
 
 /// From the smallest to the largest, ns.
-#[expect(clippy::cast_precision_loss, reason = "a difference that is compared with a limit as written")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a difference that is compared with a limit as written"
+)]
 const fn peak_to_peak(summary: &Summary) -> Option<f64> {
     Some(summary.max.saturating_sub(summary.min) as f64)
 }
 
-/// How much the values of the thread vary in which they vary most, and that thread. By what was measured, with its sign.
+/// How much the values of the thread vary in which they vary most, and that thread. By what was
+/// measured, with its sign.
 ///
 /// # Errors
 /// Why it is not known.
@@ -206,7 +253,8 @@ fn widest(examined: &Examined, figure: fn(&Summary) -> Option<f64>) -> Result<(f
     let mut widest: Option<(f64, usize)> = None;
     for (thread, statistics) in examined.statistics().iter().enumerate() {
         let summary = statistics.latency_with_skipped.ok_or(Seen::ThreadWithoutRows(thread))?;
-        let lacking = if summary.count < 2 { Seen::TooFew { of: summary.count } } else { Seen::Unknown };
+        let lacking =
+            if summary.count < 2 { Seen::TooFew { of: summary.count } } else { Seen::Unknown };
         let value = figure(&summary).ok_or(lacking)?;
         if widest.is_none_or(|(known, _)| value > known) {
             widest = Some((value, thread));
@@ -215,7 +263,12 @@ fn widest(examined: &Examined, figure: fn(&Summary) -> Option<f64>) -> Result<(f
     widest.ok_or(Seen::NoThreads)
 }
 
-fn spread(examined: &Examined, figure: fn(&Summary) -> Option<f64>, limit: Nanos, relation: Relation) -> Finding {
+fn spread(
+    examined: &Examined,
+    figure: fn(&Summary) -> Option<f64>,
+    limit: Nanos,
+    relation: Relation,
+) -> Finding {
     match widest(examined, figure) {
         Ok((value, thread)) => held(value, thread, examined, limit, relation),
         Err(why) => nothing(why),
@@ -229,7 +282,8 @@ fn spread(examined: &Examined, figure: fn(&Summary) -> Option<f64>, limit: Nanos
 fn worst(examined: &Examined, figure: fn(&Summary) -> f64) -> Result<(f64, usize), Seen> {
     let mut worst: Option<(f64, usize)> = None;
     for (thread, analysis) in examined.analyses.iter().enumerate() {
-        let summary = analysis.statistics.latency_with_skipped.ok_or(Seen::ThreadWithoutRows(thread))?;
+        let summary =
+            analysis.statistics.latency_with_skipped.ok_or(Seen::ThreadWithoutRows(thread))?;
         let value = figure(&summary);
         if worst.is_none_or(|(known, _)| value > known) {
             worst = Some((value, thread));
@@ -238,8 +292,8 @@ fn worst(examined: &Examined, figure: fn(&Summary) -> f64) -> Result<(f64, usize
     worst.ok_or(Seen::NoThreads)
 }
 
-/// A figure of what was examined, ns: of the thread that is worst in it, skipped activations counted in. None where a thread
-/// never woke, or has too few latencies for it.
+/// A figure of what was examined, ns: of the thread that is worst in it, skipped activations
+/// counted in. None where a thread never woke, or has too few latencies for it.
 #[must_use]
 pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
     match of {
@@ -249,8 +303,14 @@ pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
         Figure::PeakToPeak => widest(examined, peak_to_peak).ok().map(|(ns, _)| nearest(ns)),
         Figure::Quantile(level) => {
             let observed = examined.analyses.iter().map(|analysis| {
-                let summary = analysis.statistics.latency_with_skipped.filter(|summary| summary.count >= level.needs())?;
-                analysis.quantile(level, ENOUGH).map(|interval| interval.observed).or_else(|| summary.quantile(level))
+                let summary = analysis
+                    .statistics
+                    .latency_with_skipped
+                    .filter(|summary| summary.count >= level.needs())?;
+                analysis
+                    .quantile(level, ENOUGH)
+                    .map(|interval| interval.observed)
+                    .or_else(|| summary.quantile(level))
             });
             observed.collect::<Option<Vec<_>>>()?.into_iter().max()
         }
@@ -258,7 +318,12 @@ pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
 }
 
 /// The largest latency or their mean, of the thread that is worst in it.
-fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, relation: Relation) -> Finding {
+fn observed(
+    examined: &Examined,
+    figure: fn(&Summary) -> f64,
+    limit: Nanos,
+    relation: Relation,
+) -> Finding {
     match worst(examined, figure) {
         Ok((value, thread)) => held(value, thread, examined, limit, relation),
         Err(why) => nothing(why),
@@ -266,22 +331,36 @@ fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, rela
 }
 
 /// A figure of a thread, held against its limit.
-fn held(value: f64, thread: usize, examined: &Examined, limit: Nanos, relation: Relation) -> Finding {
+fn held(
+    value: f64,
+    thread: usize,
+    examined: &Examined,
+    limit: Nanos,
+    relation: Relation,
+) -> Finding {
     #[expect(clippy::cast_precision_loss, reason = "a limit as written")]
     let bound = limit.0 as f64;
-    // A mean and a standard deviation are no whole number of ns: they are rounded to nearest, but stay on the side of the limit that they lie on.
+    // A mean and a standard deviation are no whole number of ns: they are rounded to nearest, but
+    // stay on the side of the limit that they lie on.
     let nearest = nearest(value);
     let beside = self::nearest(if value < bound { value.floor() } else { value.ceil() });
     let shown = if nearest == limit.0 { beside } else { nearest };
     let seen = Seen::Latency { ns: shown, thread: among_several(examined, thread) };
-    Finding { verdict: verdict(relation.holds(value, bound)), seen, margin: margin(shown, limit.0), lacking: None }
+    Finding {
+        verdict: verdict(relation.holds(value, bound)),
+        seen,
+        margin: margin(shown, limit.0),
+        lacking: None,
+    }
 }
 
-/// A single latency beyond a limit breaks it where so few were to be expected that there would be one in fewer than 1 of 20 runs.
+/// A single latency beyond a limit breaks it where so few were to be expected that there would be
+/// one in fewer than 1 of 20 runs.
 const UNLIKELY: f64 = 0.05;
 
-/// Whether a recording by itself breaks a limit that allows this share of latencies beyond it, `over` saying that more are. One
-/// latency beyond is as many as a run shorter than the limit speaks of may well have.
+/// Whether a recording by itself breaks a limit that allows this share of latencies beyond it,
+/// `over` saying that more are. One latency beyond is as many as a run shorter than the limit
+/// speaks of may well have.
 #[expect(clippy::cast_precision_loss, reason = "a count that is multiplied")]
 fn is_broken(over: bool, beyond: u64, of: u64, allowed: f64) -> bool {
     over && (beyond >= 2 || of as f64 * allowed < UNLIKELY)
@@ -289,23 +368,48 @@ fn is_broken(over: bool, beyond: u64, of: u64, allowed: f64) -> bool {
 
 /// A quantile of the thread that is worst in it.
 ///
-/// It fails where the recording breaks it, whatever the confidence: more latencies are beyond the limit than the quantile allows.
-/// Otherwise it takes latencies enough to speak of that quantile, and with a confidence an upper bound below the limit. So a
-/// stricter limit never gets a better verdict.
-fn quantile(examined: &Examined, level: Level, limit: Nanos, relation: Relation, confidence: Option<f64>) -> Finding {
+/// It fails where the recording breaks it, whatever the confidence: more latencies are beyond the
+/// limit than the quantile allows. Otherwise it takes latencies enough to speak of that quantile,
+/// and with a confidence an upper bound below the limit. So a stricter limit never gets a better
+/// verdict.
+fn quantile(
+    examined: &Examined,
+    level: Level,
+    limit: Nanos,
+    relation: Relation,
+    confidence: Option<f64>,
+) -> Finding {
     let mut worst: Option<(i64, Finding)> = None;
     for (thread, analysis) in examined.analyses.iter().enumerate() {
         let (observed, finding) = match analysis.quantile(level, ENOUGH) {
             Some(interval) => {
                 let on = among_several(examined, thread);
-                (interval.observed, quantile_of(analysis, interval.observed, on, level, limit, relation, confidence))
+                (
+                    interval.observed,
+                    quantile_of(
+                        analysis,
+                        interval.observed,
+                        on,
+                        level,
+                        limit,
+                        relation,
+                        confidence,
+                    ),
+                )
             }
             None => match analysis.statistics.latency_with_skipped {
                 None => (i64::MIN, nothing(Seen::ThreadWithoutRows(thread))),
-                Some(figures) => quantile_of_figures(&figures, among_several(examined, thread), level, limit, relation),
+                Some(figures) => quantile_of_figures(
+                    &figures,
+                    among_several(examined, thread),
+                    level,
+                    limit,
+                    relation,
+                ),
             },
         };
-        let worse = |(known, of): &(i64, Finding)| (finding.verdict, observed) > (of.verdict, *known);
+        let worse =
+            |(known, of): &(i64, Finding)| (finding.verdict, observed) > (of.verdict, *known);
         if worst.as_ref().is_none_or(worse) {
             worst = Some((observed, finding));
         }
@@ -358,11 +462,19 @@ fn quantile_of(
         return Finding { verdict: Verdict::Fail, seen, margin, lacking: None };
     }
     if !is_supported {
-        return Finding { lacking: Some(Lacking::Activations(level)), ..nothing(Seen::TooFew { of }) };
+        return Finding {
+            lacking: Some(Lacking::Activations(level)),
+            ..nothing(Seen::TooFew { of })
+        };
     }
     let Some(confidence) = confidence else {
         let seen = Seen::Latency { ns: observed, thread };
-        return Finding { verdict: Verdict::Pass, seen, margin: margin(observed, limit.0), lacking: None };
+        return Finding {
+            verdict: Verdict::Pass,
+            seen,
+            margin: margin(observed, limit.0),
+            lacking: None,
+        };
     };
     let Some(upper) = analysis.quantile_bound(level, confidence) else {
         return Finding {
@@ -381,17 +493,35 @@ fn quantile_of(
     }
 }
 
-/// The share of activations beyond a latency, of all threads. As a quantile, it fails where the recording breaks it.
-fn rate(examined: &Examined, beyond: Nanos, limit: f64, relation: Relation, confidence: f64) -> Finding {
+/// The share of activations beyond a latency, of all threads. As a quantile, it fails where the
+/// recording breaks it.
+fn rate(
+    examined: &Examined,
+    beyond: Nanos,
+    limit: f64,
+    relation: Relation,
+    confidence: f64,
+) -> Finding {
     let found = Analysis::rate_of_all(&examined.analyses, beyond.0, confidence);
     let bound = Analysis::rate_bound_of_all(&examined.analyses, beyond.0, confidence);
     let Some((found, upper)) = found.zip(bound) else { return nothing(Seen::NoRows) };
-    let seen = |rate: f64, is_bound: bool| Seen::Rate { n: found.beyond, of: found.of, beyond, rate, is_bound };
+    let seen = |rate: f64, is_bound: bool| Seen::Rate {
+        n: found.beyond,
+        of: found.of,
+        beyond,
+        rate,
+        is_bound,
+    };
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     let share = found.beyond as f64 / found.of as f64;
     let margin = |rate: f64| Some((limit - rate) / limit);
     if is_broken(!relation.holds(share, limit), found.beyond, found.of, limit) {
-        return Finding { verdict: Verdict::Fail, seen: seen(share, false), margin: margin(share), lacking: None };
+        return Finding {
+            verdict: Verdict::Fail,
+            seen: seen(share, false),
+            margin: margin(share),
+            lacking: None,
+        };
     }
     let seen = seen(upper, true);
     if relation.holds(upper, limit) {
@@ -410,16 +540,26 @@ fn rate(examined: &Examined, beyond: Nanos, limit: f64, relation: Relation, conf
 #[must_use]
 pub fn counted(recorded: &Recorded, of: Count) -> u64 {
     let threads = &recorded.document.threads;
-    // A thread knows of activations that never ran and have no row; what it says is not believed where its samples say more.
+    // A thread knows of activations that never ran and have no row; what it says is not believed
+    // where its samples say more.
     let sum = |reported: fn(&Thread) -> u64, seen: fn(&Statistics) -> u64| -> u64 {
-        threads.iter().zip(&recorded.threads).map(|(thread, samples)| reported(thread).max(seen(samples))).sum()
+        threads
+            .iter()
+            .zip(&recorded.threads)
+            .map(|(thread, samples)| reported(thread).max(seen(samples)))
+            .sum()
     };
     match of {
-        Count::Skipped => {
-            sum(|thread| thread.activations.map_or(0, |counts| counts.all().skipped), |samples| samples.activations.skipped)
-        }
-        Count::Late => sum(|thread| thread.activations.map_or(0, |counts| counts.all().late), |samples| samples.activations.late),
-        // Of a thread that did not come back it is not known which of its rows were lost, and which never run.
+        Count::Skipped => sum(
+            |thread| thread.activations.map_or(0, |counts| counts.all().skipped),
+            |samples| samples.activations.skipped,
+        ),
+        Count::Late => sum(
+            |thread| thread.activations.map_or(0, |counts| counts.all().late),
+            |samples| samples.activations.late,
+        ),
+        // Of a thread that did not come back it is not known which of its rows were lost, and which
+        // never run.
         Count::Lost => {
             let seen = |(thread, samples): (&Thread, &Statistics)| {
                 let reported = thread.evidence.samples_lost;
@@ -434,7 +574,8 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
 fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Finding {
     let counted: u64 = examined.recordings().map(|recorded| counted(recorded, of)).sum();
     let threads = examined.recordings().flat_map(|recorded| &recorded.document.threads);
-    let due: u64 = threads.filter_map(|thread| thread.activations).map(|counts| counts.all().due).sum();
+    let due: u64 =
+        threads.filter_map(|thread| thread.activations).map(|counts| counts.all().due).sum();
     let seen = Seen::Count { n: counted, due };
     #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
     let margin = (limit > 0).then(|| (limit as f64 - counted as f64) / limit as f64);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Phases of one run in the lab, which are pooled: judged as if they were one run.
 //!
-//! A phase is the same run with its starts shifted. In all else, from the kernel's image to QEMU's version, the runs are the same.
+//! A phase is the same run with its starts shifted. In all else, from the kernel's image to QEMU's
+//! version, the runs are the same.
 
 use model::{DefaultCpus, Document, Lab, Recorded};
 use plan::{Guest, Phase, Run};
@@ -15,7 +16,8 @@ pub struct Pool {
     pub others: Vec<Recorded>,
     /// By thread: of all phases together, as measured.
     pub threads: Vec<Statistics>,
-    /// What a comparison needs of each phase, by thread; the recording that they are pooled with comes first.
+    /// What a comparison needs of each phase, by thread; the recording that they are pooled with
+    /// comes first.
     pub runs: Vec<Vec<Measured>>,
 }
 
@@ -30,7 +32,8 @@ pub struct PhaseMaximum {
     pub max_ns: i64,
 }
 
-/// The largest latency of each phase of a run: a maximum in the lab is that of one way in which timers met.
+/// The largest latency of each phase of a run: a maximum in the lab is that of one way in which
+/// timers met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseMaxima {
     /// By phase, ascending.
@@ -63,7 +66,8 @@ impl PhaseMaxima {
         self.of_each.iter().rev().max_by_key(|one| one.max_ns).copied()
     }
 
-    /// The smallest, the median and the largest of them, ns. The median is an observed one, nearest-rank.
+    /// The smallest, the median and the largest of them, ns. The median is an observed one,
+    /// nearest-rank.
     #[must_use]
     pub fn spread(&self) -> Option<[i64; 3]> {
         let mut maxima: Vec<i64> = self.of_each.iter().map(|one| one.max_ns).collect();
@@ -73,12 +77,16 @@ impl PhaseMaxima {
     }
 }
 
-/// The largest latency of all threads of a recording, skipped activations counted in, ns; of jitter the largest size.
+/// The largest latency of all threads of a recording, skipped activations counted in, ns; of jitter
+/// the largest size.
 #[must_use]
 pub fn largest(recorded: &Recorded) -> Option<i64> {
     let probe = &recorded.document.probe;
     let of_threads = recorded.threads.iter().filter_map(|thread| thread.latency_with_skipped);
-    of_threads.flat_map(|summary| [summary.min, summary.max]).map(|value| probe.judged_size(value)).max()
+    of_threads
+        .flat_map(|summary| [summary.min, summary.max])
+        .map(|value| probe.judged_size(value))
+        .max()
 }
 
 /// What runs have in common that differ in nothing but their phase.
@@ -96,7 +104,8 @@ struct PoolKey {
 }
 
 impl PoolKey {
-    /// That of a run in the lab's virtual time; none of any other, which has no phase, or of one whose samples are not there.
+    /// That of a run in the lab's virtual time; none of any other, which has no phase, or of one
+    /// whose samples are not there.
     fn from_document(document: &Document) -> Option<PoolKey> {
         let lab: &Lab = document.lab.as_ref().filter(|lab| lab.deterministic)?;
         if document.threads.iter().any(|thread| !thread.detail.is_samples()) {
@@ -116,7 +125,8 @@ impl PoolKey {
     }
 }
 
-/// Which of these are pooled: the places of each pool, and of what stands alone, in the order of their first.
+/// Which of these are pooled: the places of each pool, and of what stands alone, in the order of
+/// their first.
 #[must_use]
 pub fn pools<'d>(documents: impl IntoIterator<Item = &'d Document>) -> Vec<Vec<usize>> {
     /// What may be pooled: places and phases.
@@ -146,7 +156,8 @@ pub fn pools<'d>(documents: impl IntoIterator<Item = &'d Document>) -> Vec<Vec<u
     found
 }
 
-/// What recordings that lie beside one another are called together: what their paths have in common, with a `*` for the rest.
+/// What recordings that lie beside one another are called together: what their paths have in
+/// common, with a `*` for the rest.
 pub(crate) fn common_path<'p>(mut paths: impl Iterator<Item = &'p Path>) -> PathBuf {
     let Some(first) = paths.next() else { return PathBuf::new() };
     let (folder, name) = (first.parent(), file_name(first));
@@ -158,9 +169,15 @@ pub(crate) fn common_path<'p>(mut paths: impl Iterator<Item = &'p Path>) -> Path
             return first.to_owned();
         }
         let name = file_name(path);
-        let shared = begin.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
+        let shared =
+            begin.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
         begin = begin.chars().take(shared).collect();
-        let shared = end.chars().rev().zip(name.chars().rev()).take_while(|(one, other)| one == other).count();
+        let shared = end
+            .chars()
+            .rev()
+            .zip(name.chars().rev())
+            .take_while(|(one, other)| one == other)
+            .count();
         end = end.chars().skip(end.chars().count() - shared).collect();
     }
     if !several {
@@ -181,7 +198,9 @@ mod tests {
     use super::*;
 
     fn document(phase: u32, change: impl FnOnce(&mut Document)) -> Document {
-        let mut document: Document = serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json")).unwrap();
+        let mut document: Document =
+            serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json"))
+                .unwrap();
         let guest = serde_json::json!({
             "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
         });
@@ -206,11 +225,15 @@ mod tests {
             document(2, same),
             document(1, |document| document.run.title = Some("another title".into())),
             document(1, |document| document.run.interval_ns = plan::Nanos(5_000)),
-            document(3, |document| document.lab.as_mut().unwrap().kernel.image.sha256 = "another".into()),
+            document(3, |document| {
+                document.lab.as_mut().unwrap().kernel.image.sha256 = "another".into()
+            }),
             document(4, |document| document.lab.as_mut().unwrap().qemu.version = "10.0.13".into()),
             document(5, |document| document.lab.as_mut().unwrap().deterministic = false),
             document(6, |document| document.lab = None),
-            document(0, |document| document.lab.as_mut().unwrap().initramfs_sha256 = "of another order".into()),
+            document(0, |document| {
+                document.lab.as_mut().unwrap().initramfs_sha256 = "of another order".into()
+            }),
         ];
         assert_eq!(pools(&all), [vec![7, 1, 0], vec![2], vec![3], vec![4], vec![5], vec![6]]);
     }
@@ -227,18 +250,27 @@ mod tests {
         let phase = |number: u32| number.to_string().parse::<Phase>().unwrap();
         let mut maxima = PhaseMaxima::default();
         assert_eq!((maxima.worst(), maxima.spread()), (None, None));
-        for (place, (number, max)) in [(3, 700), (1, 900), (2, 500), (7, 900)].into_iter().enumerate() {
+        for (place, (number, max)) in
+            [(3, 700), (1, 900), (2, 500), (7, 900)].into_iter().enumerate()
+        {
             maxima.add(PhaseMaximum { phase: phase(number), place, max_ns: max });
         }
-        assert_eq!(maxima.of_each.iter().map(|one| one.phase.to_string()).collect::<String>(), "1237");
+        assert_eq!(
+            maxima.of_each.iter().map(|one| one.phase.to_string()).collect::<String>(),
+            "1237"
+        );
         assert_eq!(maxima.worst(), Some(PhaseMaximum { phase: phase(1), place: 1, max_ns: 900 }));
         assert_eq!(maxima.spread(), Some([500, 700, 900]));
     }
 
     #[test]
     fn a_pool_is_called_by_what_its_paths_share() {
-        let common = |paths: &[&str]| common_path(paths.iter().map(Path::new)).display().to_string();
-        assert_eq!(common(&["a/x-phase-1.teiji", "a/x-phase-2.teiji", "a/x-phase-12.teiji"]), "a/x-phase-*.teiji");
+        let common =
+            |paths: &[&str]| common_path(paths.iter().map(Path::new)).display().to_string();
+        assert_eq!(
+            common(&["a/x-phase-1.teiji", "a/x-phase-2.teiji", "a/x-phase-12.teiji"]),
+            "a/x-phase-*.teiji"
+        );
         assert_eq!(common(&["a/x-phase-11.teiji", "a/x-phase-12.teiji"]), "a/x-phase-*.teiji");
         assert_eq!(common(&["01-phase=1.teiji", "02-phase=2.teiji"]), "*.teiji");
         assert_eq!(common(&["a/x.teiji", "b/x.teiji"]), "a/x.teiji");

@@ -18,11 +18,19 @@ pub struct RunIdentity {
 /// Where a run is from.
 #[derive(Clone, Debug, PartialEq)]
 enum Origin {
-    /// A machine, and when it began there. No two runs begin in the same nanosecond, so equal starts with equal figures are a copy.
+    /// A machine, and when it began there. No two runs begin in the same nanosecond, so equal
+    /// starts with equal figures are a copy.
     Machine { hostname: Option<String>, started_at: String, threads: Vec<Nanos> },
-    /// The lab's virtual time, where an equal order gives the same run over again, whenever it began. The order is
-    /// in the initramfs, or was given after the snapshot.
-    Lab { guest: Guest, kernel_sha256: String, initramfs_sha256: String, task_sha256: Option<String>, qemu: String, phase: Phase },
+    /// The lab's virtual time, where an equal order gives the same run over again, whenever it
+    /// began. The order is in the initramfs, or was given after the snapshot.
+    Lab {
+        guest: Guest,
+        kernel_sha256: String,
+        initramfs_sha256: String,
+        task_sha256: Option<String>,
+        qemu: String,
+        phase: Phase,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +38,8 @@ struct ThreadIdentity {
     activations: Activations,
     lost: u64,
     latency: Option<Summary>,
-    /// None where the start says enough; of thousands of runs it would be too much to keep. A recording without samples may not
-    /// know when its threads began.
+    /// None where the start says enough; of thousands of runs it would be too much to keep. A
+    /// recording without samples may not know when its threads began.
     figures: Option<Box<(Histogram, Envelope, Vec<Worst>)>>,
 }
 
@@ -62,7 +70,9 @@ impl RunIdentity {
             activations: thread.activations,
             lost: thread.lost,
             latency: thread.latency,
-            figures: keeps_figures.then(|| Box::new((thread.histogram.clone(), thread.envelope.clone(), thread.worst.clone()))),
+            figures: keeps_figures.then(|| {
+                Box::new((thread.histogram.clone(), thread.envelope.clone(), thread.worst.clone()))
+            }),
         };
         RunIdentity {
             origin,

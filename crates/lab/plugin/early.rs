@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code of an aarch64 kernel that ran before the kernel had its addresses.
 //!
-//! A kernel boots at physical addresses, and switches to its own once it has mapped itself. QEMU keeps what it translated by where
-//! the code lies in memory, and executes it for either address: `memset`, say, has its physical one as long as the guest runs.
+//! A kernel boots at physical addresses, and switches to its own once it has mapped itself. QEMU
+//! keeps what it translated by where the code lies in memory, and executes it for either address:
+//! `memset`, say, has its physical one as long as the guest runs.
 
 /// What was translated up to the first block at one of the kernel's addresses.
 #[derive(Default)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Has QEMU end the turns of its CPUs where `turns.rs` says so, from where the guest asks for it.
 //!
-//! Before that, CPUs are started and stopped, and wait for one another by PAUSE instructions, of which each ends a turn: kept even,
-//! nothing would get far in a turn.
+//! Before that, CPUs are started and stopped, and wait for one another by PAUSE instructions, of
+//! which each ends a turn: kept even, nothing would get far in a turn.
 
 use super::begin::INSTRUCTION;
 use super::turns::Turns;
@@ -36,7 +36,11 @@ impl Keeper {
     }
 
     /// Keeps a block that is being translated.
-    pub fn translated(&mut self, tb: *mut Tb, block: Option<&'static Block>) -> Option<&'static Shared> {
+    pub fn translated(
+        &mut self,
+        tb: *mut Tb,
+        block: Option<&'static Block>,
+    ) -> Option<&'static Shared> {
         let (_, instructions) = qemu::extent(tb);
         let begins = (0..instructions).any(|index| {
             let mut bytes = [0; INSN];
@@ -46,7 +50,8 @@ impl Keeper {
         self.arena.keep(Shared { instructions: u32::try_from(instructions).ok()?, begins, block })
     }
 
-    /// The CPU whose turn it is begins to execute this block. Returns whether its turn is over after it.
+    /// The CPU whose turn it is begins to execute this block. Returns whether its turn is over
+    /// after it.
     pub fn execute(&mut self, shared: &Shared) -> bool {
         match &mut self.kept {
             _ if shared.begins => {

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The plugin that QEMU loads. It does two things, and either without the other:
 //!
-//! - It keeps the turns of several CPUs even, from where the guest asks for that: `keeper.rs` and `turns.rs`.
-//! - It records which blocks the guest executed, and when. This changes nothing in a guest of one CPU; of several, see 0038.
+//! - It keeps the turns of several CPUs even, from where the guest asks for that: `keeper.rs` and
+//!   `turns.rs`.
+//! - It records which blocks the guest executed, and when. This changes nothing in a guest of one
+//!   CPU; of several, see 0038.
 //!
-//! In: QEMU's calls, and `key=value` words. Out: one file, which `crates/explain/src/dump.rs` reads. It runs in QEMU's process, on the
-//! one thread that executes the guest's CPUs in turn, and needs only what is in that process anyway: QEMU's functions, `dlsym`,
-//! `memcpy`, and the kernel.
+//! In: QEMU's calls, and `key=value` words. Out: one file, which `crates/explain/src/dump.rs`
+//! reads. It runs in QEMU's process, on the one thread that executes the guest's CPUs in turn, and
+//! needs only what is in that process anyway: QEMU's functions, `dlsym`, `memcpy`, and the kernel.
 //!
-//! Time is instructions, of all CPUs together. The file says whether those are counted that were begun, as with one CPU: of these, one
-//! that faults, or that QEMU begins again, was not done. Who reads the file takes that back: only what followed shows it.
+//! Time is instructions, of all CPUs together. The file says whether those are counted that were
+//! begun, as with one CPU: of these, one that faults, or that QEMU begins again, was not done. Who
+//! reads the file takes that back: only what followed shows it.
 //!
-//! Words: `cpus=N`, how many execute, of which several have even turns; `out=FILE`, without which nothing is recorded; `ends=FILE`,
-//! pairs of 64-bit numbers, the count of instructions at which a window ends and the blocks it is to hold, ascending; `ring=N`, the
-//! most blocks of a window, as a power of two; `switched=`, `current=`, `percpu=`, `init=`, addresses of the kernel: where its code
-//! goes on once another task runs, the pointer to that task, the numbers that are added to the pointer's address, one for each CPU, and
-//! the first task. Of an aarch64 guest `switched=` is enough: the function that switches, whose arguments are the two tasks.
+//! Words: `cpus=N`, how many execute, of which several have even turns; `out=FILE`, without which
+//! nothing is recorded; `ends=FILE`, pairs of 64-bit numbers, the count of instructions at which a
+//! window ends and the blocks it is to hold, ascending; `ring=N`, the most blocks of a window, as a
+//! power of two; `switched=`, `current=`, `percpu=`, `init=`, addresses of the kernel: where its
+//! code goes on once another task runs, the pointer to that task, the numbers that are added to the
+//! pointer's address, one for each CPU, and the first task. Of an aarch64 guest `switched=` is
+//! enough: the function that switches, whose arguments are the two tasks.
 #![no_std]
 
 mod begin;
@@ -165,8 +170,8 @@ struct State {
 }
 
 struct Global<T>(UnsafeCell<Option<T>>);
-// SAFETY: QEMU installs the plugin before there is a CPU, calls it from the one thread that executes CPUs, and ends it when that
-// has stopped.
+// SAFETY: QEMU installs the plugin before there is a CPU, calls it from the one thread that
+// executes CPUs, and ends it when that has stopped.
 unsafe impl<T> Sync for Global<T> {}
 static STATE: Global<State> = Global(UnsafeCell::new(None));
 static KEEPER: Global<Keeper> = Global(UnsafeCell::new(None));
@@ -186,7 +191,11 @@ extern "C" fn loaded() {
 static LOADED: extern "C" fn() = loaded;
 
 // The core library names it in its tables for unwinding, which are left out.
-core::arch::global_asm!(".globl rust_eh_personality", ".hidden rust_eh_personality", "rust_eh_personality:");
+core::arch::global_asm!(
+    ".globl rust_eh_personality",
+    ".hidden rust_eh_personality",
+    "rust_eh_personality:"
+);
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -198,7 +207,12 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 /// # Safety
 /// Only for QEMU: `info` points to what it says of itself, `argv` to `argc` strings.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn qemu_plugin_install(id: u64, info: *const Info, argc: c_int, argv: *const *const c_char) -> c_int {
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: u64,
+    info: *const Info,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
     // SAFETY: QEMU's promise.
     let info = unsafe { &*info };
     // SAFETY: QEMU's promise: so many pointers.
@@ -247,7 +261,12 @@ fn number(text: &CStr) -> Option<u64> {
 }
 
 impl State {
-    fn new(info: &Info, out: &CStr, cpus: usize, words: impl Iterator<Item = &'static CStr>) -> Option<State> {
+    fn new(
+        info: &Info,
+        out: &CStr,
+        cpus: usize,
+        words: impl Iterator<Item = &'static CStr>,
+    ) -> Option<State> {
         let (mut ends, mut ring, mut kernel) = (None, 0, Kernel::default());
         for word in words {
             ends = value(word, b"ends").or(ends);
@@ -296,10 +315,14 @@ impl State {
     fn window(&self) -> Option<Window> {
         let pair = self.windows.chunks_exact(size_of::<Window>()).nth(self.next_window)?;
         let (end, blocks) = pair.split_first_chunk()?;
-        Some(Window { end: u64::from_le_bytes(*end), blocks: u64::from_le_bytes(*blocks.first_chunk()?) })
+        Some(Window {
+            end: u64::from_le_bytes(*end),
+            blocks: u64::from_le_bytes(*blocks.first_chunk()?),
+        })
     }
 
-    /// Keeps a block that is being translated, and has its instructions counted. Returns the block, if it is to be recorded.
+    /// Keeps a block that is being translated, and has its instructions counted. Returns the block,
+    /// if it is to be recorded.
     fn translated(&mut self, tb: *mut Tb) -> Option<Option<&'static Block>> {
         let (address, instructions) = qemu::extent(tb);
         let space = core::mem::take(&mut self.space);
@@ -319,8 +342,8 @@ impl State {
         }
         let code = space.get(..used)?;
         let mut roles = if address != 0 && address == self.kernel.switched { SWITCHED } else { 0 };
-        let is_early =
-            matches!(self.processor, Processor::Aarch64) && self.early.is_early(address, qemu::host_address(tb));
+        let is_early = matches!(self.processor, Processor::Aarch64)
+            && self.early.is_early(address, qemu::host_address(tb));
         // A program's.
         if address >> 63 == 0 && !is_early {
             let (last, system_call) = (code.get(last)?, self.processor.system_call());
@@ -331,7 +354,9 @@ impl State {
             }
             let mut space = [0; INSN];
             let before = space.get_mut(..system_call.len())?;
-            if self.qemu.read(address.wrapping_sub(before.len() as u64), before) && before == system_call {
+            if self.qemu.read(address.wrapping_sub(before.len() as u64), before)
+                && before == system_call
+            {
                 roles |= RETURNED;
             }
         }
@@ -341,7 +366,15 @@ impl State {
             let kept = self.arena.bytes(used)?;
             kept.copy_from_slice(code);
             let (instructions, code) = (u32::try_from(instructions).ok()?, kept);
-            let block = Block { address, last: last_address, instructions, roles, is_early, code, number: Cell::new(0) };
+            let block = Block {
+                address,
+                last: last_address,
+                instructions,
+                roles,
+                is_early,
+                code,
+                number: Cell::new(0),
+            };
             recorded = Some(self.arena.keep(block)?);
         }
         self.space = space;

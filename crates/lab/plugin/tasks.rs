@@ -12,12 +12,17 @@ impl State {
 
     /// The task that the kernel's pointer leads to.
     fn current(&self, cpu: usize) -> Option<u64> {
-        let offset = if self.kernel.per_cpu == 0 { 0 } else { self.read_u64(self.kernel.per_cpu + 8 * cpu as u64)? };
+        let offset = if self.kernel.per_cpu == 0 {
+            0
+        } else {
+            self.read_u64(self.kernel.per_cpu + 8 * cpu as u64)?
+        };
         self.read_u64(self.kernel.current.wrapping_add(offset))
     }
 
-    /// The task that is switched to: the pointer is in a register, and so it is the second argument of the function that switches. The
-    /// first is the task before, and of all switches of a guest the first is from the first task.
+    /// The task that is switched to: the pointer is in a register, and so it is the second argument
+    /// of the function that switches. The first is the task before, and of all switches of a
+    /// guest the first is from the first task.
     fn next(&mut self) -> Option<u64> {
         if self.n_tasks == 0 {
             self.kernel.init = self.qemu.register(0)?;
@@ -44,7 +49,8 @@ impl State {
     fn name_offset(&mut self) -> Option<u64> {
         if self.kernel.comm.is_none() && self.kernel.init != 0 {
             let mut part = [0; 256];
-            let swapper = |name: &[u8]| name.starts_with(b"swapper\0") || name.starts_with(b"swapper/0\0");
+            let swapper =
+                |name: &[u8]| name.starts_with(b"swapper\0") || name.starts_with(b"swapper/0\0");
             let mut start = 0;
             while start < TASK_BYTES && self.qemu.read(self.kernel.init + start, &mut part) {
                 if let Some(at) = part.windows(COMM).position(swapper) {
@@ -64,7 +70,9 @@ impl State {
         let task = |tasks: &[Task], index: usize| tasks.get(index % TASKS).copied();
         let mut missing = [true; CPUS];
         let mut since = self.n_tasks;
-        while since > self.n_tasks.saturating_sub(TASKS) && missing.iter().take(self.cpus).any(|missing| *missing) {
+        while since > self.n_tasks.saturating_sub(TASKS)
+            && missing.iter().take(self.cpus).any(|missing| *missing)
+        {
             since -= 1;
             if let Some(Task { before, cpu, .. }) = task(self.tasks, since)
                 && before < begin

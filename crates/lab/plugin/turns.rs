@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Even turns of a guest's CPUs: whose is over, by the instructions that each has executed. Nothing of QEMU's, so that it can be tested
-//! without it.
+//! Even turns of a guest's CPUs: whose is over, by the instructions that each has executed. Nothing
+//! of QEMU's, so that it can be tested without it.
 //!
-//! QEMU runs one CPU after the other, always in the same order, and begins again with the first: a cycle. How long it lets each run
-//! differs: a CPU may execute nothing in its turn, if a timer falls due before. So what counts is the sum. A turn is over once the CPU has
-//! executed as many instructions as all are to have, and that goal goes up once the last one has reached it: to where the first one is, or
-//! beyond. What a CPU has executed beyond the goal, or lacks, counts in its next turn. A CPU that is ahead executes one block in a turn.
+//! QEMU runs one CPU after the other, always in the same order, and begins again with the first: a
+//! cycle. How long it lets each run differs: a CPU may execute nothing in its turn, if a timer
+//! falls due before. So what counts is the sum. A turn is over once the CPU has executed as many
+//! instructions as all are to have, and that goal goes up once the last one has reached it: to
+//! where the first one is, or beyond. What a CPU has executed beyond the goal, or lacks, counts in
+//! its next turn. A CPU that is ahead executes one block in a turn.
 
 use super::CPUS;
 
-/// Instructions by which the goal goes up. A wake-up may wait for the turns of the others, which is what this keeps short.
+/// Instructions by which the goal goes up. A wake-up may wait for the turns of the others, which is
+/// what this keeps short.
 const QUANTUM: u64 = 25;
-/// Cycles without an instruction after which a CPU does not execute, and the others do not wait for it. Where timers fall due, a CPU has
-/// lost a turn or two.
+/// Cycles without an instruction after which a CPU does not execute, and the others do not wait for
+/// it. Where timers fall due, a CPU has lost a turn or two.
 const MAX_ABSENT: u32 = 100;
 
 /// The turns of so many CPUs.
@@ -31,16 +34,27 @@ pub struct Turns {
 
 impl Turns {
     pub const fn new(cpus: usize) -> Self {
-        Turns { cpus, executed: [0; CPUS], absent: [0; CPUS], goal: QUANTUM, last: 0, is_over: false }
+        Turns {
+            cpus,
+            executed: [0; CPUS],
+            absent: [0; CPUS],
+            goal: QUANTUM,
+            last: 0,
+            is_over: false,
+        }
     }
 
-    /// This CPU begins to execute so many instructions. Returns whether its turn is over after them.
+    /// This CPU begins to execute so many instructions. Returns whether its turn is over after
+    /// them.
     pub fn execute(&mut self, cpu: usize, instructions: u64) -> bool {
         if cpu < self.last || cpu == self.last && self.is_over {
             self.begin_cycle();
         }
         self.last = cpu;
-        let (Some(executed), Some(absent)) = (self.executed.get_mut(cpu), self.absent.get_mut(cpu)) else { return false };
+        let (Some(executed), Some(absent)) = (self.executed.get_mut(cpu), self.absent.get_mut(cpu))
+        else {
+            return false;
+        };
         *absent = 0;
         *executed += instructions;
         self.is_over = *executed >= self.goal;

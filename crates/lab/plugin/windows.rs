@@ -15,7 +15,8 @@ impl State {
     #[cold]
     pub fn write_window(&mut self, now: u64) {
         let blocks = self.window().map_or(0, |window| window.blocks);
-        let kept = self.pushed.min(self.ring.len()).min(usize::try_from(blocks).unwrap_or(usize::MAX));
+        let kept =
+            self.pushed.min(self.ring.len()).min(usize::try_from(blocks).unwrap_or(usize::MAX));
         let first = self.pushed - kept;
         let begin = if kept == 0 { now } else { self.entry(first).before };
         for index in first..self.pushed {
@@ -23,7 +24,11 @@ impl State {
                 self.blocks += 1;
                 block.number.set(self.blocks);
                 self.section(BLOCK, 8 + block.code.len());
-                self.output.put_u64(if block.is_early { self.early.address(block.address) } else { block.address });
+                self.output.put_u64(if block.is_early {
+                    self.early.address(block.address)
+                } else {
+                    block.address
+                });
                 self.output.put(block.code);
             }
         }
@@ -47,6 +52,10 @@ impl State {
 
     /// One of the last that were pushed.
     fn entry(&self, index: usize) -> Executed {
-        self.ring.get(index & (self.ring.len() - 1)).copied().unwrap_or(Executed { block: None, before: 0, cpu: 0 })
+        self.ring.get(index & (self.ring.len() - 1)).copied().unwrap_or(Executed {
+            block: None,
+            before: 0,
+            cpu: 0,
+        })
     }
 }

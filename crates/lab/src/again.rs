@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The machine of a recording, to make the same run again.
 //!
-//! A recording may come from anybody, so nothing that it names is executed or read here. What it was made with is found again by its
-//! kind: the lab's own QEMU or the system's, a kernel of the cache, this program. Everything else is named again by the user, and
-//! what was recorded serves to compare.
+//! A recording may come from anybody, so nothing that it names is executed or read here. What it
+//! was made with is found again by its kind: the lab's own QEMU or the system's, a kernel of the
+//! cache, this program. Everything else is named again by the user, and what was recorded serves to
+//! compare.
 
 use crate::board::Board;
 use crate::guest_limits::GuestLimits;
@@ -52,7 +53,12 @@ pub struct NotNamed {
 
 impl NotNamed {
     fn file(what: &'static str, flag: &'static str, file: &LabFile) -> Self {
-        NotNamed { what, flag, recorded: file.path.display().to_string(), hash: Some(file.sha256.clone()) }
+        NotNamed {
+            what,
+            flag,
+            recorded: file.path.display().to_string(),
+            hash: Some(file.sha256.clone()),
+        }
     }
 }
 
@@ -76,7 +82,8 @@ pub const fn qemu_of(lab: &Lab) -> Option<Qemu> {
 /// The machine of a recording's run, to repeat it.
 ///
 /// # Errors
-/// When something has to be named, the guest may not have what it asks for, or its kernel is not in the cache.
+/// When something has to be named, the guest may not have what it asks for, or its kernel is not in
+/// the cache.
 pub fn again(lab: &Lab, run: &Run, named: &Named) -> Result<Target, LabError> {
     if lab.guest.time == GuestTime::Host {
         return Err(LabError::HostTime);
@@ -113,10 +120,17 @@ pub fn again(lab: &Lab, run: &Run, named: &Named) -> Result<Target, LabError> {
 /// The recording's kernel, if that is one of the cache: of this very version.
 fn kernel_of(lab: &Lab) -> Result<Kernel, LabError> {
     let name = &lab.kernel.name;
-    let Ok(KernelName::Debian { flavour, version: Some(version) }) = name.parse::<KernelName>() else {
-        return Err(NotNamed { recorded: name.clone(), ..NotNamed::file("the kernel", "-k FILE", &lab.kernel.image) }.into());
+    let Ok(KernelName::Debian { flavour, version: Some(version) }) = name.parse::<KernelName>()
+    else {
+        return Err(NotNamed {
+            recorded: name.clone(),
+            ..NotNamed::file("the kernel", "-k FILE", &lab.kernel.image)
+        }
+        .into());
     };
-    let found = kernels::Cache::for_user()?.find(flavour, Some(&version)).filter(|found| found.name == *name);
+    let found = kernels::Cache::for_user()?
+        .find(flavour, Some(&version))
+        .filter(|found| found.name == *name);
     found.ok_or_else(|| {
         let why = format!("it is not in the cache any more; get it with: teiji lab fetch {name}");
         KernelError::Fetch { name: name.clone(), why }.into()
@@ -134,10 +148,12 @@ fn modules_of(lab: &Lab, named: &Named, kernel: &Kernel) -> Result<Option<PathBu
         return Ok(kernel.modules.clone());
     }
     let recorded = recorded.display().to_string();
-    Err(NotNamed { what: "the folder of modules", flag: "--modules DIR", recorded, hash: None }.into())
+    Err(NotNamed { what: "the folder of modules", flag: "--modules DIR", recorded, hash: None }
+        .into())
 }
 
-/// Whether modules came with a kernel of a cache, wherever that was: it is only compared, never opened.
+/// Whether modules came with a kernel of a cache, wherever that was: it is only compared, never
+/// opened.
 fn is_of_cache(modules: &Path, name: &str) -> bool {
     match name.parse() {
         Ok(KernelName::Debian { flavour, version: Some(version) }) => {
@@ -159,7 +175,8 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Whether an account of what the guest executed would be another one, whatever the samples are.
+    /// Whether an account of what the guest executed would be another one, whatever the samples
+    /// are.
     #[must_use]
     pub fn decides_account(&self) -> bool {
         self.what != PROGRAM
@@ -194,29 +211,43 @@ pub fn changed_files(lab: &Lab, target: &Target) -> Result<Vec<Changed>, LabErro
     let tree = tree.transpose()?;
     let recorded_tree = lab.device_tree.as_ref().map(|file| file.sha256.as_str());
     let files = [
-        (IMAGE, "-k", Some((target.kernel.image.as_path(), sha256(&image))), Some(lab.kernel.image.sha256.as_str())),
+        (
+            IMAGE,
+            "-k",
+            Some((target.kernel.image.as_path(), sha256(&image))),
+            Some(lab.kernel.image.sha256.as_str()),
+        ),
         (DEVICE_TREE, "--dtb", tree, recorded_tree),
-        (PROGRAM, "--program", Some((program.path.as_path(), sha256(&program.bytes))), Some(lab.program.sha256.as_str())),
+        (
+            PROGRAM,
+            "--program",
+            Some((program.path.as_path(), sha256(&program.bytes))),
+            Some(lab.program.sha256.as_str()),
+        ),
     ];
     let differs = |(.., found, recorded): &(_, _, Option<(&Path, String)>, Option<&str>)| {
         found.as_ref().map(|(_, hash)| hash.as_str()) != *recorded
     };
     let changed = files.into_iter().filter(differs).map(|(what, flag, found, recorded)| {
-        let found =
-            found.map_or_else(|| "there is none".to_owned(), |(path, hash)| format!("{} has SHA-256 {hash}", path.display()));
+        let found = found.map_or_else(
+            || "there is none".to_owned(),
+            |(path, hash)| format!("{} has SHA-256 {hash}", path.display()),
+        );
         let recorded = recorded.map_or_else(|| "none".to_owned(), quoted);
         Changed { what, flag, text: format!("{found}, and the recording says {recorded}") }
     });
     Ok(changed.collect())
 }
 
-/// QEMU's command line without where it is, without paths of files, which are known by their content, and without what it may do
-/// on this machine.
+/// QEMU's command line without where it is, without paths of files, which are known by their
+/// content, and without what it may do on this machine.
 fn options(qemu: &model::LabQemu) -> impl Iterator<Item = &String> {
     let is_left_out = |word: &String| word == "-kernel" || word == "-dtb" || word == "-sandbox";
     let words = qemu.machine();
     let before = std::iter::once(None).chain(words.iter().map(Some));
-    let is_kept = move |before: Option<&String>, word: &String| !before.is_some_and(is_left_out) && word != "-sandbox";
+    let is_kept = move |before: Option<&String>, word: &String| {
+        !before.is_some_and(is_left_out) && word != "-sandbox"
+    };
     before.zip(words).filter(move |(before, word)| is_kept(*before, word)).map(|(_, word)| word)
 }
 
@@ -226,7 +257,11 @@ pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
     let all: [(&str, bool); 8] = [
         ("the machine", before.guest == now.guest),
         (IMAGE, before.kernel.image.sha256 == now.kernel.image.sha256),
-        (DEVICE_TREE, before.device_tree.as_ref().map(|file| &file.sha256) == now.device_tree.as_ref().map(|file| &file.sha256)),
+        (
+            DEVICE_TREE,
+            before.device_tree.as_ref().map(|file| &file.sha256)
+                == now.device_tree.as_ref().map(|file| &file.sha256),
+        ),
         (PROGRAM, before.program.sha256 == now.program.sha256),
         ("the initramfs", before.initramfs_sha256 == now.initramfs_sha256),
         ("its task or its snapshot", before.snapshot == now.snapshot),

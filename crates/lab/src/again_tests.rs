@@ -39,16 +39,34 @@ fn nothing_is_taken_because_a_recording_names_it() {
     let named = || Named { kernel: Some(kernel.clone()), ..Named::default() };
     let path = script.display().to_string();
 
-    let lab = recorded(|lab| lab["qemu"] = json!({ "version": "0", "origin": "path", "command_line": [path, "\u{1b}[2J"] }));
+    let lab = recorded(|lab| {
+        lab["qemu"] =
+            json!({ "version": "0", "origin": "path", "command_line": [path, "\u{1b}[2J"] })
+    });
     let text = refused(&lab, &named());
-    assert!(text.starts_with("the QEMU has to be named: --qemu FILE") && text.contains(&format!("it says '{path}'")), "{text}");
-    let target = again(&lab, &Run::example(Nanos::from_millis(1), 10), &Named { qemu: Some(Qemu::System), ..named() }).unwrap();
-    assert_eq!((target.qemu, target.program), (Qemu::System, None), "the recorded program is not read");
+    assert!(
+        text.starts_with("the QEMU has to be named: --qemu FILE")
+            && text.contains(&format!("it says '{path}'")),
+        "{text}"
+    );
+    let target = again(
+        &lab,
+        &Run::example(Nanos::from_millis(1), 10),
+        &Named { qemu: Some(Qemu::System), ..named() },
+    )
+    .unwrap();
+    assert_eq!(
+        (target.qemu, target.program),
+        (Qemu::System, None),
+        "the recorded program is not read"
+    );
 
-    let tree = recorded(|lab| lab["device_tree"] = json!({ "path": path, "sha256": "\u{1b}[31mred" }));
+    let tree =
+        recorded(|lab| lab["device_tree"] = json!({ "path": path, "sha256": "\u{1b}[31mred" }));
     let text = refused(&tree, &named());
     assert!(
-        text.starts_with("the device tree has to be named: --dtb FILE") && text.contains("SHA-256 '\\u{1b}[31mred'"),
+        text.starts_with("the device tree has to be named: --dtb FILE")
+            && text.contains("SHA-256 '\\u{1b}[31mred'"),
         "{text}"
     );
 
@@ -63,16 +81,24 @@ fn nothing_is_taken_because_a_recording_names_it() {
     assert_eq!(target.kernel.modules.as_deref(), Some(place.path()));
     // Those of the cache's kernel are not there with another one.
     let of_cache = recorded(|lab| {
-        lab["kernel"]["modules"] = json!("/home/a/.cache/teiji/kernels/debian/6.1.0-56-amd64/modules");
+        lab["kernel"]["modules"] =
+            json!("/home/a/.cache/teiji/kernels/debian/6.1.0-56-amd64/modules");
         lab["modules"] = json!(["8250"]);
     });
     assert!(refused(&of_cache, &named()).starts_with("the folder of modules"));
     let with_its_own = Kernel { modules: Some("/of/the/cache".into()), ..kernel.clone() };
-    let found = again(&of_cache, &Run::example(Nanos::from_millis(1), 10), &Named { kernel: Some(with_its_own), ..named() });
+    let found = again(
+        &of_cache,
+        &Run::example(Nanos::from_millis(1), 10),
+        &Named { kernel: Some(with_its_own), ..named() },
+    );
     assert_eq!(found.unwrap().kernel.modules.as_deref(), Some(Path::new("/of/the/cache")));
     // None were loaded: none are needed.
     let unused = recorded(|lab| lab["kernel"]["modules"] = json!(place.path()));
-    assert_eq!(again(&unused, &Run::example(Nanos::from_millis(1), 10), &named()).unwrap().kernel.modules, None);
+    assert_eq!(
+        again(&unused, &Run::example(Nanos::from_millis(1), 10), &named()).unwrap().kernel.modules,
+        None
+    );
 }
 
 #[test]
@@ -94,7 +120,10 @@ fn a_kernels_name_leads_to_no_other_place() {
         assert!(text.starts_with("the kernel has to be named: -k FILE"), "{name:?}: {text}");
         assert!(!text.contains(char::is_control), "{text:?}");
     }
-    let long = refused(&recorded(|lab| lab["kernel"]["name"] = json!("x".repeat(100_000))), &Named::default());
+    let long = refused(
+        &recorded(|lab| lab["kernel"]["name"] = json!("x".repeat(100_000))),
+        &Named::default(),
+    );
     assert!(long.len() < 1_000 && long.contains('…'), "{}", long.len());
 }
 
@@ -111,7 +140,8 @@ fn a_guest_that_cannot_be_or_is_too_large_is_refused() {
         let text = refused(&recorded(|lab| lab["guest"][key] = value.clone()), &named);
         assert!(text.contains(says), "{text}");
     }
-    let years = again(&recorded(|_| ()), &Run::example(Nanos::from_secs(60), 10_000_000), &named).unwrap_err();
+    let years = again(&recorded(|_| ()), &Run::example(Nanos::from_secs(60), 10_000_000), &named)
+        .unwrap_err();
     assert!(years.is_bad_input() && years.to_string().contains("--expect"), "{years}");
 }
 
@@ -139,8 +169,15 @@ fn files_are_compared_before_a_guest_boots() {
     assert_eq!(changed_files(&lab, &target).unwrap(), []);
     let other = recorded(|_| ());
     let changed = changed_files(&other, &target).unwrap();
-    assert_eq!(changed.iter().map(|changed| changed.what).collect::<Vec<_>>(), [IMAGE, DEVICE_TREE, PROGRAM]);
-    assert!(changed[0].to_string().contains("and the recording says '00'. To name it: -k"), "{}", changed[0]);
+    assert_eq!(
+        changed.iter().map(|changed| changed.what).collect::<Vec<_>>(),
+        [IMAGE, DEVICE_TREE, PROGRAM]
+    );
+    assert!(
+        changed[0].to_string().contains("and the recording says '00'. To name it: -k"),
+        "{}",
+        changed[0]
+    );
     assert!(changed[1].to_string().contains("and the recording says none"), "{}", changed[1]);
 }
 
@@ -149,7 +186,11 @@ fn files_are_compared_before_a_guest_boots() {
 fn options_of_qemu_are_compared_without_paths() {
     let qemu = |line: &str| model::LabQemu {
         version: "7.2.22".to_owned(),
-        origin: if line.contains("--inhibit-cache") { QemuOrigin::Pinned } else { QemuOrigin::System },
+        origin: if line.contains("--inhibit-cache") {
+            QemuOrigin::Pinned
+        } else {
+            QemuOrigin::System
+        },
         command_line: line.split(' ').map(str::to_owned).collect(),
     };
     let same = |one: &str, other: &str| options(&qemu(one)).eq(options(&qemu(other)));
@@ -157,13 +198,20 @@ fn options_of_qemu_are_compared_without_paths() {
     assert!(same(line, "/opt/qemu -icount shift=0 -kernel /b/vmlinuz -dtb /b/x.dtb -seed 1"));
     // What it may do on this machine makes no other guest, and older recordings do not have it.
     assert!(same(line, &line.replace("-icount", "-sandbox on,spawn=deny -icount")));
-    assert!(!same(line, "/usr/bin/qemu -icount shift=0,rr=record -kernel /a/vmlinuz -dtb /a/x.dtb -seed 1"));
+    assert!(!same(
+        line,
+        "/usr/bin/qemu -icount shift=0,rr=record -kernel /a/vmlinuz -dtb /a/x.dtb -seed 1"
+    ));
     assert!(!same(line, "/usr/bin/qemu -icount shift=0 -kernel /a/vmlinuz -seed 1"));
     let pinned = |cache: &str| {
-        let own =
-            format!("{cache}/lib/ld-linux-x86-64.so.2 --inhibit-cache --library-path {cache}/lib {cache}/qemu -L {cache}/share");
+        let own = format!(
+            "{cache}/lib/ld-linux-x86-64.so.2 --inhibit-cache --library-path {cache}/lib \
+             {cache}/qemu -L {cache}/share"
+        );
         line.replace("/usr/bin/qemu", &own)
     };
-    assert!(same(line, &pinned("/home/a/.cache")) && same(&pinned("/root"), &pinned("/home/a/.cache")));
+    assert!(
+        same(line, &pinned("/home/a/.cache")) && same(&pinned("/root"), &pinned("/home/a/.cache"))
+    );
     assert!(!same(line, &pinned("/root").replace("-seed 1", "-seed 2")));
 }

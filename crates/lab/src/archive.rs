@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Archives in the "newc" format of cpio, which is what a kernel unpacks as its initramfs. Results come out of a guest in
-//! the same format.
+//! Archives in the "newc" format of cpio, which is what a kernel unpacks as its initramfs. Results
+//! come out of a guest in the same format.
 //!
-//! Source of the format: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel. Times and owners are 0 and
-//! numbers run from 1, so that equal content gives equal bytes: what a kernel does in the lab depends on all of them.
+//! Source of the format: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel.
+//! Times and owners are 0 and numbers run from 1, so that equal content gives equal bytes: what a
+//! kernel does in the lab depends on all of them.
 
 use std::fmt::Write as _;
 
@@ -60,7 +61,21 @@ impl Writer {
         self.entries += 1;
         let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
         let number = if mode == 0 { 0 } else { self.entries };
-        let fields = [number, mode, 0, 0, 1, 0, length(content.len()), 0, 0, device.0, device.1, length(name.len() + 1), 0];
+        let fields = [
+            number,
+            mode,
+            0,
+            0,
+            1,
+            0,
+            length(content.len()),
+            0,
+            0,
+            device.0,
+            device.1,
+            length(name.len() + 1),
+            0,
+        ];
         let mut header = MAGIC.to_owned();
         for field in fields {
             let _ = write!(header, "{field:08X}");
@@ -110,9 +125,12 @@ pub fn files(bytes: &[u8]) -> Result<Vec<Entry<'_>>, ArchiveError> {
         let header = std::str::from_utf8(header).map_err(|_| fail("there is no header here"))?;
         let fields = header.strip_prefix(MAGIC).ok_or(fail("there is no header here"))?;
         let field = |index: usize| {
-            let digits =
-                fields.get(index * FIELD..(index + 1) * FIELD).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
-            digits.and_then(|digits| usize::from_str_radix(digits, 16).ok()).ok_or(fail("a field is not a number"))
+            let digits = fields
+                .get(index * FIELD..(index + 1) * FIELD)
+                .filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
+            digits
+                .and_then(|digits| usize::from_str_radix(digits, 16).ok())
+                .ok_or(fail("a field is not a number"))
         };
         let (mode, size, name_size) = (field(1)?, field(6)?, field(11)?);
         if !(1..=MAX_NAME).contains(&name_size) {
@@ -120,12 +138,18 @@ pub fn files(bytes: &[u8]) -> Result<Vec<Entry<'_>>, ArchiveError> {
         }
         let name_at = at + HEADER;
         let name = bytes.get(name_at..name_at + name_size).ok_or(fail("it ends within a name"))?;
-        let name = name.strip_suffix(&[0]).and_then(|name| std::str::from_utf8(name).ok()).ok_or(fail("a name is not text"))?;
+        let name = name
+            .strip_suffix(&[0])
+            .and_then(|name| std::str::from_utf8(name).ok())
+            .ok_or(fail("a name is not text"))?;
         if name == TRAILER {
             return Ok(files);
         }
         let content_at = (name_at + name_size).next_multiple_of(4);
-        let content = bytes.get(content_at..).and_then(|rest| rest.get(..size)).ok_or(fail("it ends within a file"))?;
+        let content = bytes
+            .get(content_at..)
+            .and_then(|rest| rest.get(..size))
+            .ok_or(fail("it ends within a file"))?;
         if mode & 0o170_000 == 0o100_000 {
             files.push(Entry { name, content });
         }
@@ -160,7 +184,11 @@ mod tests {
     /// GNU cpio, where there is one, reads the same.
     #[test]
     fn another_program_agrees() {
-        let spawned = Command::new("cpio").args(["-itv", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let spawned = Command::new("cpio")
+            .args(["-itv", "--quiet"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
         let Ok(mut cpio) = spawned else {
             println!("not compared: there is no cpio on this machine");
             return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arguments of QEMU and the kernel for each machine, each unusual one with the symptom that requires it.
+//! Arguments of QEMU and the kernel for each machine, each unusual one with the symptom that
+//! requires it.
 
 use crate::monitor::SNAPSHOT;
 use crate::ports::ORDER_FILE;
@@ -16,7 +17,8 @@ pub(crate) struct Board {
     pub(crate) package: &'static str,
     /// Arguments that make the machine.
     machine: &'static [&'static str],
-    /// Arguments that make its second serial line, which appends to `results`; the first is the console.
+    /// Arguments that make its second serial line, which appends to `results`; the first is the
+    /// console.
     channel_device: &'static [&'static str],
     /// The kernel's name of the first.
     console: &'static str,
@@ -56,13 +58,15 @@ pub(crate) enum Start {
     FromSnapshot,
 }
 
-/// Lets QEMU's main loop and its processor run one at a time, which QEMU does only where it makes a record; nobody reads that one.
-/// Otherwise the main loop may skip an idle time before the instructions that led to it are counted, and time gains as many ns.
-/// QEMU cannot record several CPUs. Those are never idle (`idle=poll`), so that nothing is skipped.
+/// Lets QEMU's main loop and its processor run one at a time, which QEMU does only where it makes a
+/// record; nobody reads that one. Otherwise the main loop may skip an idle time before the
+/// instructions that led to it are counted, and time gains as many ns. QEMU cannot record several
+/// CPUs. Those are never idle (`idle=poll`), so that nothing is skipped.
 const ONE_AT_A_TIME: &str = ",rr=record,rrfile=/dev/null";
 
-/// Of an x86_64 guest on the host's clock. As it boots, the kernel counts the timer's ticks over some thousand loops, and panics if there
-/// were none: on a busy host the emulator may not have run for as long.
+/// Of an x86_64 guest on the host's clock. As it boots, the kernel counts the timer's ticks over
+/// some thousand loops, and panics if there were none: on a busy host the emulator may not have run
+/// for as long.
 const HOST_TIME_KERNEL_ARG: &str = "no_timer_check";
 
 /// For several CPUs in virtual time, whose turns are even only while none is idle.
@@ -70,18 +74,21 @@ const TURNS_KERNEL_ARG: &str = "idle=poll";
 
 const FILE_ON_SERIAL: &[&str] = &["-serial", "file:results"];
 /// A serial line on PCI: the machine itself has only one.
-const FILE_ON_PCI: &[&str] = &["-chardev", "file,id=results,path=results", "-device", "pci-serial,chardev=results"];
+const FILE_ON_PCI: &[&str] =
+    &["-chardev", "file,id=results,path=results", "-device", "pci-serial,chardev=results"];
 
 static X86_64: Board = Board {
     emulator: "qemu-system-x86_64",
     package: "qemu-system-x86",
-    // Without the property no timer of the HPET but the kernel's own has an interrupt, and the probe hpet nothing to measure.
+    // Without the property no timer of the HPET but the kernel's own has an interrupt, and the
+    // probe hpet nothing to measure.
     machine: &["-machine", "pc", "-global", "hpet.hpet-intcap=0xff0104"],
     channel_device: FILE_ON_SERIAL,
     console: "ttyS0",
     channel: "/dev/ttyS1",
-    // Otherwise the kernel finds that the time stamp counter disagrees with slower clocks that the emulator reads at other
-    // moments, and falls back to one that costs a trap for each reading.
+    // Otherwise the kernel finds that the time stamp counter disagrees with slower clocks that the
+    // emulator reads at other moments, and falls back to one that costs a trap for each
+    // reading.
     kernel_args: &["tsc=reliable"],
     modules: &["8250", "rtc-cmos"],
     target: "x86_64-unknown-linux-musl",
@@ -104,7 +111,8 @@ static AARCH64: Board = Board {
 static ARMV7: Board = Board {
     emulator: "qemu-system-arm",
     package: "qemu-system-arm",
-    // With its PCI configuration space above 4 GiB, a 32-bit kernel finds it in conflict with the bridge and has no PCI.
+    // With its PCI configuration space above 4 GiB, a 32-bit kernel finds it in conflict with the
+    // bridge and has no PCI.
     machine: &["-machine", "virt,highmem=off", "-cpu", "cortex-a15"],
     channel_device: FILE_ON_PCI,
     console: "ttyAMA0",
@@ -183,11 +191,20 @@ impl Board {
         let one_at_a_time = if guest.has_turns() { "" } else { ONE_AT_A_TIME };
         match (guest.time, accelerator) {
             (GuestTime::Virtual { shift }, _) => {
-                add(&["-accel", "tcg,thread=single", "-icount", &format!("shift={shift},sleep=off{one_at_a_time}")]);
+                add(&[
+                    "-accel",
+                    "tcg,thread=single",
+                    "-icount",
+                    &format!("shift={shift},sleep=off{one_at_a_time}"),
+                ]);
                 add(&["-rtc", "base=2020-01-01,clock=vm"]);
             }
-            (GuestTime::Host, Accelerator::Tcg) => add(&["-accel", "tcg,thread=multi", "-rtc", "base=utc"]),
-            (GuestTime::Host, Accelerator::Kvm) => add(&["-accel", "kvm", "-cpu", "host", "-rtc", "base=utc"]),
+            (GuestTime::Host, Accelerator::Tcg) => {
+                add(&["-accel", "tcg,thread=multi", "-rtc", "base=utc"])
+            }
+            (GuestTime::Host, Accelerator::Kvm) => {
+                add(&["-accel", "kvm", "-cpu", "host", "-rtc", "base=utc"])
+            }
         }
         // What the guest takes for chance: with another seed it lays out its memory otherwise.
         add(&["-seed", "1"]);
@@ -210,10 +227,13 @@ impl Board {
         words
     }
 
-    /// Whether a guest of this machine can be saved once it has booted: with I/O ports, and where nothing but its own
-    /// instructions makes time pass. Several CPUs are not: where QEMU is in their turns is no part of what it saves.
+    /// Whether a guest of this machine can be saved once it has booted: with I/O ports, and where
+    /// nothing but its own instructions makes time pass. Several CPUs are not: where QEMU is in
+    /// their turns is no part of what it saves.
     pub(crate) fn can_be_saved(&self, guest: &Guest) -> bool {
-        guest.machine == Machine::X86_64 && matches!(guest.time, GuestTime::Virtual { .. }) && !guest.has_turns()
+        guest.machine == Machine::X86_64
+            && matches!(guest.time, GuestTime::Virtual { .. })
+            && !guest.has_turns()
     }
 
     fn kernel_command_line(&self, guest: &Guest, verb: &str) -> String {
@@ -221,7 +241,8 @@ impl Board {
         let mut words = vec![console.as_str()];
         // At once, instead of standing still.
         words.push("panic=-1");
-        // Addresses in a console log can be compared; and the processor's own chance is the host's on some accelerators.
+        // Addresses in a console log can be compared; and the processor's own chance is the host's
+        // on some accelerators.
         words.extend(["nokaslr", "random.trust_cpu=off"]);
         words.extend(self.kernel_args);
         if guest.has_turns() {
@@ -246,19 +267,31 @@ mod tests {
 
     fn started(guest: &Guest, accelerator: Accelerator, start: Start) -> String {
         let board = Board::for_machine(guest.machine);
-        board.command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, "lab-init", start).join(" ")
+        board
+            .command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, "lab-init", start)
+            .join(" ")
     }
 
     fn guest(time: GuestTime) -> Guest {
-        Guest { machine: Machine::X86_64, memory_mib: 512, cpus: 1, time, kernel_args: "isolcpus=1 threadirqs".to_owned() }
+        Guest {
+            machine: Machine::X86_64,
+            memory_mib: 512,
+            cpus: 1,
+            time,
+            kernel_args: "isolcpus=1 threadirqs".to_owned(),
+        }
     }
 
     #[test]
     fn virtual_time_counts_instructions() {
         let line = line(&guest(GuestTime::Virtual { shift: 2 }), Accelerator::Tcg);
-        let time = "-accel tcg,thread=single -icount shift=2,sleep=off,rr=record,rrfile=/dev/null -rtc base=2020-01-01,clock=vm";
+        let time = "-accel tcg,thread=single -icount shift=2,sleep=off,rr=record,rrfile=/dev/null \
+                    -rtc base=2020-01-01,clock=vm";
         assert!(line.contains(time), "{line}");
-        assert!(line.contains("tsc=reliable isolcpus=1 threadirqs rdinit=/teiji -- lab-init"), "{line}");
+        assert!(
+            line.contains("tsc=reliable isolcpus=1 threadirqs rdinit=/teiji -- lab-init"),
+            "{line}"
+        );
     }
 
     /// None is idle, and none gives its turn away.
@@ -277,7 +310,11 @@ mod tests {
         assert!(!Board::for_machine(four.machine).can_be_saved(&four));
         assert!(!line.contains(HOST_TIME_KERNEL_ARG), "its timer is never late: {line}");
         let on_host = self::line(&Guest { cpus: 4, ..guest(GuestTime::Host) }, Accelerator::Tcg);
-        assert!(!on_host.contains("idle=poll") && on_host.contains("tsc=reliable no_timer_check isolcpus=1"), "{on_host}");
+        assert!(
+            !on_host.contains("idle=poll")
+                && on_host.contains("tsc=reliable no_timer_check isolcpus=1"),
+            "{on_host}"
+        );
     }
 
     /// Whatever continues from a snapshot has to be the same machine.
@@ -288,7 +325,10 @@ mod tests {
         let continued = started(&guest, Accelerator::Tcg, Start::FromSnapshot);
         let machine = saved.strip_suffix(" -action panic=pause -qmp stdio").unwrap();
         assert_eq!(continued.strip_suffix(" -loadvm ready").unwrap(), machine);
-        assert!(machine.ends_with("-device pvpanic -fw_cfg name=opt/teiji/order,file=task"), "{machine}");
+        assert!(
+            machine.ends_with("-device pvpanic -fw_cfg name=opt/teiji/order,file=task"),
+            "{machine}"
+        );
         assert!(!line(&guest, Accelerator::Tcg).contains("pvpanic"));
     }
 

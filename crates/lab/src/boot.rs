@@ -27,11 +27,13 @@ const LAST_LINES: usize = 12;
 const LAST_COLUMNS: usize = 160;
 /// Characters of a guest's reason for a refusal.
 const MAX_REASON: usize = 2_000;
-/// What a guest may print. Debian's kernels print 30 KB; one that prints all the time would fill the host's disk.
+/// What a guest may print. Debian's kernels print 30 KB; one that prints all the time would fill
+/// the host's disk.
 pub(crate) const MAX_CONSOLE: u64 = 8 << 20;
 /// Of a guest's results at once: it may write noise without end.
 const MAX_READ: u64 = 16 << 20;
-/// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended after this.
+/// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended
+/// after this.
 const AFTER_PANIC: Duration = Duration::from_secs(3);
 /// Between two bytes of results: many times what a guest rests between chunks of them.
 const SENDING_TIMEOUT: Duration = Duration::from_secs(60);
@@ -148,7 +150,10 @@ pub enum BootError {
         why: String,
     },
     /// QEMU skipped to a timer between the guest's stop and its own.
-    #[error("QEMU let {ns} ns of the guest's time pass while the guest was stopped for its snapshot, in each of several trials")]
+    #[error(
+        "QEMU let {ns} ns of the guest's time pass while the guest was stopped for its snapshot, \
+         in each of several trials"
+    )]
     TimeSkipped {
         /// How much.
         ns: u64,
@@ -166,8 +171,8 @@ pub enum BootError {
     },
     /// QEMU has not what the plugin takes.
     #[error(
-        "this QEMU cannot load the plugin that explain and several CPUs in virtual time need ({complaint}). Get one that can: \
-         teiji lab fetch qemu"
+        "this QEMU cannot load the plugin that explain and several CPUs in virtual time need \
+         ({complaint}). Get one that can: teiji lab fetch qemu"
     )]
     PluginNotLoaded {
         /// What QEMU said.
@@ -202,8 +207,11 @@ impl LastLines {
     }
 
     fn from_text(console: &str) -> Self {
-        let lines: Vec<String> =
-            console.lines().map(|line| harmless(line, LAST_COLUMNS)).filter(|line| !line.trim().is_empty()).collect();
+        let lines: Vec<String> = console
+            .lines()
+            .map(|line| harmless(line, LAST_COLUMNS))
+            .filter(|line| !line.trim().is_empty())
+            .collect();
         LastLines(lines[lines.len().saturating_sub(LAST_LINES)..].to_vec())
     }
 }
@@ -318,7 +326,8 @@ impl Boot<'_> {
             let path = path.to_owned();
             move |source: io::Error| BootError::Io { doing, path, source }
         };
-        let scratch = ScratchFolder::new().map_err(io("make a folder in", &std::env::temp_dir()))?;
+        let scratch =
+            ScratchFolder::new().map_err(io("make a folder in", &std::env::temp_dir()))?;
         // As the emulator's process will see it.
         let directory = &fs::canonicalize(scratch.path()).map_err(io("find", scratch.path()))?;
         let write = |name: &str, bytes: &[u8]| {
@@ -335,12 +344,21 @@ impl Boot<'_> {
             Begin::FromSnapshot(snapshot, task) => {
                 write(TASK, task)?;
                 let disk = directory.join(DISK);
-                snapshot.copy_disk(&disk).map_err(io("copy the snapshot of the booted guest to", &disk))?;
+                snapshot
+                    .copy_disk(&disk)
+                    .map_err(io("copy the snapshot of the booted guest to", &disk))?;
             }
         }
         let board = Board::for_machine(self.guest.machine);
         let start = self.begin.start();
-        let mut words = board.command_line(self.guest, self.accelerator, self.kernel, self.device_tree, self.init_verb, start);
+        let mut words = board.command_line(
+            self.guest,
+            self.accelerator,
+            self.kernel,
+            self.device_tree,
+            self.init_verb,
+            start,
+        );
         // What is saved is the same with and without it.
         let plugin = self.plugin.filter(|_| start != Start::UntilSnapshot);
         for (name, content) in plugin.into_iter().flat_map(Plugin::files) {
@@ -350,7 +368,9 @@ impl Boot<'_> {
         let may = self.confinement(directory, plugin);
         let file_bytes = may.file_bytes;
         // The emulator makes no file: it writes into those that are there.
-        for (_, path) in may.paths.iter().filter(|(access, path)| *access == Access::Write && !path.exists()) {
+        for (_, path) in
+            may.paths.iter().filter(|(access, path)| *access == Access::Write && !path.exists())
+        {
             File::create(path).map_err(io("write", path))?;
         }
         let not_started = |source| io("start", self.emulator.path())(source);
@@ -360,11 +380,18 @@ impl Boot<'_> {
             let monitor = Monitor::connect(&mut child).map_err(not_started)?;
             (child, Some(monitor))
         } else {
-            (self.emulator.spawn(&words, directory, self.emulator_verb, may).map_err(not_started)?, None)
+            (
+                self.emulator
+                    .spawn(&words, directory, self.emulator_verb, may)
+                    .map_err(not_started)?,
+                None,
+            )
         };
         let now = Instant::now();
         let (begun, printed_before, stage) = match self.begin {
-            Begin::FromSnapshot(snapshot, _) => (Some(now), snapshot.console.clone(), Stage::Measuring),
+            Begin::FromSnapshot(snapshot, _) => {
+                (Some(now), snapshot.console.clone(), Stage::Measuring)
+            }
             _ => (None, Vec::new(), Stage::Booting),
         };
         Ok(Running {
@@ -396,17 +423,22 @@ impl Boot<'_> {
     /// What the emulator may do, beside what it needs for itself.
     fn confinement(&self, directory: &Path, plugin: Option<&Plugin>) -> Confinement {
         let records = plugin.is_some_and(|plugin| plugin.records);
-        let mut may = Confinement::new(self.guest.memory_mib, records, self.accelerator == Accelerator::Kvm);
+        let mut may =
+            Confinement::new(self.guest.memory_mib, records, self.accelerator == Accelerator::Kvm);
         may.allow(Access::Read, self.kernel);
         if let Some(tree) = self.device_tree {
             may.allow(Access::Read, tree);
         }
         let start = self.begin.start();
         let task = (start != Start::Boot).then_some(TASK);
-        let read = [INITRAMFS].into_iter().chain(task).chain(plugin.into_iter().flat_map(Plugin::files).map(|(name, _)| name));
+        let read = [INITRAMFS]
+            .into_iter()
+            .chain(task)
+            .chain(plugin.into_iter().flat_map(Plugin::files).map(|(name, _)| name));
         read.for_each(|name| may.allow(Access::Read, directory.join(name)));
         let disk = (start != Start::Boot).then_some(DISK);
-        let written = [CONSOLE, RESULTS].into_iter().chain(disk).chain(records.then_some(plugin::OUTPUT));
+        let written =
+            [CONSOLE, RESULTS].into_iter().chain(disk).chain(records.then_some(plugin::OUTPUT));
         written.for_each(|name| may.allow(Access::Write, directory.join(name)));
         may
     }
@@ -428,7 +460,8 @@ impl Running {
         Some(result)
     }
 
-    /// Checks a guest that is to be saved, without waiting: its disk and what it printed, once it is. Then the guest has ended.
+    /// Checks a guest that is to be saved, without waiting: its disk and what it printed, once it
+    /// is. Then the guest has ended.
     pub(crate) fn poll_saved(&mut self) -> Option<Result<(PathBuf, Vec<u8>), BootError>> {
         let result = self.check_saved().transpose()?;
         emulator::end(&mut self.child);
@@ -442,7 +475,10 @@ impl Running {
         }
         // What the guest says of itself tells more than that its emulator is gone.
         if output?.is_some() {
-            return Err(BootError::Damaged { why: "it did not stop for its snapshot".to_owned(), console: self.last_lines() });
+            return Err(BootError::Damaged {
+                why: "it did not stop for its snapshot".to_owned(),
+                console: self.last_lines(),
+            });
         }
         let not_saved = |error: io::Error| BootError::NotSaved { why: error.to_string() };
         if self.monitor.as_mut().map_or(Ok(false), Monitor::poll).map_err(not_saved)? {
@@ -480,7 +516,9 @@ impl Running {
         let path = self.directory.path().join(RESULTS);
         loop {
             let read = read_more(&path, &mut self.read, &mut self.bytes);
-            let is_all = read.map_err(|source| BootError::Io { doing: "read", path: path.clone(), source })? < MAX_READ;
+            let is_all =
+                read.map_err(|source| BootError::Io { doing: "read", path: path.clone(), source })?
+                    < MAX_READ;
             let results = self.understand()?;
             if results.is_some() || is_all {
                 return Ok(results);
@@ -508,7 +546,10 @@ impl Running {
                     return Ok(None);
                 }
                 Scanned::Damaged { why, .. } => {
-                    return Err(BootError::Damaged { why: why.to_owned(), console: self.last_lines() });
+                    return Err(BootError::Damaged {
+                        why: why.to_owned(),
+                        console: self.last_lines(),
+                    });
                 }
                 Scanned::Frame { kind: FrameKind::Begun, end, .. } => {
                     // The first time that it says so.
@@ -516,7 +557,9 @@ impl Running {
                     self.stage = Stage::Measuring;
                     end
                 }
-                Scanned::Frame { kind: FrameKind::Results, payload, .. } => return Ok(Some(payload.to_vec())),
+                Scanned::Frame { kind: FrameKind::Results, payload, .. } => {
+                    return Ok(Some(payload.to_vec()));
+                }
                 Scanned::Frame { kind: FrameKind::Continued, payload, end } => {
                     // What cannot be read is no 0.
                     let skipped_ns = String::from_utf8_lossy(payload).parse().unwrap_or(u64::MAX);
@@ -531,11 +574,17 @@ impl Running {
                     return Err(BootError::CannotStop { why });
                 }
                 Scanned::Frame { kind: FrameKind::Refused, payload, .. } => {
-                    let refusal: Refusal = serde_json::from_slice(payload).unwrap_or_else(|error| Refusal {
-                        error: format!("it could not do it, and its reason cannot be read: {error}"),
-                        bad_input: false,
-                    });
-                    return Err(BootError::Refused(Refusal { error: harmless(&refusal.error, MAX_REASON), ..refusal }));
+                    let refusal: Refusal =
+                        serde_json::from_slice(payload).unwrap_or_else(|error| Refusal {
+                            error: format!(
+                                "it could not do it, and its reason cannot be read: {error}"
+                            ),
+                            bad_input: false,
+                        });
+                    return Err(BootError::Refused(Refusal {
+                        error: harmless(&refusal.error, MAX_REASON),
+                        ..refusal
+                    }));
                 }
             };
             self.bytes.drain(..end);
@@ -566,7 +615,9 @@ impl Running {
     fn check_timeouts(&mut self) -> Option<BootError> {
         if self.console_read.elapsed() >= CONSOLE_POLL_INTERVAL {
             self.console_read = Instant::now();
-            if fs::metadata(self.directory.path().join(CONSOLE)).is_ok_and(|file| file.len() > MAX_CONSOLE) {
+            if fs::metadata(self.directory.path().join(CONSOLE))
+                .is_ok_and(|file| file.len() > MAX_CONSOLE)
+            {
                 return Some(BootError::Chatters { console: self.last_lines() });
             }
             if let Some(error) = panicked(&String::from_utf8_lossy(&self.console())) {
@@ -579,15 +630,26 @@ impl Running {
         if let Stage::Sending { received, of } = self.stage
             && self.heard.elapsed() > SENDING_TIMEOUT
         {
-            return Some(BootError::StoppedSending { received, of, after: SENDING_TIMEOUT, console: self.last_lines() });
+            return Some(BootError::StoppedSending {
+                received,
+                of,
+                after: SENDING_TIMEOUT,
+                console: self.last_lines(),
+            });
         }
         match self.begun {
             None if self.elapsed() > self.timeouts.boot => {
                 let (after, console) = (self.timeouts.boot, self.last_lines());
-                Some(if console.0.is_empty() { BootError::Silent { after } } else { BootError::NotBooted { after, console } })
+                Some(if console.0.is_empty() {
+                    BootError::Silent { after }
+                } else {
+                    BootError::NotBooted { after, console }
+                })
             }
             // Results of many megabytes take minutes, and may, as long as they go on arriving.
-            Some(begun) if self.stage == Stage::Measuring && begun.elapsed() > self.timeouts.task => {
+            Some(begun)
+                if self.stage == Stage::Measuring && begun.elapsed() > self.timeouts.task =>
+            {
                 Some(BootError::Hangs { after: self.timeouts.task, console: self.last_lines() })
             }
             _ => None,
@@ -596,13 +658,22 @@ impl Running {
 
     fn plugin_output(&self) -> Result<Option<Vec<u8>>, BootError> {
         let path = self.directory.path().join(plugin::OUTPUT);
-        let read = || fs::read(&path).map_err(|source| BootError::Io { doing: "read", path: path.clone(), source });
+        let read = || {
+            fs::read(&path).map_err(|source| BootError::Io {
+                doing: "read",
+                path: path.clone(),
+                source,
+            })
+        };
         self.records.then(read).transpose()
     }
 
     fn console(&self) -> Vec<u8> {
         let mut printed = self.printed_before.clone();
-        printed.extend(emulator::read_end(&self.directory.path().join(CONSOLE), MAX_CONSOLE).unwrap_or_default());
+        printed.extend(
+            emulator::read_end(&self.directory.path().join(CONSOLE), MAX_CONSOLE)
+                .unwrap_or_default(),
+        );
         printed
     }
 
@@ -617,7 +688,8 @@ impl Drop for Running {
     }
 }
 
-/// Reads what a file has from here on, or the first [`MAX_READ`] of it, and says how many bytes; nothing where there is no file.
+/// Reads what a file has from here on, or the first [`MAX_READ`] of it, and says how many bytes;
+/// nothing where there is no file.
 fn read_more(path: &Path, from: &mut u64, bytes: &mut Vec<u8>) -> io::Result<u64> {
     let Ok(mut file) = File::open(path) else { return Ok(0) };
     file.seek(SeekFrom::Start(*from))?;
@@ -627,12 +699,17 @@ fn read_more(path: &Path, from: &mut u64, bytes: &mut Vec<u8>) -> io::Result<u64
 }
 
 /// What silence, or the words of a panic, may mean.
-const NO_SERIAL_LINE: &str = "; the kernel may have no driver for this machine's serial lines, which carry them";
-const NO_INITRAMFS: &str = "; it did not unpack the initramfs: it lacks CONFIG_BLK_DEV_INITRD, or memory (--memory)";
+const NO_SERIAL_LINE: &str =
+    "; the kernel may have no driver for this machine's serial lines, which carry them";
+const NO_INITRAMFS: &str =
+    "; it did not unpack the initramfs: it lacks CONFIG_BLK_DEV_INITRD, or memory (--memory)";
 const OUT_OF_MEMORY: &str = "; give the guest more memory with --memory";
 const HINTS: [(&str, &str); 4] = [
     ("Unable to mount root fs", NO_INITRAMFS),
-    ("No working init found", "; its processor cannot run this teiji, or the initramfs was not unpacked"),
+    (
+        "No working init found",
+        "; its processor cannot run this teiji, or the initramfs was not unpacked",
+    ),
     ("System is deadlocked on memory", OUT_OF_MEMORY),
     ("Out of memory", OUT_OF_MEMORY),
 ];
@@ -643,7 +720,9 @@ fn panicked(console: &str) -> Option<BootError> {
     let why = harmless(why, LAST_COLUMNS);
     let hint = HINTS.iter().find(|(words, _)| why.contains(words)).map_or("", |(_, hint)| hint);
     // What led to it stands above; what follows is mostly registers.
-    let until = console.find(WORDS).map_or(console.len(), |at| at + console[at..].find('\n').unwrap_or(console.len() - at));
+    let until = console
+        .find(WORDS)
+        .map_or(console.len(), |at| at + console[at..].find('\n').unwrap_or(console.len() - at));
     Some(BootError::Panicked { why, hint, console: LastLines::from_text(&console[..until]) })
 }
 
@@ -653,10 +732,14 @@ mod tests {
 
     #[test]
     fn a_panic_is_explained() {
-        let console = "[ 0.1] one\r\n[ 0.2] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)\r\n[ 0.3] CPU: 0\r\n";
+        let console = "[ 0.1] one\r\n[ 0.2] Kernel panic - not syncing: VFS: Unable to mount root \
+                       fs on unknown-block(0,0)\r\n[ 0.3] CPU: 0\r\n";
         let text = panicked(console).unwrap().to_string();
         assert!(
-            text.starts_with("the kernel panicked: VFS: Unable to mount root fs on unknown-block(0,0); it did not"),
+            text.starts_with(
+                "the kernel panicked: VFS: Unable to mount root fs on unknown-block(0,0); it did \
+                 not"
+            ),
             "{text}"
         );
         assert!(text.contains("\n  [ 0.1] one\n") && !text.contains("CPU: 0"), "{text}");

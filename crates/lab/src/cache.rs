@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the lab keeps what it has fetched, and how it is put there: one process at a time, whole or not at all.
+//! Where the lab keeps what it has fetched, and how it is put there: one process at a time, whole
+//! or not at all.
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{self, File};
@@ -10,8 +11,8 @@ use std::{env, io};
 /// How a folder is called while it is being filled.
 const PART: &str = ".part-";
 
-/// teiji's folder in the user's cache, where the XDG base directory specification puts it. None when the environment names no
-/// place.
+/// teiji's folder in the user's cache, where the XDG base directory specification puts it. None
+/// when the environment names no place.
 pub(crate) fn user_cache() -> Option<PathBuf> {
     // A path that is not absolute is to be ignored, says the specification.
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -30,7 +31,8 @@ pub(crate) struct LockedFolder {
 }
 
 impl LockedFolder {
-    /// Makes the folder if it is not there, and waits for whoever fills it. What one that was killed has left is removed.
+    /// Makes the folder if it is not there, and waits for whoever fills it. What one that was
+    /// killed has left is removed.
     pub(crate) fn new(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self, FolderError> {
         let failed = |doing: &'static str, path: &Path| {
             let path = path.to_owned();
@@ -41,7 +43,8 @@ impl LockedFolder {
         let lock = open_lock(&name).map_err(failed("write", &name))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             waiting();
-            flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed("lock", &name)(error.into()))?;
+            flock(&lock, FlockOperation::LockExclusive)
+                .map_err(|error| failed("lock", &name)(error.into()))?;
         }
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(PART) {
@@ -58,10 +61,18 @@ impl LockedFolder {
     }
 }
 
-/// Opens the file, or makes it. Whoever else may write the folder has no other file made or emptied by that: links are refused.
+/// Opens the file, or makes it. Whoever else may write the folder has no other file made or emptied
+/// by that: links are refused.
 fn open_lock(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    File::options().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(path)
+    File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags)
+        .open(path)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the cache holds, and how it is emptied. A new kind of thing in it is a function in `LISTED`.
+//! What the cache holds, and how it is emptied. A new kind of thing in it is a function in
+//! `LISTED`.
 
 use crate::cache::{LockedFolder, user_cache};
 use crate::kernels::{Cache, Kernel, KernelError, KernelName};
@@ -50,25 +51,33 @@ pub fn cached() -> Result<CacheContents, KernelError> {
     Ok(CacheContents { directory, entries, bytes })
 }
 
-/// Removes something from the cache. A guest that uses it goes on; one that is about to start fails. `waiting` is called where
-/// something is being fetched just then.
+/// Removes something from the cache. A guest that uses it goes on; one that is about to start
+/// fails. `waiting` is called where something is being fetched just then.
 ///
 /// # Errors
 /// When it cannot be removed.
 pub fn remove_cached(entry: &Cached, waiting: &mut dyn FnMut()) -> Result<(), KernelError> {
-    let failed = |(doing, path, source): (&'static str, PathBuf, io::Error)| KernelError::Io { doing, path, source };
+    let failed = |(doing, path, source): (&'static str, PathBuf, io::Error)| KernelError::Io {
+        doing,
+        path,
+        source,
+    };
     let parent = entry.folder.parent().unwrap_or(Path::new("/"));
     let locked = LockedFolder::new(parent, waiting).map_err(failed)?;
     let going = locked.part().map_err(failed)?;
     let rename = fs::rename(&entry.folder, going.path().join("removed"));
-    rename.and_then(|()| going.close()).map_err(|error| failed(("remove", entry.folder.clone(), error)))
+    rename
+        .and_then(|()| going.close())
+        .map_err(|error| failed(("remove", entry.folder.clone(), error)))
 }
 
 fn kernels(cache: &Path) -> Vec<Cached> {
     let cache = Cache::at(&cache.join("kernels"));
     let entry = |kernel: Kernel| {
         let is_usual = match kernel.name.parse() {
-            Ok(KernelName::Debian { flavour, .. }) => cache.find(flavour, None).is_some_and(|usual| usual == kernel),
+            Ok(KernelName::Debian { flavour, .. }) => {
+                cache.find(flavour, None).is_some_and(|usual| usual == kernel)
+            }
             _ => false,
         };
         let folder = kernel.image.parent().unwrap_or(&kernel.image).to_owned();
@@ -88,7 +97,10 @@ fn qemus(cache: &Path) -> Vec<Cached> {
     let entry = |folder: PathBuf| {
         let name = folder.file_name()?.to_string_lossy().into_owned();
         // The longer name first: it begins with the other.
-        let part = QemuPart::ALL.into_iter().rev().find(|part| name.starts_with(&format!("{}-", part.name())))?;
+        let part = QemuPart::ALL
+            .into_iter()
+            .rev()
+            .find(|part| name.starts_with(&format!("{}-", part.name())))?;
         let version = name[part.name().len() + 1..].rsplit_once('-')?.0;
         let note = match look_for(part) {
             _ if name != part.folder_name() => "of another teiji",
@@ -99,9 +111,17 @@ fn qemus(cache: &Path) -> Vec<Cached> {
             QemuPart::X86 => "x86_64",
             QemuPart::Arm => "ARM",
         };
-        Some(Cached { machine, what: format!("QEMU {version}"), note, bytes: size(&folder), name, folder })
+        Some(Cached {
+            machine,
+            what: format!("QEMU {version}"),
+            note,
+            bytes: size(&folder),
+            name,
+            folder,
+        })
     };
-    let folders = fs::read_dir(cache.join("qemu")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let folders =
+        fs::read_dir(cache.join("qemu")).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut all: Vec<Cached> = folders.filter(|path| path.is_dir()).filter_map(entry).collect();
     all.sort_by(|one, other| one.name.cmp(&other.name));
     all
@@ -111,9 +131,19 @@ fn qemus(cache: &Path) -> Vec<Cached> {
 fn snapshots(cache: &Path) -> Vec<Cached> {
     const NAME: usize = "snapshot-".len() + 12;
     let entry = |stored: StoredSnapshot| {
-        let name = stored.path.file_name().unwrap_or_default().to_string_lossy().chars().take(NAME).collect();
+        let name = stored
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .chars()
+            .take(NAME)
+            .collect();
         let (machine, what) = stored.of.split_once(", ").unwrap_or(("", &stored.of));
-        let machine = plan::Machine::ALL.into_iter().find(|known| known.name() == machine).map_or("", plan::Machine::name);
+        let machine = plan::Machine::ALL
+            .into_iter()
+            .find(|known| known.name() == machine)
+            .map_or("", plan::Machine::name);
         Cached {
             name,
             machine,
@@ -159,15 +189,25 @@ mod tests {
         put(&cache.join("snapshots/snapshot-0123456789abcdef/console"), 5);
         fs::write(cache.join("snapshots/snapshot-0123456789abcdef/about.json"), about).unwrap();
         let list = || -> Vec<Cached> { LISTED.iter().flat_map(|list| list(cache)).collect() };
-        let shown: Vec<_> = list().into_iter().map(|entry| (entry.name, entry.machine, entry.what, entry.bytes)).collect();
-        let expected = |name: &str, machine: &'static str, what: &str, bytes| (name.to_owned(), machine, what.to_owned(), bytes);
+        let shown: Vec<_> = list()
+            .into_iter()
+            .map(|entry| (entry.name, entry.machine, entry.what, entry.bytes))
+            .collect();
+        let expected = |name: &str, machine: &'static str, what: &str, bytes| {
+            (name.to_owned(), machine, what.to_owned(), bytes)
+        };
         assert_eq!(
             shown,
             [
                 expected("debian:amd64=6.1.0-56", "x86_64", "preemption not known", 120),
                 expected("qemu-9.0.0-00000000", "x86_64", "QEMU 9.0.0", 30),
                 expected("qemu-arm-9.0.0-00000000", "ARM", "QEMU 9.0.0", 3),
-                expected("snapshot-0123456789ab", "x86_64", "debian:amd64, 512 MiB", 5 + about.len() as u64),
+                expected(
+                    "snapshot-0123456789ab",
+                    "x86_64",
+                    "debian:amd64, 512 MiB",
+                    5 + about.len() as u64
+                ),
             ]
         );
         assert_eq!(size(cache), 166 + about.len() as u64);

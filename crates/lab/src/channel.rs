@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The channel from a guest to the lab: frames on a serial line, each with its length and hash.
 //!
-//! A serial line is what every kernel has, with no module and no bus. It may lose and garble bytes, and a kernel may print on
-//! it, so a frame says how long it is and what it hashes to, and what lies between frames is skipped. The lab reads from a
-//! file that the emulator appends to, which can never make the guest wait.
+//! A serial line is what every kernel has, with no module and no bus. It may lose and garble bytes,
+//! and a kernel may print on it, so a frame says how long it is and what it hashes to, and what
+//! lies between frames is skipped. The lab reads from a file that the emulator appends to, which
+//! can never make the guest wait.
 //!
 //! ```text
 //! "\nteiji-f1"  kind: u8  length: u64, little endian  SHA-256 of kind, length and payload: 32 bytes  payload
@@ -49,7 +50,9 @@ impl FrameKind {
 
     fn from_code(code: u8) -> Option<Self> {
         use FrameKind::{Begun, Continued, NoSnapshot, Refused, Results};
-        [Begun, Results, Refused, NoSnapshot, Continued].into_iter().find(|kind| kind.code() == code)
+        [Begun, Results, Refused, NoSnapshot, Continued]
+            .into_iter()
+            .find(|kind| kind.code() == code)
     }
 }
 
@@ -100,22 +103,31 @@ pub enum Scanned<'a> {
 #[must_use]
 pub fn find(bytes: &[u8]) -> Scanned<'_> {
     let nothing = Scanned::Part { received: 0, of: 0 };
-    let Some(start) = bytes.windows(MAGIC.len()).position(|window| window == MAGIC) else { return nothing };
+    let Some(start) = bytes.windows(MAGIC.len()).position(|window| window == MAGIC) else {
+        return nothing;
+    };
     let frame = &bytes[start..];
     let Some(header) = frame.get(..HEADER) else { return nothing };
     let end = start + MAGIC.len();
     let mut length = [0; 8];
     length.copy_from_slice(&header[LENGTH_AT..HASH_AT]);
     let length = u64::from_le_bytes(length);
-    let Some(kind) = FrameKind::from_code(header[KIND_AT]) else { return Scanned::Damaged { why: "its kind is unknown", end } };
+    let Some(kind) = FrameKind::from_code(header[KIND_AT]) else {
+        return Scanned::Damaged { why: "its kind is unknown", end };
+    };
     if length > MAX_PAYLOAD {
         return Scanned::Damaged { why: "its length is impossible", end };
     }
     let rest = &frame[HEADER..];
     let payload = usize::try_from(length).ok().and_then(|length| rest.get(..length));
-    let Some(payload) = payload else { return Scanned::Part { received: rest.len() as u64, of: length } };
+    let Some(payload) = payload else {
+        return Scanned::Part { received: rest.len() as u64, of: length };
+    };
     if hash(header[KIND_AT], &header[LENGTH_AT..HASH_AT], payload) != header[HASH_AT..HEADER] {
-        return Scanned::Damaged { why: "its content does not have the hash it was sent with", end };
+        return Scanned::Damaged {
+            why: "its content does not have the hash it was sent with",
+            end,
+        };
     }
     Scanned::Frame { kind, payload, end: start + HEADER + payload.len() }
 }
@@ -138,8 +150,13 @@ mod tests {
         bytes.extend(b"more noise \nteiji-f");
         let results = bytes.len();
         bytes.extend(frame(FrameKind::Results, b"\nteiji-f1 within a payload is no frame"));
-        let Scanned::Frame { kind: FrameKind::Begun, payload: b"", end } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
-        let Scanned::Frame { kind: FrameKind::Results, payload, end: behind } = find(&bytes[end..]) else { panic!() };
+        let Scanned::Frame { kind: FrameKind::Begun, payload: b"", end } = find(&bytes) else {
+            panic!("{:?}", find(&bytes))
+        };
+        let Scanned::Frame { kind: FrameKind::Results, payload, end: behind } = find(&bytes[end..])
+        else {
+            panic!()
+        };
         assert_eq!(payload, b"\nteiji-f1 within a payload is no frame");
         assert_eq!(end + behind, bytes.len());
         assert!(results > end);
@@ -173,7 +190,10 @@ mod tests {
         bytes.remove(HEADER + 3);
         bytes.extend(frame(FrameKind::Begun, b""));
         let Scanned::Damaged { end, .. } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
-        assert!(matches!(find(&bytes[end..]), Scanned::Frame { kind: FrameKind::Begun, .. }), "what follows is found");
+        assert!(
+            matches!(find(&bytes[end..]), Scanned::Frame { kind: FrameKind::Begun, .. }),
+            "what follows is found"
+        );
     }
 
     proptest! {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! QEMU as a process that cannot outlive the lab.
 //!
-//! The kernel kills a process when its parent ends only if the process itself has asked for that, and QEMU cannot ask. So the
-//! lab starts this program once more under a hidden verb, whose body is [`become_emulator`]: it asks, gives up what QEMU does not
-//! need, and then becomes QEMU.
+//! The kernel kills a process when its parent ends only if the process itself has asked for that,
+//! and QEMU cannot ask. So the lab starts this program once more under a hidden verb, whose body is
+//! [`become_emulator`]: it asks, gives up what QEMU does not need, and then becomes QEMU.
 
 use crate::board::{Board, COMPLAINTS};
 use crate::confine::{Access, Confinement};
@@ -35,13 +35,25 @@ pub struct Emulator {
     pub(crate) has_sandbox: bool,
 }
 
-/// What QEMU gives up by itself as soon as it is set up: obsolete system calls, other users, new programs, other priorities.
-const SANDBOX: [&str; 2] = ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"];
+/// What QEMU gives up by itself as soon as it is set up: obsolete system calls, other users, new
+/// programs, other priorities.
+const SANDBOX: [&str; 2] =
+    ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"];
 
 /// Where a system has programs and libraries.
-const SYSTEM: [&str; 9] =
-    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives", "/nix/store"];
-/// Where a program that is not the system's has its libraries and firmware, beside itself or its own folder.
+const SYSTEM: [&str; 9] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+    "/nix/store",
+];
+/// Where a program that is not the system's has its libraries and firmware, beside itself or its
+/// own folder.
 const BESIDE_PROGRAM: [&str; 6] = ["share", "lib", "lib64", "libexec", "pc-bios", "qemu-bundle"];
 /// Of the environment, what a program that is not ours may need to be loaded.
 const ENVIRONMENT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"];
@@ -49,7 +61,8 @@ const ENVIRONMENT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"];
 /// The first version that boots several CPUs while it counts instructions.
 const MIN_FOR_TURNS: u32 = 10;
 
-/// The first version whose HPET may interrupt twice in each period where time is counted exactly: 7.2's does not, 10.0's does.
+/// The first version whose HPET may interrupt twice in each period where time is counted exactly:
+/// 7.2's does not, 10.0's does.
 const HPET_TWICE: u32 = 9;
 
 /// Why no emulator was found.
@@ -57,7 +70,8 @@ const HPET_TWICE: u32 = 9;
 pub enum EmulatorError {
     /// Not installed.
     #[error(
-        "{program} is not on this machine, and the lab emulates {machine} with it. On Debian: sudo apt-get install {package}"
+        "{program} is not on this machine, and the lab emulates {machine} with it. On Debian: \
+         sudo apt-get install {package}"
     )]
     Missing {
         /// QEMU's program.
@@ -86,8 +100,9 @@ pub enum EmulatorError {
     },
     /// Several CPUs in virtual time, and it is older than that.
     #[error(
-        "{cpus} CPUs in virtual time need QEMU {MIN_FOR_TURNS} or later, and this is {version}, in which a guest hangs when it starts \
-         its second CPU. To get the lab's own QEMU: teiji lab fetch qemu"
+        "{cpus} CPUs in virtual time need QEMU {MIN_FOR_TURNS} or later, and this is {version}, \
+         in which a guest hangs when it starts its second CPU. To get the lab's own QEMU: teiji \
+         lab fetch qemu"
     )]
     TooOldForTurns {
         /// CPUs asked for.
@@ -97,8 +112,9 @@ pub enum EmulatorError {
     },
     /// The HPET's interrupts, in virtual time, and it is newer than that.
     #[error(
-        "the HPET of QEMU {version} interrupts twice in each period in virtual time: its interrupts cannot be measured. Use --probe rtc, or \
-         --qemu with one before version {HPET_TWICE}"
+        "the HPET of QEMU {version} interrupts twice in each period in virtual time: its \
+         interrupts cannot be measured. Use --probe rtc, or --qemu with one before version \
+         {HPET_TWICE}"
     )]
     HpetTwice {
         /// What it is.
@@ -115,7 +131,8 @@ pub enum EmulatorError {
 }
 
 impl Emulator {
-    /// Finds the one that is meant, in the cache, on the search path or where it was said to be, and asks for its version.
+    /// Finds the one that is meant, in the cache, on the search path or where it was said to be,
+    /// and asks for its version.
     ///
     /// # Errors
     /// When it is not there or does not run.
@@ -125,7 +142,9 @@ impl Emulator {
             Qemu::Pinned => (pinned::invocation(machine, program)?, QemuOrigin::Pinned),
             Qemu::System => {
                 let path = std::env::var_os("PATH").unwrap_or_default();
-                let found = std::env::split_paths(&path).map(|directory| directory.join(program)).find(|path| path.is_file());
+                let found = std::env::split_paths(&path)
+                    .map(|directory| directory.join(program))
+                    .find(|path| path.is_file());
                 let path = found.ok_or(EmulatorError::Missing { program, machine, package })?;
                 (vec![path.into()], QemuOrigin::System)
             }
@@ -136,11 +155,13 @@ impl Emulator {
         let with_sandbox = version_of(&invocation, origin, &SANDBOX);
         let has_sandbox = with_sandbox.is_ok();
         let version = with_sandbox.or_else(|_| version_of(&invocation, origin, &[]));
-        let version = version.map_err(|why| EmulatorError::Broken { path: invocation[0].clone().into(), why })?;
+        let version = version
+            .map_err(|why| EmulatorError::Broken { path: invocation[0].clone().into(), why })?;
         Ok(Emulator { invocation, version, origin, has_sandbox })
     }
 
-    /// Whether it may be tried with several CPUs in virtual time; the guest then measures whether their turns are even.
+    /// Whether it may be tried with several CPUs in virtual time; the guest then measures whether
+    /// their turns are even.
     ///
     /// # Errors
     /// When it is too old.
@@ -185,13 +206,20 @@ impl Emulator {
             // One by one: its folder may be for its owner only.
             let own = folder(&folder(program));
             let places = [own.clone(), own.join("lib"), own.join("share")];
-            let entries = places.iter().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path());
+            let entries =
+                places.iter().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path());
             return entries.filter(|path| path.is_file()).collect();
         }
-        SYSTEM.iter().map(PathBuf::from).filter(|path| path.exists()).chain(files_of(program)).collect()
+        SYSTEM
+            .iter()
+            .map(PathBuf::from)
+            .filter(|path| path.exists())
+            .chain(files_of(program))
+            .collect()
     }
 
-    /// Where its program came from, and the SHA-256 of that; none of the pinned one, whose files are known.
+    /// Where its program came from, and the SHA-256 of that; none of the pinned one, whose files
+    /// are known.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -201,7 +229,10 @@ impl Emulator {
             QemuOrigin::System => "system",
             QemuOrigin::Path => "path",
         };
-        let broken = |error: io::Error| EmulatorError::Broken { path: self.path().to_owned(), why: error.to_string() };
+        let broken = |error: io::Error| EmulatorError::Broken {
+            path: self.path().to_owned(),
+            why: error.to_string(),
+        };
         Ok(Some(format!("{origin}\n{}", sha256(&fs::read(self.path()).map_err(broken)?))))
     }
 
@@ -210,18 +241,26 @@ impl Emulator {
         Path::new(&self.invocation[0])
     }
 
-    /// Starts it in this directory. To be called on a thread that outlives it, such as the main thread.
+    /// Starts it in this directory. To be called on a thread that outlives it, such as the main
+    /// thread.
     ///
     /// # Errors
     /// When the program cannot be started anew.
-    pub(crate) fn spawn(&self, words: &[String], directory: &Path, verb: &OsStr, may: Confinement) -> io::Result<Child> {
+    pub(crate) fn spawn(
+        &self,
+        words: &[String],
+        directory: &Path,
+        verb: &OsStr,
+        may: Confinement,
+    ) -> io::Result<Child> {
         self.command(words, directory, verb, may)?.spawn()
     }
 
-    /// Starts it to be saved: with its standard input and output connected to us, for its monitor, and on a single one of the host's CPUs.
+    /// Starts it to be saved: with its standard input and output connected to us, for its monitor,
+    /// and on a single one of the host's CPUs.
     ///
-    /// As a guest stops itself, QEMU's main loop must not look at the clock before it hears of that: it would skip to the next timer.
-    /// On the same CPU it comes to run later.
+    /// As a guest stops itself, QEMU's main loop must not look at the clock before it hears of
+    /// that: it would skip to the next timer. On the same CPU it comes to run later.
     ///
     /// # Errors
     /// When the program cannot be started anew.
@@ -232,13 +271,23 @@ impl Emulator {
         verb: &OsStr,
         may: Confinement,
     ) -> io::Result<Child> {
-        let child = self.command(words, directory, verb, may)?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let child = self
+            .command(words, directory, verb, may)?
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
         // Without, it takes more trials.
         let _ = keep_on_one_cpu(Pid::from_child(&child));
         Ok(child)
     }
 
-    fn command(&self, words: &[String], directory: &Path, verb: &OsStr, mut may: Confinement) -> io::Result<Command> {
+    fn command(
+        &self,
+        words: &[String],
+        directory: &Path,
+        verb: &OsStr,
+        mut may: Confinement,
+    ) -> io::Result<Command> {
         self.files().into_iter().for_each(|path| may.allow(Access::Run, path));
         let mut command = Command::new("/proc/self/exe");
         in_its_environment(&mut command, self.origin)
@@ -258,7 +307,8 @@ impl Emulator {
     }
 }
 
-/// What a program that was named is made of: it may lie anywhere, as in a home folder, and what else is there stays closed.
+/// What a program that was named is made of: it may lie anywhere, as in a home folder, and what
+/// else is there stays closed.
 fn files_of(program: &Path) -> Vec<PathBuf> {
     let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
     let folders: Vec<&Path> = [program, &real].into_iter().filter_map(Path::parent).collect();
@@ -267,24 +317,42 @@ fn files_of(program: &Path) -> Vec<PathBuf> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.ends_with(".so") || name.contains(".so.")
     };
-    let libraries = entries.map(|entry| entry.path()).filter(|path| path.is_file() && is_library(path));
+    let libraries =
+        entries.map(|entry| entry.path()).filter(|path| path.is_file() && is_library(path));
     let places = real.parent().into_iter().chain(real.parent().and_then(Path::parent));
-    let beside = places.flat_map(|place| BESIDE_PROGRAM.map(|name| place.join(name))).filter(|path| path.is_dir());
-    let mut files: Vec<PathBuf> = [program.to_owned(), real.clone()].into_iter().chain(libraries).chain(beside).collect();
+    let beside = places
+        .flat_map(|place| BESIDE_PROGRAM.map(|name| place.join(name)))
+        .filter(|path| path.is_dir());
+    let mut files: Vec<PathBuf> =
+        [program.to_owned(), real.clone()].into_iter().chain(libraries).chain(beside).collect();
     files.sort_unstable();
     files.dedup();
     files
 }
 
-/// What a QEMU says of its version, with these words; an error says why it does not, as a sentence's end.
-fn version_of(invocation: &[OsString], origin: QemuOrigin, words: &[&str]) -> Result<String, String> {
+/// What a QEMU says of its version, with these words; an error says why it does not, as a
+/// sentence's end.
+fn version_of(
+    invocation: &[OsString],
+    origin: QemuOrigin,
+    words: &[&str],
+) -> Result<String, String> {
     let mut command = Command::new(&invocation[0]);
-    let output = in_its_environment(&mut command, origin).args(&invocation[1..]).args(words).arg("--version").output();
+    let output = in_its_environment(&mut command, origin)
+        .args(&invocation[1..])
+        .args(words)
+        .arg("--version")
+        .output();
     let output = output.map_err(|error| error.to_string())?;
     let printed = String::from_utf8_lossy(&output.stdout);
-    let version =
-        printed.lines().next().and_then(|line| line.split_once("version ")).map(|(_, version)| version.trim().to_owned());
-    version.filter(|_| output.status.success()).ok_or_else(|| format!("its --version ended with {}", output.status))
+    let version = printed
+        .lines()
+        .next()
+        .and_then(|line| line.split_once("version "))
+        .map(|(_, version)| version.trim().to_owned());
+    version
+        .filter(|_| output.status.success())
+        .ok_or_else(|| format!("its --version ended with {}", output.status))
 }
 
 /// Has this process run on one of the CPUs that this program may use, another one each time.
@@ -292,7 +360,9 @@ fn keep_on_one_cpu(process: Pid) -> Result<(), Errno> {
     static STARTED: AtomicUsize = AtomicUsize::new(0);
     let allowed = sched_getaffinity(None)?;
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
-    let Some(cpu) = cpus.get(STARTED.fetch_add(1, Ordering::Relaxed) % cpus.len().max(1)) else { return Ok(()) };
+    let Some(cpu) = cpus.get(STARTED.fetch_add(1, Ordering::Relaxed) % cpus.len().max(1)) else {
+        return Ok(());
+    };
     let mut one = CpuSet::new();
     one.set(*cpu);
     sched_setaffinity(Some(process), &one)
@@ -318,7 +388,12 @@ pub(crate) fn complaints(directory: &Path) -> String {
     const LAST: u64 = 64 << 10;
     let printed = read_end(&directory.join(COMPLAINTS), LAST).unwrap_or_default();
     let printed = String::from_utf8_lossy(&printed);
-    printed.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it printed nothing").to_owned()
+    printed
+        .lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty())
+        .unwrap_or("it printed nothing")
+        .to_owned()
 }
 
 /// Kills and waits. QEMU owns nothing that would want an orderly end: its disk is memory.
@@ -327,15 +402,18 @@ pub(crate) fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The body of the hidden verb: `words` are the process id of the parent, what QEMU may do, QEMU's program and its arguments. Returns
-/// only if QEMU cannot be started.
+/// The body of the hidden verb: `words` are the process id of the parent, what QEMU may do, QEMU's
+/// program and its arguments. Returns only if QEMU cannot be started.
 #[must_use]
 pub fn become_emulator(words: &[OsString]) -> io::Error {
-    let parsed = words.split_first().and_then(|(parent, words)| Some((parent, Confinement::from_words(words)?)));
+    let parsed = words
+        .split_first()
+        .and_then(|(parent, words)| Some((parent, Confinement::from_words(words)?)));
     let Some((expected_parent, (may, [program, arguments @ ..]))) = parsed else {
         return io::Error::other("this verb is for the program itself");
     };
-    // Another user, or another namespace, forgets who is to end with whom: it is asked for afterwards.
+    // Another user, or another namespace, forgets who is to end with whom: it is asked for
+    // afterwards.
     let ready = may.enter().and_then(|()| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
     if let Err(error) = ready {
         return error;
@@ -374,9 +452,15 @@ mod tests {
             fs::write(home.join(file), "").unwrap();
         }
         let named = |names: &[&str]| names.iter().map(|name| home.join(name)).collect::<Vec<_>>();
-        assert_eq!(files_of(&home.join("qemu")), named(&["lib", "libslirp.so.0", "pc-bios", "qemu"]));
+        assert_eq!(
+            files_of(&home.join("qemu")),
+            named(&["lib", "libslirp.so.0", "pc-bios", "qemu"])
+        );
         std::os::unix::fs::symlink("../qemu", home.join("bin/qemu")).unwrap();
-        assert_eq!(files_of(&home.join("bin/qemu")), named(&["bin/qemu", "lib", "libslirp.so.0", "pc-bios", "qemu"]));
+        assert_eq!(
+            files_of(&home.join("bin/qemu")),
+            named(&["bin/qemu", "lib", "libslirp.so.0", "pc-bios", "qemu"])
+        );
     }
 
     #[test]

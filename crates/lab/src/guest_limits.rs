@@ -6,11 +6,12 @@ use std::time::Duration;
 
 /// Memory of a guest that a recording asks for, MiB; `--memory` allows more.
 pub const MAX_MEMORY_MIB: u32 = 2_048;
-/// How long the run of a recording may take, on the guest's clock; `--expect` allows more. On this machine's clock a guest is given
-/// up after many times that: see `timeouts.rs`.
+/// How long the run of a recording may take, on the guest's clock; `--expect` allows more. On this
+/// machine's clock a guest is given up after many times that: see `timeouts.rs`.
 pub const MAX_EXPECTED: Duration = Duration::from_secs(600);
 
-/// What the run of a recording may take. More is for the user to ask for. CPUs have no flag: there are at most 8 (`plan::Guest::check`).
+/// What the run of a recording may take. More is for the user to ask for. CPUs have no flag: there
+/// are at most 8 (`plan::Guest::check`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestLimits {
     /// Memory, MiB.
@@ -29,7 +30,10 @@ impl Default for GuestLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooMuch {
     /// Memory.
-    #[error("the recording asks for a guest of {asked} MiB, and may have {allowed}. To allow more: --memory {asked}")]
+    #[error(
+        "the recording asks for a guest of {asked} MiB, and may have {allowed}. To allow more: \
+         --memory {asked}"
+    )]
     Memory {
         /// MiB.
         asked: u32,
@@ -80,9 +84,14 @@ mod tests {
         let run = |seconds| Run::example(Nanos::from_secs(1), seconds);
         let usual = GuestLimits::default();
         assert_eq!(usual.check(&guest(MAX_MEMORY_MIB), &run(500)), Ok(()));
-        let refused = |limits: GuestLimits, memory, seconds| limits.check(&guest(memory), &run(seconds)).unwrap_err().to_string();
+        let refused = |limits: GuestLimits, memory, seconds| {
+            limits.check(&guest(memory), &run(seconds)).unwrap_err().to_string()
+        };
         let text = refused(usual, 1_000_000, 1);
-        assert!(text.contains("1000000 MiB, and may have 2048. To allow more: --memory 1000000"), "{text}");
+        assert!(
+            text.contains("1000000 MiB, and may have 2048. To allow more: --memory 1000000"),
+            "{text}"
+        );
         let years = refused(usual, 512, 1_000_000_000);
         assert!(years.contains("--expect 10000000"), "{years}");
         let allowed = GuestLimits { memory_mib: 8_192, expected: Duration::from_secs(2_000) };

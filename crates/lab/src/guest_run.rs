@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One guest from preparation to output: prepared, held while KVM is tried out or its snapshot is made, started, and polled until
-//! it has ended.
+//! One guest from preparation to output: prepared, held while KVM is tried out or its snapshot is
+//! made, started, and polled until it has ended.
 
 use crate::board::{Accelerator, Board, Start};
 use crate::boot::{Begin, Boot, BootError, GuestOutput, Running, Stage};
@@ -89,10 +89,16 @@ impl GuestRun {
     pub(crate) fn begin(target: &Target, task: Task, expected: Duration) -> Result<Self, LabError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let state = State::Ready(Box::new(prepare(target, task, expected)?));
-        Ok(GuestRun { id: NEXT.fetch_add(1, Ordering::Relaxed), state, made_ready: Instant::now(), begun: None })
+        Ok(GuestRun {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            state,
+            made_ready: Instant::now(),
+            begun: None,
+        })
     }
 
-    /// Looks at it, without waiting, and starts it when it can be. Once this has returned something the guest is gone.
+    /// Looks at it, without waiting, and starts it when it can be. Once this has returned something
+    /// the guest is gone.
     pub(crate) fn poll(
         &mut self,
         shared: &mut Shared,
@@ -101,17 +107,28 @@ impl GuestRun {
     ) -> Option<Result<(GuestOutput, Lab), LabError>> {
         if let State::Ready(prepared) = &self.state {
             if !prepared.emulator.has_sandbox {
-                observer.note("This QEMU was built without seccomp: a guest that takes it over has all system calls.");
+                observer.note(
+                    "This QEMU was built without seccomp: a guest that takes it over has all \
+                     system calls.",
+                );
             }
             let accelerator = prepared.accelerator(&mut shared.kvm, verbs, observer)?;
-            let snapshot = match prepared.snapshot(self.id, accelerator, &mut shared.snapshots, verbs, observer)? {
+            let snapshot = match prepared.snapshot(
+                self.id,
+                accelerator,
+                &mut shared.snapshots,
+                verbs,
+                observer,
+            )? {
                 Ok(snapshot) => snapshot,
                 Err(error) => {
                     self.state = State::Over;
                     return Some(Err(error.into()));
                 }
             };
-            let State::Ready(prepared) = std::mem::replace(&mut self.state, State::Over) else { return None };
+            let State::Ready(prepared) = std::mem::replace(&mut self.state, State::Over) else {
+                return None;
+            };
             match prepared.start(accelerator, snapshot, verbs) {
                 Ok(started) => self.state = State::Runs(Box::new(started)),
                 Err(error) => return Some(Err(error)),
@@ -123,7 +140,9 @@ impl GuestRun {
             self.begun = Some(SystemTime::now());
         }
         let result = result?;
-        let State::Runs(started) = std::mem::replace(&mut self.state, State::Over) else { return None };
+        let State::Runs(started) = std::mem::replace(&mut self.state, State::Over) else {
+            return None;
+        };
         if let (Err(error), Some((key, snapshot))) = (&result, &started.snapshot)
             && shared.snapshots.is_worth_another(key, snapshot, error)
         {
@@ -141,11 +160,17 @@ impl GuestRun {
     /// How far it is.
     pub(crate) fn progress(&self, name: String) -> GuestProgress {
         match &self.state {
-            State::Runs(started) => GuestProgress { name, stage: started.running.stage(), elapsed: started.running.elapsed() },
+            State::Runs(started) => GuestProgress {
+                name,
+                stage: started.running.stage(),
+                elapsed: started.running.elapsed(),
+            },
             State::Ready(prepared) if prepared.guest.time != GuestTime::Host => {
                 GuestProgress { name, stage: Stage::Booting, elapsed: self.made_ready.elapsed() }
             }
-            _ => GuestProgress { name, stage: Stage::TryingKvm, elapsed: self.made_ready.elapsed() },
+            _ => {
+                GuestProgress { name, stage: Stage::TryingKvm, elapsed: self.made_ready.elapsed() }
+            }
         }
     }
 }
@@ -171,7 +196,8 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     let program = Program::find(guest.machine, target.program.as_deref())?;
     let device_tree = device_tree(target, board, guest.machine)?;
     let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {
-        modules::needed(board.modules, path).map_err(|source| LabError::Modules { path: path.to_owned(), source })
+        modules::needed(board.modules, path)
+            .map_err(|source| LabError::Modules { path: path.to_owned(), source })
     })?;
     let facts = Lab {
         guest: guest.clone(),
@@ -183,12 +209,18 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
             image: LabFile { path: kernel.image.clone(), sha256: sha256(&image) },
             modules: kernel.modules.clone(),
         },
-        device_tree: device_tree.as_ref().map(|(path, bytes)| LabFile { path: path.clone(), sha256: sha256(bytes) }),
+        device_tree: device_tree
+            .as_ref()
+            .map(|(path, bytes)| LabFile { path: path.clone(), sha256: sha256(bytes) }),
         program: LabFile { path: program.path, sha256: sha256(&program.bytes) },
         modules: modules.iter().map(|module| module.name.clone()).collect(),
         initramfs_sha256: String::new(),
         snapshot: None,
-        qemu: LabQemu { version: emulator.version.clone(), origin: emulator.origin, command_line: Vec::new() },
+        qemu: LabQemu {
+            version: emulator.version.clone(),
+            origin: emulator.origin,
+            command_line: Vec::new(),
+        },
         probe_left_open: task.leaves_probe_open(),
         default_cpus: task.default_cpus(),
         host_ms: 0,
@@ -209,8 +241,8 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     })
 }
 
-/// Of a machine in an emulator: the pinned one is known by its version. Of any other its program is told, with where it came from: what it
-/// says of its version may be another one's.
+/// Of a machine in an emulator: the pinned one is known by its version. Of any other its program is
+/// told, with where it came from: what it says of its version may be another one's.
 fn snapshot_key(version: &str, program: Option<&str>, machine: [&str; 4]) -> SnapshotKey {
     /// To be raised when a snapshot is made in another way.
     const FORMAT: &str = "1";
@@ -218,35 +250,54 @@ fn snapshot_key(version: &str, program: Option<&str>, machine: [&str; 4]) -> Sna
     SnapshotKey(sha256(parts.join("\n").as_bytes()))
 }
 
-fn device_tree(target: &Target, board: &Board, machine: Machine) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
+fn device_tree(
+    target: &Target,
+    board: &Board,
+    machine: Machine,
+) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
     let path = match (&target.device_tree, board.device_tree) {
         (Some(path), _) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
         (None, None) => return Ok(None),
         (None, Some(file)) => {
-            let found = target.kernel.device_trees.as_ref().map(|directory| directory.join(file)).filter(|path| path.is_file());
+            let found = target
+                .kernel
+                .device_trees
+                .as_ref()
+                .map(|directory| directory.join(file))
+                .filter(|path| path.is_file());
             let name = target.kernel.name.clone();
             found.ok_or(KernelError::NoDeviceTree { machine, file, name })?
         }
     };
-    let bytes = fs::read(&path).map_err(|source| LabError::DeviceTree { path: path.clone(), source })?;
+    let bytes =
+        fs::read(&path).map_err(|source| LabError::DeviceTree { path: path.clone(), source })?;
     Ok(Some((path, bytes)))
 }
 
 impl Prepared {
-    /// KVM only in the host's time, and only where it truly works; none as long as that is not known.
-    fn accelerator(&self, kvm: &mut KvmTrials, verbs: Verbs, observer: &mut dyn GuestObserver) -> Option<Accelerator> {
+    /// KVM only in the host's time, and only where it truly works; none as long as that is not
+    /// known.
+    fn accelerator(
+        &self,
+        kvm: &mut KvmTrials,
+        verbs: Verbs,
+        observer: &mut dyn GuestObserver,
+    ) -> Option<Accelerator> {
         if self.guest.time != GuestTime::Host {
             return Some(Accelerator::Tcg);
         }
-        Some(match kvm.poll(&self.guest, &self.emulator, &self.kernel, OsStr::new(verbs.emulator))? {
-            Ok(()) => Accelerator::Kvm,
-            Err(why) => {
-                observer.note(&format!(
-                    "Without KVM, since {why}: the emulator translates the guest's instructions, on the host's clock."
-                ));
-                Accelerator::Tcg
-            }
-        })
+        Some(
+            match kvm.poll(&self.guest, &self.emulator, &self.kernel, OsStr::new(verbs.emulator))? {
+                Ok(()) => Accelerator::Kvm,
+                Err(why) => {
+                    observer.note(&format!(
+                        "Without KVM, since {why}: the emulator translates the guest's \
+                         instructions, on the host's clock."
+                    ));
+                    Accelerator::Tcg
+                }
+            },
+        )
     }
 
     /// The guest's initramfs; without the task it is the same for every one.
@@ -261,7 +312,8 @@ impl Prepared {
         initramfs(&self.program, &order, &self.modules, &self.files)
     }
 
-    /// What this guest continues: nothing if it is one that boots for each task. None as long as its snapshot is being made.
+    /// What this guest continues: nothing if it is one that boots for each task. None as long as
+    /// its snapshot is being made.
     fn snapshot(
         &self,
         id: u64,
@@ -279,11 +331,15 @@ impl Prepared {
         let version = self.emulator.version.split(' ').next().unwrap_or_default();
         let about = format!("{machine}, {kernel} in {} MiB, QEMU {version}", self.guest.memory_mib);
         let verb = OsString::from(verbs.emulator);
-        let boot = || self.boot(accelerator, Begin::UntilSnapshot, &initramfs, verbs, &verb).start();
+        let boot =
+            || self.boot(accelerator, Begin::UntilSnapshot, &initramfs, verbs, &verb).start();
         Some(match snapshots.poll(id, &key, &about, &boot)? {
             Ok(Saved::Ready(snapshot)) => Ok(Some((key, snapshot))),
             Ok(Saved::Never(why)) => {
-                observer.note(&format!("{} boots for each run: it cannot be saved, since {why}.", self.facts.kernel.name));
+                observer.note(&format!(
+                    "{} boots for each run: it cannot be saved, since {why}.",
+                    self.facts.kernel.name
+                ));
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -295,8 +351,16 @@ impl Prepared {
         let board = Board::for_machine(self.guest.machine);
         // Files are known by their content.
         let tree = self.device_tree.as_ref().map(|_| Path::new("dtb"));
-        let words =
-            board.command_line(&self.guest, accelerator, Path::new("kernel"), tree, verbs.init, Start::FromSnapshot).join("\n");
+        let words = board
+            .command_line(
+                &self.guest,
+                accelerator,
+                Path::new("kernel"),
+                tree,
+                verbs.init,
+                Start::FromSnapshot,
+            )
+            .join("\n");
         let tree = self.facts.device_tree.as_ref().map_or("", |file| &file.sha256);
         let initramfs = sha256(initramfs);
         let machine = [&words, &self.facts.kernel.image.sha256, tree, &initramfs];
@@ -326,16 +390,26 @@ impl Prepared {
         }
     }
 
-    fn start(self, accelerator: Accelerator, snapshot: Option<Continued>, verbs: Verbs) -> Result<Started, LabError> {
+    fn start(
+        self,
+        accelerator: Accelerator,
+        snapshot: Option<Continued>,
+        verbs: Verbs,
+    ) -> Result<Started, LabError> {
         let verb = OsString::from(verbs.emulator);
         let task = serde_json::to_vec(&self.task).unwrap_or_default();
         let initramfs = self.initramfs(if snapshot.is_some() { None } else { Some(&self.task) });
-        let begin = snapshot.as_ref().map_or(Begin::Boot, |(_, snapshot)| Begin::FromSnapshot(snapshot, &task));
+        let begin = snapshot
+            .as_ref()
+            .map_or(Begin::Boot, |(_, snapshot)| Begin::FromSnapshot(snapshot, &task));
         let running = self.boot(accelerator, begin, &initramfs, verbs, &verb).start()?;
         let mut facts = self.facts.clone();
         facts.accelerator = accelerator.name().to_owned();
         facts.initramfs_sha256 = sha256(&initramfs);
-        let told = |(key, _): &(SnapshotKey, _)| LabSnapshot { key: key.0.clone(), task_sha256: sha256(&task) };
+        let told = |(key, _): &(SnapshotKey, _)| LabSnapshot {
+            key: key.0.clone(),
+            task_sha256: sha256(&task),
+        };
         facts.snapshot = snapshot.as_ref().map(told);
         facts.qemu.command_line.clone_from(&running.command_line);
         Ok(Started { running, facts, prepared: self, snapshot })
@@ -353,6 +427,10 @@ mod tests {
         let keys = [of(None), of(Some("system\n00")), of(Some("path\n00")), of(Some("path\n01"))];
         let different: std::collections::BTreeSet<_> = keys.iter().collect();
         assert_eq!(different.len(), keys.len());
-        assert_eq!(keys[0], sha256(b"1\n10.0.13\n-m\n512\nkernel\n\ninitramfs"), "the pinned one's stay valid");
+        assert_eq!(
+            keys[0],
+            sha256(b"1\n10.0.13\n-m\n512\nkernel\n\ninitramfs"),
+            "the pinned one's stay valid"
+        );
     }
 }

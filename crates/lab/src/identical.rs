@@ -34,7 +34,8 @@ pub enum Divergence {
         /// In the other.
         other: Option<String>,
     },
-    /// All samples are the same, and yet the files are not: in what they say of themselves, such as the start.
+    /// All samples are the same, and yet the files are not: in what they say of themselves, such as
+    /// the start.
     Labels {
         /// Thread index.
         thread: usize,
@@ -44,7 +45,9 @@ pub enum Divergence {
 impl std::fmt::Display for Divergence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Divergence::Threads { one, other } => write!(f, "one has {one} threads, the other {other}"),
+            Divergence::Threads { one, other } => {
+                write!(f, "one has {one} threads, the other {other}")
+            }
             Divergence::Sample { thread, rows, row, column, one, other } => {
                 let kind = match rows {
                     RowKind::Activations => "activation",
@@ -52,12 +55,22 @@ impl std::fmt::Display for Divergence {
                     RowKind::Events => "event",
                 };
                 let column = column.as_ref().map_or_else(String::new, |name| format!(", {name}"));
-                let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "no sample".to_owned());
+                let value = |value: &Option<String>| {
+                    value.clone().unwrap_or_else(|| "no sample".to_owned())
+                };
                 let (one, other) = (value(one), value(other));
-                write!(f, "first difference at {kind} {row} of thread {thread}{column}: {one} and {other}")
+                write!(
+                    f,
+                    "first difference at {kind} {row} of thread {thread}{column}: {one} and \
+                     {other}"
+                )
             }
             Divergence::Labels { thread } => {
-                write!(f, "the samples of thread {thread} are the same, but its start or another label of the file is not")
+                write!(
+                    f,
+                    "the samples of thread {thread} are the same, but its start or another label \
+                     of the file is not"
+                )
             }
         }
     }
@@ -67,12 +80,17 @@ impl std::fmt::Display for Divergence {
 ///
 /// # Errors
 /// When a file cannot be read, or a recording holds no samples.
-pub fn first_divergence(one: &Recorded, other: &Recorded) -> Result<Option<Divergence>, RecordingError> {
+pub fn first_divergence(
+    one: &Recorded,
+    other: &Recorded,
+) -> Result<Option<Divergence>, RecordingError> {
     let threads = (one.document.threads.len(), other.document.threads.len());
     if threads.0 != threads.1 {
         return Ok(Some(Divergence::Threads { one: threads.0, other: threads.1 }));
     }
-    let open = |recorded: &Recorded| Recording::from_document(&recorded.path, recorded.document.clone()).sample_files();
+    let open = |recorded: &Recorded| {
+        Recording::from_document(&recorded.path, recorded.document.clone()).sample_files()
+    };
     let files = open(one)?.into_iter().zip(open(other)?).enumerate();
     for (thread, (of_one, of_other)) in files {
         if !has_same_files(&one.path, &other.path, thread)? {
@@ -143,17 +161,32 @@ fn first_difference(
 ) -> Result<Divergence, RecordingError> {
     let (one, other) = (rows(one)?, rows(other)?);
     let longer = one.len().max(other.len());
-    let Some(row) = (0..longer).find(|row| one.get(*row) != other.get(*row)) else { return Ok(Divergence::Labels { thread }) };
-    let value = |rows: &[Vec<Option<i64>>], place: usize| rows.get(row).and_then(|values| values.get(place)).copied().flatten();
+    let Some(row) = (0..longer).find(|row| one.get(*row) != other.get(*row)) else {
+        return Ok(Divergence::Labels { thread });
+    };
+    let value = |rows: &[Vec<Option<i64>>], place: usize| {
+        rows.get(row).and_then(|values| values.get(place)).copied().flatten()
+    };
     // The time of events is in front of the columns.
     let names = [TIME].into_iter().chain(probe.columns.iter().map(|column| &*column.name));
     let differs = |place: &usize| value(&one, *place) != value(&other, *place);
     let place = (0..=probe.columns.len()).find(differs).unwrap_or(1);
-    let is_time = |place: usize| place == 0 || probe.columns[place - 1].unit == ColumnUnit::Nanoseconds;
-    let shown = |rows| value(rows, place).map(|value| if is_time(place) { format!("{value} ns") } else { value.to_string() });
+    let is_time =
+        |place: usize| place == 0 || probe.columns[place - 1].unit == ColumnUnit::Nanoseconds;
+    let shown = |rows| {
+        value(rows, place)
+            .map(|value| if is_time(place) { format!("{value} ns") } else { value.to_string() })
+    };
     let is_only = probe.columns.len() == 1 && probe.rows != RowKind::Events;
     let column = if is_only { None } else { names.map(str::to_owned).nth(place) };
-    Ok(Divergence::Sample { thread, rows: probe.rows, row: row as u64, column, one: shown(&one), other: shown(&other) })
+    Ok(Divergence::Sample {
+        thread,
+        rows: probe.rows,
+        row: row as u64,
+        column,
+        one: shown(&one),
+        other: shown(&other),
+    })
 }
 
 /// What the time of an event is called.
@@ -162,7 +195,9 @@ const TIME: &str = "time";
 /// Every row of a file: its time, if it is an event's, and its values.
 fn rows(columns: &[SampleFile]) -> Result<Vec<Vec<Option<i64>>>, RecordingError> {
     let mut rows = Vec::new();
-    each_row(columns, &mut |row| rows.push([row.time_ns].into_iter().chain(row.values.iter().copied()).collect()))?;
+    each_row(columns, &mut |row| {
+        rows.push([row.time_ns].into_iter().chain(row.values.iter().copied()).collect())
+    })?;
     Ok(rows)
 }
 
@@ -174,9 +209,16 @@ mod tests {
     use recording::SampleWriter;
     use std::path::PathBuf;
 
-    fn file(place: &Path, name: &str, start: i64, probe: &ProbeStatement, values: &[i64]) -> PathBuf {
+    fn file(
+        place: &Path,
+        name: &str,
+        start: i64,
+        probe: &ProbeStatement,
+        values: &[i64],
+    ) -> PathBuf {
         let path = place.join(name);
-        let thread = Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos::from_millis(1), Nanos(start));
+        let thread =
+            Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos::from_millis(1), Nanos(start));
         let mut writer = SampleWriter::create(&path, &thread, probe).unwrap();
         writer.extend(0, values).unwrap();
         let columns = probe.columns.len() + usize::from(probe.rows == RowKind::Events);
@@ -196,13 +238,23 @@ mod tests {
     fn the_first_differing_sample_is_named() {
         let place = tempfile::tempdir().unwrap();
         let probe = ProbeStatement::cyclic();
-        let file = |name, start, latencies: &[i64]| file(place.path(), name, start, &probe, latencies);
+        let file =
+            |name, start, latencies: &[i64]| file(place.path(), name, start, &probe, latencies);
         let one = file("one", 5, &[10, 20, 30, 40]);
         let found = difference(2, &probe, [&one, &file("other", 5, &[10, 20, 31, 41])]);
-        assert_eq!(found.to_string(), "first difference at activation 2 of thread 2: 30 ns and 31 ns");
+        assert_eq!(
+            found.to_string(),
+            "first difference at activation 2 of thread 2: 30 ns and 31 ns"
+        );
         let found = difference(0, &probe, [&one, &file("shorter", 5, &[10, 20, 30])]);
-        assert_eq!(found.to_string(), "first difference at activation 3 of thread 0: 40 ns and no sample");
-        assert_eq!(difference(0, &probe, [&one, &file("later", 6, &[10, 20, 30, 40])]), Divergence::Labels { thread: 0 });
+        assert_eq!(
+            found.to_string(),
+            "first difference at activation 3 of thread 0: 40 ns and no sample"
+        );
+        assert_eq!(
+            difference(0, &probe, [&one, &file("later", 6, &[10, 20, 30, 40])]),
+            Divergence::Labels { thread: 0 }
+        );
     }
 
     #[test]
@@ -210,15 +262,26 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let number = Column { name: "number".into(), unit: ColumnUnit::Count, meaning: "".into() };
         let columns = vec![Column::ns("length_ns", ""), number];
-        let probe = ProbeStatement { rows: RowKind::Events, columns, overrun_column: None, ..ProbeStatement::cyclic() };
+        let probe = ProbeStatement {
+            rows: RowKind::Events,
+            columns,
+            overrun_column: None,
+            ..ProbeStatement::cyclic()
+        };
         let file = |name, values: &[i64]| file(place.path(), name, 5, &probe, values);
         let one = file("one", &[100, 200, 7, 8, 1, 2]);
         let found = difference(0, &probe, [&one, &file("number", &[100, 200, 7, 8, 1, 3])]);
         assert_eq!(found.to_string(), "first difference at event 1 of thread 0, number: 2 and 3");
         let found = difference(0, &probe, [&one, &file("time", &[100, 201, 7, 8, 1, 2])]);
-        assert_eq!(found.to_string(), "first difference at event 1 of thread 0, time: 200 ns and 201 ns");
+        assert_eq!(
+            found.to_string(),
+            "first difference at event 1 of thread 0, time: 200 ns and 201 ns"
+        );
         let found = difference(0, &probe, [&one, &file("shorter", &[100, 7, 1])]);
-        assert_eq!(found.to_string(), "first difference at event 1 of thread 0, time: 200 ns and no sample");
+        assert_eq!(
+            found.to_string(),
+            "first difference at event 1 of thread 0, time: 200 ns and no sample"
+        );
     }
 
     #[test]

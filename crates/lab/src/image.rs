@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a kernel image is, from its own header: its processor, its release, and whether all of it is there. An emulator given
-//! the wrong one or half of one hangs without a message, so this is checked first.
+//! What a kernel image is, from its own header: its processor, its release, and whether all of it
+//! is there. An emulator given the wrong one or half of one hangs without a message, so this is
+//! checked first.
 //!
-//! Sources: Documentation/arch/x86/boot.rst, Documentation/arch/arm64/booting.rst and the head of arch/arm's zImage; for
-//! images that are also EFI programs, the section table of the PE format.
+//! Sources: Documentation/arch/x86/boot.rst, Documentation/arch/arm64/booting.rst and the head of
+//! arch/arm's zImage; for images that are also EFI programs, the section table of the PE format.
 
 use plan::Machine;
 use std::path::{Path, PathBuf};
@@ -108,13 +109,20 @@ fn remedy(found: Processor) -> &'static str {
 /// # Errors
 /// When it is none, none for this machine, or not a whole one.
 pub fn read(path: &Path, machine: Machine) -> Result<(Image, Vec<u8>), ImageError> {
-    let bytes = fs::read(path).map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
+    let bytes = fs::read(path)
+        .map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
     let image = inspect_image(&bytes).map_err(|wrong| match wrong {
         Wrong::Unknown(what) => ImageError::Unknown { path: path.to_owned(), what },
-        Wrong::Truncated { needed } => ImageError::Truncated { path: path.to_owned(), needed, length: bytes.len() as u64 },
+        Wrong::Truncated { needed } => {
+            ImageError::Truncated { path: path.to_owned(), needed, length: bytes.len() as u64 }
+        }
     })?;
     if image.processor != Processor::for_machine(machine) {
-        return Err(ImageError::OtherProcessor { path: path.to_owned(), found: image.processor, machine });
+        return Err(ImageError::OtherProcessor {
+            path: path.to_owned(),
+            found: image.processor,
+            machine,
+        });
     }
     Ok((image, bytes))
 }
@@ -140,13 +148,19 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
         return Err(Wrong::Unknown("it is empty"));
     }
     if bytes.starts_with(b"\x7fELF") {
-        return Err(Wrong::Unknown("it is an ELF file, as a vmlinux is. Give the bzImage or Image made from it"));
+        return Err(Wrong::Unknown(
+            "it is an ELF file, as a vmlinux is. Give the bzImage or Image made from it",
+        ));
     }
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        return Err(Wrong::Unknown("it is compressed with gzip, as an Image.gz is. Unpack it with gunzip"));
+        return Err(Wrong::Unknown(
+            "it is compressed with gzip, as an Image.gz is. Unpack it with gunzip",
+        ));
     }
     if at(bytes, 4, *b"zimg") {
-        return Err(Wrong::Unknown("it is a compressed EFI image, which QEMU 7 cannot unpack. Give the Image inside"));
+        return Err(Wrong::Unknown(
+            "it is a compressed EFI image, which QEMU 7 cannot unpack. Give the Image inside",
+        ));
     }
     if at(bytes, 0x202, *b"HdrS") {
         pc(bytes)
@@ -154,26 +168,35 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
         let needed = efi_size(bytes).unwrap_or(64);
         check_length(bytes, needed).map(|()| Image { processor: Processor::Arm64, release: None })
     } else if number::<4>(bytes, 0x24) == Some(0x016f_2818) {
-        let span = number::<4>(bytes, 0x2c).zip(number::<4>(bytes, 0x28)).and_then(|(end, start)| end.checked_sub(start));
+        let span = number::<4>(bytes, 0x2c)
+            .zip(number::<4>(bytes, 0x28))
+            .and_then(|(end, start)| end.checked_sub(start));
         let needed = span.ok_or(Wrong::Unknown("the header of its zImage is invalid"))?;
         check_length(bytes, needed).map(|()| Image { processor: Processor::Arm, release: None })
     } else {
-        Err(Wrong::Unknown("it has the header of neither a bzImage (x86_64), an Image (aarch64) nor a zImage (32-bit ARM)"))
+        Err(Wrong::Unknown(
+            "it has the header of neither a bzImage (x86_64), an Image (aarch64) nor a zImage \
+             (32-bit ARM)",
+        ))
     }
 }
 
 /// Setup code, then the kernel proper in units of 16 bytes.
 fn pc(bytes: &[u8]) -> Result<Image, Wrong> {
-    let sectors = bytes.get(0x1f1).map_or(4, |sectors| if *sectors == 0 { 4 } else { u64::from(*sectors) });
+    let sectors =
+        bytes.get(0x1f1).map_or(4, |sectors| if *sectors == 0 { 4 } else { u64::from(*sectors) });
     let needed = (sectors + 1) * 512 + number::<4>(bytes, 0x1f4).unwrap_or(0) * 16;
     check_length(bytes, needed)?;
     // Where the kernel can be entered in 64-bit mode.
     if number::<2>(bytes, 0x236).is_none_or(|flags| flags & 1 == 0) {
         return Err(Wrong::Unknown("it is for 32-bit PCs"));
     }
-    let text = number::<2>(bytes, 0x20e).and_then(|offset| bytes.get(usize::try_from(offset).ok()? + 0x200..));
-    let version = text.and_then(|text| std::str::from_utf8(text.split(|byte| *byte == 0).next()?).ok());
-    let release = version.and_then(|version| version.split(' ').next()).filter(|release| !release.is_empty());
+    let text = number::<2>(bytes, 0x20e)
+        .and_then(|offset| bytes.get(usize::try_from(offset).ok()? + 0x200..));
+    let version =
+        text.and_then(|text| std::str::from_utf8(text.split(|byte| *byte == 0).next()?).ok());
+    let release =
+        version.and_then(|version| version.split(' ').next()).filter(|release| !release.is_empty());
     Ok(Image { processor: Processor::X86_64, release: release.map(str::to_owned) })
 }
 
@@ -253,8 +276,14 @@ mod tests {
     fn each_kind_is_known() {
         let pc = Image { processor: Processor::X86_64, release: Some("6.1.0-56-amd64".to_owned()) };
         assert_eq!(inspect_image(&bz_image()), Ok(pc));
-        assert_eq!(inspect_image(&arm64_image()), Ok(Image { processor: Processor::Arm64, release: None }));
-        assert_eq!(inspect_image(&z_image()), Ok(Image { processor: Processor::Arm, release: None }));
+        assert_eq!(
+            inspect_image(&arm64_image()),
+            Ok(Image { processor: Processor::Arm64, release: None })
+        );
+        assert_eq!(
+            inspect_image(&z_image()),
+            Ok(Image { processor: Processor::Arm, release: None })
+        );
     }
 
     #[test]
@@ -288,7 +317,10 @@ mod tests {
         fs::write(&path, arm64_image()).unwrap();
         let error = read(&path, Machine::X86_64).unwrap_err().to_string();
         assert!(
-            error.ends_with("is for aarch64, and the machine x86_64 has x86_64: use --machine aarch64 or raspi3b"),
+            error.ends_with(
+                "is for aarch64, and the machine x86_64 has x86_64: use --machine aarch64 or \
+                 raspi3b"
+            ),
             "{error}"
         );
         assert!(read(&path, Machine::Raspi3b).is_ok());

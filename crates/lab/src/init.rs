@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The guest's side: this program as the first process of a kernel.
 //!
-//! Mounts what a run needs, loads modules, executes the order, sends the result, and switches the machine off. It
-//! must never return: a kernel whose first process ends panics. Errors are printed on the console, which the lab
-//! keeps, and sent over the channel once that is open.
+//! Mounts what a run needs, loads modules, executes the order, sends the result, and switches the
+//! machine off. It must never return: a kernel whose first process ends panics. Errors are printed
+//! on the console, which the lab keeps, and sent over the channel once that is open.
 
 use crate::archive::{self, Writer};
 use crate::channel::{self, FrameKind};
@@ -64,17 +64,22 @@ fn say(text: &str) {
 
 fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     for (kind, place) in MOUNTS {
-        mount(kind, place).or_else(|error| if OPTIONAL.contains(&kind) { Ok(()) } else { Err(error) })?;
+        mount(kind, place)
+            .or_else(|error| if OPTIONAL.contains(&kind) { Ok(()) } else { Err(error) })?;
     }
     std::env::set_current_dir("/tmp").map_err(|error| format!("/tmp: {error}"))?;
-    let order = fs::read(Path::new("/").join(ORDER)).map_err(|error| format!("there is no order: {error}"))?;
-    let order: Order = serde_json::from_slice(&order).map_err(|error| format!("the order cannot be read: {error}"))?;
+    let order = fs::read(Path::new("/").join(ORDER))
+        .map_err(|error| format!("there is no order: {error}"))?;
+    let order: Order = serde_json::from_slice(&order)
+        .map_err(|error| format!("the order cannot be read: {error}"))?;
     for module in &order.modules {
         load(module)?;
     }
     let line = open(&order.channel)?;
     let mut channel = Paced(&line);
-    let sent = |result: io::Result<()>| result.map_err(|error| format!("writing to {}: {error}", order.channel));
+    let sent = |result: io::Result<()>| {
+        result.map_err(|error| format!("writing to {}: {error}", order.channel))
+    };
     // A machine without a network measures all the same.
     let _ = rustix::system::sethostname(b"teiji-lab");
     if let Err(error) = loopback_up() {
@@ -95,7 +100,9 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
         None => match task_after_snapshot(&line, &mut channel) {
             Ok(Some(task)) => task,
             Ok(None) => return Ok(()),
-            Err(why) => return sent(channel::send(&mut channel, FrameKind::NoSnapshot, why.as_bytes())),
+            Err(why) => {
+                return sent(channel::send(&mut channel, FrameKind::NoSnapshot, why.as_bytes()));
+            }
         },
     };
     let done = match task {
@@ -114,22 +121,27 @@ fn refuse(channel: &mut impl Write, refusal: &Refusal) -> io::Result<()> {
     channel::send(channel, FrameKind::Refused, &serde_json::to_vec(refusal).unwrap_or_default())
 }
 
-/// Stops the machine, to be continued from its snapshot, and reads what is to be done then, if anything. An error says why that
-/// cannot be.
+/// Stops the machine, to be continued from its snapshot, and reads what is to be done then, if
+/// anything. An error says why that cannot be.
 fn task_after_snapshot(line: &File, channel: &mut impl Write) -> Result<Option<Task>, String> {
     let no_ports = |error: io::Error| format!("it may not use I/O ports: {error}");
     ports::can_stop().map_err(no_ports)?;
     // Nothing is to be under way in the snapshot.
-    channel::send(channel, FrameKind::Begun, &[]).and_then(|()| Ok(tcdrain(line)?)).map_err(|error| error.to_string())?;
+    channel::send(channel, FrameKind::Begun, &[])
+        .and_then(|()| Ok(tcdrain(line)?))
+        .map_err(|error| error.to_string())?;
     let skipped = ports::stop().map_err(no_ports)?;
     let task = ports::order().map_err(no_ports)?;
-    // In the emulator that has saved it, and in any other if time was skipped, this is all there is to do.
+    // In the emulator that has saved it, and in any other if time was skipped, this is all there is
+    // to do.
     if task.is_empty() || skipped > 0 {
         let sent = channel::send(channel, FrameKind::Continued, skipped.to_string().as_bytes());
         sent.and_then(|()| Ok(tcdrain(line)?)).map_err(|error| error.to_string())?;
         return Ok(None);
     }
-    serde_json::from_slice(&task).map(Some).map_err(|error| format!("its task cannot be read: {error}"))
+    serde_json::from_slice(&task)
+        .map(Some)
+        .map_err(|error| format!("its task cannot be read: {error}"))
 }
 
 fn mount(kind: &str, place: &str) -> Result<(), String> {
@@ -161,7 +173,10 @@ fn open(path: &str) -> Result<File, String> {
         waited += Duration::from_millis(50);
     }
     let failed = |error: io::Error| {
-        format!("the serial line for results, {path}, cannot be used: {error}; has this kernel a driver for it?")
+        format!(
+            "the serial line for results, {path}, cannot be used: {error}; has this kernel a \
+             driver for it?"
+        )
     };
     let channel = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
     let mut modes = tcgetattr(&channel).map_err(|error| failed(error.into()))?;
@@ -170,10 +185,11 @@ fn open(path: &str) -> Result<File, String> {
     Ok(channel)
 }
 
-/// A serial line that rests between chunks. An emulated one takes each byte at once and interrupts for the next, again and
-/// again within one run of a threaded handler; a PREEMPT_RT kernel then holds 99,900 of 100,000 interrupts for nobody's,
-/// switches the line's interrupt off ("nobody cared"), and nothing is sent any more. It starts to count anew after a tenth
-/// of a second without.
+/// A serial line that rests between chunks. An emulated one takes each byte at once and interrupts
+/// for the next, again and again within one run of a threaded handler; a PREEMPT_RT kernel then
+/// holds 99,900 of 100,000 interrupts for nobody's, switches the line's interrupt off ("nobody
+/// cared"), and nothing is sent any more. It starts to count anew after a tenth of a second
+/// without.
 struct Paced<'a>(&'a File);
 
 impl Paced<'_> {
@@ -197,7 +213,8 @@ impl Write for Paced<'_> {
     }
 }
 
-/// Switches the loopback network on, through rtnetlink(7): a header, then the interface with the flag to be changed.
+/// Switches the loopback network on, through rtnetlink(7): a header, then the interface with the
+/// flag to be changed.
 fn loopback_up() -> io::Result<()> {
     const RTM_NEWLINK: u16 = 16;
     const NLM_F_REQUEST: u16 = 1;
@@ -218,7 +235,8 @@ fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Observes nothing: what a run prints, it prints through the same serial interrupts it would be measured beside.
+/// Observes nothing: what a run prints, it prints through the same serial interrupts it would be
+/// measured beside.
 struct Unseen;
 
 impl ProgressObserver for Unseen {
@@ -237,11 +255,18 @@ fn run_failed(error: impl ToString) -> Refusal {
     Refusal { error: error.to_string(), bad_input: false }
 }
 
-fn measure(run: Run, default_cpus: Option<DefaultCpus>, time: MachineTime, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
+fn measure(
+    run: Run,
+    default_cpus: Option<DefaultCpus>,
+    time: MachineTime,
+    load_verb: &'static str,
+) -> Result<Vec<u8>, Refusal> {
     let order = order_of(run, default_cpus, time, load_verb)?;
     let signals = Signals::catch().map_err(run_failed)?;
-    let recorded = runner::execute(&order, &signals, &mut Unseen).map_err(|error: RunnerError| run_failed(error))?;
-    packed(&recorded).map_err(|error| run_failed(format!("the recording cannot be packed: {error}")))
+    let recorded = runner::execute(&order, &signals, &mut Unseen)
+        .map_err(|error: RunnerError| run_failed(error))?;
+    packed(&recorded)
+        .map_err(|error| run_failed(format!("the recording cannot be packed: {error}")))
 }
 
 /// What the runner needs, with the same refusals and warnings as outside of the lab.
@@ -252,21 +277,28 @@ fn order_of(
     load_verb: &'static str,
 ) -> Result<runner::Order, Refusal> {
     let program_started = probe::Monotonic.now();
-    let cpus = probe::process_cpus().map_err(|error| run_failed(format!("which CPUs there are: {error}")))?;
+    let cpus = probe::process_cpus()
+        .map_err(|error| run_failed(format!("which CPUs there are: {error}")))?;
     if let Some(default_cpus) = default_cpus {
         run.cpus = assign(default_cpus, &cpus.inherited);
     }
     if time == MachineTime::Real && !run.phase.is_none() {
-        return Err(bad_input(format!("phase {} needs virtual time, and this guest runs on the host's clock", run.phase)));
+        return Err(bad_input(format!(
+            "phase {} needs virtual time, and this guest runs on the host's clock",
+            run.phase
+        )));
     }
     if let Some(cpu) = run.cpus.iter().find(|cpu| !cpus.usable.contains(cpu)) {
         let usable = plan::CpuList::format(&cpus.usable);
-        return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {usable}")));
+        return Err(bad_input(format!(
+            "CPU {cpu} is not there in the guest: its CPUs are {usable}"
+        )));
     }
     let chosen_for = probe::choose(&mut run).map_err(run_failed)?;
     let granted = runner::grant(run.scheduling);
     let limits = load::Limits::for_loads(Some(granted.scheduling.rank()), run.loads.len());
-    let loads = run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits));
+    let loads =
+        run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits));
     let loads = loads.collect::<Result<Vec<_>, _>>().map_err(bad_input)?;
     let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus.usable));
     let elsewhere = runner::loads_elsewhere(&run, &loads);
@@ -289,10 +321,16 @@ fn order_of(
 }
 
 fn packed(recorded: &Recorded) -> io::Result<Vec<u8>> {
-    let mut names: Vec<_> =
-        fs::read_dir(&recorded.path)?.collect::<Result<Vec<_>, _>>()?.iter().map(fs::DirEntry::path).collect();
+    let mut names: Vec<_> = fs::read_dir(&recorded.path)?
+        .collect::<Result<Vec<_>, _>>()?
+        .iter()
+        .map(fs::DirEntry::path)
+        .collect();
     names.sort();
-    let sizes = names.iter().map(|path| fs::metadata(path).map(|file| file.len())).sum::<io::Result<u64>>()?;
+    let sizes = names
+        .iter()
+        .map(|path| fs::metadata(path).map(|file| file.len()))
+        .sum::<io::Result<u64>>()?;
     let mut archive = Writer::for_about(usize::try_from(sizes).unwrap_or(0));
     for path in names {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -342,7 +380,11 @@ mod tests {
     use plan::{CpuId, Nanos};
 
     fn run(cpus: &[CpuId], interval: Nanos, loads: &[&str]) -> Run {
-        Run { cpus: cpus.to_vec(), loads: loads.iter().map(|load| load.parse().unwrap()).collect(), ..Run::example(interval, 10) }
+        Run {
+            cpus: cpus.to_vec(),
+            loads: loads.iter().map(|load| load.parse().unwrap()).collect(),
+            ..Run::example(interval, 10)
+        }
     }
 
     #[test]
@@ -350,10 +392,18 @@ mod tests {
         let cpus = probe::process_cpus().unwrap().inherited;
         match order_of(run(&cpus[..1], Nanos(100), &[]), None, MachineTime::Virtual, "load") {
             Err(refusal) => {
-                assert!(refusal.bad_input && refusal.error.starts_with("an interval of 100ns is too short"), "{refusal:?}");
+                assert!(
+                    refusal.bad_input
+                        && refusal.error.starts_with("an interval of 100ns is too short"),
+                    "{refusal:?}"
+                );
             }
             // Without real-time rights nothing is locked out.
-            Ok(order) => assert!(matches!(order.warnings[..], [Warning::IntervalShort { .. }]), "{:?}", order.warnings),
+            Ok(order) => assert!(
+                matches!(order.warnings[..], [Warning::IntervalShort { .. }]),
+                "{:?}",
+                order.warnings
+            ),
         }
     }
 
@@ -361,7 +411,8 @@ mod tests {
     fn the_run_is_told_what_the_guests_clocks_count() {
         let cpus = probe::process_cpus().unwrap().inherited;
         for time in [MachineTime::Virtual, MachineTime::Real] {
-            let order = order_of(run(&cpus[..1], Nanos::from_millis(10), &[]), None, time, "load").unwrap();
+            let order =
+                order_of(run(&cpus[..1], Nanos::from_millis(10), &[]), None, time, "load").unwrap();
             assert_eq!(order.time, time);
         }
     }
@@ -370,12 +421,18 @@ mod tests {
     fn a_phase_on_the_hosts_clock_is_refused() {
         let cpus = probe::process_cpus().unwrap().inherited;
         let of = |time| {
-            let run = Run { phase: "17".parse().unwrap(), ..run(&cpus[..1], Nanos::from_millis(10), &[]) };
+            let run = Run {
+                phase: "17".parse().unwrap(),
+                ..run(&cpus[..1], Nanos::from_millis(10), &[])
+            };
             order_of(run, None, time, "load").map(|order| order.run.phase.to_string())
         };
         assert_eq!(of(MachineTime::Virtual).unwrap(), "17");
         let refusal = of(MachineTime::Real).unwrap_err();
-        assert!(refusal.bad_input && refusal.error.starts_with("phase 17 needs virtual time"), "{refusal:?}");
+        assert!(
+            refusal.bad_input && refusal.error.starts_with("phase 17 needs virtual time"),
+            "{refusal:?}"
+        );
     }
 
     /// In a thread of its own, whose affinity goes with it.
@@ -394,7 +451,11 @@ mod tests {
             std::thread::spawn(confine).join().unwrap()
         };
         let named = confined(None);
-        assert!(matches!(named.warnings[..], [Warning::LoadsElsewhere { .. }]), "{:?}", named.warnings);
+        assert!(
+            matches!(named.warnings[..], [Warning::LoadsElsewhere { .. }]),
+            "{:?}",
+            named.warnings
+        );
         let unnamed = confined(Some(DefaultCpus { threads: None }));
         assert_eq!((unnamed.run.cpus, unnamed.warnings), (vec![first], Vec::new()));
     }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a program costs, in instructions of the whole machine: its own, the kernel's on its behalf, and every interrupt's.
+//! What a program costs, in instructions of the whole machine: its own, the kernel's on its behalf,
+//! and every interrupt's.
 //!
-//! In virtual time an instruction takes a fixed number of ns, but an idle processor skips to its next timer, so elapsed time
-//! shows nothing. Beside a *spinner*, a process of the lowest scheduling that never sleeps, the processor is never idle: what
-//! the spinner did not get of the elapsed time was executed for something else. Two lengths of the same program, and a
-//! span in which nothing happens, take away what it costs to start a program and what the machine does by itself.
+//! In virtual time an instruction takes a fixed number of ns, but an idle processor skips to its
+//! next timer, so elapsed time shows nothing. Beside a *spinner*, a process of the lowest
+//! scheduling that never sleeps, the processor is never idle: what the spinner did not get of the
+//! elapsed time was executed for something else. Two lengths of the same program, and a
+//! span in which nothing happens, take away what it costs to start a program and what the machine
+//! does by itself.
 
 use crate::archive::{self, Writer};
 use crate::kernels::KernelError;
@@ -58,8 +61,11 @@ pub struct CommandCost {
 /// In the guest: runs the programs, one after the other.
 pub(crate) fn execute(commands: &[GuestCommand], init_verb: &str) -> Result<Vec<u8>, Refusal> {
     let refused = |error: io::Error| Refusal { error: error.to_string(), bad_input: false };
-    let costs: Vec<CommandCost> =
-        commands.iter().map(|command| run_command(command, init_verb)).collect::<io::Result<_>>().map_err(refused)?;
+    let costs: Vec<CommandCost> = commands
+        .iter()
+        .map(|command| run_command(command, init_verb))
+        .collect::<io::Result<_>>()
+        .map_err(refused)?;
     let mut archive = Writer::default();
     archive.file(COSTS, &serde_json::to_vec(&costs).unwrap_or_default());
     Ok(archive.finish())
@@ -69,14 +75,16 @@ fn run_command(command: &GuestCommand, init_verb: &str) -> io::Result<CommandCos
     let mut spinner = if command.counted { Some(spinner(init_verb)?) } else { None };
     let spun_before = spinner.as_ref().map(spun).transpose()?;
     let began = Monotonic.now();
-    let output = Command::new(&command.words[0]).args(&command.words[1..]).stdin(Stdio::null()).output();
+    let output =
+        Command::new(&command.words[0]).args(&command.words[1..]).stdin(Stdio::null()).output();
     let elapsed_ns = (Monotonic.now().0 - began.0).unsigned_abs();
     let spun_after = spinner.as_ref().map(spun).transpose()?;
     if let Some(spinner) = &mut spinner {
         spinner.kill()?;
         spinner.wait()?;
     }
-    let output = output.map_err(|error| io::Error::other(format!("{}: {error}", command.words[0])))?;
+    let output =
+        output.map_err(|error| io::Error::other(format!("{}: {error}", command.words[0])))?;
     Ok(CommandCost {
         words: command.words.clone(),
         code: output.status.code(),
@@ -84,12 +92,15 @@ fn run_command(command: &GuestCommand, init_verb: &str) -> io::Result<CommandCos
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         elapsed_ns,
         // The spinner cannot have had more than all of it.
-        busy_ns: spun_after.zip(spun_before).map(|(after, before)| elapsed_ns.saturating_sub(after - before)),
+        busy_ns: spun_after
+            .zip(spun_before)
+            .map(|(after, before)| elapsed_ns.saturating_sub(after - before)),
     })
 }
 
 fn spinner(init_verb: &str) -> io::Result<Child> {
-    let spinner = Command::new("/proc/self/exe").args([init_verb, SPIN]).stdin(Stdio::null()).spawn()?;
+    let spinner =
+        Command::new("/proc/self/exe").args([init_verb, SPIN]).stdin(Stdio::null()).spawn()?;
     // Until it is past its own start and does nothing but spin.
     while spun(&spinner)? < 50_000_000 {
         std::thread::sleep(Duration::from_millis(10));
@@ -102,13 +113,15 @@ fn spun(spinner: &Child) -> io::Result<u64> {
     let path = format!("/proc/{}/schedstat", spinner.id());
     let text = fs::read_to_string(&path)?;
     let first = text.split_whitespace().next().and_then(|field| field.parse().ok());
-    first.ok_or_else(|| io::Error::other(format!("{path}: '{}' begins with no number", text.trim())))
+    first
+        .ok_or_else(|| io::Error::other(format!("{path}: '{}' begins with no number", text.trim())))
 }
 
 /// The body of the spinner.
 pub fn spin() -> ! {
     let _ = probe::set_scheduling(Scheduling { policy: Policy::Idle, prio: None });
-    // No pause instruction: an emulator leaves its translated code for each, and the guest stands still.
+    // No pause instruction: an emulator leaves its translated code for each, and the guest stands
+    // still.
     let mut turns = 0_u64;
     loop {
         turns = std::hint::black_box(turns.wrapping_add(1));
@@ -136,7 +149,8 @@ pub fn read(argument: &str) -> Result<(), String> {
     copied.map(drop).map_err(|error| format!("{path}: {error}"))
 }
 
-/// On the host: boots a guest and runs these programs in it. `expected` is what they take together, on its clock.
+/// On the host: boots a guest and runs these programs in it. `expected` is what they take together,
+/// on its clock.
 ///
 /// # Errors
 /// When it fails. A program that fails in the guest is not an error.
@@ -148,9 +162,11 @@ pub fn run(
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(Vec<CommandCost>, Lab), LabError> {
-    let (output, lab) = session::execute(target, Task::Execute { commands }, expected, verbs, signals, observer)?;
+    let (output, lab) =
+        session::execute(target, Task::Execute { commands }, expected, verbs, signals, observer)?;
     let unreadable = |why: String| KernelError::Fetch { name: COSTS.to_owned(), why };
     let files = archive::files(&output.archive).map_err(|error| unreadable(error.to_string()))?;
-    let costs = files.iter().find(|entry| entry.name == COSTS).map_or(&b""[..], |entry| entry.content);
+    let costs =
+        files.iter().find(|entry| entry.name == COSTS).map_or(&b""[..], |entry| entry.content);
     Ok((serde_json::from_slice(costs).map_err(|error| unreadable(error.to_string()))?, lab))
 }

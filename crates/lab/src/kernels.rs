@@ -80,7 +80,10 @@ pub enum KernelError {
         why: &'static str,
     },
     /// A machine whose device tree the kernel does not bring along.
-    #[error("the machine {machine} needs a device tree, and there is no {file} with the kernel {name}: give it with --dtb FILE")]
+    #[error(
+        "the machine {machine} needs a device tree, and there is no {file} with the kernel \
+         {name}: give it with --dtb FILE"
+    )]
     NoDeviceTree {
         /// The machine.
         machine: Machine,
@@ -119,7 +122,9 @@ impl FromStr for KernelName {
                 Ok(KernelName::Path(PathBuf::from(text)))
             };
         };
-        let (flavour, version) = debian.split_once('=').map_or((debian, None), |(flavour, version)| (flavour, Some(version)));
+        let (flavour, version) = debian
+            .split_once('=')
+            .map_or((debian, None), |(flavour, version)| (flavour, Some(version)));
         let flavour = FLAVOURS.into_iter().find(|known| known.name == flavour).ok_or_else(wrong)?;
         if version.is_some_and(|version| !has_form_of_version(version)) {
             return Err(wrong());
@@ -132,7 +137,9 @@ impl fmt::Display for KernelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KernelName::Debian { flavour, version: None } => write!(f, "debian:{}", flavour.name),
-            KernelName::Debian { flavour, version: Some(version) } => write!(f, "debian:{}={version}", flavour.name),
+            KernelName::Debian { flavour, version: Some(version) } => {
+                write!(f, "debian:{}={version}", flavour.name)
+            }
             KernelName::Path(path) => write!(f, "{}", path.display()),
         }
     }
@@ -161,32 +168,56 @@ impl Kernel {
     /// # Errors
     /// When there is none.
     pub fn at(path: &Path) -> Result<Self, KernelError> {
-        let image = fs::canonicalize(path).map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
+        let image = fs::canonicalize(path)
+            .map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
         let name = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let config = name.split_once('-').map(|(_, release)| image.with_file_name(format!("config-{release}")));
+        let config = name
+            .split_once('-')
+            .map(|(_, release)| image.with_file_name(format!("config-{release}")));
         let config = config.filter(|path| path.is_file());
-        Ok(Kernel { name: image.display().to_string(), image, config, modules: None, device_trees: None, machine: None })
+        Ok(Kernel {
+            name: image.display().to_string(),
+            image,
+            config,
+            modules: None,
+            device_trees: None,
+            machine: None,
+        })
     }
 
-    /// How the kernel may be preempted, as a recording made with it says: `PREEMPT_RT`, or `PREEMPT_DYNAMIC (voluntary)` where
-    /// it is decided at boot and this is what it comes with.
+    /// How the kernel may be preempted, as a recording made with it says: `PREEMPT_RT`, or
+    /// `PREEMPT_DYNAMIC (voluntary)` where it is decided at boot and this is what it comes
+    /// with.
     #[must_use]
     pub fn preemption(&self) -> Option<String> {
-        const MODELS: [(&str, &str); 4] =
-            [("PREEMPT_LAZY", "lazy"), ("PREEMPT_VOLUNTARY", "voluntary"), ("PREEMPT", "full"), ("PREEMPT_NONE", "none")];
+        const MODELS: [(&str, &str); 4] = [
+            ("PREEMPT_LAZY", "lazy"),
+            ("PREEMPT_VOLUNTARY", "voluntary"),
+            ("PREEMPT", "full"),
+            ("PREEMPT_NONE", "none"),
+        ];
         let config = fs::read_to_string(self.config.as_ref()?).ok()?;
-        let has = |option: &str| config.lines().any(|line| line.strip_prefix("CONFIG_") == Some(&format!("{option}=y")));
+        let has = |option: &str| {
+            config.lines().any(|line| line.strip_prefix("CONFIG_") == Some(&format!("{option}=y")))
+        };
         if has("PREEMPT_RT") {
             return Some("PREEMPT_RT".to_owned());
         }
         let (option, mode) = MODELS.into_iter().find(|(option, _)| has(option))?;
-        Some(if has("PREEMPT_DYNAMIC") { format!("PREEMPT_DYNAMIC ({mode})") } else { option.to_owned() })
+        Some(if has("PREEMPT_DYNAMIC") {
+            format!("PREEMPT_DYNAMIC ({mode})")
+        } else {
+            option.to_owned()
+        })
     }
 
     /// Whether a co-kernel may run beside it: no where its configuration is known, and has none.
     #[must_use]
     pub fn may_have_co_kernel(&self) -> bool {
-        let Some(config) = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok()) else { return true };
+        let Some(config) = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok())
+        else {
+            return true;
+        };
         config.lines().any(|line| line == "CONFIG_XENOMAI=y" || line == "CONFIG_EVL=y")
     }
 
@@ -195,21 +226,30 @@ impl Kernel {
     /// # Errors
     /// The first option it lacks.
     pub(crate) fn check_options(&self) -> Result<(), KernelError> {
-        let Some(config) = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok()) else { return Ok(()) };
+        let Some(config) = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok())
+        else {
+            return Ok(());
+        };
         let has = |option: &str| config.lines().any(|line| line.strip_prefix(option) == Some("=y"));
         let missing = NEEDED.into_iter().find(|(option, _)| !option.split('|').any(has));
-        missing.map_or(Ok(()), |(option, why)| Err(KernelError::Lacks { image: self.image.clone(), option, why }))
+        missing.map_or(Ok(()), |(option, why)| {
+            Err(KernelError::Lacks { image: self.image.clone(), option, why })
+        })
     }
 }
 
-/// Options without which nothing comes back from a guest, alternatives with a bar between them, and what each is for.
+/// Options without which nothing comes back from a guest, alternatives with a bar between them, and
+/// what each is for.
 const NEEDED: [(&str, &str); 6] = [
     ("CONFIG_BLK_DEV_INITRD", "it cannot unpack an initramfs, which is all the lab gives it"),
     ("CONFIG_DEVTMPFS", "the guest would find no devices"),
     ("CONFIG_PROC_FS", "the guest could not read its own state"),
     ("CONFIG_SYSFS", "the guest could not read its own state"),
     ("CONFIG_TMPFS|CONFIG_SHMEM", "there would be no place for the recording"),
-    ("CONFIG_SERIAL_8250_CONSOLE|CONFIG_SERIAL_AMBA_PL011_CONSOLE", "it would have no serial console"),
+    (
+        "CONFIG_SERIAL_8250_CONSOLE|CONFIG_SERIAL_AMBA_PL011_CONSOLE",
+        "it would have no serial console",
+    ),
 ];
 
 /// The kernels in the user's cache.
@@ -265,18 +305,24 @@ impl Cache {
         found.iter().map(|(flavour, version)| self.kernel(FLAVOURS[*flavour], version)).collect()
     }
 
-    /// The kernel of this name, if it is in the cache: of this version, or the newest that begins so; without a version the
-    /// one that was the distribution's own choice when last looked for.
+    /// The kernel of this name, if it is in the cache: of this version, or the newest that begins
+    /// so; without a version the one that was the distribution's own choice when last looked
+    /// for.
     #[must_use]
     pub fn find(&self, flavour: Flavour, version: Option<&str>) -> Option<Kernel> {
         let link = self.debian().join(flavour.name);
         let chosen = fs::read_link(link).ok().filter(|_| version.is_none());
-        let chosen = chosen.and_then(|target| parts(target.to_str()?).map(|(_, version)| version.to_owned()));
+        let chosen = chosen
+            .and_then(|target| parts(target.to_str()?).map(|(_, version)| version.to_owned()));
         if let Some(version) = chosen.filter(|version| self.place(flavour, version).is_dir()) {
             return Some(self.kernel(flavour, &version));
         }
-        let of_flavour = |kernel: &Kernel| kernel.name.strip_prefix(&format!("debian:{}=", flavour.name)).map(str::to_owned);
-        let fits = |kernel: &Kernel| of_flavour(kernel).is_some_and(|known| version.is_none_or(|v| version_fits(&known, v)));
+        let of_flavour = |kernel: &Kernel| {
+            kernel.name.strip_prefix(&format!("debian:{}=", flavour.name)).map(str::to_owned)
+        };
+        let fits = |kernel: &Kernel| {
+            of_flavour(kernel).is_some_and(|known| version.is_none_or(|v| version_fits(&known, v)))
+        };
         self.list().into_iter().rfind(fits)
     }
 
@@ -306,21 +352,25 @@ fn parts(release: &str) -> Option<(Flavour, &str)> {
     FLAVOURS.into_iter().find_map(of)
 }
 
-/// Whether this may be a version or the beginning of one: what Debian's versions are written in, and no way out of a folder.
+/// Whether this may be a version or the beginning of one: what Debian's versions are written in,
+/// and no way out of a folder.
 fn has_form_of_version(text: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '~');
-    text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(is_allowed) && !text.contains("..")
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(is_allowed)
+        && !text.contains("..")
 }
 
-/// Whether this is the version of one kernel, as `6.1.0-56` or `6.12.48+deb13`: not `6.12`, which names a series, and not
-/// `6.1.0-56-rt`, which is the version and half of a flavour.
+/// Whether this is the version of one kernel, as `6.1.0-56` or `6.12.48+deb13`: not `6.12`, which
+/// names a series, and not `6.1.0-56-rt`, which is the version and half of a flavour.
 pub(crate) fn is_whole_version(text: &str) -> bool {
     text.split('.').count() >= 3
         && has_form_of_version(text)
         && text.split(['-', '.']).skip(3).all(|part| part.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether a version is the one asked for, or begins with it: `6.1` is also `6.1.0-56`, but not `6.12.48`.
+/// Whether a version is the one asked for, or begins with it: `6.1` is also `6.1.0-56`, but not
+/// `6.12.48`.
 pub(crate) fn version_fits(version: &str, asked: &str) -> bool {
     version.strip_prefix(asked).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
@@ -332,7 +382,9 @@ pub(crate) fn compare_versions(left: &str, right: &str) -> Ordering {
         let mut rest = text;
         while !rest.is_empty() {
             let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let letters = rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |at| at + digits);
+            let letters = rest[digits..]
+                .find(|c: char| c.is_ascii_digit())
+                .map_or(rest.len(), |at| at + digits);
             parts.push((rest[..digits].parse().unwrap_or(0), rest[digits..letters].to_owned()));
             rest = &rest[letters..];
         }
@@ -365,7 +417,14 @@ mod tests {
 
     #[test]
     fn names_are_read_as_written() {
-        for name in ["debian:amd64", "debian:rt-arm64=6.1.0-56", "debian:armmp=6.12", "/boot/vmlinuz", "vmlinuz", "./a:b"] {
+        for name in [
+            "debian:amd64",
+            "debian:rt-arm64=6.1.0-56",
+            "debian:armmp=6.12",
+            "/boot/vmlinuz",
+            "vmlinuz",
+            "./a:b",
+        ] {
             assert_eq!(name.parse::<KernelName>().unwrap().to_string(), name);
         }
         for wrong in [
@@ -386,7 +445,13 @@ mod tests {
 
     #[test]
     fn the_newest_that_fits() {
-        let (_place, cache) = cache(&["6.1.0-9-amd64", "6.1.0-56-amd64", "6.1.0-60-rt-amd64", "6.12.48+deb12-amd64", "lists"]);
+        let (_place, cache) = cache(&[
+            "6.1.0-9-amd64",
+            "6.1.0-56-amd64",
+            "6.1.0-60-rt-amd64",
+            "6.12.48+deb12-amd64",
+            "lists",
+        ]);
         let amd64 = FLAVOURS[0];
         let find = |version| cache.find(amd64, version).map(|kernel| kernel.name);
         assert_eq!(find(Some("6.1")).unwrap(), "debian:amd64=6.1.0-56");
@@ -398,7 +463,12 @@ mod tests {
         let names: Vec<String> = cache.list().into_iter().map(|kernel| kernel.name).collect();
         assert_eq!(
             names,
-            ["debian:amd64=6.1.0-9", "debian:amd64=6.1.0-56", "debian:amd64=6.12.48+deb12", "debian:rt-amd64=6.1.0-60"]
+            [
+                "debian:amd64=6.1.0-9",
+                "debian:amd64=6.1.0-56",
+                "debian:amd64=6.12.48+deb12",
+                "debian:rt-amd64=6.1.0-60"
+            ]
         );
     }
 
@@ -416,12 +486,19 @@ mod tests {
     fn preemption_is_called_as_in_recordings() {
         let place = tempfile::tempdir().unwrap();
         let preemption = |options: &[&str]| {
-            let text: String = options.iter().map(|option| format!("CONFIG_{option}=y\n")).collect();
+            let text: String =
+                options.iter().map(|option| format!("CONFIG_{option}=y\n")).collect();
             fs::write(place.path().join("config-1.2.3"), text).unwrap();
             fs::write(place.path().join("vmlinuz-1.2.3"), "").unwrap();
-            Kernel::at(&place.path().join("vmlinuz-1.2.3")).unwrap().preemption().unwrap_or_default()
+            Kernel::at(&place.path().join("vmlinuz-1.2.3"))
+                .unwrap()
+                .preemption()
+                .unwrap_or_default()
         };
-        assert_eq!(preemption(&["PREEMPT_VOLUNTARY", "PREEMPT_DYNAMIC"]), "PREEMPT_DYNAMIC (voluntary)");
+        assert_eq!(
+            preemption(&["PREEMPT_VOLUNTARY", "PREEMPT_DYNAMIC"]),
+            "PREEMPT_DYNAMIC (voluntary)"
+        );
         assert_eq!(preemption(&["PREEMPT", "PREEMPT_DYNAMIC"]), "PREEMPT_DYNAMIC (full)");
         assert_eq!(preemption(&["PREEMPT_LAZY", "PREEMPT_DYNAMIC"]), "PREEMPT_DYNAMIC (lazy)");
         assert_eq!(preemption(&["PREEMPT_VOLUNTARY"]), "PREEMPT_VOLUNTARY");
@@ -433,9 +510,21 @@ mod tests {
     fn what_a_kernel_lacks_is_named() {
         let place = tempfile::tempdir().unwrap();
         let config = |without: &str| {
-            let all = ["BLK_DEV_INITRD", "DEVTMPFS", "PROC_FS", "SYSFS", "TMPFS", "SERIAL_8250_CONSOLE", "PREEMPT_RT"];
+            let all = [
+                "BLK_DEV_INITRD",
+                "DEVTMPFS",
+                "PROC_FS",
+                "SYSFS",
+                "TMPFS",
+                "SERIAL_8250_CONSOLE",
+                "PREEMPT_RT",
+            ];
             let line = |option: &&str| {
-                if *option == without { format!("# CONFIG_{option} is not set\n") } else { format!("CONFIG_{option}=y\n") }
+                if *option == without {
+                    format!("# CONFIG_{option} is not set\n")
+                } else {
+                    format!("CONFIG_{option}=y\n")
+                }
             };
             let text: String = all.iter().map(line).collect();
             fs::write(place.path().join("config-1.2.3"), text).unwrap();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether KVM runs a kernel on this host.
 //!
-//! There are device files that open and then hang, and some that run the firmware and no kernel. So it is tried, once for each
-//! kernel, in a process of its own that is looked at now and then: other guests and Ctrl-C do not wait for it.
+//! There are device files that open and then hang, and some that run the firmware and no kernel. So
+//! it is tried, once for each kernel, in a process of its own that is looked at now and then: other
+//! guests and Ctrl-C do not wait for it.
 
 use crate::confine::{Access, Confinement};
 use crate::emulator::{Emulator, complaints, end};
@@ -32,12 +33,23 @@ struct Trial {
 }
 
 impl KvmTrials {
-    /// Whether KVM runs this kernel: none as long as that is not known. To be asked again and again; the first time begins the
-    /// trial. An error says why it cannot be used, as a sentence's end.
-    pub(crate) fn poll(&mut self, guest: &Guest, emulator: &Emulator, kernel: &Path, verb: &OsStr) -> Option<Result<(), String>> {
+    /// Whether KVM runs this kernel: none as long as that is not known. To be asked again and
+    /// again; the first time begins the trial. An error says why it cannot be used, as a
+    /// sentence's end.
+    pub(crate) fn poll(
+        &mut self,
+        guest: &Guest,
+        emulator: &Emulator,
+        kernel: &Path,
+        verb: &OsStr,
+    ) -> Option<Result<(), String>> {
         static TRIED: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
         if guest.machine != Machine::X86_64 || std::env::consts::ARCH != "x86_64" {
-            return Some(Err(format!("a guest of {} cannot use it on {}", guest.machine, std::env::consts::ARCH)));
+            return Some(Err(format!(
+                "a guest of {} cannot use it on {}",
+                guest.machine,
+                std::env::consts::ARCH
+            )));
         }
         let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = tried.get(kernel) {
@@ -60,22 +72,45 @@ impl KvmTrials {
 }
 
 impl Trial {
-    /// Boots the kernel with nothing to go on with, until it panics for want of that, which ends QEMU.
-    fn begin(guest: &Guest, emulator: &Emulator, kernel: &Path, verb: &OsStr) -> Result<Self, String> {
-        File::options().read(true).write(true).open("/dev/kvm").map_err(|error| format!("/dev/kvm: {error}"))?;
+    /// Boots the kernel with nothing to go on with, until it panics for want of that, which ends
+    /// QEMU.
+    fn begin(
+        guest: &Guest,
+        emulator: &Emulator,
+        kernel: &Path,
+        verb: &OsStr,
+    ) -> Result<Self, String> {
+        File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/kvm")
+            .map_err(|error| format!("/dev/kvm: {error}"))?;
         let folder = ScratchFolder::new().map_err(|error| error.to_string())?;
         let (cpus, memory) = (guest.cpus.to_string(), guest.memory_mib.to_string());
-        let console = fs::canonicalize(folder.path()).map_err(|error| error.to_string())?.join("console");
+        let console =
+            fs::canonicalize(folder.path()).map_err(|error| error.to_string())?.join("console");
         File::create(&console).map_err(|error| error.to_string())?;
         let mut may = Confinement::new(guest.memory_mib, false, true);
         may.allow(Access::Read, kernel);
         may.allow(Access::Write, console);
         let kernel = kernel.display().to_string();
-        let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-accel", "kvm", "-cpu", "host"];
+        let words = [
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-accel",
+            "kvm",
+            "-cpu",
+            "host",
+        ];
         let machine = ["-smp", &cpus, "-m", &memory, "-serial", "file:console"];
         let boot = ["-kernel", &kernel, "-append", "console=ttyS0 panic=-1"];
-        let words: Vec<String> = words.into_iter().chain(machine).chain(boot).map(str::to_owned).collect();
-        let child = emulator.spawn(&words, folder.path(), verb, may).map_err(|error| error.to_string())?;
+        let words: Vec<String> =
+            words.into_iter().chain(machine).chain(boot).map(str::to_owned).collect();
+        let child =
+            emulator.spawn(&words, folder.path(), verb, may).map_err(|error| error.to_string())?;
         Ok(Trial { child, folder, deadline: Instant::now() + KVM_TIMEOUT })
     }
 
@@ -84,10 +119,14 @@ impl Trial {
         let printed = || fs::metadata(folder.join("console")).is_ok_and(|file| file.len() > 0);
         match self.child.try_wait() {
             Ok(Some(status)) if status.success() && printed() => Some(Ok(())),
-            Ok(Some(status)) => Some(Err(format!("QEMU ended with {status}: {}", complaints(folder)))),
+            Ok(Some(status)) => {
+                Some(Err(format!("QEMU ended with {status}: {}", complaints(folder))))
+            }
             _ if Instant::now() > self.deadline => {
                 let seconds = KVM_TIMEOUT.as_secs();
-                Some(Err(format!("/dev/kvm opens, but the kernel did not get through its boot in {seconds} s")))
+                Some(Err(format!(
+                    "/dev/kvm opens, but the kernel did not get through its boot in {seconds} s"
+                )))
             }
             _ => None,
         }

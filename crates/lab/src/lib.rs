@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real kernels in an emulator, with time counted in instructions.
 //!
-//! A run in the lab is the same run as anywhere else, executed by this same program as the only process of a kernel that
-//! QEMU boots. In virtual time each instruction takes a fixed number of ns, so a kernel's latency becomes a computation with
-//! one result: the same kernel, run and program give the same samples, bit by bit, however busy the host is. The lengths of
-//! the kernel's paths, its locks and its preemption points are real; caches, buses and firmware are not there.
+//! A run in the lab is the same run as anywhere else, executed by this same program as the only
+//! process of a kernel that QEMU boots. In virtual time each instruction takes a fixed number of
+//! ns, so a kernel's latency becomes a computation with one result: the same kernel, run and
+//! program give the same samples, bit by bit, however busy the host is. The lengths of the kernel's
+//! paths, its locks and its preemption points are real; caches, buses and firmware are not there.
 //!
 //! ```text
 //! plan::Run + plan::Guest -> kernels (with their cache), debian -> initramfs: this program, the order, modules
@@ -13,11 +14,12 @@
 //!     -> session: NAME.teiji, its document with the lab's part, console.log
 //! ```
 //!
-//! In: runs, machines and names of kernels. Out: recordings, or errors with the last lines of the guest's console. Must not
-//! touch: terminals; who wants to see it passes a [`GuestObserver`].
+//! In: runs, machines and names of kernels. Out: recordings, or errors with the last lines of the
+//! guest's console. Must not touch: terminals; who wants to see it passes a [`GuestObserver`].
 //!
-//! Two of the program's hidden verbs have their bodies here: [`init`], the guest's first process, and [`become_emulator`],
-//! the process that turns into QEMU. A new machine is an entry in `board.rs`, and its name in `plan`.
+//! Two of the program's hidden verbs have their bodies here: [`init`], the guest's first process,
+//! and [`become_emulator`], the process that turns into QEMU. A new machine is an entry in
+//! `board.rs`, and its name in `plan`.
 #![deny(unsafe_code)]
 
 mod again;
@@ -68,7 +70,9 @@ pub use guest_limits::{GuestLimits, MAX_EXPECTED, MAX_MEMORY_MIB, TooMuch};
 pub use identical::{Divergence, first_divergence};
 pub use image::{Image, ImageError, Processor, inspect_image};
 pub use init::init;
-pub use instruction_count::{CommandCost, GuestCommand, READ, REST, SPIN, read, rest, run as execute, spin};
+pub use instruction_count::{
+    CommandCost, GuestCommand, READ, REST, SPIN, read, rest, run as execute, spin,
+};
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use pinned::QemuPart;
 pub use pinned_fetch::{ChosenQemu, choose_qemu, fetch_qemu};
@@ -77,7 +81,8 @@ pub use program::ProgramError;
 pub use replay::{replay, symbols};
 pub use scratch::ScratchFolder;
 pub use session::{
-    GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, can_begin, run_each_in_guest, run_in_guests, sha256,
+    GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, can_begin, run_each_in_guest,
+    run_in_guests, sha256,
 };
 pub use stall::{STALL, stall};
 pub use timeouts::BOOT_TIMEOUT;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modules a guest needs, found with what they depend on. What is built into a kernel has no file and is not needed.
+//! Modules a guest needs, found with what they depend on. What is built into a kernel has no file
+//! and is not needed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,9 @@ pub(crate) struct Module {
 const ENDINGS: [(&str, Option<&str>); 4] =
     [(".ko", None), (".ko.xz", Some("xz")), (".ko.zst", Some("zstd")), (".ko.gz", Some("gzip"))];
 
-/// These modules and all they depend on, in an order in which they can be loaded. Names that `directory` does not have are
-/// left out: they are built in, or not there at all, and then the guest says what it lacks.
+/// These modules and all they depend on, in an order in which they can be loaded. Names that
+/// `directory` does not have are left out: they are built in, or not there at all, and then the
+/// guest says what it lacks.
 ///
 /// # Errors
 /// When the directory or a module cannot be read.
@@ -33,7 +35,10 @@ pub(crate) fn needed(names: &[&str], directory: &Path) -> io::Result<Vec<Module>
 }
 
 /// Each module's file, by the module's name.
-fn list(directory: &Path, files: &mut BTreeMap<String, (PathBuf, Option<&'static str>)>) -> io::Result<()> {
+fn list(
+    directory: &Path,
+    files: &mut BTreeMap<String, (PathBuf, Option<&'static str>)>,
+) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let path = entry.path();
@@ -41,7 +46,9 @@ fn list(directory: &Path, files: &mut BTreeMap<String, (PathBuf, Option<&'static
         if entry.file_type()?.is_dir() {
             list(&path, files)?;
         } else if let Some(name) = path.file_name().and_then(|name| name.to_str())
-            && let Some((stem, unpack)) = ENDINGS.iter().find_map(|(ending, unpack)| Some((name.strip_suffix(ending)?, *unpack)))
+            && let Some((stem, unpack)) = ENDINGS
+                .iter()
+                .find_map(|(ending, unpack)| Some((name.strip_suffix(ending)?, *unpack)))
         {
             files.insert(canonical(stem), (path.clone(), unpack));
         }
@@ -74,17 +81,33 @@ fn add_with_dependencies(
 }
 
 fn unpacked(program: &str, path: &Path) -> io::Result<Vec<u8>> {
-    let failed = |why: String| io::Error::other(format!("cannot unpack {} with {program}: {why}", path.display()));
-    let output = Command::new(program).arg("-dc").arg(path).output().map_err(|error| failed(error.to_string()))?;
-    if output.status.success() { Ok(output.stdout) } else { Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())) }
+    let failed = |why: String| {
+        io::Error::other(format!("cannot unpack {} with {program}: {why}", path.display()))
+    };
+    let output = Command::new(program)
+        .arg("-dc")
+        .arg(path)
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
 }
 
 /// What a module says it depends on: `depends=a,b` between zeros in its section `.modinfo`.
 fn depends(module: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"\0depends=";
-    let Some(at) = module.windows(KEY.len()).position(|window| window == KEY) else { return Vec::new() };
+    let Some(at) = module.windows(KEY.len()).position(|window| window == KEY) else {
+        return Vec::new();
+    };
     let list = module[at + KEY.len()..].split(|byte| *byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(list).split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    String::from_utf8_lossy(list)
+        .split(',')
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! QEMU's monitor, on its standard input and output: waits until the guest has stopped itself, has it saved, and lets it continue.
+//! QEMU's monitor, on its standard input and output: waits until the guest has stopped itself, has
+//! it saved, and lets it continue.
 //!
-//! Messages are JSON, one a line (docs/interop/qmp-spec.rst). Only the guest that makes a snapshot has a monitor.
+//! Messages are JSON, one a line (docs/interop/qmp-spec.rst). Only the guest that makes a snapshot
+//! has a monitor.
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde_json::{Value, json};
@@ -37,7 +39,8 @@ impl Monitor {
     /// When it has none, or has ended.
     pub(crate) fn connect(child: &mut Child) -> io::Result<Self> {
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let (to, from) = pipes.ok_or_else(|| io::Error::other("the emulator was started without pipes"))?;
+        let (to, from) =
+            pipes.ok_or_else(|| io::Error::other("the emulator was started without pipes"))?;
         fcntl_setfl(&from, fcntl_getfl(&from)? | OFlags::NONBLOCK)?;
         let mut monitor = Monitor { to, from, bytes: Vec::new(), state: State::Running };
         monitor.send(&json!({"execute": "qmp_capabilities"}))?;
@@ -90,7 +93,10 @@ fn read_some(from: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<bool> {
             Err(error) => return Err(error),
         }
         if bytes.len() > MAX_MESSAGE {
-            return Err(io::Error::other(format!("its monitor sent more than {} MiB at once", MAX_MESSAGE >> 20)));
+            return Err(io::Error::other(format!(
+                "its monitor sent more than {} MiB at once",
+                MAX_MESSAGE >> 20
+            )));
         }
     }
 }
@@ -105,15 +111,21 @@ enum Next {
 /// What follows from a message.
 fn next(state: State, message: &Value) -> io::Result<Next> {
     if let Some(error) = message.get("error") {
-        return Err(io::Error::other(error["desc"].as_str().unwrap_or("an error without a description").to_owned()));
+        return Err(io::Error::other(
+            error["desc"].as_str().unwrap_or("an error without a description").to_owned(),
+        ));
     }
     match state {
         State::Running if message["event"] == "STOP" => Ok(Next::Save),
         // The human monitor prints nothing where all went well.
-        State::Saving if message.get("return").is_some() => match message["return"].as_str().unwrap_or_default().trim() {
-            "" => Ok(Next::Saved),
-            complaint => Err(io::Error::other(complaint.trim_start_matches("Error: ").to_owned())),
-        },
+        State::Saving if message.get("return").is_some() => {
+            match message["return"].as_str().unwrap_or_default().trim() {
+                "" => Ok(Next::Saved),
+                complaint => {
+                    Err(io::Error::other(complaint.trim_start_matches("Error: ").to_owned()))
+                }
+            }
+        }
         _ => Ok(Next::Nothing),
     }
 }
@@ -124,24 +136,39 @@ mod tests {
 
     #[test]
     fn a_guest_that_has_stopped_is_saved() {
-        let follows = |state, text: &str| next(state, &serde_json::from_str(text).unwrap()).map_err(|error| error.to_string());
+        let follows = |state, text: &str| {
+            next(state, &serde_json::from_str(text).unwrap()).map_err(|error| error.to_string())
+        };
         let running = |text| follows(State::Running, text);
         assert_eq!(running(r#"{"QMP": {"version": {}, "capabilities": []}}"#), Ok(Next::Nothing));
         assert_eq!(running(r#"{"return": {}}"#), Ok(Next::Nothing));
-        assert_eq!(running(r#"{"event": "GUEST_PANICKED", "data": {"action": "pause"}}"#), Ok(Next::Nothing));
+        assert_eq!(
+            running(r#"{"event": "GUEST_PANICKED", "data": {"action": "pause"}}"#),
+            Ok(Next::Nothing)
+        );
         assert_eq!(running(r#"{"event": "STOP"}"#), Ok(Next::Save));
         let saving = |text| follows(State::Saving, text);
         assert_eq!(saving(r#"{"event": "STOP"}"#), Ok(Next::Nothing));
         assert_eq!(saving(r#"{"return": ""}"#), Ok(Next::Saved));
-        assert_eq!(saving(r#"{"return": "Error: No space left on device\r\n"}"#), Err("No space left on device".to_owned()));
-        assert_eq!(saving(r#"{"error": {"class": "GenericError", "desc": "no"}}"#), Err("no".to_owned()));
+        assert_eq!(
+            saving(r#"{"return": "Error: No space left on device\r\n"}"#),
+            Err("No space left on device".to_owned())
+        );
+        assert_eq!(
+            saving(r#"{"error": {"class": "GenericError", "desc": "no"}}"#),
+            Err("no".to_owned())
+        );
     }
 
     #[test]
     fn a_message_without_an_end_is_an_error() {
         let mut bytes = Vec::new();
-        let error = read_some(&mut io::repeat(b'x').take(1 << 24), &mut bytes).unwrap_err().to_string();
-        assert_eq!((error.as_str(), bytes.len() < 2 * MAX_MESSAGE), ("its monitor sent more than 1 MiB at once", true));
+        let error =
+            read_some(&mut io::repeat(b'x').take(1 << 24), &mut bytes).unwrap_err().to_string();
+        assert_eq!(
+            (error.as_str(), bytes.len() < 2 * MAX_MESSAGE),
+            ("its monitor sent more than 1 MiB at once", true)
+        );
         assert!(read_some(&mut &b"short\n"[..], &mut Vec::new()).unwrap(), "it has ended");
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The order that the lab sends to a guest, and the refusal that a guest sends back. Both sides are the same program, so the form may
-//! change with it.
+//! The order that the lab sends to a guest, and the refusal that a guest sends back. Both sides are
+//! the same program, so the form may change with it.
 
 use crate::instruction_count::GuestCommand;
 use model::DefaultCpus;
@@ -22,8 +22,8 @@ pub struct Order {
     /// Its CPUs, where they take turns: several in virtual time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub turns: Option<u32>,
-    /// What to do once the machine is ready. None: the machine stops then for its snapshot, and whoever continues from there
-    /// gives a task to read.
+    /// What to do once the machine is ready. None: the machine stops then for its snapshot, and
+    /// whoever continues from there gives a task to read.
     pub task: Option<Task>,
 }
 
@@ -31,12 +31,14 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// A run, whose recording is to come back. What the host knows better, such as what was typed, is filled in there: a guest
-    /// that held it would be another guest for every name of an output folder.
+    /// A run, whose recording is to come back. What the host knows better, such as what was typed,
+    /// is filled in there: a guest that held it would be another guest for every name of an
+    /// output folder.
     Measure {
         /// The run, without its title.
         run: Box<Run>,
-        /// Set if no CPUs were named, where there are several: only the guest's kernel knows which are isolated.
+        /// Set if no CPUs were named, where there are several: only the guest's kernel knows which
+        /// are isolated.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         default_cpus: Option<DefaultCpus>,
         /// What the guest's clocks count: inside nothing shows that they are an emulator's.
@@ -54,7 +56,8 @@ impl Task {
     pub(crate) fn measure(run: &Run, default_cpus: Option<DefaultCpus>, time: GuestTime) -> Self {
         let mut run = Run { title: None, ..run.clone() };
         if default_cpus.is_some() {
-            // The guest fills them in. A run that is made again knows them, and must be the same order all the same.
+            // The guest fills them in. A run that is made again knows them, and must be the same
+            // order all the same.
             run.cpus.clear();
         }
         Task::Measure { run: Box::new(run), default_cpus, time: time.into() }
@@ -103,9 +106,15 @@ mod tests {
             "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90}, "warmup_ns": 0, "overrun_policy": "skip",
             "hold_dma_latency": true, "sync": true, "settle": "auto", "loads": []}"#;
         let run: Run = serde_json::from_str(run).unwrap();
-        for (time, expected) in [(GuestTime::Virtual { shift: 3 }, "virtual"), (GuestTime::Host, "real")] {
+        for (time, expected) in
+            [(GuestTime::Virtual { shift: 3 }, "virtual"), (GuestTime::Host, "real")]
+        {
             let order = serde_json::to_value(Task::measure(&run, None, time)).unwrap();
-            assert_eq!((&order["measure"]["time"], &order["measure"]["run"]["title"]), (&expected.into(), &().into()), "{order}");
+            assert_eq!(
+                (&order["measure"]["time"], &order["measure"]["run"]["title"]),
+                (&expected.into(), &().into()),
+                "{order}"
+            );
         }
     }
 
@@ -117,8 +126,14 @@ mod tests {
             "hold_dma_latency": true, "sync": true, "settle": "auto", "loads": []}"#;
         let asked: Run = serde_json::from_str(run).unwrap();
         let recorded = Run { cpus: vec![CpuId(0), CpuId(1)], ..asked.clone() };
-        let order =
-            |run| serde_json::to_string(&Task::measure(run, Some(DefaultCpus { threads: None }), GuestTime::Host)).unwrap();
+        let order = |run| {
+            serde_json::to_string(&Task::measure(
+                run,
+                Some(DefaultCpus { threads: None }),
+                GuestTime::Host,
+            ))
+            .unwrap()
+        };
         assert_eq!(order(&asked), order(&recorded));
     }
 
@@ -126,6 +141,9 @@ mod tests {
     fn cpus_that_nobody_named_are_those_where_the_guest_runs() {
         let inherited = [CpuId(0), CpuId(2)];
         assert_eq!(assign(DefaultCpus { threads: None }, &inherited), inherited);
-        assert_eq!(assign(DefaultCpus { threads: Some(3) }, &inherited), [CpuId(0), CpuId(2), CpuId(0)]);
+        assert_eq!(
+            assign(DefaultCpus { threads: Some(3) }, &inherited),
+            [CpuId(0), CpuId(2), CpuId(0)]
+        );
     }
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The QEMU that this teiji is for: Debian 13's, with the loader and all libraries it is loaded with and the firmware of its
-//! machines, so that it runs on any distribution, and a figure is of the same nanosecond everywhere.
+//! The QEMU that this teiji is for: Debian 13's, with the loader and all libraries it is loaded
+//! with and the firmware of its machines, so that it runs on any distribution, and a figure is of
+//! the same nanosecond everywhere.
 //!
 //! ```text
 //! ~/.cache/teiji/qemu/qemu-10.0.13-37bb2564/       qemu-system-x86_64  lib/  share/
 //! ~/.cache/teiji/qemu/qemu-arm-10.0.13-5f76782d/   qemu-system-aarch64  qemu-system-arm  lib/
 //! ```
 //!
-//! Which packages, and what their files have to be, stands in `pinned.txt`; `scripts/pin-qemu.sh` writes it.
+//! Which packages, and what their files have to be, stands in `pinned.txt`; `scripts/pin-qemu.sh`
+//! writes it.
 
 use crate::cache::user_cache;
 use crate::emulator::EmulatorError;
@@ -24,8 +26,8 @@ const TABLE: &str = include_str!("pinned.txt");
 /// What loads the emulators, in their folder.
 const LOADER: &str = "lib/ld-linux-x86-64.so.2";
 
-/// What stands before an emulator and after it, paths in its folder: nothing of the host's is to be found by chance, neither
-/// libraries nor firmware. `model::LabQemu::machine` leaves it out.
+/// What stands before an emulator and after it, paths in its folder: nothing of the host's is to be
+/// found by chance, neither libraries nor firmware. `model::LabQemu::machine` leaves it out.
 const BEFORE_PROGRAM: [&str; 4] = [LOADER, "--inhibit-cache", "--library-path", "lib"];
 const AFTER_PROGRAM: [&str; 2] = ["-L", "share"];
 
@@ -140,15 +142,20 @@ impl QemuPart {
         line(self.key())
     }
 
-    /// What its folder is called: another QEMU, and the same one with another library, has another name.
+    /// What its folder is called: another QEMU, and the same one with another library, has another
+    /// name.
     pub(crate) fn folder_name(self) -> String {
         format!("{}-{}-{}", self.name(), version(), self.expected().get(..8).unwrap_or_default())
     }
 
     /// Whether this folder holds exactly its files.
     pub(crate) fn is_in(self, folder: &Path) -> bool {
-        let mut places: Vec<String> =
-            self.packages().into_iter().flat_map(|package| package.files).map(|file| file.place).collect();
+        let mut places: Vec<String> = self
+            .packages()
+            .into_iter()
+            .flat_map(|package| package.files)
+            .map(|file| file.place)
+            .collect();
         places.sort_unstable();
         let mut sums = String::new();
         for place in &places {
@@ -179,12 +186,16 @@ pub(crate) enum InCache {
     Nothing(PathBuf),
 }
 
-/// Looks for a part in the cache, and at each byte of it: the guest's time is what these files make of it.
+/// Looks for a part in the cache, and at each byte of it: the guest's time is what these files make
+/// of it.
 pub(crate) fn look_for(part: QemuPart) -> Result<InCache, EmulatorError> {
     /// Read through once by this process.
     static WHOLE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     if !is_for_this_host() {
-        return Err(EmulatorError::NotPinned(format!("there is none for {}", std::env::consts::ARCH)));
+        return Err(EmulatorError::NotPinned(format!(
+            "there is none for {}",
+            std::env::consts::ARCH
+        )));
     }
     let folder = directory()?.join(part.folder_name());
     if !folder.is_dir() {
@@ -207,11 +218,17 @@ pub(crate) fn invocation(machine: Machine, program: &str) -> Result<Vec<OsString
     let folder = match look_for(part)? {
         InCache::Whole(folder) => folder,
         InCache::Damaged(folder) => {
-            return Err(EmulatorError::NotPinned(format!("{} is damaged; {fetch}", folder.display())));
+            return Err(EmulatorError::NotPinned(format!(
+                "{} is damaged; {fetch}",
+                folder.display()
+            )));
         }
-        InCache::Nothing(_) => return Err(EmulatorError::NotPinned(format!("it is not in the cache; {fetch}"))),
+        InCache::Nothing(_) => {
+            return Err(EmulatorError::NotPinned(format!("it is not in the cache; {fetch}")));
+        }
     };
-    let word = |word: &str| if word.starts_with('-') { word.into() } else { folder.join(word).into() };
+    let word =
+        |word: &str| if word.starts_with('-') { word.into() } else { folder.join(word).into() };
     Ok(BEFORE_PROGRAM.into_iter().chain([program]).chain(AFTER_PROGRAM).map(word).collect())
 }
 
@@ -221,7 +238,9 @@ mod tests {
 
     #[test]
     fn the_table_is_whole() {
-        let is_hash = |text: &str| text.len() == 64 && text.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
+        let is_hash = |text: &str| {
+            text.len() == 64 && text.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'))
+        };
         assert!(version().split('.').all(|number| number.parse::<u32>().is_ok()), "{}", version());
         assert!(snapshot().len() == 16 && snapshot().ends_with('Z'), "{}", snapshot());
         let mut lines = 0;
@@ -233,12 +252,21 @@ mod tests {
                 assert!(is_hash(package.sha256), "{package:?}");
                 assert!((1..50_000_000).contains(&package.bytes), "{package:?}");
                 let archive = package.path.split('/').next();
-                assert!(archive == Some("debian") || archive == Some("debian-security"), "{package:?}");
-                assert!(package.path.contains("/pool/") && package.path.ends_with(".deb"), "{package:?}");
+                assert!(
+                    archive == Some("debian") || archive == Some("debian-security"),
+                    "{package:?}"
+                );
+                assert!(
+                    package.path.contains("/pool/") && package.path.ends_with(".deb"),
+                    "{package:?}"
+                );
                 assert!(!package.files.is_empty(), "{package:?}");
             }
-            let mut places: Vec<&str> =
-                packages.iter().flat_map(|package| &package.files).map(|file| file.place.as_str()).collect();
+            let mut places: Vec<&str> = packages
+                .iter()
+                .flat_map(|package| &package.files)
+                .map(|file| file.place.as_str())
+                .collect();
             let all = places.len();
             places.sort_unstable();
             places.dedup();
@@ -256,9 +284,17 @@ mod tests {
         for machine in Machine::ALL {
             let program = crate::board::Board::for_machine(machine).emulator;
             let packages = QemuPart::for_machine(machine).packages();
-            assert!(packages.iter().flat_map(|package| &package.files).any(|file| file.place == program), "{machine}");
+            assert!(
+                packages
+                    .iter()
+                    .flat_map(|package| &package.files)
+                    .any(|file| file.place == program),
+                "{machine}"
+            );
         }
-        let firmware = |part: QemuPart| part.packages().iter().flat_map(|p| &p.files).any(|f| f.place == "share/bios-256k.bin");
+        let firmware = |part: QemuPart| {
+            part.packages().iter().flat_map(|p| &p.files).any(|f| f.place == "share/bios-256k.bin")
+        };
         assert!(firmware(QemuPart::X86) && !firmware(QemuPart::Arm));
     }
 

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Gets the pinned QEMU into the cache: its packages by apt's downloader, which knows the host's proxies and mirrors, each
-//! accepted by the SHA-256 that this program carries. No package list and no key is needed, whatever the host's release.
+//! Gets the pinned QEMU into the cache: its packages by apt's downloader, which knows the host's
+//! proxies and mirrors, each accepted by the SHA-256 that this program carries. No package list and
+//! no key is needed, whatever the host's release.
 
 use crate::cache::{FolderError, LockedFolder};
-use crate::debian::{ARCHIVE, Apt, SECURITY_ARCHIVE, first_complaint, mirrors, not_unpacked, untar};
+use crate::debian::{
+    ARCHIVE, Apt, SECURITY_ARCHIVE, first_complaint, mirrors, not_unpacked, untar,
+};
 use crate::emulator::{Emulator, EmulatorError};
-use crate::pinned::{InCache, Package, QemuPart, directory, is_for_this_host, look_for, snapshot, version};
+use crate::pinned::{
+    InCache, Package, QemuPart, directory, is_for_this_host, look_for, snapshot, version,
+};
 use plan::{Machine, Qemu};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +21,8 @@ const DOWNLOADER: &str = "/usr/lib/apt/apt-helper";
 /// What no mirror has any more is here: Debian's archive as it was at any time.
 const SNAPSHOTS: &str = "http://snapshot.debian.org/archive";
 
-/// Gets a part of the pinned QEMU into the cache if it is not there, and reports progress to `say`; where it is.
+/// Gets a part of the pinned QEMU into the cache if it is not there, and reports progress to `say`;
+/// where it is.
 ///
 /// # Errors
 /// When it cannot be fetched.
@@ -25,8 +31,9 @@ pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
         return Ok(folder);
     }
     let name = part.name();
-    let folder_failed =
-        |(doing, path, source): FolderError| EmulatorError::NotPinned(format!("cannot {doing} {}: {source}", path.display()));
+    let folder_failed = |(doing, path, source): FolderError| {
+        EmulatorError::NotPinned(format!("cannot {doing} {}: {source}", path.display()))
+    };
     let directory = directory()?;
     let mut waiting = || say(&format!("{name}: waiting for another teiji that is fetching a QEMU"));
     let locked = LockedFolder::new(&directory, &mut waiting).map_err(folder_failed)?;
@@ -40,9 +47,11 @@ pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
     };
     let filled = locked.part().map_err(folder_failed)?;
     let made = filled.path().join(name);
-    fill(part, filled.path(), &made, &directory.join(".apt"), say).map_err(EmulatorError::NotPinned)?;
-    let put =
-        |from: &Path, to: &Path| fs::rename(from, to).map_err(|error| folder_failed(("put in place", to.to_owned(), error)));
+    fill(part, filled.path(), &made, &directory.join(".apt"), say)
+        .map_err(EmulatorError::NotPinned)?;
+    let put = |from: &Path, to: &Path| {
+        fs::rename(from, to).map_err(|error| folder_failed(("put in place", to.to_owned(), error)))
+    };
     if target.exists() {
         put(&target, &filled.path().join("damaged"))?;
     }
@@ -51,12 +60,25 @@ pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
 }
 
 /// Fills a folder with the files of a part, and checks that they are.
-fn fill(part: QemuPart, work: &Path, made: &Path, state: &Path, say: &mut dyn FnMut(&str)) -> Result<(), String> {
+fn fill(
+    part: QemuPart,
+    work: &Path,
+    made: &Path,
+    state: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), String> {
     let packages = part.packages();
     let mib = packages.iter().map(|package| package.bytes).sum::<u64>() >> 20;
-    say(&format!("{}: downloading Debian 13's QEMU {}, {} packages, {mib} MiB", part.name(), version(), packages.len()));
+    say(&format!(
+        "{}: downloading Debian 13's QEMU {}, {} packages, {mib} MiB",
+        part.name(),
+        version(),
+        packages.len()
+    ));
     let archives = work.join("archives");
-    let cannot = |doing: &str, path: &Path, error: std::io::Error| format!("cannot {doing} {}: {error}", path.display());
+    let cannot = |doing: &str, path: &Path, error: std::io::Error| {
+        format!("cannot {doing} {}: {error}", path.display())
+    };
     for folder in [&archives, &made.join("lib"), &made.join("share")] {
         fs::create_dir_all(folder).map_err(|error| cannot("make", folder, error))?;
     }
@@ -65,8 +87,15 @@ fn fill(part: QemuPart, work: &Path, made: &Path, state: &Path, say: &mut dyn Fn
     let unpacked = work.join("unpacked");
     for package in &packages {
         let archive = archives.join(archive_name(package));
-        let files = package.files.iter().map(|file| format!("./usr/{}/{}", folder_in_package(&file.place), file.name));
-        let arguments: Vec<String> = ["--wildcards", "--transform=s|.*/||"].map(str::to_owned).into_iter().chain(files).collect();
+        let files = package
+            .files
+            .iter()
+            .map(|file| format!("./usr/{}/{}", folder_in_package(&file.place), file.name));
+        let arguments: Vec<String> = ["--wildcards", "--transform=s|.*/||"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(files)
+            .collect();
         let tar = untar(&archive, &unpacked, &arguments)?;
         if !tar.status.success() {
             return Err(not_unpacked(&archive, &tar));
@@ -76,7 +105,11 @@ fn fill(part: QemuPart, work: &Path, made: &Path, state: &Path, say: &mut dyn Fn
             fs::rename(&from, &to).map_err(|error| cannot("put in place", &to, error))?;
         }
     }
-    if part.is_in(made) { Ok(()) } else { Err("what was unpacked is not what it has to be".to_owned()) }
+    if part.is_in(made) {
+        Ok(())
+    } else {
+        Err("what was unpacked is not what it has to be".to_owned())
+    }
 }
 
 /// Where packages have a file that is to be in this place.
@@ -92,7 +125,8 @@ fn archive_name(package: &Package) -> &'static str {
     package.path.rsplit('/').next().unwrap_or_default()
 }
 
-/// Downloads what is not there yet: from the host's own mirrors, from Debian, and from its archive of all times.
+/// Downloads what is not there yet: from the host's own mirrors, from Debian, and from its archive
+/// of all times.
 fn download(packages: &[Package], into: &Path, apt: &Apt) -> Result<(), String> {
     let debian = (ARCHIVE.to_owned(), SECURITY_ARCHIVE.to_owned());
     let of_time = |archive: &str| format!("{SNAPSHOTS}/{archive}/{}", snapshot());
@@ -100,21 +134,35 @@ fn download(packages: &[Package], into: &Path, apt: &Apt) -> Result<(), String> 
     servers.dedup();
     let mut complaint = None;
     for (main, security) in &servers {
-        let missing: Vec<&Package> = packages.iter().filter(|package| !into.join(archive_name(package)).is_file()).collect();
+        let missing: Vec<&Package> =
+            packages.iter().filter(|package| !into.join(archive_name(package)).is_file()).collect();
         if missing.is_empty() {
             break;
         }
         let mut command = apt.command(DOWNLOADER);
-        command.args(["-q=2", "-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20", "download-file"]);
+        command.args([
+            "-q=2",
+            "-o",
+            "Acquire::Retries=1",
+            "-o",
+            "Acquire::http::Timeout=20",
+            "download-file",
+        ]);
         for package in missing {
             let (archive, path) = package.path.split_once('/').unwrap_or_default();
             let server = if archive == "debian" { main } else { security };
-            command.arg(format!("{}/{path}", server.trim_end_matches('/'))).arg(into.join(archive_name(package)));
+            command
+                .arg(format!("{}/{path}", server.trim_end_matches('/')))
+                .arg(into.join(archive_name(package)));
             command.arg(format!("SHA256:{}", package.sha256));
         }
-        let output = command.output().map_err(|error| format!("apt's {DOWNLOADER} could not be started: {error}"))?;
-        // What a mirror lacks another one has; what they say of it is of interest where none has it.
-        complaint = complaint.or_else(|| (!output.status.success()).then(|| first_complaint(&output)));
+        let output = command
+            .output()
+            .map_err(|error| format!("apt's {DOWNLOADER} could not be started: {error}"))?;
+        // What a mirror lacks another one has; what they say of it is of interest where none has
+        // it.
+        complaint =
+            complaint.or_else(|| (!output.status.success()).then(|| first_complaint(&output)));
     }
     match packages.iter().find(|package| !into.join(archive_name(package)).is_file()) {
         None => Ok(()),
@@ -135,12 +183,17 @@ pub struct ChosenQemu {
     pub note: Option<String>,
 }
 
-/// The QEMU for guests of this machine: the one that was asked for. If none was, the pinned one, which is fetched if need be, or
-/// the system's: then all guests of this process run in that one, and only the first time there is a note.
+/// The QEMU for guests of this machine: the one that was asked for. If none was, the pinned one,
+/// which is fetched if need be, or the system's: then all guests of this process run in that one,
+/// and only the first time there is a note.
 ///
 /// # Errors
 /// When there is none, or not the one that was asked for.
-pub fn choose_qemu(asked: Option<&Qemu>, machine: Machine, say: &mut dyn FnMut(&str)) -> Result<ChosenQemu, EmulatorError> {
+pub fn choose_qemu(
+    asked: Option<&Qemu>,
+    machine: Machine,
+    say: &mut dyn FnMut(&str),
+) -> Result<ChosenQemu, EmulatorError> {
     /// Whose emulators could not be had.
     static WITHOUT: Mutex<Vec<QemuPart>> = Mutex::new(Vec::new());
     let part = QemuPart::for_machine(machine);
@@ -150,7 +203,9 @@ pub fn choose_qemu(asked: Option<&Qemu>, machine: Machine, say: &mut dyn FnMut(&
             fetch_qemu(part, say)?;
             return Ok(chosen(Qemu::Pinned));
         }
-        Some(Qemu::Path(path)) => return Ok(chosen(Qemu::Path(fs::canonicalize(path).unwrap_or_else(|_| path.clone())))),
+        Some(Qemu::Path(path)) => {
+            return Ok(chosen(Qemu::Path(fs::canonicalize(path).unwrap_or_else(|_| path.clone()))));
+        }
         Some(Qemu::System) => return Ok(chosen(Qemu::System)),
         None => {}
     }
@@ -171,8 +226,9 @@ pub fn choose_qemu(asked: Option<&Qemu>, machine: Machine, say: &mut dyn FnMut(&
     without.push(part);
     let pinned = version();
     let note = format!(
-        "Guests run in this system's QEMU {system}, and not in {pinned}, the one that the lab uses everywhere: {why}. Their samples \
-         are not those of {pinned}. With --qemu system that one is not looked for."
+        "Guests run in this system's QEMU {system}, and not in {pinned}, the one that the lab \
+         uses everywhere: {why}. Their samples are not those of {pinned}. With --qemu system that \
+         one is not looked for."
     );
     Ok(ChosenQemu { qemu: Qemu::System, note: Some(note) })
 }
@@ -185,7 +241,8 @@ pub(crate) fn can_have_qemu(asked: Option<&Qemu>, machine: Machine) -> Result<()
     let part = QemuPart::for_machine(machine);
     // Each byte of it is looked at when it is used.
     let has_pinned = is_for_this_host()
-        && (Path::new(DOWNLOADER).exists() || directory().is_ok_and(|directory| directory.join(part.folder_name()).is_dir()));
+        && (Path::new(DOWNLOADER).exists()
+            || directory().is_ok_and(|directory| directory.join(part.folder_name()).is_dir()));
     match asked {
         None | Some(Qemu::Pinned) if has_pinned => Ok(()),
         None => Emulator::find(machine, &Qemu::System).map(|_| ()),

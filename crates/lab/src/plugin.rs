@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! QEMU's plugin: a shared object that QEMU loads, which sees every instruction of a guest and changes none. It records them, and keeps
-//! the turns of several CPUs even.
+//! QEMU's plugin: a shared object that QEMU loads, which sees every instruction of a guest and
+//! changes none. It records them, and keeps the turns of several CPUs even.
 
-/// The plugin that the program carries, built by this crate's `build.rs` from `plugin/`. Empty where the program runs on a processor
-/// it was not written for.
+/// The plugin that the program carries, built by this crate's `build.rs` from `plugin/`. Empty
+/// where the program runs on a processor it was not written for.
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin.so"));
 
 /// The name of the shared object in the guest's folder.
@@ -23,7 +23,8 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// To keep executed blocks; none where the program runs on a processor that the plugin was not written for.
+    /// To keep executed blocks; none where the program runs on a processor that the plugin was not
+    /// written for.
     #[must_use]
     pub fn recorder() -> Option<Self> {
         Plugin::new(true)
@@ -66,9 +67,13 @@ mod tests {
     use super::*;
     use turns::Turns;
 
-    /// QEMU's loop, with blocks of these lengths on each CPU. What each CPU has executed after so many cycles, in which a CPU loses its
-    /// turn where `loses` says so.
-    fn executed<const N: usize>(blocks: [u64; N], cycles: u32, loses: impl Fn(u32, usize) -> bool) -> [u64; N] {
+    /// QEMU's loop, with blocks of these lengths on each CPU. What each CPU has executed after so
+    /// many cycles, in which a CPU loses its turn where `loses` says so.
+    fn executed<const N: usize>(
+        blocks: [u64; N],
+        cycles: u32,
+        loses: impl Fn(u32, usize) -> bool,
+    ) -> [u64; N] {
         let (mut turns, mut executed) = (Turns::new(N), [0; N]);
         for cycle in 0..cycles {
             for cpu in (0..N).filter(|cpu| !loses(cycle, *cpu)) {
@@ -90,7 +95,9 @@ mod tests {
             executed([3, 5, 40, 1], 10_000, |_, _| false),
             executed([7, 7, 7, 7], 10_000, |_, _| false),
             // Timers take every turn of CPU 1 but each fifth, and all of CPU 3 for some time.
-            executed([3, 5, 40, 1], 10_000, |cycle, cpu| cpu == 1 && !cycle.is_multiple_of(5) || cpu == 3 && cycle % 1_000 < 90),
+            executed([3, 5, 40, 1], 10_000, |cycle, cpu| {
+                cpu == 1 && !cycle.is_multiple_of(5) || cpu == 3 && cycle % 1_000 < 90
+            }),
         ] {
             let (least, most) = (executed.iter().min().unwrap(), executed.iter().max().unwrap());
             assert!(*least > 100_000 && most - least < 1_000, "{executed:?}");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The teiji that goes into a guest: static, since nothing else is there, and built for the guest's processor.
+//! The teiji that goes into a guest: static, since nothing else is there, and built for the guest's
+//! processor.
 
 use crate::board::Board;
 use plan::Machine;
@@ -38,8 +39,9 @@ pub enum ProgramError {
     },
     /// None was found.
     #[error(
-        "a guest of {machine} needs a static teiji for {target}, and none was found ({tried}). Put one next to this program as \
-         teiji-{target}, or name it with --program FILE. `make dist` builds both"
+        "a guest of {machine} needs a static teiji for {target}, and none was found ({tried}). \
+         Put one next to this program as teiji-{target}, or name it with --program FILE. `make \
+         dist` builds both"
     )]
     NotFound {
         /// The machine.
@@ -52,8 +54,8 @@ pub enum ProgramError {
 }
 
 impl Program {
-    /// The one given, or this program itself if it can run there, or one for the guest's processor: `teiji-TARGET` next to it or
-    /// in `../lib/teiji`, or where cargo puts it.
+    /// The one given, or this program itself if it can run there, or one for the guest's processor:
+    /// `teiji-TARGET` next to it or in `../lib/teiji`, or where cargo puts it.
     ///
     /// # Errors
     /// When there is none.
@@ -64,7 +66,8 @@ impl Program {
         let own = env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
         let target = Board::for_machine(machine).target;
         let candidates = candidates(&own, target);
-        // Itself if it can be; of several that were built for the machine, the one that was built last.
+        // Itself if it can be; of several that were built for the machine, the one that was built
+        // last.
         let built = |path: &&PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
         let (own, others) = candidates.split_at(1);
         let mut others: Vec<&PathBuf> = others.iter().collect();
@@ -73,26 +76,33 @@ impl Program {
         found.ok_or_else(|| ProgramError::NotFound {
             machine,
             target,
-            tried: candidates.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+            tried: candidates
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+                .join(", "),
         })
     }
 
     fn read(path: &Path, machine: Machine) -> Result<Self, ProgramError> {
-        let bytes = fs::read(path).map_err(|source| ProgramError::Unreadable { path: path.to_owned(), source })?;
+        let bytes = fs::read(path)
+            .map_err(|source| ProgramError::Unreadable { path: path.to_owned(), source })?;
         let unfit = |why| ProgramError::Unfit { path: path.to_owned(), machine, why };
         check(&bytes, machine).map_err(unfit)?;
         Ok(Program { path: path.to_owned(), bytes })
     }
 }
 
-/// Where a program for a guest may lie: this one itself, then those for other processors, as they are installed and as cargo
-/// builds them.
+/// Where a program for a guest may lie: this one itself, then those for other processors, as they
+/// are installed and as cargo builds them.
 fn candidates(own: &Path, target: &str) -> Vec<PathBuf> {
     let name = format!("teiji-{target}");
     let mut all = vec![own.to_owned(), own.with_file_name(&name)];
     all.extend(own.ancestors().nth(2).map(|prefix| prefix.join("lib/teiji").join(&name)));
     if let Some(cargo) = own.ancestors().nth(3) {
-        all.extend(["release", "cross-test"].map(|profile| cargo.join(target).join(profile).join("teiji")));
+        all.extend(
+            ["release", "cross-test"].map(|profile| cargo.join(target).join(profile).join("teiji")),
+        );
     }
     all
 }
@@ -119,13 +129,16 @@ fn check(bytes: &[u8], machine: Machine) -> Result<(), &'static str> {
     if bytes.get(4) != Some(&class) || number(18, 2) != Some(processor) {
         return Err("it is built for another processor");
     }
-    let (table, table_length, entry_at, count_at) = if class == 2 { (32, 8, 54, 56) } else { (28, 4, 42, 44) };
-    let header = || Some((number(table, table_length)?, number(entry_at, 2)?, number(count_at, 2)?));
+    let (table, table_length, entry_at, count_at) =
+        if class == 2 { (32, 8, 54, 56) } else { (28, 4, 42, 44) };
+    let header =
+        || Some((number(table, table_length)?, number(entry_at, 2)?, number(count_at, 2)?));
     let (table, entry, count) = header().ok_or("its header is cut off")?;
     let kind = |index: u64| number(usize::try_from(table + index * entry).ok()?, 4);
     for index in 0..count {
         if kind(index).ok_or("its header is cut off")? == PT_INTERP {
-            return Err("it is not static: it needs a dynamic linker and libraries, which a guest does not have");
+            return Err("it is not static: it needs a dynamic linker and libraries, which a \
+                        guest does not have");
         }
     }
     Ok(())
@@ -151,7 +164,10 @@ pub(crate) mod tests {
     #[test]
     fn programs_for_guests_lie_next_to_an_installed_one() {
         let all = candidates(Path::new("/usr/local/bin/teiji"), "aarch64-unknown-linux-musl");
-        for path in ["/usr/local/bin/teiji-aarch64-unknown-linux-musl", "/usr/local/lib/teiji/teiji-aarch64-unknown-linux-musl"] {
+        for path in [
+            "/usr/local/bin/teiji-aarch64-unknown-linux-musl",
+            "/usr/local/lib/teiji/teiji-aarch64-unknown-linux-musl",
+        ] {
             assert!(all.contains(&PathBuf::from(path)), "{all:?}");
         }
         assert_eq!(all[0], Path::new("/usr/local/bin/teiji"));

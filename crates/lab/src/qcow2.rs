@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An empty disk image for QEMU to put a snapshot into: QEMU keeps snapshots in disks of this format and nowhere else.
+//! An empty disk image for QEMU to put a snapshot into: QEMU keeps snapshots in disks of this
+//! format and nowhere else.
 //!
-//! The format is described in QEMU's documentation (docs/interop/qcow2.txt). The image has a cluster each for header, table
-//! of reference counts, reference counts, and the table that maps the disk's content, of which there is none.
+//! The format is described in QEMU's documentation (docs/interop/qcow2.txt). The image has a
+//! cluster each for header, table of reference counts, reference counts, and the table that maps
+//! the disk's content, of which there is none.
 
 const MAGIC: &[u8; 4] = b"QFI\xfb";
 const CLUSTER_BITS: u32 = 16;
@@ -52,7 +54,10 @@ mod tests {
         let image = empty();
         assert_eq!(image.len(), CLUSTERS * CLUSTER);
         let number = |at: usize| u64::from_be_bytes(image[at..at + 8].try_into().unwrap());
-        assert_eq!((&image[..4], number(24), number(40), number(48)), (&MAGIC[..], DISK, 3 << 16, 1 << 16));
+        assert_eq!(
+            (&image[..4], number(24), number(40), number(48)),
+            (&MAGIC[..], DISK, 3 << 16, 1 << 16)
+        );
         assert_eq!(number(CLUSTER), 2 << 16);
         assert_eq!(image[2 * CLUSTER..][..10], [0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A run of the lab once more, with QEMU's plugin beside it; and the symbols of the kernel it ran on.
+//! A run of the lab once more, with QEMU's plugin beside it; and the symbols of the kernel it ran
+//! on.
 
 use crate::instruction_count::{self, GuestCommand, READ};
 use crate::plugin::Plugin;
@@ -31,28 +32,40 @@ pub fn replay(
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(Recorded, Vec<u8>), LabError> {
-    let lab_run = LabRun { target: Target { plugin: Some(plugin), ..lab_run.target.clone() }, ..lab_run.clone() };
+    let lab_run = LabRun {
+        target: Target { plugin: Some(plugin), ..lab_run.target.clone() },
+        ..lab_run.clone()
+    };
     session::run_one(&lab_run, verbs, signals, observer)
 }
 
-/// The lines of the kernel's `/proc/kallsyms` in such a guest, which is booted for it the first time.
+/// The lines of the kernel's `/proc/kallsyms` in such a guest, which is booted for it the first
+/// time.
 ///
 /// # Errors
 /// When the guest fails.
-pub fn symbols(target: &Target, verbs: Verbs, signals: &Signals, observer: &mut dyn GuestObserver) -> Result<String, LabError> {
+pub fn symbols(
+    target: &Target,
+    verbs: Verbs,
+    signals: &Signals,
+    observer: &mut dyn GuestObserver,
+) -> Result<String, LabError> {
     let place = symbols_file(target)?;
     if let Some(text) = kept(&place) {
         return Ok(text);
     }
-    // This program, which can print them; the one of a recording may be older. For a guest of another processor there may be no other.
+    // This program, which can print them; the one of a recording may be older. For a guest of
+    // another processor there may be no other.
     let has_own = Program::find(target.guest.machine, None).is_ok();
     let program = target.program.clone().filter(|_| !has_own);
     let mut target = Target { program, files: Vec::new(), plugin: None, ..target.clone() };
-    // Where they lie does not depend on how many CPUs there are, and one boots in a third of the time.
+    // Where they lie does not depend on how many CPUs there are, and one boots in a third of the
+    // time.
     target.guest.cpus = 1;
     let words = vec!["/teiji".to_owned(), verbs.init.to_owned(), format!("{READ}{SYMBOLS}")];
     let command = GuestCommand { words, counted: false };
-    let (mut costs, _) = instruction_count::run(&target, vec![command], SYMBOLS_EXPECTED, verbs, signals, observer)?;
+    let (mut costs, _) =
+        instruction_count::run(&target, vec![command], SYMBOLS_EXPECTED, verbs, signals, observer)?;
     let text = match costs.pop() {
         Some(cost) if cost.code == Some(0) => cost.stdout,
         cost => {
@@ -65,10 +78,13 @@ pub fn symbols(target: &Target, verbs: Verbs, signals: &Signals, observer: &mut 
     Ok(text)
 }
 
-/// Where they are kept: the addresses follow from the kernel's image, its arguments and the machine.
+/// Where they are kept: the addresses follow from the kernel's image, its arguments and the
+/// machine.
 fn symbols_file(target: &Target) -> Result<PathBuf, LabError> {
-    let image = fs::read(&target.kernel.image)
-        .map_err(|error| KernelError::Fetch { name: target.kernel.name.clone(), why: error.to_string() })?;
+    let image = fs::read(&target.kernel.image).map_err(|error| KernelError::Fetch {
+        name: target.kernel.name.clone(),
+        why: error.to_string(),
+    })?;
     let mut hash = Sha256::new();
     hash.update(&image);
     hash.update(target.guest.machine.to_string());
@@ -91,7 +107,8 @@ fn keep(place: &Path, text: &str) -> io::Result<()> {
     part.persist(place).map(drop).map_err(|error| error.error)
 }
 
-/// The symbols that were put there. Damaged ones would name wrong functions: they are removed, and it is as if there were none.
+/// The symbols that were put there. Damaged ones would name wrong functions: they are removed, and
+/// it is as if there were none.
 fn kept(place: &Path) -> Option<String> {
     let bytes = fs::read(place).ok()?;
     let text = String::from_utf8(bytes).ok().and_then(|content| {

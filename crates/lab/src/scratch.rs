@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Folders for a guest's files, below the directory for temporary files, that do not stay.
 //!
-//! A program that is killed cannot remove its folders: the next one does. Each folder holds a file that its process keeps
-//! locked, and the kernel releases the lock however the process ends. Process ids would not do: they are used again, and mean
-//! something else in each container.
+//! A program that is killed cannot remove its folders: the next one does. Each folder holds a file
+//! that its process keeps locked, and the kernel releases the lock however the process ends.
+//! Process ids would not do: they are used again, and mean something else in each container.
 
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -39,7 +39,10 @@ impl ScratchFolder {
 
     fn new_in(directory: &Path) -> io::Result<Self> {
         // For its owner alone: of another user's guest nobody reads the console and the results.
-        let folder = tempfile::Builder::new().prefix(PREFIX).permissions(Permissions::from_mode(0o700)).tempdir_in(directory)?;
+        let folder = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(directory)?;
         // Under its name only once it is locked: another process may look at any moment.
         let unlocked = folder.path().join("owner.new");
         let lock = File::create_new(&unlocked)?;
@@ -55,13 +58,19 @@ impl ScratchFolder {
     }
 }
 
-/// Removes folders whose processes are dead. What cannot be read or removed stays: it belongs to another user.
+/// Removes folders whose processes are dead. What cannot be read or removed stays: it belongs to
+/// another user.
 fn remove_abandoned(directory: &Path) {
     let user = rustix::process::geteuid().as_raw();
-    let is_ours = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
+    let is_ours = |path: &Path| {
+        path.symlink_metadata().is_ok_and(|found| found.is_dir() && found.uid() == user)
+    };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) && is_ours(&path) && is_abandoned(&path.join(LOCK)) {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && is_ours(&path)
+            && is_abandoned(&path.join(LOCK))
+        {
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -69,7 +78,11 @@ fn remove_abandoned(directory: &Path) {
 
 fn is_abandoned(lock: &Path) -> bool {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    OpenOptions::new().read(true).custom_flags(flags).open(lock).is_ok_and(|lock| lock.try_lock().is_ok())
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(lock)
+        .is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
 #[cfg(test)]
@@ -91,7 +104,11 @@ mod tests {
         remove_abandoned(place.path());
         assert!(!dead.exists());
         assert_eq!(alive.path().metadata().unwrap().mode() & 0o777, 0o700);
-        assert!(alive.path().exists() && foreign.exists() && place.path().join("teiji-lab-file").exists());
+        assert!(
+            alive.path().exists()
+                && foreign.exists()
+                && place.path().join("teiji-lab-file").exists()
+        );
         let path = alive.path().to_owned();
         drop(alive);
         assert!(!path.exists());

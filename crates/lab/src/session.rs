@@ -108,8 +108,8 @@ pub enum LabError {
     },
     /// Several CPUs in virtual time, and this program has no plugin.
     #[error(
-        "several CPUs in virtual time: this teiji was built for a processor that QEMU's plugin was not written for. Use x86_64 or \
-         aarch64, one CPU, or --time host"
+        "several CPUs in virtual time: this teiji was built for a processor that QEMU's plugin \
+         was not written for. Use x86_64 or aarch64, one CPU, or --time host"
     )]
     NoPlugin,
     /// A recording names something that is not opened because it does.
@@ -165,7 +165,8 @@ pub trait GuestObserver {
     fn note(&mut self, text: &str);
 }
 
-/// Runs these runs, at most `jobs` guests at once, and returns what came of each, in order; see [`run_each_in_guest`].
+/// Runs these runs, at most `jobs` guests at once, and returns what came of each, in order; see
+/// [`run_each_in_guest`].
 pub fn run_in_guests<L: GuestObserver>(
     runs: &[LabRun],
     jobs: usize,
@@ -174,7 +175,9 @@ pub fn run_in_guests<L: GuestObserver>(
     observer: &mut L,
 ) -> Vec<Result<Recorded, LabError>> {
     let mut results: Vec<Option<Result<Recorded, LabError>>> = runs.iter().map(|_| None).collect();
-    run_each_in_guest(runs, jobs, verbs, signals, observer, &mut |index, result, _| results[index] = Some(result));
+    run_each_in_guest(runs, jobs, verbs, signals, observer, &mut |index, result, _| {
+        results[index] = Some(result)
+    });
     let never = || Err(LabError::Interrupted(signals.caught().unwrap_or("nobody")));
     results.into_iter().map(|result| result.unwrap_or_else(never)).collect()
 }
@@ -182,8 +185,9 @@ pub fn run_in_guests<L: GuestObserver>(
 /// Receives the result of each run, by its index, as soon as it is there.
 pub(crate) type RunEnded<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &mut L) + 'a;
 
-/// Runs these runs, at most `jobs` guests at once, and hands over what came of each as soon as it is there. After a
-/// signal no more come. To be called on the program's main thread: guests end with the thread that started them.
+/// Runs these runs, at most `jobs` guests at once, and hands over what came of each as soon as it
+/// is there. After a signal no more come. To be called on the program's main thread: guests end
+/// with the thread that started them.
 pub fn run_each_in_guest<L: GuestObserver>(
     runs: &[LabRun],
     jobs: usize,
@@ -216,13 +220,16 @@ pub fn run_each_in_guest<L: GuestObserver>(
         running.retain_mut(|(index, guest)| {
             let Some(result) = guest.poll(&mut shared, verbs, observer) else { return true };
             let begun = guest.begun().unwrap_or_else(SystemTime::now);
-            let recorded = result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
+            let recorded =
+                result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
             done += 1;
             ended(*index, recorded, observer);
             false
         });
-        let progress: Vec<GuestProgress> =
-            running.iter().map(|(index, guest)| guest.progress(runs[*index].name.clone())).collect();
+        let progress: Vec<GuestProgress> = running
+            .iter()
+            .map(|(index, guest)| guest.progress(runs[*index].name.clone()))
+            .collect();
         observer.progress(&progress, done, runs.len());
         std::thread::sleep(POLL_INTERVAL);
     }
@@ -238,7 +245,8 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
     GuestRun::begin(&lab_run.target, task, expected)
 }
 
-/// The run with its probe, where that need not be left to the guest: looking for a co-kernel takes instructions, which count there.
+/// The run with its probe, where that need not be left to the guest: looking for a co-kernel takes
+/// instructions, which count there.
 fn decided(run: &Run, kernel: &Kernel) -> Run {
     let is_decided = run.probe == AUTO_PROBE && !kernel.may_have_co_kernel();
     let probe = if is_decided { DEFAULT_PROBE.to_owned() } else { run.probe.clone() };
@@ -298,25 +306,40 @@ fn wait(
     }
 }
 
-/// Whether this machine has what any guest of a kind needs: the emulator, and a program for the guest's processor. So that
-/// who begins with many guests need not find out at each.
+/// Whether this machine has what any guest of a kind needs: the emulator, and a program for the
+/// guest's processor. So that who begins with many guests need not find out at each.
 ///
 /// # Errors
 /// What is missing.
-pub fn can_begin(machine: Machine, program: Option<&Path>, qemu: Option<&Qemu>) -> Result<(), LabError> {
+pub fn can_begin(
+    machine: Machine,
+    program: Option<&Path>,
+    qemu: Option<&Qemu>,
+) -> Result<(), LabError> {
     Program::find(machine, program)?;
     can_have_qemu(qemu, machine)?;
     Ok(())
 }
 
 /// Writes the output of a guest as a recording.
-fn store(lab_run: &LabRun, output: GuestOutput, facts: &Lab, begun: SystemTime) -> Result<Recorded, LabError> {
-    let damaged = |why: String| BootError::Damaged { why, console: crate::boot::LastLines::from_bytes(&output.console) };
+fn store(
+    lab_run: &LabRun,
+    output: GuestOutput,
+    facts: &Lab,
+    begun: SystemTime,
+) -> Result<Recorded, LabError> {
+    let damaged = |why: String| BootError::Damaged {
+        why,
+        console: crate::boot::LastLines::from_bytes(&output.console),
+    };
     let entries = archive::files(&output.archive).map_err(|error| damaged(error.to_string()))?;
     if let Some(entry) = entries.iter().find(|entry| !is_of_a_run(entry.name)) {
-        return Err(damaged(format!("a file in them is called '{}'", entry.name.escape_debug())).into());
+        return Err(
+            damaged(format!("a file in them is called '{}'", entry.name.escape_debug())).into()
+        );
     }
-    let mut files: Vec<(&str, &[u8])> = entries.iter().map(|entry| (entry.name, entry.content)).collect();
+    let mut files: Vec<(&str, &[u8])> =
+        entries.iter().map(|entry| (entry.name, entry.content)).collect();
     files.push(("console.log", &output.console));
     let ended = SystemTime::now();
     let complete = |document: &mut model::Document| {
@@ -334,11 +357,14 @@ fn store(lab_run: &LabRun, output: GuestOutput, facts: &Lab, begun: SystemTime) 
     Ok(recording::adopt(&lab_run.directory, &files, complete)?)
 }
 
-/// Whether a run leaves a file of this name: a guest is somebody else's, and explains nothing by itself.
+/// Whether a run leaves a file of this name: a guest is somebody else's, and explains nothing by
+/// itself.
 fn is_of_a_run(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
-    let is_samples = name.starts_with("samples-") && [".arrows", ".sums"].iter().any(|ending| name.ends_with(ending));
-    name.chars().all(is_plain) && (["run.json", "host-before.json", "host-after.json"].contains(&name) || is_samples)
+    let is_samples = name.starts_with("samples-")
+        && [".arrows", ".sums"].iter().any(|ending| name.ends_with(ending));
+    name.chars().all(is_plain)
+        && (["run.json", "host-before.json", "host-after.json"].contains(&name) || is_samples)
 }
 
 /// SHA-256, hexadecimal.
@@ -357,10 +383,23 @@ mod tests {
 
     #[test]
     fn a_guest_leaves_what_a_run_leaves() {
-        for name in ["run.json", "host-before.json", "samples-0.arrows", "samples-12-long.arrows", "samples-0.sums"] {
+        for name in [
+            "run.json",
+            "host-before.json",
+            "samples-0.arrows",
+            "samples-12-long.arrows",
+            "samples-0.sums",
+        ] {
             assert!(is_of_a_run(name), "{name}");
         }
-        for name in ["explain.json", "console.log", "samples-/../x.arrows", "samples-\u{1b}.arrows", ".run.json", ""] {
+        for name in [
+            "explain.json",
+            "console.log",
+            "samples-/../x.arrows",
+            "samples-\u{1b}.arrows",
+            ".run.json",
+            "",
+        ] {
             assert!(!is_of_a_run(name), "{name}");
         }
     }
@@ -372,7 +411,8 @@ mod tests {
         let image = place.path().join("vmlinuz-1.2.3");
         fs::write(&image, "").unwrap();
         let of = |probe: &str| {
-            let run = Run { probe: probe.to_owned(), ..Run::example(plan::Nanos::from_millis(1), 1) };
+            let run =
+                Run { probe: probe.to_owned(), ..Run::example(plan::Nanos::from_millis(1), 1) };
             decided(&run, &Kernel::at(&image).unwrap()).probe
         };
         assert_eq!(of("auto"), "auto", "nothing is known of it");

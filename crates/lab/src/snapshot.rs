@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Guests that have booted, saved: made once for all runs on the same machine.
 //!
-//! A guest that is to be saved boots, does all that any task needs, and stops itself. Its task comes afterwards, so that one
-//! snapshot serves every run with the same kernel, program, machine and QEMU. A run never continues the guest that was
-//! saved, always the snapshot: of what QEMU keeps, a snapshot holds what belongs to the machine, and the rest is then new in
-//! every run.
+//! A guest that is to be saved boots, does all that any task needs, and stops itself. Its task
+//! comes afterwards, so that one snapshot serves every run with the same kernel, program, machine
+//! and QEMU. A run never continues the guest that was saved, always the snapshot: of what QEMU
+//! keeps, a snapshot holds what belongs to the machine, and the rest is then new in every run.
 
 use crate::boot::{BootError, Running};
 use crate::snapshot_cache::SnapshotCache;
@@ -79,9 +79,9 @@ impl Snapshots {
         Snapshots { cache: SnapshotCache::for_user(), ..Snapshots::default() }
     }
 
-    /// The snapshot of this key; none as long as it is being made. To be asked again and again. `about` is a line for people
-    /// who look into the cache. Where there is none, the first who asks has it made, and gets the error if that fails;
-    /// whoever asks next tries again.
+    /// The snapshot of this key; none as long as it is being made. To be asked again and again.
+    /// `about` is a line for people who look into the cache. Where there is none, the first who
+    /// asks has it made, and gets the error if that fails; whoever asks next tries again.
     pub(crate) fn poll(
         &mut self,
         asker: u64,
@@ -125,7 +125,8 @@ impl Snapshots {
         }
     }
 
-    /// Whether a guest whose time was skipped as it stopped is worth another trial. On a host with much else to do that happens.
+    /// Whether a guest whose time was skipped as it stopped is worth another trial. On a host with
+    /// much else to do that happens.
     fn may_try_again(&mut self, key: &SnapshotKey) -> bool {
         const MAX_TRIALS: u32 = 10;
         let trials = self.skipped.entry(key.clone()).or_default();
@@ -133,8 +134,18 @@ impl Snapshots {
         *trials < MAX_TRIALS
     }
 
-    fn keep(&mut self, key: &SnapshotKey, about: &str, disk: &Path, console: Vec<u8>) -> Result<Rc<Snapshot>, BootError> {
-        let file = File::open(disk).map_err(|source| BootError::Io { doing: "read", path: disk.to_owned(), source })?;
+    fn keep(
+        &mut self,
+        key: &SnapshotKey,
+        about: &str,
+        disk: &Path,
+        console: Vec<u8>,
+    ) -> Result<Rc<Snapshot>, BootError> {
+        let file = File::open(disk).map_err(|source| BootError::Io {
+            doing: "read",
+            path: disk.to_owned(),
+            source,
+        })?;
         let snapshot = Rc::new(Snapshot::new(file, console, false));
         if let Some(cache) = &self.cache {
             // A cache that cannot be written to costs the next command its time, and nothing else.
@@ -145,13 +156,20 @@ impl Snapshots {
     }
 
     /// Whether a guest that ended so is to be started once more.
-    pub(crate) fn is_worth_another(&mut self, key: &SnapshotKey, snapshot: &Snapshot, error: &BootError) -> bool {
+    pub(crate) fn is_worth_another(
+        &mut self,
+        key: &SnapshotKey,
+        snapshot: &Snapshot,
+        error: &BootError,
+    ) -> bool {
         match error {
             // It was skipped as the guest began to run.
             BootError::TimeSkipped { .. } => self.may_try_again(key),
-            // An emulator that does not take a snapshot of an earlier command gets one that is made anew.
-            // One that was killed is another matter.
-            BootError::EmulatorEnded { status, .. } if snapshot.from_cache && status.code().is_some_and(|code| code != 0) => {
+            // An emulator that does not take a snapshot of an earlier command gets one that is made
+            // anew. One that was killed is another matter.
+            BootError::EmulatorEnded { status, .. }
+                if snapshot.from_cache && status.code().is_some_and(|code| code != 0) =>
+            {
                 self.discard(key);
                 true
             }

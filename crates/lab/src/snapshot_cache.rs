@@ -5,8 +5,9 @@
 //! ~/.cache/teiji/snapshots/snapshot-KEY/   snapshot.qcow2  console  about.json
 //! ```
 //!
-//! What is not whole, or not what was written, is treated as if it were not there and removed: making it anew costs a boot, and a
-//! wrong one would cost wrong figures. The newest stay: beyond [`MAX_BYTES`] those that were used longest ago are removed.
+//! What is not whole, or not what was written, is treated as if it were not there and removed:
+//! making it anew costs a boot, and a wrong one would cost wrong figures. The newest stay: beyond
+//! [`MAX_BYTES`] those that were used longest ago are removed.
 
 use crate::cache::{LockedFolder, user_cache};
 use crate::session::sha256;
@@ -83,9 +84,12 @@ impl SnapshotCache {
         let found = read(&place, key);
         match &found {
             // For what is removed first.
-            Some(_) => {
-                drop(File::options().append(true).open(place.join(ABOUT)).and_then(|file| file.set_modified(SystemTime::now())))
-            }
+            Some(_) => drop(
+                File::options()
+                    .append(true)
+                    .open(place.join(ABOUT))
+                    .and_then(|file| file.set_modified(SystemTime::now())),
+            ),
             None => self.remove(key),
         }
         found
@@ -93,7 +97,8 @@ impl SnapshotCache {
 
     /// Keeps a snapshot, and removes others if all together are too large.
     pub(crate) fn store(&self, key: &SnapshotKey, of: &str, snapshot: &Snapshot) -> io::Result<()> {
-        let locked = LockedFolder::new(&self.directory, &mut || ()).map_err(|(_, _, error)| error)?;
+        let locked =
+            LockedFolder::new(&self.directory, &mut || ()).map_err(|(_, _, error)| error)?;
         let part = locked.part().map_err(|(_, _, error)| error)?;
         let write = |name: &str, bytes: &[u8]| {
             let mut file = File::create(part.path().join(name))?;
@@ -124,7 +129,8 @@ impl SnapshotCache {
     /// All that are whole by their looks, the one that was used last first.
     pub(crate) fn list(&self) -> Vec<StoredSnapshot> {
         let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
-        let mut all: Vec<StoredSnapshot> = entries.filter_map(|entry| stored(&entry.path())).collect();
+        let mut all: Vec<StoredSnapshot> =
+            entries.filter_map(|entry| stored(&entry.path())).collect();
         all.sort_by(|one, other| other.used.cmp(&one.used).then_with(|| one.path.cmp(&other.path)));
         all
     }
@@ -145,7 +151,9 @@ fn read(place: &Path, key: &SnapshotKey) -> Option<Snapshot> {
     let about: About = serde_json::from_slice(&fs::read(place.join(ABOUT)).ok()?).ok()?;
     let console = fs::read(place.join(CONSOLE)).ok()?;
     let disk = fs::read(place.join(DISK)).ok()?;
-    let is_whole = about.key == key.0 && sha256(&console) == about.console_sha256 && sha256(&disk) == about.disk_sha256;
+    let is_whole = about.key == key.0
+        && sha256(&console) == about.console_sha256
+        && sha256(&disk) == about.disk_sha256;
     let disk = File::open(place.join(DISK)).ok().filter(|_| is_whole)?;
     Some(Snapshot::new(disk, console, true))
 }
@@ -153,7 +161,10 @@ fn read(place: &Path, key: &SnapshotKey) -> Option<Snapshot> {
 fn stored(place: &Path) -> Option<StoredSnapshot> {
     place.file_name()?.to_str()?.strip_prefix(PREFIX)?;
     let about: About = serde_json::from_slice(&fs::read(place.join(ABOUT)).ok()?).ok()?;
-    let bytes = [DISK, CONSOLE, ABOUT].iter().map(|name| fs::metadata(place.join(name)).map_or(0, |file| file.len())).sum();
+    let bytes = [DISK, CONSOLE, ABOUT]
+        .iter()
+        .map(|name| fs::metadata(place.join(name)).map_or(0, |file| file.len()))
+        .sum();
     let used = fs::metadata(place.join(ABOUT)).and_then(|file| file.modified()).ok()?;
     Some(StoredSnapshot { path: place.to_owned(), of: about.of, bytes, used })
 }
@@ -181,7 +192,9 @@ mod tests {
     fn a_snapshot_is_found_as_it_was_stored() {
         let (place, cache) = cache(MAX_BYTES);
         assert!(cache.find(&key("a")).is_none());
-        cache.store(&key("a"), "debian:amd64", &snapshot(&place.path().join("disk"), &[7; 10_000])).unwrap();
+        cache
+            .store(&key("a"), "debian:amd64", &snapshot(&place.path().join("disk"), &[7; 10_000]))
+            .unwrap();
         let found = cache.find(&key("a")).unwrap();
         assert_eq!(
             (found.read_disk().unwrap(), found.console, found.from_cache),
@@ -194,9 +207,17 @@ mod tests {
 
     #[test]
     fn a_damaged_snapshot_is_removed() {
-        for (file, damage) in [(DISK, "flipped"), (DISK, "cut off"), (CONSOLE, "flipped"), (ABOUT, "cut off"), (DISK, "gone")] {
+        for (file, damage) in [
+            (DISK, "flipped"),
+            (DISK, "cut off"),
+            (CONSOLE, "flipped"),
+            (ABOUT, "cut off"),
+            (DISK, "gone"),
+        ] {
             let (place, cache) = cache(MAX_BYTES);
-            cache.store(&key("a"), "x", &snapshot(&place.path().join("disk"), &[7; 10_000])).unwrap();
+            cache
+                .store(&key("a"), "x", &snapshot(&place.path().join("disk"), &[7; 10_000]))
+                .unwrap();
             let path = cache.place(&key("a")).join(file);
             let mut bytes = fs::read(&path).unwrap();
             match damage {
@@ -228,8 +249,11 @@ mod tests {
         let snapshot = snapshot(&place.path().join("disk"), &[7; 10_000]);
         for (age, name) in [(3, "old"), (2, "older still, but used"), (1, "new")] {
             cache.store(&key(name), name, &snapshot).unwrap();
-            let about = File::options().append(true).open(cache.place(&key(name)).join(ABOUT)).unwrap();
-            about.set_modified(SystemTime::now() - std::time::Duration::from_secs(age * 60)).unwrap();
+            let about =
+                File::options().append(true).open(cache.place(&key(name)).join(ABOUT)).unwrap();
+            about
+                .set_modified(SystemTime::now() - std::time::Duration::from_secs(age * 60))
+                .unwrap();
             if name == "older still, but used" {
                 assert!(cache.find(&key(name)).is_some());
             }

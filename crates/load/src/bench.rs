@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! hackbench as a benchmark: so many messages, and the time they took.
 //!
-//! Groups of senders and receivers; each sender of a group writes a number of messages to each of its receivers. All are made
-//! first, each waits at a barrier, and the time runs from the opening of the barrier until the last of them has ended.
+//! Groups of senders and receivers; each sender of a group writes a number of messages to each of
+//! its receivers. All are made first, each waits at a barrier, and the time runs from the opening
+//! of the barrier until the last of them has ended.
 
 use crate::supervisor::raise_file_limit;
 use crate::sys::{self, SingleThreaded};
@@ -10,8 +11,8 @@ use plan::Policy;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal, waitid,
-    waitpid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid, kill_process,
+    set_parent_process_death_signal, waitid, waitpid,
 };
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -62,8 +63,8 @@ fn go_on(is_to_stop: &dyn Fn() -> bool) -> io::Result<()> {
 }
 
 impl Benchmark {
-    /// Runs it, to its end or until it is to stop; then the time is what has passed until then. To be called in a process that has
-    /// one thread.
+    /// Runs it, to its end or until it is to stop; then the time is what has passed until then. To
+    /// be called in a process that has one thread.
     ///
     /// # Errors
     /// When tasks or channels cannot be created. Then none is left.
@@ -71,30 +72,49 @@ impl Benchmark {
         let single_threaded = SingleThreaded::check()?;
         raise_file_limit();
         let begun = Instant::now();
-        match if self.threads { self.run_threads(is_to_stop) } else { self.run_processes(&single_threaded, is_to_stop) } {
+        match if self.threads {
+            self.run_threads(is_to_stop)
+        } else {
+            self.run_processes(&single_threaded, is_to_stop)
+        } {
             // Stopped before the barrier opened.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted && is_to_stop() => Ok(begun.elapsed()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && is_to_stop() => {
+                Ok(begun.elapsed())
+            }
             result => result,
         }
     }
 
-    fn run_processes(&self, single_threaded: &SingleThreaded, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
+    fn run_processes(
+        &self,
+        single_threaded: &SingleThreaded,
+        is_to_stop: &dyn Fn() -> bool,
+    ) -> io::Result<Duration> {
         let barrier = StartBarrier::new()?;
         let mut children = Children(Vec::new());
-        // Every task holds the end to write until it ends, so that the other end shows when the last of them has.
+        // Every task holds the end to write until it ends, so that the other end shows when the
+        // last of them has.
         let (all_ended, write_end) = io::pipe()?;
         for _ in 0..self.groups {
             let (sources, sinks) = self.channels()?;
             let parent = getpid();
             let bound = || {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
-                if getppid() == Some(parent) { barrier.wait() } else { Err(io::Error::other("the benchmark has been killed")) }
+                if getppid() == Some(parent) {
+                    barrier.wait()
+                } else {
+                    Err(io::Error::other("the benchmark has been killed"))
+                }
             };
             for source in &sources {
-                children.0.push(single_threaded.fork(|| ended(bound().and_then(|()| self.receive(source))))?);
+                children.0.push(
+                    single_threaded.fork(|| ended(bound().and_then(|()| self.receive(source))))?,
+                );
             }
             for _ in 0..self.side {
-                children.0.push(single_threaded.fork(|| ended(bound().and_then(|()| self.send(&sinks))))?);
+                children.0.push(
+                    single_threaded.fork(|| ended(bound().and_then(|()| self.send(&sinks))))?,
+                );
             }
         }
         drop(write_end);
@@ -103,7 +123,8 @@ impl Benchmark {
             children.none_has_ended()?;
             go_on(is_to_stop)
         })?;
-        // A signal that comes just before the poll is heard after it: the tenth of a second is for that.
+        // A signal that comes just before the poll is heard after it: the tenth of a second is for
+        // that.
         while !is_to_stop() {
             match poll(&mut [PollFd::new(&all_ended, PollFlags::IN)], Some(&TENTH)) {
                 Ok(0) => children.reap(WaitOptions::NOHANG)?,
@@ -118,7 +139,8 @@ impl Benchmark {
         Ok(start.elapsed())
     }
 
-    /// The first thread that cannot do its work ends the benchmark; the others end with the program.
+    /// The first thread that cannot do its work ends the benchmark; the others end with the
+    /// program.
     fn run_threads(&self, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
         let barrier = Arc::new(StartBarrier::new()?);
         let (result, results) = channel();
@@ -162,7 +184,11 @@ impl Benchmark {
 
     /// The ends to read and the ends to write of one group's channels.
     fn channels(&self) -> io::Result<(Vec<File>, Vec<File>)> {
-        (0..self.side).map(|_| self.channel.open().map(|(source, sink)| (File::from(source), File::from(sink)))).collect()
+        (0..self.side)
+            .map(|_| {
+                self.channel.open().map(|(source, sink)| (File::from(source), File::from(sink)))
+            })
+            .collect()
     }
 
     fn send(&self, sinks: &[File]) -> io::Result<()> {
@@ -205,7 +231,8 @@ impl Channel {
     }
 }
 
-/// All tasks wait at it: each writes a byte when it arrives, and polls for one byte that stays unread, so that all of them start.
+/// All tasks wait at it: each writes a byte when it arrives, and polls for one byte that stays
+/// unread, so that all of them start.
 struct StartBarrier {
     arrived: (PipeReader, PipeWriter),
     open: (PipeReader, PipeWriter),
@@ -223,8 +250,13 @@ impl StartBarrier {
         Ok(())
     }
 
-    /// Waits until so many have arrived, and starts them. Calls `all_is_well` while it waits: one that has ended never arrives.
-    fn open(&self, expected: usize, all_is_well: impl Fn() -> io::Result<()>) -> io::Result<Instant> {
+    /// Waits until so many have arrived, and starts them. Calls `all_is_well` while it waits: one
+    /// that has ended never arrives.
+    fn open(
+        &self,
+        expected: usize,
+        all_is_well: impl Fn() -> io::Result<()>,
+    ) -> io::Result<Instant> {
         let mut missing = expected;
         while missing > 0 {
             match poll(&mut [PollFd::new(&self.arrived.0, PollFlags::IN)], Some(&TENTH)) {
@@ -255,7 +287,8 @@ impl Children {
         }
     }
 
-    /// Waits for all of them, or with NOHANG takes note of those that have ended. The first that failed is an error.
+    /// Waits for all of them, or with NOHANG takes note of those that have ended. The first that
+    /// failed is an error.
     fn reap(&mut self, options: WaitOptions) -> io::Result<()> {
         while !self.0.is_empty() {
             match waitpid(None, options) {

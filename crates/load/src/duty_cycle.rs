@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Holds a task at its level: a duty cycle, closed on the CPU time that the task itself has used.
 //!
-//! The task works in small steps and throttles between them. In each period it may use CPU time until it lies on the line
-//! `level x time since the start`; then it sleeps until the period ends. What one period used too much or too little, the next
-//! ones make good, so the error does not grow with time. Page faults and system calls count, for they are CPU time of the task.
+//! The task works in small steps and throttles between them. In each period it may use CPU time
+//! until it lies on the line `level x time since the start`; then it sleeps until the period ends.
+//! What one period used too much or too little, the next ones make good, so the error does not grow
+//! with time. Page faults and system calls count, for they are CPU time of the task.
 //!
-//! Periods are not all of one length: a load that always slept at the same phase of the kernel's tick would be invisible to
-//! /proc/stat or fill it, and one in step with the measured thread would meet it always or never.
+//! Periods are not all of one length: a load that always slept at the same phase of the kernel's
+//! tick would be invisible to /proc/stat or fill it, and one in step with the measured thread would
+//! meet it always or never.
 
 use std::time::{Duration, Instant};
 
 /// The whole CPU, in parts per million.
 const WHOLE: u64 = 1_000_000;
-/// What a task is owed at most, periods of its level: kept from running for a second, it shall not run a second without sleep
-/// afterwards, for that would be another load than the one asked for.
+/// What a task is owed at most, periods of its level: kept from running for a second, it shall not
+/// run a second without sleep afterwards, for that would be another load than the one asked for.
 const MAX_OWED: u64 = 10;
 
 /// The clocks of a task, ns.
@@ -41,15 +43,21 @@ pub(crate) struct DutyCycle<C> {
     periods: u64,
     /// Where in the sequence of their lengths the first of them lies.
     seed: u64,
-    /// Before this wall time the CPU time of this period cannot be used up: a task uses no more than passes.
+    /// Before this wall time the CPU time of this period cannot be used up: a task uses no more
+    /// than passes.
     next_check_ns: u64,
 }
 
 impl<C: Clocks> DutyCycle<C> {
-    /// The duty cycle of a task that begins now, at a level in percent. The lengths of its periods follow from `seed`.
+    /// The duty cycle of a task that begins now, at a level in percent. The lengths of its periods
+    /// follow from `seed`.
     pub(crate) fn new(clocks: C, level_percent: f64, period: Duration, seed: u64) -> Self {
         let (wall_from, used_from) = (clocks.wall_ns(), clocks.used_ns());
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a level is above 0 and at most 100")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a level is above 0 and at most 100"
+        )]
         let level_ppm = (level_percent * 1e4).round() as u64;
         let period_ns = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX).max(1);
         let mut cycle = DutyCycle {
@@ -98,13 +106,16 @@ impl<C: Clocks> DutyCycle<C> {
         self.forgiven_ns += owed.saturating_sub(max_owed_ns);
     }
 
-    /// Three quarters to five quarters of a period, evenly: multiples of the golden ratio fall between one another for ever.
+    /// Three quarters to five quarters of a period, evenly: multiples of the golden ratio fall
+    /// between one another for ever.
     fn next_length(&mut self) -> u64 {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         self.periods += 1;
         let place = self.seed.wrapping_add(self.periods.wrapping_mul(GOLDEN)) >> 32;
         let half = (u128::from(self.period_ns) * u128::from(place)) >> 33;
-        (self.period_ns - self.period_ns / 4).saturating_add(u64::try_from(half).unwrap_or(0)).max(1)
+        (self.period_ns - self.period_ns / 4)
+            .saturating_add(u64::try_from(half).unwrap_or(0))
+            .max(1)
     }
 
     /// What may have been used by the end of this period.
@@ -141,7 +152,8 @@ impl Clocks for OwnClocks {
 
     fn used_ns(&self) -> u64 {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        u64::try_from(used.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(used.tv_nsec).unwrap_or(0)
+        u64::try_from(used.tv_sec).unwrap_or(0) * 1_000_000_000
+            + u64::try_from(used.tv_nsec).unwrap_or(0)
     }
 
     fn sleep_until(&self, wall_ns: u64) {

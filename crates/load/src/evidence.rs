@@ -73,7 +73,9 @@ impl Account {
             span.latest = Some(use_now);
         }
         for (index, worst) in span.worst_per_cpu.iter_mut().enumerate() {
-            if let Some(use_now) = use_of(&span.second, &reading, |reading| reading.per_cpu_ns.get(index)) {
+            if let Some(use_now) =
+                use_of(&span.second, &reading, |reading| reading.per_cpu_ns.get(index))
+            {
                 *worst = worst.min(use_now);
             }
         }
@@ -86,7 +88,8 @@ impl Account {
     pub(crate) fn end(&mut self, reading: Reading) {
         match &mut self.span {
             Some(span) => {
-                // A piece of a second is as coarse as the ticks it is made of; it is drawn if nothing else is.
+                // A piece of a second is as coarse as the ticks it is made of; it is drawn if
+                // nothing else is.
                 if span.course.len() == 1 {
                     span.point(&reading);
                 }
@@ -96,12 +99,16 @@ impl Account {
         }
     }
 
-    /// CPU use in percent of one CPU, averaged over the load's CPUs; none if there was no time to observe. Shorter than one
-    /// whole second, the span is its own worst, which is never better than the whole.
+    /// CPU use in percent of one CPU, averaged over the load's CPUs; none if there was no time to
+    /// observe. Shorter than one whole second, the span is its own worst, which is never better
+    /// than the whole.
     pub(crate) fn reached(&self) -> Option<Reached> {
         let span = self.span.as_ref()?;
         let mean = cpu_use(&span.first, &span.last, self.cpus)?;
-        Some(Reached { mean, worst_second: span.worst_second.map_or(mean, |worst| worst.min(mean)) })
+        Some(Reached {
+            mean,
+            worst_second: span.worst_second.map_or(mean, |worst| worst.min(mean)),
+        })
     }
 
     /// In the last whole second, the same way.
@@ -117,19 +124,25 @@ impl Account {
             let worst = span.worst_per_cpu.get(index).copied().filter(|worst| worst.is_finite());
             LoadOnCpu {
                 cpu: *cpu,
-                reached: mean.map(|mean| Reached { mean, worst_second: worst.map_or(mean, |worst| worst.min(mean)) }),
+                reached: mean.map(|mean| Reached {
+                    mean,
+                    worst_second: worst.map_or(mean, |worst| worst.min(mean)),
+                }),
                 // The kernel counts that in ticks, and may count one more than there was time for.
-                machine_busy: use_of(&span.first, &span.last, |reading| reading.busy_ns.get(index)).map(|busy| busy.min(100.0)),
+                machine_busy: use_of(&span.first, &span.last, |reading| reading.busy_ns.get(index))
+                    .map(|busy| busy.min(100.0)),
             }
         };
         cpus.iter().enumerate().map(on).collect()
     }
 
-    /// What was reached over time: CLOCK_MONOTONIC, ns, and CPU use from the point before until then.
+    /// What was reached over time: CLOCK_MONOTONIC, ns, and CPU use from the point before until
+    /// then.
     pub(crate) fn course(&self) -> Vec<(u64, f64)> {
         let points = self.span.as_ref().map_or(&[][..], |span| &span.course);
         let use_until = |pair: &[(u64, u64)]| {
-            let (elapsed, used) = (pair[1].0.saturating_sub(pair[0].0), pair[1].1.saturating_sub(pair[0].1));
+            let (elapsed, used) =
+                (pair[1].0.saturating_sub(pair[0].0), pair[1].1.saturating_sub(pair[0].1));
             (pair[1].0, 100.0 * used as f64 / elapsed.max(1) as f64 / self.cpus.max(1) as f64)
         };
         points.windows(2).map(use_until).collect()
@@ -139,8 +152,17 @@ impl Account {
     pub(crate) fn rate(&self, units: &[&str]) -> BTreeMap<String, f64> {
         let Some(span) = &self.span else { return BTreeMap::new() };
         let Some(elapsed) = elapsed_ns(&span.first, &span.last) else { return BTreeMap::new() };
-        let done = span.first.work.iter().zip(&span.last.work).map(|(first, last)| last.saturating_sub(*first));
-        units.iter().zip(done).map(|(unit, done)| (format!("{unit}_per_s"), done as f64 * 1e9 / elapsed as f64)).collect()
+        let done = span
+            .first
+            .work
+            .iter()
+            .zip(&span.last.work)
+            .map(|(first, last)| last.saturating_sub(*first));
+        units
+            .iter()
+            .zip(done)
+            .map(|(unit, done)| (format!("{unit}_per_s"), done as f64 * 1e9 / elapsed as f64))
+            .collect()
     }
 }
 
@@ -154,7 +176,11 @@ fn cpu_use(from: &Reading, to: &Reading, cpus: usize) -> Option<f64> {
 }
 
 /// CPU use of one CPU in percent, from what a reading says of it.
-fn use_of<'a>(from: &'a Reading, to: &'a Reading, of: impl Fn(&'a Reading) -> Option<&'a u64>) -> Option<f64> {
+fn use_of<'a>(
+    from: &'a Reading,
+    to: &'a Reading,
+    of: impl Fn(&'a Reading) -> Option<&'a u64>,
+) -> Option<f64> {
     let used = of(to)?.saturating_sub(*of(from)?);
     Some(100.0 * used as f64 / elapsed_ns(from, to)? as f64)
 }
@@ -167,7 +193,13 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn at(at_ns: u64, cpu_ns: u64, messages: u64) -> Reading {
-        Reading { at_ns, cpu_ns, work: vec![messages, messages * 100], alive: 1, ..Reading::default() }
+        Reading {
+            at_ns,
+            cpu_ns,
+            work: vec![messages, messages * 100],
+            alive: 1,
+            ..Reading::default()
+        }
     }
 
     #[test]
@@ -180,7 +212,10 @@ mod tests {
         account.end(at(7 * SECOND / 2, 5 * SECOND, 350));
         assert_eq!(account.reached(), Some(Reached { mean: 80.0, worst_second: 50.0 }));
         let rate = account.rate(&["messages", "bytes"]);
-        assert_eq!(rate, BTreeMap::from([("messages_per_s".into(), 100.0), ("bytes_per_s".into(), 10_000.0)]));
+        assert_eq!(
+            rate,
+            BTreeMap::from([("messages_per_s".into(), 100.0), ("bytes_per_s".into(), 10_000.0)])
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Limits of a load, so that it neither takes the machine down nor starves the measuring threads: memory, disk and priority.
+//! Limits of a load, so that it neither takes the machine down nor starves the measuring threads:
+//! memory, disk and priority.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 pub struct Limits {
     /// Memory that each load may fill, bytes.
     pub memory: u64,
-    /// The measuring threads' real-time priority, 0 for ordinary ones; none if there are no such threads.
+    /// The measuring threads' real-time priority, 0 for ordinary ones; none if there are no such
+    /// threads.
     pub probe_prio: Option<u8>,
     /// Loads that run at the same time and share what there is.
     pub loads: usize,
@@ -24,8 +26,8 @@ impl Limits {
     }
 }
 
-/// What all loads together may fill, bytes: half of what is available now, by the machine's and by the control group's account. Where
-/// neither says, 64 MiB.
+/// What all loads together may fill, bytes: half of what is available now, by the machine's and by
+/// the control group's account. Where neither says, 64 MiB.
 fn memory_for_loads() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -43,7 +45,9 @@ fn groups(own: &str) -> Vec<PathBuf> {
     let place = |line: &str| {
         let (root, path) = match line.splitn(3, ':').collect::<Vec<_>>()[..] {
             ["0", "", path] => ("/sys/fs/cgroup", path),
-            [_, controllers, path] if controllers.split(',').any(|name| name == "memory") => ("/sys/fs/cgroup/memory", path),
+            [_, controllers, path] if controllers.split(',').any(|name| name == "memory") => {
+                ("/sys/fs/cgroup/memory", path)
+            }
             _ => return None,
         };
         Some(Path::new(root).join(path.trim_start_matches('/')))
@@ -66,7 +70,9 @@ const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
 
 /// `64M` and the like, in powers of 1,024; a bare number counts bytes.
 pub(crate) fn parse_size(text: &str) -> Option<u64> {
-    let unit = UNITS.iter().find_map(|(unit, shift)| Some((text.strip_suffix([*unit, unit.to_ascii_lowercase()])?, *shift)));
+    let unit = UNITS.iter().find_map(|(unit, shift)| {
+        Some((text.strip_suffix([*unit, unit.to_ascii_lowercase()])?, *shift))
+    });
     let (number, shift) = unit.unwrap_or((text, 0));
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
@@ -83,20 +89,33 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, bytes) in [("4096", 4_096), ("4K", 4_096), ("64M", 64 << 20), ("2g", 2 << 30), ("9999T", 9_999 << 40)] {
+        for (text, bytes) in [
+            ("4096", 4_096),
+            ("4K", 4_096),
+            ("64M", 64 << 20),
+            ("2g", 2 << 30),
+            ("9999T", 9_999 << 40),
+        ] {
             assert_eq!(parse_size(text), Some(bytes), "{text}");
         }
         for text in ["", "M", "-1", "1.5M", "99999999T", "1MB"] {
             assert_eq!(parse_size(text), None, "{text}");
         }
-        assert_eq!([human_readable(100), human_readable(5_000), human_readable(64 << 20)], ["100", "4K", "64M"]);
+        assert_eq!(
+            [human_readable(100), human_readable(5_000), human_readable(64 << 20)],
+            ["100", "4K", "64M"]
+        );
     }
 
     #[test]
     fn what_the_kernel_says() {
         assert_eq!(available("MemTotal:  9 kB\nMemAvailable:   2000 kB\n"), Some(2_048_000));
         let v2 = groups("0::/user.slice/x\n");
-        assert_eq!(v2, ["/sys/fs/cgroup/user.slice/x", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"].map(PathBuf::from));
+        assert_eq!(
+            v2,
+            ["/sys/fs/cgroup/user.slice/x", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"]
+                .map(PathBuf::from)
+        );
         assert_eq!(groups("5:cpu,memory:/a\n3:pids:/b\n")[0], Path::new("/sys/fs/cgroup/memory/a"));
         assert!(memory_for_loads() > 0);
     }

@@ -9,7 +9,9 @@ use crate::spec::ValidatedLoad;
 use model::{BusyCpu, LoadEvidence, LoadFailure, LoadOnCpu, Reached, Steady, Warning};
 use plan::{Nanos, Phase};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid,
+};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -83,10 +85,17 @@ pub(crate) struct LoadHandle {
 }
 
 impl LoadHandle {
-    /// Starts the supervisor. It has a process group of its own: Ctrl-C reaches the foreground group only, and one signal to the
-    /// group reaches supervisor and tasks.
-    pub(crate) fn start(load: ValidatedLoad, phase: Phase, place: usize, program: &Path, hidden_verb: &str) -> io::Result<Self> {
-        let shift_ns = if load.common.has_times() { phase.load_shift(place).0.unsigned_abs() } else { 0 };
+    /// Starts the supervisor. It has a process group of its own: Ctrl-C reaches the foreground
+    /// group only, and one signal to the group reaches supervisor and tasks.
+    pub(crate) fn start(
+        load: ValidatedLoad,
+        phase: Phase,
+        place: usize,
+        program: &Path,
+        hidden_verb: &str,
+    ) -> io::Result<Self> {
+        let shift_ns =
+            if load.common.has_times() { phase.load_shift(place).0.unsigned_abs() } else { 0 };
         let order = Order {
             spec: load.spec.clone(),
             cpus: load.cpus.clone(),
@@ -106,16 +115,18 @@ impl LoadHandle {
             .spawn()?;
         let orders = supervisor.stdin.take();
         let pipes = supervisor.stdout.take().zip(supervisor.stderr.take());
-        let readers =
-            pipes.map(|(reports, complaints)| Ok((PipeReader::new(reports.into())?, PipeReader::new(complaints.into())?)));
-        let (reports, complaints) = match readers.unwrap_or_else(|| Err(io::Error::other("its pipes are missing"))) {
-            Ok(readers) => readers,
-            Err(error) => {
-                let _ = supervisor.kill();
-                let _ = supervisor.wait();
-                return Err(error);
-            }
-        };
+        let readers = pipes.map(|(reports, complaints)| {
+            Ok((PipeReader::new(reports.into())?, PipeReader::new(complaints.into())?))
+        });
+        let (reports, complaints) =
+            match readers.unwrap_or_else(|| Err(io::Error::other("its pipes are missing"))) {
+                Ok(readers) => readers,
+                Err(error) => {
+                    let _ = supervisor.kill();
+                    let _ = supervisor.wait();
+                    return Err(error);
+                }
+            };
         let account = Account::new(load.cpus.len());
         let (stage, failure, nice) = (Stage::Assembling, None, None);
         Ok(LoadHandle {
@@ -149,7 +160,8 @@ impl LoadHandle {
         self.order(BEGIN);
     }
 
-    /// Says when measuring begins, where that matters: otherwise a load does what it does without being woken.
+    /// Says when measuring begins, where that matters: otherwise a load does what it does without
+    /// being woken.
     pub(crate) fn measured_from(&mut self, begin: Nanos) {
         let has_times = self.load.common.has_times();
         if let Some(orders) = self.orders.as_mut().filter(|_| has_times) {
@@ -185,7 +197,9 @@ impl LoadHandle {
         for line in self.reports.lines() {
             match serde_json::from_str(&line) {
                 Ok(report) => self.hear(report),
-                Err(error) => self.fail(LoadFailure::UnexpectedMessage { line, error: error.to_string() }),
+                Err(error) => {
+                    self.fail(LoadFailure::UnexpectedMessage { line, error: error.to_string() })
+                }
             }
         }
         if self.reports.ended() {
@@ -205,7 +219,11 @@ impl LoadHandle {
             Report::Settled { after_ns } => self.settled_after_ns = Some(after_ns),
             Report::Begun(reading) => {
                 self.begun = true;
-                if self.begins_later() { self.waiting = reading } else { self.account.begin(reading) }
+                if self.begins_later() {
+                    self.waiting = reading
+                } else {
+                    self.account.begin(reading)
+                }
             }
             Report::Second(reading) => self.account.second(reading),
             Report::Started { at_ns } => {
@@ -248,27 +266,34 @@ impl LoadHandle {
         self.close();
         let group = Pid::from_child(&self.supervisor);
         if self.load.load_type.starts_others {
-            // Only the supervisor knows what its tasks have started; its orders have ended, and it is given the time to kill that.
-            // Only looked at, not waited for: so its number stays its own.
+            // Only the supervisor knows what its tasks have started; its orders have ended, and it
+            // is given the time to kill that. Only looked at, not waited for: so its
+            // number stays its own.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
             let deadline = Instant::now() + REAP_TIMEOUT;
-            while matches!(waitid(WaitId::Pid(group), options), Ok(None)) && Instant::now() < deadline {
+            while matches!(waitid(WaitId::Pid(group), options), Ok(None))
+                && Instant::now() < deadline
+            {
                 sleep(PAUSE);
             }
         }
         let deadline = Instant::now() + REAP_TIMEOUT;
-        // The supervisor has not been waited for, so its number, which is the group's, cannot mean anybody else.
+        // The supervisor has not been waited for, so its number, which is the group's, cannot mean
+        // anybody else.
         let _ = kill_process_group(group, Signal::KILL);
         let failure = loop {
             match self.supervisor.try_wait() {
                 Ok(None) if Instant::now() < deadline => sleep(PAUSE),
                 Ok(None) => break LoadFailure::SupervisorNotKilled,
-                Ok(Some(status)) => break LoadFailure::SupervisorExited { status: status.to_string() },
+                Ok(Some(status)) => {
+                    break LoadFailure::SupervisorExited { status: status.to_string() };
+                }
                 Err(error) => break LoadFailure::SupervisorExited { status: error.to_string() },
             }
         };
-        // Every task holds the pipe of complaints, so its end is theirs. Where the parent is the system's first process (the
-        // lab), tasks without a supervisor become its own children, and are to be waited for.
+        // Every task holds the pipe of complaints, so its end is theirs. Where the parent is the
+        // system's first process (the lab), tasks without a supervisor become its own
+        // children, and are to be waited for.
         while Instant::now() < deadline {
             self.complaints.drain();
             let reaped = matches!(waitpgid(group, WaitOptions::NOHANG), Err(Errno::CHILD));
@@ -330,7 +355,8 @@ impl LoadHandle {
         evidence
     }
 
-    /// As `worker_pool::settle` gives it to them: what was asked for, or, without that, 0 or what could not be left.
+    /// As `worker_pool::settle` gives it to them: what was asked for, or, without that, 0 or what
+    /// could not be left.
     fn nice_of_tasks(&self) -> Option<i32> {
         let asked = Some(self.load.common.nice).filter(|nice| *nice != 0);
         (!self.load.common.policy.is_real_time()).then(|| asked.or(self.nice).unwrap_or(0))
@@ -348,9 +374,13 @@ impl LoadHandle {
         }
     }
 
-    /// What a reader of the figures should know of a load that had not settled when measuring began.
+    /// What a reader of the figures should know of a load that had not settled when measuring
+    /// began.
     pub(crate) fn not_settled(&self) -> Option<Warning> {
-        (!self.settled()).then(|| Warning::LoadNotSettled { load: self.load.spec.clone(), steady: self.steady() })
+        (!self.settled()).then(|| Warning::LoadNotSettled {
+            load: self.load.spec.clone(),
+            steady: self.steady(),
+        })
     }
 
     /// What its steady state is: a load without a rate is given time.
@@ -366,18 +396,32 @@ impl LoadHandle {
     /// What a reader of the figures should know of it.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let load = || self.load.spec.clone();
-        let mut warnings: Vec<Warning> =
-            self.nice.map(|nice| Warning::LoadConditions { load: load(), nice }).into_iter().collect();
+        let mut warnings: Vec<Warning> = self
+            .nice
+            .map(|nice| Warning::LoadConditions { load: load(), nice })
+            .into_iter()
+            .collect();
         let evidence = self.evidence();
         if evidence.off_target
-            && let Some((requested, (reached, cpu))) = evidence.requested.zip(evidence.farthest_off())
+            && let Some((requested, (reached, cpu))) =
+                evidence.requested.zip(evidence.farthest_off())
         {
             let busy = |on: &LoadOnCpu| Some(BusyCpu { cpu: on.cpu, percent: on.machine_busy? });
             let machine = evidence.per_cpu.iter().filter_map(busy).collect();
-            warnings.push(Warning::LoadOffTarget { load: load(), requested, reached, cpu, machine });
+            warnings.push(Warning::LoadOffTarget {
+                load: load(),
+                requested,
+                reached,
+                cpu,
+                machine,
+            });
         }
         if let Some(failure) = self.failure.clone() {
-            warnings.push(Warning::LoadDied { load: load(), failure, output: self.complaints.text() });
+            warnings.push(Warning::LoadDied {
+                load: load(),
+                failure,
+                output: self.complaints.text(),
+            });
         }
         warnings
     }

@@ -23,7 +23,8 @@ impl PipeReader {
         Ok(PipeReader { pipe: Some(File::from(pipe)), bytes: Vec::new() })
     }
 
-    /// Takes in what is there, or as much of it as a pipe usually holds: who writes without end shall not keep us.
+    /// Takes in what is there, or as much of it as a pipe usually holds: who writes without end
+    /// shall not keep us.
     pub(crate) fn drain(&mut self) {
         let Some(pipe) = &mut self.pipe else { return };
         let mut chunk = [0; 4096];
@@ -48,7 +49,9 @@ impl PipeReader {
 
     /// Takes the whole lines out.
     pub(crate) fn lines(&mut self) -> Vec<String> {
-        let Some(end) = self.bytes.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+        let Some(end) = self.bytes.iter().rposition(|byte| *byte == b'\n') else {
+            return Vec::new();
+        };
         let rest = self.bytes.split_off(end + 1);
         let whole = std::mem::replace(&mut self.bytes, rest);
         String::from_utf8_lossy(&whole).lines().map(str::to_owned).collect()

@@ -18,15 +18,24 @@ struct Process {
 fn parse(stat: &str) -> Option<Process> {
     // The name, in parentheses, may hold anything.
     let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    let ticks = fields.get(11..15)?.iter().map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
-    Some(Process { parent: fields.get(1)?.parse().ok()?, ended: matches!(*fields.first()?, "Z" | "X"), ticks })
+    let ticks =
+        fields.get(11..15)?.iter().map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
+    Some(Process {
+        parent: fields.get(1)?.parse().ok()?,
+        ended: matches!(*fields.first()?, "Z" | "X"),
+        ticks,
+    })
 }
 
 /// All processes by number.
 fn processes() -> BTreeMap<i32, Process> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter_map(|pid: i32| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))).collect()
+    numbers
+        .filter_map(|pid: i32| {
+            Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))
+        })
+        .collect()
 }
 
 /// Of these processes, those below `root`.
@@ -34,7 +43,10 @@ fn below(root: i32, processes: &BTreeMap<i32, Process>) -> Vec<i32> {
     let mut found: Vec<i32> = Vec::new();
     let mut next = vec![root];
     while let Some(parent) = next.pop() {
-        let children = processes.iter().filter(|(pid, process)| process.parent == parent && **pid != root).map(|(pid, _)| *pid);
+        let children = processes
+            .iter()
+            .filter(|(pid, process)| process.parent == parent && **pid != root)
+            .map(|(pid, _)| *pid);
         let new: Vec<i32> = children.filter(|pid| !found.contains(pid)).collect();
         found.extend(&new);
         next.extend(new);
@@ -45,12 +57,13 @@ fn below(root: i32, processes: &BTreeMap<i32, Process>) -> Vec<i32> {
 /// CPU time of everything below this process, user and system, ns. It moves in ticks.
 pub(crate) fn cpu_time_ns(root: Pid) -> u64 {
     let processes = processes();
-    let ticks: u64 = below(root.as_raw_nonzero().get(), &processes).iter().map(|pid| processes[pid].ticks).sum();
+    let ticks: u64 =
+        below(root.as_raw_nonzero().get(), &processes).iter().map(|pid| processes[pid].ticks).sum();
     ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
 }
 
-/// Kills everything below this process, the caller, until there is nothing. Children that lost their parent come to the
-/// caller, which has asked for them, so that none gets away.
+/// Kills everything below this process, the caller, until there is nothing. Children that lost
+/// their parent come to the caller, which has asked for them, so that none gets away.
 pub(crate) fn kill_all_below(root: Pid) {
     loop {
         let processes = processes();
@@ -82,7 +95,13 @@ mod tests {
     #[test]
     fn children_and_theirs() {
         let process = |parent| Process { parent, ended: false, ticks: 1 };
-        let all = BTreeMap::from([(1, process(0)), (2, process(1)), (3, process(2)), (4, process(1)), (9, process(8))]);
+        let all = BTreeMap::from([
+            (1, process(0)),
+            (2, process(1)),
+            (3, process(2)),
+            (4, process(1)),
+            (9, process(8)),
+        ]);
         let mut found = below(1, &all);
         found.sort_unstable();
         assert_eq!(found, [2, 3, 4]);

@@ -12,8 +12,8 @@ pub(crate) const COUNTERS: usize = 4;
 pub(crate) const GO: u8 = b'g';
 /// To the supervisor: the measured span begins.
 pub(crate) const BEGIN: u8 = b'b';
-/// To the supervisor of a load that begins or is stopped meanwhile: measuring begins at the time that follows, CLOCK_MONOTONIC, ns,
-/// little-endian.
+/// To the supervisor of a load that begins or is stopped meanwhile: measuring begins at the time
+/// that follows, CLOCK_MONOTONIC, ns, little-endian.
 pub(crate) const MEASURED_FROM: u8 = b'm';
 
 /// The supervisor's one argument.
@@ -30,7 +30,8 @@ pub(crate) struct Order {
     /// What it draws at random follows from this; 0 without a phase.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub seed: u64,
-    /// How much later than without its phase a load begins or is stopped that is to while measuring, ns.
+    /// How much later than without its phase a load begins or is stopped that is to while
+    /// measuring, ns.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub shift_ns: u64,
     /// The process id of the parent; a supervisor with another parent has been left behind.

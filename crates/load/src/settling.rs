@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a load is in its steady state. Pure.
 //!
-//! Every task has done its work at least once, and the load's rate has been level for [`LEVEL_MS`]: its mean over the second
-//! half of that time differs from the first half's by no more than a tenth, or by no more than chance would have it. So a
-//! load whose rate is uneven by nature (a disk that is synced) settles too, and one that is still growing does not.
+//! Every task has done its work at least once, and the load's rate has been level for [`LEVEL_MS`]:
+//! its mean over the second half of that time differs from the first half's by no more than a
+//! tenth, or by no more than chance would have it. So a load whose rate is uneven by nature (a disk
+//! that is synced) settles too, and one that is still growing does not.
 
 use std::collections::VecDeque;
 
@@ -34,9 +35,14 @@ impl Settling {
         Settling { since_ns, last: None, rates: VecDeque::with_capacity(2 * HALF) }
     }
 
-    /// Takes in what the load has done in all until `at_ns`: none, if that is not known of this kind of load. Returns how
-    /// long the load took, once it is in its steady state.
-    pub(crate) fn observe(&mut self, at_ns: u64, done: Option<u64>, every_task_has_worked: bool) -> Option<u64> {
+    /// Takes in what the load has done in all until `at_ns`: none, if that is not known of this
+    /// kind of load. Returns how long the load took, once it is in its steady state.
+    pub(crate) fn observe(
+        &mut self,
+        at_ns: u64,
+        done: Option<u64>,
+        every_task_has_worked: bool,
+    ) -> Option<u64> {
         let took = at_ns.saturating_sub(self.since_ns);
         let Some(done) = done else { return (took >= UNKNOWN_NS).then_some(took) };
         if !every_task_has_worked {
@@ -46,7 +52,9 @@ impl Settling {
             if self.rates.len() == 2 * HALF {
                 self.rates.pop_front();
             }
-            self.rates.push_back(done.wrapping_sub(before) as f64 / at_ns.saturating_sub(before_ns).max(1) as f64);
+            self.rates.push_back(
+                done.wrapping_sub(before) as f64 / at_ns.saturating_sub(before_ns).max(1) as f64,
+            );
         }
         self.is_level().then_some(took)
     }
@@ -55,11 +63,14 @@ impl Settling {
         if self.rates.len() < 2 * HALF {
             return false;
         }
-        let (first, second) = (moments(self.rates.iter().take(HALF)), moments(self.rates.iter().skip(HALF)));
+        let (first, second) =
+            (moments(self.rates.iter().take(HALF)), moments(self.rates.iter().skip(HALF)));
         let difference = (second.0 - first.0).abs();
         let mean = f64::midpoint(first.0, second.0);
         let standard_error = ((first.1 + second.1) / HALF as f64).sqrt();
-        mean > 0.0 && (difference <= MAX_RELATIVE_DIFFERENCE * mean || difference <= MAX_STANDARD_ERRORS * standard_error)
+        mean > 0.0
+            && (difference <= MAX_RELATIVE_DIFFERENCE * mean
+                || difference <= MAX_STANDARD_ERRORS * standard_error)
     }
 }
 
@@ -79,7 +90,9 @@ mod tests {
         let (mut settling, mut done) = (Settling::new(0), 0);
         (1..400).find_map(|window| {
             done += rate(window);
-            settling.observe(window * WINDOW_NS, Some(done), window >= working_from).map(|took| took / WINDOW_NS)
+            settling
+                .observe(window * WINDOW_NS, Some(done), window >= working_from)
+                .map(|took| took / WINDOW_NS)
         })
     }
 

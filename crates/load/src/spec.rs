@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether a load as written can be run here, before anything is started.
 //!
-//! Commas separate the options of a spec, so a list of CPUs within one is joined by `+`: `cpu,cpus=0-1+3`. Otherwise it is a
-//! CPU list like any other, with `!2` and `all`.
+//! Commas separate the options of a spec, so a list of CPUs within one is joined by `+`:
+//! `cpu,cpus=0-1+3`. Otherwise it is a CPU list like any other, with `!2` and `all`.
 
 use crate::limits::{self, Limits};
 use crate::load_types::{self, Generator, LOAD_TYPES, LoadType};
@@ -26,7 +26,8 @@ pub(crate) struct CommonOptions {
     pub start: Option<Duration>,
     /// Since measuring began, when they are killed; none: after that.
     pub stop: Option<Duration>,
-    /// What they draw at random follows from this; 0 without a phase. It is not written, but comes with the order.
+    /// What they draw at random follows from this; 0 without a phase. It is not written, but comes
+    /// with the order.
     pub seed: u64,
 }
 
@@ -86,7 +87,10 @@ pub enum SpecError {
         name: String,
     },
     /// A level that cannot be.
-    #[error("'@{level}' in the load '{spec}': a level is a CPU use above 0% and up to 100%, such as @50%")]
+    #[error(
+        "'@{level}' in the load '{spec}': a level is a CPU use above 0% and up to 100%, such as \
+         @50%"
+    )]
     Level {
         /// The whole load.
         spec: String,
@@ -94,7 +98,10 @@ pub enum SpecError {
         level: String,
     },
     /// A level for a load that has none.
-    #[error("'@{level}' in the load '{spec}': {name} has no level. Loads with a level: {}", with_level())]
+    #[error(
+        "'@{level}' in the load '{spec}': {name} has no level. Loads with a level: {}",
+        with_level()
+    )]
     NoLevel {
         /// The whole load.
         spec: String,
@@ -105,7 +112,8 @@ pub enum SpecError {
     },
     /// Too few CPUs for what the load does.
     #[error(
-        "the load '{spec}' works between CPUs: {name} needs at least {min} of them, and its list is {}",
+        "the load '{spec}' works between CPUs: {name} needs at least {min} of them, and its list \
+         is {}",
         CpuList::format(cpus)
     )]
     FewCpus {
@@ -129,7 +137,10 @@ pub enum SpecError {
         probe: u8,
     },
     /// A key the load does not have.
-    #[error("unknown key '{key}' in the load '{spec}': the keys of {name} are {known}{}", number_hint(key))]
+    #[error(
+        "unknown key '{key}' in the load '{spec}': the keys of {name} are {known}{}",
+        number_hint(key)
+    )]
     UnknownKey {
         /// The whole load.
         spec: String,
@@ -161,7 +172,10 @@ pub enum SpecError {
         why: String,
     },
     /// CPUs that are no list.
-    #[error("'{part}' in the load '{spec}' is not a CPU: write numbers and ranges joined by +, such as cpus=0-1 or cpus=0+2")]
+    #[error(
+        "'{part}' in the load '{spec}' is not a CPU: write numbers and ranges joined by +, such \
+         as cpus=0-1 or cpus=0+2"
+    )]
     CpuSyntax {
         /// The whole load.
         spec: String,
@@ -186,15 +200,26 @@ fn names() -> String {
 fn below(probe: u8) -> String {
     match probe {
         0 => "the measuring threads have none, and could not run next to it".to_owned(),
-        1 | 2 => format!("the measuring threads have {probe}, which leaves none for a load below it"),
+        1 | 2 => {
+            format!("the measuring threads have {probe}, which leaves none for a load below it")
+        }
         _ => {
-            format!("the measuring threads have {probe}; a load's is at most {}, so that its own control fits between", probe - 2)
+            format!(
+                "the measuring threads have {probe}; a load's is at most {}, so that its own \
+                 control fits between",
+                probe - 2
+            )
         }
     }
 }
 
 fn with_level() -> String {
-    LOAD_TYPES.iter().filter(|load_type| load_type.paced).map(|load_type| load_type.name).collect::<Vec<_>>().join(", ")
+    LOAD_TYPES
+        .iter()
+        .filter(|load_type| load_type.paced)
+        .map(|load_type| load_type.name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// `cpus=0,2` is what everyone writes first.
@@ -214,7 +239,8 @@ pub(crate) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Whether the load will run on another machine, so that files and programs of this one say nothing.
+    /// Whether the load will run on another machine, so that files and programs of this one say
+    /// nothing.
     pub(crate) const fn elsewhere(&self) -> bool {
         self.elsewhere
     }
@@ -234,9 +260,17 @@ impl<'a> Options<'a> {
         self.spec.options().find(|(known, _)| *known == key).map(|(_, value)| value)
     }
 
-    /// The value of a key, read by `parse`; an error saying what was `expected` if that returns none.
-    pub(crate) fn parsed<T>(&self, key: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, SpecError> {
-        self.value(key).map(|text| parse(text).ok_or_else(|| self.refuse(key, expected))).transpose()
+    /// The value of a key, read by `parse`; an error saying what was `expected` if that returns
+    /// none.
+    pub(crate) fn parsed<T>(
+        &self,
+        key: &str,
+        expected: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, SpecError> {
+        self.value(key)
+            .map(|text| parse(text).ok_or_else(|| self.refuse(key, expected)))
+            .transpose()
     }
 
     /// A time since measuring began, no less than `least`.
@@ -247,16 +281,20 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// Memory for each task that fills some, bytes: what is written for this key, or `usual`, or less where that is more than
-    /// there is to give.
+    /// Memory for each task that fills some, bytes: what is written for this key, or `usual`, or
+    /// less where that is more than there is to give.
     pub(crate) fn memory(&self, key: &str, usual: u64) -> Result<usize, SpecError> {
         // No larger than this machine's addresses reach.
-        let max = (self.memory / self.cpus.max(1) as u64).clamp(1 << 16, isize::MAX.unsigned_abs() as u64 / 2);
+        let max = (self.memory / self.cpus.max(1) as u64)
+            .clamp(1 << 16, isize::MAX.unsigned_abs() as u64 / 2);
         let expected = format!(
-            "a size such as 64M, from 4K up to {} here: half of the memory that is free, shared by loads and their CPUs",
+            "a size such as 64M, from 4K up to {} here: half of the memory that is free, shared \
+             by loads and their CPUs",
             limits::human_readable(max),
         );
-        let written = self.parsed(key, &expected, |text| limits::parse_size(text).filter(|size| (4_096..=max).contains(size)))?;
+        let written = self.parsed(key, &expected, |text| {
+            limits::parse_size(text).filter(|size| (4_096..=max).contains(size))
+        })?;
         Ok(usize::try_from(written.unwrap_or(usual.min(max))).unwrap_or(usize::MAX))
     }
 
@@ -281,21 +319,32 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Checks a load against the loads there are, the CPUs there are, and `limits`. It runs on its `cpus=`, of those `available`, or
-/// on all of the `usual` ones, where work runs that asks for nothing else. Nothing is started.
+/// Checks a load against the loads there are, the CPUs there are, and `limits`. It runs on its
+/// `cpus=`, of those `available`, or on all of the `usual` ones, where work runs that asks for
+/// nothing else. Nothing is started.
 ///
 /// # Errors
 /// The first thing wrong with it, naming the part of the spec.
-pub fn check(spec: &LoadSpec, usual: &[CpuId], available: &[CpuId], limits: &Limits) -> Result<ValidatedLoad, SpecError> {
+pub fn check(
+    spec: &LoadSpec,
+    usual: &[CpuId],
+    available: &[CpuId],
+    limits: &Limits,
+) -> Result<ValidatedLoad, SpecError> {
     check_on(spec, usual, available, limits, false)
 }
 
-/// The same for a load that will run on another machine, with CPUs and limits of that: all but its files and programs, which
-/// only it knows.
+/// The same for a load that will run on another machine, with CPUs and limits of that: all but its
+/// files and programs, which only it knows.
 ///
 /// # Errors
 /// The first thing wrong with it, naming the part of the spec.
-pub fn check_elsewhere(spec: &LoadSpec, usual: &[CpuId], available: &[CpuId], limits: &Limits) -> Result<(), SpecError> {
+pub fn check_elsewhere(
+    spec: &LoadSpec,
+    usual: &[CpuId],
+    available: &[CpuId],
+    limits: &Limits,
+) -> Result<(), SpecError> {
     check_on(spec, usual, available, limits, true).map(drop)
 }
 
@@ -313,19 +362,31 @@ fn check_on(
             CpuError::Syntax { part, .. } => SpecError::CpuSyntax { spec: text(), part },
             source => SpecError::Cpus { spec: text(), source },
         })?;
-        cpus = list.resolve(available).map_err(|source| SpecError::Cpus { spec: text(), source })?;
+        cpus =
+            list.resolve(available).map_err(|source| SpecError::Cpus { spec: text(), source })?;
     }
     cpus.sort_unstable();
     cpus.dedup();
-    let options = Options { spec, cpus: cpus.len(), memory: limits.memory, loads: limits.loads, elsewhere };
+    let options =
+        Options { spec, cpus: cpus.len(), memory: limits.memory, loads: limits.loads, elsewhere };
     let (load_type, generator, common) = read_options(&options)?;
     if cpus.is_empty() {
-        return Err(SpecError::Cpus { spec: text(), source: CpuError::Empty(CpuList::format(available)) });
+        return Err(SpecError::Cpus {
+            spec: text(),
+            source: CpuError::Empty(CpuList::format(available)),
+        });
     }
     if cpus.len() < load_type.min_cpus {
-        return Err(SpecError::FewCpus { spec: text(), name: load_type.name.to_owned(), min: load_type.min_cpus, cpus });
+        return Err(SpecError::FewCpus {
+            spec: text(),
+            name: load_type.name.to_owned(),
+            min: load_type.min_cpus,
+            cpus,
+        });
     }
-    if let Some(probe) = limits.probe_prio.filter(|probe| common.policy.is_real_time() && common.prio + 2 > *probe) {
+    if let Some(probe) =
+        limits.probe_prio.filter(|probe| common.policy.is_real_time() && common.prio + 2 > *probe)
+    {
         return Err(SpecError::Priority { spec: text(), prio: common.prio, probe });
     }
     Ok(ValidatedLoad {
@@ -339,12 +400,14 @@ fn check_on(
     })
 }
 
-/// Checks that a load begins to work, and is stopped, within a run of this length, by its phase so much later than it says.
+/// Checks that a load begins to work, and is stopped, within a run of this length, by its phase so
+/// much later than it says.
 ///
 /// # Errors
 /// Naming the time that is too late.
 pub fn check_times(spec: &LoadSpec, length: Nanos, shift: Nanos) -> Result<(), SpecError> {
-    let phase = if shift.0 > 0 { format!(", and a load's phase adds {shift}") } else { String::new() };
+    let phase =
+        if shift.0 > 0 { format!(", and a load's phase adds {shift}") } else { String::new() };
     let expected = format!("within the run, which measures for {length}{phase}");
     let length = length.0.saturating_sub(shift.0).max(0).unsigned_abs();
     let options = Options { spec, cpus: 1, memory: 0, loads: 1, elsewhere: true };
@@ -360,8 +423,14 @@ pub fn check_times(spec: &LoadSpec, length: Nanos, shift: Nanos) -> Result<(), S
 /// A load whose text has been read.
 pub(crate) type Read = (&'static LoadType, Box<dyn Generator>, CommonOptions);
 
-/// The part of [`check`] that the supervisor does again on its side, on so many CPUs, with so much memory to give, one of so many loads.
-pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64, loads: usize) -> Result<Read, SpecError> {
+/// The part of [`check`] that the supervisor does again on its side, on so many CPUs, with so much
+/// memory to give, one of so many loads.
+pub(crate) fn read(
+    spec: &LoadSpec,
+    cpus: usize,
+    memory: u64,
+    loads: usize,
+) -> Result<Read, SpecError> {
     read_options(&Options { spec, cpus, memory, loads, elsewhere: false })
 }
 
@@ -373,7 +442,12 @@ fn read_options(options: &Options<'_>) -> Result<Read, SpecError> {
     };
     let known: Vec<&str> = COMMON.iter().chain(load_type.keys).copied().collect();
     if let Some((key, _)) = spec.options().find(|(key, _)| !known.contains(key)) {
-        return Err(SpecError::UnknownKey { spec: spec.to_string(), name, key: key.to_owned(), known: known.join(", ") });
+        return Err(SpecError::UnknownKey {
+            spec: spec.to_string(),
+            name,
+            key: key.to_owned(),
+            known: known.join(", "),
+        });
     }
     let common = common(load_type, options)?;
     Ok((load_type, (load_type.read)(options)?, common))
@@ -382,16 +456,21 @@ fn read_options(options: &Options<'_>) -> Result<Read, SpecError> {
 fn common(load_type: &LoadType, options: &Options<'_>) -> Result<CommonOptions, SpecError> {
     let period = options.parsed("period", "a time from 1ms to 1s", |text| {
         let nanos = Nanos::parse(text, Unit::Microsecond).ok()?.0;
-        (1_000_000..=1_000_000_000).contains(&nanos).then(|| Duration::from_nanos(nanos.unsigned_abs()))
+        (1_000_000..=1_000_000_000)
+            .contains(&nanos)
+            .then(|| Duration::from_nanos(nanos.unsigned_abs()))
     })?;
-    let nice =
-        options.parsed("nice", "a number from -20 to 19", |text| text.parse().ok().filter(|nice| (-20..=19).contains(nice)))?;
-    let prio =
-        options.parsed("prio", "a number from 1 to 97", |text| text.parse().ok().filter(|prio| (1..=97).contains(prio)))?;
+    let nice = options.parsed("nice", "a number from -20 to 19", |text| {
+        text.parse().ok().filter(|nice| (-20..=19).contains(nice))
+    })?;
+    let prio = options.parsed("prio", "a number from 1 to 97", |text| {
+        text.parse().ok().filter(|prio| (1..=97).contains(prio))
+    })?;
     let policy = options.parsed("policy", "fifo, rr, other, batch or idle", |text| {
         text.parse().ok().filter(|policy| *policy != Policy::Deadline)
     })?;
-    let policy: Policy = policy.unwrap_or(if prio.is_some() { Policy::Fifo } else { Policy::Other });
+    let policy: Policy =
+        policy.unwrap_or(if prio.is_some() { Policy::Fifo } else { Policy::Other });
     if prio.is_some() && !policy.is_real_time() {
         return Err(options.refuse("prio", "for policy=fifo and policy=rr only"));
     }
@@ -418,7 +497,12 @@ fn level(load_type: &LoadType, options: &Options<'_>) -> Result<Option<f64>, Spe
     if !load_type.paced {
         return Err(SpecError::NoLevel { spec, name: load_type.name.to_owned(), level });
     }
-    let percent = text.strip_suffix('%').unwrap_or(text).parse().ok().filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    let percent = text
+        .strip_suffix('%')
+        .unwrap_or(text)
+        .parse()
+        .ok()
+        .filter(|percent| *percent > 0.0 && *percent <= 100.0);
     percent.map(Some).ok_or(SpecError::Level { spec, level })
 }
 
@@ -455,7 +539,8 @@ mod tests {
     #[test]
     fn of_another_machine_files_and_programs_are_not_looked_for_here() {
         let limits = Limits { memory: 1 << 30, probe_prio: Some(90), loads: 1 };
-        let check_there = |spec: &str| check_elsewhere(&spec.parse().unwrap(), &[CpuId(0)], &[CpuId(0)], &limits);
+        let check_there =
+            |spec: &str| check_elsewhere(&spec.parse().unwrap(), &[CpuId(0)], &[CpuId(0)], &limits);
         for spec in ["disk,dir=/only/there", "disk,dir=/only/there,size=999T", "cmd:/only/there"] {
             assert!(checked(spec).is_err(), "{spec}");
             assert_eq!(check_there(spec), Ok(()), "{spec}");
@@ -474,12 +559,13 @@ mod tests {
         assert_eq!(within("cpu,start=49ms", 0), Ok(()));
         assert_eq!(
             within("cpu,start=50ms", 0).unwrap_err(),
-            "'start=50ms' in the load 'cpu,start=50ms': start is within the run, which measures for 50ms"
+            "'start=50ms' in the load 'cpu,start=50ms': start is within the run, which measures \
+             for 50ms"
         );
         assert_eq!(
             within("cpu,start=5ms,stop=40ms", 10).unwrap_err(),
-            "'stop=40ms' in the load 'cpu,start=5ms,stop=40ms': stop is within the run, which measures for 50ms, and a load's \
-             phase adds 10ms"
+            "'stop=40ms' in the load 'cpu,start=5ms,stop=40ms': stop is within the run, which \
+             measures for 50ms, and a load's phase adds 10ms"
         );
         assert_eq!(within("cpu", 60), Ok(()));
     }
@@ -487,70 +573,124 @@ mod tests {
     #[test]
     fn names_what_is_wrong() {
         for (spec, message) in [
-            ("cpu@0%", "'@0%' in the load 'cpu@0%': a level is a CPU use above 0% and up to 100%, such as @50%"),
-            ("cpu@150%", "'@150%' in the load 'cpu@150%': a level is a CPU use above 0% and up to 100%, such as @50%"),
-            ("cpu@NaN%", "'@NaN%' in the load 'cpu@NaN%': a level is a CPU use above 0% and up to 100%, such as @50%"),
+            (
+                "cpu@0%",
+                "'@0%' in the load 'cpu@0%': a level is a CPU use above 0% and up to 100%, such \
+                 as @50%",
+            ),
+            (
+                "cpu@150%",
+                "'@150%' in the load 'cpu@150%': a level is a CPU use above 0% and up to 100%, \
+                 such as @50%",
+            ),
+            (
+                "cpu@NaN%",
+                "'@NaN%' in the load 'cpu@NaN%': a level is a CPU use above 0% and up to 100%, \
+                 such as @50%",
+            ),
             (
                 "hackbench@50%",
-                "'@50%' in the load 'hackbench@50%': hackbench has no level. Loads with a level: cpu, mem-alloc, \
-                 mem-fault, mem-access, cache, dev-zero",
+                "'@50%' in the load 'hackbench@50%': hackbench has no level. Loads with a level: \
+                 cpu, mem-alloc, mem-fault, mem-access, cache, dev-zero",
             ),
             (
                 "cpu,groups=1",
-                "unknown key 'groups' in the load 'cpu,groups=1': the keys of cpu are cpus, period, nice, policy, prio, start, stop",
+                "unknown key 'groups' in the load 'cpu,groups=1': the keys of cpu are cpus, \
+                 period, nice, policy, prio, start, stop",
             ),
             (
                 "cpu,cpus=0,2",
-                "unknown key '2' in the load 'cpu,cpus=0,2': the keys of cpu are cpus, period, nice, policy, prio, start, stop; join CPUs \
-                 with +, as in cpus=0+2",
+                "unknown key '2' in the load 'cpu,cpus=0,2': the keys of cpu are cpus, period, \
+                 nice, policy, prio, start, stop; join CPUs with +, as in cpus=0+2",
             ),
             (
                 "cpu,prio=89",
-                "real-time priority 89 in the load 'cpu,prio=89': the measuring threads have 90; a load's is at most 88, so that its own control fits between",
+                "real-time priority 89 in the load 'cpu,prio=89': the measuring threads have 90; \
+                 a load's is at most 88, so that its own control fits between",
             ),
             (
                 "cpu,prio=5,policy=batch",
-                "'prio=5' in the load 'cpu,prio=5,policy=batch': prio is for policy=fifo and policy=rr only",
+                "'prio=5' in the load 'cpu,prio=5,policy=batch': prio is for policy=fifo and \
+                 policy=rr only",
             ),
-            ("cpu,start=-5ms", "'start=-5ms' in the load 'cpu,start=-5ms': start is a time since measuring began, such as 200ms"),
-            ("cpu,start=2s,stop=1s", "'stop=1s' in the load 'cpu,start=2s,stop=1s': stop is later than start"),
-            ("cpu,period=2s", "'period=2s' in the load 'cpu,period=2s': period is a time from 1ms to 1s"),
+            (
+                "cpu,start=-5ms",
+                "'start=-5ms' in the load 'cpu,start=-5ms': start is a time since measuring \
+                 began, such as 200ms",
+            ),
+            (
+                "cpu,start=2s,stop=1s",
+                "'stop=1s' in the load 'cpu,start=2s,stop=1s': stop is later than start",
+            ),
+            (
+                "cpu,period=2s",
+                "'period=2s' in the load 'cpu,period=2s': period is a time from 1ms to 1s",
+            ),
             (
                 "mem-alloc@50%,chunk=9999T",
-                "'chunk=9999T' in the load 'mem-alloc@50%,chunk=9999T': chunk is a size such as 64M, from 4K up to 512M here: \
-                 half of the memory that is free, shared by loads and their CPUs",
+                "'chunk=9999T' in the load 'mem-alloc@50%,chunk=9999T': chunk is a size such as \
+                 64M, from 4K up to 512M here: half of the memory that is free, shared by loads \
+                 and their CPUs",
             ),
-            ("tlb,cpus=1", "the load 'tlb,cpus=1' works between CPUs: tlb needs at least 2 of them, and its list is 1"),
+            (
+                "tlb,cpus=1",
+                "the load 'tlb,cpus=1' works between CPUs: tlb needs at least 2 of them, and its \
+                 list is 1",
+            ),
             ("cmd:", "the load 'cmd:': there is no command after cmd:"),
-            ("cmd:/no/such", "the load 'cmd:/no/such': there is no program '/no/such' that can be run here"),
+            (
+                "cmd:/no/such",
+                "the load 'cmd:/no/such': there is no program '/no/such' that can be run here",
+            ),
             (
                 "cmd:\"sleep 1 | x\"",
-                "the load 'cmd:\"sleep 1 | x\"': '|' has no meaning here, the command runs without a shell: \
-                 write cmd:sh -c 'sleep 1 | x'",
+                "the load 'cmd:\"sleep 1 | x\"': '|' has no meaning here, the command runs \
+                 without a shell: write cmd:sh -c 'sleep 1 | x'",
             ),
             (
                 "cmd:\"a && b\",nice=3",
-                "the load 'cmd:\"a && b\",nice=3': '&&' has no meaning here, the command runs without a shell: \
-                 write cmd:\"sh -c 'a && b'\",nice=3",
+                "the load 'cmd:\"a && b\",nice=3': '&&' has no meaning here, the command runs \
+                 without a shell: write cmd:\"sh -c 'a && b'\",nice=3",
             ),
-            ("cmd:sh -c 'x", "the load 'cmd:sh -c 'x': the command has an unclosed quote or a trailing backslash"),
-            ("hackbench,groups=0", "'groups=0' in the load 'hackbench,groups=0': groups is a number from 1 to 100"),
-            ("hackbench,groups", "'groups=' in the load 'hackbench,groups': groups is a number from 1 to 100"),
-            ("hackbench,groups=101", "'groups=101' in the load 'hackbench,groups=101': groups is a number from 1 to 100"),
-            ("hackbench,via=udp", "'via=udp' in the load 'hackbench,via=udp': via is socket or pipe"),
+            (
+                "cmd:sh -c 'x",
+                "the load 'cmd:sh -c 'x': the command has an unclosed quote or a trailing \
+                 backslash",
+            ),
+            (
+                "hackbench,groups=0",
+                "'groups=0' in the load 'hackbench,groups=0': groups is a number from 1 to 100",
+            ),
+            (
+                "hackbench,groups",
+                "'groups=' in the load 'hackbench,groups': groups is a number from 1 to 100",
+            ),
+            (
+                "hackbench,groups=101",
+                "'groups=101' in the load 'hackbench,groups=101': groups is a number from 1 to 100",
+            ),
+            (
+                "hackbench,via=udp",
+                "'via=udp' in the load 'hackbench,via=udp': via is socket or pipe",
+            ),
             (
                 "cpu,cpus=0+x",
-                "'x' in the load 'cpu,cpus=0+x' is not a CPU: write numbers and ranges joined by +, such as cpus=0-1 or cpus=0+2",
+                "'x' in the load 'cpu,cpus=0+x' is not a CPU: write numbers and ranges joined by \
+                 +, such as cpus=0-1 or cpus=0+2",
             ),
             (
                 "cpu,cpus=9",
-                "the load 'cpu,cpus=9': CPU 9 cannot be used: it is absent, offline or excluded by a cpuset. Usable CPUs: 0-3",
+                "the load 'cpu,cpus=9': CPU 9 cannot be used: it is absent, offline or excluded \
+                 by a cpuset. Usable CPUs: 0-3",
             ),
             ("cpu,cpus=!0-3", "the load 'cpu,cpus=!0-3': the CPU list leaves no CPU of 0-3"),
         ] {
             assert_eq!(says(spec), message);
         }
-        assert!(says("cqu").starts_with("unknown load 'cqu' (in 'cqu'): expected one of cpu, mem-alloc, "));
+        assert!(
+            says("cqu")
+                .starts_with("unknown load 'cqu' (in 'cqu'): expected one of cpu, mem-alloc, ")
+        );
         assert!(matches!(checked("cpu,cpus"), Err(SpecError::CpuSyntax { .. })));
     }
 

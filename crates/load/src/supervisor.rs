@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The supervisor of one load: the process between the parent and the tasks.
 //!
-//! It sleeps except for one reading a second, on the load's own CPUs. Its own time is not counted as the load's.
+//! It sleeps except for one reading a second, on the load's own CPUs. Its own time is not counted
+//! as the load's.
 
 use crate::load_types::LoadType;
 use crate::report::{BEGIN, GO, MEASURED_FROM, Order, Report};
@@ -13,7 +14,8 @@ use plan::Policy;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Resource, Rlimit, Signal, getpid, getppid, getpriority_process, getrlimit, setpriority_process, setrlimit,
+    Resource, Rlimit, Signal, getpid, getppid, getpriority_process, getrlimit, setpriority_process,
+    setrlimit,
 };
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -26,18 +28,21 @@ pub(crate) const NOTHING: &str = "nothing";
 /// Between two readings of the tasks.
 const READING_NS: u64 = 1_000_000_000;
 
-/// The body of the hidden verb: runs one load on the orders of the [`crate::Loads`] that started this process, until its
-/// stdin ends. `order` is the argument that stood after the verb.
+/// The body of the hidden verb: runs one load on the orders of the [`crate::Loads`] that started
+/// this process, until its stdin ends. `order` is the argument that stood after the verb.
 ///
-/// To be called on the main thread before anything else has been done: it forks, so it refuses to run beside other threads,
-/// and it takes over stdin, stdout, signals and scheduling of the whole process.
+/// To be called on the main thread before anything else has been done: it forks, so it refuses to
+/// run beside other threads, and it takes over stdin, stdout, signals and scheduling of the whole
+/// process.
 #[must_use]
 pub fn worker(order: &str) -> ExitCode {
     if order == NOTHING {
         return ExitCode::SUCCESS;
     }
     let result = serde_json::from_str(order)
-        .map_err(|error| io::Error::other(format!("internal command: its order cannot be read: {error}")))
+        .map_err(|error| {
+            io::Error::other(format!("internal command: its order cannot be read: {error}"))
+        })
         .and_then(|order| supervise(&order));
     let Err(error) = result else { return ExitCode::SUCCESS };
     if say(&Report::Failed { error: error.to_string() }).is_err() {
@@ -48,7 +53,8 @@ pub fn worker(order: &str) -> ExitCode {
 
 fn supervise(order: &Order) -> io::Result<()> {
     let (load_type, generator, common) =
-        spec::read(&order.spec, order.cpus.len(), order.memory, order.loads).map_err(io::Error::other)?;
+        spec::read(&order.spec, order.cpus.len(), order.memory, order.loads)
+            .map_err(io::Error::other)?;
     let common = CommonOptions { seed: order.seed, ..common };
     settle(order, load_type, &common)?;
     let size = generator.tasks(order.cpus.len());
@@ -66,7 +72,8 @@ fn supervise(order: &Order) -> io::Result<()> {
     obey(&mut pool, order.shift_ns)
 }
 
-/// Follows orders until there are no more. A load that begins or is stopped while measuring is so `shift_ns` later.
+/// Follows orders until there are no more. A load that begins or is stopped while measuring is so
+/// `shift_ns` later.
 fn obey(pool: &mut WorkerPool, shift_ns: u64) -> io::Result<()> {
     // None: the tasks wait at the start barrier, or are gone; there is nothing to read.
     let mut reading_due_ns = None;
@@ -98,14 +105,20 @@ fn obey(pool: &mut WorkerPool, shift_ns: u64) -> io::Result<()> {
             }
             Next::Order(MEASURED_FROM) => {
                 let begin_ns = read_time()?;
-                let at = |time: Duration| begin_ns.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-                changes.extend(start.map(|start| (at(start).saturating_add(shift_ns), Change::Start)));
+                let at = |time: Duration| {
+                    begin_ns.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+                };
+                changes
+                    .extend(start.map(|start| (at(start).saturating_add(shift_ns), Change::Start)));
                 changes.extend(stop.map(|stop| (at(stop).saturating_add(shift_ns), Change::Stop)));
             }
-            Next::Order(other) => return Err(io::Error::other(format!("there is no order {other}"))),
+            Next::Order(other) => {
+                return Err(io::Error::other(format!("there is no order {other}")));
+            }
             Next::Due => match changes.pop_front_if(|(at_ns, _)| *at_ns <= now_ns()) {
                 Some((_, Change::Start)) => {
-                    // What a whole reading would find out is known, and taking one would disturb what is measured.
+                    // What a whole reading would find out is known, and taking one would disturb
+                    // what is measured.
                     say(&Report::Started { at_ns: now_ns() })?;
                     pool.release();
                     works = true;
@@ -119,7 +132,9 @@ fn obey(pool: &mut WorkerPool, shift_ns: u64) -> io::Result<()> {
                 None => match &mut settling {
                     None => say(&Report::Second(pool.reading()))?,
                     Some(on_its_way) => {
-                        if let Some(after_ns) = on_its_way.observe(now_ns(), pool.work_done(), pool.has_worked()) {
+                        if let Some(after_ns) =
+                            on_its_way.observe(now_ns(), pool.work_done(), pool.has_worked())
+                        {
                             settling = None;
                             say(&Report::Settled { after_ns })?;
                         }
@@ -128,8 +143,10 @@ fn obey(pool: &mut WorkerPool, shift_ns: u64) -> io::Result<()> {
             },
             Next::Stop => return say(&Report::Final(pool.full_reading())),
         }
-        // From the reading that was taken, not from the one that was due: so a second is never shorter than one.
-        reading_due_ns = works.then(|| now_ns() + if settling.is_some() { WINDOW_NS } else { READING_NS });
+        // From the reading that was taken, not from the one that was due: so a second is never
+        // shorter than one.
+        reading_due_ns =
+            works.then(|| now_ns() + if settling.is_some() { WINDOW_NS } else { READING_NS });
     }
 }
 
@@ -186,24 +203,29 @@ fn next(due_ns: Option<u64>) -> io::Result<Next> {
     }
 }
 
-/// Binds this process's life to its parent's and brings it to a known state, whatever the parent's is.
+/// Binds this process's life to its parent's and brings it to a known state, whatever the parent's
+/// is.
 ///
-/// The death signal is asked for here and not between fork and exec, because executing a program with file capabilities
-/// (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it away again.
+/// The death signal is asked for here and not between fork and exec, because executing a program
+/// with file capabilities (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it
+/// away again.
 fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Result<()> {
     if load_type.starts_others {
-        // What others have started only this process can find and kill. It learns of its parent's end by that of its stdin, and
-        // must live to do it; whoever down there loses a parent becomes its child.
+        // What others have started only this process can find and kill. It learns of its parent's
+        // end by that of its stdin, and must live to do it; whoever down there loses a
+        // parent becomes its child.
         rustix::process::set_child_subreaper(Some(getpid()))?;
     } else {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     }
-    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != order.parent) {
+    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != order.parent)
+    {
         return Err(io::Error::other("the program that started this load has ended"));
     }
     rustix::thread::set_name(c"load-supervisor")?;
     sys::settle_signals()?;
-    sys::schedule(Policy::Other, 0).map_err(|error| io::Error::other(format!("cannot take ordinary scheduling: {error}")))?;
+    sys::schedule(Policy::Other, 0)
+        .map_err(|error| io::Error::other(format!("cannot take ordinary scheduling: {error}")))?;
     sys::bind(&order.cpus).map_err(|error| {
         let cpus = plan::CpuList::format(&order.cpus);
         io::Error::other(format!("cannot run on CPUs {cpus}: {error}; a cpuset may forbid them"))
@@ -212,25 +234,28 @@ fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Re
     if common.policy.is_real_time() {
         // Above its tasks, or it would never be asked to stop them.
         let name = common.policy.kernel_name();
-        return sys::schedule(Policy::Fifo, common.prio + 1)
-            .map_err(|error| io::Error::other(format!("{name} {} may not be had: {error}", common.prio)));
+        return sys::schedule(Policy::Fifo, common.prio + 1).map_err(|error| {
+            io::Error::other(format!("{name} {} may not be had: {error}", common.prio))
+        });
     }
     take_precedence()
 }
 
-/// Puts this process in front of its tasks, which go back to nice 0 (see `pool`). Hundreds of them on one CPU keep an ordinary
-/// process waiting for seconds, so that the measured span would begin late and "a second" would be several. Without the
-/// rights it has to do as it is: readings carry their own time, and stay right.
+/// Puts this process in front of its tasks, which go back to nice 0 (see `pool`). Hundreds of them
+/// on one CPU keep an ordinary process waiting for seconds, so that the measured span would begin
+/// late and "a second" would be several. Without the rights it has to do as it is: readings carry
+/// their own time, and stay right.
 fn take_precedence() -> io::Result<()> {
     let nice = getpriority_process(None)?;
-    if setpriority_process(None, -20).is_err() && nice > 0 && setpriority_process(None, 0).is_err() {
+    if setpriority_process(None, -20).is_err() && nice > 0 && setpriority_process(None, 0).is_err()
+    {
         say(&Report::Nice { nice })?;
     }
     Ok(())
 }
 
-/// Many shells still set 1,024, which is enough for the loads there are; what is allowed may be used. Failing is no harm:
-/// a load that really runs out of files says so.
+/// Many shells still set 1,024, which is enough for the loads there are; what is allowed may be
+/// used. Failing is no harm: a load that really runs out of files says so.
 pub(crate) fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What only the C library or a raw system call can do: fork, shared memory, pages that are mapped and unmapped, another
-//! process's CPU clock, signal dispositions, and masks of more CPUs than a `cpu_set_t` holds.
+//! What only the C library or a raw system call can do: fork, shared memory, pages that are mapped
+//! and unmapped, another process's CPU clock, signal dispositions, and masks of more CPUs than a
+//! `cpu_set_t` holds.
 
 use crate::report::COUNTERS;
 use plan::{CpuId, Policy};
@@ -15,7 +16,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// Evidence that this process has one thread, which is what makes forking it sound.
 #[derive(Debug)]
 pub(crate) struct SingleThreaded {
-    /// Links of /proc/self/task while there was one thread: the kernel counts each thread as a link.
+    /// Links of /proc/self/task while there was one thread: the kernel counts each thread as a
+    /// link.
     links: u64,
 }
 
@@ -24,7 +26,9 @@ impl SingleThreaded {
     pub(crate) fn check() -> io::Result<Self> {
         match std::fs::read_dir("/proc/self/task")?.count() {
             1 => Ok(SingleThreaded { links: task_links()? }),
-            threads => Err(io::Error::other(format!("a supervisor must have one thread, and this process has {threads}"))),
+            threads => Err(io::Error::other(format!(
+                "a supervisor must have one thread, and this process has {threads}"
+            ))),
         }
     }
 
@@ -34,20 +38,25 @@ impl SingleThreaded {
     /// When threads have been started since [`SingleThreaded::check`], or the kernel refuses.
     pub(crate) fn fork(&self, child: impl FnOnce() -> u8) -> io::Result<Pid> {
         if task_links()? != self.links {
-            return Err(io::Error::other("a process that forks must have one thread, and this one has started others"));
+            return Err(io::Error::other(
+                "a process that forks must have one thread, and this one has started others",
+            ));
         }
-        // SAFETY: the process has one thread, as was just seen and as no other thread could change, so no lock is held by a
-        // thread that the child lacks: the child may allocate and call anything. It shares no Rust-owned memory with the parent
-        // but the Area, which is atomics only, and what both own (open files) the kernel counts.
+        // SAFETY: the process has one thread, as was just seen and as no other thread could change,
+        // so no lock is held by a thread that the child lacks: the child may allocate and
+        // call anything. It shares no Rust-owned memory with the parent but the Area, which
+        // is atomics only, and what both own (open files) the kernel counts.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 let status = catch_unwind(AssertUnwindSafe(child)).unwrap_or(101);
-                // SAFETY: `_exit` takes any status. It runs no destructors and flushes nothing, and that is wanted: both are
-                // the supervisor's to do.
+                // SAFETY: `_exit` takes any status. It runs no destructors and flushes nothing, and
+                // that is wanted: both are the supervisor's to do.
                 unsafe { libc::_exit(status.into()) }
             }
-            pid => Pid::from_raw(pid).ok_or_else(|| io::Error::other("fork returned no process id")),
+            pid => {
+                Pid::from_raw(pid).ok_or_else(|| io::Error::other("fork returned no process id"))
+            }
         }
     }
 }
@@ -58,7 +67,8 @@ fn task_links() -> io::Result<u64> {
     Ok(u64::from(rustix::fs::stat("/proc/self/task")?.st_nlink))
 }
 
-/// What one task has done. A cache line of its own, so that counting disturbs no other task; two, because many CPUs fetch pairs.
+/// What one task has done. A cache line of its own, so that counting disturbs no other task; two,
+/// because many CPUs fetch pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Slot {
@@ -80,8 +90,8 @@ impl Slot {
         }
     }
 
-    /// States that the calling thread has done its work once. [`Slot::add`] does; others do where they do not count, or
-    /// several threads do.
+    /// States that the calling thread has done its work once. [`Slot::add`] does; others do where
+    /// they do not count, or several threads do.
     pub(crate) fn has_worked(&self) {
         self.worked.fetch_add(1, Ordering::Relaxed);
     }
@@ -96,7 +106,8 @@ impl Slot {
         self.counters[counter].fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// States the CPU time of children that the task has waited for, ns: its own clock does not have it.
+    /// States the CPU time of children that the task has waited for, ns: its own clock does not
+    /// have it.
     pub(crate) fn set_children_ns(&self, used_ns: u64) {
         self.children_ns.store(used_ns, Ordering::Relaxed);
     }
@@ -123,17 +134,26 @@ impl Area {
     /// So many slots, all zero.
     pub(crate) fn new(count: usize) -> io::Result<Self> {
         let bytes = count.max(1) * size_of::<Slot>();
-        // SAFETY: a null address lets the kernel choose, so no mapping is replaced; the length is not 0.
-        let start =
-            unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED) }?;
-        let slots = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap returned no address"))?;
+        // SAFETY: a null address lets the kernel choose, so no mapping is replaced; the length is
+        // not 0.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(
+                ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+            )
+        }?;
+        let slots = NonNull::new(start.cast())
+            .ok_or_else(|| io::Error::other("mmap returned no address"))?;
         Ok(Area { slots, count })
     }
 
     /// The slots.
     pub(crate) fn slots(&self) -> &[Slot] {
-        // SAFETY: the mapping holds `count` slots, is page-aligned, lives until self is dropped, and is zeroed, which is a
-        // valid Slot. Other processes change it only through atomics, and nobody has a `&mut` to it.
+        // SAFETY: the mapping holds `count` slots, is page-aligned, lives until self is dropped,
+        // and is zeroed, which is a valid Slot. Other processes change it only through
+        // atomics, and nobody has a `&mut` to it.
         unsafe { std::slice::from_raw_parts(self.slots.as_ptr(), self.count) }
     }
 }
@@ -141,13 +161,16 @@ impl Area {
 impl Drop for Area {
     fn drop(&mut self) {
         // SAFETY: exactly what `new` mapped, and no reference outlives self.
-        let _ = unsafe { rustix::mm::munmap(self.slots.as_ptr().cast(), self.count.max(1) * size_of::<Slot>()) };
+        let _ = unsafe {
+            rustix::mm::munmap(self.slots.as_ptr().cast(), self.count.max(1) * size_of::<Slot>())
+        };
     }
 }
 
 /// CPU time of a process, user and system, all its threads, to the nanosecond. None if it is gone.
 ///
-/// Read from outside, it costs the task nothing; a task that measured itself would pay a system call for each reading.
+/// Read from outside, it costs the task nothing; a task that measured itself would pay a system
+/// call for each reading.
 pub(crate) fn cpu_time_ns(pid: Pid) -> Option<u64> {
     let mut clock: libc::clockid_t = 0;
     // SAFETY: `clock` is valid for writing.
@@ -155,7 +178,8 @@ pub(crate) fn cpu_time_ns(pid: Pid) -> Option<u64> {
         return None;
     }
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: `time` is valid for writing; a clock that has ceased to exist is an error, not undefined.
+    // SAFETY: `time` is valid for writing; a clock that has ceased to exist is an error, not
+    // undefined.
     if unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) } != 0 {
         return None;
     }
@@ -170,7 +194,8 @@ pub(crate) fn cpu_time_ns(pid: Pid) -> Option<u64> {
 /// What getrusage says of `whom`; zeros if nothing.
 fn usage(whom: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive through the call.
+    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive
+    // through the call.
     unsafe { libc::getrusage(whom, usage.as_mut_ptr()) };
     // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too.
     unsafe { usage.assume_init() }
@@ -183,7 +208,8 @@ pub(crate) fn minor_faults() -> u64 {
 
 /// Ends the calling process at once, whatever its other threads do.
 pub(crate) fn leave(status: u8) -> ! {
-    // SAFETY: `_exit` takes any status. It runs no destructors and flushes nothing, and that is wanted.
+    // SAFETY: `_exit` takes any status. It runs no destructors and flushes nothing, and that is
+    // wanted.
     unsafe { libc::_exit(status.into()) }
 }
 
@@ -191,7 +217,10 @@ pub(crate) fn leave(status: u8) -> ! {
 pub(crate) fn children_ns() -> u64 {
     let usage = usage(libc::RUSAGE_CHILDREN);
     let nanos = |time: libc::timeval| {
-        #[allow(clippy::useless_conversion, reason = "the fields have other widths on other targets")]
+        #[allow(
+            clippy::useless_conversion,
+            reason = "the fields have other widths on other targets"
+        )]
         let (seconds, micros) = (i64::from(time.tv_sec), i64::from(time.tv_usec));
         u64::try_from(seconds * 1_000_000_000 + micros * 1_000).unwrap_or(0)
     };
@@ -201,9 +230,10 @@ pub(crate) fn children_ns() -> u64 {
 /// Binds the calling thread to these CPUs.
 pub(crate) fn bind(cpus: &[CpuId]) -> io::Result<()> {
     let mask = mask(cpus);
-    // SAFETY: the mask is read only, and its length in bytes is given with it; the kernel takes masks of any length, and 0 is
-    // the caller.
-    let result = unsafe { libc::sched_setaffinity(0, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
+    // SAFETY: the mask is read only, and its length in bytes is given with it; the kernel takes
+    // masks of any length, and 0 is the caller.
+    let result =
+        unsafe { libc::sched_setaffinity(0, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -222,7 +252,8 @@ pub(crate) fn schedule(policy: Policy, priority: u8) -> io::Result<()> {
     let policy = libc::c_int::from(policy.number());
     let priority = libc::c_int::from(priority);
     // SAFETY: the kernel reads a `struct sched_param`, which is this one int; 0 is the caller.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -240,8 +271,9 @@ impl Pages {
         Pages::map(bytes, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// At least so many bytes that may not be touched; each page becomes writable when it is written to. One such mapping at
-    /// a time: whoever writes elsewhere where it may not, dies of it as always.
+    /// At least so many bytes that may not be touched; each page becomes writable when it is
+    /// written to. One such mapping at a time: whoever writes elsewhere where it may not, dies
+    /// of it as always.
     pub(crate) fn guarded(bytes: usize) -> io::Result<Self> {
         let pages = Pages::map(bytes, ProtFlags::empty())?;
         let start = pages.start.as_ptr() as usize;
@@ -254,13 +286,20 @@ impl Pages {
     fn map(bytes: usize, access: ProtFlags) -> io::Result<Self> {
         let page = rustix::param::page_size();
         let bytes = bytes.max(1).next_multiple_of(page);
-        // SAFETY: a null address lets the kernel choose, so no mapping is replaced; the length is not 0.
-        let start = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }?;
-        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap returned no address"))?;
+        // SAFETY: a null address lets the kernel choose, so no mapping is replaced; the length is
+        // not 0.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE)
+        }?;
+        let start = NonNull::new(start.cast())
+            .ok_or_else(|| io::Error::other("mmap returned no address"))?;
         let pages = Pages { start, bytes, page };
-        // A large page would take the faults of five hundred small ones at once. A kernel without large pages refuses.
-        // SAFETY: exactly what was mapped; the advice changes no content.
-        let _ = unsafe { rustix::mm::madvise(pages.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage) };
+        // A large page would take the faults of five hundred small ones at once. A kernel without
+        // large pages refuses. SAFETY: exactly what was mapped; the advice changes no
+        // content.
+        let _ = unsafe {
+            rustix::mm::madvise(pages.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage)
+        };
         Ok(pages)
     }
 
@@ -274,16 +313,18 @@ impl Pages {
         assert!(number < self.count(), "there is no page {number}");
         // SAFETY: the offset stays within the mapping, as was just checked.
         let place = unsafe { self.start.as_ptr().add(number * self.page) };
-        // SAFETY: nobody has a reference into the mapping. It is writable, or it is guarded: then the write faults, the handler
-        // makes the page writable, and the write is done again.
+        // SAFETY: nobody has a reference into the mapping. It is writable, or it is guarded: then
+        // the write faults, the handler makes the page writable, and the write is done
+        // again.
         unsafe { place.write_volatile(1) };
     }
 
-    /// Takes back, and gives again, the right to write to all of it: what other CPUs know of these pages is void.
+    /// Takes back, and gives again, the right to write to all of it: what other CPUs know of these
+    /// pages is void.
     pub(crate) fn reprotect(&self) -> io::Result<()> {
         for access in [MprotectFlags::READ, MprotectFlags::READ | MprotectFlags::WRITE] {
-            // SAFETY: exactly what was mapped, of which nobody has a reference; only `touch` writes to it, and not meanwhile,
-            // for it is this thread that is here.
+            // SAFETY: exactly what was mapped, of which nobody has a reference; only `touch` writes
+            // to it, and not meanwhile, for it is this thread that is here.
             unsafe { rustix::mm::mprotect(self.start.as_ptr().cast(), self.bytes, access) }?;
         }
         Ok(())
@@ -320,8 +361,9 @@ pub(crate) fn open_guarded_pages() -> io::Result<()> {
     let mut action = unsafe { action.assume_init() };
     action.sa_sigaction = handler as *const () as libc::sighandler_t;
     action.sa_flags = libc::SA_SIGINFO;
-    // SAFETY: `action` is initialised; with SA_SIGINFO the handler is called with the three arguments it declares, and it does
-    // only what is allowed in a signal handler; the old action is not wanted.
+    // SAFETY: `action` is initialised; with SA_SIGINFO the handler is called with the three
+    // arguments it declares, and it does only what is allowed in a signal handler; the old
+    // action is not wanted.
     let result = unsafe { libc::sigaction(libc::SIGSEGV, &raw const action, ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -335,14 +377,23 @@ extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc:
     let page = GUARDED_PAGE.load(Ordering::Relaxed);
     let open = || {
         let start = address / page * page;
-        // SAFETY: a whole page of a mapping of Pages, which is alive while it is being written to; mprotect is a bare system
-        // call, touches no memory of ours and may be made in a handler.
-        unsafe { rustix::mm::mprotect(start as *mut libc::c_void, page, MprotectFlags::READ | MprotectFlags::WRITE) }.is_ok()
+        // SAFETY: a whole page of a mapping of Pages, which is alive while it is being written to;
+        // mprotect is a bare system call, touches no memory of ours and may be made in a
+        // handler.
+        unsafe {
+            rustix::mm::mprotect(
+                start as *mut libc::c_void,
+                page,
+                MprotectFlags::READ | MprotectFlags::WRITE,
+            )
+        }
+        .is_ok()
     };
     if guarded.contains(&address) && open() {
         FAULTS_TAKEN.store(FAULTS_TAKEN.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     } else {
-        // SAFETY: the default disposition needs no handler. The write is done again, and now ends the process.
+        // SAFETY: the default disposition needs no handler. The write is done again, and now ends
+        // the process.
         unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
     }
 }
@@ -367,9 +418,11 @@ fn membarrier(command: libc::c_int) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-const IGNORED: [libc::c_int; 5] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
+const IGNORED: [libc::c_int; 5] =
+    [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
 
-/// The defaults for what [`settle_signals`] ignores, for a program that is to be executed: it would inherit that.
+/// The defaults for what [`settle_signals`] ignores, for a program that is to be executed: it would
+/// inherit that.
 pub(crate) fn let_signals_end() {
     for signal in IGNORED {
         // SAFETY: the default disposition is the kernel's own, no handler is installed.
@@ -377,15 +430,15 @@ pub(crate) fn let_signals_end() {
     }
 }
 
-/// No signal blocked; all at their defaults, but those that would end a load before its parent says so ignored, and SIGPIPE
-/// too, so that a broken pipe is an error with words.
+/// No signal blocked; all at their defaults, but those that would end a load before its parent says
+/// so ignored, and SIGPIPE too, so that a broken pipe is an error with words.
 pub(crate) fn settle_signals() -> io::Result<()> {
     // The runtime's own handlers, which turn a stack overflow into a message.
     const UNBLOCKED: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
     for signal in (1..=libc::SIGRTMAX()).filter(|signal| !UNBLOCKED.contains(signal)) {
         let disposition = if IGNORED.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };
-        // SAFETY: both dispositions are the kernel's own, no handler is installed. KILL, STOP and the C library's own signals
-        // are refused, and that is all right.
+        // SAFETY: both dispositions are the kernel's own, no handler is installed. KILL, STOP and
+        // the C library's own signals are refused, and that is all right.
         unsafe { libc::signal(signal, disposition) };
     }
     let mut none = MaybeUninit::<libc::sigset_t>::uninit();
@@ -418,11 +471,15 @@ mod tests {
             (0..pages.count()).for_each(|page| pages.touch(page));
             assert_eq!(faults_taken() - before, pages.count() as u64);
         }
-        // The handler would otherwise open whatever is mapped there next. Here, because there is one such mapping at a time.
+        // The handler would otherwise open whatever is mapped there next. Here, because there is
+        // one such mapping at a time.
         let pages = Pages::guarded(1 << 16).unwrap();
         assert_eq!(GUARDED_START.load(Ordering::Relaxed), pages.start.as_ptr() as usize);
         drop(pages);
-        assert_eq!((GUARDED_START.load(Ordering::Relaxed), GUARDED_END.load(Ordering::Relaxed)), (0, 0));
+        assert_eq!(
+            (GUARDED_START.load(Ordering::Relaxed), GUARDED_END.load(Ordering::Relaxed)),
+            (0, 0)
+        );
     }
 
     /// The test runner's own threads are the others.

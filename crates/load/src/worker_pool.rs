@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tasks of one load, as their supervisor sees them: forked, held at the barrier, released together, read, killed.
+//! The tasks of one load, as their supervisor sees them: forked, held at the barrier, released
+//! together, read, killed.
 
 use crate::duty_cycle::{DutyCycle, OwnClocks};
 use crate::load_types::LoadType;
@@ -12,7 +13,8 @@ use model::LoadFailure;
 use plan::CpuId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process, kill_process, setpriority_process, wait, waitpid,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process, kill_process,
+    setpriority_process, wait, waitpid,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
@@ -52,7 +54,8 @@ struct Task {
     place: Option<usize>,
 }
 
-/// Each task writes a byte to `ready` and reads `release`, which ends when the supervisor closes it: that wakes all of them at once.
+/// Each task writes a byte to `ready` and reads `release`, which ends when the supervisor closes
+/// it: that wakes all of them at once.
 #[derive(Debug)]
 struct Barrier {
     ready: (PipeReader, PipeWriter),
@@ -73,13 +76,22 @@ impl<'a> StartBarrier<'a> {
     pub(crate) fn wait(mut self) -> io::Result<Worker<'a>> {
         self.ready.write_all(b".")?;
         self.release.read_to_end(&mut Vec::new())?;
-        let cycle = DutyCycle::new(OwnClocks::new(), self.common.level.unwrap_or(100.0), self.common.period, self.common.seed);
+        let cycle = DutyCycle::new(
+            OwnClocks::new(),
+            self.common.level.unwrap_or(100.0),
+            self.common.period,
+            self.common.seed,
+        );
         Ok(Worker { slot: self.slot, cycle })
     }
 
-    /// The same for a task of several threads, one for each of `works`, which all begin together. They work until the task is
-    /// killed; the first that cannot go on ends the task, since the others would go on for ever.
-    pub(crate) fn wait_with_threads<'w>(self, works: Vec<ThreadWork<'w>>) -> io::Result<Infallible> {
+    /// The same for a task of several threads, one for each of `works`, which all begin together.
+    /// They work until the task is killed; the first that cannot go on ends the task, since the
+    /// others would go on for ever.
+    pub(crate) fn wait_with_threads<'w>(
+        self,
+        works: Vec<ThreadWork<'w>>,
+    ) -> io::Result<Infallible> {
         let slot = self.slot;
         let barrier = std::sync::Barrier::new(works.len() + 1);
         thread::scope(|scope| {
@@ -90,7 +102,8 @@ impl<'a> StartBarrier<'a> {
                     let Err(error) = work(slot);
                     give_up(&error)
                 });
-                // Those before it wait at the barrier, and would for ever: there is no way back but the end.
+                // Those before it wait at the barrier, and would for ever: there is no way back but
+                // the end.
                 begun.map(drop).unwrap_or_else(|error| give_up(&error));
             }
             self.wait().map(drop).unwrap_or_else(|error| give_up(&error));
@@ -124,7 +137,8 @@ impl<'a> Worker<'a> {
         self.slot.add(counter, amount);
     }
 
-    /// Call between two steps of work, each at most some tens of microseconds: sleeps as the level asks.
+    /// Call between two steps of work, each at most some tens of microseconds: sleeps as the level
+    /// asks.
     pub(crate) fn throttle(&mut self) {
         self.cycle.throttle();
     }
@@ -163,7 +177,8 @@ impl WorkerPool {
         })
     }
 
-    /// When its tasks begin to work and are killed, since measuring began; none for before and after that.
+    /// When its tasks begin to work and are killed, since measuring began; none for before and
+    /// after that.
     pub(crate) const fn times(&self) -> [Option<Duration>; 2] {
         [self.common.start, self.common.stop]
     }
@@ -179,12 +194,16 @@ impl WorkerPool {
     }
 
     /// Forks one task for each CPU of the load, bound to it.
-    pub(crate) fn fork_on_each_cpu(&mut self, body: impl Fn(StartBarrier<'_>) -> io::Result<Infallible>) -> io::Result<()> {
+    pub(crate) fn fork_on_each_cpu(
+        &mut self,
+        body: impl Fn(StartBarrier<'_>) -> io::Result<Infallible>,
+    ) -> io::Result<()> {
         self.cpus.clone().iter().try_for_each(|cpu| self.fork(slice::from_ref(cpu), &body))
     }
 
-    /// Forks the next task, bound to these CPUs. `body` runs in the task alone, prepares itself, waits at its barrier, and then
-    /// works until it is killed; the supervisor's own values are not changed by it.
+    /// Forks the next task, bound to these CPUs. `body` runs in the task alone, prepares itself,
+    /// waits at its barrier, and then works until it is killed; the supervisor's own values are
+    /// not changed by it.
     pub(crate) fn fork(
         &mut self,
         cpus: &[CpuId],
@@ -192,11 +211,17 @@ impl WorkerPool {
     ) -> io::Result<()> {
         let number = self.tasks.len();
         let size = self.area.slots().len();
-        let slot = self.area.slots().get(number).ok_or_else(|| io::Error::other("the load has more tasks than it announced"))?;
-        let (supervisor, barrier, name, common) = (getpid(), &mut self.barrier, &self.name, &self.common);
+        let slot = self
+            .area
+            .slots()
+            .get(number)
+            .ok_or_else(|| io::Error::other("the load has more tasks than it announced"))?;
+        let (supervisor, barrier, name, common) =
+            (getpid(), &mut self.barrier, &self.name, &self.common);
         let task = || {
             let error = settle(supervisor, name, cpus, common).and_then(|()| {
-                let barrier = barrier.take().ok_or_else(|| io::Error::other("forked after the release"))?;
+                let barrier =
+                    barrier.take().ok_or_else(|| io::Error::other("forked after the release"))?;
                 let Barrier { ready: (heard, ready), release: (release, opener) } = barrier;
                 // The barrier opens when its other end is closed, so no task may keep a copy.
                 drop((heard, opener));
@@ -207,10 +232,15 @@ impl WorkerPool {
             1
         };
         let pid = self.single_threaded.fork(task).map_err(|error| {
-            let limits = "the limits are RLIMIT_NPROC (ulimit -u), the pids limit of the cgroup, and memory";
-            io::Error::new(error.kind(), format!("task {} of {size} could not be forked: {error}; {limits}", number + 1))
+            let limits =
+                "the limits are RLIMIT_NPROC (ulimit -u), the pids limit of the cgroup, and memory";
+            io::Error::new(
+                error.kind(),
+                format!("task {} of {size} could not be forked: {error}; {limits}", number + 1),
+            )
         })?;
-        let place = if let [cpu] = cpus { self.cpus.iter().position(|known| known == cpu) } else { None };
+        let place =
+            if let [cpu] = cpus { self.cpus.iter().position(|known| known == cpu) } else { None };
         self.tasks.push(Task { pid, alive: true, cpu_ns: 0, place });
         Ok(())
     }
@@ -221,10 +251,11 @@ impl WorkerPool {
         while missing > 0 {
             let Some(barrier) = &mut self.barrier else { return Ok(()) };
             let tenth = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-            let ready = match poll(&mut [PollFd::new(&barrier.ready.0, PollFlags::IN)], Some(&tenth)) {
-                Err(rustix::io::Errno::INTR) => 0,
-                other => other?,
-            };
+            let ready =
+                match poll(&mut [PollFd::new(&barrier.ready.0, PollFlags::IN)], Some(&tenth)) {
+                    Err(rustix::io::Errno::INTR) => 0,
+                    other => other?,
+                };
             if ready > 0 {
                 missing = missing.saturating_sub(barrier.ready.0.read(&mut [0; 4096])?);
             } else if let Some(reason) = self.reap() {
@@ -244,7 +275,8 @@ impl WorkerPool {
         self.area.slots().iter().all(|slot| slot.worked() >= self.threads_per_task)
     }
 
-    /// What they have done until now, in the first of their units; none of a load that has no units.
+    /// What they have done until now, in the first of their units; none of a load that has no
+    /// units.
     pub(crate) fn work_done(&self) -> Option<u64> {
         (self.counters > 0).then(|| self.done(0))
     }
@@ -256,8 +288,11 @@ impl WorkerPool {
     /// What they have used and done until now. What a dead task used is counted as last seen.
     pub(crate) fn reading(&mut self) -> Reading {
         let before_ns = now_ns();
-        for (task, slot) in self.tasks.iter_mut().zip(self.area.slots()).filter(|(task, _)| task.alive) {
-            task.cpu_ns = sys::cpu_time_ns(task.pid).map_or(task.cpu_ns, |own| own + slot.children_ns());
+        for (task, slot) in
+            self.tasks.iter_mut().zip(self.area.slots()).filter(|(task, _)| task.alive)
+        {
+            task.cpu_ns =
+                sys::cpu_time_ns(task.pid).map_or(task.cpu_ns, |own| own + slot.children_ns());
         }
         // Reading thousands takes milliseconds; the middle of them is when the sum was true.
         let at_ns = before_ns.midpoint(now_ns());
@@ -271,13 +306,14 @@ impl WorkerPool {
         }
     }
 
-    /// The same, with how busy the CPUs have been. For the ends of a span only: on a large machine /proc/stat takes the kernel
-    /// longer than the rest of a reading.
+    /// The same, with how busy the CPUs have been. For the ends of a span only: on a large machine
+    /// /proc/stat takes the kernel longer than the rest of a reading.
     pub(crate) fn full_reading(&mut self) -> Reading {
         Reading { busy_ns: proc_stat::busy_ns(&self.cpus), ..self.reading() }
     }
 
-    /// CPU time of all tasks and, where they start others, of those: what lives, and what was waited for.
+    /// CPU time of all tasks and, where they start others, of those: what lives, and what was
+    /// waited for.
     fn cpu_ns(&self) -> u64 {
         if self.starts_others {
             process_tree::cpu_time_ns(getpid()) + sys::children_ns()
@@ -298,8 +334,9 @@ impl WorkerPool {
         per_cpu
     }
 
-    /// Buries tasks that ended by themselves, and says which. In a load whose tasks need one another, one death brings on
-    /// others that end with an error: one killed by a signal is named first.
+    /// Buries tasks that ended by themselves, and says which. In a load whose tasks need one
+    /// another, one death brings on others that end with an error: one killed by a signal is
+    /// named first.
     pub(crate) fn reap(&mut self) -> Option<LoadFailure> {
         let mut deaths = Vec::new();
         // Whatever has become a child of the supervisor, of whatever group.
@@ -323,7 +360,8 @@ impl WorkerPool {
         })
     }
 
-    /// Kills and reaps the tasks that are left. Each is a child not yet waited for, so its number cannot mean another process.
+    /// Kills and reaps the tasks that are left. Each is a child not yet waited for, so its number
+    /// cannot mean another process.
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
         if self.starts_others {
@@ -334,7 +372,10 @@ impl WorkerPool {
             let _ = kill_process(task.pid, Signal::KILL);
         }
         for task in self.tasks.iter().filter(|task| task.alive) {
-            while matches!(waitpid(Some(task.pid), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
+            while matches!(
+                waitpid(Some(task.pid), WaitOptions::empty()),
+                Err(rustix::io::Errno::INTR)
+            ) {}
         }
         self.tasks.iter_mut().for_each(|task| task.alive = false);
     }
@@ -346,9 +387,14 @@ impl Drop for WorkerPool {
     }
 }
 
-/// What each task does first: bind its life to the supervisor's, and leave the supervisor's pipes to the supervisor, so that their end
-/// is the supervisor's end.
-fn settle(supervisor: Pid, name: &CString, cpus: &[CpuId], common: &CommonOptions) -> io::Result<()> {
+/// What each task does first: bind its life to the supervisor's, and leave the supervisor's pipes
+/// to the supervisor, so that their end is the supervisor's end.
+fn settle(
+    supervisor: Pid,
+    name: &CString,
+    cpus: &[CpuId],
+    common: &CommonOptions,
+) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() != Some(supervisor) {
         return Err(io::Error::other("the supervisor ended meanwhile"));
@@ -356,14 +402,21 @@ fn settle(supervisor: Pid, name: &CString, cpus: &[CpuId], common: &CommonOption
     rustix::thread::set_name(name)?;
     if common.nice != 0 || getpriority_process(None)? < 0 {
         setpriority_process(None, common.nice).map_err(|error| {
-            io::Error::new(io::Error::from(error).kind(), format!("nice {} may not be had: {error}", common.nice))
+            io::Error::new(
+                io::Error::from(error).kind(),
+                format!("nice {} may not be had: {error}", common.nice),
+            )
         })?;
     }
     rustix::stdio::dup2_stdin(io::pipe()?.0)?;
     rustix::stdio::dup2_stdout(io::stderr())?;
     sys::bind(cpus)?;
-    sys::schedule(common.policy, common.prio)
-        .map_err(|error| io::Error::new(error.kind(), format!("{} may not be had: {error}", common.policy.kernel_name())))
+    sys::schedule(common.policy, common.prio).map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("{} may not be had: {error}", common.policy.kernel_name()),
+        )
+    })
 }
 
 fn describe(status: WaitStatus) -> String {

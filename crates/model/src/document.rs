@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `run.json`: what was asked, under which conditions, and what came of it.
 //!
-//! The other crates fill these structs in; what they mean for a reader is in `docs/recording.md`, and their JSON Schema in
-//! `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot; `..._at` are RFC 3339 in UTC. What was not measured
-//! is `null` or absent, never 0.
+//! The other crates fill these structs in; what they mean for a reader is in `docs/recording.md`,
+//! and their JSON Schema in `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot;
+//! `..._at` are RFC 3339 in UTC. What was not measured is `null` or absent, never 0.
 
 use crate::{Host, Lab, LoadEvidence, ProbeStatement, Thread, Warning};
 use plan::{CpuId, Nanos, Run};
@@ -49,7 +49,8 @@ pub struct Document {
     pub threads: Vec<Thread>,
     /// One entry per load: asked and reached.
     pub load: Vec<LoadEvidence>,
-    /// Whether a load was off target by more than 5 points: the figures stand, but not for that load.
+    /// Whether a load was off target by more than 5 points: the figures stand, but not for that
+    /// load.
     #[serde(default)]
     pub load_off_target: bool,
     /// The machine before and after.
@@ -152,8 +153,9 @@ pub struct CoKernel {
     pub version: Option<String>,
     /// The revision of its binary interface, by which it was called.
     pub abi: u32,
-    /// By how much it programs its timer early, ns, as it says it: for its own interrupt handlers (irq, i), threads in the kernel
-    /// (kernel, k) and in user space (user, u). With it latencies may be below 0.
+    /// By how much it programs its timer early, ns, as it says it: for its own interrupt handlers
+    /// (irq, i), threads in the kernel (kernel, k) and in user space (user, u). With it
+    /// latencies may be below 0.
     pub gravity: Option<String>,
     /// Whether the probe was chosen for it, because none was named.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]

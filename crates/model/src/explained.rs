@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where latencies of the lab went: what `teiji explain` found, as `explain.json` keeps it beside a recording.
+//! Where latencies of the lab went: what `teiji explain` found, as `explain.json` keeps it beside a
+//! recording.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -79,10 +80,11 @@ pub struct Part {
     pub begin_ns: u64,
     /// How long, ns.
     pub length_ns: u64,
-    /// The kernel's function that all or most of it was in, or its address if it has no symbol; null outside the kernel and where
-    /// several had a share.
+    /// The kernel's function that all or most of it was in, or its address if it has no symbol;
+    /// null outside the kernel and where several had a share.
     pub function: Option<String>,
-    /// What called that, innermost first, as far as it was seen, up to the interrupt or the system call.
+    /// What called that, innermost first, as far as it was seen, up to the interrupt or the system
+    /// call.
     pub called_by: Vec<String>,
     /// The running task's name; null if it is not known.
     pub task: Option<String>,
@@ -92,7 +94,8 @@ pub struct Part {
     /// Of an interrupt's handler, the function that was interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<String>,
-    /// Where interrupts were switched off, if they were off; null if that was before what was seen.
+    /// Where interrupts were switched off, if they were off; null if that was before what was
+    /// seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_at: Option<String>,
     /// Where they were switched on again.
@@ -261,9 +264,13 @@ impl Account {
         for part in &self.parts {
             *sums.entry((part.kind, part.function.as_deref())).or_default() += part.length_ns;
         }
-        let sum = |part: &Part| sums.get(&(part.kind, part.function.as_deref())).copied().unwrap_or(0);
+        let sum =
+            |part: &Part| sums.get(&(part.kind, part.function.as_deref())).copied().unwrap_or(0);
         // The longest of them stands for all.
-        self.parts.iter().max_by_key(|part| (sum(part), part.length_ns)).map(|part| (part, sum(part)))
+        self.parts
+            .iter()
+            .max_by_key(|part| (sum(part), part.length_ns))
+            .map(|part| (part, sum(part)))
     }
 }
 
@@ -290,7 +297,9 @@ pub fn causes(accounts: &[Account]) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
     for account in accounts {
         let Some((part, part_ns)) = account.cause() else { continue };
-        let known = causes.iter_mut().find(|cause| cause.kind == part.kind && cause.function == part.function);
+        let known = causes
+            .iter_mut()
+            .find(|cause| cause.kind == part.kind && cause.function == part.function);
         let this = Cause {
             kind: part.kind,
             function: part.function.clone(),
@@ -300,12 +309,16 @@ pub fn causes(accounts: &[Account]) -> Vec<Cause> {
             example: (account.thread, account.activation),
         };
         match known {
-            Some(cause) if cause.worst_ns < this.worst_ns => *cause = Cause { count: cause.count + 1, ..this },
+            Some(cause) if cause.worst_ns < this.worst_ns => {
+                *cause = Cause { count: cause.count + 1, ..this }
+            }
             Some(cause) => cause.count += 1,
             None => causes.push(this),
         }
     }
-    causes.sort_by(|one, other| other.worst_ns.cmp(&one.worst_ns).then_with(|| one.function.cmp(&other.function)));
+    causes.sort_by(|one, other| {
+        other.worst_ns.cmp(&one.worst_ns).then_with(|| one.function.cmp(&other.function))
+    });
     causes
 }
 
@@ -335,7 +348,13 @@ mod tests {
             }
         });
         let parts: Vec<Part> = parts.collect();
-        Account { thread: 0, activation, latency_ns: begin_ns, parts, timeline: Timeline::default() }
+        Account {
+            thread: 0,
+            activation,
+            latency_ns: begin_ns,
+            parts,
+            timeline: Timeline::default(),
+        }
     }
 
     #[test]
@@ -355,12 +374,18 @@ mod tests {
 
     #[test]
     fn causes_are_counted_with_their_worst() {
-        let off =
-            |activation, length| account(activation, &[(PartKind::InterruptsOff, "free", length), (PartKind::Return, "x", 5)]);
+        let off = |activation, length| {
+            account(
+                activation,
+                &[(PartKind::InterruptsOff, "free", length), (PartKind::Return, "x", 5)],
+            )
+        };
         let all = [off(7, 90), account(8, &[(PartKind::PreemptionOff, "write", 95)]), off(9, 200)];
         let causes = causes(&all);
-        let seen: Vec<_> =
-            causes.iter().map(|c| (c.function.as_deref(), c.count, c.worst_ns, c.worst_part_ns, c.example.1)).collect();
+        let seen: Vec<_> = causes
+            .iter()
+            .map(|c| (c.function.as_deref(), c.count, c.worst_ns, c.worst_part_ns, c.example.1))
+            .collect();
         assert_eq!(seen, [(Some("free"), 2, 205, 200, 9), (Some("write"), 1, 95, 95, 8)]);
     }
 
@@ -368,10 +393,14 @@ mod tests {
     fn the_longest_spans_are_kept_with_their_names() {
         let span = |name, begin_ns, length_ns| Span { depth: name, name, begin_ns, length_ns };
         let names = ["task", "short", "long"].map(str::to_owned).to_vec();
-        let timeline = Timeline { names, spans: vec![span(0, 0, 100), span(1, 0, 2), span(2, 2, 98)] };
+        let timeline =
+            Timeline { names, spans: vec![span(0, 0, 100), span(1, 0, 2), span(2, 2, 98)] };
         let kept = timeline.longest(2);
         assert_eq!(kept.names, ["task", "long"]);
-        assert_eq!(kept.spans.iter().map(|span| kept.name(span)).collect::<Vec<_>>(), ["task", "long"]);
+        assert_eq!(
+            kept.spans.iter().map(|span| kept.name(span)).collect::<Vec<_>>(),
+            ["task", "long"]
+        );
         assert_eq!(timeline.longest(3), timeline);
     }
 
@@ -379,6 +408,9 @@ mod tests {
     fn a_span_is_four_numbers() {
         let span = Span { depth: 1, name: 2, begin_ns: 3, length_ns: 4 };
         let text = serde_json::to_string(&span).unwrap();
-        assert_eq!((text.as_str(), serde_json::from_str::<Span>(&text).unwrap()), ("[1,2,3,4]", span));
+        assert_eq!(
+            (text.as_str(), serde_json::from_str::<Span>(&text).unwrap()),
+            ("[1,2,3,4]", span)
+        );
     }
 }

@@ -22,14 +22,15 @@ pub struct Host {
 pub struct Processes {
     /// CPU time of the measuring process itself, ms.
     pub own_ms: u64,
-    /// CPU time of all other processes together, loads and threads of the kernel left out, ms; absent where not recorded.
+    /// CPU time of all other processes together, loads and threads of the kernel left out, ms;
+    /// absent where not recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub others_ms: Option<u64>,
     /// CPU time of all threads of the kernel together, ms; absent where not recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kernel_ms: Option<u64>,
-    /// The processes that used most CPU time, neither this one nor a load, the busiest first. Those of another container or
-    /// of another user may be hidden.
+    /// The processes that used most CPU time, neither this one nor a load, the busiest first.
+    /// Those of another container or of another user may be hidden.
     pub busiest: Vec<BusyProcess>,
 }
 
@@ -46,7 +47,8 @@ pub struct BusyProcess {
     pub kernel_thread: bool,
 }
 
-/// One snapshot of the machine. What could not be read is null, with the reason in [`HostFacts::unreadable`].
+/// One snapshot of the machine. What could not be read is null, with the reason in
+/// [`HostFacts::unreadable`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// The machine's name.
@@ -171,8 +173,18 @@ pub const LATENCY_ARGUMENTS: [&str; 28] = [
 ];
 
 /// Kernel arguments that say where a system lies, not how it runs.
-const OF_THE_PLACE: [&str; 10] =
-    ["BOOT_IMAGE", "initrd", "root", "rootfstype", "rootflags", "rootwait", "resume", "ro", "rw", "quiet"];
+const OF_THE_PLACE: [&str; 10] = [
+    "BOOT_IMAGE",
+    "initrd",
+    "root",
+    "rootfstype",
+    "rootflags",
+    "rootwait",
+    "resume",
+    "ro",
+    "rw",
+    "quiet",
+];
 
 /// A kernel's command line without what says only where the system lies.
 #[must_use]

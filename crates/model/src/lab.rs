@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the lab adds to `run.json`: the emulated machine, and everything needed to have the same run once more.
+//! What the lab adds to `run.json`: the emulated machine, and everything needed to have the same
+//! run once more.
 
 use plan::Guest;
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,8 @@ pub struct Lab {
     pub snapshot: Option<LabSnapshot>,
     /// QEMU.
     pub qemu: LabQemu,
-    /// Whether the guest looked for a co-kernel to choose the probe, because none was named and its kernel might have one.
+    /// Whether the guest looked for a co-kernel to choose the probe, because none was named and
+    /// its kernel might have one.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub probe_left_open: bool,
     /// Set if no CPUs were named, where there are several: the guest took its default ones.
@@ -41,7 +43,8 @@ pub struct Lab {
     pub host_ms: u64,
 }
 
-/// The default CPUs: those on which the guest's first process runs, as anywhere else. Isolated ones are not among them.
+/// The default CPUs: those on which the guest's first process runs, as anywhere else. Isolated ones
+/// are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefaultCpus {
     /// How many threads take turns on them; none: one on each.
@@ -98,17 +101,23 @@ pub struct LabQemu {
     /// Where it came from.
     #[serde(default)]
     pub origin: QemuOrigin,
-    /// Its command line, word by word, in a directory that holds `initramfs` and takes `console` and `results`.
+    /// Its command line, word by word, in a directory that holds `initramfs` and takes `console`
+    /// and `results`.
     pub command_line: Vec<String>,
 }
 
 impl LabQemu {
-    /// The words of its command line that make the machine, without those that say where its program is, and the lab's own also
-    /// its loader, its libraries and its firmware: `LOADER ... PROGRAM -L FIRMWARE`.
+    /// The words of its command line that make the machine, without those that say where its
+    /// program is, and the lab's own also its loader, its libraries and its firmware: `LOADER
+    /// ... PROGRAM -L FIRMWARE`.
     #[must_use]
     pub fn machine(&self) -> &[String] {
         let place = match self.origin {
-            QemuOrigin::Pinned => self.command_line.iter().position(|word| word == "-L").map_or(0, |before| before + 2),
+            QemuOrigin::Pinned => self
+                .command_line
+                .iter()
+                .position(|word| word == "-L")
+                .map_or(0, |before| before + 2),
             QemuOrigin::System | QemuOrigin::Path => 1,
         };
         self.command_line.get(place..).unwrap_or_default()

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is recorded.
 //!
-//! Here live the types of `run.json`, one for each concept, and what follows from a recording's own figures without its files:
-//! what happened between the two snapshots of the machine, what kept it busy beside the run, and how it is without names.
+//! Here live the types of `run.json`, one for each concept, and what follows from a recording's own
+//! figures without its files: what happened between the two snapshots of the machine, what kept it
+//! busy beside the run, and how it is without names.
 //!
-//! In: plain values. Out: plain values, which serialise as `docs/recording.md` says. Must not touch: files, clocks, the machine.
+//! In: plain values. Out: plain values, which serialise as `docs/recording.md` says. Must not
+//! touch: files, clocks, the machine.
 #![forbid(unsafe_code)]
 
 mod anonymous;
@@ -26,11 +28,12 @@ pub use anonymous::{Anonymiser, Console, Pseudonyms};
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use explained::{
-    Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, OtherCpu, Part, PartKind, Source, Sources,
-    Span, Timeline, causes,
+    Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, OtherCpu, Part,
+    PartKind, Source, Sources, Span, Timeline, causes,
 };
 pub use host_facts::{
-    BusyProcess, CpuFacts, EventCounts, Host, HostFacts, LATENCY_ARGUMENTS, Processes, Unreadable, kernel_arguments,
+    BusyProcess, CpuFacts, EventCounts, Host, HostFacts, LATENCY_ARGUMENTS, Processes, Unreadable,
+    kernel_arguments,
 };
 pub use lab::{DefaultCpus, Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOrigin};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
@@ -40,7 +43,9 @@ pub use probe_statement::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind,
 pub use recorded::{Beside, ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
 pub use text::document_text;
 pub use thread::{
-    ColumnFigures, Detail, HistogramDocument, Polling, RowCounts, Smis, SmisUnknown, Thread, ThreadEvidence, WorstActivation,
-    samples_file,
+    ColumnFigures, Detail, HistogramDocument, Polling, RowCounts, Smis, SmisUnknown, Thread,
+    ThreadEvidence, WorstActivation, samples_file,
 };
-pub use warning::{BusyCpu, FrequencyChange, MemoryNotLocked, NotHeld, OtherWarning, Steady, StolenTime, Warning};
+pub use warning::{
+    BusyCpu, FrequencyChange, MemoryNotLocked, NotHeld, OtherWarning, Steady, StolenTime, Warning,
+};

@@ -23,16 +23,20 @@ pub struct LoadEvidence {
     /// Their nice level. None under a real-time policy, which has none, and where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
-    /// How long after the release of its tasks it was in its steady state, ns; null if it was not when measuring began.
+    /// How long after the release of its tasks it was in its steady state, ns; null if it was not
+    /// when measuring began.
     #[serde(default)]
     pub settled_after_ns: Option<u64>,
-    /// When it began to work, of a load that does so while measuring (`start=`), CLOCK_MONOTONIC, ns; null if it was not to, or did not.
+    /// When it began to work, of a load that does so while measuring (`start=`), CLOCK_MONOTONIC,
+    /// ns; null if it was not to, or did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ns: Option<u64>,
-    /// When it was stopped, of a load that is while measuring (`stop=`), CLOCK_MONOTONIC, ns; null if it was not to be, or was not.
+    /// When it was stopped, of a load that is while measuring (`stop=`), CLOCK_MONOTONIC, ns; null
+    /// if it was not to be, or was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_ns: Option<u64>,
-    /// Whether it ran as long as it should, which without `start` and `stop` is from before the first activation until after the last.
+    /// Whether it ran as long as it should, which without `start` and `stop` is from before the
+    /// first activation until after the last.
     pub alive: bool,
     /// Whether it was more than 5 points off the level asked for.
     #[serde(default)]
@@ -40,7 +44,8 @@ pub struct LoadEvidence {
     /// What it reached on each of its CPUs.
     #[serde(default)]
     pub per_cpu: Vec<LoadOnCpu>,
-    /// What it reached over time: `[at, percent]`, CPU use until this time (CLOCK_MONOTONIC, ns) since the one before.
+    /// What it reached over time: `[at, percent]`, CPU use until this time (CLOCK_MONOTONIC, ns)
+    /// since the one before.
     #[serde(default)]
     pub course: Vec<(u64, f64)>,
 }
@@ -49,8 +54,8 @@ pub struct LoadEvidence {
 const MAX_OFF: f64 = 5.0;
 
 impl LoadEvidence {
-    /// CPU use, percent, where it lies farthest off the level asked for, and on which CPU; no CPU where only all together are
-    /// known. None without a level or an observation.
+    /// CPU use, percent, where it lies farthest off the level asked for, and on which CPU; no CPU
+    /// where only all together are known. None without a level or an observation.
     #[must_use]
     pub fn farthest_off(&self) -> Option<(f64, Option<CpuId>)> {
         let (asked, together) = (self.requested?, self.reached?.mean);
@@ -59,10 +64,13 @@ impl LoadEvidence {
         each.chain([(together, None)]).max_by(|a, b| off(a).total_cmp(&off(b)))
     }
 
-    /// Whether it lies farther off than is allowed, on any of its CPUs: what [`LoadEvidence::off_target`] is to say.
+    /// Whether it lies farther off than is allowed, on any of its CPUs: what
+    /// [`LoadEvidence::off_target`] is to say.
     #[must_use]
     pub fn is_off_target(&self) -> bool {
-        self.requested.zip(self.farthest_off()).is_some_and(|(asked, (reached, _))| (reached - asked).abs() > MAX_OFF)
+        self.requested
+            .zip(self.farthest_off())
+            .is_some_and(|(asked, (reached, _))| (reached - asked).abs() > MAX_OFF)
     }
 }
 

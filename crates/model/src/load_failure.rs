@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What happened to a load. As an error, which ends a run before there is a recording, it says so itself; a warning's sentence is
-/// the report's.
+/// What happened to a load. As an error, which ends a run before there is a recording, it says so
+/// itself; a warning's sentence is the report's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum LoadFailure {

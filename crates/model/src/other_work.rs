@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kept CPUs busy beside the run itself.
 //!
-//! A run without a load is not a run on an idle machine, and a load is not alone because it was the only one asked for. The
-//! warning of a run and the report of its recording both ask here.
+//! A run without a load is not a run on an idle machine, and a load is not alone because it was the
+//! only one asked for. The warning of a run and the report of its recording both ask here.
 
 use crate::{BusyCpu, CpuTimeChange, Document, LoadEvidence, Processes, Thread, changes};
 use plan::CpuId;
@@ -15,15 +15,18 @@ const MIN_MS: u64 = 100;
 /// Work that was neither the run's nor its loads'.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherWork {
-    /// Percent of one CPU: of the busiest one without a load, of all processes together under a load.
+    /// Percent of one CPU: of the busiest one without a load, of all processes together under a
+    /// load.
     pub percent: f64,
-    /// CPUs that were kept busy, with their shares, the busiest first. Empty under a load, which keeps its CPUs busy itself.
+    /// CPUs that were kept busy, with their shares, the busiest first. Empty under a load, which
+    /// keeps its CPUs busy itself.
     pub cpus: Vec<BusyCpu>,
 }
 
 impl Document {
-    /// Work beside the run and its loads that is worth a warning; none also where it was not recorded. A guest in virtual time has
-    /// nothing else in it. There the kernel, which counts CPU time by looking once in a tick, would always look at the same moment of a
+    /// Work beside the run and its loads that is worth a warning; none also where it was not
+    /// recorded. A guest in virtual time has nothing else in it. There the kernel, which counts
+    /// CPU time by looking once in a tick, would always look at the same moment of a
     /// run's interval.
     #[must_use]
     pub fn other_work(&self) -> Option<OtherWork> {
@@ -33,32 +36,55 @@ impl Document {
         let after = self.host.after.as_ref()?;
         let processes = self.host.processes.as_ref()?;
         let times = changes(&self.host.before, after).cpu_times;
-        if self.run.loads.is_empty() { self.without_load(&times, processes) } else { self.beside_loads(&times, processes) }
+        if self.run.loads.is_empty() {
+            self.without_load(&times, processes)
+        } else {
+            self.beside_loads(&times, processes)
+        }
     }
 
-    /// The larger of what two observers saw: processes, which miss those that ended meanwhile and those of other containers, and
-    /// CPU times, which contain the loads' work.
+    /// The larger of what two observers saw: processes, which miss those that ended meanwhile and
+    /// those of other containers, and CPU times, which contain the loads' work.
     fn beside_loads(&self, times: &[CpuTimeChange], processes: &Processes) -> Option<OtherWork> {
-        let elapsed_ms = self.wall_ms().or_else(|| times.iter().map(|time| time.elapsed_ms).max())?;
+        let elapsed_ms =
+            self.wall_ms().or_else(|| times.iter().map(|time| time.elapsed_ms).max())?;
         // The kernel's own threads work for the load too.
-        let named = processes.busiest.iter().filter(|process| !process.kernel_thread).map(|process| process.cpu_ms).sum();
+        let named = processes
+            .busiest
+            .iter()
+            .filter(|process| !process.kernel_thread)
+            .map(|process| process.cpu_ms)
+            .sum();
         let of_processes: u64 = processes.others_ms.unwrap_or(named);
-        let ms = self.left_by_loads(times, processes, elapsed_ms).map_or(of_processes, |left| left.max(of_processes));
+        let ms = self
+            .left_by_loads(times, processes, elapsed_ms)
+            .map_or(of_processes, |left| left.max(of_processes));
         let percent = percent(ms, elapsed_ms);
         (ms >= MIN_MS && percent >= MIN_PERCENT).then_some(OtherWork { percent, cpus: Vec::new() })
     }
 
-    /// CPU time of tasks that neither the loads, nor this program, nor threads of the kernel used, ms. None where one of these is
-    /// not known.
-    fn left_by_loads(&self, times: &[CpuTimeChange], processes: &Processes, elapsed_ms: u64) -> Option<u64> {
+    /// CPU time of tasks that neither the loads, nor this program, nor threads of the kernel used,
+    /// ms. None where one of these is not known.
+    fn left_by_loads(
+        &self,
+        times: &[CpuTimeChange],
+        processes: &Processes,
+        elapsed_ms: u64,
+    ) -> Option<u64> {
         let known = processes.own_ms.saturating_add(processes.kernel_ms?);
         if self.load.len() != self.run.loads.len() {
             return None;
         }
-        let of_load = |load: &LoadEvidence| Some(load.reached?.mean / 100.0 * load.cpus.len() as f64 * elapsed_ms as f64);
+        let of_load = |load: &LoadEvidence| {
+            Some(load.reached?.mean / 100.0 * load.cpus.len() as f64 * elapsed_ms as f64)
+        };
         let loads = self.load.iter().map(of_load).sum::<Option<f64>>()?;
         let busy: u64 = times.iter().map(|time| task_ms(time, elapsed_ms)).sum();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float's cast ends at the bounds")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a float's cast ends at the bounds"
+        )]
         Some(busy.saturating_sub(known).saturating_sub(loads as u64))
     }
 
@@ -77,21 +103,25 @@ impl Document {
         let mut cpus: Vec<BusyCpu> = times
             .iter()
             .filter_map(|time| {
-                let busy = time.elapsed_ms.saturating_sub(state_ms(time, &["idle", "iowait", "steal"]));
+                let busy =
+                    time.elapsed_ms.saturating_sub(state_ms(time, &["idle", "iowait", "steal"]));
                 let other = busy.saturating_sub(self.own_ms(time.cpu, processes));
                 let percent = percent(other, time.elapsed_ms);
-                (other >= MIN_MS && percent >= MIN_PERCENT).then_some(BusyCpu { cpu: time.cpu, percent })
+                (other >= MIN_MS && percent >= MIN_PERCENT)
+                    .then_some(BusyCpu { cpu: time.cpu, percent })
             })
             .collect();
         cpus.sort_by(|a, b| b.percent.total_cmp(&a.percent));
         Some(OtherWork { percent: cpus.first()?.percent, cpus })
     }
 
-    /// This program's part of one CPU's time, ms. A recording holds the process's CPU time in all and not each thread's, which
-    /// would say nothing of the threads that write and are bound nowhere. Nearly all of it is wake-ups, so it is shared out by how
-    /// many of them were due on each CPU.
+    /// This program's part of one CPU's time, ms. A recording holds the process's CPU time in all
+    /// and not each thread's, which would say nothing of the threads that write and are bound
+    /// nowhere. Nearly all of it is wake-ups, so it is shared out by how many of them were due
+    /// on each CPU.
     fn own_ms(&self, cpu: CpuId, processes: &Processes) -> u64 {
-        // Of threads that are bound to no CPU it is not known where they ran: what others did at least is what is left of all of it.
+        // Of threads that are bound to no CPU it is not known where they ran: what others did at
+        // least is what is left of all of it.
         if self.threads.iter().any(|thread| !thread.pinned) {
             return processes.own_ms;
         }
@@ -116,11 +146,13 @@ fn state_ms(time: &CpuTimeChange, states: &[&str]) -> u64 {
     states.iter().filter_map(|state| time.time_ms.get(*state)).sum()
 }
 
-/// Time that a CPU spent on tasks, ms: without interrupts and softirqs, in which the kernel works for the load too. Most kernels
-/// count busy time by looking once a tick, which is off where a load keeps step with it, and idle time by the clock. So the smaller
-/// of the two stands: what was counted, and what idleness left.
+/// Time that a CPU spent on tasks, ms: without interrupts and softirqs, in which the kernel works
+/// for the load too. Most kernels count busy time by looking once a tick, which is off where a load
+/// keeps step with it, and idle time by the clock. So the smaller of the two stands: what was
+/// counted, and what idleness left.
 fn task_ms(time: &CpuTimeChange, elapsed_ms: u64) -> u64 {
     let counted = state_ms(time, &["user", "nice", "system"]);
-    let left = elapsed_ms.saturating_sub(state_ms(time, &["idle", "iowait", "irq", "softirq", "steal"]));
+    let left =
+        elapsed_ms.saturating_sub(state_ms(time, &["idle", "iowait", "irq", "softirq", "steal"]));
     counted.min(left)
 }

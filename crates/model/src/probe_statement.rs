@@ -13,10 +13,12 @@ pub struct ProbeStatement {
     pub name: Cow<'static, str>,
     /// What a row is.
     pub rows: RowKind,
-    /// What is measured in each row. The first is what is judged: the *latency* of summaries, charts and limits, always in ns.
+    /// What is measured in each row. The first is what is judged: the *latency* of summaries,
+    /// charts and limits, always in ns.
     pub columns: Vec<Column>,
-    /// By which column, from 0, overruns are detected. In ns: the time from the planned start of a row until the thread was free for
-    /// the next. A count: how many rows were missed since the one before. Null where rows have no planned start.
+    /// By which column, from 0, overruns are detected. In ns: the time from the planned start of a
+    /// row until the thread was free for the next. A count: how many rows were missed since
+    /// the one before. Null where rows have no planned start.
     pub overrun_column: Option<usize>,
     /// The clock that planned and actual times are read from.
     pub clock: Cow<'static, str>,
@@ -28,7 +30,8 @@ pub struct ProbeStatement {
     /// Of jitter, the period that intervals are compared with.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub period_ns: Option<Nanos>,
-    /// Whether this program's threads only observe, so that how they are scheduled says nothing of what was measured.
+    /// Whether this program's threads only observe, so that how they are scheduled says nothing of
+    /// what was measured.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub only_observes: bool,
 }
@@ -38,9 +41,11 @@ pub struct ProbeStatement {
 pub enum TakenBy {
     /// The threads that measure: how they are scheduled is part of what is measured.
     OwnThreads,
-    /// This machine, while our threads only observed: how they are scheduled says nothing of what was measured.
+    /// This machine, while our threads only observed: how they are scheduled says nothing of what
+    /// was measured.
     ThisMachine,
-    /// Another machine, or a clock of its own: this one only recorded them, and how it did says nothing of them.
+    /// Another machine, or a clock of its own: this one only recorded them, and how it did says
+    /// nothing of them.
     AnotherMachine,
 }
 
@@ -51,7 +56,8 @@ pub enum Quantity {
     /// How late something was, or how long it took: the less the better.
     #[default]
     Latency,
-    /// By how much the time between two successive rows differs from a period that is known: the less it varies the better.
+    /// By how much the time between two successive rows differs from a period that is known: the
+    /// less it varies the better.
     Jitter,
     /// Time between two successive rows, of which no period is known.
     Interval,
@@ -71,7 +77,8 @@ pub enum RowKind {
     Activations,
     /// Something that was started at a planned time and took its time; row k was planned as above.
     Trials,
-    /// Something that happened when it happened. Each row has a time; none was planned, so none is late or skipped.
+    /// Something that happened when it happened. Each row has a time; none was planned, so none is
+    /// late or skipped.
     Events,
 }
 
@@ -101,7 +108,8 @@ impl ProbeStatement {
     /// The clock of times that were taken elsewhere and came as a stream.
     pub const CLOCK_OF_STREAM: &'static str = "of the stream";
 
-    /// Who took the judged times. The one place that knows by which of the recorded keys that is said.
+    /// Who took the judged times. The one place that knows by which of the recorded keys that is
+    /// said.
     #[must_use]
     pub fn taken_by(&self) -> TakenBy {
         match (self.only_observes, self.clock == Self::CLOCK_OF_STREAM) {
@@ -111,12 +119,13 @@ impl ProbeStatement {
         }
     }
 
-    /// The CPU that the rows of a thread are of: the one it was pinned to. None if it was not, if each row has its own, or if they were
-    /// taken elsewhere.
+    /// The CPU that the rows of a thread are of: the one it was pinned to. None if it was not, if
+    /// each row has its own, or if they were taken elsewhere.
     #[must_use]
     pub fn cpu_of(&self, thread: &Thread) -> Option<CpuId> {
         let rows_have_it = self.columns.iter().any(|column| column.name == Column::ON_CPU);
-        (thread.pinned && !rows_have_it && self.taken_by() != TakenBy::AnotherMachine).then_some(thread.cpu)
+        (thread.pinned && !rows_have_it && self.taken_by() != TakenBy::AnotherMachine)
+            .then_some(thread.cpu)
     }
 
     /// The same as text; empty if there is none.
@@ -125,16 +134,21 @@ impl ProbeStatement {
         self.cpu_of(thread).map_or_else(String::new, |cpu| cpu.to_string())
     }
 
-    /// Of a thread that sleeps until an absolute time, again and again: what recordings measured before probes stated themselves.
+    /// Of a thread that sleeps until an absolute time, again and again: what recordings measured
+    /// before probes stated themselves.
     #[must_use]
     pub fn cyclic() -> Self {
         ProbeStatement {
             name: plan::DEFAULT_PROBE.into(),
             rows: RowKind::Activations,
-            columns: vec![Column::ns("latency_ns", "from the planned time until the thread runs again")],
+            columns: vec![Column::ns(
+                "latency_ns",
+                "from the planned time until the thread runs again",
+            )],
             overrun_column: Some(0),
             clock: "CLOCK_MONOTONIC".into(),
-            measuring_point: "from the absolute time given to clock_nanosleep to the clock read after its return, in user space"
+            measuring_point: "from the absolute time given to clock_nanosleep to the clock read \
+                              after its return, in user space"
                 .into(),
             quantity: Quantity::Latency,
             period_ns: None,
@@ -142,14 +156,16 @@ impl ProbeStatement {
         }
     }
 
-    /// Whether the judged column also shows which rows were late and which skipped: then skipped rows have waited from their planned
-    /// time, and are counted in with that. Otherwise they have no value.
+    /// Whether the judged column also shows which rows were late and which skipped: then skipped
+    /// rows have waited from their planned time, and are counted in with that. Otherwise they
+    /// have no value.
     #[must_use]
     pub fn judges_overruns(&self) -> bool {
         self.overrun_column == Some(0)
     }
 
-    /// What a limit judges of a value, ns: of jitter its size, because an interval may be too short as well as too long.
+    /// What a limit judges of a value, ns: of jitter its size, because an interval may be too short
+    /// as well as too long.
     #[must_use]
     pub const fn judged_size(&self, value_ns: i64) -> i64 {
         match self.quantity {
@@ -164,7 +180,8 @@ impl ProbeStatement {
         self.overrun_column.is_some()
     }
 
-    /// What one row that was passed over amounts to in the overrun column, of a thread with this interval.
+    /// What one row that was passed over amounts to in the overrun column, of a thread with this
+    /// interval.
     #[must_use]
     pub fn overrun_unit(&self, interval: Nanos) -> i64 {
         match self.overrun_column.and_then(|column| self.columns.get(column)) {
@@ -186,10 +203,12 @@ impl Default for ProbeStatement {
 }
 
 impl Column {
-    /// The column, in any probe that has it, of the CPU that each row is of, which is then not that of the measuring thread.
+    /// The column, in any probe that has it, of the CPU that each row is of, which is then not that
+    /// of the measuring thread.
     pub const ON_CPU: &'static str = "on_cpu";
 
-    /// The column, in any probe that has it, of how many periods passed since the row before and have none.
+    /// The column, in any probe that has it, of how many periods passed since the row before and
+    /// have none.
     pub const MISSED: &'static str = "missed";
 
     /// The column, in any probe that has it, of how far the clock was set since the row before, ns.
@@ -198,7 +217,11 @@ impl Column {
     /// A column of nanoseconds.
     #[must_use]
     pub const fn ns(name: &'static str, meaning: &'static str) -> Self {
-        Column { name: Cow::Borrowed(name), unit: ColumnUnit::Nanoseconds, meaning: Cow::Borrowed(meaning) }
+        Column {
+            name: Cow::Borrowed(name),
+            unit: ColumnUnit::Nanoseconds,
+            meaning: Cow::Borrowed(meaning),
+        }
     }
 }
 

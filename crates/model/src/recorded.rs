@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording as read back: what was written in `run.json`, and the statistics of its samples.
 
-use crate::{Column, ColumnFigures, Document, HistogramDocument, ProbeStatement, Thread, WorstActivation};
+use crate::{
+    Column, ColumnFigures, Document, HistogramDocument, ProbeStatement, Thread, WorstActivation,
+};
 use plan::Nanos;
 use stats::{RELATIVE_ERROR, Statistics};
 use std::path::PathBuf;
 
-/// How often what was measured is written to the file. What is not there may be lost with the process: at most this much, half of
-/// the promised second.
+/// How often what was measured is written to the file. What is not there may be lost with the
+/// process: at most this much, half of the promised second.
 pub const FLUSH_INTERVAL: Nanos = Nanos::from_millis(500);
 
 /// Steps of latency over time that are kept in memory; what is drawn is chosen from these.
 pub const ENVELOPE_STEPS: usize = 8_192;
 
-/// A recording with everything computed from its samples. For one that was cut off, `document.threads` is filled in from
-/// the samples too, so that a reader need not care.
+/// A recording with everything computed from its samples. For one that was cut off,
+/// `document.threads` is filled in from the samples too, so that a reader need not care.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// Where it lies.
@@ -32,7 +34,8 @@ pub struct Recorded {
 pub struct Beside {
     /// The further columns, in the order the probe states them.
     pub columns: Vec<Statistics>,
-    /// Of each of the worst events, in the same order, ns since the thread's start. Empty where rows were planned.
+    /// Of each of the worst events, in the same order, ns since the thread's start. Empty where
+    /// rows were planned.
     pub worst_times_ns: Vec<i64>,
 }
 
@@ -47,9 +50,14 @@ impl Recorded {
     }
 }
 
-/// Writes the statistics of a thread's samples into its part of the document. The accounting stays as it is: the thread itself
-/// has counted it, and the two are compared.
-pub fn fill_in(thread: &mut Thread, probe: &ProbeStatement, statistics: &Statistics, beside: &Beside) {
+/// Writes the statistics of a thread's samples into its part of the document. The accounting stays
+/// as it is: the thread itself has counted it, and the two are compared.
+pub fn fill_in(
+    thread: &mut Thread,
+    probe: &ProbeStatement,
+    statistics: &Statistics,
+    beside: &Beside,
+) {
     thread.latency_ns = statistics.latency;
     thread.latency_with_skipped_ns = statistics.latency_with_skipped;
     thread.histogram_ns = histogram(statistics);
@@ -59,16 +67,22 @@ pub fn fill_in(thread: &mut Thread, probe: &ProbeStatement, statistics: &Statist
         histogram: histogram(statistics),
     };
     thread.columns = probe.others().zip(&beside.columns).map(figures).collect();
-    let planned = |worst: &stats::Worst| i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
+    let planned = |worst: &stats::Worst| {
+        i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0)
+    };
     let place = |(place, worst): (usize, &stats::Worst)| {
-        let since_start = beside.worst_times_ns.get(place).copied().unwrap_or_else(|| planned(worst));
+        let since_start =
+            beside.worst_times_ns.get(place).copied().unwrap_or_else(|| planned(worst));
         placed(thread, worst, since_start)
     };
     thread.worst = statistics.worst.iter().enumerate().map(place).collect();
 }
 
 fn histogram(statistics: &Statistics) -> HistogramDocument {
-    HistogramDocument { relative_error: RELATIVE_ERROR, buckets: statistics.histogram.buckets().collect() }
+    HistogramDocument {
+        relative_error: RELATIVE_ERROR,
+        buckets: statistics.histogram.buckets().collect(),
+    }
 }
 
 fn placed(thread: &Thread, worst: &stats::Worst, since_start_ns: i64) -> WorstActivation {

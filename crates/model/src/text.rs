@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `run.json` as text: objects on several lines, to be readable, lists on one, or a histogram would fill pages.
+//! `run.json` as text: objects on several lines, to be readable, lists on one, or a histogram would
+//! fill pages.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
@@ -18,7 +19,11 @@ impl Formatter for FlatLists {
     fn end_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.objects.end_object(writer)
     }
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         self.objects.begin_object_key(writer, first)
     }
     fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
@@ -47,6 +52,9 @@ mod tests {
     #[test]
     fn objects_on_lines_lists_on_one() {
         let value = serde_json::json!({"a": [[1, 2], [3, 4]], "b": {"c": "x"}});
-        assert_eq!(document_text(&value).unwrap(), "{\n  \"a\": [[1,2],[3,4]],\n  \"b\": {\n    \"c\": \"x\"\n  }\n}\n");
+        assert_eq!(
+            document_text(&value).unwrap(),
+            "{\n  \"a\": [[1,2],[3,4]],\n  \"b\": {\n    \"c\": \"x\"\n  }\n}\n"
+        );
     }
 }

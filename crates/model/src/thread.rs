@@ -29,7 +29,11 @@ impl RowCounts {
     /// Those of a probe that states this.
     #[must_use]
     pub fn new(counted: Activations, probe: &ProbeStatement) -> RowCounts {
-        if probe.is_planned() { RowCounts::Planned(counted) } else { RowCounts::Events { due: counted.due } }
+        if probe.is_planned() {
+            RowCounts::Planned(counted)
+        } else {
+            RowCounts::Events { due: counted.due }
+        }
     }
 
     /// As sums count them: each event is one that was due and happened.
@@ -59,10 +63,11 @@ pub struct Thread {
     pub nice: Option<i32>,
     /// Its own interval, ns.
     pub interval_ns: Nanos,
-    /// Planned time of activation 0, CLOCK_MONOTONIC ns: activation k was planned at this + k x interval.
+    /// Planned time of activation 0, CLOCK_MONOTONIC ns: activation k was planned at this + k x
+    /// interval.
     pub start_ns: Nanos,
-    /// When the run was ended without it because it did not come back, CLOCK_MONOTONIC ns: what it never ran waited until then at
-    /// least. None for one that came back.
+    /// When the run was ended without it because it did not come back, CLOCK_MONOTONIC ns: what it
+    /// never ran waited until then at least. None for one that came back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_up_ns: Option<Nanos>,
     /// What is known of its latencies.
@@ -84,7 +89,8 @@ pub struct Thread {
     /// Further columns of the probe, in the order it states them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnFigures>,
-    /// Of a loop that reads the clock again and again: what its gaps are a share of. None of threads that wait otherwise.
+    /// Of a loop that reads the clock again and again: what its gaps are a share of. None of
+    /// threads that wait otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polling: Option<Polling>,
     /// System management interrupts of its CPU while it measured. None where nobody asked.
@@ -101,7 +107,8 @@ pub struct Polling {
     pub polled_ns: i64,
     /// Clock readings in that time.
     pub readings: u64,
-    /// The smallest time above 0 from one reading to the next, ns: nothing shorter is seen. Null without a reading.
+    /// The smallest time above 0 from one reading to the next, ns: nothing shorter is seen. Null
+    /// without a reading.
     pub resolution_ns: Option<i64>,
 }
 
@@ -149,8 +156,8 @@ pub enum Detail {
     /// Each of them, in its place.
     #[default]
     Samples,
-    /// How many there were in each bucket of a histogram: neither when they were, nor which activations were late or skipped, nor
-    /// whether samples were lost.
+    /// How many there were in each bucket of a histogram: neither when they were, nor which
+    /// activations were late or skipped, nor whether samples were lost.
     Histogram,
     /// Only those of a summary: how many, the smallest, their mean, the largest, and perhaps more.
     Figures,
@@ -176,16 +183,26 @@ pub struct ColumnFigures {
 }
 
 impl Thread {
-    /// What the scheduler granted, with a nice level that is not 0: `SCHED_FIFO 90`, `SCHED_OTHER nice 5`.
+    /// What the scheduler granted, with a nice level that is not 0: `SCHED_FIFO 90`, `SCHED_OTHER
+    /// nice 5`.
     #[must_use]
     pub fn granted(&self) -> String {
-        let nice = self.nice.filter(|nice| *nice != 0).map_or_else(String::new, |nice| format!(" nice {nice}"));
+        let nice = self
+            .nice
+            .filter(|nice| *nice != 0)
+            .map_or_else(String::new, |nice| format!(" nice {nice}"));
         format!("{}{nice}", self.scheduling)
     }
 
     /// A thread that has measured nothing yet.
     #[must_use]
-    pub fn unmeasured(index: usize, cpu: CpuId, scheduling: Scheduling, interval_ns: Nanos, start_ns: Nanos) -> Self {
+    pub fn unmeasured(
+        index: usize,
+        cpu: CpuId,
+        scheduling: Scheduling,
+        interval_ns: Nanos,
+        start_ns: Nanos,
+    ) -> Self {
         Thread {
             index,
             cpu,
@@ -232,7 +249,8 @@ pub struct WorstActivation {
     pub latency_ns: i64,
 }
 
-/// What getrusage says of a thread between its first and its last activation, and what became of its samples.
+/// What getrusage says of a thread between its first and its last activation, and what became of
+/// its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadEvidence {
     /// Page faults served without the disk; null where the thread did not live to say.
@@ -245,8 +263,8 @@ pub struct ThreadEvidence {
     pub involuntary_switches: Option<u64>,
     /// Samples that found the ring full.
     pub samples_lost: u64,
-    /// On a co-kernel, how often the thread fell back to Linux between its first and its last row; absent on Linux, and where the
-    /// co-kernel did not say.
+    /// On a co-kernel, how often the thread fell back to Linux between its first and its last row;
+    /// absent on Linux, and where the co-kernel did not say.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fallen_back: Option<u64>,
 }
@@ -260,9 +278,14 @@ mod tests {
     fn events_have_a_number_and_nothing_else() {
         let events = ProbeStatement { overrun_column: None, ..ProbeStatement::cyclic() };
         let counted = Activations { due: 7, on_time: 7, late: 0, skipped: 0 };
-        let written = |probe: &ProbeStatement| serde_json::to_string(&RowCounts::new(counted, probe)).unwrap();
+        let written = |probe: &ProbeStatement| {
+            serde_json::to_string(&RowCounts::new(counted, probe)).unwrap()
+        };
         assert_eq!(written(&events), r#"{"due":7}"#);
-        assert_eq!(written(&ProbeStatement::cyclic()), r#"{"due":7,"on_time":7,"late":0,"skipped":0}"#);
+        assert_eq!(
+            written(&ProbeStatement::cyclic()),
+            r#"{"due":7,"on_time":7,"late":0,"skipped":0}"#
+        );
         for text in [r#"{"due":7}"#, r#"{"due":7,"on_time":7,"late":0,"skipped":0}"#] {
             let read: RowCounts = serde_json::from_str(text).unwrap();
             assert_eq!(read.all(), counted);

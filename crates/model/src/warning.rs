@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a reader should know before believing the figures: warnings as values.
 //!
-//! A warning holds what was observed and no sentence: the report says it, in the reader's language. In `run.json` each is an
-//! object with its `code` and the fields of its variant.
+//! A warning holds what was observed and no sentence: the report says it, in the reader's language.
+//! In `run.json` each is an object with its `code` and the fields of its variant.
 
 use crate::{BusyProcess, LoadFailure};
 use plan::{CpuId, LoadSpec, Nanos, Scheduling};
@@ -48,7 +48,8 @@ pub enum Warning {
         /// The CPU of that trial.
         cpu: CpuId,
     },
-    /// A write reached the disk so late that a power cut would have cost more than a second of samples.
+    /// A write reached the disk so late that a power cut would have cost more than a second of
+    /// samples.
     DiskSlow {
         /// The longest time from a write until it was on the disk.
         max_delay_ns: Nanos,
@@ -80,7 +81,8 @@ pub enum Warning {
         /// Of so many activations that woke.
         woken: u64,
     },
-    /// Events of the kernel that were recorded to explain what was measured, and overwritten before they were read.
+    /// Events of the kernel that were recorded to explain what was measured, and overwritten before
+    /// they were read.
     AccountEventsLost {
         /// Of which CPU.
         cpu: CpuId,
@@ -217,7 +219,8 @@ pub enum Warning {
     },
     /// Something other than the run and its loads kept CPUs busy.
     OtherWork {
-        /// Percent of one CPU: of the busiest one without a load, of all processes together under a load.
+        /// Percent of one CPU: of the busiest one without a load, of all processes together under
+        /// a load.
         percent: f64,
         /// CPUs that were kept busy, the busiest first; empty under a load.
         cpus: Vec<BusyCpu>,
@@ -323,7 +326,8 @@ pub enum Warning {
         /// Of so many that were measured.
         measured: u64,
     },
-    /// Events that the kernel's trace lost, which an unknown number of rows would have been made of: none of those is counted.
+    /// Events that the kernel's trace lost, which an unknown number of rows would have been made
+    /// of: none of those is counted.
     TraceEventsLost {
         /// How many, at least.
         events: u64,
@@ -358,8 +362,9 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Whether it is about the machine that measures and how its threads ran there: it says nothing of times that were taken elsewhere.
-    /// Loads, the disk and the accounting concern those too.
+    /// Whether it is about the machine that measures and how its threads ran there: it says nothing
+    /// of times that were taken elsewhere. Loads, the disk and the accounting concern those
+    /// too.
     #[must_use]
     pub const fn is_of_measuring(&self) -> bool {
         matches!(

@@ -20,7 +20,8 @@ fn text(value: &Value) -> String {
 
 /// The fields of each warning, by its code.
 fn fields_of_schema() -> BTreeMap<String, BTreeSet<String>> {
-    let schema: Value = serde_json::from_str(include_str!("../../../docs/run.schema.json")).unwrap();
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../docs/run.schema.json")).unwrap();
     let kinds = schema["$defs"]["warning"]["oneOf"].as_array().unwrap().clone();
     let fields = |kind: &Value| kind["required"].as_array().unwrap().iter().map(text).collect();
     let known = kinds.iter().filter(|kind| kind["properties"]["code"]["const"].is_string());
@@ -53,8 +54,13 @@ fn each_warning_has_the_fields_of_its_schema() {
 #[test]
 fn a_warning_of_a_later_version_is_kept_whole() {
     let mut document: Document = serde_json::from_str(RECORDED).unwrap();
-    let Some(Warning::Other(other)) = document.warnings.pop() else { panic!("{:?}", document.warnings) };
-    assert_eq!((other.code.as_str(), &other.fields["celsius"], other.fields.len()), ("too-hot", &json!(105), 3));
+    let Some(Warning::Other(other)) = document.warnings.pop() else {
+        panic!("{:?}", document.warnings)
+    };
+    assert_eq!(
+        (other.code.as_str(), &other.fields["celsius"], other.fields.len()),
+        ("too-hot", &json!(105), 3)
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Numbers that follow from a seed, today and in ten years: a plan's order is part of its record, and so are the shifts of a phase.
+//! Numbers that follow from a seed, today and in ten years: a plan's order is part of its record,
+//! and so are the shifts of a phase.
 
 /// SplitMix64, by Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 #[derive(Debug)]
@@ -45,8 +46,12 @@ mod tests {
     /// Against the published reference implementation, seed 1234567.
     #[test]
     fn the_sequence_is_that_of_splitmix64() {
-        let expected =
-            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423, 4_593_380_528_125_082_431_u64];
+        let expected = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431_u64,
+        ];
         let mut chance = Chance::new(1_234_567);
         assert_eq!([(); 4].map(|()| chance.next()), expected);
         assert_eq!([0, 1, 2, 3].map(|place| Chance::at(1_234_567, place)), expected);

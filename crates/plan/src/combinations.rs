@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a plan to its runs: every combination of the factors' values, and the order in which they run.
+//! From a plan to its runs: every combination of the factors' values, and the order in which they
+//! run.
 //!
-//! Repeats are interleaved: all combinations once, then all once more, so that what drifts meanwhile, such as a machine's
-//! temperature, is not mistaken for the effect of a factor.
+//! Repeats are interleaved: all combinations once, then all once more, so that what drifts
+//! meanwhile, such as a machine's temperature, is not mistaken for the effect of a factor.
 
 use crate::chance::Chance;
 use crate::plan_error::{PlanError, PlanErrors};
@@ -13,7 +14,8 @@ use std::fmt::Write as _;
 /// One combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// The value of each factor, in the plan's order; none where a combination that was added does not say.
+    /// The value of each factor, in the plan's order; none where a combination that was added does
+    /// not say.
     pub factors: Vec<Option<Value>>,
     /// All settings: those of every run, then its own, which come first where both say something.
     pub settings: Vec<Setting>,
@@ -29,30 +31,43 @@ pub struct PlannedRun {
 }
 
 impl Plan {
-    /// Every combination once, the last factor fastest, without those excluded; then those that were added.
+    /// Every combination once, the last factor fastest, without those excluded; then those that
+    /// were added.
     ///
     /// # Errors
-    /// Combinations that cannot be or are there already, values that are excluded and never occur, too many runs, none at all.
+    /// Combinations that cannot be or are there already, values that are excluded and never occur,
+    /// too many runs, none at all.
     pub fn combinations(&self) -> Result<Vec<Combination>, PlanErrors> {
         self.check_factors()?;
-        let product = self.vary.iter().try_fold(1_usize, |product, factor| product.checked_mul(factor.values.len()));
+        let product = self
+            .vary
+            .iter()
+            .try_fold(1_usize, |product, factor| product.checked_mul(factor.values.len()));
         let repeats = usize::try_from(self.order.repeat).unwrap_or(usize::MAX);
-        let product = product.filter(|product| product.checked_mul(repeats).is_some_and(|runs| runs <= MAX_RUNS));
-        let product = product.ok_or_else(|| PlanError::at(&self.at, format!("these are more than {MAX_RUNS} runs")))?;
+        let product = product
+            .filter(|product| product.checked_mul(repeats).is_some_and(|runs| runs <= MAX_RUNS));
+        let product = product.ok_or_else(|| {
+            PlanError::at(&self.at, format!("these are more than {MAX_RUNS} runs"))
+        })?;
         let mut all: Vec<Combination> = (0..product)
             .map(|number| self.chosen(number))
             .filter(|chosen| !self.exclude.iter().any(|excluded| is_excluded(chosen, excluded)))
             .map(|chosen| self.combination(&chosen))
             .collect();
-        let mut known: BTreeSet<Vec<(String, Value)>> = all.iter().map(|combination| key_of(&combination.settings)).collect();
+        let mut known: BTreeSet<Vec<(String, Value)>> =
+            all.iter().map(|combination| key_of(&combination.settings)).collect();
         let mut add = |added: &Vec<Setting>| {
             let combination = self.combination(&added.iter().collect::<Vec<_>>());
             let is_new = known.insert(key_of(&combination.settings));
-            is_new.then_some(combination).ok_or_else(|| PlanError::at(&added[0].at, "this combination is there already"))
+            is_new
+                .then_some(combination)
+                .ok_or_else(|| PlanError::at(&added[0].at, "this combination is there already"))
         };
         all.extend(PlanErrors::all(self.include.iter().map(&mut add))?);
         if all.is_empty() {
-            return Err(PlanError::at(&self.at, "no run is left: every combination is excluded").into());
+            return Err(
+                PlanError::at(&self.at, "no run is left: every combination is excluded").into()
+            );
         }
         Ok(all)
     }
@@ -61,14 +76,19 @@ impl Plan {
         let mut errors = Vec::new();
         for factor in &self.vary {
             if let Some(fixed) = self.measure.iter().find(|setting| setting.key == factor.key) {
-                let what = format!("'{}' is varied, and set for every run at {}: one of them", factor.key, fixed.at);
+                let what = format!(
+                    "'{}' is varied, and set for every run at {}: one of them",
+                    factor.key, fixed.at
+                );
                 errors.push(PlanError::at(&factor.values[0].at, what));
             }
         }
         for setting in self.exclude.iter().flatten() {
             let factor = self.vary.iter().find(|factor| factor.key == setting.key);
             let what = match factor {
-                None => format!("'{}' is not varied, so nothing can be excluded by it", setting.key),
+                None => {
+                    format!("'{}' is not varied, so nothing can be excluded by it", setting.key)
+                }
                 Some(factor) if factor.values.iter().all(|value| value.value != setting.value) => {
                     format!("'{}' is not among the values of '{}'", setting.value, setting.key)
                 }
@@ -91,8 +111,11 @@ impl Plan {
     }
 
     fn combination(&self, own: &[&Setting]) -> Combination {
-        let of = |key: &str| own.iter().find(|setting| setting.key == key).map(|setting| setting.value.clone());
-        let fixed = self.measure.iter().filter(|setting| own.iter().all(|own| own.key != setting.key));
+        let of = |key: &str| {
+            own.iter().find(|setting| setting.key == key).map(|setting| setting.value.clone())
+        };
+        let fixed =
+            self.measure.iter().filter(|setting| own.iter().all(|own| own.key != setting.key));
         Combination {
             factors: self.vary.iter().map(|factor| of(&factor.key)).collect(),
             settings: fixed.chain(own.iter().copied()).cloned().collect(),
@@ -102,13 +125,16 @@ impl Plan {
 
 fn is_excluded(chosen: &[&Setting], excluded: &[Setting]) -> bool {
     excluded.iter().all(|excluded_setting| {
-        chosen.iter().any(|setting| setting.key == excluded_setting.key && setting.value == excluded_setting.value)
+        chosen.iter().any(|setting| {
+            setting.key == excluded_setting.key && setting.value == excluded_setting.value
+        })
     })
 }
 
 /// What makes two combinations the same, whatever stands where.
 fn key_of(settings: &[Setting]) -> Vec<(String, Value)> {
-    let mut key: Vec<(String, Value)> = settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
+    let mut key: Vec<(String, Value)> =
+        settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
     key.sort();
     key
 }
@@ -130,10 +156,12 @@ impl Plan {
         table(&mut text, "[measure]", &self.measure);
         let _ = writeln!(text, "\n[vary]");
         for factor in &self.vary {
-            let values: Vec<String> = factor.values.iter().map(|setting| written(&setting.value)).collect();
+            let values: Vec<String> =
+                factor.values.iter().map(|setting| written(&setting.value)).collect();
             let _ = writeln!(text, "{} = [{}]", key(&factor.key), values.join(", "));
         }
-        for (head, combinations) in [("[[exclude]]", &self.exclude), ("[[include]]", &self.include)] {
+        for (head, combinations) in [("[[exclude]]", &self.exclude), ("[[include]]", &self.include)]
+        {
             for settings in combinations {
                 table(&mut text, head, settings);
             }
@@ -156,14 +184,18 @@ fn written(value: &Value) -> String {
         Value::Words(words) if words.is_empty() => quoted("none"),
         Value::Words(words) => match words.as_slice() {
             [word] => quoted(word),
-            words => format!("[{}]", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ")),
+            words => format!(
+                "[{}]",
+                words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ")
+            ),
         },
     }
 }
 
 /// As a key of TOML.
 fn key(text: &str) -> String {
-    let is_bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    let is_bare =
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if is_bare { text.to_owned() } else { quoted(text) }
 }
 
@@ -183,7 +215,8 @@ fn quoted(text: &str) -> String {
 }
 
 impl RunOrder {
-    /// All runs of so many combinations, in the order they run; `seed` counts only if they are shuffled.
+    /// All runs of so many combinations, in the order they run; `seed` counts only if they are
+    /// shuffled.
     #[must_use]
     pub fn runs(&self, combinations: usize, seed: u64) -> Vec<PlannedRun> {
         let mut chance = Chance::new(seed);

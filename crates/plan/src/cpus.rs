@@ -20,7 +20,8 @@ impl fmt::Display for CpuId {
 /// The CPUs of a machine as one process meets them, each list ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessCpus {
-    /// Where the process runs unless it asks for something else: the affinity it inherited. Isolated CPUs are not in it.
+    /// Where the process runs unless it asks for something else: the affinity it inherited.
+    /// Isolated CPUs are not in it.
     pub inherited: Vec<CpuId>,
     /// What it may ask for: all CPUs that are online and inside its cpuset.
     pub usable: Vec<CpuId>,
@@ -42,7 +43,10 @@ enum Part {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuError {
     /// Not a list at all.
-    #[error("'{part}' in the CPU list '{list}' is not a CPU: write numbers and ranges, such as 1-3,!2 or all")]
+    #[error(
+        "'{part}' in the CPU list '{list}' is not a CPU: write numbers and ranges, such as 1-3,!2 \
+         or all"
+    )]
     Syntax {
         /// The list as written.
         list: String,
@@ -50,7 +54,10 @@ pub enum CpuError {
         part: String,
     },
     /// The kernel would not run a thread there.
-    #[error("CPU {cpu} cannot be used: it is absent, offline or excluded by a cpuset. Usable CPUs: {available}")]
+    #[error(
+        "CPU {cpu} cannot be used: it is absent, offline or excluded by a cpuset. Usable CPUs: \
+         {available}"
+    )]
     NotAvailable {
         /// The CPU asked for.
         cpu: u32,
@@ -69,8 +76,10 @@ impl FromStr for CpuList {
     type Err = CpuError;
 
     fn from_str(list: &str) -> Result<Self, CpuError> {
-        let parts =
-            list.split(',').map(|part| Part::read(part.trim()).ok_or_else(|| syntax(list, part))).collect::<Result<_, _>>()?;
+        let parts = list
+            .split(',')
+            .map(|part| Part::read(part.trim()).ok_or_else(|| syntax(list, part)))
+            .collect::<Result<_, _>>()?;
         Ok(CpuList { parts })
     }
 }
@@ -93,13 +102,17 @@ impl Part {
 }
 
 impl CpuList {
-    /// The CPUs meant, in ascending order, of those that can be used. A list of exclusions alone starts from all.
+    /// The CPUs meant, in ascending order, of those that can be used. A list of exclusions alone
+    /// starts from all.
     ///
     /// # Errors
     /// A CPU that was asked for and is not available, or nothing left.
     pub fn resolve(&self, available: &[CpuId]) -> Result<Vec<CpuId>, CpuError> {
         let all: BTreeSet<CpuId> = available.iter().copied().collect();
-        let includes = self.parts.iter().any(|part| matches!(part, Part::All | Part::Range { exclude: false, .. }));
+        let includes = self
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::All | Part::Range { exclude: false, .. }));
         let mut chosen = if includes { BTreeSet::new() } else { all.clone() };
         for part in &self.parts {
             match *part {
@@ -114,7 +127,10 @@ impl CpuList {
             }
         }
         if let Some(missing) = chosen.iter().find(|cpu| !all.contains(cpu)) {
-            return Err(CpuError::NotAvailable { cpu: missing.0, available: format_list(available) });
+            return Err(CpuError::NotAvailable {
+                cpu: missing.0,
+                available: format_list(available),
+            });
         }
         if chosen.is_empty() {
             return Err(CpuError::Empty(format_list(available)));
@@ -138,7 +154,9 @@ fn format_list(cpus: &[CpuId]) -> String {
             _ => ranges.push((cpu, cpu)),
         }
     }
-    let text = |(first, last): (u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    let text = |(first, last): (u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
     ranges.into_iter().map(text).collect::<Vec<_>>().join(",")
 }
 
@@ -163,7 +181,10 @@ mod tests {
 
     #[test]
     fn a_cpu_that_is_not_there_is_an_error() {
-        assert_eq!(resolve("99", 2), Err(CpuError::NotAvailable { cpu: 99, available: "0-1".into() }));
+        assert_eq!(
+            resolve("99", 2),
+            Err(CpuError::NotAvailable { cpu: 99, available: "0-1".into() })
+        );
         assert_eq!(resolve("0-1,!0-1", 2), Err(CpuError::Empty("0-1".into())));
     }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What to measure.
 //!
-//! The values that users write (`200us`, `1-3,!2`, `hackbench,groups=10`) and the one struct they add up
-//! to, [`Run`], which travels unchanged from the command line to `run.json`; and [`Guest`], the machine of the lab that it may
-//! run in.
+//! The values that users write (`200us`, `1-3,!2`, `hackbench,groups=10`) and the one struct they
+//! add up to, [`Run`], which travels unchanged from the command line to `run.json`; and [`Guest`],
+//! the machine of the lab that it may run in.
 //!
-//! In: text and plain values. Out: a checked [`Run`], or an error that names what was wrong and what would be right.
-//! Must not touch: clocks, files, the machine. Whatever depends on the machine (which CPUs there are) is an argument.
+//! In: text and plain values. Out: a checked [`Run`], or an error that names what was wrong and
+//! what would be right. Must not touch: clocks, files, the machine. Whatever depends on the machine
+//! (which CPUs there are) is an argument.
 #![forbid(unsafe_code)]
 
 mod chance;
@@ -38,7 +39,9 @@ pub use phase::Phase;
 pub use plan_error::{PlanError, PlanErrors, SourceSpan};
 pub use plan_file::{Factor, PHASE, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value};
 pub use qemu::Qemu;
-pub use run::{AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError};
+pub use run::{
+    AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError,
+};
 pub use scheduling::{Policy, PolicyError, Scheduling};
 pub use search::{Candidate, LoadChoice, Search, SearchLoad, SearchSpace, Simpler};
 pub use settle::Settle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A limit as users write it, for a gate, a plan or a bisection: `max<100us`, `p99.99<50us@95%`, `rate(>80us)<1e-6@95%`, `sd<2us`,
-//! `peak-to-peak<50us`, `skipped==0`.
+//! A limit as users write it, for a gate, a plan or a bisection: `max<100us`, `p99.99<50us@95%`,
+//! `rate(>80us)<1e-6@95%`, `sd<2us`, `peak-to-peak<50us`, `skipped==0`.
 
 use crate::{Nanos, Unit};
 use stats::{ExactRequest, Level};
@@ -48,7 +48,8 @@ pub enum Subject {
     },
 }
 
-/// A figure of what a probe judges. Of jitter, largest, mean and quantiles are those of its size, on either side of the period.
+/// A figure of what a probe judges. Of jitter, largest, mean and quantiles are those of its size,
+/// on either side of the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// The largest.
@@ -124,12 +125,15 @@ impl Relation {
 pub enum LimitError {
     /// It has no form that is known.
     #[error(
-        "invalid limit '{0}': expected for example max<100us, mean<20us, p99.99<50us, p99.99<50us@95%, rate(>80us)<1e-6@95%, sd<2us, peak-to-peak<50us, skipped==0, late<3 or lost==0"
+        "invalid limit '{0}': expected for example max<100us, mean<20us, p99.99<50us, \
+         p99.99<50us@95%, rate(>80us)<1e-6@95%, sd<2us, peak-to-peak<50us, skipped==0, late<3 or \
+         lost==0"
     )]
     Form(String),
     /// A limit that no recording can be judged by.
     #[error(
-        "invalid limit '{text}': a maximum has no confidence, because it grows with the run's length. Limit how often it is exceeded: rate(>{limit})<1e-6@95%"
+        "invalid limit '{text}': a maximum has no confidence, because it grows with the run's \
+         length. Limit how often it is exceeded: rate(>{limit})<1e-6@95%"
     )]
     SureMaximum {
         /// The limit.
@@ -209,20 +213,25 @@ impl FromStr for Limit {
         let form = || LimitError::Form(text.to_owned());
         let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let (comparison, confidence) = match plain.split_once('@') {
-            Some((comparison, confidence)) => {
-                (comparison, Some(share(confidence).ok_or_else(|| LimitError::Confidence(text.to_owned()))?))
-            }
+            Some((comparison, confidence)) => (
+                comparison,
+                Some(share(confidence).ok_or_else(|| LimitError::Confidence(text.to_owned()))?),
+            ),
             None => (plain.as_str(), None),
         };
         // The `>` of a rate stands before the relation and within brackets.
         let after = comparison.find(')').unwrap_or(0);
         let at = comparison[after..].find(['<', '=']).ok_or_else(form)? + after;
         let (figure, rest) = comparison.split_at(at);
-        let (relation, value) =
-            [("<=", Relation::AtMost), ("==", Relation::Equal), ("<", Relation::Below), ("=", Relation::Equal)]
-                .into_iter()
-                .find_map(|(sign, relation)| rest.strip_prefix(sign).map(|value| (relation, value)))
-                .ok_or_else(form)?;
+        let (relation, value) = [
+            ("<=", Relation::AtMost),
+            ("==", Relation::Equal),
+            ("<", Relation::Below),
+            ("=", Relation::Equal),
+        ]
+        .into_iter()
+        .find_map(|(sign, relation)| rest.strip_prefix(sign).map(|value| (relation, value)))
+        .ok_or_else(form)?;
         let subject = subject(text, figure, value, confidence)?.ok_or_else(form)?;
         if relation == Relation::Equal && !matches!(subject, Subject::Count { .. }) {
             return Err(form());
@@ -231,12 +240,23 @@ impl FromStr for Limit {
     }
 }
 
-fn subject(text: &str, figure: &str, value: &str, confidence: Option<f64>) -> Result<Option<Subject>, LimitError> {
+fn subject(
+    text: &str,
+    figure: &str,
+    value: &str,
+    confidence: Option<f64>,
+) -> Result<Option<Subject>, LimitError> {
     let time = |text: &str| Nanos::parse(text, Unit::Microsecond).ok().filter(|time| time.0 >= 0);
     if let Some(beyond) = figure.strip_prefix("rate(>").and_then(|rest| rest.strip_suffix(')')) {
         let rate = value.parse::<f64>().ok().filter(|rate| *rate > 0.0 && *rate < 1.0);
-        let Some(confidence) = confidence else { return Err(LimitError::CertainRate(text.to_owned())) };
-        return Ok(time(beyond).zip(rate).map(|(beyond, limit)| Subject::Rate { beyond, limit, confidence }));
+        let Some(confidence) = confidence else {
+            return Err(LimitError::CertainRate(text.to_owned()));
+        };
+        return Ok(time(beyond).zip(rate).map(|(beyond, limit)| Subject::Rate {
+            beyond,
+            limit,
+            confidence,
+        }));
     }
     if let Some(of) = Figure::named(figure) {
         let limit = time(value).filter(|limit| limit.0 > 0);
@@ -285,13 +305,28 @@ mod tests {
     fn limits_are_read() {
         let subject = |text: &str| text.parse::<Limit>().unwrap().subject;
         let (max, mean) = (Figure::Max, Figure::Mean);
-        assert_eq!(subject("max<100us"), Subject::Latency { of: max, limit: Nanos(100_000), confidence: None });
-        assert_eq!(subject(" mean <= 2ms "), Subject::Latency { of: mean, limit: Nanos(2_000_000), confidence: None });
+        assert_eq!(
+            subject("max<100us"),
+            Subject::Latency { of: max, limit: Nanos(100_000), confidence: None }
+        );
+        assert_eq!(
+            subject(" mean <= 2ms "),
+            Subject::Latency { of: mean, limit: Nanos(2_000_000), confidence: None }
+        );
         let level = Figure::Quantile(Level::P9999);
-        assert_eq!(subject("p99.99<50us@95%"), Subject::Latency { of: level, limit: Nanos(50_000), confidence: Some(0.95) });
-        assert_eq!(subject("rate(>80us)<1e-6@0.99"), Subject::Rate { beyond: Nanos(80_000), limit: 1e-6, confidence: 0.99 });
+        assert_eq!(
+            subject("p99.99<50us@95%"),
+            Subject::Latency { of: level, limit: Nanos(50_000), confidence: Some(0.95) }
+        );
+        assert_eq!(
+            subject("rate(>80us)<1e-6@0.99"),
+            Subject::Rate { beyond: Nanos(80_000), limit: 1e-6, confidence: 0.99 }
+        );
         let spread = |of| Subject::Latency { of, limit: Nanos(2_000), confidence: None };
-        assert_eq!([subject("sd<2us"), subject("peak-to-peak <= 2us")], [Figure::Sd, Figure::PeakToPeak].map(spread));
+        assert_eq!(
+            [subject("sd<2us"), subject("peak-to-peak <= 2us")],
+            [Figure::Sd, Figure::PeakToPeak].map(spread)
+        );
         assert_eq!(subject("skipped==0"), Subject::Count { of: Count::Skipped, limit: 0 });
         assert_eq!("late <= 3".parse::<Limit>().unwrap().relation, Relation::AtMost);
         assert_eq!("max < 1ms".parse::<Limit>().unwrap().to_string(), "max<1ms");
@@ -300,7 +335,14 @@ mod tests {
     #[test]
     fn what_is_limited_has_a_name() {
         let name = |text: &str| text.parse::<Limit>().unwrap().name().to_owned();
-        let named = ["max<1us", "p99.9 <= 1ms@95%", "rate(>80us)<1e-6@95%", "skipped==0", "peak-to-peak<=1us"].map(name);
+        let named = [
+            "max<1us",
+            "p99.9 <= 1ms@95%",
+            "rate(>80us)<1e-6@95%",
+            "skipped==0",
+            "peak-to-peak<=1us",
+        ]
+        .map(name);
         assert_eq!(named, ["max", "p99.9", "rate(>80us)", "skipped", "peak-to-peak"]);
     }
 
@@ -313,7 +355,10 @@ mod tests {
             ("rate(>80us)", "1e-6@95%", "rate(>80us)<1e-6@95%"),
         ] {
             let limit = Limit::from_setting(name, value).unwrap();
-            assert_eq!((limit.to_string().as_str(), limit.name(), limit.setting()), (text, name, value));
+            assert_eq!(
+                (limit.to_string().as_str(), limit.name(), limit.setting()),
+                (text, name, value)
+            );
         }
     }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A load as written: `NAME[@LEVEL][,key=value]...`, or `cmd:COMMAND`, or `cmd:"COMMAND"[,key=value]...`. Which names and keys there are, the crate `load` knows.
+//! A load as written: `NAME[@LEVEL][,key=value]...`, or `cmd:COMMAND`, or
+//! `cmd:"COMMAND"[,key=value]...`. Which names and keys there are, the crate `load` knows.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// One load, taken apart but not yet checked against the loads there are. On paper and in JSON it is its text.
+/// One load, taken apart but not yet checked against the loads there are. On paper and in JSON it
+/// is its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LoadSpec {
@@ -32,7 +34,8 @@ pub enum LoadSpecError {
     },
     /// `cmd:"...` without the second quote, or something behind it.
     #[error(
-        "in the load '{0}' the command's closing quote is missing or not followed by a comma: write cmd:\"COMMAND\",key=value"
+        "in the load '{0}' the command's closing quote is missing or not followed by a comma: \
+         write cmd:\"COMMAND\",key=value"
     )]
     Quote(String),
     /// The same key twice.
@@ -76,7 +79,9 @@ impl LoadSpec {
         };
         let mut options = self.options.clone();
         options.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-        let one = |(key, value): &(String, String)| if value.is_empty() { format!(",{key}") } else { format!(",{key}={value}") };
+        let one = |(key, value): &(String, String)| {
+            if value.is_empty() { format!(",{key}") } else { format!(",{key}={value}") }
+        };
         let text = head + &options.iter().map(one).collect::<String>();
         LoadSpec { text, name: self.name.clone(), level, command: self.command.clone(), options }
     }
@@ -94,9 +99,12 @@ impl FromStr for LoadSpec {
         if let Some(command) = text.strip_prefix("cmd:") {
             return LoadSpec::from_command(text, command);
         }
-        let (head, options) = text.split_once(',').map_or((text, None), |(head, options)| (head, Some(options)));
+        let (head, options) =
+            text.split_once(',').map_or((text, None), |(head, options)| (head, Some(options)));
         let head = head.trim();
-        let (name, level) = head.split_once('@').map_or((head, None), |(name, level)| (name, Some(level.to_owned())));
+        let (name, level) = head
+            .split_once('@')
+            .map_or((head, None), |(name, level)| (name, Some(level.to_owned())));
         if name.is_empty() {
             return Err(LoadSpecError::NoName(text.to_owned()));
         }
@@ -106,7 +114,8 @@ impl FromStr for LoadSpec {
 }
 
 impl LoadSpec {
-    /// A quoted command may be followed by options; one without quotes goes to the end, commas and all.
+    /// A quoted command may be followed by options; one without quotes goes to the end, commas and
+    /// all.
     fn from_command(text: &str, command: &str) -> Result<Self, LoadSpecError> {
         let quoted = command.strip_prefix('"').map(|rest| {
             let (command, behind) = rest.rsplit_once('"')?;
@@ -120,7 +129,13 @@ impl LoadSpec {
             Some(parts) => parts.ok_or_else(|| LoadSpecError::Quote(text.to_owned()))?,
         };
         let options = read_options(text, options)?;
-        Ok(LoadSpec { text: text.to_owned(), name: "cmd".to_owned(), level: None, command: Some(command.to_owned()), options })
+        Ok(LoadSpec {
+            text: text.to_owned(),
+            name: "cmd".to_owned(),
+            level: None,
+            command: Some(command.to_owned()),
+            options,
+        })
     }
 }
 
@@ -176,14 +191,18 @@ mod tests {
     fn commands() {
         let read = |text: &str| {
             let spec: LoadSpec = text.parse().unwrap();
-            let options: Vec<_> = spec.options().map(|(key, value)| format!("{key}={value}")).collect();
+            let options: Vec<_> =
+                spec.options().map(|(key, value)| format!("{key}={value}")).collect();
             (spec.name().to_owned(), spec.command().map(str::to_owned), options)
         };
         let command = |text: &str| ("cmd".to_owned(), Some(text.to_owned()));
         let (name, command_read, options) = read("cmd:stress-ng --cpu 1,x");
         assert_eq!(((name, command_read), options.len()), (command("stress-ng --cpu 1,x"), 0));
         let (name, command_read, options) = read("cmd:\"sh -c 'a, b'\",cpus=0+1,nice=3");
-        assert_eq!(((name, command_read), options), (command("sh -c 'a, b'"), vec!["cpus=0+1".to_owned(), "nice=3".to_owned()]));
+        assert_eq!(
+            ((name, command_read), options),
+            (command("sh -c 'a, b'"), vec!["cpus=0+1".to_owned(), "nice=3".to_owned()])
+        );
         assert!("cmd:\"sleep 1".parse::<LoadSpec>().is_err());
         assert!("cmd:\"sleep 1\"cpus=0".parse::<LoadSpec>().is_err());
         assert_eq!("cmd".parse::<LoadSpec>().unwrap().command(), None);
@@ -208,7 +227,13 @@ mod tests {
     fn names_what_is_wrong() {
         let read = |text: &str| text.parse::<LoadSpec>().unwrap_err();
         assert_eq!(read(""), LoadSpecError::NoName(String::new()));
-        assert_eq!(read("cpu,"), LoadSpecError::Option { spec: "cpu,".into(), part: String::new() });
-        assert_eq!(read("cpu,a=1,a=2"), LoadSpecError::Twice { spec: "cpu,a=1,a=2".into(), key: "a".into() });
+        assert_eq!(
+            read("cpu,"),
+            LoadSpecError::Option { spec: "cpu,".into(), part: String::new() }
+        );
+        assert_eq!(
+            read("cpu,a=1,a=2"),
+            LoadSpecError::Twice { spec: "cpu,a=1,a=2".into(), key: "a".into() }
+        );
     }
 }

@@ -5,11 +5,14 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A point in time or a span, in ns. Which clock a point belongs to is said where it is stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Nanos(pub i64);
 
-/// What a bare number means: cyclictest's users write `-i 200` for 200 µs and `-D 10` for ten seconds.
+/// What a bare number means: cyclictest's users write `-i 200` for 200 µs and `-D 10` for ten
+/// seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds, `ns`.
@@ -70,7 +73,10 @@ pub enum DurationError {
         suffix: String,
     },
     /// The same where a rate may stand too.
-    #[error("'{text}' has an unknown unit '{suffix}': use ns, us, ms, s, m, h or d, or Hz or kHz for a rate")]
+    #[error(
+        "'{text}' has an unknown unit '{suffix}': use ns, us, ms, s, m, h or d, or Hz or kHz for \
+         a rate"
+    )]
     UnknownIntervalUnit {
         /// What was written.
         text: String,
@@ -105,7 +111,8 @@ pub enum DurationError {
 impl Nanos {
     /// No time at all.
     pub const ZERO: Nanos = Nanos(0);
-    /// The longest that anybody may write: a hundredth of what ns can say, so that sums of some of them do not overflow.
+    /// The longest that anybody may write: a hundredth of what ns can say, so that sums of some of
+    /// them do not overflow.
     pub const LONGEST: Nanos = Nanos::from_secs(3_650 * 86_400);
 
     /// A number of whole microseconds.
@@ -126,7 +133,8 @@ impl Nanos {
         Nanos(s * 1_000_000_000)
     }
 
-    /// Reads `200us`, `1.5ms`, `10s`; a bare number counts in `bare`. Exact: decimals are never rounded.
+    /// Reads `200us`, `1.5ms`, `10s`; a bare number counts in `bare`. Exact: decimals are never
+    /// rounded.
     ///
     /// # Errors
     /// [`DurationError`] names the part that could not be read.
@@ -137,7 +145,8 @@ impl Nanos {
         {
             return Err(DurationError::Negative(text.to_owned()));
         }
-        let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
+        let end =
+            trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
         let (number, suffix) = trimmed.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
@@ -147,8 +156,10 @@ impl Nanos {
         let unit = if suffix.is_empty() {
             bare
         } else {
-            Unit::from_suffix(suffix)
-                .ok_or_else(|| DurationError::UnknownUnit { text: text.to_owned(), suffix: suffix.to_owned() })?
+            Unit::from_suffix(suffix).ok_or_else(|| DurationError::UnknownUnit {
+                text: text.to_owned(),
+                suffix: suffix.to_owned(),
+            })?
         };
         match exact_nanos(whole, fraction, unit) {
             Some(time) if time > Self::LONGEST => Err(DurationError::TooLong(text.to_owned())),
@@ -197,12 +208,18 @@ fn exact_nanos(whole: &str, fraction: &str, unit: Unit) -> Option<Nanos> {
 }
 
 impl fmt::Display for Nanos {
-    /// In the largest unit that leaves a whole number: `200us`, `1ms`, `90s`. What it writes, [`Nanos::parse`] reads.
+    /// In the largest unit that leaves a whole number: `200us`, `1ms`, `90s`. What it writes,
+    /// [`Nanos::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, suffix) = [(Unit::Hour, "h"), (Unit::Second, "s"), (Unit::Millisecond, "ms"), (Unit::Microsecond, "us")]
-            .into_iter()
-            .find(|(unit, _)| self.0 != 0 && self.0 % unit.nanos() == 0)
-            .unwrap_or((Unit::Nanosecond, "ns"));
+        let (unit, suffix) = [
+            (Unit::Hour, "h"),
+            (Unit::Second, "s"),
+            (Unit::Millisecond, "ms"),
+            (Unit::Microsecond, "us"),
+        ]
+        .into_iter()
+        .find(|(unit, _)| self.0 != 0 && self.0 % unit.nanos() == 0)
+        .unwrap_or((Unit::Nanosecond, "ns"));
         write!(f, "{}{suffix}", self.0 / unit.nanos())
     }
 }
@@ -233,7 +250,10 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         let read = |text| Nanos::parse(text, Unit::Microsecond).unwrap_err();
-        assert_eq!(read("10xs"), DurationError::UnknownUnit { text: "10xs".into(), suffix: "xs".into() });
+        assert_eq!(
+            read("10xs"),
+            DurationError::UnknownUnit { text: "10xs".into(), suffix: "xs".into() }
+        );
         assert_eq!(read("-5"), DurationError::Negative("-5".into()));
         for text in ["", "ms", ".", "1.2.3", "abc"] {
             assert_eq!(read(text), DurationError::NotANumber(text.into()), "{text}");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The phase of a run: which way its timers meet.
 //!
-//! In virtual time a run is a computation, and its maximum is that of one way in which the kernel's tick, the loads and the
-//! measuring threads fell upon one another. A phase is another way, known by its number: it shifts when loads and threads start,
-//! and seeds what loads draw at random. The same number is the same run, bit by bit, so the shifts are part of what is recorded and
+//! In virtual time a run is a computation, and its maximum is that of one way in which the kernel's
+//! tick, the loads and the measuring threads fell upon one another. A phase is another way, known
+//! by its number: it shifts when loads and threads start, and seeds what loads draw at random. The
+//! same number is the same run, bit by bit, so the shifts are part of what is recorded and
 //! must never change: `docs/method.md` has the formula.
 
 use crate::chance::Chance;
@@ -13,12 +14,14 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The number of a phase; 0: none, nothing is shifted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Phase(u32);
 
-/// Starts are shifted over this. It is a whole number of ticks of kernels at 100, 250, 300 and 1,000 Hz, so that each place between
-/// two ticks is as likely as any other.
+/// Starts are shifted over this. It is a whole number of ticks of kernels at 100, 250, 300 and
+/// 1,000 Hz, so that each place between two ticks is as likely as any other.
 pub(crate) const SPAN: Nanos = Nanos::from_millis(20);
 
 /// Places in the sequence of a phase: two numbers of the threads, then two of each load.
@@ -56,9 +59,14 @@ impl Phase {
         (first <= last && last - first < MAX_LISTED).then(|| (first..=last).map(Phase))
     }
 
-    /// How much later all threads of an interval start, ns: evenly over the interval, and over 20 ms more.
+    /// How much later all threads of an interval start, ns: evenly over the interval, and over 20
+    /// ms more.
     pub(crate) fn threads_shift(self, interval: Nanos) -> Nanos {
-        Nanos(self.share_of(THREADS_IN_INTERVAL, interval).0.saturating_add(self.share_of(THREADS_IN_SPAN, SPAN).0))
+        Nanos(
+            self.share_of(THREADS_IN_INTERVAL, interval)
+                .0
+                .saturating_add(self.share_of(THREADS_IN_SPAN, SPAN).0),
+        )
     }
 
     /// How much later the load of this place starts, ns: below 20 ms.
@@ -67,7 +75,8 @@ impl Phase {
         self.share_of(LOADS + 2 * load as u64, SPAN)
     }
 
-    /// What the numbers of the load of this place follow from, wherever it draws some; 0 without a phase.
+    /// What the numbers of the load of this place follow from, wherever it draws some; 0 without a
+    /// phase.
     #[must_use]
     pub fn load_seed(self, load: usize) -> u64 {
         if self.is_none() { 0 } else { self.number(LOADS + 2 * load as u64 + 1) }
@@ -88,7 +97,8 @@ impl Phase {
         if self.is_none() {
             return Nanos::ZERO;
         }
-        let share = (u128::from(self.number(place)) * u128::from(whole.0.max(0).unsigned_abs())) >> 64;
+        let share =
+            (u128::from(self.number(place)) * u128::from(whole.0.max(0).unsigned_abs())) >> 64;
         Nanos(i64::try_from(share).unwrap_or(0))
     }
 }
@@ -116,14 +126,26 @@ mod tests {
     #[test]
     fn without_a_phase_nothing_is_shifted() {
         let none = Phase::NONE;
-        assert_eq!((none.threads_shift(INTERVAL), none.load_shift(3), none.load_seed(3)), (Nanos::ZERO, Nanos::ZERO, 0));
-        assert_eq!(Phase::first(3).map(|phase| phase.to_string()).collect::<Vec<_>>(), ["1", "2", "3"]);
+        assert_eq!(
+            (none.threads_shift(INTERVAL), none.load_shift(3), none.load_seed(3)),
+            (Nanos::ZERO, Nanos::ZERO, 0)
+        );
+        assert_eq!(
+            Phase::first(3).map(|phase| phase.to_string()).collect::<Vec<_>>(),
+            ["1", "2", "3"]
+        );
     }
 
     /// Recordings name phases by their numbers: what each is must stay as it is.
     #[test]
     fn a_number_is_the_same_phase_for_ever() {
-        let of = |number| (Phase(number).threads_shift(INTERVAL).0, Phase(number).load_shift(0).0, Phase(number).load_seed(1));
+        let of = |number| {
+            (
+                Phase(number).threads_shift(INTERVAL).0,
+                Phase(number).load_shift(0).0,
+                Phase(number).load_seed(1),
+            )
+        };
         assert_eq!(of(1), (15_482_196, 19_420_055, 14_072_917_602_864_530_048));
         assert_eq!(of(17), (8_330_694, 6_566_596, 1_502_954_475_416_400_618));
     }
@@ -131,25 +153,36 @@ mod tests {
     /// Of 4,000 phases, to 5 standard deviations.
     #[test]
     fn each_place_in_interval_and_tick_is_as_likely_as_any_other() {
-        for interval in [Nanos::from_micros(300), INTERVAL, Nanos::from_millis(7), Nanos::from_millis(100)] {
-            for within in [interval, Nanos::from_millis(1), Nanos::from_millis(4), Nanos::from_millis(10)] {
+        for interval in
+            [Nanos::from_micros(300), INTERVAL, Nanos::from_millis(7), Nanos::from_millis(100)]
+        {
+            for within in
+                [interval, Nanos::from_millis(1), Nanos::from_millis(4), Nanos::from_millis(10)]
+            {
                 let mut counts = [0_i64; 10];
                 for phase in Phase::first(4_000) {
                     let place = phase.threads_shift(interval).0 % within.0 * 10 / within.0;
                     counts[usize::try_from(place).unwrap()] += 1;
                 }
-                assert!(counts.iter().all(|count| (count - 400).abs() < 95), "{interval} within {within}: {counts:?}");
+                assert!(
+                    counts.iter().all(|count| (count - 400).abs() < 95),
+                    "{interval} within {within}: {counts:?}"
+                );
             }
         }
         let mut counts = [0_i64; 10];
-        Phase::first(4_000).for_each(|phase| counts[usize::try_from(phase.load_shift(0).0 / 2_000_000).unwrap()] += 1);
+        Phase::first(4_000).for_each(|phase| {
+            counts[usize::try_from(phase.load_shift(0).0 / 2_000_000).unwrap()] += 1
+        });
         assert!(counts.iter().all(|count| (count - 400).abs() < 95), "{counts:?}");
     }
 
     #[test]
     fn loads_start_apart_from_one_another() {
         let phase = Phase(5);
-        assert!(phase.load_shift(0) != phase.load_shift(1) && phase.load_seed(0) != phase.load_seed(1));
+        assert!(
+            phase.load_shift(0) != phase.load_shift(1) && phase.load_seed(0) != phase.load_seed(1)
+        );
     }
 
     #[test]
@@ -158,7 +191,9 @@ mod tests {
         for wrong in ["", "-1", "1..3", "4294967296", "x"] {
             assert!(wrong.parse::<Phase>().is_err(), "{wrong}");
         }
-        let listed = |text: &str| Phase::listed(text).map(|phases| phases.map(|phase| phase.0).collect::<Vec<_>>());
+        let listed = |text: &str| {
+            Phase::listed(text).map(|phases| phases.map(|phase| phase.0).collect::<Vec<_>>())
+        };
         assert_eq!(listed("1..3"), Some(vec![1, 2, 3]));
         assert_eq!(listed("7 .. 7"), Some(vec![7]));
         for wrong in ["3", "3..1", "1..", "..3", "1..9999999", "a..b"] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is wrong with a plan, and where: all of it at once, since a plan with three faults would otherwise be tried four times.
+//! What is wrong with a plan, and where: all of it at once, since a plan with three faults would
+//! otherwise be tried four times.
 
 use std::fmt;
 use std::io;
@@ -74,7 +75,9 @@ impl PlanErrors {
     ///
     /// # Errors
     /// Those of the results, in order.
-    pub fn all<T, E: Into<PlanErrors>>(results: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>, PlanErrors> {
+    pub fn all<T, E: Into<PlanErrors>>(
+        results: impl IntoIterator<Item = Result<T, E>>,
+    ) -> Result<Vec<T>, PlanErrors> {
         let (mut good, mut errors) = (Vec::new(), Vec::new());
         for result in results {
             match result {
@@ -125,7 +128,11 @@ impl fmt::Display for PlanErrors {
         }
         write!(f, "{} errors in the plan", self.0.len())?;
         self.0.iter().take(MAX_REPORTED).try_for_each(|error| write!(f, "\n  {error}"))?;
-        if self.0.len() > MAX_REPORTED { write!(f, "\n  and {} more", self.0.len() - MAX_REPORTED) } else { Ok(()) }
+        if self.0.len() > MAX_REPORTED {
+            write!(f, "\n  and {} more", self.0.len() - MAX_REPORTED)
+        } else {
+            Ok(())
+        }
     }
 }
 

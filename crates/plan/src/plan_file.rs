@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A plan as it is written: which settings hold for every run, which are varied, and the order of the runs.
+//! A plan as it is written: which settings hold for every run, which are varied, and the order of
+//! the runs.
 //!
-//! A setting is a flag of `teiji measure` or of the lab by its long name, and its value the words that would be typed. What
-//! those mean is not known here: the parser of the flags checks them. Each setting knows where it was written.
+//! A setting is a flag of `teiji measure` or of the lab by its long name, and its value the words
+//! that would be typed. What those mean is not known here: the parser of the flags checks them.
+//! Each setting knows where it was written.
 
 use crate::plan_error::{PlanError, PlanErrors, SourceSpan};
 use crate::{Limit, Phase};
@@ -99,13 +101,14 @@ pub struct Plan {
     pub at: SourceSpan,
 }
 
-/// Most combinations times repeats: at a second each they take half a day. A plan that has more was not meant, and one in a folder
-/// that somebody sent takes memory for each.
+/// Most combinations times repeats: at a second each they take half a day. A plan that has more was
+/// not meant, and one in a folder that somebody sent takes memory for each.
 pub(crate) const MAX_RUNS: usize = 50_000;
 /// Plans that include one another, deep.
 const DEEPEST: usize = 16;
 
-/// The setting of which many values are written as `1..50`. Runs that differ in nothing else are pooled.
+/// The setting of which many values are written as `1..50`. Runs that differ in nothing else are
+/// pooled.
 pub const PHASE: &str = "phase";
 
 /// How a plan's files are read; for tests, from nowhere.
@@ -120,8 +123,17 @@ impl Plan {
         Plan::of_file(path, None, read, 0)
     }
 
-    fn of_file(path: &Path, included: Option<&SourceSpan>, read: &mut ReadFile<'_>, depth: usize) -> Result<Self, PlanErrors> {
-        let unreadable = |source| PlanError::Unreadable { path: path.to_owned(), included: included.cloned(), source };
+    fn of_file(
+        path: &Path,
+        included: Option<&SourceSpan>,
+        read: &mut ReadFile<'_>,
+        depth: usize,
+    ) -> Result<Self, PlanErrors> {
+        let unreadable = |source| PlanError::Unreadable {
+            path: path.to_owned(),
+            included: included.cloned(),
+            source,
+        };
         let text = read(path).map_err(unreadable)?;
         let source = Source { file: Arc::from(path), text: &text };
         let (document, errors) = DeTable::parse_recoverable(&text);
@@ -147,16 +159,24 @@ impl Plan {
             let at = source.span_at(key.span().start);
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("include", DeValue::String(other)) => base = Some((other.to_string(), at)),
-                (name, value) => errors.extend(source.part(&mut plan, name, value, &at).err().into_iter().flatten()),
+                (name, value) => errors
+                    .extend(source.part(&mut plan, name, value, &at).err().into_iter().flatten()),
             }
         }
         PlanErrors::none_of(errors)?;
         let Some((other, at)) = base else { return Ok(plan) };
         if depth == DEEPEST {
-            return Err(PlanError::at(&at, format!("plans include one another {DEEPEST} deep: is this a circle?")).into());
+            return Err(PlanError::at(
+                &at,
+                format!("plans include one another {DEEPEST} deep: is this a circle?"),
+            )
+            .into());
         }
         let other = path.parent().unwrap_or(Path::new("")).join(other);
-        Ok(plan.upon(Plan::of_file(&other, Some(&at), read, depth + 1)?, document.get_ref().contains_key("order")))
+        Ok(plan.upon(
+            Plan::of_file(&other, Some(&at), read, depth + 1)?,
+            document.get_ref().contains_key("order"),
+        ))
     }
 
     /// The short form: what `[quick]` says in the place of the rest, each combination once.
@@ -170,11 +190,14 @@ impl Plan {
         for quick in std::mem::take(&mut self.quick) {
             let key = quick.key;
             if let Some(known) = self.vary.iter_mut().find(|factor| factor.key == key) {
-                *known =
-                    quick.factor.ok_or_else(|| PlanError::at(&quick.at, format!("'{key}' is varied: give a list of values")))?;
+                *known = quick.factor.ok_or_else(|| {
+                    PlanError::at(&quick.at, format!("'{key}' is varied: give a list of values"))
+                })?;
                 continue;
             }
-            let what = format!("'{key}' takes text, numbers, true or false, or a list of texts and numbers");
+            let what = format!(
+                "'{key}' takes text, numbers, true or false, or a list of texts and numbers"
+            );
             let setting = quick.setting.ok_or_else(|| PlanError::at(&quick.at, what))?;
             match self.measure.iter_mut().find(|known| known.key == setting.key) {
                 Some(known) => *known = setting,
@@ -185,15 +208,16 @@ impl Plan {
         let vary = &self.vary;
         let occurs = |setting: &Setting| {
             let factor = vary.iter().find(|factor| factor.key == setting.key);
-            factor.is_none_or(|factor| factor.values.iter().any(|value| value.value == setting.value))
+            factor
+                .is_none_or(|factor| factor.values.iter().any(|value| value.value == setting.value))
         };
         self.exclude.retain(|settings| settings.iter().all(occurs));
         self.order.repeat = 1;
         Ok(self)
     }
 
-    /// The plan without these flags: no setting and no factor of it has one of them any more, and what was excluded or added by
-    /// one of them is not.
+    /// The plan without these flags: no setting and no factor of it has one of them any more, and
+    /// what was excluded or added by one of them is not.
     #[must_use]
     pub fn without(mut self, keys: &[&str]) -> Self {
         let stays = |key: &str| !keys.contains(&key);
@@ -210,10 +234,14 @@ impl Plan {
     #[must_use]
     pub fn varies(&self, key: &str, value: &str) -> bool {
         let factor = self.vary.iter().find(|factor| factor.key == key);
-        factor.is_some_and(|factor| factor.values.len() > 1 && factor.values.iter().any(|known| known.value.to_string() == value))
+        factor.is_some_and(|factor| {
+            factor.values.len() > 1
+                && factor.values.iter().any(|known| known.value.to_string() == value)
+        })
     }
 
-    /// The plan without this one of several values of a factor, and without what was excluded or added by it.
+    /// The plan without this one of several values of a factor, and without what was excluded or
+    /// added by it.
     #[must_use]
     pub fn without_value(mut self, key: &str, value: &str) -> Self {
         if !self.varies(key, value) {
@@ -228,7 +256,8 @@ impl Plan {
         self
     }
 
-    /// This plan on top of an included one: settings and factors of the same name take the other's place, all else is added.
+    /// This plan on top of an included one: settings and factors of the same name take the other's
+    /// place, all else is added.
     fn upon(self, base: Plan, has_order: bool) -> Plan {
         let mut measure = base.measure;
         for setting in self.measure {
@@ -286,7 +315,11 @@ impl Source<'_> {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_at = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.matches('\n').count() + 1;
-        SourceSpan { file: Arc::clone(&self.file), line, column: before[line_at..].chars().count() + 1 }
+        SourceSpan {
+            file: Arc::clone(&self.file),
+            line,
+            column: before[line_at..].chars().count() + 1,
+        }
     }
 
     /// The entries of a table as they are written, one below the other.
@@ -297,7 +330,13 @@ impl Source<'_> {
     }
 
     /// Reads one part of a plan into it.
-    fn part(&self, plan: &mut Plan, name: &str, value: &DeValue<'_>, at: &SourceSpan) -> Result<(), PlanErrors> {
+    fn part(
+        &self,
+        plan: &mut Plan,
+        name: &str,
+        value: &DeValue<'_>,
+        at: &SourceSpan,
+    ) -> Result<(), PlanErrors> {
         match (name, value) {
             ("title", DeValue::String(title)) => plan.title = Some(title.to_string()),
             ("measure", DeValue::Table(table)) => plan.measure = self.settings(table)?,
@@ -305,14 +344,20 @@ impl Source<'_> {
             ("quick", DeValue::Table(table)) => plan.quick = self.quick(table),
             ("order", DeValue::Table(table)) => plan.order = self.order(table)?,
             ("limits", DeValue::Table(table)) => plan.limits = self.limits(table)?,
-            ("exclude", DeValue::Array(tables)) => plan.exclude = self.combinations("exclude", tables)?,
-            ("include", DeValue::Array(tables)) => plan.include = self.combinations("include", tables)?,
+            ("exclude", DeValue::Array(tables)) => {
+                plan.exclude = self.combinations("exclude", tables)?
+            }
+            ("include", DeValue::Array(tables)) => {
+                plan.include = self.combinations("include", tables)?
+            }
             _ => {
                 let form = FORMS.iter().find(|(known, _)| *known == name).map(|(_, form)| form);
-                let what = form.map(|form| format!("'{name}' is written as {form}")).unwrap_or_else(|| {
-                    let names = FORMS.map(|(name, _)| name).join(", ");
-                    format!("unknown key '{name}'; the keys of a plan are {names}")
-                });
+                let what = form
+                    .map(|form| format!("'{name}' is written as {form}"))
+                    .unwrap_or_else(|| {
+                        let names = FORMS.map(|(name, _)| name).join(", ");
+                        format!("unknown key '{name}'; the keys of a plan are {names}")
+                    });
                 return Err(PlanError::at(at, what).into());
             }
         }
@@ -327,7 +372,12 @@ impl Source<'_> {
         PlanErrors::all(self.in_order(table).into_iter().map(setting))
     }
 
-    fn setting(&self, key: &str, value: &Spanned<DeValue<'_>>, at: &SourceSpan) -> Result<Setting, PlanErrors> {
+    fn setting(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        at: &SourceSpan,
+    ) -> Result<Setting, PlanErrors> {
         let value = match value.get_ref() {
             DeValue::Boolean(on) => Value::Switch(*on),
             DeValue::Array(parts) => {
@@ -336,7 +386,8 @@ impl Source<'_> {
             }
             _ => Value::Words(vec![self.word(key, value)?]),
         };
-        // To leave a flag out is a value like the others: no load, no priority, no kernel of the lab.
+        // To leave a flag out is a value like the others: no load, no priority, no kernel of the
+        // lab.
         let none = Value::Words(vec!["none".to_owned()]);
         let value = if value == none { Value::Words(Vec::new()) } else { value };
         Ok(Setting { key: key.to_owned(), value, at: at.clone() })
@@ -348,10 +399,17 @@ impl Source<'_> {
             DeValue::Integer(number) => {
                 let digits = number.as_str().replace('_', "");
                 let whole = i64::from_str_radix(&digits, number.radix());
-                whole.map(|whole| whole.to_string()).map_err(|error| self.wrong(value, format!("'{digits}': {error}")))
+                whole
+                    .map(|whole| whole.to_string())
+                    .map_err(|error| self.wrong(value, format!("'{digits}': {error}")))
             }
             DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
-            _ => Err(self.wrong(value, format!("'{key}' takes text, numbers, true or false, or a list of texts and numbers"))),
+            _ => Err(self.wrong(
+                value,
+                format!(
+                    "'{key}' takes text, numbers, true or false, or a list of texts and numbers"
+                ),
+            )),
         }
     }
 
@@ -360,7 +418,9 @@ impl Source<'_> {
     }
 
     fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, PlanErrors> {
-        PlanErrors::all(self.in_order(table).into_iter().map(|(key, value)| self.factor(key.get_ref(), value)))
+        PlanErrors::all(
+            self.in_order(table).into_iter().map(|(key, value)| self.factor(key.get_ref(), value)),
+        )
     }
 
     fn factor(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, PlanErrors> {
@@ -368,13 +428,17 @@ impl Source<'_> {
             DeValue::Array(listed) => listed.iter().collect(),
             _ if self.phases(key, value).is_some() => vec![value],
             _ => {
-                let what = format!("'{key}' is varied: give a list of its values, or put it into [measure]");
+                let what = format!(
+                    "'{key}' is varied: give a list of its values, or put it into [measure]"
+                );
                 return Err(self.wrong(value, what).into());
             }
         };
         let each = |one: &Spanned<DeValue<'_>>| match self.phases(key, one) {
             Some(phases) => Ok(phases),
-            None => self.setting(key, one, &self.span_at(one.span().start)).map(|setting| vec![setting]),
+            None => {
+                self.setting(key, one, &self.span_at(one.span().start)).map(|setting| vec![setting])
+            }
         };
         let settings = PlanErrors::all(listed.into_iter().map(each))?.concat();
         let mut values: Vec<Setting> = Vec::new();
@@ -390,7 +454,9 @@ impl Source<'_> {
         }
         PlanErrors::none_of(errors)?;
         if values.is_empty() {
-            return Err(self.wrong(value, format!("'{key}' has no value, and so no run would be left")).into());
+            return Err(self
+                .wrong(value, format!("'{key}' has no value, and so no run would be left"))
+                .into());
         }
         Ok(Factor { key: key.to_owned(), values })
     }
@@ -401,23 +467,36 @@ impl Source<'_> {
         let phases = Some(text).filter(|_| key == PHASE).and_then(|text| Phase::listed(text))?;
         let at = self.span_at(value.span().start);
         let setting = |phase: Phase| Value::Words(vec![phase.to_string()]);
-        Some(phases.map(|phase| Setting { key: key.to_owned(), value: setting(phase), at: at.clone() }).collect())
+        Some(
+            phases
+                .map(|phase| Setting { key: key.to_owned(), value: setting(phase), at: at.clone() })
+                .collect(),
+        )
     }
 
     fn quick(&self, table: &DeTable<'_>) -> Vec<QuickOverrides> {
         let quick = |(key, value): Entry<'_, '_>| {
             let at = self.span_at(key.span().start);
-            let (setting, factor) = (self.setting(key.get_ref(), value, &at).ok(), self.factor(key.get_ref(), value).ok());
+            let (setting, factor) = (
+                self.setting(key.get_ref(), value, &at).ok(),
+                self.factor(key.get_ref(), value).ok(),
+            );
             QuickOverrides { key: key.get_ref().to_string(), setting, factor, at }
         };
         self.in_order(table).into_iter().map(quick).collect()
     }
 
-    fn combinations(&self, name: &str, tables: &[Spanned<DeValue<'_>>]) -> Result<Vec<Vec<Setting>>, PlanErrors> {
+    fn combinations(
+        &self,
+        name: &str,
+        tables: &[Spanned<DeValue<'_>>],
+    ) -> Result<Vec<Vec<Setting>>, PlanErrors> {
         let combination = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
             DeValue::Table(table) if !table.is_empty() => self.settings(table),
             DeValue::Table(_) => Err(self.wrong(value, format!("[[{name}]] is empty")).into()),
-            _ => Err(self.wrong(value, format!("'{name}' is written as tables, [[{name}]]")).into()),
+            _ => {
+                Err(self.wrong(value, format!("'{name}' is written as tables, [[{name}]]")).into())
+            }
         };
         PlanErrors::all(tables.iter().map(combination))
     }
@@ -426,19 +505,32 @@ impl Source<'_> {
         let mut order = RunOrder { repeat: 1, shuffle: false, seed: None };
         let mut set = |(key, value): Entry<'_, '_>| -> Result<(), PlanError> {
             let number = |min: u64, max: u64| {
-                let wrong = || self.wrong(value, format!("'{}' is a whole number from {min} to {max}", key.get_ref()));
+                let wrong = || {
+                    self.wrong(
+                        value,
+                        format!("'{}' is a whole number from {min} to {max}", key.get_ref()),
+                    )
+                };
                 let DeValue::Integer(_) = value.get_ref() else { return Err(wrong()) };
-                let number = self.word(key.get_ref(), value)?.parse().ok().filter(|n| (min..=max).contains(n));
+                let number = self
+                    .word(key.get_ref(), value)?
+                    .parse()
+                    .ok()
+                    .filter(|n| (min..=max).contains(n));
                 number.ok_or_else(wrong)
             };
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("repeat", _) => order.repeat = u32::try_from(number(1, 10_000)?).unwrap_or(1),
                 ("shuffle", DeValue::Boolean(on)) => order.shuffle = *on,
-                ("shuffle", _) => return Err(self.wrong(value, "'shuffle' is true or false".to_owned())),
+                ("shuffle", _) => {
+                    return Err(self.wrong(value, "'shuffle' is true or false".to_owned()));
+                }
                 ("seed", _) => order.seed = Some(number(0, i64::MAX.unsigned_abs())?),
                 (unknown, _) => {
                     let at = self.span_at(key.span().start);
-                    let what = format!("unknown key '{unknown}'; the keys of [order] are repeat, shuffle and seed");
+                    let what = format!(
+                        "unknown key '{unknown}'; the keys of [order] are repeat, shuffle and seed"
+                    );
                     return Err(PlanError::at(&at, what));
                 }
             }
@@ -453,7 +545,9 @@ impl Source<'_> {
             let (figure, text) = (key.get_ref(), self.word(key.get_ref(), value)?);
             Limit::from_setting(figure, &text).map_err(|error| {
                 // Where the name takes some value, this one is wrong.
-                let name_is_right = ["1us", "1", "0.1@95%"].iter().any(|value| Limit::from_setting(figure, value).is_ok());
+                let name_is_right = ["1us", "1", "0.1@95%"]
+                    .iter()
+                    .any(|value| Limit::from_setting(figure, value).is_ok());
                 if name_is_right {
                     self.wrong(value, error.to_string())
                 } else {

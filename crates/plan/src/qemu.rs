@@ -9,7 +9,8 @@ use std::str::FromStr;
 /// A QEMU. Another one gives other samples of the same kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Qemu {
-    /// The one that this teiji is for, the same everywhere: fetched into the cache, known by its content.
+    /// The one that this teiji is for, the same everywhere: fetched into the cache, known by its
+    /// content.
     Pinned,
     /// The one that is installed.
     System,

@@ -11,8 +11,8 @@ pub type ProbeSettings = BTreeMap<String, String>;
 /// The probe of Linux, which measures where there is no co-kernel.
 pub const DEFAULT_PROBE: &str = "cyclic";
 
-/// In the place of a probe, where none is named: that of the co-kernel that runs, otherwise [`DEFAULT_PROBE`]. It is chosen on the
-/// machine that measures, and no recording has it.
+/// In the place of a probe, where none is named: that of the co-kernel that runs, otherwise
+/// [`DEFAULT_PROBE`]. It is chosen on the machine that measures, and no recording has it.
 pub const AUTO_PROBE: &str = "auto";
 
 /// How long a run is.
@@ -59,8 +59,8 @@ pub enum OverrunPolicy {
     CatchUp,
 }
 
-/// One run: one probe setting under one load. Everything the run needs is in it; nothing in it depends on a later snapshot
-/// of the machine.
+/// One run: one probe setting under one load. Everything the run needs is in it; nothing in it
+/// depends on a later snapshot of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// Its title.
@@ -81,10 +81,12 @@ pub struct Run {
     pub cpus: Vec<CpuId>,
     /// What the threads ask of the scheduler.
     pub scheduling: Scheduling,
-    /// All threads start at one instant, the n-th shifted by n times this. None: starts are spread over one interval.
+    /// All threads start at one instant, the n-th shifted by n times this. None: starts are spread
+    /// over one interval.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aligned_ns: Option<Nanos>,
-    /// How long the threads are to run before the first activation that counts, ns, beside settling loads.
+    /// How long the threads are to run before the first activation that counts, ns, beside
+    /// settling loads.
     pub warmup_ns: Nanos,
     /// A latency above this ends the run, ns.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -93,11 +95,12 @@ pub struct Run {
     pub overrun_policy: OverrunPolicy,
     /// Whether /dev/cpu_dma_latency is held at 0 meanwhile.
     pub hold_dma_latency: bool,
-    /// Whether samples are forced to the disk while measuring, so that a power cut costs the last second at most.
-    /// Not said by the first recordings: they did not.
+    /// Whether samples are forced to the disk while measuring, so that a power cut costs the last
+    /// second at most. Not said by the first recordings: they did not.
     #[serde(default)]
     pub sync: bool,
-    /// How long the loads may settle before the first activation. Not said by the first recordings: they did not wait.
+    /// How long the loads may settle before the first activation. Not said by the first
+    /// recordings: they did not wait.
     #[serde(default = "Settle::not_at_all")]
     pub settle: Settle,
     /// What keeps the machine busy meanwhile.
@@ -129,7 +132,10 @@ pub enum RunError {
         limit: Nanos,
     },
     /// The same of a number of samples.
-    #[error("{samples} samples, {interval} apart, take longer than {} (10 years), and a run cannot", Nanos::LONGEST)]
+    #[error(
+        "{samples} samples, {interval} apart, take longer than {} (10 years), and a run cannot",
+        Nanos::LONGEST
+    )]
     SamplesTooLong {
         /// How many.
         samples: u64,
@@ -159,8 +165,8 @@ const MAX_INTERVAL: Nanos = Nanos::from_secs(3_600);
 pub const MAX_THREADS: usize = 8_192;
 
 impl Run {
-    /// For tests and examples: so many activations at this interval on CPU 0, without warm-up or load. They set the other fields
-    /// that they depend on.
+    /// For tests and examples: so many activations at this interval on CPU 0, without warm-up or
+    /// load. They set the other fields that they depend on.
     #[must_use]
     pub fn example(interval_ns: Nanos, samples: u64) -> Self {
         Run {
@@ -206,8 +212,9 @@ impl Run {
         u64::try_from(time.0 / self.interval_of(index).0.max(1)).unwrap_or(0).max(1)
     }
 
-    /// How far the activations of thread `index` are shifted against the first thread's. Unless aligned, threads take turns
-    /// within one interval, so that their timers and wake-ups do not coincide; within the run, where that is shorter.
+    /// How far the activations of thread `index` are shifted against the first thread's. Unless
+    /// aligned, threads take turns within one interval, so that their timers and wake-ups do
+    /// not coincide; within the run, where that is shorter.
     #[must_use]
     pub fn offset_of(&self, index: usize) -> Nanos {
         let position = i64::try_from(index).unwrap_or(i64::MAX);
@@ -234,7 +241,8 @@ impl Run {
         self.phase.threads_shift(self.starts_within())
     }
 
-    /// How long the threads run before the first activation that counts, ns: longer beside loads that are given time to settle.
+    /// How long the threads run before the first activation that counts, ns: longer beside loads
+    /// that are given time to settle.
     #[must_use]
     pub fn whole_warmup_ns(&self) -> Nanos {
         let as_they_start = self.loads.is_empty() || self.settle == Settle::ForNs(Nanos::ZERO);
@@ -245,8 +253,11 @@ impl Run {
     /// How long the thread that takes longest measures, ns: the length of the run.
     #[must_use]
     pub fn measured_ns(&self) -> Nanos {
-        let length_of =
-            |index| i64::try_from(self.activations_of(index)).unwrap_or(i64::MAX).saturating_mul(self.interval_of(index).0);
+        let length_of = |index| {
+            i64::try_from(self.activations_of(index))
+                .unwrap_or(i64::MAX)
+                .saturating_mul(self.interval_of(index).0)
+        };
         Nanos((0..self.cpus.len()).map(length_of).max().unwrap_or(0))
     }
 
@@ -255,7 +266,9 @@ impl Run {
     pub fn expected_ns(&self) -> Nanos {
         let end_of = |index| {
             let activations = i64::try_from(self.activations_of(index)).unwrap_or(i64::MAX);
-            self.offset_of(index).0.saturating_add(activations.saturating_mul(self.interval_of(index).0))
+            self.offset_of(index)
+                .0
+                .saturating_add(activations.saturating_mul(self.interval_of(index).0))
         };
         let longest = (0..self.cpus.len()).map(end_of).max();
         Nanos(self.whole_warmup_ns().0.saturating_add(longest.unwrap_or(0)))
@@ -285,7 +298,9 @@ impl Run {
         }
         match self.length {
             Length::Samples(0) => return Err(RunError::Empty("0 samples were asked for")),
-            Length::DurationNs(Nanos(..=0)) => return Err(RunError::Empty("a duration of 0 was asked for")),
+            Length::DurationNs(Nanos(..=0)) => {
+                return Err(RunError::Empty("a duration of 0 was asked for"));
+            }
             _ => {}
         }
         self.check_times()?;
@@ -293,11 +308,14 @@ impl Run {
         if longest > MAX_ACTIVATIONS { Err(RunError::TooLong(longest)) } else { Ok(()) }
     }
 
-    /// Whether each time is one that somebody may wait for. All of them together are then far below what ns can say.
+    /// Whether each time is one that somebody may wait for. All of them together are then far below
+    /// what ns can say.
     fn check_times(&self) -> Result<(), RunError> {
-        let duration = if let Length::DurationNs(duration) = self.length { duration } else { Nanos::ZERO };
+        let duration =
+            if let Length::DurationNs(duration) = self.length { duration } else { Nanos::ZERO };
         let settle = if let Settle::ForNs(time) = self.settle { time } else { Nanos::ZERO };
-        let (aligned, break_above) = (self.aligned_ns.unwrap_or_default(), self.break_above_ns.unwrap_or_default());
+        let (aligned, break_above) =
+            (self.aligned_ns.unwrap_or_default(), self.break_above_ns.unwrap_or_default());
         for (what, setting, asked, limit) in [
             ("a run", "duration", duration, Nanos::LONGEST),
             ("a warm-up", "warmup", self.warmup_ns, MAX_BEFORE),

@@ -45,9 +45,11 @@ fn threads_begin_within_a_run_shorter_than_its_interval() {
 fn threads_warm_up_longer_beside_loads_that_settled() {
     let mut run = run();
     let long = Nanos::from_millis(600);
-    for (settle, warmup) in
-        [(Settle::Auto, long), (Settle::ForNs(Nanos::from_secs(1)), long), (Settle::ForNs(Nanos::ZERO), Nanos::from_millis(100))]
-    {
+    for (settle, warmup) in [
+        (Settle::Auto, long),
+        (Settle::ForNs(Nanos::from_secs(1)), long),
+        (Settle::ForNs(Nanos::ZERO), Nanos::from_millis(100)),
+    ] {
         run.settle = settle;
         assert_eq!(run.whole_warmup_ns(), warmup, "{settle:?}");
     }
@@ -76,11 +78,20 @@ fn impossible_runs() {
     };
     assert_eq!(check(|run| run.interval_ns = Nanos(0)), Err(RunError::Interval(Nanos(0))));
     let long = Nanos(3_600_000_000_001);
-    assert_eq!(check(|run| run.interval_ns = Nanos(3_600_000_000_001)), Err(RunError::Interval(long)));
+    assert_eq!(
+        check(|run| run.interval_ns = Nanos(3_600_000_000_001)),
+        Err(RunError::Interval(long))
+    );
     assert!(matches!(check(|run| run.length = Length::Samples(0)), Err(RunError::Empty(_))));
-    assert!(matches!(check(|run| run.length = Length::DurationNs(Nanos(0))), Err(RunError::Empty(_))));
+    assert!(matches!(
+        check(|run| run.length = Length::DurationNs(Nanos(0))),
+        Err(RunError::Empty(_))
+    ));
     assert!(matches!(check(|run| run.cpus.clear()), Err(RunError::Threads { asked: 0, .. })));
-    assert!(matches!(check(|run| run.length = Length::Samples(u64::MAX)), Err(RunError::TooLong(_))));
+    assert!(matches!(
+        check(|run| run.length = Length::Samples(u64::MAX)),
+        Err(RunError::TooLong(_))
+    ));
 }
 
 #[test]
@@ -99,11 +110,17 @@ fn times_have_an_end() {
             |run| run.aligned_ns = Some(Nanos::from_secs(4_000_000_000)),
             "a shift between the starts of threads of 4000000000s is too long",
         ),
-        (|run| run.settle = Settle::ForNs(Nanos::from_secs(86_401)), "a settling time of 86401s is too long: at most 24h"),
+        (
+            |run| run.settle = Settle::ForNs(Nanos::from_secs(86_401)),
+            "a settling time of 86401s is too long: at most 24h",
+        ),
         (|run| run.length = Length::DurationNs(Nanos(Nanos::LONGEST.0 + 1)), "a run of "),
         (|run| run.break_above_ns = Some(Nanos(i64::MAX)), "a latency to stop at of "),
         (
-            |run| (run.length, run.interval_ns) = (Length::Samples(900_000_000_000), Nanos::from_secs(3_600)),
+            |run| {
+                (run.length, run.interval_ns) =
+                    (Length::Samples(900_000_000_000), Nanos::from_secs(3_600))
+            },
             "900000000000 samples, 1h apart, take longer than 87600h (10 years), and a run cannot",
         ),
     ] {

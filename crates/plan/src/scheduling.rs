@@ -36,7 +36,8 @@ impl Policy {
         matches!(self, Policy::Fifo | Policy::Rr)
     }
 
-    /// Whether its threads may be bound to a CPU. The kernel admits a SCHED_DEADLINE thread to all CPUs of its root domain or not at all.
+    /// Whether its threads may be bound to a CPU. The kernel admits a SCHED_DEADLINE thread to all
+    /// CPUs of its root domain or not at all.
     #[must_use]
     pub const fn can_pin(self) -> bool {
         !matches!(self, Policy::Deadline)
@@ -105,7 +106,8 @@ pub enum PolicyError {
     Priority(i64),
     /// A priority beside a policy that has none.
     #[error(
-        "priority {prio} needs a real-time policy, but the policy is {policy}: use --policy fifo or rr, or leave the priority out"
+        "priority {prio} needs a real-time policy, but the policy is {policy}: use --policy fifo \
+         or rr, or leave the priority out"
     )]
     PriorityWithoutRealTime {
         /// The priority asked for.
@@ -115,7 +117,8 @@ pub enum PolicyError {
     },
     /// CPUs named for threads that cannot be bound to them.
     #[error(
-        "threads under {policy} cannot be pinned: the kernel refuses it. Leave the CPUs (-a) out, and give -t N for N threads"
+        "threads under {policy} cannot be pinned: the kernel refuses it. Leave the CPUs (-a) out, \
+         and give -t N for N threads"
     )]
     CannotPin {
         /// The policy asked for.
@@ -131,7 +134,8 @@ impl Scheduling {
     /// Of threads with a runtime in each period.
     pub const DEADLINE: Scheduling = Scheduling { policy: Policy::Deadline, prio: None };
 
-    /// The priority that other threads are held against: 0 of ordinary policies, above all that there are under SCHED_DEADLINE.
+    /// The priority that other threads are held against: 0 of ordinary policies, above all that
+    /// there are under SCHED_DEADLINE.
     #[must_use]
     pub fn rank(self) -> u8 {
         match self.policy {
@@ -147,10 +151,16 @@ impl Scheduling {
     pub fn new(policy: Option<Policy>, prio: Option<i64>) -> Result<Self, PolicyError> {
         let policy = policy.unwrap_or(Self::DEFAULT.policy);
         let Some(asked) = prio else {
-            return Ok(Scheduling { policy, prio: if policy.has_priorities() { Self::DEFAULT.prio } else { None } });
+            return Ok(Scheduling {
+                policy,
+                prio: if policy.has_priorities() { Self::DEFAULT.prio } else { None },
+            });
         };
         if !policy.has_priorities() {
-            return Err(PolicyError::PriorityWithoutRealTime { prio: asked, policy: policy.kernel_name() });
+            return Err(PolicyError::PriorityWithoutRealTime {
+                prio: asked,
+                policy: policy.kernel_name(),
+            });
         }
         match u8::try_from(asked) {
             Ok(prio @ 1..=99) => Ok(Scheduling { policy, prio: Some(prio) }),
@@ -173,7 +183,10 @@ mod tests {
     #[test]
     fn defaults_and_limits() {
         assert_eq!(Scheduling::new(None, None), Ok(Scheduling::DEFAULT));
-        assert_eq!(Scheduling::new(Some(Policy::Rr), Some(1)), Ok(Scheduling { policy: Policy::Rr, prio: Some(1) }));
+        assert_eq!(
+            Scheduling::new(Some(Policy::Rr), Some(1)),
+            Ok(Scheduling { policy: Policy::Rr, prio: Some(1) })
+        );
         assert_eq!(Scheduling::new(Some(Policy::Other), None), Ok(Scheduling::OTHER));
         for prio in [100, 0, -1, 300] {
             assert_eq!(Scheduling::new(None, Some(prio)), Err(PolicyError::Priority(prio)));

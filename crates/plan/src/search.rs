@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which runs to try next, of those that a search may make, so that the largest latency grows.
 //!
-//! In virtual time a run is a computation: the same candidate has the same largest latency, and another one may have any. So nothing is
-//! gained by repeating, and what is near a good candidate is only likelier to be good. The search therefore keeps the worst it has seen,
-//! changes one or two things of it, and now and then tries something new. Which candidates come follows from a seed and from the
-//! latencies that were found, and not from how fast a machine is.
+//! In virtual time a run is a computation: the same candidate has the same largest latency, and
+//! another one may have any. So nothing is gained by repeating, and what is near a good candidate
+//! is only likelier to be good. The search therefore keeps the worst it has seen, changes one or
+//! two things of it, and now and then tries something new. Which candidates come follows from a
+//! seed and from the latencies that were found, and not from how fast a machine is.
 
 use crate::chance::Chance;
 use crate::phase::SPAN;
@@ -102,7 +103,12 @@ impl SearchSpace {
 
     /// Everything as given, in this phase.
     fn as_given(&self, phase: Phase) -> Candidate {
-        Candidate { phase, loads: vec![Some(LoadChoice::default()); self.loads.len()], interval: None, prio: None }
+        Candidate {
+            phase,
+            loads: vec![Some(LoadChoice::default()); self.loads.len()],
+            interval: None,
+            prio: None,
+        }
     }
 
     /// The loads of a candidate, whose run measures for `length`.
@@ -110,22 +116,29 @@ impl SearchSpace {
     pub fn loads_of(&self, candidate: &Candidate, length: Nanos) -> Vec<LoadSpec> {
         // A phase adds some, and even the last is to begin within the run.
         let length = length.0.saturating_sub(SPAN.0).max(0);
-        let at = |percent: u8| Nanos((i128::from(length) * i128::from(percent) / 100).try_into().unwrap_or(0));
+        let at = |percent: u8| {
+            Nanos((i128::from(length) * i128::from(percent) / 100).try_into().unwrap_or(0))
+        };
         let one = |(load, choice): (&SearchLoad, &Option<LoadChoice>)| {
             let choice = (*choice)?;
             let level = choice.level.map(|percent| format!("{percent}%"));
             let times = [("start", choice.start), ("stop", choice.stop)];
-            let times: Vec<_> = times.iter().filter_map(|(key, percent)| Some((*key, at((*percent)?).to_string()))).collect();
+            let times: Vec<_> = times
+                .iter()
+                .filter_map(|(key, percent)| Some((*key, at((*percent)?).to_string())))
+                .collect();
             Some(load.spec.with(level, &times))
         };
         self.loads.iter().zip(&candidate.loads).filter_map(one).collect()
     }
 
-    /// The candidate in other phases, then made simpler in one thing each: what it has that the search chose.
+    /// The candidate in other phases, then made simpler in one thing each: what it has that the
+    /// search chose.
     #[must_use]
     pub fn simpler(&self, candidate: &Candidate) -> Vec<(Simpler, Candidate)> {
         let mut all = Vec::new();
-        let running: Vec<usize> = (0..candidate.loads.len()).filter(|load| candidate.loads[*load].is_some()).collect();
+        let running: Vec<usize> =
+            (0..candidate.loads.len()).filter(|load| candidate.loads[*load].is_some()).collect();
         let mut add = |what, change: &dyn Fn(&mut Candidate)| {
             let mut simpler = candidate.clone();
             change(&mut simpler);
@@ -134,16 +147,22 @@ impl SearchSpace {
             }
         };
         // First, since they show what is chance.
-        for phase in Phase::first(u32::MAX).filter(|phase| *phase != candidate.phase).take(OTHER_PHASES) {
+        for phase in
+            Phase::first(u32::MAX).filter(|phase| *phase != candidate.phase).take(OTHER_PHASES)
+        {
             add(Simpler::OtherPhase(phase), &|simpler| simpler.phase = phase);
         }
         for load in running.iter().copied() {
             add(Simpler::Without(load), &|simpler| simpler.loads[load] = None);
         }
         for load in running {
-            let change = |simpler: &mut Candidate, change: fn(&mut LoadChoice)| simpler.loads[load].iter_mut().for_each(change);
+            let change = |simpler: &mut Candidate, change: fn(&mut LoadChoice)| {
+                simpler.loads[load].iter_mut().for_each(change)
+            };
             add(Simpler::Unlimited(load), &|simpler| change(simpler, |choice| choice.level = None));
-            add(Simpler::FromBefore(load), &|simpler| change(simpler, |choice| choice.start = None));
+            add(Simpler::FromBefore(load), &|simpler| {
+                change(simpler, |choice| choice.start = None)
+            });
             add(Simpler::UntilAfter(load), &|simpler| change(simpler, |choice| choice.stop = None));
         }
         add(Simpler::Interval, &|simpler| simpler.interval = None);
@@ -173,7 +192,8 @@ impl Search {
         &self.space
     }
 
-    /// The next candidates, none of which was tried; fewer than [`GENERATION`] where there are no more.
+    /// The next candidates, none of which was tried; fewer than [`GENERATION`] where there are no
+    /// more.
     pub fn generation(&mut self) -> Vec<Candidate> {
         let mut next: Vec<Candidate> = Vec::new();
         if self.tried.is_empty() {
@@ -182,7 +202,11 @@ impl Search {
         let worst: Vec<Candidate> = self.worst_first().into_iter().take(KEPT).cloned().collect();
         for place in next.len()..GENERATION {
             for _ in 0..ATTEMPTS {
-                let drawn = if place < CHANGED && !worst.is_empty() { self.changed_from(&worst) } else { self.new_one() };
+                let drawn = if place < CHANGED && !worst.is_empty() {
+                    self.changed_from(&worst)
+                } else {
+                    self.new_one()
+                };
                 if !next.contains(&drawn) && !self.was_tried(&drawn) {
                     next.push(drawn);
                     break;
@@ -203,8 +227,11 @@ impl Search {
 
     /// By their largest latencies; of equal ones the earlier first.
     fn worst_first(&self) -> Vec<&Candidate> {
-        let mut found: Vec<(i64, &Candidate)> =
-            self.tried.iter().filter_map(|(candidate, latency)| Some(((*latency)?, candidate))).collect();
+        let mut found: Vec<(i64, &Candidate)> = self
+            .tried
+            .iter()
+            .filter_map(|(candidate, latency)| Some(((*latency)?, candidate)))
+            .collect();
         found.sort_by_key(|(latency, _)| std::cmp::Reverse(*latency));
         found.into_iter().map(|(_, candidate)| candidate).collect()
     }
@@ -253,8 +280,14 @@ impl Search {
             (Some(choice), Some(new)) => match self.chance.below(4) {
                 0 => candidate.loads[load] = None,
                 1 => choice.level = new.level,
-                2 => choice.start = new.start.filter(|start| choice.stop.is_none_or(|stop| *start < stop)),
-                _ => choice.stop = new.stop.filter(|stop| choice.start.is_none_or(|start| start < *stop)),
+                2 => {
+                    choice.start =
+                        new.start.filter(|start| choice.stop.is_none_or(|stop| *start < stop))
+                }
+                _ => {
+                    choice.stop =
+                        new.stop.filter(|stop| choice.start.is_none_or(|start| start < *stop))
+                }
             },
             (place, new) => *place = new,
         }
@@ -273,8 +306,10 @@ impl Search {
         let is_given = |key: &str| known.spec.options().any(|(known, _)| known == key);
         let varies_times = self.space.varies_times && !is_given("start") && !is_given("stop");
         let varies_level = known.varies_level;
-        let level = self.percent(LEVEL_STEP, LEVEL_STEP, 100).filter(|_| varies_level && self.one_in(2));
-        let start = self.percent(0, TIME_STEP, 100 - TIME_STEP).filter(|_| varies_times && self.one_in(2));
+        let level =
+            self.percent(LEVEL_STEP, LEVEL_STEP, 100).filter(|_| varies_level && self.one_in(2));
+        let start =
+            self.percent(0, TIME_STEP, 100 - TIME_STEP).filter(|_| varies_times && self.one_in(2));
         let first = start.map_or(TIME_STEP, |start| start + TIME_STEP);
         let stop = self.percent(first, TIME_STEP, 100).filter(|_| varies_times && self.one_in(3));
         Some(LoadChoice { level, start, stop })

@@ -8,7 +8,12 @@ fn space(loads: &[&str]) -> SearchSpace {
         let spec: LoadSpec = text.parse().unwrap();
         SearchLoad { varies_level: spec.name() != "hackbench" && spec.level().is_none(), spec }
     };
-    SearchSpace { loads: loads.iter().map(load).collect(), varies_times: true, intervals: None, prios: None }
+    SearchSpace {
+        loads: loads.iter().map(load).collect(),
+        varies_times: true,
+        intervals: None,
+        prios: None,
+    }
 }
 
 fn wide() -> SearchSpace {
@@ -21,10 +26,16 @@ fn wide() -> SearchSpace {
 
 /// What the search cannot know: several things have to come together.
 fn latency(candidate: &Candidate) -> i64 {
-    let near = |value: Option<u8>, best: i64| value.map_or(0, |value| 100 - (i64::from(value) - best).abs());
+    let near = |value: Option<u8>, best: i64| {
+        value.map_or(0, |value| 100 - (i64::from(value) - best).abs())
+    };
     let of = |load: usize| candidate.loads.get(load).copied().flatten().unwrap_or_default();
     let alone = if candidate.loads[2].is_none() { 100 } else { 0 };
-    near(of(0).start, 70) + near(of(0).stop, 90) + near(of(1).level, 30) + near(of(1).start, 40) + alone
+    near(of(0).start, 70)
+        + near(of(0).stop, 90)
+        + near(of(1).level, 30)
+        + near(of(1).start, 40)
+        + alone
 }
 
 #[test]
@@ -100,11 +111,16 @@ fn one_thing_is_made_simpler_at_a_time() {
     let space = wide();
     let candidate = Candidate {
         phase: "3".parse().unwrap(),
-        loads: vec![Some(LoadChoice { level: None, start: Some(20), stop: Some(40) }), None, Some(LoadChoice::default())],
+        loads: vec![
+            Some(LoadChoice { level: None, start: Some(20), stop: Some(40) }),
+            None,
+            Some(LoadChoice::default()),
+        ],
         interval: Some(Nanos::from_micros(500)),
         prio: None,
     };
-    let simpler: Vec<Simpler> = space.simpler(&candidate).into_iter().map(|(what, _)| what).collect();
+    let simpler: Vec<Simpler> =
+        space.simpler(&candidate).into_iter().map(|(what, _)| what).collect();
     let phase = |number: &str| Simpler::OtherPhase(number.parse().unwrap());
     let expected = [
         phase("1"),
@@ -118,9 +134,13 @@ fn one_thing_is_made_simpler_at_a_time() {
         Simpler::Interval,
     ];
     assert_eq!(simpler, expected);
-    let texts: Vec<String> = space.loads_of(&candidate, Nanos::from_secs(2)).iter().map(ToString::to_string).collect();
+    let texts: Vec<String> =
+        space.loads_of(&candidate, Nanos::from_secs(2)).iter().map(ToString::to_string).collect();
     assert_eq!(texts, ["hackbench,start=396ms,stop=792ms", "cpu@50%,start=3ms"]);
-    assert!(SearchSpace::has_times(Nanos::from_millis(41)) && !SearchSpace::has_times(Nanos::from_millis(40)));
+    assert!(
+        SearchSpace::has_times(Nanos::from_millis(41))
+            && !SearchSpace::has_times(Nanos::from_millis(40))
+    );
 }
 
 proptest! {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long a run waits for its loads to settle before it measures.
 //!
-//! A load's own start (hundreds of tasks forked, buffers filled) delays wake-ups as its steady state never does again, and a
-//! maximum that comes from there says nothing about the kernel.
+//! A load's own start (hundreds of tasks forked, buffers filled) delays wake-ups as its steady
+//! state never does again, and a maximum that comes from there says nothing about the kernel.
 
 use crate::{DurationError, Nanos, Unit};
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,9 @@ impl Settle {
     /// A load that has no steady state must not keep a run from beginning.
     pub(crate) const MAX_AUTO: Nanos = Nanos::from_secs(10);
 
-    /// How much longer the threads warm up beside loads that were given time to settle: wake-ups a thousand times a second change the order in which
-    /// the tasks of a load run, and it takes a while until that is steady too.
+    /// How much longer the threads warm up beside loads that were given time to settle: wake-ups a
+    /// thousand times a second change the order in which the tasks of a load run, and it takes
+    /// a while until that is steady too.
     pub(crate) const BESIDE_THREADS: Nanos = Nanos::from_millis(500);
 
     /// The loads' start is measured too.
@@ -46,7 +47,11 @@ impl FromStr for Settle {
 
     /// `auto`, or a time such as `2s`; a bare number counts seconds.
     fn from_str(text: &str) -> Result<Self, DurationError> {
-        if text == "auto" { Ok(Settle::Auto) } else { Nanos::parse(text, Unit::Second).map(Settle::ForNs) }
+        if text == "auto" {
+            Ok(Settle::Auto)
+        } else {
+            Nanos::parse(text, Unit::Second).map(Settle::ForNs)
+        }
     }
 }
 

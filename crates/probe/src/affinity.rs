@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! On which CPUs this process runs, and on which it may.
 //!
-//! These are two sets. A process inherits an affinity: with `isolcpus=` everybody's is the CPUs that are not isolated, and
-//! `taskset` sets any. That is where a thread runs unless it asks for something else, and no limit: the kernel lets it ask.
-//! What the kernel does not give are CPUs that are offline or outside of the process's cpuset.
+//! These are two sets. A process inherits an affinity: with `isolcpus=` everybody's is the CPUs
+//! that are not isolated, and `taskset` sets any. That is where a thread runs unless it asks for
+//! something else, and no limit: the kernel lets it ask. What the kernel does not give are CPUs
+//! that are offline or outside of the process's cpuset.
 
 use crate::sys;
 use crate::thread::STACK_BYTES;
@@ -32,7 +33,8 @@ pub(crate) fn all() -> Vec<CpuId> {
     (0..ALL).map(CpuId).collect()
 }
 
-/// Only the kernel knows, so a thread asks for all there can be: the kernel leaves out those that it would refuse.
+/// Only the kernel knows, so a thread asks for all there can be: the kernel leaves out those that
+/// it would refuse.
 fn usable() -> io::Result<Vec<CpuId>> {
     let ask = || {
         // Where asking is forbidden (a sandbox), what was inherited is what there is.
@@ -40,7 +42,9 @@ fn usable() -> io::Result<Vec<CpuId>> {
         affinity()
     };
     let thread = Builder::new().name("teiji-cpus".into()).stack_size(STACK_BYTES).spawn(ask)?;
-    thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that asked for CPUs panicked")))
+    thread
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the thread that asked for CPUs panicked")))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a measuring thread runs on: Linux, or a co-kernel beside it. Everything that differs between them is behind one trait,
-//! which the engine is generic over; so the accounting can also be driven through every case by a clock that does exactly what
-//! a test wants.
+//! What a measuring thread runs on: Linux, or a co-kernel beside it. Everything that differs
+//! between them is behind one trait, which the engine is generic over; so the accounting can also
+//! be driven through every case by a clock that does exactly what a test wants.
 
 use crate::sampler::SampleError;
 use crate::{Monotonic, Usage, sys};
@@ -20,7 +20,8 @@ pub enum Woken {
     Failed(i32),
 }
 
-/// How a thread becomes a measuring thread, reads its clock, sleeps, is asked to stop, and becomes an ordinary one again.
+/// How a thread becomes a measuring thread, reads its clock, sleeps, is asked to stop, and becomes
+/// an ordinary one again.
 pub(crate) trait Attachment: Send + 'static {
     /// Makes the calling thread a measuring one: pinned, with its scheduling. Returns its number.
     fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid>;
@@ -28,12 +29,14 @@ pub(crate) trait Attachment: Send + 'static {
     fn now(&mut self) -> Nanos;
     /// Sleeps until an absolute time; returns at once if it has passed.
     fn sleep_until(&mut self, time: Nanos) -> Woken;
-    /// Ends the sleep of an attached thread, which then sees that it is to stop. Called by another thread, as often as it takes.
+    /// Ends the sleep of an attached thread, which then sees that it is to stop. Called by another
+    /// thread, as often as it takes.
     fn interrupt(thread: Pid);
     /// Whether a thread runs on Linux, so that it may make any system call.
     const IS_LINUX: bool = true;
-    /// Takes the calling thread to where it measures, before it warms up. Between this and [`Attachment::leave`] it makes no
-    /// system call but those of the attachment and of what it measures.
+    /// Takes the calling thread to where it measures, before it warms up. Between this and
+    /// [`Attachment::leave`] it makes no system call but those of the attachment and of what it
+    /// measures.
     ///
     /// # Errors
     /// Why it cannot measure there: the run ends with it.
@@ -44,12 +47,13 @@ pub(crate) trait Attachment: Send + 'static {
     fn begin(&mut self) {}
     /// The last row is done.
     fn leave(&mut self) {}
-    /// How often the thread fell back to Linux in between, on a co-kernel, given what it used since before it entered; none where nobody
-    /// knows.
+    /// How often the thread fell back to Linux in between, on a co-kernel, given what it used since
+    /// before it entered; none where nobody knows.
     fn fallen_back(&self, _used: Option<&Usage>) -> Option<u64> {
         None
     }
-    /// Makes the calling thread an ordinary one again, so that its end disturbs no other that still measures.
+    /// Makes the calling thread an ordinary one again, so that its end disturbs no other that still
+    /// measures.
     fn detach(&mut self);
 }
 
@@ -61,7 +65,8 @@ impl Attachment for Linux {
     fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid> {
         pin(None, cpu)?;
         if !scheduling.policy.is_real_time() {
-            // Other policies may be woken 50 us late on purpose, to save power; ask for 1 ns instead. Real-time ones never are.
+            // Other policies may be woken 50 us late on purpose, to save power; ask for 1 ns
+            // instead. Real-time ones never are.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
         sys::set_scheduling(scheduling)?;

@@ -7,7 +7,8 @@ use rustix::io::Errno;
 use rustix::thread::ClockId;
 use rustix::time::Timespec;
 
-/// CLOCK_MONOTONIC: not set by anybody, slewed by NTP at most, stands still while the machine is suspended.
+/// CLOCK_MONOTONIC: not set by anybody, slewed by NTP at most, stands still while the machine is
+/// suspended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Monotonic;
 
@@ -25,9 +26,13 @@ impl Monotonic {
     /// Sleeps until an absolute time; returns at once if it has passed.
     #[inline]
     pub fn sleep_until(self, time: Nanos) -> Woken {
-        // Unsigned, because that division is the cheaper one; below zero cannot be, the clock began at boot.
+        // Unsigned, because that division is the cheaper one; below zero cannot be, the clock began
+        // at boot.
         let (time, second) = (time.0.cast_unsigned(), NANOS_PER_SEC.cast_unsigned());
-        let request = Timespec { tv_sec: (time / second).cast_signed(), tv_nsec: (time % second).cast_signed() };
+        let request = Timespec {
+            tv_sec: (time / second).cast_signed(),
+            tv_nsec: (time % second).cast_signed(),
+        };
         match rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &request) {
             Ok(()) => Woken::OnTime,
             Err(Errno::INTR) => Woken::Interrupted,
@@ -65,7 +70,10 @@ impl Calibration {
             })
             .collect();
         costs.sort_unstable();
-        Calibration { resolution_ns: resolution.tv_sec * NANOS_PER_SEC + resolution.tv_nsec, read_ns: costs[GROUPS / 2] }
+        Calibration {
+            resolution_ns: resolution.tv_sec * NANOS_PER_SEC + resolution.tv_nsec,
+            read_ns: costs[GROUPS / 2],
+        }
     }
 }
 

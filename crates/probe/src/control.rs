@@ -49,8 +49,8 @@ struct Shared {
     heartbeat: AtomicI64,
 }
 
-/// Shared by the threads of one run. The measuring threads only check a flag; the reason is written by the one that
-/// stops, off the measured path.
+/// Shared by the threads of one run. The measuring threads only check a flag; the reason is written
+/// by the one that stops, off the measured path.
 #[derive(Clone, Debug, Default)]
 pub struct Control(Arc<Shared>);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The loop that measures, and its accounting.
 //!
-//! Activation k is planned at `start + k x interval`, whatever happened before. An activation that wakes an interval or
-//! more after that is late; in the meantime the times of its successors passed, and those are skipped: the next one that
-//! runs is the first with a planned time in the future. `skipped = floor(latency / interval)` follows from the late one's
-//! latency alone, so a recording needs to store nothing else to distinguish skipped from lost. Where a probe does more than wake up, the
-//! same follows from the time until it was done. Where the rows come from a timer whose phase is its own, it follows from the number
-//! of periods that the timer says were missed.
+//! Activation k is planned at `start + k x interval`, whatever happened before. An activation that
+//! wakes an interval or more after that is late; in the meantime the times of its successors
+//! passed, and those are skipped: the next one that runs is the first with a planned time in the
+//! future. `skipped = floor(latency / interval)` follows from the late one's latency alone, so a
+//! recording needs to store nothing else to distinguish skipped from lost. Where a probe does more
+//! than wake up, the same follows from the time until it was done. Where the rows come from a timer
+//! whose phase is its own, it follows from the number of periods that the timer says were missed.
 
 use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
@@ -48,7 +49,8 @@ impl BreakLimit {
         BreakLimit { min: i64::MIN, max: limit.0 }
     }
 
-    /// Of jitter, all that are not further from 0 than this: an interval may be too short as well as too long.
+    /// Of jitter, all that are not further from 0 than this: an interval may be too short as well
+    /// as too long.
     #[must_use]
     pub const fn either_side(limit: Nanos) -> Self {
         BreakLimit { min: limit.0.saturating_neg(), max: limit.0 }
@@ -79,8 +81,8 @@ impl Counts {
     }
 }
 
-/// Runs the rows of one thread. This is the path that is measured: it allocates nothing and calls nothing but the clock and
-/// the probe.
+/// Runs the rows of one thread. This is the path that is measured: it allocates nothing and calls
+/// nothing but the clock and the probe.
 pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
     attachment: &mut A,
     sampler: &mut S,
@@ -91,15 +93,17 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
     let interval = cycle.interval.0.max(1);
     let limit = cycle.break_above.unwrap_or(BreakLimit::NONE);
     let (overrun_column, unit) = (S::OVERRUN.column(), S::OVERRUN.unit(interval));
-    // One comparison decides whether an activation is ordinary, where one column decides both. That column is a latency: only what is
-    // above the limit stops the run.
+    // One comparison decides whether an activation is ordinary, where one column decides both. That
+    // column is a latency: only what is above the limit stops the run.
     let remarkable = if overrun_column == 0 { unit.min(limit.max.saturating_add(1)) } else { unit };
     let (mut late, mut skipped) = (0, 0);
     let mut overrun = 0;
     let mut next = 0;
     let mut planned = cycle.start.0;
     let mut starvation = StarvationCheck::new();
-    if let Err(SampleError { doing, errno }) = sampler.begin(attachment, cycle.start, Nanos(interval)) {
+    if let Err(SampleError { doing, errno }) =
+        sampler.begin(attachment, cycle.start, Nanos(interval))
+    {
         control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing, errno });
         return Counts::default();
     }
@@ -109,7 +113,11 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
             Woken::Interrupted if control.is_stopped() => break,
             Woken::Interrupted => continue,
             Woken::Failed(errno) => {
-                control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing: sampler.wait_call(), errno });
+                control.stop(StopReason::ProbeFailed {
+                    thread: cycle.thread,
+                    doing: sampler.wait_call(),
+                    errno,
+                });
                 break;
             }
         }
@@ -128,13 +136,19 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
         ring.push(next, values);
         if overrun >= remarkable || (overrun_column != 0 && limit.is_broken_by(values[0])) {
             if limit.is_broken_by(values[0]) {
-                control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: next, latency_ns: values[0] });
+                control.stop(StopReason::BreakAbove {
+                    thread: cycle.thread,
+                    activation: next,
+                    latency_ns: values[0],
+                });
             }
             if overrun >= unit {
                 late += 1;
                 let passed = match cycle.overrun_policy {
                     OverrunPolicy::CatchUp => 0,
-                    OverrunPolicy::Skip => rows_left(sampler.passed(overrun, unit), cycle.activations - 1 - next),
+                    OverrunPolicy::Skip => {
+                        rows_left(sampler.passed(overrun, unit), cycle.activations - 1 - next)
+                    }
                 };
                 skipped += passed;
                 next += passed;
@@ -162,8 +176,8 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
     Counts { on_time: next - late - skipped, late, skipped: skipped + left }
 }
 
-/// Activations whose time had come when a thread that catches up woke last, `next - 1` with this overrun, and that it did not come
-/// to run because the run was stopped.
+/// Activations whose time had come when a thread that catches up woke last, `next - 1` with this
+/// overrun, and that it did not come to run because the run was stopped.
 fn never_caught_up(overrun: i64, unit: i64, cycle: &Cycle, next: u64) -> u64 {
     match cycle.overrun_policy {
         OverrunPolicy::CatchUp => rows_left(overrun / unit, cycle.activations - next),
@@ -187,8 +201,8 @@ mod tests {
     use rustix::thread::Pid;
     use std::collections::VecDeque;
 
-    /// A clock that is wrong by exactly what a test says: the n-th sleep ends this much after its time (before it, if
-    /// negative), or where the clock stands, if that is later.
+    /// A clock that is wrong by exactly what a test says: the n-th sleep ends this much after its
+    /// time (before it, if negative), or where the clock stands, if that is later.
     struct Scripted {
         now: i64,
         lateness: VecDeque<i64>,
@@ -252,7 +266,13 @@ mod tests {
     fn run(cycle: &Cycle, lateness: &[i64]) -> (Counts, Vec<(u64, i64)>, Control) {
         let (mut producer, mut consumer) = ring::<1>(4_096, 1);
         let control = Control::new();
-        let mut clock = Scripted { now: 0, lateness: lateness.to_vec().into(), sleeps: 0, stop_after: None, fail_after: None };
+        let mut clock = Scripted {
+            now: 0,
+            lateness: lateness.to_vec().into(),
+            sleeps: 0,
+            stop_after: None,
+            fail_after: None,
+        };
         let counts = measure(&mut clock, &mut Cyclic, cycle, &mut producer, &control);
         (counts, drained(&mut consumer), control)
     }
@@ -317,8 +337,11 @@ mod tests {
     /// Those whose time had come are not run any more, and do not vanish.
     #[test]
     fn stopped_while_catching_up() {
-        let cycle =
-            Cycle { overrun_policy: OverrunPolicy::CatchUp, break_above: Some(BreakLimit::above(Nanos(4_000))), ..cycle(10) };
+        let cycle = Cycle {
+            overrun_policy: OverrunPolicy::CatchUp,
+            break_above: Some(BreakLimit::above(Nanos(4_000))),
+            ..cycle(10)
+        };
         let (counts, samples, _) = run(&cycle, &[0, 1_500, 5_700]);
         assert_eq!(counts, Counts { on_time: 1, late: 2, skipped: 5 });
         assert_eq!(samples.len(), 3);
@@ -332,7 +355,10 @@ mod tests {
         let (counts, samples, control) = run(&cycle, &[0, 300, 301, 0]);
         assert_eq!(counts, Counts { on_time: 3, late: 0, skipped: 0 });
         assert_eq!(samples.len(), 3);
-        assert_eq!(control.reason(), Some(StopReason::BreakAbove { thread: 3, activation: 2, latency_ns: 301 }));
+        assert_eq!(
+            control.reason(),
+            Some(StopReason::BreakAbove { thread: 3, activation: 2, latency_ns: 301 })
+        );
     }
 
     #[test]
@@ -340,17 +366,28 @@ mod tests {
         let cycle = Cycle { break_above: Some(BreakLimit::above(Nanos(2_000))), ..cycle(10) };
         let (counts, _, control) = run(&cycle, &[0, 1_500, 0, 2_600]);
         assert_eq!(counts, Counts { on_time: 2, late: 2, skipped: 3 });
-        assert_eq!(control.reason(), Some(StopReason::BreakAbove { thread: 3, activation: 4, latency_ns: 2_600 }));
+        assert_eq!(
+            control.reason(),
+            Some(StopReason::BreakAbove { thread: 3, activation: 4, latency_ns: 2_600 })
+        );
     }
 
     #[test]
     fn stopped_while_asleep_the_activation_was_not_due() {
         let (mut producer, mut consumer) = ring::<1>(16, 1);
         let control = Control::new();
-        let mut clock =
-            Scripted { now: 0, lateness: [1, 2].into(), sleeps: 0, stop_after: Some((2, control.clone())), fail_after: None };
+        let mut clock = Scripted {
+            now: 0,
+            lateness: [1, 2].into(),
+            sleeps: 0,
+            stop_after: Some((2, control.clone())),
+            fail_after: None,
+        };
         let counts = measure(&mut clock, &mut Cyclic, &cycle(10), &mut producer, &control);
-        assert_eq!((counts, drained(&mut consumer)), (Counts { on_time: 2, late: 0, skipped: 0 }, vec![(0, 1), (1, 2)]));
+        assert_eq!(
+            (counts, drained(&mut consumer)),
+            (Counts { on_time: 2, late: 0, skipped: 0 }, vec![(0, 1), (1, 2)])
+        );
     }
 
     /// Not a signal: to sleep again and again would be to spin for ever at the highest priority.
@@ -358,11 +395,23 @@ mod tests {
     fn a_clock_that_cannot_be_slept_on_ends_the_run() {
         let (mut producer, _) = ring::<1>(16, 1);
         let control = Control::new();
-        let mut clock =
-            Scripted { now: 0, lateness: [1, 2].into(), sleeps: 0, stop_after: None, fail_after: Some((2, libc::EPERM)) };
+        let mut clock = Scripted {
+            now: 0,
+            lateness: [1, 2].into(),
+            sleeps: 0,
+            stop_after: None,
+            fail_after: Some((2, libc::EPERM)),
+        };
         let counts = measure(&mut clock, &mut Cyclic, &cycle(10), &mut producer, &control);
         assert_eq!(counts, Counts { on_time: 2, late: 0, skipped: 0 });
-        assert_eq!(control.reason(), Some(StopReason::ProbeFailed { thread: 3, doing: "clock_nanosleep", errno: libc::EPERM }));
+        assert_eq!(
+            control.reason(),
+            Some(StopReason::ProbeFailed {
+                thread: 3,
+                doing: "clock_nanosleep",
+                errno: libc::EPERM
+            })
+        );
     }
 
     /// A timer of which each row says how many expiries were missed before it.
@@ -384,8 +433,20 @@ mod tests {
     #[test]
     fn what_a_timer_says_was_missed_is_skipped() {
         let (mut producer, mut consumer) = ring::<2>(16, 2);
-        let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
-        let counts = measure(&mut clock, &mut Counting([0, 2, 0, 9].into()), &cycle(8), &mut producer, &Control::new());
+        let mut clock = Scripted {
+            now: 0,
+            lateness: VecDeque::new(),
+            sleeps: 0,
+            stop_after: None,
+            fail_after: None,
+        };
+        let counts = measure(
+            &mut clock,
+            &mut Counting([0, 2, 0, 9].into()),
+            &cycle(8),
+            &mut producer,
+            &Control::new(),
+        );
         // The last one missed more than the run had left.
         assert_eq!((counts, counts.due()), (Counts { on_time: 2, late: 2, skipped: 4 }, 8));
         let mut rows = Vec::new();
@@ -416,13 +477,27 @@ mod tests {
     fn an_interval_that_is_too_short_stops_the_run_as_one_that_is_too_long() {
         let stopped = |break_above| {
             let (mut producer, _) = ring::<2>(16, 2);
-            let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
+            let mut clock = Scripted {
+                now: 0,
+                lateness: VecDeque::new(),
+                sleeps: 0,
+                stop_after: None,
+                fail_after: None,
+            };
             let control = Control::new();
             let cycle = Cycle { break_above: Some(break_above), ..cycle(5) };
-            measure(&mut clock, &mut Jittering([100, -100, -101, 101].into()), &cycle, &mut producer, &control);
+            measure(
+                &mut clock,
+                &mut Jittering([100, -100, -101, 101].into()),
+                &cycle,
+                &mut producer,
+                &control,
+            );
             control.reason()
         };
-        let at = |activation, latency_ns| Some(StopReason::BreakAbove { thread: 3, activation, latency_ns });
+        let at = |activation, latency_ns| {
+            Some(StopReason::BreakAbove { thread: 3, activation, latency_ns })
+        };
         assert_eq!(stopped(BreakLimit::either_side(Nanos(100))), at(2, -101));
         assert_eq!(stopped(BreakLimit::above(Nanos(100))), at(3, 101));
     }
@@ -451,7 +526,13 @@ mod tests {
     #[test]
     fn what_is_lost_on_its_way_is_due_and_has_no_sample() {
         let (mut producer, mut consumer) = ring::<1>(16, 1);
-        let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
+        let mut clock = Scripted {
+            now: 0,
+            lateness: VecDeque::new(),
+            sleeps: 0,
+            stop_after: None,
+            fail_after: None,
+        };
         let counts = measure(&mut clock, &mut Lossy(0), &cycle(7), &mut producer, &Control::new());
         assert_eq!(counts, Counts { on_time: 7, late: 0, skipped: 0 });
         assert_eq!(drained(&mut consumer), [(0, 1), (1, 2), (4, 3), (5, 4)]);
@@ -478,16 +559,30 @@ mod tests {
         }
     }
 
-    /// Of so many missed expiries each may be another row's: as many rows as can have been late are not said to be on time.
+    /// Of so many missed expiries each may be another row's: as many rows as can have been late are
+    /// not said to be on time.
     #[test]
     fn lost_rows_that_may_have_been_late_are_not_on_time() {
-        for (missed, lost, late) in [(0, 2, 0), (1, 2, 1), (2, 2, 2), (3, 2, 3), (9, 2, 3), (3, 0, 1)] {
+        for (missed, lost, late) in
+            [(0, 2, 0), (1, 2, 1), (2, 2, 2), (3, 2, 3), (9, 2, 3), (3, 0, 1)]
+        {
             let (mut producer, _) = ring::<2>(16, 2);
-            let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
+            let mut clock = Scripted {
+                now: 0,
+                lateness: VecDeque::new(),
+                sleeps: 0,
+                stop_after: None,
+                fail_after: None,
+            };
             let mut timer = LossyCounting([(0, 0), (missed, lost)].into(), 0);
-            let counts = measure(&mut clock, &mut timer, &cycle(20), &mut producer, &Control::new());
+            let counts =
+                measure(&mut clock, &mut timer, &cycle(20), &mut producer, &Control::new());
             let skipped = missed.unsigned_abs();
-            assert_eq!(counts, Counts { on_time: 20 - late - skipped, late, skipped }, "{missed} missed, {lost} lost");
+            assert_eq!(
+                counts,
+                Counts { on_time: 20 - late - skipped, late, skipped },
+                "{missed} missed, {lost} lost"
+            );
         }
     }
 
@@ -498,9 +593,18 @@ mod tests {
         let control = Control::new();
         control.record_heartbeat(7);
         let cycle = Cycle { interval: Nanos(100_000_000), ..cycle(1_000) };
-        let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
+        let mut clock = Scripted {
+            now: 0,
+            lateness: VecDeque::new(),
+            sleeps: 0,
+            stop_after: None,
+            fail_after: None,
+        };
         let counts = measure(&mut clock, &mut Cyclic, &cycle, &mut producer, &control);
-        assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5_000_000_000, cpu: None }));
+        assert_eq!(
+            control.reason(),
+            Some(StopReason::Starved { for_ns: 5_000_000_000, cpu: None })
+        );
         assert_eq!(counts, Counts { on_time: 51, late: 0, skipped: 0 });
     }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Threads under SCHED_DEADLINE: a runtime in each period, which the kernel promises before they start and enforces.
+//! Threads under SCHED_DEADLINE: a runtime in each period, which the kernel promises before they
+//! start and enforces.
 //!
-//! The kernel refuses this policy to a thread that may not run on all CPUs of its root domain, so these threads are bound to none.
+//! The kernel refuses this policy to a thread that may not run on all CPUs of its root domain, so
+//! these threads are bound to none.
 
 use crate::attachment::{Attachment, Linux, Woken};
 use crate::thread::STACK_BYTES;
@@ -28,9 +30,11 @@ pub(crate) struct Reserved(pub(crate) Reservation);
 impl Attachment for Reserved {
     /// On every CPU, whichever is named: see above.
     fn attach(&mut self, _: CpuId, _: Scheduling) -> io::Result<Pid> {
-        // What was inherited may be less than the root domain (taskset). Where asking is forbidden, the next call says so.
+        // What was inherited may be less than the root domain (taskset). Where asking is forbidden,
+        // the next call says so.
         let _ = sys::set_affinity(None, &affinity::all());
-        sys::set_deadline(self.0).map_err(|error| io::Error::new(error.kind(), refusal(self.0, &error)))?;
+        sys::set_deadline(self.0)
+            .map_err(|error| io::Error::new(error.kind(), refusal(self.0, &error)))?;
         Ok(rustix::thread::gettid())
     }
 
@@ -57,11 +61,12 @@ impl Attachment for Reserved {
 pub(crate) fn refused() -> Option<String> {
     let period = Nanos::from_millis(100);
     let small = Reservation { runtime: Nanos::from_micros(10), deadline: period, period };
-    let attempt = Builder::new().name("teiji-try".into()).stack_size(STACK_BYTES).spawn(move || {
-        let tried = Reserved(small).attach(CpuId(0), Scheduling::DEADLINE);
-        Linux.detach();
-        tried
-    });
+    let attempt =
+        Builder::new().name("teiji-try".into()).stack_size(STACK_BYTES).spawn(move || {
+            let tried = Reserved(small).attach(CpuId(0), Scheduling::DEADLINE);
+            Linux.detach();
+            tried
+        });
     let tried = attempt.map(std::thread::JoinHandle::join);
     match tried {
         Ok(Ok(tried)) => tried.err().map(|error| error.to_string()),
@@ -74,21 +79,26 @@ pub(crate) fn refused() -> Option<String> {
 fn refusal(Reservation { runtime, deadline, period }: Reservation, error: &io::Error) -> String {
     let why = match error.raw_os_error() {
         Some(libc::EBUSY) => {
-            "admission control has not so much bandwidth left. Give a shorter --runtime, a longer interval or fewer threads, or end \
-             other SCHED_DEADLINE threads (chrt -p PID shows them)"
+            "admission control has not so much bandwidth left. Give a shorter --runtime, a longer \
+             interval or fewer threads, or end other SCHED_DEADLINE threads (chrt -p PID shows \
+             them)"
         }
         Some(libc::EPERM) => {
-            "it needs root or CAP_SYS_NICE, threads that may run on every CPU of their root domain (no cpuset or container that leaves \
-             some out), and real-time bandwidth (/proc/sys/kernel/sched_rt_runtime_us above 0)"
+            "it needs root or CAP_SYS_NICE, threads that may run on every CPU of their root domain \
+             (no cpuset or container that leaves some out), and real-time bandwidth \
+             (/proc/sys/kernel/sched_rt_runtime_us above 0)"
         }
         Some(libc::EINVAL) => {
-            "the kernel takes a runtime of 1024 ns or more, and a period between /proc/sys/kernel/sched_deadline_period_min_us and \
-             sched_deadline_period_max_us"
+            "the kernel takes a runtime of 1024 ns or more, and a period between \
+             /proc/sys/kernel/sched_deadline_period_min_us and sched_deadline_period_max_us"
         }
         Some(libc::ENOSYS) => "the kernel has no sched_setattr: Linux 3.14 or later is needed",
         _ => "the kernel refuses it",
     };
-    format!("SCHED_DEADLINE with runtime {runtime}, deadline {deadline}, period {period}: {error}: {why}")
+    format!(
+        "SCHED_DEADLINE with runtime {runtime}, deadline {deadline}, period {period}: {error}: \
+         {why}"
+    )
 }
 
 #[cfg(test)]
@@ -97,12 +107,21 @@ mod tests {
 
     #[test]
     fn refusals_say_what_to_do() {
-        let asked =
-            Reservation { runtime: Nanos::from_micros(200), deadline: Nanos::from_millis(1), period: Nanos::from_millis(2) };
-        for (errno, what) in [(libc::EBUSY, "shorter --runtime"), (libc::EPERM, "CAP_SYS_NICE"), (libc::EINVAL, "period_min_us")]
-        {
+        let asked = Reservation {
+            runtime: Nanos::from_micros(200),
+            deadline: Nanos::from_millis(1),
+            period: Nanos::from_millis(2),
+        };
+        for (errno, what) in [
+            (libc::EBUSY, "shorter --runtime"),
+            (libc::EPERM, "CAP_SYS_NICE"),
+            (libc::EINVAL, "period_min_us"),
+        ] {
             let text = refusal(asked, &io::Error::from_raw_os_error(errno));
-            assert!(text.starts_with("SCHED_DEADLINE with runtime 200us, deadline 1ms, period 2ms: "), "{text}");
+            assert!(
+                text.starts_with("SCHED_DEADLINE with runtime 200us, deadline 1ms, period 2ms: "),
+                "{text}"
+            );
             assert!(text.contains(what), "{text}");
         }
     }

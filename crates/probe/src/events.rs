@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The loop that waits for events.
 //!
-//! Events are numbered as they come; nothing was planned, so none is late or skipped. In front of its columns each row has the
-//! event's time, ns since the planned start of the thread. Those that were recorded elsewhere have a time of their own, and as nothing is due,
-//! they wait where the ring is full.
+//! Events are numbered as they come; nothing was planned, so none is late or skipped. In front of
+//! its columns each row has the event's time, ns since the planned start of the thread. Those that
+//! were recorded elsewhere have a time of their own, and as nothing is due, they wait where the
+//! ring is full.
 
 use crate::attachment::Attachment;
 use crate::cycle::BreakLimit;
@@ -12,7 +13,8 @@ use crate::sampler::{Awaited, EventSource, SampleError};
 use crate::{Control, Counts, Cycle, Producer, StopReason, Woken};
 use plan::Nanos;
 
-/// Takes events until the end of the cycle: `activations` intervals after its start. `WIDTH` is `N` and one, for the time.
+/// Takes events until the end of the cycle: `activations` intervals after its start. `WIDTH` is `N`
+/// and one, for the time.
 pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
     attachment: &mut A,
     source: &mut impl EventSource<A, N>,
@@ -21,26 +23,36 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
     control: &Control,
 ) -> Counts {
     const { assert!(WIDTH == N + 1) };
-    let length = cycle.interval.0.saturating_mul(i64::try_from(cycle.activations).unwrap_or(i64::MAX));
+    let length =
+        cycle.interval.0.saturating_mul(i64::try_from(cycle.activations).unwrap_or(i64::MAX));
     let end = Nanos(cycle.start.0.saturating_add(length));
     let limit = cycle.break_above.unwrap_or(BreakLimit::NONE);
     source.begin(attachment, cycle.start, cycle.interval);
     // What happens before the start is not recorded.
     while attachment.now() < cycle.start && !control.is_stopped() {
         if let Woken::Failed(errno) = attachment.sleep_until(cycle.start) {
-            control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing: "clock_nanosleep", errno });
+            control.stop(StopReason::ProbeFailed {
+                thread: cycle.thread,
+                doing: "clock_nanosleep",
+                errno,
+            });
         }
     }
     let mut rows = Rows { cycle, ring, events: 0 };
     let judge = |event: Option<(u64, i64)>| match event {
         Some((event, latency_ns)) if limit.is_broken_by(latency_ns) => {
-            control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: event, latency_ns });
+            control.stop(StopReason::BreakAbove {
+                thread: cycle.thread,
+                activation: event,
+                latency_ns,
+            });
         }
         _ => {}
     };
     let mut starvation = StarvationCheck::new();
     while !control.is_stopped() {
-        // Whether the run may end with it. What was read together is recorded together, or it would be nowhere.
+        // Whether the run may end with it. What was read together is recorded together, or it would
+        // be nowhere.
         let (now, may_end) = match source.next(attachment, end) {
             Awaited::Event(time, values) => {
                 judge(rows.event(time, &values));
@@ -86,9 +98,14 @@ struct Rows<'a, const WIDTH: usize> {
 }
 
 impl<const WIDTH: usize> Rows<'_, WIDTH> {
-    /// One that happened at this time, unless the run had not begun. Returns its number and its judged value.
+    /// One that happened at this time, unless the run had not begun. Returns its number and its
+    /// judged value.
     fn event(&mut self, time: Nanos, values: &[i64]) -> Option<(u64, i64)> {
-        if time < self.cycle.start { None } else { self.recorded(Nanos(time.0 - self.cycle.start.0), values) }
+        if time < self.cycle.start {
+            None
+        } else {
+            self.recorded(Nanos(time.0 - self.cycle.start.0), values)
+        }
     }
 
     /// One with a time of its own.
@@ -107,7 +124,8 @@ fn record_left<A: Attachment, const N: usize, const WIDTH: usize>(
     source: &mut impl EventSource<A, N>,
     rows: &mut Rows<'_, WIDTH>,
 ) {
-    // The recorder takes rows until all threads have ended. If it does not, what has no room is lost, and counted.
+    // The recorder takes rows until all threads have ended. If it does not, what has no room is
+    // lost, and counted.
     let until = Nanos(attachment.now().0.saturating_add(MAX_WAIT.0));
     while let Some(left) = source.left(attachment) {
         match left {
@@ -209,7 +227,12 @@ mod tests {
     /// So did those that had been read from a pipe, which are nowhere else.
     #[test]
     fn rows_that_were_read_before_the_end_are_recorded() {
-        let rows = vec![Awaited::Nothing, Awaited::Recorded(Nanos(9), [8]), Awaited::Recorded(Nanos(5), [7]), Awaited::More];
+        let rows = vec![
+            Awaited::Nothing,
+            Awaited::Recorded(Nanos(9), [8]),
+            Awaited::Recorded(Nanos(5), [7]),
+            Awaited::More,
+        ];
         let (due, rows) = recorded(ReadsAtTheEnd(rows));
         assert_eq!((due, rows.len()), (2, 1), "one portion: {rows:?}");
         assert_eq!(rows[0], (0, vec![5, 9, 7, 8]));

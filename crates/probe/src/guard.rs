@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keeps a run from locking up the machine.
 //!
-//! Real-time threads that need all of their CPUs' time lock out everything else, the recorder and the user's shell first.
-//! Two things end such a run.
+//! Real-time threads that need all of their CPUs' time lock out everything else, the recorder and
+//! the user's shell first. Two things end such a run.
 //!
-//! - A heartbeat: a thread of ordinary priority beats once a second. The measuring threads themselves check as often
-//!   that it still does ([`StarvationCheck`]). A thread of higher priority would have to interrupt what is measured.
-//! - Each measured CPU: once a second the same thread compares the CPU time of our threads there, and of our children. Where it is more than
-//!   half, it wakes a thread bound to that CPU, the canary, and checks that it ran. On CPUs with time to spare nothing wakes.
+//! - A heartbeat: a thread of ordinary priority beats once a second. The measuring threads
+//!   themselves check as often that it still does ([`StarvationCheck`]). A thread of higher
+//!   priority would have to interrupt what is measured.
+//! - Each measured CPU: once a second the same thread compares the CPU time of our threads there,
+//!   and of our children. Where it is more than half, it wakes a thread bound to that CPU, the
+//!   canary, and checks that it ran. On CPUs with time to spare nothing wakes.
 
 use crate::{Control, Monotonic, StopReason, sys};
 use plan::{CpuId, Scheduling};
@@ -19,13 +21,15 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Checks in a row without a sign of life: longer than a busy machine makes a thread of ordinary priority wait, shorter
-/// than a watchdog's timeout. Checks and not seconds, because a process that was stopped (Ctrl-Z) or a machine that was
-/// suspended shows no life for hours, but then nothing checks either.
+/// Checks in a row without a sign of life: longer than a busy machine makes a thread of ordinary
+/// priority wait, shorter than a watchdog's timeout. Checks and not seconds, because a process that
+/// was stopped (Ctrl-Z) or a machine that was suspended shows no life for hours, but then nothing
+/// checks either.
 const MAX_SILENT_CHECKS: u32 = 5;
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 const CHECK_EVERY_NS: i64 = 1_000_000_000;
-/// Ordinary scheduling still, but ahead of the loads: among hundreds of busy tasks an ordinary thread waits for seconds.
+/// Ordinary scheduling still, but ahead of the loads: among hundreds of busy tasks an ordinary
+/// thread waits for seconds.
 const NICE: i32 = -20;
 /// Our threads' share of a CPU, percent, from which the CPU itself is checked.
 const SUSPICIOUS_PERCENT: i64 = 50;
@@ -41,13 +45,18 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// A guard over threads of this scheduling, which may be on these CPUs; none is needed over those without real-time priority, of
-    /// which the scheduler takes care. It watches once it is told to: until then its own threads start, beside those that will measure.
-    pub(crate) fn over(scheduling: Scheduling, cpus: impl Iterator<Item = CpuId>) -> std::io::Result<Option<Guard>> {
+    /// A guard over threads of this scheduling, which may be on these CPUs; none is needed over
+    /// those without real-time priority, of which the scheduler takes care. It watches once it
+    /// is told to: until then its own threads start, beside those that will measure.
+    pub(crate) fn over(
+        scheduling: Scheduling,
+        cpus: impl Iterator<Item = CpuId>,
+    ) -> std::io::Result<Option<Guard>> {
         if !scheduling.policy.is_real_time() {
             return Ok(None);
         }
-        let mut guard = Guard { threads: Vec::new(), starting: Vec::new(), off_duty: Control::new() };
+        let mut guard =
+            Guard { threads: Vec::new(), starting: Vec::new(), off_duty: Control::new() };
         let cpus: BTreeSet<CpuId> = cpus.collect();
         match cpus.into_iter().try_for_each(|cpu| guard.start_canary(cpu)) {
             Ok(()) => Ok(Some(guard)),
@@ -59,22 +68,39 @@ impl Guard {
     }
 
     /// Watches over threads, each with its CPU, from now on.
-    pub(crate) fn watch(&mut self, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<()> {
+    pub(crate) fn watch(
+        &mut self,
+        measuring: &[(CpuId, Pid)],
+        control: &Control,
+    ) -> std::io::Result<()> {
         control.record_heartbeat(Monotonic.now().0);
         let mut watches = Vec::new();
         for starting in std::mem::take(&mut self.starting) {
             let cpu = starting.cpu;
-            let threads = measuring.iter().filter(|(on, _)| *on == cpu).map(|(_, pid)| *pid).collect();
-            watches.push(CpuWatch { cpu, threads, canary: starting.bound()?, used_ns: 0, checked_ns: 0, asked: 0, silent: 0 });
+            let threads =
+                measuring.iter().filter(|(on, _)| *on == cpu).map(|(_, pid)| *pid).collect();
+            watches.push(CpuWatch {
+                cpu,
+                threads,
+                canary: starting.bound()?,
+                used_ns: 0,
+                checked_ns: 0,
+                asked: 0,
+                silent: 0,
+            });
         }
         let control = control.clone();
         self.ordinary("teiji-guard", CHECK_EVERY, move || {
             let now = Monotonic.now().0;
             control.record_heartbeat(now);
             for watch in &mut watches {
-                // Children of a probe that starts processes have its priority. Which CPU they were on is not known: on each they
-                // are a reason to look.
-                let used: i64 = watch.threads.iter().filter_map(|thread| sys::thread_cpu_time_ns(*thread)).sum();
+                // Children of a probe that starts processes have its priority. Which CPU they were
+                // on is not known: on each they are a reason to look.
+                let used: i64 = watch
+                    .threads
+                    .iter()
+                    .filter_map(|thread| sys::thread_cpu_time_ns(*thread))
+                    .sum();
                 let used = used + sys::children_cpu_time_ns();
                 watch.check(used, now, &control);
             }
@@ -82,17 +108,24 @@ impl Guard {
     }
 
     /// Starts a thread of ordinary priority that does this every so often, until the watch ends.
-    fn ordinary(&mut self, name: &str, every: Duration, mut work: impl FnMut() + Send + 'static) -> std::io::Result<()> {
+    fn ordinary(
+        &mut self,
+        name: &str,
+        every: Duration,
+        mut work: impl FnMut() + Send + 'static,
+    ) -> std::io::Result<()> {
         let duty = self.off_duty.clone();
-        let thread = Builder::new().name(name.to_owned()).stack_size(SMALL_STACK_BYTES).spawn(move || {
-            sys::block_all_signals();
-            // Without the right to, it stays as it is.
-            let _ = rustix::process::setpriority_process(None, NICE);
-            while !duty.is_stopped() {
-                work();
-                std::thread::park_timeout(every);
-            }
-        })?;
+        let thread = Builder::new().name(name.to_owned()).stack_size(SMALL_STACK_BYTES).spawn(
+            move || {
+                sys::block_all_signals();
+                // Without the right to, it stays as it is.
+                let _ = rustix::process::setpriority_process(None, NICE);
+                while !duty.is_stopped() {
+                    work();
+                    std::thread::park_timeout(every);
+                }
+            },
+        )?;
         self.threads.push(thread);
         Ok(())
     }
@@ -102,15 +135,22 @@ impl Guard {
         let (duty, answers) = (self.off_duty.clone(), Arc::new(AtomicU64::new(0)));
         let count = Arc::clone(&answers);
         let (sender, started) = channel();
-        let thread = Builder::new().name("teiji-canary".into()).stack_size(SMALL_STACK_BYTES).spawn(move || {
-            sys::block_all_signals();
-            let _ = sender.send(rustix::thread::gettid());
-            while !duty.is_stopped() {
-                std::thread::park();
-                count.fetch_add(1, Ordering::Relaxed);
-            }
-        })?;
-        self.starting.push(StartingCanary { cpu, started, canary: Canary { thread: thread.thread().clone(), answers } });
+        let thread = Builder::new()
+            .name("teiji-canary".into())
+            .stack_size(SMALL_STACK_BYTES)
+            .spawn(move || {
+                sys::block_all_signals();
+                let _ = sender.send(rustix::thread::gettid());
+                while !duty.is_stopped() {
+                    std::thread::park();
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            })?;
+        self.starting.push(StartingCanary {
+            cpu,
+            started,
+            canary: Canary { thread: thread.thread().clone(), answers },
+        });
         self.threads.push(thread);
         Ok(())
     }
@@ -120,7 +160,8 @@ impl Guard {
         self.off_duty.stop(StopReason::Asked);
         for thread in self.threads {
             thread.thread().unpark();
-            // One that is bound to a CPU it cannot have may take as long as what keeps it from there.
+            // One that is bound to a CPU it cannot have may take as long as what keeps it from
+            // there.
             if thread.thread().name() != Some("teiji-canary") {
                 let _ = thread.join();
             }
@@ -128,8 +169,8 @@ impl Guard {
     }
 }
 
-/// A measuring thread's own check that threads of ordinary priority get to run. Costs one comparison an activation, and one load
-/// of an atomic a second.
+/// A measuring thread's own check that threads of ordinary priority get to run. Costs one
+/// comparison an activation, and one load of an atomic a second.
 pub(crate) struct StarvationCheck {
     due_ns: i64,
     heartbeat: i64,
@@ -148,12 +189,14 @@ impl StarvationCheck {
         now_ns >= self.due_ns
     }
 
-    /// Stops the run if there was no heartbeat for some checks. A run that has none at all is not checked.
+    /// Stops the run if there was no heartbeat for some checks. A run that has none at all is not
+    /// checked.
     #[cold]
     pub(crate) fn check(&mut self, now_ns: i64, control: &Control) {
         self.due_ns = now_ns.saturating_add(CHECK_EVERY_NS);
         let heartbeat = control.last_heartbeat();
-        self.silent = if heartbeat == self.heartbeat && heartbeat != 0 { self.silent + 1 } else { 0 };
+        self.silent =
+            if heartbeat == self.heartbeat && heartbeat != 0 { self.silent + 1 } else { 0 };
         self.heartbeat = heartbeat;
         stop_if_silent(self.silent, None, control);
     }
@@ -173,7 +216,8 @@ struct StartingCanary {
 }
 
 impl StartingCanary {
-    /// The canary, bound to its CPU. Bound from here: another real-time thread may keep that CPU from it, and nothing shall wait for it.
+    /// The canary, bound to its CPU. Bound from here: another real-time thread may keep that CPU
+    /// from it, and nothing shall wait for it.
     fn bound(self) -> std::io::Result<Canary> {
         if let Ok(pid) = self.started.recv() {
             crate::attachment::pin(Some(pid), self.cpu)?;
@@ -214,7 +258,10 @@ impl CpuWatch {
 
 fn stop_if_silent(checks: u32, cpu: Option<CpuId>, control: &Control) {
     if checks >= MAX_SILENT_CHECKS {
-        control.stop(StopReason::Starved { for_ns: CHECK_EVERY_NS.saturating_mul(i64::from(checks)), cpu });
+        control.stop(StopReason::Starved {
+            for_ns: CHECK_EVERY_NS.saturating_mul(i64::from(checks)),
+            cpu,
+        });
     }
 }
 
@@ -233,7 +280,10 @@ mod tests {
         (0..MAX_SILENT_CHECKS).for_each(|_| check(&control));
         assert!(!control.is_stopped(), "there was another one");
         check(&control);
-        assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5_000_000_000, cpu: None }));
+        assert_eq!(
+            control.reason(),
+            Some(StopReason::Starved { for_ns: 5_000_000_000, cpu: None })
+        );
     }
 
     /// Without real-time priority there is no heartbeat, and nothing to guard against.
@@ -256,7 +306,15 @@ mod tests {
 
     fn watch() -> CpuWatch {
         let canary = Canary { thread: std::thread::current(), answers: Arc::default() };
-        CpuWatch { cpu: CpuId(3), threads: Vec::new(), canary, used_ns: 0, checked_ns: 0, asked: 0, silent: 0 }
+        CpuWatch {
+            cpu: CpuId(3),
+            threads: Vec::new(),
+            canary,
+            used_ns: 0,
+            checked_ns: 0,
+            asked: 0,
+            silent: 0,
+        }
     }
 
     /// Elsewhere on the machine ordinary threads may run as they like.
@@ -267,7 +325,10 @@ mod tests {
             assert!(!control.is_stopped());
             watch.check(second * SECOND, second * SECOND, &control);
         }
-        assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5 * SECOND, cpu: Some(CpuId(3)) }));
+        assert_eq!(
+            control.reason(),
+            Some(StopReason::Starved { for_ns: 5 * SECOND, cpu: Some(CpuId(3)) })
+        );
     }
 
     #[test]

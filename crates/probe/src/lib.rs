@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The probes, and the engine they share.
 //!
-//! The probes, one file each in `probes/`; what their threads run on, Linux or a co-kernel (`attachment.rs`); and the
-//! engine: real-time threads, the accounting of their rows, and the ring that hands each sample over. Between its first and its last
-//! row a measuring thread takes no lock and allocates nothing, and the engine makes no system call but its sleep. What a
-//! probe measures may take more of them: a process that is started is many.
+//! The probes, one file each in `probes/`; what their threads run on, Linux or a co-kernel
+//! (`attachment.rs`); and the engine: real-time threads, the accounting of their rows, and the ring
+//! that hands each sample over. Between its first and its last row a measuring thread takes no lock
+//! and allocates nothing, and the engine makes no system call but its sleep. What a probe measures
+//! may take more of them: a process that is started is many.
 //!
-//! In: a [`plan::Run`]. Out: samples, by [`Consumer::drain`]; at the end a [`ThreadResult`] per thread. Must not touch:
-//! recordings, statistics, terminals.
+//! In: a [`plan::Run`]. Out: samples, by [`Consumer::drain`]; at the end a [`ThreadResult`] per
+//! thread. Must not touch: recordings, statistics, terminals.
 #![deny(unsafe_code)]
 
 mod affinity;
@@ -47,11 +48,13 @@ pub use attachment::Woken;
 pub use clock::{Calibration, Monotonic};
 pub use control::{Control, StopReason};
 pub use cycle::Counts;
-pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule, set_priority, set_scheduling};
+pub use measurement::{
+    JOIN_TIMEOUT, Measurement, ProbeError, can_schedule, set_priority, set_scheduling,
+};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use probes::{
-    PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, check_meaning, choose, co_kernel, default_interval,
-    default_scheduling, lacking, max_threads, statement,
+    PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, check_meaning, choose,
+    co_kernel, default_interval, default_scheduling, lacking, max_threads, statement,
 };
 pub use ring::Consumer;
 pub use signals::{ignores_signal, unblock_signals};

@@ -76,17 +76,23 @@ pub struct Measurement {
     outlives: Vec<Outlives>,
 }
 
-/// From "all threads are ready" to the first planned wake-up: time for the last of them to fall asleep.
+/// From "all threads are ready" to the first planned wake-up: time for the last of them to fall
+/// asleep.
 const LEAD: Nanos = Nanos::from_millis(2);
 /// How long the threads of a stopped run may take to end before they are given up.
 pub const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Measurement {
-    /// Makes the threads of a run, with the scheduling they were granted. They are ready, and wait for [`Measurement::begin`].
+    /// Makes the threads of a run, with the scheduling they were granted. They are ready, and wait
+    /// for [`Measurement::begin`].
     ///
     /// # Errors
     /// When a thread cannot be made, pinned or scheduled; none is left behind.
-    pub fn prepare(run: &Run, scheduling: Scheduling, control: &Control) -> Result<Self, ProbeError> {
+    pub fn prepare(
+        run: &Run,
+        scheduling: Scheduling,
+        control: &Control,
+    ) -> Result<Self, ProbeError> {
         sys::let_wake_interrupt().map_err(ProbeError::Signal)?;
         let mut measurement = Measurement {
             consumers: Vec::new(),
@@ -116,13 +122,15 @@ impl Measurement {
         Nanos(Monotonic.now().0 + LEAD.0 + self.shift.0 + self.warmup.0)
     }
 
-    /// Planned time of each thread's activation 0, CLOCK_MONOTONIC ns, if that of the first is this.
+    /// Planned time of each thread's activation 0, CLOCK_MONOTONIC ns, if that of the first is
+    /// this.
     #[must_use]
     pub fn starts(&self, first: Nanos) -> Vec<Nanos> {
         self.offsets.iter().map(|offset| Nanos(first.0 + offset.0)).collect()
     }
 
-    /// Lets the threads go: they warm up until this time, which is activation 0 of the first of them.
+    /// Lets the threads go: they warm up until this time, which is activation 0 of the first of
+    /// them.
     pub fn begin(&self, first: Nanos) {
         self.barrier.open(Decision::Start(first));
     }
@@ -156,7 +164,8 @@ impl Measurement {
                 ready: ready.clone(),
             };
             let launched = probe.launch(run, config)?;
-            let launched = launched.map_err(|source| ProbeError::Spawn { thread: index, source })?;
+            let launched =
+                launched.map_err(|source| ProbeError::Spawn { thread: index, source })?;
             self.threads.push(launched.thread);
             self.consumers.push(launched.consumer);
             self.interrupts.push(launched.interrupt);
@@ -176,7 +185,8 @@ impl Measurement {
             self.pids[index] = Some(ready.map_err(failed)?);
         }
         if let Some(guard) = &mut self.guard {
-            let measuring = run.cpus.iter().zip(&self.pids).filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid)));
+            let measuring =
+                run.cpus.iter().zip(&self.pids).filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid)));
             let watched: Vec<(CpuId, Pid)> = measuring.filter(|_| can_pin).chain(helpers).collect();
             guard.watch(&watched, &self.control).map_err(ProbeError::Guard)?;
         }
@@ -189,9 +199,10 @@ impl Measurement {
         self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// Waits for the threads to end, waking those that sleep if the run was stopped. A thread that does not end, because
-    /// something keeps it from its CPU, is given up after a few seconds and has no result. One that never began has counted nothing.
-    /// Tracers end when the measurement is dropped: after the loads, among whose tasks that could take seconds.
+    /// Waits for the threads to end, waking those that sleep if the run was stopped. A thread that
+    /// does not end, because something keeps it from its CPU, is given up after a few seconds
+    /// and has no result. One that never began has counted nothing. Tracers end when the
+    /// measurement is dropped: after the loads, among whose tasks that could take seconds.
     pub fn join(&mut self) -> Vec<Option<ThreadResult>> {
         // Those that never began go home.
         self.barrier.open(Decision::GiveUp);
@@ -212,23 +223,28 @@ impl Measurement {
         if let Some(guard) = self.guard.take() {
             guard.end();
         }
-        let result = |thread: JoinHandle<ThreadResult>| thread.is_finished().then(|| thread.join().ok()).flatten();
+        let result = |thread: JoinHandle<ThreadResult>| {
+            thread.is_finished().then(|| thread.join().ok()).flatten()
+        };
         self.threads.drain(..).map(result).collect()
     }
 }
 
-/// Whether threads of this process may have this scheduling; tried on a thread of its own, because only the kernel knows
-/// (rights, limits, groups without real-time bandwidth).
+/// Whether threads of this process may have this scheduling; tried on a thread of its own, because
+/// only the kernel knows (rights, limits, groups without real-time bandwidth).
 ///
 /// # Errors
 /// What the kernel said.
 pub fn can_schedule(scheduling: Scheduling) -> io::Result<()> {
     if scheduling.policy == Policy::Deadline {
-        // Not without the reservation of its probe, which says itself what the kernel refuses. There is nothing else to measure with.
+        // Not without the reservation of its probe, which says itself what the kernel refuses.
+        // There is nothing else to measure with.
         return Ok(());
     }
-    let attempt =
-        Builder::new().name("teiji-try".into()).stack_size(STACK_BYTES).spawn(move || sys::set_scheduling(scheduling))?;
+    let attempt = Builder::new()
+        .name("teiji-try".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || sys::set_scheduling(scheduling))?;
     attempt.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))
 }
 
@@ -240,12 +256,14 @@ pub fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
     sys::set_scheduling(scheduling)
 }
 
-/// Gives a thread, by its number, another real-time priority. Its policy stays, and whether its children inherit it.
+/// Gives a thread, by its number, another real-time priority. Its policy stays, and whether its
+/// children inherit it.
 ///
 /// # Errors
 /// What the kernel said, of a thread that is not there too.
 pub fn set_priority(thread: u32, priority: u8) -> io::Result<()> {
-    let thread = i32::try_from(thread).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
+    let thread =
+        i32::try_from(thread).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
     sys::set_priority_of(thread, priority)
 }
 
@@ -258,7 +276,8 @@ mod tests {
     #[test]
     fn every_thread_accounts_for_every_activation() {
         let run = run(Nanos::from_millis(1), 50);
-        let mut measurement = Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).unwrap();
+        let mut measurement =
+            Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).unwrap();
         measurement.begin(measurement.earliest());
         let mut consumers = std::mem::take(&mut measurement.consumers);
         for (result, consumer) in measurement.join().into_iter().zip(&mut consumers) {
@@ -279,7 +298,8 @@ mod tests {
         let run = Run { phase: "17".parse().unwrap(), ..run(Nanos::from_secs(1), 5) };
         let shift = run.phase_shift();
         assert!(shift > Nanos::from_millis(20), "{shift}");
-        let mut measurement = Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).unwrap();
+        let mut measurement =
+            Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).unwrap();
         let before = Monotonic.now();
         let ahead = measurement.earliest().0 - before.0 - LEAD.0 - run.whole_warmup_ns().0;
         assert!((shift.0..shift.0 + 500_000_000).contains(&ahead), "{ahead} ns for {shift}");
@@ -289,7 +309,9 @@ mod tests {
     #[test]
     fn a_thread_asleep_for_an_hour_is_woken_to_stop() {
         let control = Control::new();
-        let mut measurement = Measurement::prepare(&run(Nanos::from_secs(3_600), 5), Scheduling::OTHER, &control).unwrap();
+        let mut measurement =
+            Measurement::prepare(&run(Nanos::from_secs(3_600), 5), Scheduling::OTHER, &control)
+                .unwrap();
         measurement.begin(measurement.earliest());
         std::thread::sleep(Duration::from_millis(30));
         control.stop(StopReason::Asked);

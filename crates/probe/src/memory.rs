@@ -18,12 +18,13 @@ pub enum MemoryLock {
 
 /// Locks all memory of the process, present and future.
 ///
-/// Below a finite limit nothing is locked: a later allocation that runs into the limit would end the run, and a page
-/// fault is the lesser evil and shows in the recording.
+/// Below a finite limit nothing is locked: a later allocation that runs into the limit would end
+/// the run, and a page fault is the lesser evil and shows in the recording.
 #[must_use]
 pub fn lock_memory() -> MemoryLock {
     let limit = getrlimit(Resource::Memlock).current;
-    let exempt = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
+    let exempt =
+        capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
     if let (Some(limit), false) = (limit, exempt) {
         return MemoryLock::Limited(limit);
     }

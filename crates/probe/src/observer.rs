@@ -7,13 +7,14 @@ use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 
-/// The thread that reads: of ordinary scheduling, and not on the CPU that is measured where there is another. The run's scheduling is
-/// that of the kernel's thread.
+/// The thread that reads: of ordinary scheduling, and not on the CPU that is measured where there
+/// is another. The run's scheduling is that of the kernel's thread.
 pub(crate) struct Observer;
 
 impl Attachment for Observer {
     fn attach(&mut self, cpu: CpuId, _: Scheduling) -> io::Result<Pid> {
-        let elsewhere: Vec<CpuId> = process_cpus()?.usable.into_iter().filter(|other| *other != cpu).collect();
+        let elsewhere: Vec<CpuId> =
+            process_cpus()?.usable.into_iter().filter(|other| *other != cpu).collect();
         if !elsewhere.is_empty() {
             sys::set_affinity(None, &elsewhere)?;
         }

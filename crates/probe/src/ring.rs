@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Hands samples over from their thread: a ring with one producer and one consumer, made and touched in advance.
+//! Hands samples over from their thread: a ring with one producer and one consumer, made and
+//! touched in advance.
 //!
-//! A slot is atomics, one for the row's number and one for each column, written relaxed and published by the head with release,
-//! so the ring needs no unsafe code and on 64-bit machines costs the producer a store for each, one more for the head, and a
-//! comparison. The producer reads the consumer's position only when the ring looks full from what it last saw. A full ring
+//! A slot is atomics, one for the row's number and one for each column, written relaxed and
+//! published by the head with release, so the ring needs no unsafe code and on 64-bit machines
+//! costs the producer a store for each, one more for the head, and a comparison. The producer reads
+//! the consumer's position only when the ring looks full from what it last saw. A full ring
 //! loses the newest row and counts it.
 
 use std::sync::Arc;
@@ -46,8 +48,8 @@ pub struct Consumer {
 
 /// The ring as the consumer sees it, whatever the number of its columns.
 trait Source: Send {
-    /// Puts the next successive rows into `values`, column after column: the number of the first and how many. None if there are
-    /// none before `head`.
+    /// Puts the next successive rows into `values`, column after column: the number of the first
+    /// and how many. None if there are none before `head`.
     fn copy(&self, head: u64, values: &mut Vec<i64>) -> Option<(u64, usize)>;
     /// Rows written so far.
     fn head(&self) -> u64;
@@ -65,27 +67,35 @@ struct Reader<const N: usize> {
     tail: u64,
 }
 
-/// Samples handed over in one call: few enough for the cache, many enough that what is done once per call does not count.
+/// Samples handed over in one call: few enough for the cache, many enough that what is done once
+/// per call does not count.
 const AT_A_TIME: usize = 256;
 
-/// So many slots hold what a thread produces while the recorder is kept from running for eight seconds.
+/// So many slots hold what a thread produces while the recorder is kept from running for eight
+/// seconds.
 #[must_use]
 pub(crate) fn slots_for(interval_ns: i64) -> u64 {
     let eight_seconds = 8_000_000_000 / interval_ns.max(1);
     u64::try_from(eight_seconds).unwrap_or(0).clamp(1 << 10, 1 << 20).next_power_of_two()
 }
 
-/// A ring of at least `slots` slots, all of its memory touched, that hands over the first `columns` of each row.
+/// A ring of at least `slots` slots, all of its memory touched, that hands over the first `columns`
+/// of each row.
 #[must_use]
 pub(crate) fn ring<const N: usize>(slots: u64, columns: usize) -> (Producer<N>, Consumer) {
     let columns = columns.min(N);
     let slots = slots.clamp(1, 1 << 24).next_power_of_two();
-    let fresh = |_| Slot { row: AtomicU64::new(0), values: std::array::from_fn(|_| AtomicI64::new(0)) };
+    let fresh =
+        |_| Slot { row: AtomicU64::new(0), values: std::array::from_fn(|_| AtomicI64::new(0)) };
     let fresh: Box<[Slot<N>]> = (0..slots).map(fresh).collect();
     // The allocator may hand out untouched zero pages; writing makes them ours.
     fresh.iter().for_each(|slot| slot.row.store(u64::MAX, Ordering::Relaxed));
-    let shared =
-        Arc::new(Shared { slots: fresh, mask: slots - 1, head: Position(AtomicU64::new(0)), tail: Position(AtomicU64::new(0)) });
+    let shared = Arc::new(Shared {
+        slots: fresh,
+        mask: slots - 1,
+        head: Position(AtomicU64::new(0)),
+        tail: Position(AtomicU64::new(0)),
+    });
     let producer = Producer { shared: Arc::clone(&shared), full: slots, lost: 0 };
     let values = Vec::with_capacity(columns * AT_A_TIME);
     (producer, Consumer { source: Box::new(Reader { shared, columns, tail: 0 }), values })
@@ -98,9 +108,12 @@ impl<const N: usize> Shared<N> {
         &self.slots[(position & self.mask) as usize]
     }
 
-    /// The slots from one position towards another, as far as they lie side by side, and at most so many as are handed over
-    /// in one call.
-    #[expect(clippy::cast_possible_truncation, reason = "masked, and at most 2^24 slots lie between two positions")]
+    /// The slots from one position towards another, as far as they lie side by side, and at most so
+    /// many as are handed over in one call.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "masked, and at most 2^24 slots lie between two positions"
+    )]
     fn ahead(&self, from: u64, to: u64) -> &[Slot<N>] {
         let first = (from & self.mask) as usize;
         let last = self.slots.len().min(first + AT_A_TIME.min((to - from) as usize));
@@ -108,15 +121,16 @@ impl<const N: usize> Shared<N> {
     }
 }
 
-/// The first of these slots and those that follow it with successive rows. Their numbers ascend, so the first and the last
-/// usually tell.
+/// The first of these slots and those that follow it with successive rows. Their numbers ascend, so
+/// the first and the last usually tell.
 fn without_gap<const N: usize>(slots: &[Slot<N>]) -> &[Slot<N>] {
     let number = |slot: &Slot<N>| slot.row.load(Ordering::Relaxed);
     let first = number(&slots[0]);
     if number(&slots[slots.len() - 1]) - first == slots.len() as u64 - 1 {
         return slots;
     }
-    let successive = (first..).zip(slots).take_while(|(expected, slot)| number(slot) == *expected).count();
+    let successive =
+        (first..).zip(slots).take_while(|(expected, slot)| number(slot) == *expected).count();
     &slots[..successive]
 }
 
@@ -193,12 +207,16 @@ impl<const N: usize> Source for Reader<N> {
 }
 
 impl Consumer {
-    /// Takes out what is there, in order: the number of a row, and the values of it and of those that follow it without a gap,
-    /// column after column. Stops at the first error; what that call was given counts as taken.
+    /// Takes out what is there, in order: the number of a row, and the values of it and of those
+    /// that follow it without a gap, column after column. Stops at the first error; what that
+    /// call was given counts as taken.
     ///
     /// # Errors
     /// Whatever `take` returns.
-    pub fn drain<E>(&mut self, mut take: impl FnMut(u64, &[i64]) -> Result<(), E>) -> Result<(), E> {
+    pub fn drain<E>(
+        &mut self,
+        mut take: impl FnMut(u64, &[i64]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let head = self.source.head();
         let mut result = Ok(());
         while result.is_ok()
@@ -246,7 +264,8 @@ mod tests {
         assert_eq!((producer.lost(), take_all(&mut consumer)), (3, vec![9]));
     }
 
-    /// Whoever can wait sees it before a row is lost, and the recorder sees that it should come sooner.
+    /// Whoever can wait sees it before a row is lost, and the recorder sees that it should come
+    /// sooner.
     #[test]
     fn a_full_ring_is_seen_from_both_ends() {
         let (mut producer, mut consumer) = ring::<1>(4, 1);
@@ -258,15 +277,20 @@ mod tests {
         assert_eq!(seen, [(false, false), (false, false), (false, true), (false, true)]);
         assert!(producer.is_full());
         assert_eq!(take_all(&mut consumer), [0, 1, 2, 3]);
-        assert_eq!((producer.is_full(), consumer.is_half_full(), producer.lost()), (false, false, 0));
+        assert_eq!(
+            (producer.is_full(), consumer.is_half_full(), producer.lost()),
+            (false, false, 0)
+        );
     }
 
-    /// Columns arrive one after the other, as many as are recorded, and a gap in the numbers of rows ends what is handed over at once.
+    /// Columns arrive one after the other, as many as are recorded, and a gap in the numbers of
+    /// rows ends what is handed over at once.
     #[test]
     fn rows_of_several_columns() {
-        for (columns, expected) in
-            [(3, [(0, vec![0, 1, 10, 10, -1, -1]), (5, vec![5, 10, -1])]), (2, [(0, vec![0, 1, 10, 10]), (5, vec![5, 10])])]
-        {
+        for (columns, expected) in [
+            (3, [(0, vec![0, 1, 10, 10, -1, -1]), (5, vec![5, 10, -1])]),
+            (2, [(0, vec![0, 1, 10, 10]), (5, vec![5, 10])]),
+        ] {
             let (mut producer, mut consumer) = ring::<3>(8, columns);
             for row in [0, 1, 5] {
                 producer.push(row, [row.cast_signed(), 10, -1]);
@@ -287,7 +311,8 @@ mod tests {
         assert_eq!(slots_for(1_000), 1 << 20);
     }
 
-    /// Two threads, a ring far too small: what arrives is in order and whole, and with what was lost makes up all.
+    /// Two threads, a ring far too small: what arrives is in order and whole, and with what was
+    /// lost makes up all.
     #[test]
     fn nothing_vanishes_between_two_threads() {
         const SENT: u64 = 200_000;

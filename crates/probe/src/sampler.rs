@@ -18,8 +18,8 @@ pub(crate) struct SampleError {
 /// The column that shows overruns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overrun {
-    /// From the planned time until the thread is free for the next row, ns: an interval or more is late, and each whole interval in
-    /// it has passed one row.
+    /// From the planned time until the thread is free for the next row, ns: an interval or more is
+    /// late, and each whole interval in it has passed one row.
     Time(usize),
     /// How many rows passed unseen before this one was taken: one or more is late.
     Missed(usize),
@@ -42,22 +42,29 @@ impl Overrun {
     }
 }
 
-/// Measures planned rows of up to `N` columns: activations or trials. The first column is the one that is judged.
+/// Measures planned rows of up to `N` columns: activations or trials. The first column is the one
+/// that is judged.
 pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
     /// The column that shows overruns.
     const OVERRUN: Overrun;
 
-    /// How many of its columns are recorded, the first ones. So a probe whose settings decide about columns is compiled once.
+    /// How many of its columns are recorded, the first ones. So a probe whose settings decide about
+    /// columns is compiled once.
     fn columns(&self) -> usize {
         N
     }
 
-    /// Makes ready for rows that are planned from this time on, one in each interval. Called by the measuring thread, once before it
-    /// warms up and once before row 0.
+    /// Makes ready for rows that are planned from this time on, one in each interval. Called by the
+    /// measuring thread, once before it warms up and once before row 0.
     ///
     /// # Errors
     /// Why nothing can be measured: the run ends with it.
-    fn begin(&mut self, _attachment: &mut A, _first: Nanos, _interval: Nanos) -> Result<(), SampleError> {
+    fn begin(
+        &mut self,
+        _attachment: &mut A,
+        _first: Nanos,
+        _interval: Nanos,
+    ) -> Result<(), SampleError> {
         Ok(())
     }
 
@@ -78,20 +85,22 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
     /// Why nothing can be measured: the run ends with it.
     fn sample(&mut self, attachment: &mut A, planned: Nanos) -> Result<[i64; N], SampleError>;
 
-    /// How many rows passed while this one, which was late, was measured, and will not be run: from the column that shows overruns
-    /// and what one row amounts to in it.
+    /// How many rows passed while this one, which was late, was measured, and will not be run: from
+    /// the column that shows overruns and what one row amounts to in it.
     fn passed(&mut self, overrun: i64, unit: i64) -> i64 {
         overrun / unit
     }
 
-    /// How many rows came after this one, and after those that it passed, whose values were lost on their way here. They count as run,
-    /// and their samples as lost. Where rows passed, as many of them as can have been late count as late.
+    /// How many rows came after this one, and after those that it passed, whose values were lost on
+    /// their way here. They count as run, and their samples as lost. Where rows passed, as many
+    /// of them as can have been late count as late.
     #[inline]
     fn lost(&mut self) -> u64 {
         0
     }
 
-    /// How many of those that were lost so far a trace of the kernel does not show, asked after the last row.
+    /// How many of those that were lost so far a trace of the kernel does not show, asked after the
+    /// last row.
     fn untraced(&self) -> u64 {
         0
     }
@@ -101,10 +110,11 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
 pub(crate) enum Awaited<const N: usize> {
     /// An event: when it happened, and its columns. The first is the one that is judged.
     Event(Nanos, [i64; N]),
-    /// An event that was recorded elsewhere: when it happened, ns since the first, by a clock of its own, and its columns. It can wait
-    /// until the recorder has taken those before it.
+    /// An event that was recorded elsewhere: when it happened, ns since the first, by a clock of
+    /// its own, and its columns. It can wait until the recorder has taken those before it.
     Recorded(Nanos, [i64; N]),
-    /// Nothing yet, and there may be rows of what was read before the time to wait until: it is to be asked again.
+    /// Nothing yet, and there may be rows of what was read before the time to wait until: it is to
+    /// be asked again.
     More,
     /// So many are missing here.
     Lost(u64),
@@ -125,11 +135,13 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
         N
     }
 
-    /// Waits for the next event, until this time at most. A signal ends the wait, so that a run can be stopped.
+    /// Waits for the next event, until this time at most. A signal ends the wait, so that a run can
+    /// be stopped.
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<N>;
 
-    /// What had been taken, or had happened, and was not handed over when the run ended or was stopped: asked until there is none. It
-    /// is an event, one that was recorded elsewhere, or a number of them that are missing.
+    /// What had been taken, or had happened, and was not handed over when the run ended or was
+    /// stopped: asked until there is none. It is an event, one that was recorded elsewhere, or
+    /// a number of them that are missing.
     fn left(&mut self, _attachment: &mut A) -> Option<Awaited<N>> {
         None
     }
@@ -139,12 +151,14 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
         None
     }
 
-    /// System management interrupts of the measured CPU since `begin`, if it asks for them, after the last event.
+    /// System management interrupts of the measured CPU since `begin`, if it asks for them, after
+    /// the last event.
     fn smis(&self) -> Option<Smis> {
         None
     }
 
-    /// How many of those that are missing a trace of the kernel does not show, asked after the last one.
+    /// How many of those that are missing a trace of the kernel does not show, asked after the last
+    /// one.
     fn untraced(&self) -> u64 {
         0
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! System management interrupts, in which firmware takes the CPU away from any kernel: Intel's CPUs count them, each its own.
+//! System management interrupts, in which firmware takes the CPU away from any kernel: Intel's CPUs
+//! count them, each its own.
 
 use model::{Smis, SmisUnknown};
 use plan::CpuId;
@@ -8,7 +9,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The register with the count (MSR_SMI_COUNT), in Intel's CPUs since Nehalem. The file of registers has it at this offset.
+/// The register with the count (MSR_SMI_COUNT), in Intel's CPUs since Nehalem. The file of
+/// registers has it at this offset.
 const SMI_COUNT: u64 = 0x34;
 
 /// The counter of one CPU.
@@ -48,14 +50,25 @@ impl SmiCounter {
     }
 }
 
-/// Whether this is a CPU that counts those of the hardware. Others may answer for the register too, with something else.
+/// Whether this is a CPU that counts those of the hardware. Others may answer for the register too,
+/// with something else.
 fn counts(root: &Path) -> Result<(), SmisUnknown> {
     let text = fs::read_to_string(root.join("proc/cpuinfo")).map_err(|error| unknown(&error))?;
-    let fields = || text.lines().filter_map(|line| line.split_once(':')).map(|(key, value)| (key.trim(), value.trim()));
-    if fields().any(|(key, value)| key == "flags" && value.split(' ').any(|flag| flag == "hypervisor")) {
+    let fields = || {
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .map(|(key, value)| (key.trim(), value.trim()))
+    };
+    if fields()
+        .any(|(key, value)| key == "flags" && value.split(' ').any(|flag| flag == "hypervisor"))
+    {
         return Err(SmisUnknown::VirtualMachine);
     }
-    if fields().any(|field| field == ("vendor_id", "GenuineIntel")) { Ok(()) } else { Err(SmisUnknown::NotIntel) }
+    if fields().any(|field| field == ("vendor_id", "GenuineIntel")) {
+        Ok(())
+    } else {
+        Err(SmisUnknown::NotIntel)
+    }
 }
 
 fn unknown(error: &io::Error) -> SmisUnknown {
@@ -78,7 +91,8 @@ mod tests {
 
     impl Machine {
         fn new(name: &str, cpuinfo: &str) -> Machine {
-            let root = std::env::temp_dir().join(format!("teiji-smi-{name}-{}", std::process::id()));
+            let root =
+                std::env::temp_dir().join(format!("teiji-smi-{name}-{}", std::process::id()));
             for folder in ["proc", "dev/cpu/3"] {
                 fs::create_dir_all(root.join(folder)).unwrap();
             }
@@ -148,7 +162,11 @@ mod tests {
         ] {
             let machine = Machine::new(name, &cpuinfo);
             machine.counts(40, 8);
-            assert_eq!(machine.counter().since_begin(), Smis { count: None, unknown: Some(why) }, "{name}");
+            assert_eq!(
+                machine.counter().since_begin(),
+                Smis { count: None, unknown: Some(why) },
+                "{name}"
+            );
         }
     }
 }

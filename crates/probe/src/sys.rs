@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! System calls that have no safe interface elsewhere, each wrapped so that nothing unsafe leaves this file.
+//! System calls that have no safe interface elsewhere, each wrapped so that nothing unsafe leaves
+//! this file.
 
 use crate::deadline::Reservation;
 use plan::{CpuId, Policy, Scheduling};
@@ -10,28 +11,37 @@ use std::ptr;
 
 /// Bits of a word of a mask of CPUs.
 const WORD: u32 = libc::c_ulong::BITS;
-/// Words of the first mask that is tried, 1,024 CPUs, and of the last one, far more than Linux can have.
+/// Words of the first mask that is tried, 1,024 CPUs, and of the last one, far more than Linux can
+/// have.
 const WORDS: std::ops::RangeInclusive<usize> = 1_024 / WORD as usize..=1_048_576 / WORD as usize;
 
-/// The CPUs that a thread may run on, or the calling one, ascending; of any number, where `cpu_set_t` ends at 1,024.
+/// The CPUs that a thread may run on, or the calling one, ascending; of any number, where
+/// `cpu_set_t` ends at 1,024.
 pub(crate) fn affinity(thread: Option<rustix::thread::Pid>) -> io::Result<Vec<CpuId>> {
     let thread = thread.map_or(0, |thread| thread.as_raw_nonzero().get());
     mask_of_any_length(|mask| {
-        // SAFETY: the pointer is to writable memory, alive through the call, of as many bytes as are given with it, and every
-        // pattern of bits is a valid integer; the kernel writes no more than that many bytes. The thread is only a number.
-        let written = unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, size_of_val(mask), mask.as_mut_ptr()) };
+        // SAFETY: the pointer is to writable memory, alive through the call, of as many bytes as
+        // are given with it, and every pattern of bits is a valid integer; the kernel
+        // writes no more than that many bytes. The thread is only a number.
+        let written = unsafe {
+            libc::syscall(libc::SYS_sched_getaffinity, thread, size_of_val(mask), mask.as_mut_ptr())
+        };
         if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     })
 }
 
 /// Asks with ever longer masks: the kernel refuses with EINVAL one that is shorter than its own.
-fn mask_of_any_length(mut ask: impl FnMut(&mut [libc::c_ulong]) -> io::Result<()>) -> io::Result<Vec<CpuId>> {
+fn mask_of_any_length(
+    mut ask: impl FnMut(&mut [libc::c_ulong]) -> io::Result<()>,
+) -> io::Result<Vec<CpuId>> {
     let mut words = *WORDS.start();
     loop {
         let mut mask = vec![0; words];
         match ask(&mut mask) {
             Ok(()) => return Ok(cpus_of(&mask)),
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && words < *WORDS.end() => words *= 2,
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && words < *WORDS.end() => {
+                words *= 2
+            }
             Err(error) => return Err(error),
         }
     }
@@ -40,7 +50,11 @@ fn mask_of_any_length(mut ask: impl FnMut(&mut [libc::c_ulong]) -> io::Result<()
 fn cpus_of(mask: &[libc::c_ulong]) -> Vec<CpuId> {
     let words = (0_u32..).zip(mask);
     words
-        .flat_map(|(word, bits)| (0..WORD).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| CpuId(word * WORD + bit)))
+        .flat_map(|(word, bits)| {
+            (0..WORD)
+                .filter(move |bit| bits >> bit & 1 == 1)
+                .map(move |bit| CpuId(word * WORD + bit))
+        })
         .collect()
 }
 
@@ -50,13 +64,21 @@ pub(crate) fn set_affinity(thread: Option<rustix::thread::Pid>, cpus: &[CpuId]) 
     let highest = cpus.iter().map(|cpu| cpu.0).max().unwrap_or(0);
     let mut mask: Vec<libc::c_ulong> = vec![0; (highest / WORD) as usize + 1];
     cpus.iter().for_each(|cpu| mask[(cpu.0 / WORD) as usize] |= 1 << (cpu.0 % WORD));
-    // SAFETY: the mask is read only, alive through the call, and its length in bytes is given with it; the kernel takes masks of
-    // any length. The thread is only a number.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, size_of_val(mask.as_slice()), mask.as_ptr()) };
+    // SAFETY: the mask is read only, alive through the call, and its length in bytes is given with
+    // it; the kernel takes masks of any length. The thread is only a number.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setaffinity,
+            thread,
+            size_of_val(mask.as_slice()),
+            mask.as_ptr(),
+        )
+    };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The kernel's `struct sched_attr` in its first version, 48 bytes (include/uapi/linux/sched/types.h).
+/// The kernel's `struct sched_attr` in its first version, 48 bytes
+/// (include/uapi/linux/sched/types.h).
 #[repr(C)]
 #[derive(Default)]
 struct SchedAttr {
@@ -70,47 +92,61 @@ struct SchedAttr {
     period: u64,
 }
 
-/// Gives the calling thread this scheduling; its nice level stays, which nobody without rights may lower. By the raw system call:
-/// musl's `sched_setscheduler` is a stub.
+/// Gives the calling thread this scheduling; its nice level stays, which nobody without rights may
+/// lower. By the raw system call: musl's `sched_setscheduler` is a stub.
 pub(crate) fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
     set_scheduling_of(None, scheduling)
 }
 
 /// Gives a thread, or the calling one, this scheduling.
-pub(crate) fn set_scheduling_of(thread: Option<rustix::thread::Pid>, scheduling: Scheduling) -> io::Result<()> {
+pub(crate) fn set_scheduling_of(
+    thread: Option<rustix::thread::Pid>,
+    scheduling: Scheduling,
+) -> io::Result<()> {
     let thread = thread.map_or(0, |thread| thread.as_raw_nonzero().get());
     let attributes = SchedAttr {
         size: 48,
         policy: scheduling.policy.number().into(),
-        nice: rustix::process::getpriority_process(rustix::thread::Pid::from_raw(thread)).unwrap_or(0),
+        nice: rustix::process::getpriority_process(rustix::thread::Pid::from_raw(thread))
+            .unwrap_or(0),
         priority: scheduling.prio.map_or(0, u32::from),
         ..SchedAttr::default()
     };
     set_attributes(thread, &attributes)
 }
 
-/// Gives a thread another real-time priority. Its policy stays, and whether its children inherit it.
+/// Gives a thread another real-time priority. Its policy stays, and whether its children inherit
+/// it.
 pub(crate) fn set_priority_of(thread: rustix::thread::Pid, priority: u8) -> io::Result<()> {
     let priority = libc::c_int::from(priority);
-    // SAFETY: sched_setparam reads one int, the only member of its struct sched_param, from the pointer, which is to a live int; the
-    // thread is only a number; the call writes nothing.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setparam, thread.as_raw_nonzero().get(), &raw const priority) };
+    // SAFETY: sched_setparam reads one int, the only member of its struct sched_param, from the
+    // pointer, which is to a live int; the thread is only a number; the call writes nothing.
+    let result = unsafe {
+        libc::syscall(libc::SYS_sched_setparam, thread.as_raw_nonzero().get(), &raw const priority)
+    };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Gives the calling thread SCHED_DEADLINE with this reservation.
 pub(crate) fn set_deadline(asked: Reservation) -> io::Result<()> {
-    let [runtime, deadline, period] = [asked.runtime, asked.deadline, asked.period].map(|time| time.0.unsigned_abs());
+    let [runtime, deadline, period] =
+        [asked.runtime, asked.deadline, asked.period].map(|time| time.0.unsigned_abs());
     let policy = Policy::Deadline.number().into();
-    set_attributes(0, &SchedAttr { size: 48, policy, runtime, deadline, period, ..SchedAttr::default() })
+    set_attributes(
+        0,
+        &SchedAttr { size: 48, policy, runtime, deadline, period, ..SchedAttr::default() },
+    )
 }
 
 /// Of a thread, or of the calling one, which is 0.
 fn set_attributes(thread: libc::pid_t, attributes: &SchedAttr) -> io::Result<()> {
     let no_flags = 0_usize;
-    // SAFETY: sched_setattr reads `size` bytes, which every caller in this file sets to 48, from the pointer, which is to a live,
-    // initialised struct of exactly that size and layout; the thread is only a number; the call writes nothing.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, ptr::from_ref(attributes), no_flags) };
+    // SAFETY: sched_setattr reads `size` bytes, which every caller in this file sets to 48, from
+    // the pointer, which is to a live, initialised struct of exactly that size and layout; the
+    // thread is only a number; the call writes nothing.
+    let result = unsafe {
+        libc::syscall(libc::SYS_sched_setattr, thread, ptr::from_ref(attributes), no_flags)
+    };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -125,14 +161,15 @@ pub(crate) struct ThreadUsage {
 /// Page faults and context switches of the calling thread since it began.
 pub(crate) fn thread_usage() -> io::Result<ThreadUsage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive through the call;
-    // RUSAGE_THREAD is known to every kernel since 2.6.26 and fails cleanly otherwise.
+    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive
+    // through the call; RUSAGE_THREAD is known to every kernel since 2.6.26 and fails cleanly
+    // otherwise.
     let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too, and the call
-    // succeeded and has filled it in.
+    // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too,
+    // and the call succeeded and has filled it in.
     let usage = unsafe { usage.assume_init() };
     let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
     Ok(ThreadUsage {
@@ -146,27 +183,34 @@ pub(crate) fn thread_usage() -> io::Result<ThreadUsage> {
 /// CPU time of the children of this process that were waited for, ns.
 pub(crate) fn children_cpu_time_ns() -> i64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive through the call, which cannot
-    // fail with these arguments.
+    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive
+    // through the call, which cannot fail with these arguments.
     let result = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
     if result != 0 {
         return 0;
     }
-    // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too, and the call succeeded.
+    // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too,
+    // and the call succeeded.
     let usage = unsafe { usage.assume_init() };
     // Their fields have other widths on other targets.
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the fields have other widths on other targets")]
+    #[allow(
+        clippy::useless_conversion,
+        clippy::unnecessary_cast,
+        reason = "the fields have other widths on other targets"
+    )]
     let micros = |time: libc::timeval| time.tv_sec as i64 * 1_000_000 + time.tv_usec as i64;
     (micros(usage.ru_utime) + micros(usage.ru_stime)) * 1_000
 }
 
 /// CPU time of a thread of this process, ns; none if it is gone.
 pub(crate) fn thread_cpu_time_ns(thread: rustix::thread::Pid) -> Option<i64> {
-    /// CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED (include/linux/posix-timers_types.h): the kernel's number of a thread's clock.
+    /// CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED (include/linux/posix-timers_types.h): the kernel's
+    /// number of a thread's clock.
     const OF_A_THREAD: libc::clockid_t = 4 | 2;
     let clock = (!thread.as_raw_nonzero().get() << 3) | OF_A_THREAD;
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: `time` is valid for writing; a clock that does not exist, or has ceased to, is an error, not undefined.
+    // SAFETY: `time` is valid for writing; a clock that does not exist, or has ceased to, is an
+    // error, not undefined.
     if unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) } != 0 {
         return None;
     }
@@ -183,8 +227,8 @@ pub(crate) fn lock_all_memory() -> io::Result<()> {
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
 }
 
-/// The signal that gets a measuring thread out of its sleep when the run is stopped. Ignored by default, so that one that
-/// arrives too late does no harm.
+/// The signal that gets a measuring thread out of its sleep when the run is stopped. Ignored by
+/// default, so that one that arrives too late does no harm.
 pub(crate) const WAKE: libc::c_int = libc::SIGURG;
 
 extern "C" fn nothing(_signal: libc::c_int) {}
@@ -193,11 +237,12 @@ extern "C" fn nothing(_signal: libc::c_int) {}
 pub(crate) fn let_wake_interrupt() -> io::Result<()> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     let handler: extern "C" fn(libc::c_int) = nothing;
-    // SAFETY: `action` is zeroed, which is a valid sigaction (default handler, empty mask, no flags), and the pointer to
-    // its field is valid for writes.
+    // SAFETY: `action` is zeroed, which is a valid sigaction (default handler, empty mask, no
+    // flags), and the pointer to its field is valid for writes.
     unsafe { (*action.as_mut_ptr()).sa_sigaction = handler as *const () as libc::sighandler_t };
-    // SAFETY: `action` is fully initialised; its handler is an extern "C" function that does nothing and therefore is
-    // async-signal-safe; without SA_SIGINFO it is called with one argument, as declared; the old action is not wanted.
+    // SAFETY: `action` is fully initialised; its handler is an extern "C" function that does
+    // nothing and therefore is async-signal-safe; without SA_SIGINFO it is called with one
+    // argument, as declared; the old action is not wanted.
     let result = unsafe { libc::sigaction(WAKE, action.as_ptr(), ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -227,7 +272,8 @@ pub(crate) fn unblock(signals: &[libc::c_int]) {
     // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };
     for signal in signals {
-        // SAFETY: the set was initialised by sigemptyset; a signal that does not exist is an error and changes nothing.
+        // SAFETY: the set was initialised by sigemptyset; a signal that does not exist is an error
+        // and changes nothing.
         unsafe { libc::sigaddset(set.as_mut_ptr(), *signal) };
     }
     change_mask(libc::SIG_UNBLOCK, &set);
@@ -235,16 +281,17 @@ pub(crate) fn unblock(signals: &[libc::c_int]) {
 
 /// `set` must have been initialised by sigfillset or sigemptyset.
 fn change_mask(how: libc::c_int, set: &MaybeUninit<libc::sigset_t>) {
-    // SAFETY: `set` is initialised, as every caller in this file does first; the old mask is not wanted; `how` is one of
-    // the kernel's constants. With these the call cannot fail.
+    // SAFETY: `set` is initialised, as every caller in this file does first; the old mask is not
+    // wanted; `how` is one of the kernel's constants. With these the call cannot fail.
     unsafe { libc::pthread_sigmask(how, set.as_ptr(), ptr::null_mut()) };
 }
 
 /// Gets a thread of this process out of its sleep.
 pub(crate) fn wake(thread: rustix::thread::Pid) {
     let process = rustix::process::getpid().as_raw_nonzero().get();
-    // SAFETY: tgkill takes three integers and touches no memory of ours; by naming our own process it cannot reach a
-    // stranger even if the thread has ended and its number was given away; WAKE has a handler that does nothing.
+    // SAFETY: tgkill takes three integers and touches no memory of ours; by naming our own process
+    // it cannot reach a stranger even if the thread has ended and its number was given away;
+    // WAKE has a handler that does nothing.
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread.as_raw_nonzero().get(), WAKE) };
 }
 
@@ -252,7 +299,8 @@ pub(crate) fn wake(thread: rustix::thread::Pid) {
 mod tests {
     use super::*;
 
-    /// A kernel of 8,192 possible CPUs refused the mask of 1,024 that `cpu_set_t` is, and nothing could be measured.
+    /// A kernel of 8,192 possible CPUs refused the mask of 1,024 that `cpu_set_t` is, and nothing
+    /// could be measured.
     #[test]
     fn a_kernel_of_more_cpus_than_a_cpu_set_holds() {
         let cpus = [0, 63, 1_024, 5_000, 8_191].map(CpuId);

@@ -3,7 +3,8 @@
 
 use plan::{Nanos, Run, Scheduling};
 
-/// So many activations at this interval, with ordinary scheduling, on the CPUs this process runs on.
+/// So many activations at this interval, with ordinary scheduling, on the CPUs this process runs
+/// on.
 pub(crate) fn test_run(interval: Nanos, samples: u64) -> Run {
     Run {
         cpus: crate::process_cpus().unwrap().inherited,

@@ -5,7 +5,9 @@ use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
 use crate::ring::slots_for;
 use crate::sampler::{EventSource, Overrun, SampleError, Sampler};
-use crate::{Consumer, Control, Counts, Cycle, Producer, StopReason, Woken, cycle, events, ring, sys};
+use crate::{
+    Consumer, Control, Counts, Cycle, Producer, StopReason, Woken, cycle, events, ring, sys,
+};
 use model::{Smis, Warning};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
@@ -16,12 +18,14 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-/// Stack of each thread. Small, because with all memory locked every page of it is there from the beginning.
+/// Stack of each thread. Small, because with all memory locked every page of it is there from the
+/// beginning.
 pub(crate) const STACK_BYTES: usize = 128 * 1024;
 /// Part of the stack that is written to in advance, where memory could not be locked.
 const PREFAULT_BYTES: usize = 48 * 1024;
 
-/// Slots for events at least, whose number does not follow from an interval: as for one in each 125 us.
+/// Slots for events at least, whose number does not follow from an interval: as for one in each 125
+/// us.
 const EVENT_SLOTS: u64 = 1 << 16;
 
 /// The result of a thread.
@@ -33,13 +37,15 @@ pub struct ThreadResult {
     pub lost: u64,
     /// Rows that a trace of the kernel does not show as a whole.
     pub untraced: u64,
-    /// What the kernel counted between its first and its last activation; none if it would not say.
+    /// What the kernel counted between its first and its last activation; none if it would not
+    /// say.
     pub usage: Option<Usage>,
     /// How long it polled; none of those that wait otherwise.
     pub polled: Option<Polled>,
     /// System management interrupts of its CPU; none of a probe that does not ask.
     pub smis: Option<Smis>,
-    /// How often it fell back to Linux between its first and its last row, on a co-kernel that said so.
+    /// How often it fell back to Linux between its first and its last row, on a co-kernel that
+    /// said so.
     pub fallen_back: Option<u64>,
     /// What its probe found that a reader has to know.
     pub warnings: Vec<Warning>,
@@ -105,10 +111,11 @@ pub(crate) struct Launched {
     pub(crate) interrupt: Interrupt,
     /// What it measures by, to be held against what its probe states.
     pub(crate) shape: RowShape,
-    /// A thread of the same scheduling that takes part in what it measures, and its CPU: the guard watches over it too.
+    /// A thread of the same scheduling that takes part in what it measures, and its CPU: the guard
+    /// watches over it too.
     pub(crate) helper: Option<(CpuId, Pid)>,
-    /// What is to end after the run and its loads: among hundreds of busy tasks the end of a tracer, which waits for each CPU a few
-    /// times, would take seconds.
+    /// What is to end after the run and its loads: among hundreds of busy tasks the end of a
+    /// tracer, which waits for each CPU a few times, would take seconds.
     pub(crate) outlives: Option<Outlives>,
 }
 
@@ -172,8 +179,17 @@ impl ThreadConfig {
         self.start::<A, N>(shape, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 let (counts, usage) = measure_rows(attachment, &mut sampler, config, ring);
-                let (untraced, fallen_back) = (sampler.untraced(), attachment.fallen_back(usage.as_ref()));
-                Measured { counts, usage, polled: None, smis: None, untraced, fallen_back, warnings: Vec::new() }
+                let (untraced, fallen_back) =
+                    (sampler.untraced(), attachment.fallen_back(usage.as_ref()));
+                Measured {
+                    counts,
+                    usage,
+                    polled: None,
+                    smis: None,
+                    untraced,
+                    fallen_back,
+                    warnings: Vec::new(),
+                }
             })
         })
     }
@@ -188,7 +204,8 @@ impl ThreadConfig {
         self.start::<A, WIDTH>(shape, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 let before = sys::thread_usage();
-                let counts = events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
+                let counts =
+                    events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
                 let usage = used_since(before);
                 let (polled, smis, untraced) = (source.polled(), source.smis(), source.untraced());
                 let warnings = source.findings(attachment);
@@ -209,7 +226,14 @@ impl ThreadConfig {
         let slots = if shape.overrun.is_some() { planned } else { planned.max(EVENT_SLOTS) };
         let (producer, consumer) = ring(slots, time + shape.columns);
         let thread = spawn(self.cycle.thread, Box::new(move || main(self, producer)))?;
-        Ok(Launched { thread, consumer, interrupt: Box::new(A::interrupt), shape, helper: None, outlives: None })
+        Ok(Launched {
+            thread,
+            consumer,
+            interrupt: Box::new(A::interrupt),
+            shape,
+            helper: None,
+            outlives: None,
+        })
     }
 
     /// From its start to its result.
@@ -228,14 +252,25 @@ impl ThreadConfig {
             return ThreadResult::default();
         };
         self.cycle.start.0 += start.0;
-        let Measured { counts, usage, polled, smis, untraced, fallen_back, warnings } = measure(attachment, &self, &mut ring);
+        let Measured { counts, usage, polled, smis, untraced, fallen_back, warnings } =
+            measure(attachment, &self, &mut ring);
         attachment.detach();
-        ThreadResult { counts, lost: ring.lost(), untraced, usage, polled, smis, fallen_back, warnings }
+        ThreadResult {
+            counts,
+            lost: ring.lost(),
+            untraced,
+            usage,
+            polled,
+            smis,
+            fallen_back,
+            warnings,
+        }
     }
 }
 
-/// Warms up and measures where the attachment takes the thread for that, and what the thread used meanwhile. To ask for the latter is a
-/// call of Linux: where the rows are not on Linux, what is used by warming up counts too.
+/// Warms up and measures where the attachment takes the thread for that, and what the thread used
+/// meanwhile. To ask for the latter is a call of Linux: where the rows are not on Linux, what is
+/// used by warming up counts too.
 fn measure_rows<A: Attachment, S: Sampler<A, N>, const N: usize>(
     attachment: &mut A,
     sampler: &mut S,
@@ -261,8 +296,12 @@ pub fn thread_name(index: usize) -> String {
     format!("teiji-{index}")
 }
 
-/// Makes a thread. Behind a pointer, so that what makes threads is compiled once and not for each kind of row.
-fn spawn(index: usize, main: Box<dyn FnOnce() -> ThreadResult + Send>) -> io::Result<JoinHandle<ThreadResult>> {
+/// Makes a thread. Behind a pointer, so that what makes threads is compiled once and not for each
+/// kind of row.
+fn spawn(
+    index: usize,
+    main: Box<dyn FnOnce() -> ThreadResult + Send>,
+) -> io::Result<JoinHandle<ThreadResult>> {
     Builder::new().name(thread_name(index)).stack_size(STACK_BYTES).spawn(main)
 }
 
@@ -276,7 +315,9 @@ fn difference((before, after): (sys::ThreadUsage, sys::ThreadUsage)) -> Usage {
         minor_faults: after.minor_faults.saturating_sub(before.minor_faults),
         major_faults: after.major_faults.saturating_sub(before.major_faults),
         voluntary_switches: after.voluntary_switches.saturating_sub(before.voluntary_switches),
-        involuntary_switches: after.involuntary_switches.saturating_sub(before.involuntary_switches),
+        involuntary_switches: after
+            .involuntary_switches
+            .saturating_sub(before.involuntary_switches),
     }
 }
 
@@ -286,11 +327,17 @@ pub(crate) fn prefault_stack() {
     black_box(&mut [1_u8; PREFAULT_BYTES]);
 }
 
-/// Rows before row 0, in the same phase, that are not kept: the first wake-ups of a thread load caches, branch predictors and the
-/// kernel's own paths.
-fn warm_up<A: Attachment, S: Sampler<A, N>, const N: usize>(attachment: &mut A, sampler: &mut S, config: &ThreadConfig) {
+/// Rows before row 0, in the same phase, that are not kept: the first wake-ups of a thread load
+/// caches, branch predictors and the kernel's own paths.
+fn warm_up<A: Attachment, S: Sampler<A, N>, const N: usize>(
+    attachment: &mut A,
+    sampler: &mut S,
+    config: &ThreadConfig,
+) {
     let Cycle { start, interval, .. } = config.cycle;
-    let stop = |doing, errno| config.control.stop(StopReason::ProbeFailed { thread: config.cycle.thread, doing, errno });
+    let stop = |doing, errno| {
+        config.control.stop(StopReason::ProbeFailed { thread: config.cycle.thread, doing, errno })
+    };
     let mut now = attachment.now().0;
     let mut starvation = StarvationCheck::new();
     let planned_times = |rows: i64| (1..=rows).rev().map(|left| start.0 - left * interval.0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether a machine can keep up with an interval, tried before a run begins.
 //!
-//! A real-time thread whose interval is shorter than one wake-up takes never sleeps: it locks everything else out of its CPU until
-//! the guard ends the run, and there is nothing in the recording. So short intervals are tried first, for milliseconds, by the
-//! loop that measures.
+//! A real-time thread whose interval is shorter than one wake-up takes never sleeps: it locks
+//! everything else out of its CPU until the guard ends the run, and there is nothing in the
+//! recording. So short intervals are tried first, for milliseconds, by the loop that measures.
 
 use crate::{Control, Counts, Measurement, ProbeError};
 use model::RowKind;
@@ -27,12 +27,14 @@ impl Tried {
     }
 }
 
-/// Length of a trial: short, because a run is to begin at once, and a CPU may be locked up for as long.
+/// Length of a trial: short, because a run is to begin at once, and a CPU may be locked up for as
+/// long.
 const LENGTH_NS: i64 = 2_000_000;
 /// Activations of a trial at least, whatever its length.
 const MIN_ACTIVATIONS: i64 = 20;
 
-/// Runs the threads of a run for a few milliseconds, with its interval and the scheduling they were granted.
+/// Runs the threads of a run for a few milliseconds, with its interval and the scheduling they were
+/// granted.
 ///
 /// # Errors
 /// When a thread cannot be made, pinned or scheduled.
@@ -41,12 +43,16 @@ pub fn tried(run: &Run, scheduling: Scheduling) -> Result<Vec<Tried>, ProbeError
     if crate::statement(run).is_ok_and(|statement| statement.rows == RowKind::Events) {
         return Ok(Vec::new());
     }
-    let activations = u64::try_from((LENGTH_NS / run.interval_ns.0.max(1)).max(MIN_ACTIVATIONS)).unwrap_or(0);
+    let activations =
+        u64::try_from((LENGTH_NS / run.interval_ns.0.max(1)).max(MIN_ACTIVATIONS)).unwrap_or(0);
     let (length, warmup_ns) = (Length::Samples(activations), Nanos::ZERO);
     let short = Run { length, warmup_ns, break_above_ns: None, loads: Vec::new(), ..run.clone() };
     let mut measurement = Measurement::prepare(&short, scheduling, &Control::new())?;
     measurement.begin(measurement.earliest());
-    let counts = measurement.join().into_iter().map(|result| result.map_or(Counts::default(), |result| result.counts));
+    let counts = measurement
+        .join()
+        .into_iter()
+        .map(|result| result.map_or(Counts::default(), |result| result.counts));
     Ok(run.cpus.iter().zip(counts).map(|(cpu, counts)| Tried { cpu: *cpu, counts }).collect())
 }
 

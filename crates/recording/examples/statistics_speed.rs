@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long it takes to go through a recording: `cargo run --release -p recording --example statistics_speed -- read NAME.teiji`
-//! reads and decompresses its samples and does nothing with them, `analyse` instead of `read` computes all that a report
-//! says of them: summary, quantiles, histogram, tail and periods. Threads of the recording are gone through side by side. The
-//! benches take both. `library` is `read` by the Arrow library's own reader, one thread of the recording after the other.
+//! How long it takes to go through a recording: `cargo run --release -p recording --example
+//! statistics_speed -- read NAME.teiji` reads and decompresses its samples and does nothing with
+//! them, `analyse` instead of `read` computes all that a report says of them: summary, quantiles,
+//! histogram, tail and periods. Threads of the recording are gone through side by side. The benches
+//! take both. `library` is `read` by the Arrow library's own reader, one thread of the recording
+//! after the other.
 
 use arrow_ipc::reader::StreamReader;
 use model::samples_file;
@@ -37,7 +39,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "library" => {
             let mut count = 0;
             for thread in 0..recording.document().threads.len() {
-                for batch in StreamReader::try_new_buffered(File::open(path.join(samples_file(thread)))?, None)? {
+                for batch in StreamReader::try_new_buffered(
+                    File::open(path.join(samples_file(thread)))?,
+                    None,
+                )? {
                     let batch = batch?;
                     count += batch.num_rows() - batch.column(0).null_count();
                 }
@@ -45,11 +50,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("{count} samples");
         }
         "analyse" => {
-            let (recorded, tails) =
-                recording.analyse(&stats::ExactRequest::default(), |analysis| (analysis.tail(), analysis.periods.clone()))?;
+            let (recorded, tails) = recording
+                .analyse(&stats::ExactRequest::default(), |analysis| {
+                    (analysis.tail(), analysis.periods.clone())
+                })?;
             for (thread, (tail, periods)) in recorded.threads.iter().zip(tails) {
-                let tail = tail.map_or_else(|why| format!("{why:?}"), |fit| format!("shape {:.3}", fit.gpd.shape));
-                println!("{} samples, {} periods, tail: {tail}", thread.moments.count(), periods.len());
+                let tail = tail.map_or_else(
+                    |why| format!("{why:?}"),
+                    |fit| format!("shape {:.3}", fit.gpd.shape),
+                );
+                println!(
+                    "{} samples, {} periods, tail: {tail}",
+                    thread.moments.count(),
+                    periods.len()
+                );
             }
         }
         _ => return Err("read, library or analyse".into()),

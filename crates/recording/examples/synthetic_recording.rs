@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writes a long recording that nobody measured, in the batches a run would have written it in, and the same one every
-//! time: `cargo run --release -p recording --example synthetic_recording -- NAME.teiji THREADS ACTIVATIONS`. The benches
-//! read it back. With a further word, `tail`, most latencies have 12 random bits, and one in 1,000 an exponential tail: as of a
-//! machine that does well.
+//! Writes a long recording that nobody measured, in the batches a run would have written it in, and
+//! the same one every time: `cargo run --release -p recording --example synthetic_recording --
+//! NAME.teiji THREADS ACTIVATIONS`. The benches read it back. With a further word, `tail`, most
+//! latencies have 12 random bits, and one in 1,000 an exponential tail: as of a machine that does
+//! well.
 
-use model::{Document, End, FORMAT, Host, HostFacts, Instrument, RowCounts, State, Thread, VERSION, fill_in};
+use model::{
+    Document, End, FORMAT, Host, HostFacts, Instrument, RowCounts, State, Thread, VERSION, fill_in,
+};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use recording::{Folder, Recording, RecordingError, SampleWriter};
 use stats::Activations;
@@ -26,19 +29,22 @@ impl Numbers {
         self.0
     }
 
-    /// 1.5 µs and 12 to 17 random bits of nanoseconds, so that most of the digits are noise, as they are on a real
-    /// machine; once in 32,768 times 40 µs doubled as often as a coin falls on heads, which every eighth time is an overrun.
+    /// 1.5 µs and 12 to 17 random bits of nanoseconds, so that most of the digits are noise, as
+    /// they are on a real machine; once in 32,768 times 40 µs doubled as often as a coin falls
+    /// on heads, which every eighth time is an overrun.
     pub fn latency_ns(&mut self) -> i64 {
         let number = self.next();
         let bits = 12 + (number >> 32) % 6;
         let ordinary = 1_500 + (number & ((1 << bits) - 1));
-        let tail = if number >> 49 == 0 { 40_000 << self.next().trailing_zeros().min(7) } else { 0 };
+        let tail =
+            if number >> 49 == 0 { 40_000 << self.next().trailing_zeros().min(7) } else { 0 };
         (ordinary + tail).cast_signed()
     }
 }
 
 impl Numbers {
-    /// 1.5 µs and 12 random bits of nanoseconds; one in 1,024 later by 8 µs doubled e-fold at random.
+    /// 1.5 µs and 12 random bits of nanoseconds; one in 1,024 later by 8 µs doubled e-fold at
+    /// random.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "a latency")]
     pub fn tailed_ns(&mut self) -> i64 {
         let number = self.next();
@@ -50,9 +56,13 @@ impl Numbers {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let (directory, threads, activations, latency): (_, _, _, fn(&mut Numbers) -> i64) = match words.as_slice() {
+    let (directory, threads, activations, latency): (_, _, _, fn(&mut Numbers) -> i64) = match words
+        .as_slice()
+    {
         [directory, threads, activations] => (directory, threads, activations, Numbers::latency_ns),
-        [directory, threads, activations, tail] if tail == "tail" => (directory, threads, activations, Numbers::tailed_ns),
+        [directory, threads, activations, tail] if tail == "tail" => {
+            (directory, threads, activations, Numbers::tailed_ns)
+        }
         _ => return Err("usage: synthetic_recording NAME.teiji THREADS ACTIVATIONS [tail]".into()),
     };
     write(&PathBuf::from(directory), threads.parse()?, activations.parse()?, latency)?;
@@ -63,11 +73,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut Numbers) -> i64) -> Result<(), RecordingError> {
+pub fn write(
+    directory: &Path,
+    threads: u32,
+    activations: u64,
+    latency: fn(&mut Numbers) -> i64,
+) -> Result<(), RecordingError> {
     write_another(directory, &initial_document(threads, activations), latency, 0)
 }
 
-/// Writes a recording of another run than that of [`initial_document`], with other numbers for another seed.
+/// Writes a recording of another run than that of [`initial_document`], with other numbers for
+/// another seed.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -85,10 +101,15 @@ pub fn write_another(
         let write = |thread: &Thread| {
             let samples = folder.samples(thread, &document.probe);
             let seed = seed + thread.index as u64 + 1;
-            scope.spawn(move || samples.and_then(|samples| write_samples(samples, seed, activations, latency)))
+            scope.spawn(move || {
+                samples.and_then(|samples| write_samples(samples, seed, activations, latency))
+            })
         };
         let writers: Vec<_> = document.threads.iter().map(write).collect();
-        writers.into_iter().map(|writer| writer.join().expect("a writer does not panic")).collect::<Result<_, _>>()
+        writers
+            .into_iter()
+            .map(|writer| writer.join().expect("a writer does not panic"))
+            .collect::<Result<_, _>>()
     })?;
     for (thread, counts) in document.threads.iter_mut().zip(counts) {
         thread.activations = Some(RowCounts::Planned(counts));
@@ -142,11 +163,13 @@ fn write_samples(
     Ok(counts)
 }
 
-/// `run.json` before the first sample: a run as it could have been asked for, on a machine nobody knows.
+/// `run.json` before the first sample: a run as it could have been asked for, on a machine nobody
+/// knows.
 pub fn initial_document(threads: u32, activations: u64) -> Document {
     let cpus: Vec<CpuId> = (0..threads).map(CpuId).collect();
-    let thread =
-        |(index, cpu): (usize, &CpuId)| Thread::unmeasured(index, *cpu, Scheduling::DEFAULT, INTERVAL, Nanos::from_secs(1));
+    let thread = |(index, cpu): (usize, &CpuId)| {
+        Thread::unmeasured(index, *cpu, Scheduling::DEFAULT, INTERVAL, Nanos::from_secs(1))
+    };
     Document {
         format: FORMAT.to_owned(),
         version: VERSION,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A recording once more, without names: another document, the same samples, and what lies beside them.
+//! A recording once more, without names: another document, the same samples, and what lies beside
+//! them.
 
 use crate::contents::{CONSOLE, MAX_TEXT, open_file, read_file, write_file};
 use crate::decoder::schema_texts;
@@ -28,22 +29,30 @@ pub struct LeftOut {
 }
 
 impl Recording {
-    /// The same recording, with names replaced in its document. Its samples are found where they were.
+    /// The same recording, with names replaced in its document. Its samples are found where they
+    /// were.
     #[must_use]
     pub fn anonymous(self, pseudonyms: &Pseudonyms) -> Recording {
-        let document = Anonymiser::new(pseudonyms, self.document()).document(self.document().clone());
+        let document =
+            Anonymiser::new(pseudonyms, self.document()).document(self.document().clone());
         Recording::from_document(self.path(), document)
     }
 
     /// Writes it without names. The new folder appears under its name in one step, whole.
     ///
     /// # Errors
-    /// When there is one of that name, a file cannot be read or written, or a samples file has texts that teiji did not write.
-    pub fn write_anonymous(&self, to: &Path, pseudonyms: &Pseudonyms) -> Result<LeftOut, RecordingError> {
+    /// When there is one of that name, a file cannot be read or written, or a samples file has
+    /// texts that teiji did not write.
+    pub fn write_anonymous(
+        &self,
+        to: &Path,
+        pseudonyms: &Pseudonyms,
+    ) -> Result<LeftOut, RecordingError> {
         let anonymiser = Anonymiser::new(pseudonyms, self.document());
         let document = anonymiser.document(self.document().clone());
         let mut left_out = LeftOut::default();
-        let mut copied: BTreeSet<PathBuf> = MADE_ANEW.iter().map(|name| self.path().join(name)).collect();
+        let mut copied: BTreeSet<PathBuf> =
+            MADE_ANEW.iter().map(|name| self.path().join(name)).collect();
         let folder = Folder::part(to)?;
         for (old, new) in self.document().threads.iter().zip(&document.threads) {
             self.copy_samples(old, new, folder.path(), &mut copied)?;
@@ -54,7 +63,8 @@ impl Recording {
         copied.insert(self.path().join(EXPLAINED));
         let console = self.path().join(CONSOLE);
         if console.symlink_metadata().is_ok() {
-            let shown = anonymiser.console(&String::from_utf8_lossy(&read_file(&console, MAX_TEXT)?));
+            let shown =
+                anonymiser.console(&String::from_utf8_lossy(&read_file(&console, MAX_TEXT)?));
             left_out.console_lines = shown.left_out;
             let new = folder.path().join(CONSOLE);
             write_file(&new, shown.text.as_bytes()).map_err(RecordingError::io("write", &new))?;
@@ -110,15 +120,20 @@ impl Recording {
 
 fn copy(from: &Path, to: &Path) -> Result<(), RecordingError> {
     let mut source = open_file(from)?;
-    File::create_new(to).and_then(|mut file| io::copy(&mut source, &mut file)).map_err(RecordingError::io("write", to))?;
+    File::create_new(to)
+        .and_then(|mut file| io::copy(&mut source, &mut file))
+        .map_err(RecordingError::io("write", to))?;
     Ok(())
 }
 
-/// Refuses a samples file that says more of itself than teiji writes: another program may have added to it who it was written by.
+/// Refuses a samples file that says more of itself than teiji writes: another program may have
+/// added to it who it was written by.
 fn check_texts(path: &Path, document: &Document) -> Result<(), RecordingError> {
     let damaged = |why: String| RecordingError::Samples { path: path.to_owned(), rows: 0, why };
     let texts = schema_texts(open_file(path)?).map_err(|broken| damaged(broken.why()))?;
-    let is_column = |name: &str| COLUMNS.contains(&name) || document.probe.columns.iter().any(|column| column.name == name);
+    let is_column = |name: &str| {
+        COLUMNS.contains(&name) || document.probe.columns.iter().any(|column| column.name == name)
+    };
     let is_number = |text: &str| text.chars().all(|digit| digit.is_ascii_digit() || digit == '-');
     let strange = texts.into_iter().find(|(key, value)| match value {
         None => !is_column(key),
@@ -127,7 +142,8 @@ fn check_texts(path: &Path, document: &Document) -> Result<(), RecordingError> {
     match strange {
         None => Ok(()),
         Some((key, _)) => Err(damaged(format!(
-            "it says '{key}' of itself, which teiji did not write and which may hold names. Read it and write it again without that"
+            "it says '{key}' of itself, which teiji did not write and which may hold names. Read \
+             it and write it again without that"
         ))),
     }
 }
@@ -141,19 +157,25 @@ mod tests {
     use std::collections::HashMap;
     use std::sync::Arc;
 
-    /// A samples file that another program wrote again, with this metadata, and its column called so.
+    /// A samples file that another program wrote again, with this metadata, and its column called
+    /// so.
     fn refused(key: &str, value: &str, column: &str, of_field: bool) -> bool {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("samples-0.arrows");
         let metadata = HashMap::from([(key.to_owned(), value.to_owned())]);
-        let (of_schema, of_column) = if of_field { (HashMap::new(), metadata) } else { (metadata, HashMap::new()) };
+        let (of_schema, of_column) =
+            if of_field { (HashMap::new(), metadata) } else { (metadata, HashMap::new()) };
         let field = Field::new(column, DataType::Int32, true).with_metadata(of_column);
         let schema = Arc::new(Schema::new_with_metadata(vec![field], of_schema));
-        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(Int32Array::from(vec![1, 2]))]).unwrap();
+        let batch =
+            RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(Int32Array::from(vec![1, 2]))])
+                .unwrap();
         let mut writer = StreamWriter::try_new(File::create(&path).unwrap(), &schema).unwrap();
         writer.write(&batch).unwrap();
         writer.finish().unwrap();
-        let document = serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json")).unwrap();
+        let document =
+            serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json"))
+                .unwrap();
         check_texts(&path, &document).is_err()
     }
 

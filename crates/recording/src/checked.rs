@@ -20,13 +20,21 @@ pub(crate) struct Checked {
 }
 
 /// Opens a stream up to so many bytes. Only of one that may be cut off there are sums.
-pub(crate) fn checked(path: &Path, bytes: u64, cut: bool) -> Result<Result<Checked, Broken>, RecordingError> {
+pub(crate) fn checked(
+    path: &Path,
+    bytes: u64,
+    cut: bool,
+) -> Result<Result<Checked, Broken>, RecordingError> {
     let file = open_file(path)?;
     let sums = if cut { Sums::of(path) } else { Sums::default() };
     let source = Summed::new(BufReader::with_capacity(1 << 18, file.take(bytes)), cut);
     Ok(Decoder::open(source).and_then(|decoder| {
         let mut stream = Checked { path: path.to_owned(), decoder, sums, messages: 0 };
-        if stream.differs() { Err("its schema is not the one that was written".into()) } else { Ok(stream) }
+        if stream.differs() {
+            Err("its schema is not the one that was written".into())
+        } else {
+            Ok(stream)
+        }
     }))
 }
 
@@ -37,15 +45,16 @@ impl Checked {
             return Ok(None);
         }
         if self.differs() {
-            let is_unwritten = self.decoder.ends_in_zeros() && matches!(self.decoder.next(), Err(Broken::Unfinished(_)));
+            let is_unwritten = self.decoder.ends_in_zeros()
+                && matches!(self.decoder.next(), Err(Broken::Unfinished(_)));
             let why = "a batch is not the one that was written".to_owned();
             return Err(if is_unwritten { Broken::Unfinished(why) } else { Broken::Damaged(why) });
         }
         Ok(Some(self.decoder.columns()))
     }
 
-    /// Whether the last message is another than was written. The sums are removed as a run comes to its end, and the file may be
-    /// another one then.
+    /// Whether the last message is another than was written. The sums are removed as a run comes to
+    /// its end, and the file may be another one then.
     fn differs(&mut self) -> bool {
         let Some(sum) = self.decoder.source().take() else { return false };
         self.messages += 1;

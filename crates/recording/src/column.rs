@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A column out of a message's bytes, into memory that is used again for the next batch: a long recording is thousands of batches,
-//! and allocating for each of them costs more than all that is done with it.
+//! A column out of a message's bytes, into memory that is used again for the next batch: a long
+//! recording is thousands of batches, and allocating for each of them costs more than all that is
+//! done with it.
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use lz4_flex::frame::FrameDecoder;
@@ -59,8 +60,8 @@ impl Column {
         Column { values, nulls: None }
     }
 
-    /// Replaces what it holds by the rows of the next batch: its two buffers as they stand in the message, and how many rows are said
-    /// to be null. Where none are, `validity` may be empty.
+    /// Replaces what it holds by the rows of the next batch: its two buffers as they stand in the
+    /// message, and how many rows are said to be null. Where none are, `validity` may be empty.
     pub(crate) fn decode(
         &mut self,
         rows: usize,
@@ -78,7 +79,8 @@ impl Column {
         } else {
             let nulls = NullBuffer::new(BooleanBuffer::new(Buffer::from(bits.to_vec()), 0, rows));
             if nulls.null_count() != null_rows {
-                return Err("a batch has another number of rows that hold nothing than it states".to_owned());
+                return Err("a batch has another number of rows that hold nothing than it states"
+                    .to_owned());
             }
             Some(nulls)
         };
@@ -87,7 +89,11 @@ impl Column {
             Values::Int32(values) => fill(values, bytes, rows, i32::from_le_bytes),
             Values::Int64(values) => fill(values, bytes, rows, i64::from_le_bytes),
         };
-        if decoded == rows { Ok(()) } else { Err("a batch's columns are not of its length".to_owned()) }
+        if decoded == rows {
+            Ok(())
+        } else {
+            Err("a batch's columns are not of its length".to_owned())
+        }
     }
 }
 
@@ -95,17 +101,24 @@ impl Column {
 fn has_all(bits: &[u8], rows: usize) -> bool {
     let (whole, rest) = (rows / 8, rows % 8);
     let last = || bits.get(whole).is_some_and(|byte| byte.trailing_ones() as usize >= rest);
-    bits.get(..whole).is_some_and(|bytes| bytes.iter().all(|byte| *byte == u8::MAX)) && (rest == 0 || last())
+    bits.get(..whole).is_some_and(|bytes| bytes.iter().all(|byte| *byte == u8::MAX))
+        && (rest == 0 || last())
 }
 
 /// The first `rows` values in `bytes`; how many there are.
-fn fill<T, const WIDTH: usize>(values: &mut Vec<T>, bytes: &[u8], rows: usize, decode: impl Fn([u8; WIDTH]) -> T) -> usize {
+fn fill<T, const WIDTH: usize>(
+    values: &mut Vec<T>,
+    bytes: &[u8],
+    rows: usize,
+    decode: impl Fn([u8; WIDTH]) -> T,
+) -> usize {
     values.clear();
     values.extend(bytes.as_chunks().0.iter().take(rows).map(|value| decode(*value)));
     values.len()
 }
 
-/// Buffers as they were before they were compressed, if they were. Keeps its memory from one to the next.
+/// Buffers as they were before they were compressed, if they were. Keeps its memory from one to the
+/// next.
 pub(crate) struct Plain {
     /// Whether the buffers of the batch state if they are compressed.
     pub(crate) compressed: bool,
@@ -115,7 +128,11 @@ pub(crate) struct Plain {
 
 impl Plain {
     pub(crate) fn new() -> Self {
-        Plain { compressed: false, bytes: Vec::new(), decompressor: FrameDecoder::new(Cursor::new(Vec::new())) }
+        Plain {
+            compressed: false,
+            bytes: Vec::new(),
+            decompressor: FrameDecoder::new(Cursor::new(Vec::new())),
+        }
     }
 
     /// The plain bytes of a buffer, which may be padded beyond those of its rows.
@@ -123,15 +140,20 @@ impl Plain {
         if !self.compressed || buffer.is_empty() {
             return Ok(buffer);
         }
-        let (size, content) = buffer.split_first_chunk::<8>().ok_or("a batch's compressed buffer states no size")?;
+        let (size, content) =
+            buffer.split_first_chunk::<8>().ok_or("a batch's compressed buffer states no size")?;
         match i64::from_le_bytes(*size) {
             // Stored as it was, because it would not shrink.
             -1 => Ok(content),
             size => {
                 let size = usize::try_from(size).ok().filter(|size| {
-                    *size <= content.len().saturating_mul(MAX_COMPRESSION) && *size <= of_rows.saturating_add(MAX_PADDING)
+                    *size <= content.len().saturating_mul(MAX_COMPRESSION)
+                        && *size <= of_rows.saturating_add(MAX_PADDING)
                 });
-                self.decompress(content, size.ok_or("a batch's compressed buffer states an impossible size")?)?;
+                self.decompress(
+                    content,
+                    size.ok_or("a batch's compressed buffer states an impossible size")?,
+                )?;
                 Ok(&self.bytes)
             }
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files of a recording's folder, opened as what they are: a stranger's. What is in the folder is read, and nothing that it
-//! points to; nothing that would wait for ever or has an effect of its own when it is opened; and no more of it than memory allows.
+//! Files of a recording's folder, opened as what they are: a stranger's. What is in the folder is
+//! read, and nothing that it points to; nothing that would wait for ever or has an effect of its
+//! own when it is opened; and no more of it than memory allows.
 
 use crate::RecordingError;
 use rustix::fs::OFlags;
@@ -11,21 +12,28 @@ use std::path::{Component, Path, PathBuf};
 
 /// What the kernel of a guest printed.
 pub(crate) const CONSOLE: &str = "console.log";
-/// Bytes of a document, of what was explained, of a console's log. A thread's part of a document takes 10 kB.
+/// Bytes of a document, of what was explained, of a console's log. A thread's part of a document
+/// takes 10 kB.
 pub(crate) const MAX_TEXT: u64 = 32 << 20;
 
-/// Opens a file of a recording's folder for reading. A link to another file of the same folder is followed.
+/// Opens a file of a recording's folder for reading. A link to another file of the same folder is
+/// followed.
 ///
 /// # Errors
 /// When it is not there, leads out of the folder, or is no file.
 pub fn open_file(path: &Path) -> Result<File, RecordingError> {
     let path = &within(path)?;
     let io = |source| RecordingError::Io { doing: "read", path: path.clone(), source };
-    // Looked at before it is opened, which may have an effect, and again after: another file may be in its place by then.
+    // Looked at before it is opened, which may have an effect, and again after: another file may be
+    // in its place by then.
     let seen = path.symlink_metadata().map_err(io)?;
     check_kind(path, seen.file_type())?;
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).map_err(io)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .map_err(io)?;
     let opened = file.metadata().map_err(io)?;
     check_kind(path, opened.file_type())?;
     if (opened.dev(), opened.ino()) != (seen.dev(), seen.ino()) {
@@ -61,8 +69,8 @@ pub fn read_text(path: &Path) -> Result<String, RecordingError> {
         .map_err(|error| RecordingError::Document { path: path.to_owned(), why: error.to_string() })
 }
 
-/// Makes a file in the place of whatever is there. Where that is a link the link is replaced, and not what it leads to: somebody else
-/// may write to the folder, or may have made it.
+/// Makes a file in the place of whatever is there. Where that is a link the link is replaced, and
+/// not what it leads to: somebody else may write to the folder, or may have made it.
 ///
 /// # Errors
 /// When it cannot be made.
@@ -94,7 +102,11 @@ pub fn within(path: &Path) -> Result<PathBuf, RecordingError> {
     let mut parts = target.components();
     let stays = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
     let sibling = path.with_file_name(&target);
-    if stays && !sibling.is_symlink() { Ok(sibling) } else { Err(RecordingError::LeadsOut { path: path.to_owned(), target }) }
+    if stays && !sibling.is_symlink() {
+        Ok(sibling)
+    } else {
+        Err(RecordingError::LeadsOut { path: path.to_owned(), target })
+    }
 }
 
 fn check_kind(path: &Path, kind: FileType) -> Result<(), RecordingError> {
@@ -135,7 +147,9 @@ mod tests {
             symlink(target, folder.join(name)).unwrap();
             match (read_file(&folder.join(name), 100), expected) {
                 (Ok(content), Ok(expected)) => assert_eq!(content, expected.as_bytes()),
-                (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{name}: {error}"),
+                (Err(error), Err(expected)) => {
+                    assert!(error.to_string().contains(expected), "{name}: {error}")
+                }
                 (found, _) => panic!("{name}: {found:?}"),
             }
         }

@@ -39,7 +39,8 @@ pub enum RecordingError {
     },
     /// A link to what is not part of the recording.
     #[error(
-        "{} is a link to {}, which is not in its folder: a recording is read from its own folder only. Copy it there if it belongs to it",
+        "{} is a link to {}, which is not in its folder: a recording is read from its own folder \
+         only. Copy it there if it belongs to it",
         shown(path),
         shown(target)
     )]
@@ -92,7 +93,8 @@ fn recordings(holds: &[String]) -> String {
 /// A path in one line: those of a folder that somebody sent are named by him.
 fn shown(path: &Path) -> String {
     let text = path.display().to_string();
-    let one = |c: char| if c.is_control() { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    let one =
+        |c: char| if c.is_control() { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
     if text.chars().any(char::is_control) { text.chars().map(one).collect() } else { text }
 }
 
@@ -100,7 +102,8 @@ impl RecordingError {
     pub(crate) fn not_a_recording(path: &Path) -> Self {
         let entries = path.read_dir().into_iter().flatten().flatten();
         let recordings = entries.filter(|entry| entry.path().join(DOCUMENT).is_file());
-        let mut holds: Vec<_> = recordings.map(|entry| shown(Path::new(&entry.file_name()))).collect();
+        let mut holds: Vec<_> =
+            recordings.map(|entry| shown(Path::new(&entry.file_name()))).collect();
         holds.sort();
         RecordingError::NotARecording { path: path.to_owned(), holds }
     }
@@ -124,7 +127,10 @@ mod tests {
         for (name, holds) in [("b.teiji", "one: b.teiji"), ("a.teiji", "2, such as a.teiji")] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
             std::fs::write(folder.path().join(name).join(DOCUMENT), "{}").unwrap();
-            assert_eq!(said(), format!("{place} is not a recording: there is no run.json in it. It holds {holds}"));
+            assert_eq!(
+                said(),
+                format!("{place} is not a recording: there is no run.json in it. It holds {holds}")
+            );
         }
     }
 }

@@ -17,22 +17,32 @@ const MAX_VALUES: usize = 2_000_000;
 pub fn read_explained(recording: &Path) -> Result<Option<Explained>, RecordingError> {
     let path = recording.join(EXPLAINED);
     let text = match read_text(&path) {
-        Err(RecordingError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(RecordingError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
         text => text?,
     };
     let wrong = |why: String| RecordingError::Document { path: path.clone(), why };
     if text.bytes().filter(|byte| *byte == b',').count() > MAX_VALUES {
-        return Err(wrong(format!("it holds more than {MAX_VALUES} values, the most that are read")));
+        return Err(wrong(format!(
+            "it holds more than {MAX_VALUES} values, the most that are read"
+        )));
     }
-    let explained: Explained = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let explained: Explained =
+        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if explained.version != EXPLAINED_VERSION {
-        return Err(wrong(format!("it is of version {}, and this teiji reads version {EXPLAINED_VERSION}", explained.version)));
+        return Err(wrong(format!(
+            "it is of version {}, and this teiji reads version {EXPLAINED_VERSION}",
+            explained.version
+        )));
     }
     for account in &explained.accounts {
         let sum = account.parts.iter().map(|part| part.length_ns).fold(0, u64::saturating_add);
         if sum != account.latency_ns {
-            let why =
-                format!("the parts of activation {} add up to {sum} ns, not to {} ns", account.activation, account.latency_ns);
+            let why = format!(
+                "the parts of activation {} add up to {sum} ns, not to {} ns",
+                account.activation, account.latency_ns
+            );
             return Err(wrong(why));
         }
     }
@@ -64,18 +74,33 @@ mod tests {
     fn what_was_explained_is_read_back() {
         let place = tempfile::tempdir().unwrap();
         assert_eq!(read_explained(place.path()).unwrap(), None);
-        let explained = Explained { version: EXPLAINED_VERSION, identical_samples: 3, accounts: Vec::new() };
+        let explained =
+            Explained { version: EXPLAINED_VERSION, identical_samples: 3, accounts: Vec::new() };
         write_explained(place.path(), &explained).unwrap();
         assert_eq!(read_explained(place.path()).unwrap(), Some(explained.clone()));
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
-        // A recording may have a link of the name that is written to first, to a file of its reader's.
-        let (precious, own) = (tempfile::NamedTempFile::new().unwrap(), format!(".{EXPLAINED}-{}", std::process::id()));
+        // A recording may have a link of the name that is written to first, to a file of its
+        // reader's.
+        let (precious, own) = (
+            tempfile::NamedTempFile::new().unwrap(),
+            format!(".{EXPLAINED}-{}", std::process::id()),
+        );
         std::os::unix::fs::symlink(precious.path(), place.path().join(own)).unwrap();
         write_explained(place.path(), &explained).unwrap();
-        assert_eq!((fs::read(precious.path()).unwrap(), fs::read_dir(place.path()).unwrap().count()), (Vec::new(), 1));
+        assert_eq!(
+            (fs::read(precious.path()).unwrap(), fs::read_dir(place.path()).unwrap().count()),
+            (Vec::new(), 1)
+        );
         // Nothing that does not add up is shown.
-        let account = Account { thread: 0, activation: 9, latency_ns: 5, parts: Vec::new(), timeline: Timeline::default() };
-        write_explained(place.path(), &Explained { accounts: vec![account], ..explained.clone() }).unwrap();
+        let account = Account {
+            thread: 0,
+            activation: 9,
+            latency_ns: 5,
+            parts: Vec::new(),
+            timeline: Timeline::default(),
+        };
+        write_explained(place.path(), &Explained { accounts: vec![account], ..explained.clone() })
+            .unwrap();
         let error = read_explained(place.path()).unwrap_err().to_string();
         assert!(error.contains("activation 9 add up to 0 ns, not to 5 ns"), "{error}");
         write_explained(place.path(), &Explained { version: 2, ..explained }).unwrap();

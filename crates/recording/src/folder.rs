@@ -22,7 +22,8 @@ const RESERVE: &str = ".reserve";
 /// More than the final document and the facts after need beyond what the first one took.
 const RESERVE_BYTES: usize = 192 * 1024;
 
-/// The folder of a recording that is being made. Dropped before [`Folder::begin`], it takes everything with it.
+/// The folder of a recording that is being made. Dropped before [`Folder::begin`], it takes
+/// everything with it.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -32,8 +33,9 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, which must not exist, with what is known already; what cannot be written is found out now and not
-    /// after ten hours. It appears under its name in one step: there is never a folder of that name without a document.
+    /// Makes the folder, which must not exist, with what is known already; what cannot be written
+    /// is found out now and not after ten hours. It appears under its name in one step: there
+    /// is never a folder of that name without a document.
     ///
     /// # Errors
     /// When it exists, cannot be made, or the disk is full.
@@ -57,7 +59,8 @@ impl Folder {
         Ok(Folder { path: part, begun: false, synced: Vec::new() })
     }
 
-    /// Writes the document of a run that has ended and both snapshots of the machine, and takes its name.
+    /// Writes the document of a run that has ended and both snapshots of the machine, and takes its
+    /// name.
     pub(crate) fn put_down(self, document: &Document, path: &Path) -> Result<(), RecordingError> {
         self.write("host-before.json", &document.host.before)?;
         if let Some(after) = &document.host.after {
@@ -69,7 +72,9 @@ impl Folder {
 
     fn rename(&mut self, path: &Path) -> Result<(), RecordingError> {
         match fs::rename(&self.path, path) {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Err(RecordingError::Exists(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                Err(RecordingError::Exists(path.to_owned()))
+            }
             Err(error) => Err(RecordingError::io("make the folder", path)(error)),
             Ok(()) => {
                 path.clone_into(&mut self.path);
@@ -91,7 +96,8 @@ impl Folder {
         &self.path
     }
 
-    /// Writes what else is known before the first activation, and reserves space for the end. From here on the folder stays, whatever happens.
+    /// Writes what else is known before the first activation, and reserves space for the end. From
+    /// here on the folder stays, whatever happens.
     ///
     /// # Errors
     /// When it cannot be written; the folder is then removed again.
@@ -107,15 +113,20 @@ impl Folder {
         Ok(())
     }
 
-    /// Forces what the folder holds to the disk, and the folder itself into the one it lies in: after a power cut there is a
-    /// recording of that name. What is there already is left alone: the document, which was forced there as it was staged, and
-    /// what an earlier call has seen to. Ends early where it is cancelled, which is asked before each file: a slow disk takes
-    /// seconds for each.
+    /// Forces what the folder holds to the disk, and the folder itself into the one it lies in:
+    /// after a power cut there is a recording of that name. What is there already is left
+    /// alone: the document, which was forced there as it was staged, and what an earlier call
+    /// has seen to. Ends early where it is cancelled, which is asked before each file: a slow disk
+    /// takes seconds for each.
     ///
     /// # Errors
     /// When the disk does not take it.
     pub fn sync(&mut self, cancelled: &dyn Fn() -> bool) -> Result<(), RecordingError> {
-        let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all()).map_err(RecordingError::io("write", path));
+        let sync = |path: &Path| {
+            File::open(path)
+                .and_then(|file| file.sync_all())
+                .map_err(RecordingError::io("write", path))
+        };
         let is_first = self.synced.is_empty();
         for entry in fs::read_dir(&self.path).map_err(RecordingError::io("read", &self.path))? {
             let name = entry.map_err(RecordingError::io("read", &self.path))?.file_name();
@@ -130,7 +141,11 @@ impl Folder {
         }
         sync(&self.path)?;
         if is_first && !cancelled() {
-            let above = self.path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let above = self
+                .path
+                .parent()
+                .filter(|above| !above.as_os_str().is_empty())
+                .unwrap_or(Path::new("."));
             sync(above)?;
         }
         Ok(())
@@ -145,7 +160,11 @@ impl Folder {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn samples(&self, thread: &Thread, probe: &ProbeStatement) -> Result<SampleWriter, RecordingError> {
+    pub fn samples(
+        &self,
+        thread: &Thread,
+        probe: &ProbeStatement,
+    ) -> Result<SampleWriter, RecordingError> {
         let path = self.path.join(samples_file(thread.index));
         let _ = fs::remove_file(&path);
         SampleWriter::create(&path, thread, probe)
@@ -183,7 +202,9 @@ impl Folder {
         if document.run.sync {
             // Or the new name may reach the disk before what it names.
             let staged = self.path.join(STAGED);
-            File::open(&staged).and_then(|file| file.sync_all()).map_err(RecordingError::io("write", &staged))?;
+            File::open(&staged)
+                .and_then(|file| file.sync_all())
+                .map_err(RecordingError::io("write", &staged))?;
         }
         Ok(())
     }
@@ -199,8 +220,10 @@ impl Folder {
 
     fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), RecordingError> {
         let path = self.path.join(name);
-        let text = model::document_text(value)
-            .map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
+        let text = model::document_text(value).map_err(|error| RecordingError::Document {
+            path: path.clone(),
+            why: error.to_string(),
+        })?;
         write_file(&path, text.as_bytes()).map_err(|source| {
             let _ = fs::remove_file(&path);
             RecordingError::Io { doing: "write", path, source }
@@ -217,19 +240,28 @@ impl Drop for Folder {
     }
 }
 
-/// Makes a recording of files that were recorded elsewhere, `run.json` among them, once `complete` has added to its document
-/// what is known only here. It appears under its name in one step, whole.
+/// Makes a recording of files that were recorded elsewhere, `run.json` among them, once `complete`
+/// has added to its document what is known only here. It appears under its name in one step, whole.
 ///
 /// # Errors
-/// When the folder exists or cannot be made, or the files are no recording. Then nothing is left behind.
-pub fn adopt(path: &Path, files: &[(&str, &[u8])], complete: impl FnOnce(&mut Document)) -> Result<Recorded, RecordingError> {
+/// When the folder exists or cannot be made, or the files are no recording. Then nothing is left
+/// behind.
+pub fn adopt(
+    path: &Path,
+    files: &[(&str, &[u8])],
+    complete: impl FnOnce(&mut Document),
+) -> Result<Recorded, RecordingError> {
     let part = part_of(path);
     fs::create_dir(&part).map_err(RecordingError::io("make the folder", &part))?;
     let part = Folder { path: part, begun: false, synced: Vec::new() };
-    let (document, others): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| *name == DOCUMENT);
-    let [(_, document)] = document.as_slice() else { return Err(RecordingError::not_a_recording(path)) };
+    let (document, others): (Vec<_>, Vec<_>) =
+        files.iter().partition(|(name, _)| *name == DOCUMENT);
+    let [(_, document)] = document.as_slice() else {
+        return Err(RecordingError::not_a_recording(path));
+    };
     let document = std::str::from_utf8(document).map_err(|error| error.to_string()).and_then(parse);
-    let mut document = document.map_err(|why| RecordingError::Document { path: path.join(DOCUMENT), why })?;
+    let mut document =
+        document.map_err(|why| RecordingError::Document { path: path.join(DOCUMENT), why })?;
     complete(&mut document);
     for (name, content) in others {
         let file = part.path.join(name);
@@ -245,14 +277,15 @@ pub fn adopt(path: &Path, files: &[(&str, &[u8])], complete: impl FnOnce(&mut Do
 /// Bytes of a file's name.
 const MAX_NAME: usize = 255;
 
-/// Where a recording lies before it has its name. Of a name to which nothing can be added the middle is left out: names of one
-/// folder differ at their ends.
+/// Where a recording lies before it has its name. Of a name to which nothing can be added the
+/// middle is left out: names of one folder differ at their ends.
 fn part_of(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().as_bytes();
     let ending = format!(".part-{}", std::process::id());
     let left_out = (name.len() + ending.len()).saturating_sub(MAX_NAME);
     let kept = name.len().saturating_sub(left_out) / 2;
-    let name = [&name[..kept], &name[(kept + left_out).min(name.len())..], ending.as_bytes()].concat();
+    let name =
+        [&name[..kept], &name[(kept + left_out).min(name.len())..], ending.as_bytes()].concat();
     path.with_file_name(OsStr::from_bytes(&name))
 }
 
@@ -267,7 +300,11 @@ mod tests {
             let name = format!("{}.teiji", "n".repeat(length - 6));
             let part = part_of(&place.path().join(&name));
             fs::create_dir(&part).unwrap();
-            assert!(part.display().to_string().ends_with(&format!(".teiji.part-{}", std::process::id())));
+            assert!(
+                part.display()
+                    .to_string()
+                    .ends_with(&format!(".teiji.part-{}", std::process::id()))
+            );
             fs::rename(&part, place.path().join(&name)).unwrap();
         }
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 6);

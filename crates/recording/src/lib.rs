@@ -2,10 +2,11 @@
 //! `NAME.teiji` on disk.
 //!
 //! The writer of a recording, which leaves something valid wherever it is cut off, its reader, and
-//! the check that every figure follows from the samples. `docs/recording.md` describes the same for readers.
+//! the check that every figure follows from the samples. `docs/recording.md` describes the same for
+//! readers.
 //!
-//! In: samples and facts from the other crates. Out: files, and [`model::Recorded`] for display. Must not touch:
-//! clocks, threads being measured, the machine beyond the folder it was given.
+//! In: samples and facts from the other crates. Out: files, and [`model::Recorded`] for display.
+//! Must not touch: clocks, threads being measured, the machine beyond the folder it was given.
 #![forbid(unsafe_code)]
 
 mod anonymous;

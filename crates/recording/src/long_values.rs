@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Values of a samples file that do not fit 32 bits, which lie in a file beside it: all of one column in memory.
+//! Values of a samples file that do not fit 32 bits, which lie in a file beside it: all of one
+//! column in memory.
 
 use crate::RecordingError;
 use crate::checked::checked;
@@ -7,7 +8,8 @@ use crate::column::{Column, Values};
 use crate::decoder::Broken;
 use std::path::Path;
 
-/// Of one thread and column, 32 MB. At 2.1 s each, they are 48 days of skipping and a minute of a loop that catches up at 30 kHz.
+/// Of one thread and column, 32 MB. At 2.1 s each, they are 48 days of skipping and a minute of a
+/// loop that catches up at 30 kHz.
 const MAX_VALUES: usize = 1 << 21;
 
 /// Row and value, in the order of rows.
@@ -20,19 +22,29 @@ impl LongValues {
         let mut all: Vec<(u64, i64)> = Vec::new();
         let read = checked(path, u64::MAX, cut)?.and_then(|mut stream| {
             while let Some(columns) = stream.next()? {
-                let columns: &[Column; 3] = columns.try_into().map_err(|_| "three columns, row, column and value, expected")?;
+                let columns: &[Column; 3] = columns
+                    .try_into()
+                    .map_err(|_| "three columns, row, column and value, expected")?;
                 let [Values::Int64(rows), Values::Int64(of), Values::Int64(values)] =
                     columns.each_ref().map(|column| &column.values)
                 else {
                     return Err("three Int64 columns, row, column and value, expected".into());
                 };
                 let rows = rows.iter().map(|row| row.cast_unsigned()).zip(of.iter().zip(values));
-                for (row, (_, value)) in rows.filter(|(_, (of, _))| usize::try_from(**of) == Ok(column)) {
+                for (row, (_, value)) in
+                    rows.filter(|(_, (of, _))| usize::try_from(**of) == Ok(column))
+                {
                     if all.last().is_some_and(|(before, _)| *before >= row) {
-                        return Err(format!("row {row} does not come after the one before it").into());
+                        return Err(
+                            format!("row {row} does not come after the one before it").into()
+                        );
                     }
                     if all.len() == MAX_VALUES {
-                        return Err(format!("it has more than {MAX_VALUES} values of a column, the most that are read").into());
+                        return Err(format!(
+                            "it has more than {MAX_VALUES} values of a column, the most that are \
+                             read"
+                        )
+                        .into());
                     }
                     all.push((row, *value));
                 }
@@ -42,7 +54,11 @@ impl LongValues {
         match read {
             Ok(()) => Ok(LongValues(all)),
             Err(Broken::Unfinished(_)) if cut => Ok(LongValues(all)),
-            Err(broken) => Err(RecordingError::Samples { path: path.to_owned(), rows: all.len() as u64, why: broken.why() }),
+            Err(broken) => Err(RecordingError::Samples {
+                path: path.to_owned(),
+                rows: all.len() as u64,
+                why: broken.why(),
+            }),
         }
     }
 

@@ -7,12 +7,16 @@ use judge::{Examined, Pool, RunIdentity};
 use model::{Quantity, Recorded};
 use stats::{AccountingRule, Analysis, ExactRequest, Measured, Sizes, Statistics, analyse_pool};
 
-/// Reads recordings of one run in several phases, as [`judge::pools`] finds them, with what limits and comparisons judge in them all
-/// together. A copy of another adds nothing and is left out.
+/// Reads recordings of one run in several phases, as [`judge::pools`] finds them, with what limits
+/// and comparisons judge in them all together. A copy of another adds nothing and is left out.
 ///
 /// # Errors
 /// As [`Recording::summarise`].
-pub fn examine_pool(first: Recording, others: Vec<Recording>, exact: &ExactRequest) -> Result<Examined, RecordingError> {
+pub fn examine_pool(
+    first: Recording,
+    others: Vec<Recording>,
+    exact: &ExactRequest,
+) -> Result<Examined, RecordingError> {
     let mut phases: Vec<Phase> = Vec::new();
     for recording in std::iter::once(first.clone()).chain(others) {
         let (examined, _) = recording.clone().examine(&ExactRequest::default(), |_| ())?;
@@ -23,12 +27,17 @@ pub fn examine_pool(first: Recording, others: Vec<Recording>, exact: &ExactReque
         }
     }
     // As long as there are none worse, the first.
-    let worst = (0..phases.len()).rev().max_by_key(|place| judge::largest(&phases[*place].recorded)).unwrap_or(0);
+    let worst = (0..phases.len())
+        .rev()
+        .max_by_key(|place| judge::largest(&phases[*place].recorded))
+        .unwrap_or(0);
     if phases.len() < 2 {
         return Ok(first.examine(exact, |_| ())?.0);
     }
     phases[..=worst].rotate_right(1);
-    let pooled = phases[0].recording.of_each_thread(|samples| pooled_thread(&phases, samples.thread.index, exact))?;
+    let pooled = phases[0]
+        .recording
+        .of_each_thread(|samples| pooled_thread(&phases, samples.thread.index, exact))?;
     let (threads, analyses) = pooled.into_iter().unzip();
     let (mut recorded, mut runs) = (Vec::new(), Vec::new());
     for phase in phases {
@@ -36,7 +45,11 @@ pub fn examine_pool(first: Recording, others: Vec<Recording>, exact: &ExactReque
         runs.push(phase.measured);
     }
     let first = recorded.remove(0);
-    Ok(Examined { recorded: first, analyses, pool: Some(Box::new(Pool { others: recorded, threads, runs })) })
+    Ok(Examined {
+        recorded: first,
+        analyses,
+        pool: Some(Box::new(Pool { others: recorded, threads, runs })),
+    })
 }
 
 /// One of the phases, as far as it is known by itself.
@@ -48,12 +61,19 @@ struct Phase {
 }
 
 /// A thread over all phases: as measured, and what is judged of it.
-fn pooled_thread(phases: &[Phase], index: usize, exact: &ExactRequest) -> Result<(Statistics, Analysis), RecordingError> {
-    let samples: Vec<ThreadSamples<'_>> = phases.iter().filter_map(|phase| phase.recording.thread(index)).collect();
+fn pooled_thread(
+    phases: &[Phase],
+    index: usize,
+    exact: &ExactRequest,
+) -> Result<(Statistics, Analysis), RecordingError> {
+    let samples: Vec<ThreadSamples<'_>> =
+        phases.iter().filter_map(|phase| phase.recording.thread(index)).collect();
     let interval_ns = samples.first().map_or(1, ThreadSamples::interval_ns);
-    let files: Vec<SampleFile> = samples.iter().map(|samples| samples.open(JUDGED)).collect::<Result<_, _>>()?;
+    let files: Vec<SampleFile> =
+        samples.iter().map(|samples| samples.open(JUDGED)).collect::<Result<_, _>>()?;
     let rules: Vec<AccountingRule> = samples.iter().map(|samples| samples.rule(JUDGED)).collect();
-    let rows: Vec<(&SampleFile, AccountingRule)> = files.iter().zip(rules.iter().copied()).collect();
+    let rows: Vec<(&SampleFile, AccountingRule)> =
+        files.iter().zip(rules.iter().copied()).collect();
     let mut analysis = analyse_pool(&rows, interval_ns, exact)?;
     // Where another column decides what was late or skipped, each phase by itself knows.
     let of_each = || phases.iter().filter_map(|phase| phase.recorded.threads.get(index));
@@ -62,7 +82,8 @@ fn pooled_thread(phases: &[Phase], index: usize, exact: &ExactRequest) -> Result
     let lost = of_each().map(|thread| thread.lost).sum();
     (analysis.statistics.activations, analysis.statistics.lost) = (activations, lost);
     let measured = analysis.statistics.clone();
-    let is_jitter = phases.iter().any(|phase| phase.recorded.document.probe.quantity == Quantity::Jitter);
+    let is_jitter =
+        phases.iter().any(|phase| phase.recorded.document.probe.quantity == Quantity::Jitter);
     if is_jitter {
         let sizes: Vec<Sizes<'_, SampleFile>> = files.iter().map(Sizes).collect();
         let rows: Vec<(&Sizes<'_, SampleFile>, AccountingRule)> = sizes.iter().zip(rules).collect();

@@ -10,10 +10,17 @@ use std::path::Path;
 
 const INTERVAL: Nanos = Nanos::from_millis(1);
 
-/// A recording of a lab's run in this phase, of these latencies; what an overrun skips is left out by it.
-fn write(folder: &Path, phase: u32, threads: &[Vec<i64>], change: impl FnOnce(&mut Document)) -> Recording {
+/// A recording of a lab's run in this phase, of these latencies; what an overrun skips is left out
+/// by it.
+fn write(
+    folder: &Path,
+    phase: u32,
+    threads: &[Vec<i64>],
+    change: impl FnOnce(&mut Document),
+) -> Recording {
     let path = folder.join(format!("x-phase-{phase}.teiji"));
-    let mut document: Document = serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json")).unwrap();
+    let mut document: Document =
+        serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json")).unwrap();
     let file = |name: &str| serde_json::json!({ "path": name, "sha256": name });
     let lab = serde_json::json!({
         "guest": {
@@ -28,9 +35,21 @@ fn write(folder: &Path, phase: u32, threads: &[Vec<i64>], change: impl FnOnce(&m
     document.load.clear();
     document.warnings.clear();
     let cpus: Vec<CpuId> = (0..).map(CpuId).take(threads.len()).collect();
-    document.run = Run { cpus, phase: phase.to_string().parse().unwrap(), ..Run::example(INTERVAL, threads[0].len() as u64) };
+    document.run = Run {
+        cpus,
+        phase: phase.to_string().parse().unwrap(),
+        ..Run::example(INTERVAL, threads[0].len() as u64)
+    };
     document.threads = (0..threads.len())
-        .map(|index| Thread::unmeasured(index, CpuId(u32::try_from(index).unwrap()), Scheduling::DEFAULT, INTERVAL, Nanos(0)))
+        .map(|index| {
+            Thread::unmeasured(
+                index,
+                CpuId(u32::try_from(index).unwrap()),
+                Scheduling::DEFAULT,
+                INTERVAL,
+                Nanos(0),
+            )
+        })
         .collect();
     document.instrument.real_time = true;
     document.state = State::Running;
@@ -58,7 +77,8 @@ fn write(folder: &Path, phase: u32, threads: &[Vec<i64>], change: impl FnOnce(&m
 
 /// Some hundred latencies that differ from phase to phase; in the second there are two overruns.
 fn latencies(phase: u32) -> Vec<i64> {
-    let mut all: Vec<i64> = (0..300).map(|row| 4_000 + (row * 7_919 + i64::from(phase) * 104_729) % 3_000).collect();
+    let mut all: Vec<i64> =
+        (0..300).map(|row| 4_000 + (row * 7_919 + i64::from(phase) * 104_729) % 3_000).collect();
     if phase == 2 {
         (all[40], all[200]) = (2_400_000, 1_000_000);
     }
@@ -67,7 +87,12 @@ fn latencies(phase: u32) -> Vec<i64> {
 
 fn pooled(recordings: &[Recording], limits: &[&str]) -> Examined {
     let limits: Vec<plan::Limit> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
-    examine_pool(recordings[0].clone(), recordings[1..].to_vec(), &plan::Limit::exact_request(&limits)).unwrap()
+    examine_pool(
+        recordings[0].clone(),
+        recordings[1..].to_vec(),
+        &plan::Limit::exact_request(&limits),
+    )
+    .unwrap()
 }
 
 fn verdict(examined: &Examined, limit: &str) -> judge::Judged {
@@ -93,7 +118,8 @@ fn all_due(phases: impl Iterator<Item = u32>) -> Vec<i64> {
 #[test]
 fn phases_have_the_figures_of_their_samples_end_to_end() {
     let place = tempfile::tempdir().unwrap();
-    let all: Vec<Recording> = (1..=5).map(|phase| write(place.path(), phase, &[latencies(phase)], |_| ())).collect();
+    let all: Vec<Recording> =
+        (1..=5).map(|phase| write(place.path(), phase, &[latencies(phase)], |_| ())).collect();
     assert_eq!(judge::pools(all.iter().map(Recording::document)).len(), 1);
     for one in &all {
         assert!(verify(&one.clone().summarise().unwrap()).is_empty());
@@ -103,10 +129,14 @@ fn phases_have_the_figures_of_their_samples_end_to_end() {
     let summary = examined.statistics()[0].latency_with_skipped.unwrap();
     let at = |permille: usize| expected[(expected.len() * permille).div_ceil(1_000) - 1];
     assert_eq!((summary.count, summary.min, summary.max), (1_500, expected[0], 2_400_000));
-    assert_eq!((summary.p50, summary.p90, summary.p99), (Some(at(500)), Some(at(900)), Some(at(990))));
+    assert_eq!(
+        (summary.p50, summary.p90, summary.p99),
+        (Some(at(500)), Some(at(900)), Some(at(990)))
+    );
     let counts = examined.statistics()[0].activations;
     assert_eq!((counts.due, counts.late, counts.skipped), (1_500, 2, 3));
-    // The phase with the largest latency stands for them, and all are called by what their names share.
+    // The phase with the largest latency stands for them, and all are called by what their names
+    // share.
     assert_eq!(
         (examined.recorded.path.clone(), examined.path()),
         (place.path().join("x-phase-2.teiji"), place.path().join("x-phase-*.teiji"))
@@ -116,7 +146,9 @@ fn phases_have_the_figures_of_their_samples_end_to_end() {
     assert!(matches!(seen("skipped<3").seen, judge::Seen::Count { n: 3, due: 1_500 }));
     assert_eq!(seen("max<2ms").verdict, Verdict::Fail);
     let above = expected.iter().filter(|latency| **latency > 6_000).count() as u64;
-    assert!(matches!(seen("rate(>6us)<0.9@95%").seen, judge::Seen::Rate { n, of: 1_500, .. } if n == above));
+    assert!(
+        matches!(seen("rate(>6us)<0.9@95%").seen, judge::Seen::Rate { n, of: 1_500, .. } if n == above)
+    );
     let group = examined.group();
     assert_eq!((group.runs.len(), group.quantiles.unwrap()[0]), (5, at(500)));
 }
@@ -124,7 +156,8 @@ fn phases_have_the_figures_of_their_samples_end_to_end() {
 #[test]
 fn a_copy_of_a_phase_adds_nothing() {
     let place = tempfile::tempdir().unwrap();
-    let all: Vec<Recording> = (1..=2).map(|phase| write(place.path(), phase, &[latencies(phase)], |_| ())).collect();
+    let all: Vec<Recording> =
+        (1..=2).map(|phase| write(place.path(), phase, &[latencies(phase)], |_| ())).collect();
     let twice = [all[0].clone(), all[1].clone(), all[0].clone()];
     assert_eq!(pooled(&twice, &[]).statistics()[0].activations.due, 600);
     let alone = pooled(&[all[1].clone(), all[1].clone()], &[]);
@@ -136,11 +169,15 @@ fn a_copy_of_a_phase_adds_nothing() {
 fn one_phase_that_is_not_whole_makes_all_of_them_doubtful() {
     let place = tempfile::tempdir().unwrap();
     let whole = write(place.path(), 1, &[latencies(1)], |_| ());
-    let off_target = write(place.path(), 3, &[latencies(3)], |document| document.load_off_target = true);
+    let off_target =
+        write(place.path(), 3, &[latencies(3)], |document| document.load_off_target = true);
     let judged = verdict(&pooled(&[whole, off_target], &[]), "max<9ms");
     assert_eq!(judged.verdict, Verdict::NotEnough);
     assert!(
-        matches!(judged.lacking, Some(judge::Lacking::Whole(Incomplete::LoadOffTarget | Incomplete::Contradicts))),
+        matches!(
+            judged.lacking,
+            Some(judge::Lacking::Whole(Incomplete::LoadOffTarget | Incomplete::Contradicts))
+        ),
         "{:?}",
         judged.lacking
     );
@@ -150,11 +187,21 @@ fn one_phase_that_is_not_whole_makes_all_of_them_doubtful() {
 #[test]
 fn threads_are_pooled_each_with_itself() {
     let place = tempfile::tempdir().unwrap();
-    let slower = |phase: u32| latencies(phase).iter().map(|latency| latency + 100_000).collect::<Vec<i64>>();
-    let all: Vec<Recording> = [1, 3].map(|phase| write(place.path(), phase, &[latencies(phase), slower(phase)], |_| ())).into();
+    let slower =
+        |phase: u32| latencies(phase).iter().map(|latency| latency + 100_000).collect::<Vec<i64>>();
+    let all: Vec<Recording> = [1, 3]
+        .map(|phase| write(place.path(), phase, &[latencies(phase), slower(phase)], |_| ()))
+        .into();
     let examined = pooled(&all, &[]);
-    let medians: Vec<i64> = examined.statistics().iter().map(|thread| thread.latency.unwrap().p50.unwrap()).collect();
+    let medians: Vec<i64> =
+        examined.statistics().iter().map(|thread| thread.latency.unwrap().p50.unwrap()).collect();
     assert_eq!(medians[1] - medians[0], 100_000);
-    assert!(examined.group().quantiles.is_none(), "of several threads together they are not known exactly");
-    assert!(matches!(verdict(&examined, "max<105us").seen, judge::Seen::Latency { thread: Some(1), .. }));
+    assert!(
+        examined.group().quantiles.is_none(),
+        "of several threads together they are not known exactly"
+    );
+    assert!(matches!(
+        verdict(&examined, "max<105us").seen,
+        judge::Seen::Latency { thread: Some(1), .. }
+    ));
 }

@@ -8,13 +8,13 @@ use crate::{RecordingError, SampleFile, each_row};
 use judge::Examined;
 use model::fill_in;
 use model::{
-    Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Quantity, Recorded, RowCounts, RowKind, State, TakenBy, Thread,
-    VERSION,
+    Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Quantity, Recorded, RowCounts, RowKind,
+    State, TakenBy, Thread, VERSION,
 };
 use plan::{MAX_THREADS, OverrunPolicy};
 use stats::{
-    AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Rows, Sizes, Statistics, analyse,
-    block_moments, summarise,
+    AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Rows, Sizes,
+    Statistics, analyse, block_moments, summarise,
 };
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,10 @@ impl Recording {
         let file = path.join(DOCUMENT);
         let text = match read_text(&file) {
             Err(RecordingError::Io { source, .. })
-                if matches!(source.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) && path.exists() =>
+                if matches!(
+                    source.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) && path.exists() =>
             {
                 return Err(RecordingError::not_a_recording(path));
             }
@@ -68,7 +71,8 @@ impl Recording {
     /// Goes through all samples, threads side by side on the cores there are.
     ///
     /// # Errors
-    /// When samples cannot be read or are damaged. Of a recording that was cut off the end may be missing, and nothing else.
+    /// When samples cannot be read or are damaged. Of a recording that was cut off the end may be
+    /// missing, and nothing else.
     pub fn summarise(self) -> Result<Recorded, RecordingError> {
         let threads = self.of_each_thread(|samples| {
             match samples.thread.detail {
@@ -76,16 +80,26 @@ impl Recording {
                 Detail::Histogram => {
                     return Ok((Statistics::from_histogram(samples.buckets()), Beside::default()));
                 }
-                Detail::Figures => return Ok((Statistics::from_figures(samples.thread.latency_ns), Beside::default())),
+                Detail::Figures => {
+                    return Ok((
+                        Statistics::from_figures(samples.thread.latency_ns),
+                        Beside::default(),
+                    ));
+                }
             }
-            let judged = summarise(&samples.open(JUDGED)?, samples.interval_ns(), samples.rule(JUDGED), ENVELOPE_STEPS)?;
+            let judged = summarise(
+                &samples.open(JUDGED)?,
+                samples.interval_ns(),
+                samples.rule(JUDGED),
+                ENVELOPE_STEPS,
+            )?;
             samples.with_beside(judged)
         })?;
         Ok(self.recorded(threads))
     }
 
-    /// The same, in the same passes, and of each thread what `keep` takes from its analysis, which itself is a few MB. What `exact`
-    /// asks for may take a further pass.
+    /// The same, in the same passes, and of each thread what `keep` takes from its analysis, which
+    /// itself is a few MB. What `exact` asks for may take a further pass.
     ///
     /// # Errors
     /// As [`Recording::summarise`].
@@ -103,8 +117,9 @@ impl Recording {
         Ok((self.recorded(statistics), kept))
     }
 
-    /// The same with what limits and comparisons judge: of jitter its size, because an interval may be too short as well as too long.
-    /// `exact` asks about that; `keep` takes from the analysis of what was measured.
+    /// The same with what limits and comparisons judge: of jitter its size, because an interval may
+    /// be too short as well as too long. `exact` asks about that; `keep` takes from the
+    /// analysis of what was measured.
     ///
     /// # Errors
     /// As [`Recording::summarise`].
@@ -122,7 +137,9 @@ impl Recording {
                 Quantity::Latency | Quantity::Interval => analysis,
             };
             // Of intervals it is asked how much they vary.
-            if self.document.probe.quantity != Quantity::Latency && samples.thread.detail == Detail::Samples {
+            if self.document.probe.quantity != Quantity::Latency
+                && samples.thread.detail == Detail::Samples
+            {
                 judged.sums = block_moments(&samples.open(JUDGED)?)?;
             }
             Ok(((statistics, beside), (judged, kept)))
@@ -132,7 +149,8 @@ impl Recording {
         Ok((Examined { recorded: self.recorded(statistics), analyses, pool: None }, kept))
     }
 
-    /// Opens the judged column of each thread and hands it over: as many at a time as there are cores.
+    /// Opens the judged column of each thread and hands it over: as many at a time as there are
+    /// cores.
     ///
     /// # Errors
     /// As [`Recording::summarise`]; also where a recording holds no samples.
@@ -162,7 +180,8 @@ impl Recording {
         if document.state == State::Running {
             for (index, thread) in document.threads.iter_mut().enumerate() {
                 fill_in(thread, &document.probe, &threads[index], &beside[index]);
-                // Rows whose samples were lost had come; had one been late, rows that were skipped would follow it.
+                // Rows whose samples were lost had come; had one been late, rows that were skipped
+                // would follow it.
                 let (mut activations, lost) = (threads[index].activations, threads[index].lost);
                 activations.due += lost;
                 activations.on_time += lost;
@@ -181,12 +200,16 @@ impl Recording {
     /// Of all threads: as many as were counted, or while nothing is, as were asked for.
     fn rows_due(&self) -> u64 {
         let due = |thread: &Thread| {
-            thread.activations.as_ref().map_or_else(|| self.document.run.activations_of(thread.index), |counts| counts.all().due)
+            thread.activations.as_ref().map_or_else(
+                || self.document.run.activations_of(thread.index),
+                |counts| counts.all().due,
+            )
         };
         self.document.threads.iter().map(due).fold(0, u64::saturating_add)
     }
 
-    /// What is made of the samples of each thread: as many at a time as there are cores, where there is enough to do.
+    /// What is made of the samples of each thread: as many at a time as there are cores, where
+    /// there is enough to do.
     pub(crate) fn of_each_thread<T: Send>(
         &self,
         of: impl Fn(&ThreadSamples<'_>) -> Result<T, RecordingError> + Sync,
@@ -199,7 +222,8 @@ impl Recording {
                 if index >= self.document.threads.len() {
                     return;
                 }
-                let result = of(&ThreadSamples { recording: self, thread: &self.document.threads[index] });
+                let result =
+                    of(&ThreadSamples { recording: self, thread: &self.document.threads[index] });
                 let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if results.len() <= index {
                     results.resize_with(index + 1, || None);
@@ -208,7 +232,10 @@ impl Recording {
             }
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = cores.min(MAX_WORKERS).min(self.document.threads.len()).min(workers_worth(self.rows_due()));
+        let workers = cores
+            .min(MAX_WORKERS)
+            .min(self.document.threads.len())
+            .min(workers_worth(self.rows_due()));
         std::thread::scope(|scope| {
             for _ in 1..workers {
                 // A worker that cannot be started leaves its work to the others.
@@ -216,7 +243,12 @@ impl Recording {
             }
             work();
         });
-        results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_iter().flatten().collect()
+        results
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .into_iter()
+            .flatten()
+            .collect()
     }
 }
 
@@ -254,7 +286,8 @@ impl ThreadSamples<'_> {
         // A samples file lies beside its document; a name that leads elsewhere is no name of ours.
         let name = Path::new(&self.thread.samples_file).file_name().unwrap_or_default();
         let document = self.document();
-        let cut = document.state == State::Running || matches!(document.end, Some(End::RecordingFailed { .. }));
+        let cut = document.state == State::Running
+            || matches!(document.end, Some(End::RecordingFailed { .. }));
         let path = self.recording.path.join(name);
         if document.state == State::Running {
             // There are no figures that the samples of another thread or run would contradict.
@@ -272,7 +305,10 @@ impl ThreadSamples<'_> {
             OverrunPolicy::Skip => AfterOverrun::Skip,
             OverrunPolicy::CatchUp => AfterOverrun::CatchUp,
         };
-        AccountingRule { after, given_up_ns: self.thread.given_up_ns.map(|time| time.0 - self.thread.start_ns.0) }
+        AccountingRule {
+            after,
+            given_up_ns: self.thread.given_up_ns.map(|time| time.0 - self.thread.start_ns.0),
+        }
     }
 
     /// Not generic, so that it is compiled here, for speed, and not by those who call it, for size.
@@ -281,9 +317,17 @@ impl ThreadSamples<'_> {
         match self.thread.detail {
             Detail::Samples => {}
             Detail::Histogram => {
-                return Ok((Analysis::from_histogram(self.buckets(), interval_ns, exact), Beside::default()));
+                return Ok((
+                    Analysis::from_histogram(self.buckets(), interval_ns, exact),
+                    Beside::default(),
+                ));
             }
-            Detail::Figures => return Ok((Analysis::from_figures(self.thread.latency_ns, interval_ns), Beside::default())),
+            Detail::Figures => {
+                return Ok((
+                    Analysis::from_figures(self.thread.latency_ns, interval_ns),
+                    Beside::default(),
+                ));
+            }
         }
         let mut analysis = self.analyse_rows(&self.open(JUDGED)?, exact)?;
         let (judged, beside) = self.with_beside(analysis.statistics)?;
@@ -291,69 +335,99 @@ impl ThreadSamples<'_> {
         Ok((analysis, beside))
     }
 
-    fn analyse_rows<R: Rows<Error = RecordingError>>(&self, rows: &R, exact: &ExactRequest) -> Result<Analysis, RecordingError> {
+    fn analyse_rows<R: Rows<Error = RecordingError>>(
+        &self,
+        rows: &R,
+        exact: &ExactRequest,
+    ) -> Result<Analysis, RecordingError> {
         analyse(rows, self.interval_ns(), self.rule(JUDGED), ENVELOPE_STEPS, exact)
     }
 
     /// The judged column by the size of its values; what was late or skipped is the same.
-    fn analyse_sizes(&self, measured: &Statistics, exact: &ExactRequest) -> Result<Analysis, RecordingError> {
+    fn analyse_sizes(
+        &self,
+        measured: &Statistics,
+        exact: &ExactRequest,
+    ) -> Result<Analysis, RecordingError> {
         let mut sizes = match self.thread.detail {
             Detail::Samples => self.analyse_rows(&Sizes(&self.open(JUDGED)?), exact)?,
             Detail::Histogram => {
-                let buckets: Vec<Bucket> = self.buckets().iter().map(|bucket| bucket.sizes()).collect();
+                let buckets: Vec<Bucket> =
+                    self.buckets().iter().map(|bucket| bucket.sizes()).collect();
                 Analysis::from_histogram(&buckets, self.interval_ns(), exact)
             }
-            Detail::Figures => Analysis::from_figures(measured.latency.map(|figures| figures.sizes()), self.interval_ns()),
+            Detail::Figures => Analysis::from_figures(
+                measured.latency.map(|figures| figures.sizes()),
+                self.interval_ns(),
+            ),
         };
-        (sizes.statistics.activations, sizes.statistics.lost) = (measured.activations, measured.lost);
+        (sizes.statistics.activations, sizes.statistics.lost) =
+            (measured.activations, measured.lost);
         Ok(sizes)
     }
 
-    /// Statistics beside the judged column. A further column may decide the accounting of all, and the times of events
-    /// where things happened.
+    /// Statistics beside the judged column. A further column may decide the accounting of all, and
+    /// the times of events where things happened.
     fn with_beside(&self, mut judged: Statistics) -> Result<(Statistics, Beside), RecordingError> {
         let mut beside = Beside::default();
         for (index, _) in self.document().probe.others() {
             let decides = self.document().probe.overrun_column == Some(index);
-            let unit = if decides { self.document().probe.overrun_unit(self.thread.interval_ns) } else { self.interval_ns() };
-            let statistics = summarise(&self.open(index)?, unit, self.rule(index), STEPS_OF_OTHERS)?;
+            let unit = if decides {
+                self.document().probe.overrun_unit(self.thread.interval_ns)
+            } else {
+                self.interval_ns()
+            };
+            let statistics =
+                summarise(&self.open(index)?, unit, self.rule(index), STEPS_OF_OTHERS)?;
             if decides {
                 (judged.activations, judged.lost) = (statistics.activations, statistics.lost);
             }
             beside.columns.push(statistics);
         }
         if self.document().probe.rows == RowKind::Events {
-            let mut times: HashMap<u64, i64> = judged.worst.iter().map(|worst| (worst.activation, 0)).collect();
+            let mut times: HashMap<u64, i64> =
+                judged.worst.iter().map(|worst| (worst.activation, 0)).collect();
             judged.envelope = self.over_time(&mut times)?;
-            beside.worst_times_ns = judged.worst.iter().map(|worst| times[&worst.activation]).collect();
+            beside.worst_times_ns =
+                judged.worst.iter().map(|worst| times[&worst.activation]).collect();
         }
-        // How much the time between two wake-ups differed from the interval follows from when they were, and from nothing else.
+        // How much the time between two wake-ups differed from the interval follows from when they
+        // were, and from nothing else.
         if self.document().probe.rows != RowKind::Activations {
             judged.jitter = vec![None; judged.envelope.steps().len()];
         }
         Ok((judged, beside))
     }
 
-    /// Events by the time they happened at, each step of the envelope as long as so many intervals; fills in the times of the rows
-    /// asked for.
+    /// Events by the time they happened at, each step of the envelope as long as so many intervals;
+    /// fills in the times of the rows asked for.
     fn over_time(&self, times: &mut HashMap<u64, i64>) -> Result<Envelope, RecordingError> {
         let mut planned = self.document().run.activations_of(self.thread.index).max(1);
-        // Events that were recorded elsewhere have a time of their own, which is not that of reading them, and a run that was cut short
-        // did not measure what was planned: then what is known to have been measured ends with the last event.
+        // Events that were recorded elsewhere have a time of their own, which is not that of
+        // reading them, and a run that was cut short did not measure what was planned: then
+        // what is known to have been measured ends with the last event.
         if self.document().probe.taken_by() == TakenBy::AnotherMachine
             || self.document().state != State::Complete
             || self.document().run.length.is_endless()
         {
             let mut last = 0;
             each_row(&[self.open(JUDGED)?], &mut |row| last = row.time_ns.unwrap_or(0).max(last))?;
-            planned = u64::try_from(last / self.interval_ns().max(1)).unwrap_or(0).saturating_add(1);
+            planned =
+                u64::try_from(last / self.interval_ns().max(1)).unwrap_or(0).saturating_add(1);
         }
-        // Events that come once in a period come a little early or late: in steps as short as that some would have none, and some two.
+        // Events that come once in a period come a little early or late: in steps as short as that
+        // some would have none, and some two.
         let period_ns = period_of_events(self.document()).unwrap_or(0).saturating_mul(2);
         let shortest = u64::try_from(period_ns / self.interval_ns().max(1)).unwrap_or(0);
         let intervals_per_step = planned.div_ceil(ENVELOPE_STEPS as u64).max(shortest);
-        let step_ns = i64::try_from(intervals_per_step).unwrap_or(i64::MAX).saturating_mul(self.interval_ns()).max(1);
-        let mut steps = vec![Extent::NOTHING; usize::try_from(planned.div_ceil(intervals_per_step)).unwrap_or(1)];
+        let step_ns = i64::try_from(intervals_per_step)
+            .unwrap_or(i64::MAX)
+            .saturating_mul(self.interval_ns())
+            .max(1);
+        let mut steps = vec![
+            Extent::NOTHING;
+            usize::try_from(planned.div_ceil(intervals_per_step)).unwrap_or(1)
+        ];
         each_row(&[self.open(JUDGED)?], &mut |row| {
             let (Some(time), [Some(value)]) = (row.time_ns, row.values) else { return };
             if let Some(known) = times.get_mut(&row.number) {
@@ -370,13 +444,16 @@ impl ThreadSamples<'_> {
 fn period_of_events(document: &Document) -> Option<i64> {
     match document.probe.quantity {
         Quantity::Latency => None,
-        Quantity::Jitter | Quantity::Interval => Some(document.probe.period_ns.unwrap_or(document.run.interval_ns).0),
+        Quantity::Jitter | Quantity::Interval => {
+            Some(document.probe.period_ns.unwrap_or(document.run.interval_ns).0)
+        }
     }
 }
 
 /// Each takes about 2 MB of memory, and a disk feeds no more.
 const MAX_WORKERS: usize = 4;
-/// Fewer rows take one worker some ms: a second is not worth its memory, of which a run that has just ended may have little.
+/// Fewer rows take one worker some ms: a second is not worth its memory, of which a run that has
+/// just ended may have little.
 const ROWS_OF_A_WORKER: u64 = 1 << 20;
 
 /// So many workers have something to do.
@@ -397,7 +474,8 @@ struct Head<'a> {
     threads: Vec<serde::de::IgnoredAny>,
 }
 
-/// Reads `run.json`; says first if it is of another kind or a later version, then what is wrong with it.
+/// Reads `run.json`; says first if it is of another kind or a later version, then what is wrong
+/// with it.
 pub(crate) fn parse(text: &str) -> Result<Document, String> {
     let head: Head<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if head.format.as_deref() != Some(FORMAT) {
@@ -406,22 +484,35 @@ pub(crate) fn parse(text: &str) -> Result<Document, String> {
     match head.version {
         Some(version) if version <= u64::from(VERSION) => {}
         version => {
-            let version = version.map_or_else(|| "not known".to_owned(), |version| version.to_string());
-            return Err(format!("its version is {version}; this program reads versions up to {VERSION}"));
+            let version =
+                version.map_or_else(|| "not known".to_owned(), |version| version.to_string());
+            return Err(format!(
+                "its version is {version}; this program reads versions up to {VERSION}"
+            ));
         }
     }
-    // Each value takes more in memory than in the text: a thread has some 2,000, and all else a few thousand.
+    // Each value takes more in memory than in the text: a thread has some 2,000, and all else a few
+    // thousand.
     let most = MAX_VALUES + MAX_VALUES_OF_THREAD * head.threads.len().min(MAX_THREADS);
     if text.bytes().filter(|byte| *byte == b',').count() > most {
-        return Err(format!("it holds more than {most} values, the most that are read of so many threads"));
+        return Err(format!(
+            "it holds more than {most} values, the most that are read of so many threads"
+        ));
     }
     let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if document.threads.len() > MAX_THREADS {
-        return Err(format!("it has {} threads; this program reads recordings of up to {MAX_THREADS}", document.threads.len()));
+        return Err(format!(
+            "it has {} threads; this program reads recordings of up to {MAX_THREADS}",
+            document.threads.len()
+        ));
     }
     let mut files = HashSet::new();
     let name = |thread: &Thread| Path::new(&thread.samples_file).file_name().map(ToOwned::to_owned);
-    if let Some(thread) = document.threads.iter().find(|thread| thread.detail.is_samples() && !files.insert(name(thread))) {
+    if let Some(thread) = document
+        .threads
+        .iter()
+        .find(|thread| thread.detail.is_samples() && !files.insert(name(thread)))
+    {
         return Err(format!(
             "thread {} has the samples of another one, {}: they would count twice",
             thread.index, thread.samples_file
@@ -445,10 +536,12 @@ mod tests {
         assert_eq!([(1 << 20) + 1, 216_000_000].map(workers_worth), [2, 206]);
     }
 
-    /// A document of this version as it was written before loads settled and samples were synced: it says neither.
+    /// A document of this version as it was written before loads settled and samples were synced:
+    /// it says neither.
     #[test]
     fn documents_written_before_runs_settled_and_synced() {
-        let document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
+        let document =
+            parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
         assert_eq!((document.run.sync, document.run.settle), (false, Settle::ForNs(Nanos::ZERO)));
         assert_eq!(
             (document.state, document.threads[0].activations.map(|counts| counts.all().due)),

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 /// What is still good for something in a file that is damaged further on.
 const EXPORTABLE: &str = "Its rows before that can still be exported (teiji export --samples)";
 
-/// One column of the samples of one thread, to be read as often as needed. What is appended after opening is not seen, so that every
-/// pass sees the same.
+/// One column of the samples of one thread, to be read as often as needed. What is appended after
+/// opening is not seen, so that every pass sees the same.
 #[derive(Clone, Debug)]
 pub struct SampleFile {
     path: PathBuf,
@@ -39,8 +39,14 @@ impl SampleFile {
     /// # Errors
     /// When it cannot be read.
     pub(crate) fn labels(path: &Path) -> Result<BTreeMap<String, String>, RecordingError> {
-        let damaged = |broken: Broken| RecordingError::Samples { path: path.to_owned(), rows: 0, why: broken.why() };
-        checked(path, u64::MAX, false)?.map(|stream| stream.decoder.labels().clone()).map_err(damaged)
+        let damaged = |broken: Broken| RecordingError::Samples {
+            path: path.to_owned(),
+            rows: 0,
+            why: broken.why(),
+        };
+        checked(path, u64::MAX, false)?
+            .map(|stream| stream.decoder.labels().clone())
+            .map_err(damaged)
     }
 
     /// Whether the file says of itself what `run.json` says of its thread.
@@ -49,7 +55,10 @@ impl SampleFile {
     /// When it does not, or cannot be read.
     pub(crate) fn check_labels(path: &Path, thread: &Thread) -> Result<(), RecordingError> {
         let found = SampleFile::labels(path)?;
-        let (label, recorded) = match labels(thread).into_iter().find(|(label, recorded)| found.get(label) != Some(recorded)) {
+        let (label, recorded) = match labels(thread)
+            .into_iter()
+            .find(|(label, recorded)| found.get(label) != Some(recorded))
+        {
             None => return Ok(()),
             Some(differs) => differs,
         };
@@ -58,21 +67,33 @@ impl SampleFile {
         Err(RecordingError::Samples { path: path.to_owned(), rows: 0, why })
     }
 
-    /// Opens one of the columns that a probe states; `cut` says that the file may end after any byte behind its schema, which is written
-    /// before there is a document that names the file.
+    /// Opens one of the columns that a probe states; `cut` says that the file may end after any
+    /// byte behind its schema, which is written before there is a document that names the file.
     ///
     /// # Errors
     /// When the file is not there.
-    pub fn open_column(path: &Path, column: usize, probe: &ProbeStatement, cut: bool) -> Result<Self, RecordingError> {
+    pub fn open_column(
+        path: &Path,
+        column: usize,
+        probe: &ProbeStatement,
+        cut: bool,
+    ) -> Result<Self, RecordingError> {
         let bytes = open_file(path)?.metadata().map_err(RecordingError::io("read", path))?.len();
         let long = long_path(path);
-        let long = if long.exists() { LongValues::read(&long, column, cut)? } else { LongValues::default() };
+        let long = if long.exists() {
+            LongValues::read(&long, column, cut)?
+        } else {
+            LongValues::default()
+        };
         let bytes_per_hundred_rows = max_bytes_per_hundred_rows(probe.columns.len(), probe.rows);
         Ok(SampleFile { path: path.to_owned(), bytes, column, bytes_per_hundred_rows, long, cut })
     }
 
     /// Hands the columns of each batch to `visit`, with the number of its first row.
-    fn each_batch(&self, mut visit: impl FnMut(u64, &[Column]) -> Result<(), String>) -> Result<(), RecordingError> {
+    fn each_batch(
+        &self,
+        mut visit: impl FnMut(u64, &[Column]) -> Result<(), String>,
+    ) -> Result<(), RecordingError> {
         let mut row = 0_u64;
         let mut has_schema = false;
         let read = checked(&self.path, self.bytes, self.cut)?.and_then(|mut stream| {
@@ -109,11 +130,15 @@ pub struct Row<'a> {
 ///
 /// # Errors
 /// When the samples cannot be read.
-pub fn each_row(columns: &[SampleFile], visit: &mut dyn FnMut(Row<'_>)) -> Result<(), RecordingError> {
+pub fn each_row(
+    columns: &[SampleFile],
+    visit: &mut dyn FnMut(Row<'_>),
+) -> Result<(), RecordingError> {
     let Some(first) = columns.first() else { return Ok(()) };
     let mut values = vec![None; columns.len()];
     first.each_batch(|first_row, batch| {
-        let decoded = columns.iter().map(|of| column(batch, of.column)).collect::<Result<Vec<_>, _>>()?;
+        let decoded =
+            columns.iter().map(|of| column(batch, of.column)).collect::<Result<Vec<_>, _>>()?;
         let times = match batch {
             [Column { values: Values::Int64(times), nulls }, ..] => Some((times, nulls)),
             _ => None,
@@ -175,7 +200,9 @@ impl SampleFile {
         let name = long.file_name().unwrap_or_default().display();
         match self.long.of_row(row).is_some() {
             true => format!("the value of row {row} fits 32 bits, and {name} has another"),
-            false => format!("the value of row {row} does not fit 32 bits, and {name} does not have it"),
+            false => {
+                format!("the value of row {row} does not fit 32 bits, and {name} does not have it")
+            }
         }
     }
 
@@ -201,7 +228,12 @@ impl SampleFile {
         Ok(())
     }
 
-    fn visit_woken(&self, first: u64, mut values: &[i32], visit: &mut dyn FnMut(Span<'_>)) -> Result<(), String> {
+    fn visit_woken(
+        &self,
+        first: u64,
+        mut values: &[i32],
+        visit: &mut dyn FnMut(Span<'_>),
+    ) -> Result<(), String> {
         let mut row = first;
         for (long_row, latency) in self.long.of_rows(first, values.len()) {
             let Some((now, [stored, rest @ ..])) =
@@ -221,9 +253,15 @@ impl SampleFile {
     }
 
     /// Values of rows that all fit 32 bits.
-    fn visit_near(&self, first: u64, values: &[i32], visit: &mut dyn FnMut(Span<'_>)) -> Result<(), String> {
+    fn visit_near(
+        &self,
+        first: u64,
+        values: &[i32],
+        visit: &mut dyn FnMut(Span<'_>),
+    ) -> Result<(), String> {
         if has_stand_in(values) {
-            let place = values.iter().position(|value| matches!(*value, i32::MIN | i32::MAX)).unwrap_or(0);
+            let place =
+                values.iter().position(|value| matches!(*value, i32::MIN | i32::MAX)).unwrap_or(0);
             return Err(self.long_differs(first + place as u64));
         }
         if !values.is_empty() {
@@ -238,7 +276,8 @@ pub(crate) const fn stands_for(value: i64) -> i32 {
     if value < 0 { i32::MIN } else { i32::MAX }
 }
 
-/// Whether one of them stands for a value beyond 32 bits. Without branches, because it is asked of every sample.
+/// Whether one of them stands for a value beyond 32 bits. Without branches, because it is asked of
+/// every sample.
 #[inline(never)]
 fn has_stand_in(values: &[i32]) -> bool {
     values.iter().fold(false, |found, value| found | (*value == i32::MIN) | (*value == i32::MAX))

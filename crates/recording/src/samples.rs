@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The samples of one thread: an Arrow IPC stream with one row per due activation, or per event.
 //!
-//! Row k is activation k, planned at `start_ns + k x interval_ns`; its values are null where the activation was skipped
-//! or its sample lost. So every sample keeps its place in time at the cost of its values alone. Rows of events have their time,
-//! 64 bits, in front.
+//! Row k is activation k, planned at `start_ns + k x interval_ns`; its values are null where the
+//! activation was skipped or its sample lost. So every sample keeps its place in time at the cost
+//! of its values alone. Rows of events have their time, 64 bits, in front.
 //!
-//! A value beyond 32 bits (2.1 s) stands in the row as the nearest 32-bit value, and in full, with its row and the number of its
-//! column, in a file `samples-<thread>-long.arrows`, which is written first and exists only then.
+//! A value beyond 32 bits (2.1 s) stands in the row as the nearest 32-bit value, and in full, with
+//! its row and the number of its column, in a file `samples-<thread>-long.arrows`, which is written
+//! first and exists only then.
 
 use crate::RecordingError;
 use crate::column::Values;
@@ -29,22 +30,24 @@ const NEAR: i64 = 1 << 30;
 /// Room for the rows of half a second at 5 kHz.
 const FIRST_ROWS: usize = 2_560;
 
-/// The most that a hundred rows of a finished file take per column: one that takes more is written again in larger batches. At 1 ms,
-/// the batches of a run that may be cut off any moment cost 0.29 bytes a row on top of 4.13, which is what values and a validity
-/// bitmap take.
+/// The most that a hundred rows of a finished file take per column: one that takes more is written
+/// again in larger batches. At 1 ms, the batches of a run that may be cut off any moment cost 0.29
+/// bytes a row on top of 4.13, which is what values and a validity bitmap take.
 const MAX_BYTES_PER_HUNDRED_ROWS: u64 = 420;
 /// The same of the times of events.
 const MAX_TIME_BYTES_PER_HUNDRED_ROWS: u64 = 820;
 
 /// The most that a hundred rows of a finished file take, with so many columns.
 pub(crate) fn max_bytes_per_hundred_rows(columns: usize, rows: RowKind) -> u64 {
-    columns as u64 * MAX_BYTES_PER_HUNDRED_ROWS + if rows == RowKind::Events { MAX_TIME_BYTES_PER_HUNDRED_ROWS } else { 0 }
+    columns as u64 * MAX_BYTES_PER_HUNDRED_ROWS
+        + if rows == RowKind::Events { MAX_TIME_BYTES_PER_HUNDRED_ROWS } else { 0 }
 }
 
 /// The column of an event's time in the samples file: ns since `start_ns`.
 const TIME: &str = "time_ns";
 
-/// What the file of values beyond 32 bits says of each: its row, the number of its column from 0, and the value.
+/// What the file of values beyond 32 bits says of each: its row, the number of its column from 0,
+/// and the value.
 const LONG_COLUMNS: [&str; 3] = ["row", "column", "value"];
 
 /// `samples-0.arrows` -> `samples-0-long.arrows`.
@@ -56,7 +59,8 @@ pub(crate) fn long_path(path: &Path) -> PathBuf {
 /// Writes the samples of one thread.
 pub struct SampleWriter {
     stream: Stream,
-    /// Times of the events that are not on disk yet; none where rows were planned. 0 in rows without a sample.
+    /// Times of the events that are not on disk yet; none where rows were planned. 0 in rows
+    /// without a sample.
     times: Option<Vec<i64>>,
     /// Values of the rows that are not on disk yet, column by column; 0 in rows without a sample.
     columns: Vec<Vec<i32>>,
@@ -73,12 +77,22 @@ impl SampleWriter {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn create(path: &Path, thread: &Thread, probe: &ProbeStatement) -> Result<Self, RecordingError> {
+    pub fn create(
+        path: &Path,
+        thread: &Thread,
+        probe: &ProbeStatement,
+    ) -> Result<Self, RecordingError> {
         let metadata = labels(thread).into_iter().collect();
         let is_timed = probe.rows == RowKind::Events;
         let time = is_timed.then(|| Field::new(TIME, DataType::Int64, true));
-        let columns = probe.columns.iter().map(|column| Field::new(column.name.as_ref(), DataType::Int32, true));
-        let schema = Arc::new(Schema::new_with_metadata(time.into_iter().chain(columns).collect::<Vec<_>>(), metadata));
+        let columns = probe
+            .columns
+            .iter()
+            .map(|column| Field::new(column.name.as_ref(), DataType::Int32, true));
+        let schema = Arc::new(Schema::new_with_metadata(
+            time.into_iter().chain(columns).collect::<Vec<_>>(),
+            metadata,
+        ));
         Ok(SampleWriter {
             stream: Stream::create(path, &schema)?,
             times: is_timed.then(Vec::new),
@@ -90,11 +104,13 @@ impl SampleWriter {
         })
     }
 
-    /// Adds successive rows: column after column, times of events in front. Rows between them and those before have no sample.
+    /// Adds successive rows: column after column, times of events in front. Rows between them and
+    /// those before have no sample.
     ///
     /// # Errors
     /// When a batch had to be written and could not be.
-    // In a function of its own, or it is inlined into its caller, which is built for size: both loops run for every sample.
+    // In a function of its own, or it is inlined into its caller, which is built for size: both
+    // loops run for every sample.
     #[inline(never)]
     pub fn extend(&mut self, first_row: u64, values: &[i64]) -> Result<(), RecordingError> {
         if first_row > self.next_row {
@@ -130,7 +146,8 @@ impl SampleWriter {
         }
     }
 
-    /// What stands in the row of a value beyond 32 bits. The two values that do are themselves written in full as well.
+    /// What stands in the row of a value beyond 32 bits. The two values that do are themselves
+    /// written in full as well.
     fn long(&mut self, row: u64, column: usize, value: i64) -> i32 {
         let [rows, columns, values] = &mut self.long_values;
         rows.push(row.cast_signed());
@@ -144,7 +161,8 @@ impl SampleWriter {
         while self.next_row < row {
             let buffered = self.buffered();
             let rows_left = MAX_ROWS - buffered;
-            let now = usize::try_from(row - self.next_row).map_or(rows_left, |rows| rows.min(rows_left));
+            let now =
+                usize::try_from(row - self.next_row).map_or(rows_left, |rows| rows.min(rows_left));
             self.null_ranges.push((buffered, now));
             self.times.iter_mut().for_each(|times| times.resize(buffered + now, 0));
             self.columns.iter_mut().for_each(|column| column.resize(buffered + now, 0));
@@ -169,8 +187,12 @@ impl SampleWriter {
         let sampled = validity(rows, &self.null_ranges);
         self.null_ranges.clear();
         let times = self.times.iter_mut().map(|times| Values::Int64(std::mem::take(times)));
-        let columns = self.columns.iter_mut().map(|rows| Values::Int32(std::mem::replace(rows, Vec::with_capacity(FIRST_ROWS))));
-        self.stream.write(times.chain(columns).map(|values| array(values, sampled.clone())).collect())?;
+        let columns = self
+            .columns
+            .iter_mut()
+            .map(|rows| Values::Int32(std::mem::replace(rows, Vec::with_capacity(FIRST_ROWS))));
+        self.stream
+            .write(times.chain(columns).map(|values| array(values, sampled.clone())).collect())?;
         Ok(())
     }
 
@@ -182,10 +204,16 @@ impl SampleWriter {
             Some(stream) => stream,
             None => {
                 let fields = LONG_COLUMNS.map(|name| Field::new(name, DataType::Int64, false));
-                Stream::create(&long_path(self.stream.path()), &Arc::new(Schema::new(fields.to_vec())))?
+                Stream::create(
+                    &long_path(self.stream.path()),
+                    &Arc::new(Schema::new(fields.to_vec())),
+                )?
             }
         };
-        let columns = self.long_values.each_mut().map(|values| array(Values::Int64(std::mem::take(values)), None));
+        let columns = self
+            .long_values
+            .each_mut()
+            .map(|values| array(Values::Int64(std::mem::take(values)), None));
         stream.write(columns.to_vec())?;
         self.long = Some(stream);
         Ok(())
@@ -213,8 +241,8 @@ impl SampleWriter {
         Ok(())
     }
 
-    /// The files there are so far, for the syncer. Another may come with the first latency beyond 32
-    /// bits.
+    /// The files there are so far, for the syncer. Another may come with the first latency beyond
+    /// 32 bits.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.long.iter().chain([&self.stream]).flat_map(Stream::files)
     }
@@ -226,7 +254,10 @@ fn append_near(column: &mut Vec<i32>, values: &[i64]) -> bool {
     let (before, mut all) = (column.len(), 0);
     column.extend(values.iter().map(|value| {
         all |= value.wrapping_add(NEAR).cast_unsigned();
-        #[expect(clippy::cast_possible_truncation, reason = "where it does not lie within 2^30 of zero, it is taken off again")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "where it does not lie within 2^30 of zero, it is taken off again"
+        )]
         let value = *value as i32;
         value
     }));
@@ -238,12 +269,18 @@ fn append_near(column: &mut Vec<i32>, values: &[i64]) -> bool {
 }
 
 /// By which a samples file says something of itself.
-pub(crate) const LABELS: [&str; 4] = ["teiji.thread", "teiji.cpu", "teiji.start_ns", "teiji.interval_ns"];
+pub(crate) const LABELS: [&str; 4] =
+    ["teiji.thread", "teiji.cpu", "teiji.start_ns", "teiji.interval_ns"];
 
 /// What a samples file says of itself, so that it can be read without its folder.
 pub(crate) fn labels(thread: &Thread) -> BTreeMap<String, String> {
     let cpu = if thread.pinned { thread.cpu.to_string() } else { String::new() };
-    let values = [thread.index.to_string(), cpu, thread.start_ns.0.to_string(), thread.interval_ns.0.to_string()];
+    let values = [
+        thread.index.to_string(),
+        cpu,
+        thread.start_ns.0.to_string(),
+        thread.interval_ns.0.to_string(),
+    ];
     LABELS.map(str::to_owned).into_iter().zip(values).collect()
 }
 
@@ -295,11 +332,17 @@ mod tests {
     }
 
     /// A file that was never finished, and its length after each flush.
-    fn write_unfinished(path: &Path, samples: &[(u64, i64)], flush_every: usize) -> (SampleWriter, Vec<u64>) {
+    fn write_unfinished(
+        path: &Path,
+        samples: &[(u64, i64)],
+        flush_every: usize,
+    ) -> (SampleWriter, Vec<u64>) {
         let mut writer = SampleWriter::create(path, &thread(), &ProbeStatement::cyclic()).unwrap();
         let mut lengths = vec![writer.stream.bytes()];
         for chunk in samples.chunks(flush_every) {
-            chunk.iter().for_each(|(activation, latency)| writer.extend(*activation, &[*latency]).unwrap());
+            chunk
+                .iter()
+                .for_each(|(activation, latency)| writer.extend(*activation, &[*latency]).unwrap());
             writer.flush().unwrap();
             lengths.push(writer.stream.bytes());
         }
@@ -372,51 +415,66 @@ mod tests {
         }
     }
 
-    /// The same at every byte of a small file, with rows that are null and latencies beyond 32 bits.
+    /// The same at every byte of a small file, with rows that are null and latencies beyond 32
+    /// bits.
     #[test]
     fn cut_at_every_byte() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples-0.arrows");
-        let samples = [(0, 7), (1, -3), (4, 5_000_000_000), (9, 1), (10, 2), (30, i64::MIN), (31, 4)];
+        let samples =
+            [(0, 7), (1, -3), (4, 5_000_000_000), (9, 1), (10, 2), (30, i64::MIN), (31, 4)];
         let (_, lengths) = write_unfinished(&path, &samples, 2);
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(lengths.len(), 5, "a schema and four batches");
         for cut in 0..=bytes.len() {
             std::fs::write(&path, &bytes[..cut]).unwrap();
-            let flushes = lengths.iter().filter(|end| **end <= cut as u64).count().saturating_sub(1);
+            let flushes =
+                lengths.iter().filter(|end| **end <= cut as u64).count().saturating_sub(1);
             let found = samples.len().min(2 * flushes);
             let rows = if found == 0 { 0 } else { samples[found - 1].0 + 1 };
             let as_cut_off = open(&path, true).and_then(|file| read(&file));
             if (cut as u64) < lengths[0] {
-                assert!(as_cut_off.is_err(), "cut at {cut}, within the schema, which is there before the run begins");
+                assert!(
+                    as_cut_off.is_err(),
+                    "cut at {cut}, within the schema, which is there before the run begins"
+                );
             } else {
                 assert_eq!(as_cut_off.unwrap(), (samples[..found].to_vec(), rows), "cut at {cut}");
             }
-            assert!(open(&path, false).and_then(|file| read(&file)).is_err(), "cut at {cut}, read as a whole one");
+            assert!(
+                open(&path, false).and_then(|file| read(&file)).is_err(),
+                "cut at {cut}, read as a whole one"
+            );
         }
     }
 
-    /// Whichever bit is flipped, a file that was cut off is not taken for a good one, nor for one that merely ends earlier: by its sums,
-    /// and without them wherever the bit is not of a value.
+    /// Whichever bit is flipped, a file that was cut off is not taken for a good one, nor for one
+    /// that merely ends earlier: by its sums, and without them wherever the bit is not of a
+    /// value.
     #[test]
     fn cut_off_and_damaged_at_any_bit() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples-0.arrows");
-        let samples: Vec<(u64, i64)> = (0..140_u64).filter(|row| row % 7 > 0).map(|row| (row, 900 + row.cast_signed())).collect();
+        let samples: Vec<(u64, i64)> = (0..140_u64)
+            .filter(|row| row % 7 > 0)
+            .map(|row| (row, 900 + row.cast_signed()))
+            .collect();
         let (_, lengths) = write_unfinished(&path, &samples, 30);
         let bytes = std::fs::read(&path).unwrap();
         let sums = std::fs::read(sums_path(&path)).unwrap();
         assert_eq!(sums.len(), 8 * lengths.len());
         // The last batch may be whole, or half of it not yet written, which is not read.
-        for (end, whole, rows) in
-            [(bytes.len(), bytes.len(), 140), (bytes.len() - 50, usize::try_from(lengths[3]).unwrap(), samples[89].0 + 1)]
-        {
+        for (end, whole, rows) in [
+            (bytes.len(), bytes.len(), 140),
+            (bytes.len() - 50, usize::try_from(lengths[3]).unwrap(), samples[89].0 + 1),
+        ] {
             for has_sums in [true, false] {
-                std::fs::write(sums_path(&path), if has_sums { sums.as_slice() } else { &[] }).unwrap();
+                std::fs::write(sums_path(&path), if has_sums { sums.as_slice() } else { &[] })
+                    .unwrap();
                 let mut refused = 0;
-                for (place, bit) in
-                    (0..end).flat_map(|place| (0..8).filter(|bit| !has_sums || *bit == 3).map(move |bit| (place, bit)))
-                {
+                for (place, bit) in (0..end).flat_map(|place| {
+                    (0..8).filter(|bit| !has_sums || *bit == 3).map(move |bit| (place, bit))
+                }) {
                     let mut bytes = bytes[..end].to_vec();
                     bytes[place] ^= 1 << bit;
                     std::fs::write(&path, bytes).unwrap();
@@ -433,15 +491,22 @@ mod tests {
         }
     }
 
-    /// What a power cut leaves of sums is used as far as it goes, and a batch that was not written to its end is no damage.
+    /// What a power cut leaves of sums is used as far as it goes, and a batch that was not written
+    /// to its end is no damage.
     #[test]
     fn sums_and_batches_after_a_power_cut() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples-0.arrows");
         let samples: Vec<(u64, i64)> = (0..60).map(|row| (row, 900)).collect();
         let (_, lengths) = write_unfinished(&path, &samples, 20);
-        let (bytes, sums) = (std::fs::read(&path).unwrap(), std::fs::read(sums_path(&path)).unwrap());
-        let rows = || open(&path, true).and_then(|file| read(&file)).map(|(_, rows)| rows).map_err(|error| error.to_string());
+        let (bytes, sums) =
+            (std::fs::read(&path).unwrap(), std::fs::read(sums_path(&path)).unwrap());
+        let rows = || {
+            open(&path, true)
+                .and_then(|file| read(&file))
+                .map(|(_, rows)| rows)
+                .map_err(|error| error.to_string())
+        };
         for kept in [0, 8, 12, sums.len()] {
             std::fs::write(sums_path(&path), &sums[..kept]).unwrap();
             assert_eq!(rows(), Ok(60));
@@ -460,7 +525,12 @@ mod tests {
         damaged[end - 40..end].fill(0);
         std::fs::write(&path, damaged).unwrap();
         let why = rows().unwrap_err();
-        assert!(why.contains("is damaged after row 20: a batch is not the one that was written. Its rows"), "{why}");
+        assert!(
+            why.contains(
+                "is damaged after row 20: a batch is not the one that was written. Its rows"
+            ),
+            "{why}"
+        );
     }
 
     #[test]
@@ -479,7 +549,13 @@ mod tests {
         *bytes.last_mut().unwrap() = 1;
         std::fs::write(&path, bytes).unwrap();
         let error = read(&open(&path, true).unwrap()).unwrap_err().to_string();
-        assert!(error.ends_with("is damaged after row 2: a message does not begin as one. Its rows before that can still be exported (teiji export --samples)"), "{error}");
+        assert!(
+            error.ends_with(
+                "is damaged after row 2: a message does not begin as one. Its rows before that \
+                 can still be exported (teiji export --samples)"
+            ),
+            "{error}"
+        );
     }
 
     /// A value beyond 32 bits is in two places, and neither says it alone.
@@ -499,7 +575,9 @@ mod tests {
             }
         };
         std::fs::rename(&long, dir.path().join("kept")).unwrap();
-        refused("the value of row 1 does not fit 32 bits, and samples-0-long.arrows does not have it");
+        refused(
+            "the value of row 1 does not fit 32 bits, and samples-0-long.arrows does not have it",
+        );
         std::fs::remove_file(&path).unwrap();
         write_unfinished(&path, &[(0, 7), (1, 6), (2, 8)], 3);
         let mut kept = std::fs::read(dir.path().join("kept")).unwrap();
@@ -523,8 +601,9 @@ mod tests {
         let path = dir.path().join("samples-0.arrows");
         // Every hundredth activation was skipped.
         let woken = (0..10_000_u64).filter(|activation| activation % 100 != 50);
-        let samples: Vec<(u64, i64)> =
-            woken.map(|activation| (activation, 20_000 + (activation * 7_919 % 4_096).cast_signed())).collect();
+        let samples: Vec<(u64, i64)> = woken
+            .map(|activation| (activation, 20_000 + (activation * 7_919 % 4_096).cast_signed()))
+            .collect();
         let (mut writer, lengths) = write_unfinished(&path, &samples, 500);
         let before = lengths.last().unwrap();
         writer.finish(10_000).unwrap();
@@ -536,14 +615,19 @@ mod tests {
         assert!((9_500..=10_000).contains(&hint), "{hint} rows from the size of the file");
     }
 
-    /// Rows of several columns, with times, rows without a sample, and values beyond 32 bits in any of them: written, cut into
-    /// batches, coalesced, and read column by column.
+    /// Rows of several columns, with times, rows without a sample, and values beyond 32 bits in any
+    /// of them: written, cut into batches, coalesced, and read column by column.
     #[test]
     fn events_of_two_columns() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples-0.arrows");
         let columns = vec![Column::ns("length_ns", ""), Column::ns("other_ns", "")];
-        let probe = ProbeStatement { rows: RowKind::Events, columns, overrun_column: None, ..ProbeStatement::cyclic() };
+        let probe = ProbeStatement {
+            rows: RowKind::Events,
+            columns,
+            overrun_column: None,
+            ..ProbeStatement::cyclic()
+        };
         let mut writer = SampleWriter::create(&path, &thread(), &probe).unwrap();
         writer.extend(0, &[7_000_000_000, 7_000_000_500, 11, 5_000_000_000, -1, -2]).unwrap();
         writer.flush().unwrap();
@@ -557,17 +641,30 @@ mod tests {
         let (first, rows) = read(&open(0)).unwrap();
         assert_eq!((&first[..3], rows), (&[(0, 11), (1, 5_000_000_000), (4, 12)][..], 2_001));
         let (second, rows) = read(&open(1)).unwrap();
-        assert_eq!((&second[..3], rows, second.len()), (&[(0, -1), (1, -2), (4, i64::MIN)][..], 2_001, 1_998));
+        assert_eq!(
+            (&second[..3], rows, second.len()),
+            (&[(0, -1), (1, -2), (4, i64::MIN)][..], 2_001, 1_998)
+        );
         let mut rows = Vec::new();
-        crate::each_row(&[open(0), open(1)], &mut |row| rows.push((row.number, row.time_ns, row.values.to_vec()))).unwrap();
+        crate::each_row(&[open(0), open(1)], &mut |row| {
+            rows.push((row.number, row.time_ns, row.values.to_vec()))
+        })
+        .unwrap();
         assert_eq!(rows[1], (1, Some(7_000_000_500), vec![Some(5_000_000_000), Some(-2)]));
-        assert_eq!((&rows[2], &rows[2_000]), (&(2, None, vec![None; 2]), &(2_000, None, vec![None; 2])));
+        assert_eq!(
+            (&rows[2], &rows[2_000]),
+            (&(2, None, vec![None; 2]), &(2_000, None, vec![None; 2]))
+        );
         assert_eq!(rows[4], (4, Some(9_000_000_000), vec![Some(12), Some(i64::MIN)]));
         assert_eq!(rows.len(), 2_001);
         assert!(read(&open(2)).unwrap_err().to_string().contains("column 2"));
         let bytes = std::fs::metadata(&path).unwrap().len();
         assert!(bytes < 2_001 * 17, "{bytes} bytes: written again in larger batches");
         // The schema is counted in, which makes out little of a file that is worth a hint.
-        assert!((1_900..=2_200).contains(&open(0).size_hint()), "{} rows from {bytes} bytes", open(0).size_hint());
+        assert!(
+            (1_900..=2_200).contains(&open(0).size_hint()),
+            "{} rows from {bytes} bytes",
+            open(0).size_hint()
+        );
     }
 }

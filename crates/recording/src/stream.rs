@@ -15,8 +15,8 @@ use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Messages and buffers begin at multiples of this: the least the format allows. With the library's own choice, 64, a batch of 500
-/// rows takes 96 bytes more.
+/// Messages and buffers begin at multiples of this: the least the format allows. With the library's
+/// own choice, 64, a batch of 500 rows takes 96 bytes more.
 const ALIGNMENT: usize = 8;
 
 /// A stream of batches.
@@ -35,28 +35,46 @@ pub(crate) struct Stream {
 impl Stream {
     /// A new file that holds the schema, and the sums of what it will hold.
     pub(crate) fn create(path: &Path, schema: &SchemaRef) -> Result<Self, RecordingError> {
-        let sums = SumsWriter::create(path).map_err(RecordingError::io("create", &sums_path(path)))?;
+        let sums =
+            SumsWriter::create(path).map_err(RecordingError::io("create", &sums_path(path)))?;
         Stream::begin(path, schema, Some(sums))
     }
 
-    fn begin(path: &Path, schema: &SchemaRef, sums: Option<SumsWriter>) -> Result<Self, RecordingError> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(RecordingError::io("create", path))?;
+    fn begin(
+        path: &Path,
+        schema: &SchemaRef,
+        sums: Option<SumsWriter>,
+    ) -> Result<Self, RecordingError> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(RecordingError::io("create", path))?;
         let encoder = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5)
             .and_then(|options| StreamWriter::try_new_with_options(Vec::new(), schema, options))
             .map_err(|error| unencodable(path, &error))?;
-        let mut stream = Stream { path: path.to_owned(), file, schema: Arc::clone(schema), encoder, good: 0, sums };
+        let mut stream = Stream {
+            path: path.to_owned(),
+            file,
+            schema: Arc::clone(schema),
+            encoder,
+            good: 0,
+            sums,
+        };
         stream.write_out()?;
         Ok(stream)
     }
 
     /// Adds a batch.
     pub(crate) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), RecordingError> {
-        let encoded = RecordBatch::try_new(Arc::clone(&self.schema), columns).and_then(|batch| self.encoder.write(&batch));
+        let encoded = RecordBatch::try_new(Arc::clone(&self.schema), columns)
+            .and_then(|batch| self.encoder.write(&batch));
         encoded.map_err(|error| unencodable(&self.path, &error))?;
         self.write_out()
     }
 
-    /// Writes the mark that says the stream is whole. From here on the figures of the recording say whether it is.
+    /// Writes the mark that says the stream is whole. From here on the figures of the recording say
+    /// whether it is.
     pub(crate) fn finish(&mut self) -> Result<(), RecordingError> {
         self.encoder.finish().map_err(|error| unencodable(&self.path, &error))?;
         self.write_out()?;
@@ -88,7 +106,10 @@ impl Stream {
         bytes.clear();
         if let Err(source) = written {
             // Half a batch is useless; what was whole before stays.
-            let _ = self.file.set_len(self.good).and_then(|()| self.file.seek(SeekFrom::Start(self.good)));
+            let _ = self
+                .file
+                .set_len(self.good)
+                .and_then(|()| self.file.seek(SeekFrom::Start(self.good)));
             return Err(RecordingError::Io { doing: "write to", path: self.path.clone(), source });
         }
         self.good += length;
@@ -103,12 +124,14 @@ fn unencodable(path: &Path, error: &ArrowError) -> RecordingError {
 /// Rows of a batch of a file that need not fear to be cut off.
 const ROWS_WHEN_WHOLE: usize = 1 << 16;
 
-/// Puts a finished stream in larger batches into the place of itself. The old file stays until the new one is whole.
+/// Puts a finished stream in larger batches into the place of itself. The old file stays until the
+/// new one is whole.
 pub(crate) fn coalesce(stream: &Stream) -> Result<(), RecordingError> {
     let path = stream.path();
     let new_path = path.with_extension("arrows.new");
-    let result = rewrite(path, &new_path, &stream.schema)
-        .and_then(|()| fs::rename(&new_path, path).map_err(RecordingError::io("put in place", path)));
+    let result = rewrite(path, &new_path, &stream.schema).and_then(|()| {
+        fs::rename(&new_path, path).map_err(RecordingError::io("put in place", path))
+    });
     if result.is_err() {
         let _ = fs::remove_file(&new_path);
     }
@@ -151,11 +174,18 @@ impl Growing {
 }
 
 fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingError> {
-    let damaged = |broken: Broken| RecordingError::Samples { path: old.to_owned(), rows: 0, why: broken.why() };
+    let damaged = |broken: Broken| RecordingError::Samples {
+        path: old.to_owned(),
+        rows: 0,
+        why: broken.why(),
+    };
     let file = File::open(old).map_err(RecordingError::io("read", old))?;
     let mut decoder = Decoder::open(BufReader::new(file)).map_err(damaged)?;
     let mut larger = Stream::begin(new, schema, None)?;
-    let growing = |column: &Column| Growing { values: column.values.empty(), validity: NullBufferBuilder::new(0) };
+    let growing = |column: &Column| Growing {
+        values: column.values.empty(),
+        validity: NullBufferBuilder::new(0),
+    };
     let mut grown: Vec<Growing> = decoder.columns().iter().map(growing).collect();
     let rows = |grown: &[Growing]| grown.first().map_or(0, |column| column.values.len());
     while let Some(columns) = decoder.next().map_err(damaged)? {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Check sums of a file that may be cut off any moment: what a complete recording's figures are for its samples.
+//! Check sums of a file that may be cut off any moment: what a complete recording's figures are for
+//! its samples.
 //!
-//! Beside `samples-0.arrows` there is `samples-0.sums` until the run has come to its end: of each message of the stream four bytes of
-//! CRC-32, and how long it is, four bytes more, all with the least significant byte first. A message's sum is written before it.
+//! Beside `samples-0.arrows` there is `samples-0.sums` until the run has come to its end: of each
+//! message of the stream four bytes of CRC-32, and how long it is, four bytes more, all with the
+//! least significant byte first. A message's sum is written before it.
 
 use crate::contents::{create_file, read_file};
 use std::fs::{self, File};
@@ -58,7 +60,8 @@ pub(crate) struct Sums(Vec<u8>);
 impl Sums {
     /// None in recordings that have none, nor behind what a power cut left of them.
     pub(crate) fn of(stream: &Path) -> Self {
-        // Each message has more bytes than its sum; of a stream that lost its end to a power cut more may be there.
+        // Each message has more bytes than its sum; of a stream that lost its end to a power cut
+        // more may be there.
         let most = stream.metadata().map_or(0, |stream| stream.len()).max(MIN_READ);
         Sums(read_file(&sums_path(stream), most).unwrap_or_default())
     }

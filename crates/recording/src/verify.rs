@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether every figure in `run.json` follows from the samples, and whether the samples files are those of the recording.
+//! Whether every figure in `run.json` follows from the samples, and whether the samples files are
+//! those of the recording.
 
 use crate::SampleFile;
 use crate::samples::labels;
@@ -7,15 +8,17 @@ use judge::{Difference, contradictions};
 use model::{Detail, Recorded, State, Thread, samples_file};
 use std::path::Path;
 
-/// Compares each recorded figure with what was computed from the samples, and whatever else of the document follows from another
-/// part of it. Nothing is rounded, nothing is tolerated.
+/// Compares each recorded figure with what was computed from the samples, and whatever else of the
+/// document follows from another part of it. Nothing is rounded, nothing is tolerated.
 #[must_use]
 pub fn verify(recorded: &Recorded) -> Vec<Difference> {
     if recorded.document.state == State::Running {
         return vec![Difference {
             place: "state".to_owned(),
             recorded: "running".to_owned(),
-            recomputed: "the run was cut off, or is still going on: there are no recorded statistics to check".to_owned(),
+            recomputed: "the run was cut off, or is still going on: there are no recorded \
+                         statistics to check"
+                .to_owned(),
         }];
     }
     let mut differences = contradictions(recorded);
@@ -26,7 +29,11 @@ pub fn verify(recorded: &Recorded) -> Vec<Difference> {
             continue;
         }
         if thread.samples_file != own {
-            differences.push(Difference::between(&format!("{place}.samples_file"), &thread.samples_file, &own));
+            differences.push(Difference::between(
+                &format!("{place}.samples_file"),
+                &thread.samples_file,
+                &own,
+            ));
         }
         // What was read: a samples file lies beside its document, whatever that says.
         let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
@@ -42,7 +49,11 @@ fn self_description(place: &str, file: &Path, thread: &Thread, differences: &mut
     for (label, recorded) in expected {
         let recomputed = found.get(&label).map_or("nothing", String::as_str);
         if recorded != recomputed {
-            differences.push(Difference::between(&format!("{place}: {label}"), &recorded, &recomputed));
+            differences.push(Difference::between(
+                &format!("{place}: {label}"),
+                &recorded,
+                &recomputed,
+            ));
         }
     }
 }

@@ -30,7 +30,8 @@ pub(crate) fn counted(n: u64, name: &str) -> String {
     format!("{number} {counted}")
 }
 
-/// ns as µs with one decimal, for tables: `1,240.3`. One decimal everywhere, so that the points stand below one another.
+/// ns as µs with one decimal, for tables: `1,240.3`. One decimal everywhere, so that the points
+/// stand below one another.
 pub(crate) fn micros(ns: i64) -> String {
     let tenths = (ns.unsigned_abs() + 50) / 100;
     let sign = if ns < 0 && tenths > 0 { "-" } else { "" };
@@ -49,8 +50,12 @@ pub(crate) fn fine_micros(ns: i64) -> String {
     }
 }
 
-/// The ends of an interval as [`fine_micros`] writes them, rounded so that it does not become narrower.
-pub(crate) fn fine_micros_outward(lower: Option<i64>, upper: Option<i64>) -> (Option<String>, Option<String>) {
+/// The ends of an interval as [`fine_micros`] writes them, rounded so that it does not become
+/// narrower.
+pub(crate) fn fine_micros_outward(
+    lower: Option<i64>,
+    upper: Option<i64>,
+) -> (Option<String>, Option<String>) {
     let unit = |ns: i64| match ns.unsigned_abs() {
         0..1_000 => 1,
         1_000..9_995 => 10,
@@ -122,18 +127,30 @@ pub(crate) fn span(length: Nanos) -> String {
         s => (s * 1e6, "µs"),
     };
     let text = format!("{value:.1}");
-    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), thing(&format!("{unit} of time")).unwrap_or(unit))
+    format!(
+        "{} {}",
+        text.strip_suffix(".0").unwrap_or(&text),
+        thing(&format!("{unit} of time")).unwrap_or(unit)
+    )
 }
 
 /// A rate as the number of activations among which there is one, rounded down: `6,676`.
 pub(crate) fn one_in(rate: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive number, saturating"
+    )]
     count((1.0 / rate).floor() as u64)
 }
 
 /// How many times as much: `0.004`, `0.02`, `3.45`, `27`, `1,542`.
 pub(crate) fn ratio(ratio: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, rounded first, saturating")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive number, rounded first, saturating"
+    )]
     if ratio >= 9.995 {
         count(ratio.round() as u64)
     } else if ratio > 0.0 && ratio < 0.01 {
@@ -145,8 +162,8 @@ pub(crate) fn ratio(ratio: f64) -> String {
     }
 }
 
-/// A text of at most so many characters; what was longer ends in an ellipsis. Names and kernel command lines come from
-/// outside, and one of them must not fill a page.
+/// A text of at most so many characters; what was longer ends in an ellipsis. Names and kernel
+/// command lines come from outside, and one of them must not fill a page.
 pub(crate) fn clip(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
@@ -154,9 +171,11 @@ pub(crate) fn clip(text: &str, max: usize) -> String {
     text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A co-kernel in a few words: `Cobalt 3.3.1 (ABI revision 19, gravity irq=0 kernel=2000 user=2000)`.
+/// A co-kernel in a few words: `Cobalt 3.3.1 (ABI revision 19, gravity irq=0 kernel=2000
+/// user=2000)`.
 pub(crate) fn co_kernel(core: &CoKernel) -> String {
-    let gravity = core.gravity.as_ref().map(|gravity| format!(", gravity {gravity}")).unwrap_or_default();
+    let gravity =
+        core.gravity.as_ref().map(|gravity| format!(", gravity {gravity}")).unwrap_or_default();
     format!("{} (ABI revision {}{gravity})", named_co_kernel(core), core.abi)
 }
 
@@ -167,7 +186,9 @@ pub(crate) fn co_kernel_without_gravity(core: &CoKernel) -> String {
 
 /// `Cobalt 3.3.1`, or `EVL`, which does not say its version.
 pub(crate) fn named_co_kernel(core: &CoKernel) -> String {
-    core.version.as_ref().map_or_else(|| core.name.clone(), |version| format!("{} {version}", core.name))
+    core.version
+        .as_ref()
+        .map_or_else(|| core.name.clone(), |version| format!("{} {version}", core.name))
 }
 
 #[cfg(test)]
@@ -183,20 +204,28 @@ mod tests {
             gravity: gravity.map(str::to_owned),
             chosen: true,
         };
-        assert_eq!(co_kernel(&core(Some("3.3.1"), Some("user=2000"))), "Core 3.3.1 (ABI revision 19, gravity user=2000)");
+        assert_eq!(
+            co_kernel(&core(Some("3.3.1"), Some("user=2000"))),
+            "Core 3.3.1 (ABI revision 19, gravity user=2000)"
+        );
         assert_eq!(co_kernel(&core(None, None)), "Core (ABI revision 19)");
     }
 
     #[test]
     fn exact_figures_lose_nothing() {
-        for (ns, text) in [(0, "0.000"), (999, "0.999"), (1_240_317, "1,240.317"), (-2_005, "-2.005")] {
+        for (ns, text) in
+            [(0, "0.000"), (999, "0.999"), (1_240_317, "1,240.317"), (-2_005, "-2.005")]
+        {
             assert_eq!(exact_micros(ns), text);
         }
     }
 
     #[test]
     fn tables() {
-        assert_eq!([0, 7, 999, 1_000, 1_234_567].map(count), ["0", "7", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [0, 7, 999, 1_000, 1_234_567].map(count),
+            ["0", "7", "999", "1,000", "1,234,567"]
+        );
         assert_eq!(
             [0, 49, 50, 83_449, 1_240_250, -1_500, -20].map(micros),
             ["0.0", "0.0", "0.1", "83.4", "1,240.3", "-1.5", "0.0"]
@@ -213,7 +242,10 @@ mod tests {
             (9_994, "9.99", "10.0"),
             (-4_286, "-4.29", "-4.28"),
         ] {
-            assert_eq!(fine_micros_outward(Some(ns), Some(ns)), (Some(down.to_owned()), Some(up.to_owned())));
+            assert_eq!(
+                fine_micros_outward(Some(ns), Some(ns)),
+                (Some(down.to_owned()), Some(up.to_owned()))
+            );
         }
     }
 
@@ -248,6 +280,9 @@ mod tests {
             [10_000, 150_000, 10_800_000, 500].map(|ms| span(Nanos::from_millis(ms))),
             ["10 s", "2.5 min", "3 h", "500 ms"]
         );
-        assert_eq!((one_in(1.5e-4), clip("αβγδ", 3), clip("αβγ", 3)), ("6,666".into(), "αβ…".into(), "αβγ".into()));
+        assert_eq!(
+            (one_in(1.5e-4), clip("αβγδ", 3), clip("αβγ", 3)),
+            ("6,666".into(), "αβ…".into(), "αβγ".into())
+        );
     }
 }

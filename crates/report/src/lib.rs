@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings as people read them.
 //!
-//! Here live the summary in a terminal, the verdict in one line, the offline HTML page, Markdown and the SVG files, of single recordings,
-//! plans (`matrix/`), comparisons and what a gate judged; each in the languages of `language/`. Both kinds of chart are drawn
-//! from the same series, so that they cannot disagree.
+//! Here live the summary in a terminal, the verdict in one line, the offline HTML page, Markdown
+//! and the SVG files, of single recordings, plans (`matrix/`), comparisons and what a gate judged;
+//! each in the languages of `language/`. Both kinds of chart are drawn from the same series, so
+//! that they cannot disagree.
 //!
-//! In: recordings as read back, [`model::Recorded`], with what [`judge`] found. Out: text, in the language that each function is given; what only programs
-//! read (JSON, CSV, JUnit's XML, TAP) is English. Must not touch: files, clocks, the machine; whoever calls knows where the text
-//! goes.
+//! In: recordings as read back, [`model::Recorded`], with what [`judge`] found. Out: text, in the
+//! language that each function is given; what only programs read (JSON, CSV, JUnit's XML, TAP) is
+//! English. Must not touch: files, clocks, the machine; whoever calls knows where the text goes.
 #![forbid(unsafe_code)]
 
 mod charts;
@@ -59,12 +60,17 @@ pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {
     in_language(language, || terminal::side_by_side::table(recordings))
 }
 
-/// What the ns of a recording from the lab are, to be shown with any figure of it; none for a real machine.
+/// What the ns of a recording from the lab are, to be shown with any figure of it; none for a real
+/// machine.
 #[must_use]
 pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
     in_language(language, || {
         let mut out = String::new();
-        recorded.document.lab.as_ref().map(|lab| text::wrapped(&mut out, "", &lab::time_of(lab)))?;
+        recorded
+            .document
+            .lab
+            .as_ref()
+            .map(|lab| text::wrapped(&mut out, "", &lab::time_of(lab)))?;
         Some(out)
     })
 }
@@ -75,15 +81,15 @@ pub fn load_table(loads: &[LoadEvidence], language: Language) -> String {
     in_language(language, || terminal::load_table::table(loads))
 }
 
-/// The verdict of one recording among many, each of which need not say again what the ns of the lab are: one line with the one
-/// figure, and with its caveats.
+/// The verdict of one recording among many, each of which need not say again what the ns of the lab
+/// are: one line with the one figure, and with its caveats.
 #[must_use]
 pub fn verdict_of_one(recorded: &Recorded, language: Language) -> String {
     in_language(language, || sections::verdict::without_lab(&[Overview::new(recorded)]))
 }
 
-/// What a run's figures must not be read without, in a few letters each: `cut short, steal 26.3 %`; none where nothing is
-/// amiss.
+/// What a run's figures must not be read without, in a few letters each: `cut short, steal 26.3 %`;
+/// none where nothing is amiss.
 #[must_use]
 pub fn caveats(document: &Document, language: Language) -> Option<String> {
     in_language(language, || {
@@ -92,8 +98,8 @@ pub fn caveats(document: &Document, language: Language) -> Option<String> {
     })
 }
 
-/// Why a recording holds less than was asked for, as the end of a sentence that began with its name: `was stopped early by
-/// SIGINT`.
+/// Why a recording holds less than was asked for, as the end of a sentence that began with its
+/// name: `was stopped early by SIGINT`.
 #[must_use]
 pub fn cut_short(document: &Document, language: Language) -> Option<String> {
     in_language(language, || overview::cut_short(document))
@@ -111,14 +117,15 @@ pub fn judged_in_words(judged: &Judged, language: Language) -> String {
     in_language(language, || gate::judged_in_words(judged))
 }
 
-/// What a ratio does to a figure, between two ends: `31 to 44 % lower`, `between 4 % lower and 12 % higher`.
+/// What a ratio does to a figure, between two ends: `31 to 44 % lower`, `between 4 % lower and 12 %
+/// higher`.
 #[must_use]
 pub fn change_in_words(lower: f64, upper: f64, language: Language) -> String {
     in_language(language, || gate::change(lower, upper))
 }
 
-/// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it one as measured where
-/// activations were skipped.
+/// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it
+/// one as measured where activations were skipped.
 #[must_use]
 pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
     in_language(language, || threads::markdown(recordings))

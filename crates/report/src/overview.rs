@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One recording as a whole: its threads added up, what it is called, and what a reader must know before its figures.
+//! One recording as a whole: its threads added up, what it is called, and what a reader must know
+//! before its figures.
 
 use crate::charts::series::{Counted, MAX_CHARTED};
 use crate::format;
@@ -32,7 +33,8 @@ pub(crate) struct Overview<'a> {
     /// The same in bins of equal width.
     pub(crate) linear: LinearHistogram,
     pub(crate) moments: Moments,
-    /// Latencies of every activation that was due, skipped ones counted in: what every figure of a table is of.
+    /// Latencies of every activation that was due, skipped ones counted in: what every figure of a
+    /// table is of.
     pub(crate) due_histogram: Histogram,
     pub(crate) due_moments: Moments,
     /// Each thread's confidence intervals and tail; empty where not asked for.
@@ -40,7 +42,8 @@ pub(crate) struct Overview<'a> {
 }
 
 impl<'a> Overview<'a> {
-    /// Several recordings as if they were one, by this name; in everything but their figures, the one with the largest latency.
+    /// Several recordings as if they were one, by this name; in everything but their figures, the
+    /// one with the largest latency.
     pub(crate) fn pooled(recordings: &'a [Recorded], name: String) -> Option<Overview<'a>> {
         let all: Vec<Overview<'a>> = recordings.iter().map(Overview::new).collect();
         let worst = all.iter().max_by_key(|one| one.moments.max())?.recorded;
@@ -64,7 +67,8 @@ impl<'a> Overview<'a> {
         Some(pooled)
     }
 
-    /// Phases of one run that are judged together, as one, by this name: figures of all of them, and exact.
+    /// Phases of one run that are judged together, as one, by this name: figures of all of them,
+    /// and exact.
     pub(crate) fn of_phases(examined: &'a Examined, name: String) -> Overview<'a> {
         let mut all = Overview { name, only: None, ..Overview::new(&examined.recorded) };
         let threads = examined.statistics();
@@ -90,7 +94,9 @@ impl<'a> Overview<'a> {
     /// All recordings of a report, in order, with names that distinguish them.
     pub(crate) fn all(recordings: &'a [Recorded]) -> Vec<Overview<'a>> {
         let mut all: Vec<Overview<'a>> = recordings.iter().map(Overview::new).collect();
-        if co_kernel::differ(&recordings.iter().map(|recorded| &recorded.document).collect::<Vec<_>>()) {
+        if co_kernel::differ(
+            &recordings.iter().map(|recorded| &recorded.document).collect::<Vec<_>>(),
+        ) {
             for overview in &mut all {
                 let on = co_kernel::in_short(co_kernel::of(&overview.recorded.document));
                 overview.name = tr!("{name} ({on})", name = overview.name, on);
@@ -99,7 +105,9 @@ impl<'a> Overview<'a> {
         for place in 1..all.len() {
             let same = all[..place]
                 .iter()
-                .filter(|before| before.name == all[place].name || is_numbered(&before.name, &all[place].name))
+                .filter(|before| {
+                    before.name == all[place].name || is_numbered(&before.name, &all[place].name)
+                })
                 .count();
             if same > 0 {
                 all[place].name = format!("{} ({})", all[place].name, same + 1);
@@ -109,9 +117,14 @@ impl<'a> Overview<'a> {
     }
 
     /// The same, each with its confidence intervals and tail, as far as given.
-    pub(crate) fn all_with(recordings: &'a [Recorded], inferences: &'a [Vec<Inference>]) -> Vec<Overview<'a>> {
+    pub(crate) fn all_with(
+        recordings: &'a [Recorded],
+        inferences: &'a [Vec<Inference>],
+    ) -> Vec<Overview<'a>> {
         let mut all = Overview::all(recordings);
-        all.iter_mut().zip(inferences).for_each(|(overview, inferences)| overview.inferences = inferences);
+        all.iter_mut()
+            .zip(inferences)
+            .for_each(|(overview, inferences)| overview.inferences = inferences);
         all
     }
 
@@ -130,7 +143,8 @@ impl<'a> Overview<'a> {
             inferences: &[],
         };
         for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
-            // The thread's own count: it knows of samples that were lost, and of activations that never ran at all.
+            // The thread's own count: it knows of samples that were lost, and of activations that
+            // never ran at all.
             overview.activations.merge(&Accounts::from_thread(thread, &recorded.document.probe));
             overview.lost += thread.evidence.samples_lost;
             overview.histogram.merge(&statistics.histogram);
@@ -146,16 +160,23 @@ impl<'a> Overview<'a> {
     /// Its latencies.
     pub(crate) fn counted(&self) -> Counted<'_> {
         let by_size = self.recorded.document.probe.quantity == Quantity::Jitter;
-        Counted { histogram: &self.histogram, linear: &self.linear, moments: &self.moments, by_size }
+        Counted {
+            histogram: &self.histogram,
+            linear: &self.linear,
+            moments: &self.moments,
+            by_size,
+        }
     }
 
     /// The loads by name: `hackbench and cpu`; none when the machine was left alone.
     pub(crate) fn loads(&self) -> Option<String> {
-        let names: Vec<&str> = self.recorded.document.run.loads.iter().map(plan::LoadSpec::name).collect();
+        let names: Vec<&str> =
+            self.recorded.document.run.loads.iter().map(plan::LoadSpec::name).collect();
         (!names.is_empty()).then(|| list(&names))
     }
 
-    /// `under hackbench` or `with no load added`: what else the machine had to do is not ours to say here.
+    /// `under hackbench` or `with no load added`: what else the machine had to do is not ours to
+    /// say here.
     pub(crate) fn condition(&self) -> String {
         self.under().unwrap_or_else(|| tr!("with no load added"))
     }
@@ -172,7 +193,12 @@ impl<'a> Overview<'a> {
     /// Latencies over all threads, skipped activations counted in.
     pub(crate) fn due(&self) -> Latencies<'_> {
         let (histogram, moments) = (&self.due_histogram, &self.due_moments);
-        let all = Latencies { histogram, moments, observed: None, has_sd: self.activations.due().is_some() };
+        let all = Latencies {
+            histogram,
+            moments,
+            observed: None,
+            has_sd: self.activations.due().is_some(),
+        };
         self.only.map_or(all, Latencies::due)
     }
 
@@ -199,9 +225,12 @@ impl<'a> Overview<'a> {
             return None;
         }
         let asked = document.run.scheduling;
-        let granted = document.threads.iter().find(|thread| !thread.scheduling.policy.is_real_time());
+        let granted =
+            document.threads.iter().find(|thread| !thread.scheduling.policy.is_real_time());
         match granted.map(model::Thread::granted) {
-            Some(granted) if asked.policy.is_real_time() => Some(tr!("{granted} instead of {asked}", granted, asked)),
+            Some(granted) if asked.policy.is_real_time() => {
+                Some(tr!("{granted} instead of {asked}", granted, asked))
+            }
             _ if asked.policy.is_real_time() && !document.instrument.real_time => {
                 Some(tr!("ordinary scheduling instead of {asked}", asked))
             }
@@ -213,8 +242,10 @@ impl<'a> Overview<'a> {
     pub(crate) fn ordinary(&self) -> Option<String> {
         let document = &self.recorded.document;
         let asked = document.run.scheduling;
-        let granted = || document.threads.first().map_or_else(|| asked.to_string(), model::Thread::granted);
-        (!asked.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads).then(granted)
+        let granted =
+            || document.threads.first().map_or_else(|| asked.to_string(), model::Thread::granted);
+        (!asked.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads)
+            .then(granted)
     }
 
     /// What scheduling it was measured with, where that was not real-time, granted or asked for.
@@ -222,15 +253,18 @@ impl<'a> Overview<'a> {
         self.no_real_time().or_else(|| self.ordinary())
     }
 
-    /// Why the recording holds less than was asked for, as the end of a sentence that began with its name.
+    /// Why the recording holds less than was asked for, as the end of a sentence that began with
+    /// its name.
     pub(crate) fn cut_short(&self) -> Option<String> {
         cut_short(&self.recorded.document)
     }
 
-    /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU instead of 50 %`.
+    /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU
+    /// instead of 50 %`.
     pub(crate) fn load_off_target(&self) -> Option<String> {
         let document = &self.recorded.document;
-        let off_target: Vec<String> = document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
+        let off_target: Vec<String> =
+            document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
         if off_target.is_empty() {
             return document.load_off_target.then(|| tr!("off by more than 5 points"));
         }
@@ -256,9 +290,11 @@ impl<'a> Overview<'a> {
     }
 }
 
-/// When activation 0 of a thread was due, ns since the first activation of the run: threads may start apart from one another.
+/// When activation 0 of a thread was due, ns since the first activation of the run: threads may
+/// start apart from one another.
 pub(crate) fn start_since_first(document: &Document, thread: &Thread) -> i64 {
-    let first = document.threads.iter().map(|thread| thread.start_ns.0).min().unwrap_or(thread.start_ns.0);
+    let first =
+        document.threads.iter().map(|thread| thread.start_ns.0).min().unwrap_or(thread.start_ns.0);
     thread.start_ns.0.saturating_sub(first)
 }
 
@@ -277,7 +313,8 @@ pub(crate) fn population(has_skipped: bool) -> &'static str {
     })
 }
 
-/// How rare latencies above the maximum of so many are: of all that were due, as a gate judges rates.
+/// How rare latencies above the maximum of so many are: of all that were due, as a gate judges
+/// rates.
 pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String> {
     // Without samples it is not known whether any were lost, or came together.
     accounts.due()?;
@@ -285,15 +322,16 @@ pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String
     // Of one or two samples nothing can be said that is worth saying.
     (samples >= 10).then(|| {
         tr!(
-            "At 95 % confidence, {samples} without a worse one establish a rate below 1 in {one_in}, if they are independent",
+            "At 95 % confidence, {samples} without a worse one establish a rate below 1 in \
+             {one_in}, if they are independent",
             samples = accounts.rows().counted(samples),
             one_in = format::one_in(rate)
         )
     })
 }
 
-/// Why a recording holds less than was asked for, as the end of a sentence that began with its name: `was stopped early by
-/// SIGINT`.
+/// Why a recording holds less than was asked for, as the end of a sentence that began with its
+/// name: `was stopped early by SIGINT`.
 pub(crate) fn cut_short(document: &Document) -> Option<String> {
     if judge::ending(document) == Ending::Planned {
         return None;
@@ -303,9 +341,9 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
         (State::Running, _) if document.run.sync => {
             tr!("is incomplete: it was cut off, and at most its last second is missing")
         }
-        (State::Running, _) => tr!(
-            "is incomplete: it was cut off, and its last second is missing at most, or after a power cut all that was not on the disk yet"
-        ),
+        (State::Running, _) => tr!("is incomplete: it was cut off, and its last second is \
+                                    missing at most, or after a power cut all that was not on \
+                                    the disk yet"),
         (State::Stopped, None | Some(End::Done)) => tr!("was stopped before its planned end"),
         (State::Stopped, Some(End::Signal { name })) => tr!("was stopped early by {name}", name),
         (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns }))
@@ -315,14 +353,16 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
             let off = format::latency(latency_ns.saturating_abs());
             if *latency_ns < 0 {
                 tr!(
-                    "was stopped early: the interval before {row} of thread {thread} was {off} too short, beyond --break-above",
+                    "was stopped early: the interval before {row} of thread {thread} was {off} \
+                     too short, beyond --break-above",
                     row,
                     thread,
                     off
                 )
             } else {
                 tr!(
-                    "was stopped early: the interval before {row} of thread {thread} was {off} too long, beyond --break-above",
+                    "was stopped early: the interval before {row} of thread {thread} was {off} \
+                     too long, beyond --break-above",
                     row,
                     thread,
                     off
@@ -330,18 +370,21 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
             }
         }
         (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => tr!(
-            "was stopped early: {row} of thread {thread} had a latency of {latency}, above --break-above",
+            "was stopped early: {row} of thread {thread} had a latency of {latency}, above \
+             --break-above",
             row = Rows::from(document.probe.rows).numbered(*activation),
             thread,
             latency = format::latency(*latency_ns)
         ),
         (State::Stopped, Some(End::Guard { starved_ns, cpu: None })) => tr!(
-            "was stopped early by its guard: at an interval of {interval}, nothing else had run for {time}",
+            "was stopped early by its guard: at an interval of {interval}, nothing else had run \
+             for {time}",
             interval = document.run.interval_ns,
             time = format::latency(*starved_ns)
         ),
         (State::Stopped, Some(End::Guard { starved_ns, cpu: Some(cpu) })) => tr!(
-            "was stopped early by its guard: at an interval of {interval}, nothing else had run on CPU {cpu} for {time}",
+            "was stopped early by its guard: at an interval of {interval}, nothing else had run \
+             on CPU {cpu} for {time}",
             interval = document.run.interval_ns,
             cpu,
             time = format::latency(*starved_ns)
@@ -365,10 +408,14 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
 
 /// Whether nothing was due.
 fn has_no_rows(document: &Document) -> bool {
-    document.threads.iter().all(|thread| thread.activations.is_some_and(|counts| counts.all().due == 0))
+    document
+        .threads
+        .iter()
+        .all(|thread| thread.activations.is_some_and(|counts| counts.all().due == 0))
 }
 
-/// The recordings with the latest wake-ups, as many as a chart is readable with, in their own order.
+/// The recordings with the latest wake-ups, as many as a chart is readable with, in their own
+/// order.
 pub(crate) fn charted(mut all: Vec<Overview<'_>>) -> Vec<Overview<'_>> {
     let mut maxima: Vec<Option<i64>> = all.iter().map(|overview| overview.moments.max()).collect();
     maxima.sort_unstable_by(|a, b| b.cmp(a));
@@ -407,17 +454,23 @@ mod tests {
             assert_eq!(Overview::new(&recorded).condition(), "with no load added", "{name}");
             let recorded = Synthetic::idle().load("cpu@50%").title(name).build();
             assert_eq!(Overview::new(&recorded).condition(), "under cpu", "{name}");
-            let output = crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default())
-                .terminal_summary(crate::Paint::Plain, crate::Language::English)
-                .replace('\n', " ");
+            let output = crate::Report::new(
+                std::slice::from_ref(&recorded),
+                &[],
+                &crate::ChartOptions::default(),
+            )
+            .terminal_summary(crate::Paint::Plain, crate::Language::English)
+            .replace('\n', " ");
             assert!(output.contains("of each thread planned, under cpu SCHED_FIFO"), "{output}");
         }
     }
 
     #[test]
     fn equal_names_get_a_number() {
-        let same = [Synthetic::idle().build(), Synthetic::idle().build(), Synthetic::idle().build()];
-        let names: Vec<String> = Overview::all(&same).into_iter().map(|overview| overview.name).collect();
+        let same =
+            [Synthetic::idle().build(), Synthetic::idle().build(), Synthetic::idle().build()];
+        let names: Vec<String> =
+            Overview::all(&same).into_iter().map(|overview| overview.name).collect();
         assert_eq!(names, ["idle", "idle (2)", "idle (3)"]);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Phases of a run in the lab, as `teiji lab run --phases` ends with them: figures of all of them together, the range of their maxima, and the
-//! worst with the command that makes it again.
+//! Phases of a run in the lab, as `teiji lab run --phases` ends with them: figures of all of them
+//! together, the range of their maxima, and the worst with the command that makes it again.
 
 use crate::format::{counted, exact_micros};
 use crate::language::{Language, in_language, tr, translated};
@@ -27,9 +27,14 @@ pub struct Phases<'p> {
 }
 
 impl<'p> Phases<'p> {
-    /// Phases that are judged together; `again` is the command that makes one again, by its recording.
+    /// Phases that are judged together; `again` is the command that makes one again, by its
+    /// recording.
     #[must_use]
-    pub fn new(name: String, examined: &'p Examined, again: impl FnOnce(&Recorded) -> String) -> Self {
+    pub fn new(
+        name: String,
+        examined: &'p Examined,
+        again: impl FnOnce(&Recorded) -> String,
+    ) -> Self {
         let again = again(&examined.recorded);
         Phases { name, examined, again }
     }
@@ -42,16 +47,22 @@ impl<'p> Phases<'p> {
         PhaseMaxima::new(self.recordings())
     }
 
-    /// `95 % confidence intervals p50 4.29–4.31, p99 14.8–15.0 µs.`; none of several threads, each of which has its own.
+    /// `95 % confidence intervals p50 4.29–4.31, p99 14.8–15.0 µs.`; none of several threads, each
+    /// of which has its own.
     fn intervals(&self) -> Option<String> {
         let [only] = analyses(self.examined) else { return None };
         let one = |interval: &QuantileInterval| {
             let (_, ends) = inference::interval(interval);
             (!ends.is_empty()).then(|| format!("{} {ends}", interval.level))
         };
-        let intervals: Vec<String> = Inference::from_analysis(only).quantiles.iter().filter_map(one).collect();
-        (!intervals.is_empty())
-            .then(|| tr!("95 % confidence intervals {intervals} µs.", intervals = intervals.join(translated(", "))))
+        let intervals: Vec<String> =
+            Inference::from_analysis(only).quantiles.iter().filter_map(one).collect();
+        (!intervals.is_empty()).then(|| {
+            tr!(
+                "95 % confidence intervals {intervals} µs.",
+                intervals = intervals.join(translated(", "))
+            )
+        })
     }
 
     /// `maxima of 50 phases from 16.12 to 18.65 µs, median 16.4. Worst: phase 17, 18.65 µs. Again:`
@@ -60,17 +71,24 @@ impl<'p> Phases<'p> {
     }
 }
 
-/// The analyses of what the figures are of. Of jitter they are those of its size, and figures have its sign.
+/// The analyses of what the figures are of. Of jitter they are those of its size, and figures have
+/// its sign.
 fn analyses(examined: &Examined) -> &[Analysis] {
-    if examined.recorded.document.probe.quantity == Quantity::Jitter { &[] } else { &examined.analyses }
+    if examined.recorded.document.probe.quantity == Quantity::Jitter {
+        &[]
+    } else {
+        &examined.analyses
+    }
 }
 
-/// The range of the maxima of phases, and which is the worst. The command that makes it again follows.
+/// The range of the maxima of phases, and which is the worst. The command that makes it again
+/// follows.
 pub(crate) fn sentence(maxima: &PhaseMaxima) -> Option<String> {
     let (worst, [smallest, median, max]) = maxima.worst().zip(maxima.spread())?;
     let [smallest, median, max] = [smallest, median, max].map(exact_micros);
     Some(tr!(
-        "maxima of {phases} from {smallest} to {max} µs, median {median}. Worst: phase {phase}, {max} µs. Again:",
+        "maxima of {phases} from {smallest} to {max} µs, median {median}. Worst: phase {phase}, \
+         {max} µs. Again:",
         phases = counted(maxima.of_each.len() as u64, "phase"),
         smallest,
         median,
@@ -79,29 +97,36 @@ pub(crate) fn sentence(maxima: &PhaseMaxima) -> Option<String> {
     ))
 }
 
-/// The same as a sentence of its own, and the command that makes it again by its recording, of which these are the paths.
+/// The same as a sentence of its own, and the command that makes it again by its recording, of
+/// which these are the paths.
 pub(crate) fn worst_and_again(maxima: &PhaseMaxima, paths: &[PathBuf]) -> Option<(String, String)> {
-    let words = ["teiji", "lab", "rerun", &paths[maxima.worst()?.place].display().to_string()].map(str::to_owned);
+    let words = ["teiji", "lab", "rerun", &paths[maxima.worst()?.place].display().to_string()]
+        .map(str::to_owned);
     Some((verdict::capitalised(&sentence(maxima)?), method::quoted(&words)))
 }
 
-/// Several runs in several phases each: a line for each run, its phases together, then the worst phase of each.
+/// Several runs in several phases each: a line for each run, its phases together, then the worst
+/// phase of each.
 #[must_use]
 pub fn phases(all: &[Phases<'_>], language: Language) -> String {
     in_language(language, || in_text(all))
 }
 
 fn in_text(all: &[Phases<'_>]) -> String {
-    let pooled: Vec<Overview<'_>> = all.iter().map(|one| Overview::of_phases(one.examined, one.name.clone())).collect();
-    let each: Vec<Overview<'_>> = all.iter().flat_map(Phases::recordings).map(Overview::new).collect();
+    let pooled: Vec<Overview<'_>> =
+        all.iter().map(|one| Overview::of_phases(one.examined, one.name.clone())).collect();
+    let each: Vec<Overview<'_>> =
+        all.iter().flat_map(Phases::recordings).map(Overview::new).collect();
     let mut out = side_by_side::table_of(&pooled, &each);
-    let note =
-        tr!("Each line is of all its phases together. A maximum is that of one way in which timers met; each phase is another.");
+    let note = tr!("Each line is of all its phases together. A maximum is that of one way in \
+                    which timers met; each phase is another.");
     wrapped(&mut out, "", &note);
     for one in all {
         let Some(sentence) = one.sentence() else { continue };
         out.push('\n');
-        let sentences = one.intervals().map(|intervals| format!("{intervals} {}", verdict::capitalised(&sentence)));
+        let sentences = one
+            .intervals()
+            .map(|intervals| format!("{intervals} {}", verdict::capitalised(&sentence)));
         wrapped(&mut out, "", &format!("{}: {}", one.name, sentences.unwrap_or(sentence)));
         // In one piece, to be copied.
         out += &format!("  {}\n", one.again);
@@ -109,7 +134,8 @@ fn in_text(all: &[Phases<'_>]) -> String {
     out
 }
 
-/// The range of the maxima of one run's phases, and the worst with the command that makes it again; none of a run in one phase.
+/// The range of the maxima of one run's phases, and the worst with the command that makes it again;
+/// none of a run in one phase.
 #[must_use]
 pub fn worst_phase(one: &Phases<'_>, language: Language) -> Option<String> {
     in_language(language, || {
@@ -126,14 +152,16 @@ pub fn phases_json(all: &[Phases<'_>]) -> Value {
 
 fn one_in_json(one: &Phases<'_>) -> Value {
     let overview = Overview::of_phases(one.examined, one.name.clone());
-    let (due, recordings, maxima, again) = (overview.due(), one.recordings(), one.maxima(), &one.again);
+    let (due, recordings, maxima, again) =
+        (overview.due(), one.recordings(), one.maxima(), &one.again);
     let sum = |of: Count| recordings.iter().map(|recorded| judged_count(recorded, of)).sum::<u64>();
     let quantile = |level| due.quantile(level).filter(|_| due.about().is_empty());
     let mut phases = maxima_json(&maxima, |place| recordings[place].path.as_path());
     if let Some(one) = maxima.worst() {
         let (thread, activation) = where_worst(recordings[one.place], one.max_ns);
         let worst = &mut phases["worst"];
-        (worst["thread"], worst["activation"], worst["command"]) = (json!(thread), json!(activation), json!(again));
+        (worst["thread"], worst["activation"], worst["command"]) =
+            (json!(thread), json!(activation), json!(again));
     }
     json!({
         "name": one.name,
@@ -184,7 +212,8 @@ pub(crate) fn maxima_json<'p>(maxima: &PhaseMaxima, path: impl Fn(usize) -> &'p 
 fn where_worst(recorded: &Recorded, max: i64) -> (Option<usize>, Option<u64>) {
     let probe = &recorded.document.probe;
     let found = recorded.threads.iter().enumerate().find_map(|(thread, statistics)| {
-        let worst = statistics.worst.iter().find(|worst| probe.judged_size(worst.latency_ns) == max)?;
+        let worst =
+            statistics.worst.iter().find(|worst| probe.judged_size(worst.latency_ns) == max)?;
         Some((thread, worst.activation))
     });
     found.unzip()

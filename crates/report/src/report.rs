@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A report of recordings: what it says is made once, and rendered for a terminal, as a page, as Markdown and as pictures.
+//! A report of recordings: what it says is made once, and rendered for a terminal, as a page, as
+//! Markdown and as pictures.
 
 use crate::charts;
 use crate::charts::options::ChartOptions;
@@ -28,7 +29,8 @@ pub struct Report<'a> {
     /// What was explained of recordings, by their names.
     pub(crate) explained: Vec<(String, Explained)>,
     texts: InEach<Texts>,
-    /// Made when a page or Markdown is first asked for: a terminal shows none of it, and after a run it is not to cost anything.
+    /// Made when a page or Markdown is first asked for: a terminal shows none of it, and after a
+    /// run it is not to cost anything.
     page_texts: OnceCell<InEach<PageTexts>>,
 }
 
@@ -52,7 +54,11 @@ pub(crate) struct PageTexts {
 impl<'a> Report<'a> {
     /// `inferences` are those of each recording's threads, or nothing.
     #[must_use]
-    pub fn new(recordings: &'a [Recorded], inferences: &'a [Vec<Inference>], options: &'a ChartOptions) -> Report<'a> {
+    pub fn new(
+        recordings: &'a [Recorded],
+        inferences: &'a [Vec<Inference>],
+        options: &'a ChartOptions,
+    ) -> Report<'a> {
         let all = Overview::all_with(recordings, inferences);
         let of_all = InEach::new(|| (verdict::verdict(&all), banners::banners(&all)));
         let charted = overview::charted(all);
@@ -86,26 +92,29 @@ impl<'a> Report<'a> {
         self.texts.get()
     }
 
-    /// One line with the one figure, and with its caveats: no real-time rights, a run cut short, lost samples.
+    /// One line with the one figure, and with its caveats: no real-time rights, a run cut short,
+    /// lost samples.
     #[must_use]
     pub fn verdict(&self, language: Language) -> &str {
         in_language(language, || &self.texts().verdict)
     }
 
-    /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, within 80 columns unless a figure is
-    /// longer.
+    /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, within 80
+    /// columns unless a figure is longer.
     #[must_use]
     pub fn terminal_summary(&self, paint: Paint, language: Language) -> String {
         in_language(language, || terminal::summary(self, paint))
     }
 
-    /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by thread.
+    /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by
+    /// thread.
     #[must_use]
     pub fn terminal_inference(&self, language: Language) -> String {
         in_language(language, || terminal::inferences(self))
     }
 
-    /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.
+    /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from
+    /// anywhere else.
     ///
     /// `command_line` is what the page says it was made by.
     #[must_use]
@@ -113,10 +122,15 @@ impl<'a> Report<'a> {
         in_language(language, || page::html(self, command_line))
     }
 
-    /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of [`Report::svg_charts`] lie, as a
-    /// link says it.
+    /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of
+    /// [`Report::svg_charts`] lie, as a link says it.
     #[must_use]
-    pub fn markdown(&self, command_line: &str, pictures: Option<&str>, language: Language) -> String {
+    pub fn markdown(
+        &self,
+        command_line: &str,
+        pictures: Option<&str>,
+        language: Language,
+    ) -> String {
         in_language(language, || page::markdown(self, command_line, pictures))
     }
 
@@ -125,7 +139,9 @@ impl<'a> Report<'a> {
     pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
         in_language(language, || {
             let charts = Charts::new(&self.charted, self.options, charts::STEPS_OF_A_FILE);
-            let file = |chart: Chart| (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &self.charted));
+            let file = |chart: Chart| {
+                (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &self.charted))
+            };
             Chart::ALL.into_iter().map(file).collect()
         })
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Figures of recordings for programs and for other texts: a row for each thread, or one figure alone.
+//! Figures of recordings for programs and for other texts: a row for each thread, or one figure
+//! alone.
 
 use crate::format;
 use crate::language::{tr, translated};
@@ -16,10 +17,14 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 /// What is known of a thread before its latencies.
-const OF_THREAD: [&str; 9] = ["recording", "thread", "cpu", "interval_ns", "due", "on_time", "late", "skipped", "lost"];
-/// Its latencies: with skipped activations counted in, then as measured, these named `as_measured_...`.
-const OF_LATENCIES: [&str; 10] =
-    ["count", "min_ns", "mean_ns", "sd_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"];
+const OF_THREAD: [&str; 9] =
+    ["recording", "thread", "cpu", "interval_ns", "due", "on_time", "late", "skipped", "lost"];
+/// Its latencies: with skipped activations counted in, then as measured, these named
+/// `as_measured_...`.
+const OF_LATENCIES: [&str; 10] = [
+    "count", "min_ns", "mean_ns", "sd_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns",
+    "max_ns",
+];
 
 fn text<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
@@ -49,7 +54,8 @@ fn threads(recorded: &Recorded) -> impl Iterator<Item = (&Thread, &Statistics)> 
     recorded.document.threads.iter().zip(&recorded.threads)
 }
 
-/// A further column, by name and unit. Its figures are named as those of latencies: `done_min_ns`, `parity_min`.
+/// A further column, by name and unit. Its figures are named as those of latencies: `done_min_ns`,
+/// `parity_min`.
 type FurtherColumn<'a> = (&'a str, ColumnUnit);
 
 /// Further columns of all these recordings, in the order in which they are met.
@@ -74,20 +80,25 @@ fn names_of_figures((name, unit): &FurtherColumn<'_>) -> [String; OF_LATENCIES.l
 /// A cell that no spreadsheet takes for a formula: text from outside may begin as one does.
 #[must_use]
 pub fn csv_cell(text: &str) -> Cow<'_, str> {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let is_formula =
+        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
     if is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
 }
 
-/// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns. Figures of further columns, the
-/// probe, and what it ran on come last.
+/// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns.
+/// Figures of further columns, the probe, and what it ran on come last.
 #[must_use]
 pub fn threads_csv(recordings: &[Recorded]) -> String {
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    let mut writer =
+        csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     // Into memory, and each record as long as the first: nothing can fail.
-    let mut write = |cells: Vec<String>| drop(writer.write_record(cells.iter().map(|cell| csv_cell(cell).into_owned())));
+    let mut write = |cells: Vec<String>| {
+        drop(writer.write_record(cells.iter().map(|cell| csv_cell(cell).into_owned())))
+    };
     let as_measured = OF_LATENCIES.iter().map(|name| format!("as_measured_{name}"));
     let further = further_columns(recordings);
-    let names = OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured);
+    let names =
+        OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured);
     write(
         names
             .chain(further.iter().flat_map(names_of_figures))
@@ -97,22 +108,34 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
     for recorded in recordings {
         let probe = &recorded.document.probe;
         for (place, (thread, statistics)) in threads(recorded).enumerate() {
-            let [due, on_time, late, skipped] = Accounts::from_thread(thread, &recorded.document.probe).all();
+            let [due, on_time, late, skipped] =
+                Accounts::from_thread(thread, &recorded.document.probe).all();
             let lost = thread.detail.is_samples().then_some(thread.evidence.samples_lost);
-            let mut cells = vec![recorded.path.display().to_string(), thread.index.to_string(), probe.cpu_text(thread)];
+            let mut cells = vec![
+                recorded.path.display().to_string(),
+                thread.index.to_string(),
+                probe.cpu_text(thread),
+            ];
             cells.push(thread.interval_ns.0.to_string());
             cells.extend([due, on_time, late, skipped, lost].map(text));
             cells.extend(latencies(&Latencies::due(statistics)));
             cells.extend(latencies(&Latencies::measured(statistics)));
             for column in &further {
-                let at = probe.others().position(|(_, known)| (known.name.as_ref(), known.unit) == *column);
+                let at = probe
+                    .others()
+                    .position(|(_, known)| (known.name.as_ref(), known.unit) == *column);
                 let known = at.and_then(|at| recorded.beside.get(place)?.columns.get(at));
                 let unknown = || std::array::from_fn(|_| String::new());
-                cells.extend(known.map_or_else(unknown, |values| latencies(&Latencies::measured(values))));
+                cells.extend(
+                    known.map_or_else(unknown, |values| latencies(&Latencies::measured(values))),
+                );
             }
             cells.push(columns::probe(&recorded.document));
             let core = co_kernel::of(&recorded.document);
-            cells.extend([text(core.map(format::co_kernel_without_gravity)), text(core.and_then(|core| core.gravity.clone()))]);
+            cells.extend([
+                text(core.map(format::co_kernel_without_gravity)),
+                text(core.and_then(|core| core.gravity.clone())),
+            ]);
             write(cells);
         }
     }
@@ -122,27 +145,58 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
 /// See [`crate::threads_markdown`].
 pub(crate) fn markdown(recordings: &[Recorded]) -> String {
     let all = Overview::all(recordings);
-    let has_skipped =
-        recordings.iter().flat_map(|recorded| &recorded.threads).any(|statistics| statistics.with_skipped.is_some());
+    let has_skipped = recordings
+        .iter()
+        .flat_map(|recorded| &recorded.threads)
+        .any(|statistics| statistics.with_skipped.is_some());
     // That what wakes up on time is cyclic goes without saying.
-    let names_probes = recordings.iter().any(|recorded| recorded.document.probe != ProbeStatement::cyclic());
-    let (heading, rule) = if names_probes { (format!(" {} |", translated("Probe")), "---|") } else { (String::new(), "") };
+    let names_probes =
+        recordings.iter().any(|recorded| recorded.document.probe != ProbeStatement::cyclic());
+    let (heading, rule) = if names_probes {
+        (format!(" {} |", translated("Probe")), "---|")
+    } else {
+        (String::new(), "")
+    };
     let mut out = format!(
         "{}\n\n| {} |{heading}\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|{rule}\n",
         population(has_skipped),
-        ["recording", "thread", "CPU", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"]
-            .map(translated)
-            .join(" | ")
+        [
+            "recording",
+            "thread",
+            "CPU",
+            "due",
+            "late",
+            "skipped",
+            "min",
+            "mean",
+            "p50",
+            "p99",
+            "p99.9",
+            "max"
+        ]
+        .map(translated)
+        .join(" | ")
     );
     for (recorded, overview) in recordings.iter().zip(&all) {
-        let probe = if names_probes { format!(" {} |", in_markdown(&columns::probe(&recorded.document))) } else { String::new() };
+        let probe = if names_probes {
+            format!(" {} |", in_markdown(&columns::probe(&recorded.document)))
+        } else {
+            String::new()
+        };
         for (thread, statistics) in threads(recorded) {
             let accounts = Accounts::from_thread(thread, &recorded.document.probe);
             let counts = [accounts.due(), accounts.late(), accounts.skipped()];
             let counts = counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), format::count));
-            let (name, cpu) = (in_markdown(&overview.name), recorded.document.probe.cpu_text(thread));
-            let cells: Vec<String> = counts.into_iter().chain(in_micros(&Latencies::due(statistics))).collect();
-            out += &format!("| {name} | {} | {} | {} |{probe}\n", thread.index, cpu, cells.join(" | "));
+            let (name, cpu) =
+                (in_markdown(&overview.name), recorded.document.probe.cpu_text(thread));
+            let cells: Vec<String> =
+                counts.into_iter().chain(in_micros(&Latencies::due(statistics))).collect();
+            out += &format!(
+                "| {name} | {} | {} | {} |{probe}\n",
+                thread.index,
+                cpu,
+                cells.join(" | ")
+            );
             if statistics.with_skipped.is_some() {
                 let cells = in_micros(&Latencies::measured(statistics)).join(" | ");
                 let name = tr!("{name}, as measured", name);
@@ -155,12 +209,21 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
     }
     let (rows, _) = columns::rows(&all, usize::MAX);
     if !rows.is_empty() {
-        let headings = ["recording", "thread", "column"].into_iter().chain(columns::FIGURES).map(translated).collect::<Vec<_>>();
-        out += &format!("\n| {} |\n|---|--:|---|{}\n", headings.join(" | "), "--:|".repeat(columns::FIGURES.len()));
+        let headings = ["recording", "thread", "column"]
+            .into_iter()
+            .chain(columns::FIGURES)
+            .map(translated)
+            .collect::<Vec<_>>();
+        out += &format!(
+            "\n| {} |\n|---|--:|---|{}\n",
+            headings.join(" | "),
+            "--:|".repeat(columns::FIGURES.len())
+        );
     }
     for row in rows {
         let (recording, name) = (in_markdown(&row.recording), in_markdown(&row.name));
-        out += &format!("| {recording} | {} | {name} | {} |\n", row.thread, row.figures.join(" | "));
+        out +=
+            &format!("| {recording} | {} | {name} | {} |\n", row.thread, row.figures.join(" | "));
     }
     out
 }
@@ -207,7 +270,9 @@ impl FromStr for Figure {
             _ => plan::Figure::named(text).map(Which::Latency),
         };
         which.map(Figure).ok_or_else(|| {
-            "it is min, mean, sd, max, peak-to-peak, a quantile such as p99.9, due, on_time, late, skipped or lost".to_owned()
+            "it is min, mean, sd, max, peak-to-peak, a quantile such as p99.9, due, on_time, late, \
+             skipped or lost"
+                .to_owned()
         })
     }
 }
@@ -216,12 +281,17 @@ impl Figure {
     /// What is to be known exactly of a recording's latencies before this is asked of it.
     #[must_use]
     pub fn exact_request(self) -> ExactRequest {
-        let levels = if let Which::Latency(plan::Figure::Quantile(level)) = self.0 { vec![level] } else { Vec::new() };
+        let levels = if let Which::Latency(plan::Figure::Quantile(level)) = self.0 {
+            vec![level]
+        } else {
+            Vec::new()
+        };
         ExactRequest { levels, ..ExactRequest::default() }
     }
 
-    /// Its value, as a gate sees it: latencies in µs, with skipped activations counted in, those of the thread that is worst in
-    /// it; counts of all threads together. None where the recording does not carry it.
+    /// Its value, as a gate sees it: latencies in µs, with skipped activations counted in, those of
+    /// the thread that is worst in it; counts of all threads together. None where the recording
+    /// does not carry it.
     #[must_use]
     pub fn value(self, examined: &Examined) -> Option<String> {
         let recorded = &examined.recorded;
@@ -233,9 +303,13 @@ impl Figure {
             Which::Count(of) => return counted(recorded, of).map(|n| n.to_string()),
         };
         let ns = match of_latencies {
-            None => {
-                recorded.threads.iter().map(|thread| Latencies::due(thread).min()).collect::<Option<Vec<_>>>()?.into_iter().min()
-            }
+            None => recorded
+                .threads
+                .iter()
+                .map(|thread| Latencies::due(thread).min())
+                .collect::<Option<Vec<_>>>()?
+                .into_iter()
+                .min(),
             Some(figure) => judge::figure(examined, figure),
         }?;
         let sign = if ns < 0 { "-" } else { "" };
@@ -266,7 +340,14 @@ mod tests {
 
     #[test]
     fn no_cell_is_a_formula() {
-        for (text, cell) in [("=1+1", "'=1+1"), ("@x", "'@x"), ("-5", "-5"), ("+1.5", "+1.5"), ("-x", "'-x"), ("a=b", "a=b")] {
+        for (text, cell) in [
+            ("=1+1", "'=1+1"),
+            ("@x", "'@x"),
+            ("-5", "-5"),
+            ("+1.5", "+1.5"),
+            ("-x", "'-x"),
+            ("a=b", "a=b"),
+        ] {
             assert_eq!(csv_cell(text), cell);
         }
     }
@@ -280,38 +361,77 @@ mod tests {
         let csv = threads_csv(&recordings);
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 4);
-        assert!(lines[0].starts_with("recording,thread,cpu,interval_ns,due,on_time,late,skipped,lost,count,min_ns,"), "{csv}");
-        assert!(lines[0].ends_with("as_measured_p9999_ns,as_measured_max_ns,probe,co_kernel,gravity"), "{csv}");
-        assert!(lines[3].contains(",2,1000,1750,") && lines[3].contains(",1000,,,,,2500,"), "p90 and more are not known: {csv}");
+        assert!(
+            lines[0].starts_with(
+                "recording,thread,cpu,interval_ns,due,on_time,late,skipped,lost,count,min_ns,"
+            ),
+            "{csv}"
+        );
+        assert!(
+            lines[0].ends_with("as_measured_p9999_ns,as_measured_max_ns,probe,co_kernel,gravity"),
+            "{csv}"
+        );
+        assert!(
+            lines[3].contains(",2,1000,1750,") && lines[3].contains(",1000,,,,,2500,"),
+            "p90 and more are not known: {csv}"
+        );
         let cells = |line: &str| line.matches(',').count();
         assert!(lines.iter().all(|line| cells(line) == cells(lines[0])), "{csv}");
         let table = markdown(&recordings);
-        assert!(table.contains("| few \\| here | 0 | ") && table.ends_with(" | 1.0 | 1.8 | 1.0 | – | – | 2.5 |\n"), "{table}");
+        assert!(
+            table.contains("| few \\| here | 0 | ")
+                && table.ends_with(" | 1.0 | 1.8 | 1.0 | – | – | 2.5 |\n"),
+            "{table}"
+        );
     }
 
     #[test]
     fn further_columns_and_probes_come_last() {
-        let mut three = Synthetic::idle().threads(1).samples(&[1_000, 2_500]).title("three").build();
-        let parity = Column { name: "parity".into(), unit: ColumnUnit::Count, meaning: "0 or 1".into() };
+        let mut three =
+            Synthetic::idle().threads(1).samples(&[1_000, 2_500]).title("three").build();
+        let parity =
+            Column { name: "parity".into(), unit: ColumnUnit::Count, meaning: "0 or 1".into() };
         three.document.probe.columns.extend([Column::ns("done_ns", "to the end"), parity]);
         three.document.probe.name = "spawn".into();
         three.document.run.probe_settings = [("method".to_owned(), "fork".to_owned())].into();
         let of = |values: &[i32]| {
-            let Ok(statistics) = stats::summarise(&[Span::Woken(values)][..], 1_000_000, AfterOverrun::Unknown, 2);
+            let Ok(statistics) =
+                stats::summarise(&[Span::Woken(values)][..], 1_000_000, AfterOverrun::Unknown, 2);
             statistics
         };
-        three.beside = vec![Beside { columns: vec![of(&[1_500, 3_500]), of(&[0, 1])], worst_times_ns: Vec::new() }];
+        three.beside = vec![Beside {
+            columns: vec![of(&[1_500, 3_500]), of(&[0, 1])],
+            worst_times_ns: Vec::new(),
+        }];
         let recordings = [Synthetic::idle().threads(1).title("idle").build(), three];
         let csv = threads_csv(&recordings);
         let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-        let cell = |row: usize, name: &str| rows[row][rows[0].iter().position(|heading| *heading == name).unwrap()];
-        assert_eq!([cell(2, "done_min_ns"), cell(2, "done_max_ns"), cell(2, "done_mean_ns")], ["1500", "3500", "2500"]);
-        assert_eq!([cell(2, "parity_count"), cell(2, "parity_max"), cell(2, "probe")], ["2", "1", "spawn (method fork)"]);
-        assert_eq!([cell(1, "done_min_ns"), cell(1, "parity_max"), cell(1, "probe")], ["", "", "cyclic"]);
+        let cell = |row: usize, name: &str| {
+            rows[row][rows[0].iter().position(|heading| *heading == name).unwrap()]
+        };
+        assert_eq!(
+            [cell(2, "done_min_ns"), cell(2, "done_max_ns"), cell(2, "done_mean_ns")],
+            ["1500", "3500", "2500"]
+        );
+        assert_eq!(
+            [cell(2, "parity_count"), cell(2, "parity_max"), cell(2, "probe")],
+            ["2", "1", "spawn (method fork)"]
+        );
+        assert_eq!(
+            [cell(1, "done_min_ns"), cell(1, "parity_max"), cell(1, "probe")],
+            ["", "", "cyclic"]
+        );
         let table = markdown(&recordings);
-        assert!(table.contains("| max | Probe |\n") && table.contains(" | 2.5 | spawn (method fork) |\n"), "{table}");
+        assert!(
+            table.contains("| max | Probe |\n")
+                && table.contains(" | 2.5 | spawn (method fork) |\n"),
+            "{table}"
+        );
         assert!(table.contains("| recording | thread | column | min | mean |"), "{table}");
-        assert!(table.contains("| three | 0 | done, µs | 1.5 | 2.5 | 1.5 | – | – | 3.5 |\n"), "{table}");
+        assert!(
+            table.contains("| three | 0 | done, µs | 1.5 | 2.5 | 1.5 | – | – | 3.5 |\n"),
+            "{table}"
+        );
         let cyclic = markdown(&recordings[..1]);
         assert!(!cyclic.contains("Probe") && !cyclic.contains("column"), "{cyclic}");
     }
@@ -320,12 +440,24 @@ mod tests {
     fn one_figure_is_one_number() {
         let latencies = [1_000, 2_500, -300];
         let recorded = Synthetic::idle().threads(1).samples(&latencies).build();
-        let Ok(analysis) = analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &ExactRequest::default());
+        let Ok(analysis) = analyse(
+            &[Span::Woken(&latencies)][..],
+            1_000_000,
+            AfterOverrun::Skip,
+            64,
+            &ExactRequest::default(),
+        );
         let examined = Examined { recorded, analyses: vec![analysis], pool: None };
         let figure = |name: &str| name.parse::<Figure>().unwrap().value(&examined);
         let some = |text: &str| Some(text.to_owned());
-        assert_eq!([figure("max"), figure("min"), figure("p50")], [some("2.500"), some("-0.300"), some("1.000")]);
-        assert_eq!([figure("due"), figure("skipped"), figure("mean")], [some("3"), some("0"), some("1.067")]);
+        assert_eq!(
+            [figure("max"), figure("min"), figure("p50")],
+            [some("2.500"), some("-0.300"), some("1.000")]
+        );
+        assert_eq!(
+            [figure("due"), figure("skipped"), figure("mean")],
+            [some("3"), some("0"), some("1.067")]
+        );
         assert_eq!(figure("p99"), None, "three latencies have no 99th percentile");
         for wrong in ["", "p", "p101", "median", "Max"] {
             assert!(wrong.parse::<Figure>().is_err(), "{wrong}");
@@ -336,12 +468,21 @@ mod tests {
     fn a_figure_is_the_one_that_a_gate_sees() {
         let latencies: [&[i32]; 2] = [&[1_000, 2_500, 9_000], &[4_000, 4_100, 4_200]];
         let analysis = |latencies: &[i32]| {
-            let Ok(analysis) =
-                analyse(&[Span::Woken(latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &ExactRequest::default());
+            let Ok(analysis) = analyse(
+                &[Span::Woken(latencies)][..],
+                1_000_000,
+                AfterOverrun::Skip,
+                64,
+                &ExactRequest::default(),
+            );
             analysis
         };
         let recorded = Synthetic::idle().threads(2).samples(latencies[0]).build();
-        let examined = Examined { recorded, analyses: latencies.into_iter().map(analysis).collect(), pool: None };
+        let examined = Examined {
+            recorded,
+            analyses: latencies.into_iter().map(analysis).collect(),
+            pool: None,
+        };
         let spread = |name: &str| name.parse::<Figure>().unwrap().value(&examined).unwrap();
         assert_eq!([spread("sd"), spread("peak-to-peak")], ["4.252", "8.000"]);
         for (figure, thread) in [("max", 0), ("mean", 0), ("p50", 1)] {
@@ -351,7 +492,11 @@ mod tests {
                 panic!("{figure} is a latency")
             };
             let shown = figure.parse::<Figure>().unwrap().value(&examined).unwrap();
-            assert_eq!((format::exact_micros(ns).replace(',', ""), of), (shown, thread), "{figure}");
+            assert_eq!(
+                (format::exact_micros(ns).replace(',', ""), of),
+                (shown, thread),
+                "{figure}"
+            );
         }
     }
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lent rights: those that this program has and its caller lacks, as where its file has capabilities (`setcap`).
+//! Lent rights: those that this program has and its caller lacks, as where its file has
+//! capabilities (`setcap`).
 //!
-//! They are lent for one thing: real-time priority and locked memory of teiji's own measuring and load threads. [`settle`] is called
-//! before anything else is read. It ends in one of two ways:
+//! They are lent for one thing: real-time priority and locked memory of teiji's own measuring and
+//! load threads. [`settle`] is called before anything else is read. It ends in one of two ways:
 //!
-//! - The verb needs them: only `CAP_SYS_NICE` and `CAP_IPC_LOCK` are left, and of the environment only what says how to print. No journal is
-//!   replayed, and no other program is started ([`may_start_programs`]).
-//! - The verb does not: the program executes itself again under `no_new_privs`. Then it is the program without capabilities in its file,
-//!   and everything is as it is for its caller.
+//! - The verb needs them: only `CAP_SYS_NICE` and `CAP_IPC_LOCK` are left, and of the environment
+//!   only what says how to print. No journal is replayed, and no other program is started
+//!   ([`may_start_programs`]).
+//! - The verb does not: the program executes itself again under `no_new_privs`. Then it is the
+//!   program without capabilities in its file, and everything is as it is for its caller.
 //!
 //! What it starts of itself decides the same for itself: exec lends it the rights anew.
 //!
-//! In: nothing but what the kernel says of this process. Out: a process with no more rights than its verb needs. Must not touch: files.
+//! In: nothing but what the kernel says of this process. Out: a process with no more rights than
+//! its verb needs. Must not touch: files.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -20,7 +23,8 @@ mod sys;
 
 use rustix::process::{getegid, geteuid, getgid, getuid};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, no_new_privs, set_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, no_new_privs,
+    set_capabilities, set_no_new_privs,
 };
 use std::env::{args_os, vars_os};
 use std::ffi::OsString;
@@ -33,7 +37,8 @@ use std::sync::OnceLock;
 /// What is kept for a verb that needs it.
 const KEPT: CapabilitySet = CapabilitySet::SYS_NICE.union(CapabilitySet::IPC_LOCK);
 
-/// The environment beside lent rights: how to print. Nothing in it names a folder, a file or a program.
+/// The environment beside lent rights: how to print. Nothing in it names a folder, a file or a
+/// program.
 const HARMLESS: [&str; 6] = ["TERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"];
 
 /// Why the program cannot go on with the rights it was given.
@@ -53,16 +58,20 @@ pub enum RightsError {
 /// No program is started with lent rights.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error(
-    "this teiji has rights that you lack, by capabilities of its file, and starts no other program. Start it yourself beside teiji. \
-     Or use a teiji without capabilities, as setpriv --no-new-privs teiji does, and get real-time rights by a group with rtprio"
+    "this teiji has rights that you lack, by capabilities of its file, and starts no other \
+     program. Start it yourself beside teiji. Or use a teiji without capabilities, as setpriv \
+     --no-new-privs teiji does, and get real-time rights by a group with rtprio"
 )]
 pub struct NoPrograms;
 
-/// Whether this program has rights that its caller lacks. Under `no_new_privs` exec lends none, whatever it says.
+/// Whether this program has rights that its caller lacks. Under `no_new_privs` exec lends none,
+/// whatever it says.
 #[must_use]
 pub fn are_lent() -> bool {
     static LENT: OnceLock<bool> = OnceLock::new();
-    *LENT.get_or_init(|| lends(sys::gained_by_exec(), no_new_privs() == Ok(true), getuid().is_root()))
+    *LENT.get_or_init(|| {
+        lends(sys::gained_by_exec(), no_new_privs() == Ok(true), getuid().is_root())
+    })
 }
 
 /// A security module says of root's programs too that they gained rights, and root lacks none.
@@ -78,26 +87,32 @@ pub fn may_start_programs() -> Result<(), NoPrograms> {
     if are_lent() { Err(NoPrograms) } else { Ok(()) }
 }
 
-/// Keeps of the lent rights what real-time threads need, or none where the verb has no such threads: then this does not return, and the
-/// program begins anew. Without lent rights it does nothing. To be called first, while there is one thread.
+/// Keeps of the lent rights what real-time threads need, or none where the verb has no such
+/// threads: then this does not return, and the program begins anew. Without lent rights it does
+/// nothing. To be called first, while there is one thread.
 ///
 /// # Errors
-/// When they are of a kind that is never used, or cannot be given up. Then the program must not go on.
+/// When they are of a kind that is never used, or cannot be given up. Then the program must not go
+/// on.
 pub fn settle(needs_real_time: bool) -> Result<(), RightsError> {
     if !are_lent() {
         return Ok(());
     }
     if getuid() != geteuid() || getgid() != getegid() {
-        return Err(RightsError::AnothersId(std::env::current_exe().unwrap_or_else(|_| "teiji".into())));
+        return Err(RightsError::AnothersId(
+            std::env::current_exe().unwrap_or_else(|_| "teiji".into()),
+        ));
     }
     let done = if needs_real_time { keep_real_time() } else { Err(give_up()) };
     done.map_err(RightsError::NotGivenUp)
 }
 
 fn keep_real_time() -> io::Result<()> {
-    let is_harmless = |(name, _): &(OsString, OsString)| HARMLESS.iter().any(|harmless| name == harmless);
+    let is_harmless =
+        |(name, _): &(OsString, OsString)| HARMLESS.iter().any(|harmless| name == harmless);
     if !vars_os().all(|variable| is_harmless(&variable)) {
-        // Not removed here, which is unsafe: the same program with what is left, which exec lends the same rights.
+        // Not removed here, which is unsafe: the same program with what is left, which exec lends
+        // the same rights.
         return Err(execute_again(|command| {
             command.env_clear().envs(vars_os().filter(is_harmless));
         }));
@@ -107,21 +122,29 @@ fn keep_real_time() -> io::Result<()> {
 
 /// The error, if it returns.
 fn give_up() -> io::Error {
-    match set_no_new_privs(true).map_err(io::Error::from).and_then(|()| limit_to(CapabilitySet::empty())) {
+    match set_no_new_privs(true)
+        .map_err(io::Error::from)
+        .and_then(|()| limit_to(CapabilitySet::empty()))
+    {
         Ok(()) => execute_again(|_| ()),
         Err(error) => error,
     }
 }
 
-/// Capabilities of the calling thread: of those it has, these, for itself. What it starts inherits none.
+/// Capabilities of the calling thread: of those it has, these, for itself. What it starts inherits
+/// none.
 fn limit_to(kept: CapabilitySet) -> io::Result<()> {
     let kept = capabilities(None)?.permitted & kept;
     // Linux before 4.3 has no ambient ones.
     let _ = clear_ambient_capability_set();
-    Ok(set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?)
+    Ok(set_capabilities(
+        None,
+        CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() },
+    )?)
 }
 
-/// The error, if it returns. By its path first, which gives the process its name; whatever lies there by now gets no rights from here.
+/// The error, if it returns. By its path first, which gives the process its name; whatever lies
+/// there by now gets no rights from here.
 fn execute_again(change: impl Fn(&mut Command)) -> io::Error {
     let execute = |program: PathBuf| {
         let mut command = Command::new(program);
@@ -140,7 +163,8 @@ fn execute_again(change: impl Fn(&mut Command)) -> io::Error {
 mod tests {
     use super::*;
 
-    /// A service under SELinux gains by exec, by what the kernel says. `teiji tune` there would lose the rights of root.
+    /// A service under SELinux gains by exec, by what the kernel says. `teiji tune` there would
+    /// lose the rights of root.
     #[test]
     fn rights_are_lent_to_who_lacks_them() {
         assert!(lends(true, false, false));

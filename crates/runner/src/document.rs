@@ -4,8 +4,8 @@
 use crate::Order;
 use crate::conditions::Conditions;
 use model::{
-    Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, Polling, ProbeStatement, RowCounts, RowKind, State,
-    TakenBy, Thread, ThreadEvidence, VERSION, Warning,
+    Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, Polling, ProbeStatement,
+    RowCounts, RowKind, State, TakenBy, Thread, ThreadEvidence, VERSION, Warning,
 };
 use plan::{Nanos, Run};
 use probe::{Calibration, Polled, StopReason, ThreadResult};
@@ -46,7 +46,8 @@ pub(crate) fn threads(order: &Order, starts: &[Nanos], nice: Option<i32>) -> Vec
     let (run, granted) = (&order.run, order.granted.scheduling);
     let nice = nice.filter(|_| !granted.policy.is_real_time());
     let thread = |(index, start): (usize, &Nanos)| {
-        let thread = Thread::unmeasured(index, run.cpus[index], granted, run.interval_of(index), *start);
+        let thread =
+            Thread::unmeasured(index, run.cpus[index], granted, run.interval_of(index), *start);
         Thread { nice, ..thread }
     };
     starts.iter().enumerate().map(thread).collect()
@@ -71,7 +72,9 @@ pub(crate) fn instrument(
         dma_latency_held: conditions.dma_latency_held(),
         ring_slots,
         settled_in_ns,
-        start_to_first_activation_ns: Some(first.0 - order.run.whole_warmup_ns().0 - settled_in_ns.0 - order.program_started.0),
+        start_to_first_activation_ns: Some(
+            first.0 - order.run.whole_warmup_ns().0 - settled_in_ns.0 - order.program_started.0,
+        ),
         co_kernel: order.chosen_for.clone().or_else(|| probe::co_kernel(&order.run.probe)),
     }
 }
@@ -83,7 +86,10 @@ pub(crate) fn slow_disk_warning(longest: Nanos, limit: Nanos) -> Option<Warning>
 
 /// Whether this is the end that a run without end waits for: what it measured ended by itself.
 pub(crate) fn is_its_end(run: &Run, warning: &Warning) -> bool {
-    let ended = matches!(warning, Warning::ProgramEnded { status: Some(0), .. } | Warning::StreamEnded { .. });
+    let ended = matches!(
+        warning,
+        Warning::ProgramEnded { status: Some(0), .. } | Warning::StreamEnded { .. }
+    );
     run.length.is_endless() && ended
 }
 
@@ -94,7 +100,9 @@ pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
             End::BreakAbove { thread, activation, latency_ns }
         }
         (Some(StopReason::Starved { for_ns, cpu }), _) => End::Guard { starved_ns: for_ns, cpu },
-        (Some(StopReason::ProbeFailed { doing, errno: 0, .. }), _) => End::ProbeFailed { error: doing.to_owned() },
+        (Some(StopReason::ProbeFailed { doing, errno: 0, .. }), _) => {
+            End::ProbeFailed { error: doing.to_owned() }
+        }
         (Some(StopReason::ProbeFailed { thread, doing, errno }), _) => {
             let error = std::io::Error::from_raw_os_error(errno);
             End::ProbeFailed { error: format!("thread {thread}: {doing}: {error}") }
@@ -105,23 +113,30 @@ pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
     }
 }
 
-/// How many activations of a thread were due: as it has counted itself, or, if it did not come back, by the clock. Of events, which
-/// nobody plans, those it has counted.
-pub(crate) fn due(thread: &Thread, is_planned: bool, result: Option<&ThreadResult>, planned: u64, ended: Nanos) -> u64 {
+/// How many activations of a thread were due: as it has counted itself, or, if it did not come
+/// back, by the clock. Of events, which nobody plans, those it has counted.
+pub(crate) fn due(
+    thread: &Thread,
+    is_planned: bool,
+    result: Option<&ThreadResult>,
+    planned: u64,
+    ended: Nanos,
+) -> u64 {
     result.map_or_else(
         || {
             if !is_planned {
                 return 0;
             }
-            let passed = u64::try_from(ended.0 - thread.start_ns.0).map_or(0, |ns| ns / thread.interval_ns.0.unsigned_abs() + 1);
+            let passed = u64::try_from(ended.0 - thread.start_ns.0)
+                .map_or(0, |ns| ns / thread.interval_ns.0.unsigned_abs() + 1);
             passed.min(planned)
         },
         |result| result.counts.due(),
     )
 }
 
-/// Enters what a thread has counted. For one that did not come back, what the samples say stands, and all else that was
-/// due counts as skipped: it was never run.
+/// Enters what a thread has counted. For one that did not come back, what the samples say stands,
+/// and all else that was due counts as skipped: it was never run.
 pub(crate) fn enter(
     thread: &mut Thread,
     probe: &ProbeStatement,
@@ -132,11 +147,17 @@ pub(crate) fn enter(
     let seen = statistics.activations;
     let woken = seen.on_time + seen.late;
     let (due, on_time, late) = result
-        .map_or((due.max(woken), seen.on_time, seen.late), |ThreadResult { counts, .. }| (due, counts.on_time, counts.late));
+        .map_or((due.max(woken), seen.on_time, seen.late), |ThreadResult { counts, .. }| {
+            (due, counts.on_time, counts.late)
+        });
     let skipped = due - on_time - late;
     thread.activations = Some(RowCounts::new(Activations { due, on_time, late, skipped }, probe));
     let polled = result.and_then(|result| result.polled);
-    thread.polling = polled.map(|Polled { polled_ns, readings, resolution_ns }| Polling { polled_ns, readings, resolution_ns });
+    thread.polling = polled.map(|Polled { polled_ns, readings, resolution_ns }| Polling {
+        polled_ns,
+        readings,
+        resolution_ns,
+    });
     thread.smis = result.and_then(|result| result.smis);
     let usage = result.and_then(|result| result.usage);
     thread.evidence = ThreadEvidence {
@@ -149,7 +170,8 @@ pub(crate) fn enter(
     };
 }
 
-/// What a reader must know of the clock that threads follow, if their probe has a column of its steps.
+/// What a reader must know of the clock that threads follow, if their probe has a column of its
+/// steps.
 pub(crate) fn clock_warning(probe: &ProbeStatement, threads: &[Beside]) -> Option<Warning> {
     let (column, _) = probe.others().find(|(_, column)| column.name == Column::STEP)?;
     let steps = || threads.iter().filter_map(|beside| beside.columns.get(column - 1));
@@ -157,31 +179,55 @@ pub(crate) fn clock_warning(probe: &ProbeStatement, threads: &[Beside]) -> Optio
     let backwards = steps().filter_map(|steps| steps.moments.min()).min().unwrap_or(0).min(0);
     let (forwards_ns, backwards_ns) = (Nanos(forwards), Nanos(-backwards));
     let clock = probe.clock.to_string();
-    ((forwards, backwards) != (0, 0)).then_some(Warning::ClockStepped { clock, forwards_ns, backwards_ns })
+    ((forwards, backwards) != (0, 0)).then_some(Warning::ClockStepped {
+        clock,
+        forwards_ns,
+        backwards_ns,
+    })
 }
 
-/// What a reader must know of a stream whose intervals are not those of its period: most likely its unit is another.
+/// What a reader must know of a stream whose intervals are not those of its period: most likely its
+/// unit is another.
 ///
-/// Both the median and the mean have to be off, so that neither missed periods, which lengthen the mean, nor events that come in pairs,
-/// which move the median, are taken for it. Off is more than 2 %: clocks of microcontrollers are right to 1 %, and 1,024 events a second
-/// are 2.4 % more than 1,000. And it is more than one period in all, by which the first and the last event may be early or late.
+/// Both the median and the mean have to be off, so that neither missed periods, which lengthen the
+/// mean, nor events that come in pairs, which move the median, are taken for it. Off is more than 2
+/// %: clocks of microcontrollers are right to 1 %, and 1,024 events a second are 2.4 % more than
+/// 1,000. And it is more than one period in all, by which the first and the last event may be early
+/// or late.
 #[expect(clippy::cast_precision_loss, reason = "a share of 2 %")]
 pub(crate) fn period_warning(probe: &ProbeStatement, statistics: &[Statistics]) -> Option<Warning> {
     let period_ns = probe.period_ns.filter(|_| probe.taken_by() == TakenBy::AnotherMachine)?;
-    let [Statistics { latency: Some(Summary { count, mean, p50: Some(median), .. }), .. }] = statistics else { return None };
+    let [Statistics { latency: Some(Summary { count, mean, p50: Some(median), .. }), .. }] =
+        statistics
+    else {
+        return None;
+    };
     let (period, median_off) = (period_ns.0 as f64, *median as f64);
-    let is_off = median_off.abs().min(mean.abs()) > period * 0.02 && median_off.signum() == mean.signum();
+    let is_off =
+        median_off.abs().min(mean.abs()) > period * 0.02 && median_off.signum() == mean.signum();
     let is_beyond_the_ends = mean.abs() * *count as f64 > period;
     let (median_ns, intervals) = (Nanos(period_ns.0.saturating_add(*median)), *count);
-    (is_off && is_beyond_the_ends).then_some(Warning::StreamOffPeriod { period_ns, median_ns, intervals })
+    (is_off && is_beyond_the_ends).then_some(Warning::StreamOffPeriod {
+        period_ns,
+        median_ns,
+        intervals,
+    })
 }
 
 /// What a reader must know of a thread.
-pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, result: Option<&ThreadResult>) -> Vec<Warning> {
+pub(crate) fn thread_warnings(
+    thread: &Thread,
+    rows: RowKind,
+    result: Option<&ThreadResult>,
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if result.is_none() {
         let waited_ns = Nanos(i64::try_from(probe::JOIN_TIMEOUT.as_nanos()).unwrap_or(i64::MAX));
-        warnings.push(Warning::ThreadUnresponsive { thread: thread.index, cpu: thread.cpu, waited_ns });
+        warnings.push(Warning::ThreadUnresponsive {
+            thread: thread.index,
+            cpu: thread.cpu,
+            waited_ns,
+        });
     }
     let woken = thread.activations.map_or(0, |counts| counts.all().on_time + counts.all().late);
     let untraced = result.map_or(0, |result| result.untraced).min(thread.evidence.samples_lost);
@@ -190,9 +236,14 @@ pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, result: Option<&Th
         warnings.push(Warning::SamplesLost { thread: thread.index, lost, woken });
     }
     if untraced > 0 {
-        warnings.push(Warning::RowsUntraced { thread: thread.index, rows: untraced, measured: woken });
+        warnings.push(Warning::RowsUntraced {
+            thread: thread.index,
+            rows: untraced,
+            measured: woken,
+        });
     }
-    let (minor, major) = (thread.evidence.minor_faults.unwrap_or(0), thread.evidence.major_faults.unwrap_or(0));
+    let (minor, major) =
+        (thread.evidence.minor_faults.unwrap_or(0), thread.evidence.major_faults.unwrap_or(0));
     // What a trial starts may fault by its nature, as the copy of a memory map does.
     if (minor, major) != (0, 0) && rows != RowKind::Trials {
         warnings.push(Warning::PageFaults { thread: thread.index, minor, major });
@@ -213,11 +264,13 @@ mod tests {
     use plan::{CpuId, Scheduling};
     use stats::{AfterOverrun, Span};
 
-    /// Activations that a thread kept off its CPU never ran are skipped, not lost: no sample of theirs ever existed.
+    /// Activations that a thread kept off its CPU never ran are skipped, not lost: no sample of
+    /// theirs ever existed.
     #[test]
     fn a_thread_that_did_not_come_back() {
         let start = Nanos::from_secs(1);
-        let mut thread = Thread::unmeasured(0, CpuId(1), Scheduling::DEFAULT, Nanos::from_millis(1), start);
+        let mut thread =
+            Thread::unmeasured(0, CpuId(1), Scheduling::DEFAULT, Nanos::from_millis(1), start);
         let due = due(&thread, true, None, 50, Nanos(start.0 + 9_500_000));
         let rows = [Span::Woken(&[5, 6, 7]), Span::Missing(7)];
         let Ok(statistics) = stats::summarise(rows.as_slice(), 1_000_000, AfterOverrun::Skip, 8);
@@ -233,8 +286,10 @@ mod tests {
     /// A faster disk is no advice against a trace that is not whole.
     #[test]
     fn samples_are_lost_in_one_of_two_places() {
-        let mut thread = Thread::unmeasured(0, CpuId(1), Scheduling::OTHER, Nanos::from_millis(1), Nanos(0));
-        thread.activations = Some(RowCounts::Planned(Activations { due: 50, on_time: 50, late: 0, skipped: 0 }));
+        let mut thread =
+            Thread::unmeasured(0, CpuId(1), Scheduling::OTHER, Nanos::from_millis(1), Nanos(0));
+        thread.activations =
+            Some(RowCounts::Planned(Activations { due: 50, on_time: 50, late: 0, skipped: 0 }));
         thread.evidence.samples_lost = 7;
         let of = |untraced| {
             let result = ThreadResult { untraced, ..ThreadResult::default() };
@@ -250,9 +305,12 @@ mod tests {
     /// What is not known is not 0.
     #[test]
     fn a_thread_of_a_co_kernel_stays_there() {
-        let mut thread = Thread::unmeasured(0, CpuId(1), Scheduling::DEFAULT, Nanos::from_millis(1), Nanos(0));
+        let mut thread =
+            Thread::unmeasured(0, CpuId(1), Scheduling::DEFAULT, Nanos::from_millis(1), Nanos(0));
         let warned = |switches| Some(Warning::FellBack { thread: 0, switches, measured: 0 });
-        for (switches, expected) in [(Some(0), None), (Some(2), warned(Some(2))), (None, warned(None))] {
+        for (switches, expected) in
+            [(Some(0), None), (Some(2), warned(Some(2))), (None, warned(None))]
+        {
             thread.evidence.fallen_back = switches;
             assert_eq!(fell_back(&thread), expected);
         }
@@ -264,13 +322,15 @@ mod tests {
         (probe.only_observes, probe.clock) = (true, ProbeStatement::CLOCK_OF_STREAM.into());
         probe.period_ns = Some(Nanos::from_millis(1));
         let off = |probe: &ProbeStatement, jitter: &[i32]| {
-            let Ok(statistics) = stats::summarise([Span::Woken(jitter)].as_slice(), 1 << 60, AfterOverrun::Skip, 8);
+            let Ok(statistics) =
+                stats::summarise([Span::Woken(jitter)].as_slice(), 1 << 60, AfterOverrun::Skip, 8);
             match period_warning(probe, &[statistics]) {
                 Some(Warning::StreamOffPeriod { median_ns, .. }) => Some(median_ns.0),
                 _ => None,
             }
         };
-        // In ns and read as us, the other way round, 1,000 Hz for 1,024, and 1,024 without a unit for 1,024 Hz.
+        // In ns and read as us, the other way round, 1,000 Hz for 1,024, and 1,024 without a unit
+        // for 1,024 Hz.
         assert_eq!(off(&probe, &[999_000_000; 9]), Some(1_000_000_000));
         assert_eq!(off(&probe, &[-999_000; 9]), Some(1_000));
         assert_eq!(off(&probe, &[-23_438; 50]), Some(976_562));
@@ -290,9 +350,15 @@ mod tests {
     #[test]
     fn the_reason_is_reported() {
         assert_eq!(end(None, None), End::Done);
-        assert_eq!(end(Some(StopReason::Asked), Some("SIGTERM")), End::Signal { name: "SIGTERM".into() });
+        assert_eq!(
+            end(Some(StopReason::Asked), Some("SIGTERM")),
+            End::Signal { name: "SIGTERM".into() }
+        );
         let broken = StopReason::BreakAbove { thread: 1, activation: 2, latency_ns: 3 };
-        assert_eq!(end(Some(broken), Some("SIGINT")), End::BreakAbove { thread: 1, activation: 2, latency_ns: 3 });
+        assert_eq!(
+            end(Some(broken), Some("SIGINT")),
+            End::BreakAbove { thread: 1, activation: 2, latency_ns: 3 }
+        );
         let starved = StopReason::Starved { for_ns: 5, cpu: Some(CpuId(2)) };
         assert_eq!(end(Some(starved), None), End::Guard { starved_ns: 5, cpu: Some(CpuId(2)) });
         assert_eq!(end(Some(StopReason::Overtime { by_ns: 7 }), None), End::Overtime { by_ns: 7 });

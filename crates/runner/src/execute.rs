@@ -7,7 +7,9 @@ use crate::recorder::{Recorder, Tracks};
 use crate::{Granted, Signals, document, machine_check};
 use host::HostRoot;
 use load::{Loads, StartError, ValidatedLoad};
-use model::{CoKernel, Document, End, ProbeStatement, Recorded, State, TakenBy, Thread, Warning, fill_in};
+use model::{
+    CoKernel, Document, End, ProbeStatement, Recorded, State, TakenBy, Thread, Warning, fill_in,
+};
 use plan::{MachineTime, Nanos, OverrunPolicy, Run};
 use probe::{Calibration, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
 use recording::{Folder, Recording, RecordingError, verify};
@@ -21,7 +23,8 @@ pub struct Order {
     pub run: Run,
     /// What its probe measures.
     pub probe: ProbeStatement,
-    /// The co-kernel that this probe was chosen for; none where the probe was named, or there is none.
+    /// The co-kernel that this probe was chosen for; none where the probe was named, or there is
+    /// none.
     pub chosen_for: Option<CoKernel>,
     /// What the threads may have of it.
     pub granted: Granted,
@@ -45,7 +48,8 @@ pub struct Order {
 
 /// Observes the progress of a run. Called at ordinary priority, a few times a second.
 pub trait ProgressObserver {
-    /// Whether it wants figures at all; asked once, since figures that are not shown are not computed.
+    /// Whether it wants figures at all; asked once, since figures that are not shown are not
+    /// computed.
     fn observes(&self) -> bool;
     /// How far it is.
     fn progress(&mut self, progress: &Progress);
@@ -95,12 +99,17 @@ const MAX_SETUP: Nanos = Nanos::from_secs(5);
 /// A disk slower than this breaks the promise that a power cut costs a second at most.
 const MAX_SYNC: Nanos = Nanos::from_millis(500);
 
-/// Executes a run. To be called on the program's main thread: loads end with the thread that started them.
+/// Executes a run. To be called on the program's main thread: loads end with the thread that
+/// started them.
 ///
 /// # Errors
-/// When it could not begin: then nothing is left behind. A run that ends early, or whose recording fails half-way, is no
-/// error here but says so in its document.
-pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObserver) -> Result<Recorded, RunnerError> {
+/// When it could not begin: then nothing is left behind. A run that ends early, or whose recording
+/// fails half-way, is no error here but says so in its document.
+pub fn execute(
+    order: &Order,
+    signals: &Signals,
+    observer: &mut dyn ProgressObserver,
+) -> Result<Recorded, RunnerError> {
     let host = HostRoot::system();
     let mut document = document::initial_document(order, host.snapshot());
     let mut machine_check = machine_check::begin(order, &host);
@@ -108,12 +117,19 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     let mut processes_before = (host.process_times(), host.waited_for_ms(own));
     let mut folder = Folder::create(&order.directory, &document)?;
     let cancelled = || signals.caught().is_some();
-    let mut loads = Loads::start(order.loads.clone(), order.run.phase, Path::new("/proc/self/exe"), order.load_verb, cancelled)?;
+    let mut loads = Loads::start(
+        order.loads.clone(),
+        order.run.phase,
+        Path::new("/proc/self/exe"),
+        order.load_verb,
+        cancelled,
+    )?;
     let settling = loads.settle(order.run.settle, cancelled)?;
     document.warnings.extend(loads.not_settled());
     loads.begin();
     // Measuring threads of ordinary scheduling and a program that is measured would inherit it.
-    let is_inherited = !order.granted.scheduling.policy.is_real_time() || machine_check::program(order).is_some();
+    let is_inherited =
+        !order.granted.scheduling.policy.is_real_time() || machine_check::program(order).is_some();
     let early_boost = (!is_inherited).then(NiceBoost::begin);
     let conditions = Conditions::arrange(&order.run, &host);
     let calibration = Calibration::measure();
@@ -122,8 +138,9 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     let mut measurement = Measurement::prepare(&order.run, order.granted.scheduling, &control)?;
     document.warnings.extend(conditions.warnings().iter().cloned());
     let nice_boost = early_boost.unwrap_or_else(NiceBoost::begin);
-    // What happened while loads started and settled is not what happened while measuring. This snapshot takes long under hundreds of
-    // tasks, so it comes before the warm-up begins, not within it.
+    // What happened while loads started and settled is not what happened while measuring. This
+    // snapshot takes long under hundreds of tasks, so it comes before the warm-up begins, not
+    // within it.
     if !order.run.loads.is_empty() {
         document.host.before = host.snapshot();
         processes_before = (host.process_times(), host.waited_for_ms(own));
@@ -143,8 +160,10 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
         let mut tracks = tracks.map_err(no_thread("forces samples to the disk"))?;
         let open = |first| {
             not_interrupted()?;
-            document.threads = document::threads(order, &measurement.starts(first), nice_boost.nice_before);
-            document.instrument = document::instrument(order, calibration, &conditions, slots, first, settling);
+            document.threads =
+                document::threads(order, &measurement.starts(first), nice_boost.nice_before);
+            document.instrument =
+                document::instrument(order, calibration, &conditions, slots, first, settling);
             tracks.open(&folder, &document)?;
             Ok(folder.stage(&document)?)
         };
@@ -186,11 +205,20 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     processes.own_ms += children_ms;
     document.host.processes = Some(processes);
     document.warnings.extend(machine_check.map(|check| check.end(&host)).unwrap_or_default());
-    Ok(closing(order, folder, document, &results, tracks, document::end(control.reason(), signals.caught()), ended)?)
+    Ok(closing(
+        order,
+        folder,
+        document,
+        &results,
+        tracks,
+        document::end(control.reason(), signals.caught()),
+        ended,
+    )?)
 }
 
-/// The calling thread ahead of ordinary ones: among hundreds of busy tasks it would wait its turn for seconds, and samples with
-/// it. Without the right to, it stays as it is. Dropped, it is given back: the next run of a plan begins as the first one did.
+/// The calling thread ahead of ordinary ones: among hundreds of busy tasks it would wait its turn
+/// for seconds, and samples with it. Without the right to, it stays as it is. Dropped, it is given
+/// back: the next run of a plan begins as the first one did.
 struct NiceBoost {
     nice_before: Option<i32>,
 }
@@ -211,10 +239,10 @@ impl Drop for NiceBoost {
     }
 }
 
-/// Plans when activation 0 of the first thread falls due, opens the files that have to know it, and announces it once they are
-/// made. What a run needs is made before it begins: made meanwhile, it would stand in the first latencies. If it took longer
-/// than planned, or announcing it did, it is made again for a later start; the last attempt stands, and whatever is late then
-/// is counted so.
+/// Plans when activation 0 of the first thread falls due, opens the files that have to know it, and
+/// announces it once they are made. What a run needs is made before it begins: made meanwhile, it
+/// would stand in the first latencies. If it took longer than planned, or announcing it did, it is
+/// made again for a later start; the last attempt stands, and whatever is late then is counted so.
 fn plan_start(
     measurement: &Measurement,
     mut open: impl FnMut(Nanos) -> Result<(), RunnerError>,
@@ -260,7 +288,12 @@ impl Observe<'_> {
                 let run = &self.order.run;
                 let expected_ns = (!run.length.is_endless()).then(|| run.measured_ns());
                 let (threads, loads) = (recorder.shown(), loads.now());
-                self.observer.progress(&Progress { elapsed_ns: elapsed, expected_ns, threads, loads });
+                self.observer.progress(&Progress {
+                    elapsed_ns: elapsed,
+                    expected_ns,
+                    threads,
+                    loads,
+                });
             }
             if self.signals.caught().is_some() || recorder.has_failed() {
                 self.control.stop(StopReason::Asked);
@@ -272,15 +305,18 @@ impl Observe<'_> {
                 return;
             }
             sleep(match u64::try_from(expected - elapsed.0) {
-                Ok(left @ 1..) => self.poll.min(Duration::from_nanos(left) + Duration::from_millis(1)),
+                Ok(left @ 1..) => {
+                    self.poll.min(Duration::from_nanos(left) + Duration::from_millis(1))
+                }
                 _ => POLL_OVERTIME,
             });
         }
     }
 }
 
-/// How long threads have run past the end of their run. Counted check by check and not read off the clock: while the process was
-/// stopped (Ctrl-Z) or the machine was suspended, threads could not end, and nothing was checked.
+/// How long threads have run past the end of their run. Counted check by check and not read off the
+/// clock: while the process was stopped (Ctrl-Z) or the machine was suspended, threads could not
+/// end, and nothing was checked.
 struct Overtime {
     /// No more than this passes between two checks.
     max_step_ns: i64,
@@ -331,8 +367,11 @@ fn closing(
     if let Some(longest) = tracks.finish(&due) {
         document.warnings.extend(document::slow_disk_warning(longest, MAX_SYNC));
     }
-    document.end = Some(tracks.failed().map_or(end, |error| End::RecordingFailed { error: error.to_string() }));
-    // Rings and buffers go before the statistics take their memory: the end of a run needs no more than the run.
+    document.end = Some(
+        tracks.failed().map_or(end, |error| End::RecordingFailed { error: error.to_string() }),
+    );
+    // Rings and buffers go before the statistics take their memory: the end of a run needs no more
+    // than the run.
     drop(tracks);
     for (thread, result) in document.threads.iter_mut().zip(results) {
         thread.given_up_ns = result.is_none().then_some(ended);
@@ -346,13 +385,25 @@ fn closing(
         document.warnings.extend(host::other_work(&document));
     }
     let of_threads = results.iter().flatten().flat_map(|result| result.warnings.iter().cloned());
-    document.warnings.extend(of_threads.filter(|warning| !document::is_its_end(&order.run, warning)));
+    document
+        .warnings
+        .extend(of_threads.filter(|warning| !document::is_its_end(&order.run, warning)));
     let mut recorded = Recording::from_document(folder.path(), document).summarise()?;
     let Recorded { document, threads: statistics, beside, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {
         fill_in(thread, &document.probe, &statistics[index], &beside[index]);
-        document::enter(thread, &document.probe, results[index].as_ref(), due[index], &statistics[index]);
-        document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].as_ref()));
+        document::enter(
+            thread,
+            &document.probe,
+            results[index].as_ref(),
+            due[index],
+            &statistics[index],
+        );
+        document.warnings.extend(document::thread_warnings(
+            thread,
+            document.probe.rows,
+            results[index].as_ref(),
+        ));
         let core = document.instrument.co_kernel.as_ref();
         document.warnings.extend(core.and_then(|_| document::fell_back(thread)));
     }
@@ -364,7 +415,8 @@ fn closing(
     }
     for difference in verify(&recorded) {
         let (counted, recorded_as) = (difference.recorded, difference.recomputed);
-        let warning = Warning::AccountingDiffers { place: difference.place, counted, recorded: recorded_as };
+        let warning =
+            Warning::AccountingDiffers { place: difference.place, counted, recorded: recorded_as };
         recorded.document.warnings.push(warning);
     }
     folder.finish(&recorded.document)?;
@@ -388,7 +440,10 @@ mod tests {
     #[test]
     fn overtime_is_what_was_looked_at() {
         let mut overtime = Overtime::new(1_000_000_000, Duration::from_millis(250));
-        assert_eq!([0, 999_999_999, 1_000_000_000].map(|elapsed| overtime.observe(elapsed)), [0, 0, 0]);
+        assert_eq!(
+            [0, 999_999_999, 1_000_000_000].map(|elapsed| overtime.observe(elapsed)),
+            [0, 0, 0]
+        );
         assert_eq!(overtime.observe(1_002_000_000), 2_000_000);
         // Stopped for an hour.
         assert_eq!(overtime.observe(3_600_000_000_000), 502_000_000);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One run, from the first snapshot of the machine to the last figure.
 //!
-//! Here the crates meet: the snapshot is taken, loads are started, threads measure, the recorder writes what comes out
-//! of their rings, and in the end all is taken down again and summed up from the disk. Every verb that measures goes
-//! through [`execute`].
+//! Here the crates meet: the snapshot is taken, loads are started, threads measure, the recorder
+//! writes what comes out of their rings, and in the end all is taken down again and summed up from
+//! the disk. Every verb that measures goes through [`execute`].
 //!
-//! In: an [`Order`]. Out: the recording on disk and the same as [`model::Recorded`]. Must not touch: terminals; who
-//! wants to observe the run passes a [`ProgressObserver`].
+//! In: an [`Order`]. Out: the recording on disk and the same as [`model::Recorded`]. Must not
+//! touch: terminals; who wants to observe the run passes a [`ProgressObserver`].
 #![forbid(unsafe_code)]
 
 mod conditions;

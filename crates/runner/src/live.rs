@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Figures of a run in progress, for display only. Those of the recording are computed from the disk afterwards.
+//! Figures of a run in progress, for display only. Those of the recording are computed from the
+//! disk afterwards.
 
 use load::LoadNow;
 use model::{ProbeStatement, RowKind, Thread};
@@ -48,7 +49,8 @@ pub(crate) struct Tally {
     width: usize,
     /// Which of them is judged.
     judged: usize,
-    /// Which of them shows overruns, and what one row amounts to in it; none where rows are not planned.
+    /// Which of them shows overruns, and what one row amounts to in it; none where rows are not
+    /// planned.
     overruns: Option<(usize, i64)>,
     /// Activation and latency, ns.
     last: Option<(u64, i64)>,
@@ -64,7 +66,9 @@ impl Tally {
             cpu: probe.cpu_of(thread),
             width: time + probe.columns.len(),
             judged: time,
-            overruns: probe.overrun_column.map(|column| (time + column, probe.overrun_unit(thread.interval_ns))),
+            overruns: probe
+                .overrun_column
+                .map(|column| (time + column, probe.overrun_unit(thread.interval_ns))),
             last: None,
             late: 0,
             moments: Moments::default(),
@@ -94,7 +98,10 @@ impl Tally {
             min: self.moments.min(),
             last: self.last.map(|(_, latency_ns)| latency_ns),
             mean: self.moments.mean(),
-            p99: self.histogram.bucket_of_rank(rank).map(|(bucket, _)| max.map_or(bucket.upper, |max| bucket.upper.min(max))),
+            p99: self
+                .histogram
+                .bucket_of_rank(rank)
+                .map(|(bucket, _)| max.map_or(bucket.upper, |max| bucket.upper.min(max))),
             max,
             late: self.late,
             skipped: self.last.map_or(0, |(activation, _)| activation + 1 - self.moments.count()),
@@ -115,7 +122,12 @@ mod tests {
     #[test]
     fn trials_are_late_by_the_column_that_says_so() {
         let columns = vec![Column::ns("exec_ns", ""), Column::ns("done_ns", "")];
-        let trials = ProbeStatement { columns, overrun_column: Some(1), rows: RowKind::Trials, ..ProbeStatement::cyclic() };
+        let trials = ProbeStatement {
+            columns,
+            overrun_column: Some(1),
+            rows: RowKind::Trials,
+            ..ProbeStatement::cyclic()
+        };
         let mut tally = Tally::new(&thread(1_000), &trials);
         tally.add_rows(0, &[10, 20, 900, 1_100]);
         let live = tally.show();

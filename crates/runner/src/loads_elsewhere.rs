@@ -6,18 +6,24 @@ use model::Warning;
 use plan::{CpuId, Run};
 use std::collections::BTreeSet;
 
-/// What to say of measured CPUs that no load covers, where a load's CPUs were not named: such a load takes the affinity that was
-/// inherited, and isolated CPUs, which are isolated to be measured, are never in it.
+/// What to say of measured CPUs that no load covers, where a load's CPUs were not named: such a
+/// load takes the affinity that was inherited, and isolated CPUs, which are isolated to be
+/// measured, are never in it.
 #[must_use]
 pub fn loads_elsewhere(run: &Run, loads: &[ValidatedLoad]) -> Option<Warning> {
     let unnamed = loads.iter().find(|load| load.spec().options().all(|(key, _)| key != "cpus"))?;
     let covered: BTreeSet<CpuId> = loads.iter().flat_map(ValidatedLoad::cpus).copied().collect();
-    let bare: BTreeSet<CpuId> = run.cpus.iter().copied().filter(|cpu| !covered.contains(cpu)).collect();
+    let bare: BTreeSet<CpuId> =
+        run.cpus.iter().copied().filter(|cpu| !covered.contains(cpu)).collect();
     if bare.is_empty() {
         return None;
     }
     let load = unnamed.spec().clone();
-    Some(Warning::LoadsElsewhere { bare: bare.into_iter().collect(), loaded: covered.into_iter().collect(), load })
+    Some(Warning::LoadsElsewhere {
+        bare: bare.into_iter().collect(),
+        loaded: covered.into_iter().collect(),
+        load,
+    })
 }
 
 #[cfg(test)]

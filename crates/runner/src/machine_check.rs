@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is bad about the machine, for the recording of a run. What was recorded elsewhere met nothing of it.
+//! What is bad about the machine, for the recording of a run. What was recorded elsewhere met
+//! nothing of it.
 
 use crate::execute::Order;
 use host::{HostRoot, MeasuredProgram, RunCheck};
@@ -8,7 +9,9 @@ use model::TakenBy;
 /// Before the run begins.
 pub(crate) fn begin(order: &Order, host: &HostRoot) -> Option<RunCheck> {
     match order.probe.taken_by() {
-        TakenBy::OwnThreads => Some(RunCheck::begin(host, &order.run.cpus, Some(order.granted.scheduling))),
+        TakenBy::OwnThreads => {
+            Some(RunCheck::begin(host, &order.run.cpus, Some(order.granted.scheduling)))
+        }
         TakenBy::ThisMachine => Some(RunCheck::begin(host, &order.run.cpus, None)),
         TakenBy::AnotherMachine => None,
     }
@@ -27,6 +30,7 @@ pub(crate) fn program(order: &Order) -> Option<MeasuredProgram> {
         return None;
     }
     let settings = &order.run.probe_settings;
-    let by_number = settings.get("pid").and_then(|number| number.parse().ok()).map(MeasuredProgram::Runs);
+    let by_number =
+        settings.get("pid").and_then(|number| number.parse().ok()).map(MeasuredProgram::Runs);
     by_number.or_else(|| settings.contains_key("command").then_some(MeasuredProgram::Started))
 }

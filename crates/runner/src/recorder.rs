@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From the rings to the disk, on a thread of its own at ordinary priority: what else a run waits for (a terminal, loads,
-//! signals) must not keep samples waiting, and a disk that stalls must keep nothing else waiting.
+//! From the rings to the disk, on a thread of its own at ordinary priority: what else a run waits
+//! for (a terminal, loads, signals) must not keep samples waiting, and a disk that stalls must keep
+//! nothing else waiting.
 
 use crate::live::{LiveThread, Tally};
 use crate::syncer::Syncer;
@@ -20,13 +21,14 @@ use std::time::Duration;
 /// A batch is encoded on it.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// Between two times that the rings are emptied, while one is found half full: what does not come in real time, as events of a file, waits
-/// for the recorder.
+/// Between two times that the rings are emptied, while one is found half full: what does not come
+/// in real time, as events of a file, waits for the recorder.
 const PRESSED: Duration = Duration::from_millis(1);
 /// So long after one was found so: a ring that was just emptied is not half full yet.
 const STAYS_PRESSED: Nanos = Nanos::from_secs(1);
 
-/// The recorder at work. Dropped, it ends: a run that does not begin after all leaves no thread to the next one.
+/// The recorder at work. Dropped, it ends: a run that does not begin after all leaves no thread to
+/// the next one.
 pub(crate) struct Recorder {
     shared: Arc<Shared>,
     /// None once it has been waited for.
@@ -61,12 +63,17 @@ impl Recorder {
                 if tracks.shown {
                     *state.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
                 }
-                std::thread::park_timeout(if now < pressed_until { PRESSED.min(every) } else { every });
+                std::thread::park_timeout(if now < pressed_until {
+                    PRESSED.min(every)
+                } else {
+                    every
+                });
             }
             tracks.drain(Monotonic.now());
             tracks
         };
-        let thread = Builder::new().name("teiji-recorder".into()).stack_size(STACK_BYTES).spawn(record)?;
+        let thread =
+            Builder::new().name("teiji-recorder".into()).stack_size(STACK_BYTES).spawn(record)?;
         Ok(Recorder { shared, thread: Some(thread) })
     }
 
@@ -128,11 +135,17 @@ struct Track {
 }
 
 impl Tracks {
-    /// What comes out of these rings is to be recorded; `shown` says whether anybody observes the run.
+    /// What comes out of these rings is to be recorded; `shown` says whether anybody observes the
+    /// run.
     ///
     /// # Errors
     /// When a thread cannot be made.
-    pub(crate) fn new(folder: &Folder, document: &Document, consumers: Vec<Consumer>, shown: bool) -> io::Result<Self> {
+    pub(crate) fn new(
+        folder: &Folder,
+        document: &Document,
+        consumers: Vec<Consumer>,
+        shown: bool,
+    ) -> io::Result<Self> {
         let track = |consumer| Track { consumer, writer: None, known_files: 0, tally: None };
         let mut syncer = None;
         let directory = File::open(folder.path()).ok();
@@ -150,7 +163,11 @@ impl Tracks {
     ///
     /// # Errors
     /// When a file cannot be made.
-    pub(crate) fn open(&mut self, folder: &Folder, document: &Document) -> Result<(), RecordingError> {
+    pub(crate) fn open(
+        &mut self,
+        folder: &Folder,
+        document: &Document,
+    ) -> Result<(), RecordingError> {
         for (track, thread) in self.tracks.iter_mut().zip(&document.threads) {
             track.writer = Some(folder.samples(thread, &document.probe)?);
             track.tally = self.shown.then(|| Tally::new(thread, &document.probe));
@@ -164,7 +181,8 @@ impl Tracks {
         self.tracks.iter().any(|track| track.consumer.is_half_full())
     }
 
-    /// Empties the rings, and writes if it is time. Does not fail: what could not be written is remembered.
+    /// Empties the rings, and writes if it is time. Does not fail: what could not be written is
+    /// remembered.
     fn drain(&mut self, now: Nanos) {
         let flush = now.0 - self.flushed.0 >= FLUSH_INTERVAL.0;
         if flush {
@@ -184,12 +202,13 @@ impl Tracks {
             }
             syncer.written(now);
         }
-        // What a disk has once refused it may have lost: what comes after is worth nothing without it.
+        // What a disk has once refused it may have lost: what comes after is worth nothing without
+        // it.
         self.failed = self.failed.take().or(syncer.refused().map(not_synced));
     }
 
-    /// Writes the rest; `due` is what each thread's accounting says. Returns the longest time until the disk had what was
-    /// written, where that was asked for.
+    /// Writes the rest; `due` is what each thread's accounting says. Returns the longest time until
+    /// the disk had what was written, where that was asked for.
     pub(crate) fn finish(&mut self, due: &[u64]) -> Option<Nanos> {
         for (track, due) in self.tracks.iter_mut().zip(due) {
             if self.failed.is_none() {
@@ -258,7 +277,13 @@ mod tests {
 
     #[test]
     fn a_recorder_that_is_dropped_leaves_no_thread() {
-        let tracks = Tracks { tracks: Vec::new(), flushed: Nanos::ZERO, shown: false, syncer: None, failed: None };
+        let tracks = Tracks {
+            tracks: Vec::new(),
+            flushed: Nanos::ZERO,
+            shown: false,
+            syncer: None,
+            failed: None,
+        };
         let recorder = Recorder::start(tracks, Duration::from_millis(1)).unwrap();
         let shared = Arc::clone(&recorder.shared);
         drop(recorder);

@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const ASKING: [(i32, &str); 3] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")];
 
-/// Remembers the last signal that asked for the end. The first one ends the run in good order; further ones find that
-/// under way and change nothing, so that repeated signals leave no half recording.
+/// Remembers the last signal that asked for the end. The first one ends the run in good order;
+/// further ones find that under way and change nothing, so that repeated signals leave no half
+/// recording.
 #[derive(Clone, Debug, Default)]
 pub struct Signals(Arc<AtomicUsize>);
 
 impl Signals {
-    /// From now on, SIGINT, SIGTERM and SIGHUP (a closed terminal) are remembered instead of ending the program.
+    /// From now on, SIGINT, SIGTERM and SIGHUP (a closed terminal) are remembered instead of ending
+    /// the program.
     ///
     /// # Errors
     /// When the system does not let us.
@@ -36,7 +38,11 @@ impl Signals {
     fn catch_of(asking: &[(i32, &str)]) -> io::Result<Self> {
         let signals = Signals::default();
         for &(signal, _) in asking {
-            flag::register_usize(signal, Arc::clone(&signals.0), usize::try_from(signal).unwrap_or(0))?;
+            flag::register_usize(
+                signal,
+                Arc::clone(&signals.0),
+                usize::try_from(signal).unwrap_or(0),
+            )?;
         }
         Ok(signals)
     }
@@ -45,6 +51,9 @@ impl Signals {
     #[must_use]
     pub fn caught(&self) -> Option<&'static str> {
         let number = self.0.load(Ordering::Relaxed);
-        ASKING.iter().find(|(signal, _)| usize::try_from(*signal) == Ok(number)).map(|(_, name)| *name)
+        ASKING
+            .iter()
+            .find(|(signal, _)| usize::try_from(*signal) == Ok(number))
+            .map(|(_, name)| *name)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Forces what the recorder has written to the disk, on a thread of its own: a disk may take seconds for it, and the rings
-//! must be emptied meanwhile.
+//! Forces what the recorder has written to the disk, on a thread of its own: a disk may take
+//! seconds for it, and the rings must be emptied meanwhile.
 
 use plan::Nanos;
 use probe::Monotonic;
@@ -26,7 +26,8 @@ pub(crate) struct Syncer {
     refusal: Refusal,
 }
 
-/// The first thing the disk refused, until it is taken. Locked for that alone: no thread waits here for the disk.
+/// The first thing the disk refused, until it is taken. Locked for that alone: no thread waits here
+/// for the disk.
 type Refusal = Arc<Mutex<Option<io::Error>>>;
 
 impl Syncer {
@@ -34,28 +35,32 @@ impl Syncer {
         let (orders, ordered) = channel();
         let refusal = Refusal::default();
         let refused = Arc::clone(&refusal);
-        let thread = Builder::new().name("teiji-sync".into()).stack_size(64 * 1024).spawn(move || {
-            let (mut files, mut longest) = (Vec::new(), Nanos::ZERO);
-            while let Ok(order) = ordered.recv() {
-                let mut written = None;
-                // All that has come while the disk was busy is one more pass.
-                for order in std::iter::once(order).chain(ordered.try_iter()) {
-                    match order {
-                        Order::File(file) => files.push(file),
-                        Order::Written(at) => written = written.or(Some(at)),
-                    }
-                }
-                if let Some(at) = written {
-                    for file in &files {
-                        if let Err(error) = sync(file) {
-                            refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        let thread =
+            Builder::new().name("teiji-sync".into()).stack_size(64 * 1024).spawn(move || {
+                let (mut files, mut longest) = (Vec::new(), Nanos::ZERO);
+                while let Ok(order) = ordered.recv() {
+                    let mut written = None;
+                    // All that has come while the disk was busy is one more pass.
+                    for order in std::iter::once(order).chain(ordered.try_iter()) {
+                        match order {
+                            Order::File(file) => files.push(file),
+                            Order::Written(at) => written = written.or(Some(at)),
                         }
                     }
-                    longest = longest.max(Nanos(Monotonic.now().0 - at.0));
+                    if let Some(at) = written {
+                        for file in &files {
+                            if let Err(error) = sync(file) {
+                                refused
+                                    .lock()
+                                    .unwrap_or_else(PoisonError::into_inner)
+                                    .get_or_insert(error);
+                            }
+                        }
+                        longest = longest.max(Nanos(Monotonic.now().0 - at.0));
+                    }
                 }
-            }
-            longest
-        })?;
+                longest
+            })?;
         Ok(Syncer { orders, thread, refusal })
     }
 
@@ -74,7 +79,8 @@ impl Syncer {
         self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Waits for the last pass. Returns the longest time from a write until the disk had it, and what it refused.
+    /// Waits for the last pass. Returns the longest time from a write until the disk had it, and
+    /// what it refused.
     pub(crate) fn end(self) -> (Nanos, Option<io::Error>) {
         let Syncer { orders, thread, refusal } = self;
         drop(orders);

@@ -44,8 +44,9 @@ pub enum AfterOverrun {
 pub struct AccountingRule {
     /// What the thread did after an overrun.
     pub after: AfterOverrun,
-    /// For a thread that something kept from its CPU until the run was ended without it: when that was, ns since the planned time
-    /// of its activation 0. The activations it never ran had waited at least until then.
+    /// For a thread that something kept from its CPU until the run was ended without it: when that
+    /// was, ns since the planned time of its activation 0. The activations it never ran had
+    /// waited at least until then.
     pub given_up_ns: Option<i64>,
 }
 
@@ -61,9 +62,11 @@ pub(crate) trait Sink {
     fn woken(&mut self, first: u64, latencies: Chunk<'_>);
     /// One activation that woke.
     fn woken_one(&mut self, activation: u64, latency_ns: i64);
-    /// One activation that was skipped, and how long it had waited from its own planned time when the thread next ran.
+    /// One activation that was skipped, and how long it had waited from its own planned time when
+    /// the thread next ran.
     fn skipped(&mut self, waited_ns: i64);
-    /// Activations that neither woke nor were skipped according to the rows: their samples were lost.
+    /// Activations that neither woke nor were skipped according to the rows: their samples were
+    /// lost.
     fn lost(&mut self, rows: u64);
 }
 
@@ -75,7 +78,8 @@ pub struct Accounting {
     next_row: u64,
     /// The overrun that rows without a sample are owed to.
     overrun: Option<Overrun>,
-    /// Rows without a sample, while it matters whether the thread woke once more and that is not known yet.
+    /// Rows without a sample, while it matters whether the thread woke once more and that is not
+    /// known yet.
     open: u64,
     on_time: u64,
     late: u64,
@@ -95,7 +99,11 @@ impl Accounting {
     pub fn new(interval_ns: i64, rule: impl Into<AccountingRule>) -> Self {
         let rule = rule.into();
         Accounting {
-            interval_ns: if rule.after == AfterOverrun::Unknown { i64::MAX } else { interval_ns.max(1) },
+            interval_ns: if rule.after == AfterOverrun::Unknown {
+                i64::MAX
+            } else {
+                interval_ns.max(1)
+            },
             rule,
             next_row: 0,
             overrun: None,
@@ -136,10 +144,12 @@ impl Accounting {
         }
     }
 
-    /// A thread that catches up runs what it missed: rows without a sample are lost, unless none follows, because the run was
-    /// stopped. One that the run was ended without never ran what is behind its last sample.
+    /// A thread that catches up runs what it missed: rows without a sample are lost, unless none
+    /// follows, because the run was stopped. One that the run was ended without never ran what
+    /// is behind its last sample.
     fn depends_on_what_follows(&self) -> bool {
-        self.rule.given_up_ns.is_some() || (self.rule.after == AfterOverrun::CatchUp && self.overrun.is_some())
+        self.rule.given_up_ns.is_some()
+            || (self.rule.after == AfterOverrun::CatchUp && self.overrun.is_some())
     }
 
     fn woke_again(&mut self, sink: &mut impl Sink) {
@@ -216,7 +226,8 @@ impl Accounting {
         }
     }
 
-    /// How long the activation of this row had waited when the late one before it woke, if that is why it is missing.
+    /// How long the activation of this row had waited when the late one before it woke, if that is
+    /// why it is missing.
     fn waited(&self, row: u64) -> Option<i64> {
         let overrun = self.overrun?;
         let behind = i64::try_from(row - overrun.row).ok()?.checked_mul(self.interval_ns)?;
@@ -242,7 +253,10 @@ mod tests {
         fn lost(&mut self, _: u64) {}
     }
 
-    fn account(rule: impl Into<AccountingRule>, spans: &[Span<'_>]) -> (Activations, u64, Vec<i64>) {
+    fn account(
+        rule: impl Into<AccountingRule>,
+        spans: &[Span<'_>],
+    ) -> (Activations, u64, Vec<i64>) {
         let (mut accounting, mut seen) = (Accounting::new(1_000, rule), Seen::default());
         spans.iter().for_each(|span| accounting.visit(*span, &mut seen));
         accounting.finish(&mut seen);
@@ -265,35 +279,63 @@ mod tests {
 
     #[test]
     fn rows_that_no_overrun_explains_are_lost() {
-        let spans = [Span::Woken(&[10]), Span::Missing(3), Span::Long(5_000_000_000), Span::Missing(1), Span::Woken(&[4])];
+        let spans = [
+            Span::Woken(&[10]),
+            Span::Missing(3),
+            Span::Long(5_000_000_000),
+            Span::Missing(1),
+            Span::Woken(&[4]),
+        ];
         let expected = Activations { due: 4, on_time: 2, late: 1, skipped: 1 };
         assert_eq!(account(AfterOverrun::Skip, &spans), (expected, 3, vec![4_999_999_000]));
         assert_eq!(account(AfterOverrun::CatchUp, &spans).1, 4);
     }
 
-    /// A thread that catches up runs what it missed, so that rows between its samples are lost; at the end of a run that was
-    /// stopped it did not come to that.
+    /// A thread that catches up runs what it missed, so that rows between its samples are lost; at
+    /// the end of a run that was stopped it did not come to that.
     #[test]
     fn stopped_while_catching_up() {
-        let spans =
-            [Span::Woken(&[10, 2_500]), Span::Missing(2), Span::Woken(&[1_700, 4_200]), Span::Missing(3), Span::Missing(2)];
+        let spans = [
+            Span::Woken(&[10, 2_500]),
+            Span::Missing(2),
+            Span::Woken(&[1_700, 4_200]),
+            Span::Missing(3),
+            Span::Missing(2),
+        ];
         let expected = Activations { due: 8, on_time: 1, late: 3, skipped: 4 };
-        assert_eq!(account(AfterOverrun::CatchUp, &spans), (expected, 3, vec![3_200, 2_200, 1_200, 200]));
+        assert_eq!(
+            account(AfterOverrun::CatchUp, &spans),
+            (expected, 3, vec![3_200, 2_200, 1_200, 200])
+        );
     }
 
     /// What a thread that the run was ended without never ran had waited at least until then.
     #[test]
     fn ended_without_the_thread() {
         let rule = AccountingRule { after: AfterOverrun::Skip, given_up_ns: Some(9_400) };
-        let spans = [Span::Woken(&[10]), Span::Missing(1), Span::Woken(&[7, 1_500]), Span::Missing(1), Span::Missing(5)];
+        let spans = [
+            Span::Woken(&[10]),
+            Span::Missing(1),
+            Span::Woken(&[7, 1_500]),
+            Span::Missing(1),
+            Span::Missing(5),
+        ];
         let expected = Activations { due: 9, on_time: 2, late: 1, skipped: 6 };
-        assert_eq!(account(rule, &spans), (expected, 1, vec![500, 4_400, 3_400, 2_400, 1_400, 400]));
+        assert_eq!(
+            account(rule, &spans),
+            (expected, 1, vec![500, 4_400, 3_400, 2_400, 1_400, 400])
+        );
     }
 
     /// However large a value is, it says nothing of the rows that follow.
     #[test]
     fn values_that_do_not_tell_overruns() {
-        let spans = [Span::Woken(&[5_000, 7]), Span::Missing(2), Span::Long(5_000_000_000), Span::Missing(1)];
+        let spans = [
+            Span::Woken(&[5_000, 7]),
+            Span::Missing(2),
+            Span::Long(5_000_000_000),
+            Span::Missing(1),
+        ];
         let expected = Activations { due: 3, on_time: 3, late: 0, skipped: 0 };
         assert_eq!(account(AfterOverrun::Unknown, &spans), (expected, 3, vec![]));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Analysis of one thread's rows: statistics, confidence intervals, the extrapolated tail, periods, changes and modes.
+//! Analysis of one thread's rows: statistics, confidence intervals, the extrapolated tail, periods,
+//! changes and modes.
 
 use crate::accounting::Sink;
 use crate::blocks::Blocks;
@@ -12,11 +13,13 @@ use crate::rows::Chunk;
 use crate::summary::{Collect, of_buckets};
 use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
-    Accounting, AccountingRule, Bucket, ExactRequest, Level, LinearHistogram, Mode, Moments, Period, QuantileInterval,
-    RateInterval, Refusal, Rows, Statistics, Summary, TailFit, Worst, WorstActivations,
+    Accounting, AccountingRule, Bucket, ExactRequest, Level, LinearHistogram, Mode, Moments,
+    Period, QuantileInterval, RateInterval, Refusal, Rows, Statistics, Summary, TailFit, Worst,
+    WorstActivations,
 };
 
-/// How many of the largest latencies are stored with their activations. Tails and clusters are fitted to them.
+/// How many of the largest latencies are stored with their activations. Tails and clusters are
+/// fitted to them.
 const LARGEST: usize = 4_096;
 
 /// The first pass: statistics, blocks, the largest latencies, periods, jitter and linear bins.
@@ -73,7 +76,8 @@ pub struct Analysis {
     pub periods: Vec<Period>,
     /// Skipped activations counted in.
     counted: Counted,
-    /// Sums of the run in blocks, with the values' sign; empty where nobody asked how much they vary.
+    /// Sums of the run in blocks, with the values' sign; empty where nobody asked how much they
+    /// vary.
     pub sums: Vec<Moments>,
     interval_ns: i64,
     rows: u64,
@@ -81,8 +85,8 @@ pub struct Analysis {
     is_ordered: bool,
 }
 
-/// Analyses the rows of one thread, in the same passes as [`crate::summarise`]. Memory does not grow with the run: a few MB.
-/// What `exact` asks for may take a further pass.
+/// Analyses the rows of one thread, in the same passes as [`crate::summarise`]. Memory does not
+/// grow with the run: a few MB. What `exact` asks for may take a further pass.
 ///
 /// # Errors
 /// Errors of reading the rows.
@@ -95,7 +99,10 @@ pub fn analyse<R: Rows + ?Sized>(
 ) -> Result<Analysis, R::Error> {
     let rule = rule.into();
     let mut first_pass = FirstPass {
-        blocks: CollectInBlocks::new(Collect::new(max_steps, rows.size_hint()), Blocks::for_rows(rows.size_hint())),
+        blocks: CollectInBlocks::new(
+            Collect::new(max_steps, rows.size_hint()),
+            Blocks::for_rows(rows.size_hint()),
+        ),
         largest: WorstActivations::new(LARGEST),
         recurrence: Recurrence::new(),
         jitter: JitterOverTime::for_rows(max_steps, rows.size_hint()),
@@ -107,7 +114,8 @@ pub fn analyse<R: Rows + ?Sized>(
     let FirstPass { blocks, largest, recurrence, jitter, linear } = first_pass;
     let (collect, blocks) = blocks.finish();
     let mut periods = recurrence.finish();
-    let (mut statistics, counted) = collect.finish(&[(rows, rule)], interval_ns, &[accounting], exact)?;
+    let (mut statistics, counted) =
+        collect.finish(&[(rows, rule)], interval_ns, &[accounting], exact)?;
     statistics.jitter = jitter.finish();
     statistics.linear = linear;
     periods.retain(|period| period.stands_out_of(&counted));
@@ -125,9 +133,11 @@ pub fn analyse<R: Rows + ?Sized>(
     })
 }
 
-/// Analyses the rows of one thread in several runs, in order, as those of one run: `runs` are its rows and their rule in each. They are
-/// runs that differ in chance alone, as phases do, and are independent of one another. Figures are those of all rows together, and
-/// exact. What depends on when in a run something was is not known of them: the largest latencies, periods, jitter, changes, the tail.
+/// Analyses the rows of one thread in several runs, in order, as those of one run: `runs` are its
+/// rows and their rule in each. They are runs that differ in chance alone, as phases do, and are
+/// independent of one another. Figures are those of all rows together, and exact. What depends on
+/// when in a run something was is not known of them: the largest latencies, periods, jitter,
+/// changes, the tail.
 ///
 /// # Errors
 /// Errors of reading the rows.
@@ -154,7 +164,14 @@ pub fn analyse_pool<R: Rows + ?Sized>(
     let (mut statistics, counted) = collect.finish(runs, interval_ns, &accountings, exact)?;
     statistics.worst.clear();
     let rows = statistics.activations.due + statistics.lost;
-    Ok(Analysis { statistics, counted, blocks, rows, is_ordered: true, ..Analysis::from_figures(None, interval_ns) })
+    Ok(Analysis {
+        statistics,
+        counted,
+        blocks,
+        rows,
+        is_ordered: true,
+        ..Analysis::from_figures(None, interval_ns)
+    })
 }
 
 /// Nobody draws a pool over time.
@@ -177,8 +194,9 @@ impl Analysis {
         }
     }
 
-    /// What is left where only a histogram is known: see [`Statistics::from_histogram`]. No intervals are given then, because they
-    /// depend on how successive latencies are correlated.
+    /// What is left where only a histogram is known: see [`Statistics::from_histogram`]. No
+    /// intervals are given then, because they depend on how successive latencies are
+    /// correlated.
     #[must_use]
     pub fn from_histogram(buckets: &[Bucket], interval_ns: i64, exact: &ExactRequest) -> Analysis {
         let (statistics, counted) = of_buckets(buckets, exact);
@@ -196,33 +214,44 @@ impl Analysis {
         Latencies { counted: &self.counted, blocks: &self.blocks }
     }
 
-    /// A quantile of all activations, skipped ones counted in, with an interval each of whose two ends has this confidence (above
-    /// one half). None where nothing woke.
+    /// A quantile of all activations, skipped ones counted in, with an interval each of whose two
+    /// ends has this confidence (above one half). None where nothing woke.
     #[must_use]
     pub fn quantile(&self, level: Level, confidence: f64) -> Option<QuantileInterval> {
         let found = self.latencies().quantile(level, confidence)?;
-        Some(if self.is_ordered { found } else { QuantileInterval { lower: None, upper: None, effective: 0.0, ..found } })
+        Some(if self.is_ordered {
+            found
+        } else {
+            QuantileInterval { lower: None, upper: None, effective: 0.0, ..found }
+        })
     }
 
-    /// The rate of activations of several threads later than `limit` ns, skipped ones counted in, with an interval each of whose two
-    /// ends has this confidence (above one half). None where nothing woke.
+    /// The rate of activations of several threads later than `limit` ns, skipped ones counted in,
+    /// with an interval each of whose two ends has this confidence (above one half). None where
+    /// nothing woke.
     #[must_use]
     pub fn rate_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<RateInterval> {
-        let found = AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>())?.rate(limit, confidence);
+        let found = AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>())?
+            .rate(limit, confidence);
         let is_known = threads.iter().all(|thread| thread.is_ordered);
-        Some(if is_known { found } else { RateInterval { lower: 0.0, upper: 1.0, effective: 0.0, ..found } })
+        Some(if is_known {
+            found
+        } else {
+            RateInterval { lower: 0.0, upper: 1.0, effective: 0.0, ..found }
+        })
     }
 
-    /// The upper end of that interval; it never rises with the limit, and is above the interval's own end where that of a higher
-    /// limit is. What a gate judges a rate by.
+    /// The upper end of that interval; it never rises with the limit, and is above the interval's
+    /// own end where that of a higher limit is. What a gate judges a rate by.
     #[must_use]
     pub fn rate_bound_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<f64> {
-        let bound = AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>())?.bound(limit, confidence);
+        let bound = AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>())?
+            .bound(limit, confidence);
         Some(if threads.iter().all(|thread| thread.is_ordered) { bound } else { 1.0 })
     }
 
-    /// A quantile is at most this, ns, at a confidence; it never falls with the level. What a gate judges a quantile by. None where
-    /// the data do not bound it.
+    /// A quantile is at most this, ns, at a confidence; it never falls with the level. What a gate
+    /// judges a quantile by. None where the data do not bound it.
     #[must_use]
     pub fn quantile_bound(&self, level: Level, confidence: f64) -> Option<i64> {
         if !self.is_ordered {
@@ -231,8 +260,8 @@ impl Analysis {
         AllThreads::new(&[self.latencies()])?.smallest_bounded(1.0 - level.share(), confidence)
     }
 
-    /// How many activations were later than `limit` ns, skipped ones counted in; where the limit lies within a bucket of the
-    /// histogram and was not asked for beforehand, at most so many.
+    /// How many activations were later than `limit` ns, skipped ones counted in; where the limit
+    /// lies within a bucket of the histogram and was not asked for beforehand, at most so many.
     #[must_use]
     pub fn above(&self, limit: i64) -> u64 {
         self.counted.above(limit).1

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A run in blocks of equal length, each with its own histogram. Correlation over time, changes and resampling are judged from
-//! them.
+//! A run in blocks of equal length, each with its own histogram. Correlation over time, changes and
+//! resampling are judged from them.
 //!
-//! The number of rows need not be known: when there are too many blocks, neighbours are joined and a block covers twice the rows.
-//! Of several runs that are pooled no block covers rows of two: they are independent of one another, however their rows are not.
+//! The number of rows need not be known: when there are too many blocks, neighbours are joined and
+//! a block covers twice the rows. Of several runs that are pooled no block covers rows of two: they
+//! are independent of one another, however their rows are not.
 
 use crate::histogram::Counts;
 use crate::rows::Chunk;
@@ -51,8 +52,17 @@ impl Blocks {
     /// Nothing yet; `rows` may be known beforehand.
     pub(crate) fn for_rows(rows: u64) -> Self {
         let min = Chunk::LENGTH as u64;
-        let rows_per_block = rows.div_ceil(MAX_BLOCKS as u64).max(min).checked_next_power_of_two().unwrap_or(min);
-        Blocks { rows_per_block, rows: 0, max: None, counted: None, list: Vec::new(), begins: vec![0], max_of_run: MAX_BLOCKS }
+        let rows_per_block =
+            rows.div_ceil(MAX_BLOCKS as u64).max(min).checked_next_power_of_two().unwrap_or(min);
+        Blocks {
+            rows_per_block,
+            rows: 0,
+            max: None,
+            counted: None,
+            list: Vec::new(),
+            begins: vec![0],
+            max_of_run: MAX_BLOCKS,
+        }
     }
 
     /// Nothing yet, of so many runs that are pooled; `rows` of one of them may be known beforehand.
@@ -94,7 +104,8 @@ impl Blocks {
         self.rows_per_block - self.rows
     }
 
-    /// Adds rows that woke, at most as many as there is room for, with their extremes. Whether that fills the block.
+    /// Adds rows that woke, at most as many as there is room for, with their extremes. Whether that
+    /// fills the block.
     pub(crate) fn woken(&mut self, rows: u64, (min, max): (i64, i64)) -> bool {
         self.max = self.max.max(Some(max));
         self.widen(min, max);
@@ -114,7 +125,10 @@ impl Blocks {
     }
 
     fn widen(&mut self, min: i64, max: i64) {
-        self.counted = Some(self.counted.map_or((min, max), |(lowest, highest)| (lowest.min(min), highest.max(max))));
+        self.counted = Some(
+            self.counted
+                .map_or((min, max), |(lowest, highest)| (lowest.min(min), highest.max(max))),
+        );
     }
 
     /// Whether rows were added since the last block was ended.
@@ -147,17 +161,25 @@ impl Blocks {
     }
 }
 
-/// What all threads counted in each block of a run. There are as many blocks as the thread with the fewest has.
+/// What all threads counted in each block of a run. There are as many blocks as the thread with the
+/// fewest has.
 pub(crate) fn aligned(threads: &[&[Block]]) -> Vec<Counts> {
     let count = threads.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
     let counts_in = |blocks: &[Block], index: usize| {
         let begin = |index: usize| index * blocks.len() / count;
-        blocks[begin(index)..begin(index + 1)].iter().fold(Counts::default(), |all, block| all.merged(&block.counts))
+        blocks[begin(index)..begin(index + 1)]
+            .iter()
+            .fold(Counts::default(), |all, block| all.merged(&block.counts))
     };
-    let all_threads = |index| threads.iter().fold(Counts::default(), |all, blocks| all.merged(&counts_in(blocks, index)));
+    let all_threads = |index| {
+        threads.iter().fold(Counts::default(), |all, blocks| all.merged(&counts_in(blocks, index)))
+    };
     (0..count).map(all_threads).collect()
 }
 
 fn joined(blocks: &[Block], times: usize) -> Vec<Block> {
-    blocks.chunks(times).map(|some| some.iter().fold(Block::default(), |all, block| all.join(block))).collect()
+    blocks
+        .chunks(times)
+        .map(|some| some.iter().fold(Block::default(), |all, block| all.join(block)))
+        .collect()
 }

@@ -15,23 +15,25 @@ pub(crate) fn normal_quantile(level: f64) -> f64 {
     std::f64::consts::SQRT_2 * erf_inv(2.0 * level - 1.0)
 }
 
-/// What Student's t with so many degrees of freedom exceeds with the probability `1 - level`; `level` is above one half.
+/// What Student's t with so many degrees of freedom exceeds with the probability `1 - level`;
+/// `level` is above one half.
 pub(crate) fn student_quantile(level: f64, freedom: f64) -> f64 {
     let beyond = |t: f64| beta_reg(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2.0;
     bisect(0.0, 1e3, |t| beyond(t) < 1.0 - level)
 }
 
-/// Above this many trials an approximation is better than the exact sum, which takes long and rounds.
+/// Above this many trials an approximation is better than the exact sum, which takes long and
+/// rounds.
 const MANY: f64 = 1_000.0;
 
 /// Below this many successes that approximation is off by more than 0.001.
 const FEW: f64 = 50.0;
 
-/// The probability of at most `k` successes in `n` trials of probability `p`; `k` and `n` need not be whole, between whole
-/// numbers it is the incomplete beta function.
+/// The probability of at most `k` successes in `n` trials of probability `p`; `k` and `n` need not
+/// be whole, between whole numbers it is the incomplete beta function.
 ///
-/// For many trials by the approximation of Peizer and Pratt, "A normal approximation for binomial, F, beta, and other
-/// common, related tail probabilities", JASA 63 (1968) 1416-1456.
+/// For many trials by the approximation of Peizer and Pratt, "A normal approximation for binomial,
+/// F, beta, and other common, related tail probabilities", JASA 63 (1968) 1416-1456.
 pub(crate) fn at_most(k: f64, n: f64, p: f64) -> f64 {
     if k < 0.0 {
         return 0.0;
@@ -67,8 +69,8 @@ pub(crate) fn at_most(k: f64, n: f64, p: f64) -> f64 {
     normal_at_most(distance * scale)
 }
 
-/// The probability of at least `k` events where `mean` are expected, of a count whose variance is `dispersion` times that of
-/// Poisson's.
+/// The probability of at least `k` events where `mean` are expected, of a count whose variance is
+/// `dispersion` times that of Poisson's.
 pub(crate) fn poisson_at_least(k: f64, mean: f64, dispersion: f64) -> f64 {
     if k <= 0.0 {
         return 1.0;
@@ -79,7 +81,8 @@ pub(crate) fn poisson_at_least(k: f64, mean: f64, dispersion: f64) -> f64 {
     gamma_lr(k / dispersion, mean / dispersion)
 }
 
-/// The probability that Kolmogorov's statistic, the largest distance times the root of the number, is at least `x`.
+/// The probability that Kolmogorov's statistic, the largest distance times the root of the number,
+/// is at least `x`.
 pub(crate) fn kolmogorov_at_least(x: f64) -> f64 {
     if x < 0.3 {
         return 1.0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Collects rows for statistics and counts them block by block: of one run, or of several that are pooled.
+//! Collects rows for statistics and counts them block by block: of one run, or of several that are
+//! pooled.
 
 use crate::Extent;
 use crate::accounting::Sink;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares two groups of runs: which figures differ significantly, and by how much.
 //!
-//! Quantiles are compared by a block bootstrap: blocks of the runs, long enough to be independent, are drawn again and again,
-//! and the ratio of the quantiles of what was drawn varies as the ratio itself would if the runs were repeated (H. R. Kuensch,
-//! "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989) 1217-1241). All threads
-//! of a run are drawn together, because what makes one late often makes others late. Where a group has runs enough, runs are
-//! drawn first, since two runs of the same machine differ more than two blocks of one. The intervals hold for all figures
-//! together: each for itself is that much wider (Bonferroni).
+//! Quantiles are compared by a block bootstrap: blocks of the runs, long enough to be independent,
+//! are drawn again and again, and the ratio of the quantiles of what was drawn varies as the ratio
+//! itself would if the runs were repeated (H. R. Kuensch, "The jackknife and the bootstrap for
+//! general stationary observations", Annals of Statistics 17 (1989) 1217-1241). All threads
+//! of a run are drawn together, because what makes one late often makes others late. Where a group
+//! has runs enough, runs are drawn first, since two runs of the same machine differ more than two
+//! blocks of one. The intervals hold for all figures together: each for itself is that much wider
+//! (Bonferroni).
 
 use crate::blocks::aligned;
 use crate::chance::at_most;
@@ -23,7 +25,8 @@ use std::collections::BTreeMap;
 pub struct Measured {
     /// The run in blocks, skipped activations counted in.
     pub blocks: Vec<Block>,
-    /// Its quantiles ([`Level::ALL`]), ns, skipped activations counted in; none where nothing woke, or where they are not known.
+    /// Its quantiles ([`Level::ALL`]), ns, skipped activations counted in; none where nothing
+    /// woke, or where they are not known.
     pub quantiles: Option<[i64; Level::ALL.len()]>,
     /// The latest wake-ups.
     pub latest: Latest,
@@ -39,7 +42,9 @@ impl From<&Analysis> for Measured {
         Measured {
             blocks: analysis.blocks.list().to_vec(),
             quantiles: summary.and_then(|summary| match summary.quantiles() {
-                [Some(p50), Some(p90), Some(p99), Some(p999), Some(p9999)] => Some([p50, p90, p99, p999, p9999]),
+                [Some(p50), Some(p90), Some(p99), Some(p999), Some(p9999)] => {
+                    Some([p50, p90, p99, p999, p9999])
+                }
                 _ => None,
             }),
             latest: analysis.latest(MAXIMA),
@@ -54,8 +59,8 @@ impl From<&Analysis> for Measured {
 pub struct Group {
     /// By run, and within it by thread.
     pub runs: Vec<Vec<Measured>>,
-    /// Quantiles ([`Level::ALL`]) of several runs of one thread together, ns, skipped activations counted in; none where they are not
-    /// known exactly.
+    /// Quantiles ([`Level::ALL`]) of several runs of one thread together, ns, skipped activations
+    /// counted in; none where they are not known exactly.
     pub quantiles: Option<[i64; Level::ALL.len()]>,
 }
 
@@ -64,7 +69,8 @@ pub struct Group {
 pub struct QuantileDifference {
     /// The quantile.
     pub level: Level,
-    /// Of the first group, ns: observed where that is one thread of one run, otherwise up to 1 % above that.
+    /// Of the first group, ns: observed where that is one thread of one run, otherwise up to 1 %
+    /// above that.
     pub base_ns: i64,
     /// Of the second, likewise.
     pub other_ns: i64,
@@ -137,7 +143,8 @@ pub struct Comparison {
     pub maximum: Option<MaximumDifference>,
     /// Blocks that were drawn from, in each group.
     pub blocks: (usize, usize),
-    /// Whether runs were drawn too: otherwise what is said holds for these very runs, not for the next one.
+    /// Whether runs were drawn too: otherwise what is said holds for these very runs, not for the
+    /// next one.
     pub between_runs: bool,
 }
 
@@ -159,17 +166,27 @@ const MAXIMA: usize = 64;
 /// Compares the second group with the first.
 #[must_use]
 pub fn compare(base: &Group, other: &Group) -> Comparison {
-    let (base_blocks, other_blocks) = (IndependentBlocks::from_group(base), IndependentBlocks::from_group(other));
-    let supported = |level: &Level| [&base_blocks, &other_blocks].iter().all(|blocks| blocks.supports(*level));
+    let (base_blocks, other_blocks) =
+        (IndependentBlocks::from_group(base), IndependentBlocks::from_group(other));
+    let supported =
+        |level: &Level| [&base_blocks, &other_blocks].iter().all(|blocks| blocks.supports(*level));
     let levels: Vec<Level> = Level::ALL.into_iter().filter(supported).collect();
-    let asks_spread = base.runs.iter().chain(&other.runs).flatten().all(|thread| !thread.sums.is_empty());
+    let asks_spread =
+        base.runs.iter().chain(&other.runs).flatten().all(|thread| !thread.sums.is_empty());
     #[expect(clippy::cast_precision_loss, reason = "half a dozen")]
     let error = ERROR / (levels.len() + 2 + usize::from(asks_spread)) as f64;
     let between_runs = base.runs.len() >= MIN_RUNS && other.runs.len() >= MIN_RUNS;
     let limit_ns = levels.last().map(|level| base_blocks.quantile(*level));
-    let drawn = |blocks: &IndependentBlocks, seed| blocks.draw(&levels, limit_ns.unwrap_or(0), between_runs, seed);
+    let drawn = |blocks: &IndependentBlocks, seed| {
+        blocks.draw(&levels, limit_ns.unwrap_or(0), between_runs, seed)
+    };
     let (of_base, of_other) = (drawn(&base_blocks, 1), drawn(&other_blocks, 2));
-    let ratios = |place: usize| interval_of(of_base.iter().zip(&of_other).map(|(base, other)| other[place] / base[place]), error);
+    let ratios = |place: usize| {
+        interval_of(
+            of_base.iter().zip(&of_other).map(|(base, other)| other[place] / base[place]),
+            error,
+        )
+    };
     let quantiles = levels.iter().enumerate().map(|(place, level)| {
         let (lower, upper) = ratios(place);
         QuantileDifference {
@@ -182,7 +199,9 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
     });
     Comparison {
         quantiles: quantiles.collect(),
-        rate: limit_ns.and_then(|limit_ns| rate(&base_blocks, &other_blocks, limit_ns, error, || ratios(levels.len()))),
+        rate: limit_ns.and_then(|limit_ns| {
+            rate(&base_blocks, &other_blocks, limit_ns, error, || ratios(levels.len()))
+        }),
         spread: if asks_spread { compare_spread(base, other, error, between_runs) } else { None },
         maximum: maximum(base, other, error),
         blocks: (base_blocks.count(), other_blocks.count()),
@@ -194,30 +213,42 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
 pub(crate) fn interval_of(drawn: impl Iterator<Item = f64>, error: f64) -> (f64, f64) {
     let mut drawn: Vec<f64> = drawn.collect();
     drawn.sort_by(f64::total_cmp);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "below DRAWS")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "below DRAWS"
+    )]
     let beyond = (error / 2.0 * DRAWS as f64) as usize;
     (drawn[beyond], drawn[DRAWS - 1 - beyond])
 }
 
 impl Group {
-    /// Whether its quantiles are latencies that were observed: those of one thread of one run are; of several, they are up to 1 % above,
-    /// unless they are known.
+    /// Whether its quantiles are latencies that were observed: those of one thread of one run are;
+    /// of several, they are up to 1 % above, unless they are known.
     #[must_use]
     pub fn has_observed_quantiles(&self) -> bool {
         self.quantiles.is_some() || matches!(self.runs.as_slice(), [threads] if threads.len() == 1)
     }
 }
 
-/// A quantile of a group, ns: the latency that was observed where that is known, as of one thread that is the whole group, otherwise
-/// up to 1 % above it.
+/// A quantile of a group, ns: the latency that was observed where that is known, as of one thread
+/// that is the whole group, otherwise up to 1 % above it.
 fn observed(group: &Group, blocks: &IndependentBlocks, level: Level) -> i64 {
     let place = Level::ALL.iter().position(|one| *one == level);
     let mut threads = group.runs.iter().flatten();
-    let of_one = (threads.next().and_then(|thread| thread.quantiles)).filter(|_| threads.next().is_none());
+    let of_one =
+        (threads.next().and_then(|thread| thread.quantiles)).filter(|_| threads.next().is_none());
     match (group.quantiles.or(of_one), place) {
         (Some(quantiles), Some(place)) => quantiles[place],
         _ => {
-            let max = group.runs.iter().flatten().flat_map(|thread| &thread.blocks).filter_map(|block| block.max).max();
+            let max = group
+                .runs
+                .iter()
+                .flatten()
+                .flat_map(|thread| &thread.blocks)
+                .filter_map(|block| block.max)
+                .max();
             max.map_or_else(|| blocks.quantile(level), |max| blocks.quantile(level).min(max))
         }
     }
@@ -240,34 +271,50 @@ fn aligned_blocks(run: &[Measured]) -> Vec<Counts> {
     aligned(&run.iter().map(|thread| thread.blocks.as_slice()).collect::<Vec<_>>())
 }
 
-/// Joins neighbours as long as they are correlated in how many latencies are beyond the run's median, or its 99th percentile.
+/// Joins neighbours as long as they are correlated in how many latencies are beyond the run's
+/// median, or its 99th percentile.
 #[expect(clippy::cast_precision_loss, reason = "counts")]
 fn independent(mut blocks: Vec<Counts>) -> Vec<Counts> {
     let all = blocks.iter().fold(Counts::default(), |all, block| all.merged(block));
-    let limits: Vec<i64> = [Level::P50, Level::P99].iter().filter_map(|level| all.quantile(*level)).collect();
+    let limits: Vec<i64> =
+        [Level::P50, Level::P99].iter().filter_map(|level| all.quantile(*level)).collect();
     let is_alike = |blocks: &[Counts], limit: i64| {
         let share = all.above(limit) as f64 / all.total().max(1) as f64;
-        let offsets: Vec<f64> = blocks.iter().map(|block| block.above(limit) as f64 - share * block.total() as f64).collect();
+        let offsets: Vec<f64> = blocks
+            .iter()
+            .map(|block| block.above(limit) as f64 - share * block.total() as f64)
+            .collect();
         is_correlated(&offsets)
     };
     while blocks.len() / 2 >= MIN_BLOCKS && limits.iter().any(|limit| is_alike(&blocks, *limit)) {
-        blocks = blocks.chunks(2).map(|pair| pair.iter().fold(Counts::default(), |all, block| all.merged(block))).collect();
+        blocks = blocks
+            .chunks(2)
+            .map(|pair| pair.iter().fold(Counts::default(), |all, block| all.merged(block)))
+            .collect();
     }
     blocks
 }
 
 impl IndependentBlocks {
     fn from_group(group: &Group) -> IndependentBlocks {
-        let runs: Vec<Vec<Counts>> =
-            group.runs.iter().map(|run| independent(aligned_blocks(run))).filter(|run| !run.is_empty()).collect();
+        let runs: Vec<Vec<Counts>> = group
+            .runs
+            .iter()
+            .map(|run| independent(aligned_blocks(run)))
+            .filter(|run| !run.is_empty())
+            .collect();
         let mut all: BTreeMap<i32, u64> = BTreeMap::new();
         for (bucket, count) in runs.iter().flatten().flat_map(|block| block.list()) {
             *all.entry(*bucket).or_insert(0) += count;
         }
-        let places: BTreeMap<i32, usize> = all.keys().enumerate().map(|(place, bucket)| (*bucket, place)).collect();
-        let placed = |block: &Counts| block.list().iter().map(|(bucket, count)| (places[bucket], *count)).collect();
+        let places: BTreeMap<i32, usize> =
+            all.keys().enumerate().map(|(place, bucket)| (*bucket, place)).collect();
+        let placed = |block: &Counts| {
+            block.list().iter().map(|(bucket, count)| (places[bucket], *count)).collect()
+        };
         #[expect(clippy::cast_precision_loss, reason = "a bucket is 1 % wide")]
-        let middle = |(lower, upper): (i64, i64)| f64::midpoint(lower as f64, upper as f64).max(0.5);
+        let middle =
+            |(lower, upper): (i64, i64)| f64::midpoint(lower as f64, upper as f64).max(0.5);
         IndependentBlocks {
             values: all.keys().map(|bucket| middle(signed_bounds(*bucket))).collect(),
             uppers: all.keys().map(|bucket| signed_bounds(*bucket).1).collect(),
@@ -296,12 +343,23 @@ impl IndependentBlocks {
 
     /// The quantiles of what is drawn, and last the rate beyond `limit_ns`, time after time.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-    fn draw(&self, levels: &[Level], limit_ns: i64, between_runs: bool, seed: u64) -> Vec<Vec<f64>> {
+    fn draw(
+        &self,
+        levels: &[Level],
+        limit_ns: i64,
+        between_runs: bool,
+        seed: u64,
+    ) -> Vec<Vec<f64>> {
         let first = self.uppers.partition_point(|upper| *upper <= limit_ns);
         let mut numbers = Numbers::new(seed);
         let mut drawn = Resample::new(self);
-        let begins: Vec<usize> = self.runs.iter().scan(0, |next, run| Some(std::mem::replace(next, *next + run.len()))).collect();
-        let observed: Vec<usize> = levels.iter().map(|level| place_of(&self.all, level.rank(self.total()))).collect();
+        let begins: Vec<usize> = self
+            .runs
+            .iter()
+            .scan(0, |next, run| Some(std::mem::replace(next, *next + run.len())))
+            .collect();
+        let observed: Vec<usize> =
+            levels.iter().map(|level| place_of(&self.all, level.rank(self.total()))).collect();
         let mut once = || {
             drawn.times.fill(0);
             if between_runs {
@@ -315,7 +373,10 @@ impl IndependentBlocks {
             }
             let total = drawn.below(self.values.len());
             let beyond = total - drawn.below(first);
-            let places = levels.iter().zip(&observed).map(|(level, near)| drawn.place_of(level.rank(total), *near));
+            let places = levels
+                .iter()
+                .zip(&observed)
+                .map(|(level, near)| drawn.place_of(level.rank(total), *near));
             let mut figures: Vec<f64> = places.map(|place| self.values[place]).collect();
             // Half of one more, so that a rate of none is not the same as one that cannot be.
             figures.push((beyond as f64 + 0.5) / total as f64);
@@ -328,15 +389,20 @@ impl IndependentBlocks {
     fn above(&self, limit: i64) -> (u64, u64, Dependence) {
         let first = self.uppers.partition_point(|upper| *upper <= limit);
         let of = |block: &Vec<(usize, u64)>| {
-            block.iter().fold((0, 0), |sum, (place, count)| (sum.0 + count, sum.1 + if *place >= first { *count } else { 0 }))
+            block.iter().fold((0, 0), |sum, (place, count)| {
+                (sum.0 + count, sum.1 + if *place >= first { *count } else { 0 })
+            })
         };
-        let runs: Vec<Vec<(u64, u64)>> = self.runs.iter().map(|run| run.iter().map(of).collect()).collect();
-        let (all, beyond) = runs.iter().flatten().fold((0, 0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
+        let runs: Vec<Vec<(u64, u64)>> =
+            self.runs.iter().map(|run| run.iter().map(of).collect()).collect();
+        let (all, beyond) =
+            runs.iter().flatten().fold((0, 0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
         (beyond, all, Dependence::between(&runs))
     }
 }
 
-/// Blocks drawn at random, and counts over all of them. Only places near a quantile are ever asked for.
+/// Blocks drawn at random, and counts over all of them. Only places near a quantile are ever asked
+/// for.
 struct Resample<'a> {
     blocks: Vec<&'a [(usize, u64)]>,
     /// How often each was drawn.
@@ -348,15 +414,20 @@ struct Resample<'a> {
 impl<'a> Resample<'a> {
     fn new(blocks: &'a IndependentBlocks) -> Self {
         let list: Vec<&[(usize, u64)]> = blocks.runs.iter().flatten().map(Vec::as_slice).collect();
-        Resample { times: vec![0; list.len()], blocks: list, below: vec![Vec::new(); blocks.values.len() + 1] }
+        Resample {
+            times: vec![0; list.len()],
+            blocks: list,
+            below: vec![Vec::new(); blocks.values.len() + 1],
+        }
     }
 
     /// Latencies below this place in what was drawn.
     fn below(&mut self, place: usize) -> u64 {
         let below = &mut self.below[place];
         if below.is_empty() {
-            let of =
-                |block: &&[(usize, u64)]| block.iter().take_while(|(at, _)| *at < place).map(|(_, count)| count).sum::<u64>();
+            let of = |block: &&[(usize, u64)]| {
+                block.iter().take_while(|(at, _)| *at < place).map(|(_, count)| count).sum::<u64>()
+            };
             below.extend(self.blocks.iter().map(of));
         }
         below.iter().zip(&self.times).map(|(count, times)| count * times).sum()
@@ -365,7 +436,8 @@ impl<'a> Resample<'a> {
     /// Where the value of a rank lies; `near` is where it is expected.
     fn place_of(&mut self, rank: u64, near: usize) -> usize {
         let last = self.below.len().saturating_sub(2);
-        // The first place up to which there are so many lies from `low` to `high`: steps that double, then halves.
+        // The first place up to which there are so many lies from `low` to `high`: steps that
+        // double, then halves.
         let (mut low, mut high, mut step) = (0, last, 1);
         let mut at = near.min(last);
         let is_beyond = self.below(at + 1) < rank;
@@ -402,8 +474,8 @@ fn place_of(counts: &[u64], rank: u64) -> usize {
     place.unwrap_or(counts.len().saturating_sub(1))
 }
 
-/// How often a limit is exceeded: the ratio by what was drawn where there are enough to count, otherwise by the limits of either
-/// rate.
+/// How often a limit is exceeded: the ratio by what was drawn where there are enough to count,
+/// otherwise by the limits of either rate.
 #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
 fn rate(
     base: &IndependentBlocks,
@@ -422,7 +494,8 @@ fn rate(
     } else {
         let confidence = 1.0 - error / 4.0;
         let limits = |k: u64, n: u64, dependence: Dependence| {
-            let (k, n) = (k as f64 / dependence.factor.max(1.0), n as f64 / dependence.factor.max(1.0));
+            let (k, n) =
+                (k as f64 / dependence.factor.max(1.0), n as f64 / dependence.factor.max(1.0));
             (lower_rate(k, n, confidence), upper_rate(k, n, confidence))
         };
         let (of_base, of_other) = (limits(k, n, first), limits(l, m, second));
@@ -431,12 +504,18 @@ fn rate(
     Some(RateDifference { limit_ns, base: (k, n), other: (l, m), lower, upper })
 }
 
-/// The latest wake-ups of a run that are independent of one another, ns: what makes several threads late at once counts once.
+/// The latest wake-ups of a run that are independent of one another, ns: what makes several threads
+/// late at once counts once.
 fn latest(run: &[Measured]) -> Vec<i64> {
     let woke = |thread: &Measured, worst: &Worst| {
-        i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns).saturating_add(worst.latency_ns)
+        i64::try_from(worst.activation)
+            .unwrap_or(i64::MAX)
+            .saturating_mul(thread.interval_ns)
+            .saturating_add(worst.latency_ns)
     };
-    let all = run.iter().flat_map(|thread| thread.latest.maxima.iter().map(move |worst| (woke(thread, worst), worst.latency_ns)));
+    let all = run.iter().flat_map(|thread| {
+        thread.latest.maxima.iter().map(move |worst| (woke(thread, worst), worst.latency_ns))
+    });
     let mut all: Vec<(i64, i64)> = all.collect();
     all.sort_unstable();
     let apart = run.iter().map(|thread| thread.interval_ns).max().unwrap_or(0);
@@ -444,16 +523,22 @@ fn latest(run: &[Measured]) -> Vec<i64> {
     at_once.filter_map(|some| some.iter().map(|(_, latency)| *latency).max()).collect()
 }
 
-/// Of the latest wake-ups of both groups, how many are of the second, and whether that is more or less than chance would have it.
+/// Of the latest wake-ups of both groups, how many are of the second, and whether that is more or
+/// less than chance would have it.
 #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
 fn maximum(base: &Group, other: &Group, error: f64) -> Option<MaximumDifference> {
-    let maxima = |group: &Group| group.runs.iter().flat_map(|run| latest(run)).collect::<Vec<i64>>();
+    let maxima =
+        |group: &Group| group.runs.iter().flat_map(|run| latest(run)).collect::<Vec<i64>>();
     let (first, second) = (maxima(base), maxima(other));
     let (base_ns, other_ns) = (*first.iter().max()?, *second.iter().max()?);
     let threads = base.runs.iter().chain(&other.runs).flatten();
-    let complete_beyond = threads.map(|thread| thread.latest.complete_beyond).max().unwrap_or(i64::MIN);
-    let mut both: Vec<(i64, bool)> =
-        first.into_iter().map(|value| (value, false)).chain(second.into_iter().map(|value| (value, true))).collect();
+    let complete_beyond =
+        threads.map(|thread| thread.latest.complete_beyond).max().unwrap_or(i64::MIN);
+    let mut both: Vec<(i64, bool)> = first
+        .into_iter()
+        .map(|value| (value, false))
+        .chain(second.into_iter().map(|value| (value, true)))
+        .collect();
     // At or below this, one of the groups does not have all of its latest wake-ups.
     both.retain(|(latency, _)| *latency > complete_beyond);
     both.sort_unstable_by(|a, b| b.cmp(a));
@@ -487,7 +572,8 @@ fn maximum(base: &Group, other: &Group, error: f64) -> Option<MaximumDifference>
         return Some(none);
     }
     let chance = 2.0 * at_most(k, n, share).min(1.0 - at_most(k - 1.0, n, share));
-    // Where the group with more of the latest does not have the very latest, neither is said to be later.
+    // Where the group with more of the latest does not have the very latest, neither is said to be
+    // later.
     let agree = (other_ns > base_ns) == (k > share * n);
     let is_significant = agree && chance < error;
     let disagrees = !agree && chance < error;

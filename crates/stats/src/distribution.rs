@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Counts of latencies fine enough for exact quantiles where latencies usually are, and bounded everywhere.
+//! Counts of latencies fine enough for exact quantiles where latencies usually are, and bounded
+//! everywhere.
 //!
-//! From 0 to 262 µs every nanosecond has a counter: counting there is one addition, cheaper than finding a bucket, and a
-//! quantile that lies there is known exactly after one pass. All else is counted in the histogram's buckets; of what lies
-//! above, the largest values are kept as they are. A quantile that lies elsewhere takes further passes; see
-//! [`crate::quantile`].
+//! From 0 to 262 µs every nanosecond has a counter: counting there is one addition, cheaper than
+//! finding a bucket, and a quantile that lies there is known exactly after one pass. All else is
+//! counted in the histogram's buckets; of what lies above, the largest values are kept as they are.
+//! A quantile that lies elsewhere takes further passes; see [`crate::quantile`].
 
 use crate::histogram::{bounds_of, signed_bounds, signed_index};
 use crate::rows::Chunk;
@@ -20,13 +21,15 @@ const CHUNK: usize = 16;
 /// How often each latency occurred.
 #[derive(Clone, Debug)]
 pub(crate) struct Distribution {
-    /// By latency, ns; empty until there is one to count. 32 bits each, which stay in the cache better than 64.
+    /// By latency, ns; empty until there is one to count. 32 bits each, which stay in the cache
+    /// better than 64.
     fine: Vec<u32>,
     /// What was moved out of them before they could overflow; empty until then.
     moved: Vec<u64>,
     /// Latencies counted since then: no counter is above this.
     since_moved: u32,
-    /// Everything else, and the sums of that; those of what has a counter are found in the end, at no cost per latency.
+    /// Everything else, and the sums of that; those of what has a counter are found in the end, at
+    /// no cost per latency.
     coarse: Histogram,
     beyond: Moments,
     /// The largest values above the counters.
@@ -34,7 +37,8 @@ pub(crate) struct Distribution {
     count: u64,
 }
 
-/// Counts values from 0 to below [`FINE`]: the mask changes none of them, and says so to the compiler.
+/// Counts values from 0 to below [`FINE`]: the mask changes none of them, and says so to the
+/// compiler.
 fn count_all(fine: &mut [u32; FINE], values: &[i32]) {
     let mut count = |value: i32| fine[value.cast_unsigned() as usize & (FINE - 1)] += 1;
     let (eights, rest) = values.as_chunks::<8>();
@@ -69,7 +73,9 @@ impl Distribution {
             added
         });
         match self.fine.first_chunk_mut::<FINE>() {
-            Some(fine) if chunk.is_below(fine.len().cast_signed() as i64) => count_all(fine, chunk.values),
+            Some(fine) if chunk.is_below(fine.len().cast_signed() as i64) => {
+                count_all(fine, chunk.values)
+            }
             _ => chunk.values.iter().for_each(|value| self.count_one(*value)),
         }
     }
@@ -141,7 +147,10 @@ impl Distribution {
             }
             None => {
                 self.move_out();
-                self.moved.iter_mut().zip(&other.fine).for_each(|(mine, theirs)| *mine += u64::from(*theirs));
+                self.moved
+                    .iter_mut()
+                    .zip(&other.fine)
+                    .for_each(|(mine, theirs)| *mine += u64::from(*theirs));
             }
         }
         self.moved.resize(self.moved.len().max(other.moved.len()), 0);
@@ -152,13 +161,17 @@ impl Distribution {
         self.count += other.count;
     }
 
-    /// How many there are in each bucket of the histogram that may hold values from `min` to `max`: its place and its count,
-    /// ascending. Far cheaper than all of them where those are near one another.
+    /// How many there are in each bucket of the histogram that may hold values from `min` to `max`:
+    /// its place and its count, ascending. Far cheaper than all of them where those are near
+    /// one another.
     pub(crate) fn between(&self, min: i64, max: i64, mut visit: impl FnMut(i32, u64)) {
         for bucket in signed_index(min)..=signed_index(max) {
             let (lower, upper) = signed_bounds(bucket);
-            // The bucket of what is below 0 and has a magnitude of 0 is empty: those that are 0 have another.
-            let fine = (bucket >= 0).then(|| self.fine_between(lower.cast_unsigned(), upper.cast_unsigned())).flatten();
+            // The bucket of what is below 0 and has a magnitude of 0 is empty: those that are 0
+            // have another.
+            let fine = (bucket >= 0)
+                .then(|| self.fine_between(lower.cast_unsigned(), upper.cast_unsigned()))
+                .flatten();
             visit(bucket, fine.unwrap_or(0) + self.coarse.count_of(bucket));
         }
     }
@@ -183,7 +196,10 @@ impl Distribution {
             let value = i64::try_from(first).unwrap_or(i64::MAX);
             let narrow_counts = narrow.iter().map(|count| u64::from(*count));
             match self.moved.get(first..first + narrow.len()) {
-                Some(moved) => all.record_counts(value, narrow_counts.zip(moved).map(|(narrow, moved)| narrow + moved)),
+                Some(moved) => all.record_counts(
+                    value,
+                    narrow_counts.zip(moved).map(|(narrow, moved)| narrow + moved),
+                ),
                 // Of few latencies most counters are at zero, which is seen of many at once.
                 None if narrow.iter().fold(0, |any, count| any | count) == 0 => {}
                 None => all.record_counts(value, narrow_counts),
@@ -192,10 +208,12 @@ impl Distribution {
         all
     }
 
-    /// Values above this one that have a counter each, if it has one itself or is just below the first.
+    /// Values above this one that have a counter each, if it has one itself or is just below the
+    /// first.
     fn fine_above(&self, value: i64) -> Option<u64> {
         let first = usize::try_from(value.checked_add(1)?).ok().filter(|first| *first <= FINE)?;
-        let narrow: u64 = self.fine.get(first..).unwrap_or_default().iter().map(|count| u64::from(*count)).sum();
+        let narrow: u64 =
+            self.fine.get(first..).unwrap_or_default().iter().map(|count| u64::from(*count)).sum();
         Some(narrow + self.moved.get(first..).unwrap_or_default().iter().sum::<u64>())
     }
 
@@ -228,7 +246,13 @@ pub(crate) struct Counted {
 impl From<Distribution> for Counted {
     fn from(values: Distribution) -> Self {
         let (by_rank, above) = Default::default();
-        Counted { buckets: values.in_buckets(), largest: values.tail.largest(), values, by_rank, above }
+        Counted {
+            buckets: values.in_buckets(),
+            largest: values.tail.largest(),
+            values,
+            by_rank,
+            above,
+        }
     }
 }
 
@@ -240,7 +264,11 @@ impl Counted {
     }
 
     /// The same, knowing exactly the values of these ranks, and how many values are above these.
-    pub(crate) fn knowing(mut self, by_rank: BTreeMap<u64, i64>, above: BTreeMap<i64, u64>) -> Counted {
+    pub(crate) fn knowing(
+        mut self,
+        by_rank: BTreeMap<u64, i64>,
+        above: BTreeMap<i64, u64>,
+    ) -> Counted {
         (self.by_rank, self.above) = (by_rank, above);
         self
     }
@@ -255,11 +283,17 @@ impl Counted {
         self.values.count
     }
 
-    /// How far neighbouring latencies are apart that have a counter, ns: the median over all of them. Of a coarse clock its step,
-    /// also where that is no whole number of ns; 1 of a fine one.
+    /// How far neighbouring latencies are apart that have a counter, ns: the median over all of
+    /// them. Of a coarse clock its step, also where that is no whole number of ns; 1 of a fine
+    /// one.
     pub(crate) fn step(&self) -> i64 {
         let moved = |value: usize| self.values.moved.get(value).copied().unwrap_or(0);
-        let occupied = self.values.fine.iter().enumerate().map(|(value, count)| (value, u64::from(*count) + moved(value)));
+        let occupied = self
+            .values
+            .fine
+            .iter()
+            .enumerate()
+            .map(|(value, count)| (value, u64::from(*count) + moved(value)));
         let mut gaps: BTreeMap<usize, u64> = BTreeMap::new();
         let mut before = None;
         for (value, count) in occupied.filter(|(_, count)| *count > 0) {
@@ -275,28 +309,43 @@ impl Counted {
         median.and_then(|(gap, _)| i64::try_from(*gap).ok()).unwrap_or(1)
     }
 
-    /// Where the values of these ranks (1 = smallest) lie, as closely as is known, and each one's rank within.
+    /// Where the values of these ranks (1 = smallest) lie, as closely as is known, and each one's
+    /// rank within.
     pub(crate) fn locate(&self, ranks: &[u64]) -> Vec<(Bucket, u64)> {
         let in_the_tail = |rank: u64| {
             let larger = usize::try_from(self.count().checked_sub(rank)?).ok()?;
-            self.largest.get(larger).map(|value| (Bucket { lower: *value, upper: *value, count: 1 }, 1))
+            self.largest
+                .get(larger)
+                .map(|value| (Bucket { lower: *value, upper: *value, count: 1 }, 1))
         };
         let locate = |rank| {
-            in_the_tail(rank).or_else(|| self.buckets.bucket_of_rank(rank).map(|(bucket, rank)| self.narrow(bucket, rank)))
+            in_the_tail(rank).or_else(|| {
+                self.buckets.bucket_of_rank(rank).map(|(bucket, rank)| self.narrow(bucket, rank))
+            })
         };
         ranks.iter().filter_map(|rank| locate(*rank)).collect()
     }
 
-    /// The value of a rank (1 = smallest), ns: between these two, which are equal where it is known exactly.
+    /// The value of a rank (1 = smallest), ns: between these two, which are equal where it is known
+    /// exactly.
     pub(crate) fn at_rank(&self, rank: u64) -> Option<(i64, i64)> {
         let (bucket, _) = self.locate(&[rank]).into_iter().next()?;
         // No further out than the values of the nearest ranks that are known exactly.
-        let lower = self.by_rank.range(..=rank).next_back().map_or(bucket.lower, |(_, known)| bucket.lower.max(*known));
-        let upper = self.by_rank.range(rank..).next().map_or(bucket.upper, |(_, known)| bucket.upper.min(*known));
+        let lower = self
+            .by_rank
+            .range(..=rank)
+            .next_back()
+            .map_or(bucket.lower, |(_, known)| bucket.lower.max(*known));
+        let upper = self
+            .by_rank
+            .range(rank..)
+            .next()
+            .map_or(bucket.upper, |(_, known)| bucket.upper.min(*known));
         Some((lower, upper))
     }
 
-    /// How many values lie above this, ns: at least and at most so many, which are equal where it is known exactly.
+    /// How many values lie above this, ns: at least and at most so many, which are equal where it
+    /// is known exactly.
     pub(crate) fn above(&self, value: i64) -> (u64, u64) {
         let (surely, max) = self.above_by_counters(value);
         // No fewer and no more than lie above the nearest values of which that is known exactly.
@@ -306,7 +355,13 @@ impl Counted {
 
     fn above_by_counters(&self, value: i64) -> (u64, u64) {
         if let Some(larger) = self.values.fine_above(value) {
-            let coarse: u64 = self.values.coarse.buckets().filter(|bucket| bucket.lower > value).map(|bucket| bucket.count).sum();
+            let coarse: u64 = self
+                .values
+                .coarse
+                .buckets()
+                .filter(|bucket| bucket.lower > value)
+                .map(|bucket| bucket.count)
+                .sum();
             return (larger + coarse, larger + coarse);
         }
         let largest = &self.largest;
@@ -317,14 +372,15 @@ impl Counted {
         }
         let fine = if value < 0 { self.values.fine_above(-1).unwrap_or(0) } else { 0 };
         let count = |surely: bool| {
-            let above = |bucket: &Bucket| if surely { bucket.lower > value } else { bucket.upper > value };
+            let above =
+                |bucket: &Bucket| if surely { bucket.lower > value } else { bucket.upper > value };
             self.values.coarse.buckets().filter(above).map(|bucket| bucket.count).sum::<u64>()
         };
         (fine + count(true), fine + count(false))
     }
 
-    /// The one value of a bucket that has this rank within it, where every value has a counter; otherwise the part of the bucket
-    /// that holds values.
+    /// The one value of a bucket that has this rank within it, where every value has a counter;
+    /// otherwise the part of the bucket that holds values.
     fn narrow(&self, bucket: Bucket, rank: u64) -> (Bucket, u64) {
         let bounds = (self.values.beyond.min(), self.values.beyond.max());
         let bucket = match bounds {
@@ -335,7 +391,8 @@ impl Counted {
         };
         let mut left = rank;
         for value in bucket.lower..=bucket.upper {
-            let own = u64::try_from(value).ok().and_then(|value| self.values.fine_between(value, value));
+            let own =
+                u64::try_from(value).ok().and_then(|value| self.values.fine_between(value, value));
             let Some(count) = own else { return (bucket, rank) };
             if left <= count {
                 return (Bucket { lower: value, upper: value, count }, left);
@@ -351,7 +408,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Of counts that fit the narrow counters together no wide ones are made, and of those that do not none is lost.
+    /// Of counts that fit the narrow counters together no wide ones are made, and of those that do
+    /// not none is lost.
     #[test]
     fn merging_takes_wide_counters_only_where_it_must() {
         let one = |since_moved| {
@@ -366,7 +424,10 @@ mod tests {
         let mut large = one(u32::MAX);
         large.merge(&one(1));
         large.merge(&small);
-        assert_eq!((large.moved.len(), large.fine_between(7, 7), large.count()), (FINE, Some(4), 4));
+        assert_eq!(
+            (large.moved.len(), large.fine_between(7, 7), large.count()),
+            (FINE, Some(4), 4)
+        );
         small.merge(&large);
         assert_eq!((small.fine_between(7, 7), small.count()), (Some(6), 6));
     }

@@ -41,7 +41,11 @@ impl Step for Extent {
     const EMPTY: Extent = Extent::NOTHING;
 
     fn join(self, other: Extent) -> Extent {
-        Extent { min: self.min.min(other.min), max: self.max.max(other.max), missing: self.missing + other.missing }
+        Extent {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+            missing: self.missing + other.missing,
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A log-linear histogram over every 64-bit latency: nothing overflows, and no bucket is wider than 1 % of its values.
+//! A log-linear histogram over every 64-bit latency: nothing overflows, and no bucket is wider than
+//! 1 % of its values.
 //!
-//! Magnitudes below 256 have a bucket each; above, every power of two is divided into 128 equal buckets.
+//! Magnitudes below 256 have a bucket each; above, every power of two is divided into 128 equal
+//! buckets.
 
 use crate::Level;
 use serde::{Deserialize, Serialize};
@@ -60,7 +62,10 @@ impl From<Bucket> for (i64, i64, u64) {
 pub(crate) fn index_of(magnitude: u64) -> usize {
     let shift = (u64::BITS - (magnitude | 1).leading_zeros()).saturating_sub(BITS + 1);
     // At most 56 x 128 + 255: fits any usize.
-    #[expect(clippy::cast_possible_truncation, reason = "magnitude >> shift is below 256 by construction")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "magnitude >> shift is below 256 by construction"
+    )]
     let within = (magnitude >> shift) as usize;
     ((shift as usize) << BITS) + within
 }
@@ -73,7 +78,8 @@ pub(crate) fn index_of_32(magnitude: u32) -> usize {
 }
 
 /// Buckets that hold what fits 31 bits.
-pub(crate) const BUCKETS_32: usize = ((u32::BITS as usize - 1 - (BITS as usize + 1)) << BITS) + (2 << BITS);
+pub(crate) const BUCKETS_32: usize =
+    ((u32::BITS as usize - 1 - (BITS as usize + 1)) << BITS) + (2 << BITS);
 
 /// Smallest and largest magnitude of a bucket.
 pub(crate) fn bounds_of(index: usize) -> (u64, u64) {
@@ -93,7 +99,8 @@ fn add(counts: &mut Vec<u64>, index: usize, n: u64) {
 /// Some of a histogram's buckets, few enough to list: what was counted during one block of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Bucket and count, ascending; a bucket of values below zero is minus its magnitude's less one.
+    /// Bucket and count, ascending; a bucket of values below zero is minus its magnitude's less
+    /// one.
     list: Vec<(i32, u64)>,
 }
 
@@ -177,7 +184,8 @@ pub(crate) fn signed_bounds(index: i32) -> (i64, i64) {
 impl Histogram {
     /// How many are in one bucket.
     pub(crate) fn count_of(&self, signed: i32) -> u64 {
-        let (counts, index) = if signed < 0 { (&self.negative, -(signed + 1)) } else { (&self.positive, signed) };
+        let (counts, index) =
+            if signed < 0 { (&self.negative, -(signed + 1)) } else { (&self.positive, signed) };
         counts.get(index.unsigned_abs() as usize).copied().unwrap_or(0)
     }
 
@@ -208,8 +216,14 @@ impl Histogram {
 
     /// Adds another's counts.
     pub fn merge(&mut self, other: &Histogram) {
-        for (mine, theirs) in [(&mut self.positive, &other.positive), (&mut self.negative, &other.negative)] {
-            theirs.iter().enumerate().filter(|(_, n)| **n > 0).for_each(|(index, n)| add(mine, index, *n));
+        for (mine, theirs) in
+            [(&mut self.positive, &other.positive), (&mut self.negative, &other.negative)]
+        {
+            theirs
+                .iter()
+                .enumerate()
+                .filter(|(_, n)| **n > 0)
+                .for_each(|(index, n)| add(mine, index, *n));
         }
     }
 
@@ -223,11 +237,19 @@ impl Histogram {
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         let negative = self.negative.iter().enumerate().rev().map(|(index, count)| {
             let (lower, upper) = bounds_of(index);
-            Bucket { lower: 0_i64.saturating_sub_unsigned(upper), upper: 0_i64.saturating_sub_unsigned(lower), count: *count }
+            Bucket {
+                lower: 0_i64.saturating_sub_unsigned(upper),
+                upper: 0_i64.saturating_sub_unsigned(lower),
+                count: *count,
+            }
         });
         let positive = self.positive.iter().enumerate().map(|(index, count)| {
             let (lower, upper) = bounds_of(index);
-            Bucket { lower: 0_i64.saturating_add_unsigned(lower), upper: 0_i64.saturating_add_unsigned(upper), count: *count }
+            Bucket {
+                lower: 0_i64.saturating_add_unsigned(lower),
+                upper: 0_i64.saturating_add_unsigned(upper),
+                count: *count,
+            }
         });
         negative.chain(positive).filter(|bucket| bucket.count > 0)
     }

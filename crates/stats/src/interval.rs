@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Confidence intervals of quantiles and rates: they hold for any distribution, and for latencies that depend on one
-//! another over time.
+//! Confidence intervals of quantiles and rates: they hold for any distribution, and for latencies
+//! that depend on one another over time.
 //!
-//! The number of latencies below the true quantile is binomial, whatever the distribution; so two ranks enclose it with a
-//! known probability (H. A. David, H. N. Nagaraja, "Order Statistics", Wiley 2003, 7.1). Between whole ranks the incomplete
-//! beta function goes on, and so does the interval (A. D. Hutson, "Calculating nonparametric confidence intervals for
-//! quantiles using fractional order statistics", Journal of Applied Statistics 26 (1999) 343-353).
+//! The number of latencies below the true quantile is binomial, whatever the distribution; so two
+//! ranks enclose it with a known probability (H. A. David, H. N. Nagaraja, "Order Statistics",
+//! Wiley 2003, 7.1). Between whole ranks the incomplete beta function goes on, and so does the
+//! interval (A. D. Hutson, "Calculating nonparametric confidence intervals for quantiles using
+//! fractional order statistics", Journal of Applied Statistics 26 (1999) 343-353).
 //!
-//! Latencies that depend on their neighbours carry less information than as many independent ones. How much less is seen from how the
-//! number of latencies beyond a value varies between blocks of the run (batch means; W. G. Cochran, "Sampling Techniques",
-//! Wiley 1977, chapter 9, calls the ratio the design effect): the intervals are those of that many fewer.
+//! Latencies that depend on their neighbours carry less information than as many independent ones.
+//! How much less is seen from how the number of latencies beyond a value varies between blocks of
+//! the run (batch means; W. G. Cochran, "Sampling Techniques", Wiley 1977, chapter 9, calls the
+//! ratio the design effect): the intervals are those of that many fewer.
 
 use crate::Level;
 use crate::blocks::{Block, Blocks};
@@ -28,7 +30,8 @@ pub(crate) struct Dependence {
 /// Minimum number of blocks to estimate the variation between them.
 const MIN_BLOCKS: usize = 16;
 
-/// Whether neighbouring blocks of a run are more alike than chance alone makes them, by how far each lies off what is expected of it.
+/// Whether neighbouring blocks of a run are more alike than chance alone makes them, by how far
+/// each lies off what is expected of it.
 pub(crate) fn is_correlated(offsets: &[f64]) -> bool {
     are_correlated(&[offsets.to_vec()])
 }
@@ -48,25 +51,36 @@ fn pairs<T>(runs: &[Vec<T>]) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "thousands")]
 fn correlation(runs: &[Vec<f64>]) -> f64 {
     let squares: f64 = runs.iter().flatten().map(|offset| offset * offset).sum();
-    let products: f64 = runs.iter().flat_map(|run| run.windows(2)).map(|pair| pair[0] * pair[1]).sum();
+    let products: f64 =
+        runs.iter().flat_map(|run| run.windows(2)).map(|pair| pair[0] * pair[1]).sum();
     let blocks = runs.iter().map(Vec::len).sum::<usize>() as f64;
-    if squares > 0.0 && pairs(runs) > 0.0 { products / squares * ((blocks - 1.0) / pairs(runs)) } else { 0.0 }
+    if squares > 0.0 && pairs(runs) > 0.0 {
+        products / squares * ((blocks - 1.0) / pairs(runs))
+    } else {
+        0.0
+    }
 }
 
-/// As far, at 95 %, is a correlation of so many neighbours from the true one; runs without neighbours have none.
+/// As far, at 95 %, is a correlation of so many neighbours from the true one; runs without
+/// neighbours have none.
 fn uncertainty<T>(runs: &[Vec<T>]) -> f64 {
     if pairs(runs) > 0.0 { 1.645 / (pairs(runs) + 1.0).sqrt() } else { 0.0 }
 }
 
 impl Dependence {
-    /// From blocks of equal length, by run: of each how many latencies it has, and how many of them are beyond the value in question.
-    /// Blocks of a run are joined until neighbours are not seen to be correlated. What correlation is left is counted in; where
-    /// blocks are too few to show it, as much as they let it be. Runs are independent of one another.
+    /// From blocks of equal length, by run: of each how many latencies it has, and how many of them
+    /// are beyond the value in question. Blocks of a run are joined until neighbours are not
+    /// seen to be correlated. What correlation is left is counted in; where blocks are too few
+    /// to show it, as much as they let it be. Runs are independent of one another.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     pub(crate) fn between(runs: &[Vec<(u64, u64)>]) -> Dependence {
-        let counts = |run: &Vec<(u64, u64)>| run.iter().map(|(all, beyond)| (*all as f64, *beyond as f64)).collect();
+        let counts = |run: &Vec<(u64, u64)>| {
+            run.iter().map(|(all, beyond)| (*all as f64, *beyond as f64)).collect()
+        };
         let mut runs: Vec<Vec<(f64, f64)>> = runs.iter().map(counts).collect();
-        let sum = |blocks: &[(f64, f64)]| blocks.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let sum = |blocks: &[(f64, f64)]| {
+            blocks.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        };
         let (all, beyond) = sum(&runs.concat());
         let share = beyond / all;
         if !(share > 0.0 && share < 1.0) {
@@ -77,31 +91,41 @@ impl Dependence {
             return Dependence { factor: f64::INFINITY, freedom: f64::INFINITY };
         }
         let few = count(&runs) < 2 * MIN_BLOCKS;
-        let offsets_of = |run: &Vec<(f64, f64)>| run.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>();
+        let offsets_of = |run: &Vec<(f64, f64)>| {
+            run.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>()
+        };
         let offsets = |runs: &[Vec<(f64, f64)>]| runs.iter().map(offsets_of).collect::<Vec<_>>();
         // A run of one block stays as it is.
-        let joined = |runs: &[Vec<(f64, f64)>]| runs.iter().map(|run| run.len().min(1).max(run.len() / 2)).sum::<usize>();
+        let joined = |runs: &[Vec<(f64, f64)>]| {
+            runs.iter().map(|run| run.len().min(1).max(run.len() / 2)).sum::<usize>()
+        };
         let mut off = offsets(&runs);
         while pairs(&runs) > 0.0 && joined(&runs) >= MIN_BLOCKS && are_correlated(&off) {
             runs = runs.iter().map(|run| run.chunks(2).map(sum).collect()).collect();
             off = offsets(&runs);
         }
         let count = count(&runs) as f64;
-        let variance = off.iter().flatten().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
+        let variance =
+            off.iter().flatten().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
         // The loss of information of a first-order series with that correlation.
         let left = (correlation(&off) + if few { uncertainty(&off) } else { 0.0 }).clamp(0.0, 0.95);
-        let factor = (variance / (all * share * (1.0 - share)) * (1.0 + left) / (1.0 - left)).max(0.25);
-        // Where few latencies are beyond, their number in a block is far from normal and its variance less certain.
+        let factor =
+            (variance / (all * share * (1.0 - share)) * (1.0 + left) / (1.0 - left)).max(0.25);
+        // Where few latencies are beyond, their number in a block is far from normal and its
+        // variance less certain.
         let rarity = count / (beyond.min(all - beyond));
         Dependence { factor, freedom: ((count - 1.0) * 2.0 / (2.0 + rarity)).max(1.0) }
     }
 
-    /// The effective number of independent latencies, with the uncertainty of that counted in at a confidence (of
-    /// one side).
+    /// The effective number of independent latencies, with the uncertainty of that counted in at a
+    /// confidence (of one side).
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     pub(crate) fn effective(&self, count: u64, confidence: f64) -> f64 {
-        let wider =
-            if self.freedom.is_finite() { student_quantile(confidence, self.freedom) / normal_quantile(confidence) } else { 1.0 };
+        let wider = if self.freedom.is_finite() {
+            student_quantile(confidence, self.freedom) / normal_quantile(confidence)
+        } else {
+            1.0
+        };
         (count as f64 / (self.factor * wider * wider)).max(1.0)
     }
 }
@@ -127,7 +151,8 @@ pub struct QuantileInterval {
 /// A rate of latencies above a limit, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateInterval {
-    /// How many were beyond it; where the limit lies within a bucket of the histogram, at most so many.
+    /// How many were beyond it; where the limit lies within a bucket of the histogram, at most so
+    /// many.
     pub beyond: u64,
     /// Of so many.
     pub of: u64,
@@ -148,28 +173,43 @@ pub(crate) struct Latencies<'a> {
 impl Latencies<'_> {
     /// How dependent latencies are, as far as it shows in how many are beyond this value, ns.
     fn dependence(&self, value: i64) -> Dependence {
-        let of = |run: &[Block]| run.iter().map(|block| (block.counts.total(), block.counts.above(value))).collect();
+        let of = |run: &[Block]| {
+            run.iter().map(|block| (block.counts.total(), block.counts.above(value))).collect()
+        };
         Dependence::between(&self.blocks.runs().map(of).collect::<Vec<_>>())
     }
 
-    /// A value that so many are beyond that it shows whether they come together: one of the largest, or the median of few.
+    /// A value that so many are beyond that it shows whether they come together: one of the
+    /// largest, or the median of few.
     pub(crate) fn still_common(&self) -> Option<i64> {
         let count = self.counted.count();
-        self.counted.at_rank(count.saturating_sub(ENOUGH_BEYOND).max(count / 2).max(1)).map(|(_, value)| value)
+        self.counted
+            .at_rank(count.saturating_sub(ENOUGH_BEYOND).max(count / 2).max(1))
+            .map(|(_, value)| value)
     }
 
     /// The interval of a quantile; `confidence` (above one half) is that of each of its two ends.
     pub(crate) fn quantile(&self, level: Level, confidence: f64) -> Option<QuantileInterval> {
         let count = self.counted.count();
         let (_, observed) = self.counted.at_rank(level.rank(count))?;
-        let effective = self.dependence(observed.min(self.still_common()?)).effective(count, confidence);
+        let effective =
+            self.dependence(observed.min(self.still_common()?)).effective(count, confidence);
         let share = level.share();
         // The real rank r of which P(Beta(r, n + 1 - r) <= share) is this.
-        let rank = |probability: f64| bisect(0.0, effective + 1.0, |rank| at_most(rank - 1.0, effective, share) >= probability);
-        // As few independent ones do not reach further than their own smallest and largest, and may not reach so far.
+        let rank = |probability: f64| {
+            bisect(0.0, effective + 1.0, |rank| {
+                at_most(rank - 1.0, effective, share) >= probability
+            })
+        };
+        // As few independent ones do not reach further than their own smallest and largest, and may
+        // not reach so far.
         let smallest_reaches = at_most(0.0, effective, share) <= 1.0 - confidence;
         #[expect(clippy::cast_precision_loss, reason = "a rank between ranks")]
-        let of_all = |rank: f64| (1.0..=effective).contains(&rank).then(|| rank / (effective + 1.0) * (count as f64 + 1.0));
+        let of_all = |rank: f64| {
+            (1.0..=effective)
+                .contains(&rank)
+                .then(|| rank / (effective + 1.0) * (count as f64 + 1.0))
+        };
         Some(QuantileInterval {
             level,
             observed,
@@ -177,13 +217,19 @@ impl Latencies<'_> {
             lower: of_all(rank(1.0 - confidence).min(effective))
                 .filter(|_| smallest_reaches)
                 .and_then(|rank| self.between_ranks(rank, |(low, _)| low)),
-            upper: of_all(rank(confidence)).and_then(|rank| self.between_ranks(rank, |(_, high)| high)),
+            upper: of_all(rank(confidence))
+                .and_then(|rank| self.between_ranks(rank, |(_, high)| high)),
             effective,
         })
     }
 
     /// The value at a rank that need not be whole; none beyond the smallest and the largest.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "within the ranks")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "within the ranks"
+    )]
     fn between_ranks(&self, rank: f64, end: impl Fn((i64, i64)) -> i64) -> Option<i64> {
         let count = self.counted.count();
         if rank < 1.0 || rank > count as f64 {
@@ -196,7 +242,8 @@ impl Latencies<'_> {
     }
 }
 
-/// The largest probability with which `k` successes or fewer of `n` are not too rare: Clopper and Pearson's upper limit.
+/// The largest probability with which `k` successes or fewer of `n` are not too rare: Clopper and
+/// Pearson's upper limit.
 pub(crate) fn upper_rate(k: f64, n: f64, confidence: f64) -> f64 {
     if k <= 0.0 {
         return -f64::exp_m1(f64::ln_1p(-confidence) / n);
@@ -222,7 +269,9 @@ mod tests {
     #[test]
     fn rates_as_scipy_has_them() {
         // scipy.stats.beta.ppf(0.95, k + 1, n - k) and beta.ppf(0.05, k, n - k + 1)
-        let near = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 2e-3, "{value} is not {expected}");
+        let near = |value: f64, expected: f64| {
+            assert!((value / expected - 1.0).abs() < 2e-3, "{value} is not {expected}")
+        };
         near(upper_rate(3.0, 100.0, 0.95), 0.075_710_8);
         near(lower_rate(3.0, 100.0, 0.95), 0.008_225_83);
         near(upper_rate(1.0, 1e6, 0.95), 4.743_855_6e-6);

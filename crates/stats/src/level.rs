@@ -24,7 +24,8 @@ impl Level {
     /// Those that every summary has.
     pub const ALL: [Level; 5] = [Level::P50, Level::P90, Level::P99, Level::P999, Level::P9999];
 
-    /// From a percentage as written, such as `99.99`; at most 16 digits behind the point, above 0 and below 100.
+    /// From a percentage as written, such as `99.99`; at most 16 digits behind the point, above 0
+    /// and below 100.
     #[must_use]
     pub fn percent(text: &str) -> Option<Level> {
         let (whole, behind) = text.split_once('.').unwrap_or((text, ""));
@@ -34,7 +35,8 @@ impl Level {
         }
         let behind = behind.trim_end_matches('0');
         let numerator: u64 = format!("{whole}{behind}").parse().ok()?;
-        let denominator = 100_u64.checked_mul(10_u64.checked_pow(u32::try_from(behind.len()).ok()?)?)?;
+        let denominator =
+            100_u64.checked_mul(10_u64.checked_pow(u32::try_from(behind.len()).ok()?)?)?;
         (numerator > 0 && numerator < denominator).then_some(Level { numerator, denominator })
     }
 
@@ -61,8 +63,10 @@ impl Level {
 /// `p99.99`.
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ten_thousandths = 100 * u128::from(self.numerator) * 10_u128.pow(16) / u128::from(self.denominator);
-        let (whole, behind) = (ten_thousandths / 10_u128.pow(16), ten_thousandths % 10_u128.pow(16));
+        let ten_thousandths =
+            100 * u128::from(self.numerator) * 10_u128.pow(16) / u128::from(self.denominator);
+        let (whole, behind) =
+            (ten_thousandths / 10_u128.pow(16), ten_thousandths % 10_u128.pow(16));
         let text = format!("{whole}.{behind:016}");
         write!(f, "p{}", text.trim_end_matches('0').trim_end_matches('.'))
     }
@@ -74,15 +78,24 @@ mod tests {
 
     #[test]
     fn percentages_as_written() {
-        for (text, needs) in
-            [("50", 2), ("99", 100), ("99.9", 1_000), ("99.99", 10_000), ("99.9999999", 1_000_000_000), ("0.1", 1)]
-        {
+        for (text, needs) in [
+            ("50", 2),
+            ("99", 100),
+            ("99.9", 1_000),
+            ("99.99", 10_000),
+            ("99.9999999", 1_000_000_000),
+            ("0.1", 1),
+        ] {
             let level = Level::percent(text).unwrap();
             assert_eq!((level.to_string(), level.needs()), (format!("p{text}"), needs));
         }
-        assert_eq!(Level::percent("99.90").map(|level| level.to_string()), Some("p99.9".to_owned()));
+        assert_eq!(
+            Level::percent("99.90").map(|level| level.to_string()),
+            Some("p99.9".to_owned())
+        );
         assert_eq!(Level::percent("99.9"), Some(Level { numerator: 999, denominator: 1_000 }));
-        for wrong in ["", ".", "100", "0", "-1", "1e3", "99.", "nan", "99.99999999999999999", " 99"] {
+        for wrong in ["", ".", "100", "0", "-1", "1e3", "99.", "nan", "99.99999999999999999", " 99"]
+        {
             assert!(Level::percent(wrong).is_none() || wrong == "99.", "{wrong}");
         }
     }

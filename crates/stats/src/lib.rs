@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Mathematics on latencies.
 //!
-//! The accounting of activations, exact summaries, the histogram, the envelope over time, confidence intervals, the
-//! extrapolated tail and comparisons. Sums are whole numbers throughout, so that a result does not depend on order, machine or optimiser.
+//! The accounting of activations, exact summaries, the histogram, the envelope over time,
+//! confidence intervals, the extrapolated tail and comparisons. Sums are whole numbers throughout,
+//! so that a result does not depend on order, machine or optimiser.
 //!
-//! In: rows of latencies in ns, as [`Span`]s. Out: plain values. Must not touch: anything else; this crate is pure.
+//! In: rows of latencies in ns, as [`Span`]s. Out: plain values. Must not touch: anything else;
+//! this crate is pure.
 #![forbid(unsafe_code)]
 
 mod accounting;
@@ -43,12 +45,14 @@ mod worst;
 pub use accounting::{Accounting, AccountingRule, Activations, AfterOverrun};
 pub use analysis::{Analysis, analyse, analyse_pool};
 pub use blocks::{Block, Blocks};
-pub use compare::{Comparison, Group, MaximumDifference, Measured, QuantileDifference, RateDifference, compare};
+pub use compare::{
+    Comparison, Group, MaximumDifference, Measured, QuantileDifference, RateDifference, compare,
+};
 pub use confidence::{rate_beyond_maximum, samples_for_rate};
 pub use envelope::{Envelope, Extent};
 pub use extreme::{
-    Apart, Excesses, Gev, Gpd, Horizon, Latest, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal, Region, ReturnLevel, TailFit,
-    apart,
+    Apart, Excesses, Gev, Gpd, Horizon, Latest, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal,
+    Region, ReturnLevel, TailFit, apart,
 };
 pub use histogram::{Bucket, Counts, Histogram, RELATIVE_ERROR};
 pub use interval::{QuantileInterval, RateInterval};
@@ -58,7 +62,8 @@ pub use modes::Mode;
 pub use moments::Moments;
 pub use quantile::nearest_rank;
 pub use rounds::{
-    BLOCKS_OF_ROUND, Effect, Evidence, Round, RoundOrder, judged_level, latencies_for, min_rounds, pooled_quantile,
+    BLOCKS_OF_ROUND, Effect, Evidence, Round, RoundOrder, judged_level, latencies_for, min_rounds,
+    pooled_quantile,
 };
 pub use rows::{Rows, Sizes, Span};
 pub use spread::{SpreadDifference, block_moments};

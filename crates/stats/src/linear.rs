@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Counts in bins of equal width: what a histogram with bins of 1 µs, or of any other width, is drawn from.
+//! Counts in bins of equal width: what a histogram with bins of 1 µs, or of any other width, is
+//! drawn from.
 //!
-//! The buckets of [`crate::Histogram`] grow with their values and begin at powers of two, so that no multiple of 1 µs is an edge
-//! of them. Bins here begin at multiples of 10 ns, later of 100 ns and so on: a bin of any multiple of that is a sum of whole
-//! ones, and exact.
+//! The buckets of [`crate::Histogram`] grow with their values and begin at powers of two, so that
+//! no multiple of 1 µs is an edge of them. Bins here begin at multiples of 10 ns, later of 100 ns
+//! and so on: a bin of any multiple of that is a sum of whole ones, and exact.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +58,8 @@ impl LinearHistogram {
         }
     }
 
-    /// From the lower edge of a bin to that of the next, ns. Bin `k` holds values from `k x width` on.
+    /// From the lower edge of a bin to that of the next, ns. Bin `k` holds values from `k x width`
+    /// on.
     #[must_use]
     pub const fn width_ns(&self) -> i64 {
         self.width_ns
@@ -113,7 +115,10 @@ mod tests {
         for (bin, n) in all.bins() {
             *micros.entry((bin * all.width_ns()).div_euclid(1_000)).or_insert(0) += n;
         }
-        assert_eq!(micros.into_iter().collect::<Vec<_>>(), [(-1, 1), (4, 1), (5, 3), (6, 1), (300, 2)]);
+        assert_eq!(
+            micros.into_iter().collect::<Vec<_>>(),
+            [(-1, 1), (4, 1), (5, 3), (6, 1), (300, 2)]
+        );
     }
 
     #[test]
@@ -123,7 +128,9 @@ mod tests {
         assert_eq!(all.width_ns(), 1_000);
         assert!(all.bins().count() <= DENSE + SPARSE);
         let mut expected: BTreeMap<i64, u64> = BTreeMap::new();
-        values.iter().for_each(|value| *expected.entry(i64::from(*value).div_euclid(1_000)).or_insert(0) += 1);
+        values.iter().for_each(|value| {
+            *expected.entry(i64::from(*value).div_euclid(1_000)).or_insert(0) += 1
+        });
         assert!(all.bins().eq(expected));
     }
 

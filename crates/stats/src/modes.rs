@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether latencies gather around several values: paths of different length through the kernel, a deep idle state beside a
-//! shallow one, a cache that is warm or cold.
+//! Whether latencies gather around several values: paths of different length through the kernel, a
+//! deep idle state beside a shallow one, a cache that is warm or cold.
 //!
-//! Latencies are counted in bins of equal ratio. Of a distribution with one mode, no bin is less dense than the less dense of any
-//! two on both its sides. So two peaks are two modes only if the lowest bin between them is less dense than the lower peak by
-//! more than chance would have it, by ns as well as by ratio, since either alone makes a hill of what only falls: the
-//! difference of the two is taken in each block of the run, blocks are joined until they are not correlated, and its mean is
-//! compared with Student's distribution, at a probability that allows for every pair of bins that could have been chosen
-//! (Bonferroni). What is significant but too small to matter is not reported.
+//! Latencies are counted in bins of equal ratio. Of a distribution with one mode, no bin is less
+//! dense than the less dense of any two on both its sides. So two peaks are two modes only if the
+//! lowest bin between them is less dense than the lower peak by more than chance would have it, by
+//! ns as well as by ratio, since either alone makes a hill of what only falls: the difference of
+//! the two is taken in each block of the run, blocks are joined until they are not correlated, and
+//! its mean is compared with Student's distribution, at a probability that allows for every pair of
+//! bins that could have been chosen (Bonferroni). What is significant but too small to matter is
+//! not reported.
 
 use crate::Bucket;
 use crate::blocks::Block;
@@ -29,7 +31,8 @@ pub struct Mode {
     pub share: f64,
 }
 
-/// Bins of an octave, at each of which modes are looked for: near ones show in narrow bins, broad ones in wide ones.
+/// Bins of an octave, at each of which modes are looked for: near ones show in narrow bins, broad
+/// ones in wide ones.
 const RESOLUTIONS: [f64; 4] = [64.0, 32.0, 16.0, 8.0];
 /// A bin spans at least so many steps of a clock.
 const STEPS_OF_A_CLOCK: i64 = 4;
@@ -86,10 +89,17 @@ pub(crate) fn modes(counted: &Counted, blocks: &[Block]) -> Vec<Mode> {
         return Vec::new();
     }
     let step = counted.step();
-    let buckets: Vec<Bucket> = counted.histogram().buckets().filter(|bucket| bucket.lower >= 0).collect();
+    let buckets: Vec<Bucket> =
+        counted.histogram().buckets().filter(|bucket| bucket.lower >= 0).collect();
     let mut best = Vec::new();
     for per_octave in RESOLUTIONS {
-        let found = Search { bins: bins(&buckets, per_octave, step), buckets: &buckets, blocks, all: counted.count() }.modes();
+        let found = Search {
+            bins: bins(&buckets, per_octave, step),
+            buckets: &buckets,
+            blocks,
+            all: counted.count(),
+        }
+        .modes();
         if (2..=MAX_MODES).contains(&found.len()) && found.len() > best.len() {
             best = found;
         }
@@ -104,11 +114,17 @@ fn bins(buckets: &[Bucket], per_octave: f64, step: i64) -> Vec<Bin> {
     for bucket in buckets {
         let to = bucket.upper.saturating_add(1);
         // What follows a gap does not belong to a bin before it.
-        if let Some(last) = bins.last_mut().filter(|last| last.to < bucket.lower && !wide_enough(last, ratio, step)) {
+        if let Some(last) =
+            bins.last_mut().filter(|last| last.to < bucket.lower && !wide_enough(last, ratio, step))
+        {
             last.to = wider(last.from, ratio, step).min(bucket.lower);
         }
         // Nothing lies between this bucket and the last: bins of nothing.
-        while let Some(last) = bins.last().copied().filter(|last| last.to < bucket.lower && wide_enough(last, ratio, step)) {
+        while let Some(last) = bins
+            .last()
+            .copied()
+            .filter(|last| last.to < bucket.lower && wide_enough(last, ratio, step))
+        {
             let wide = wider(last.to, ratio, step).min(bucket.lower);
             bins.push(Bin { from: last.to, to: wide, count: 0 });
         }
@@ -157,7 +173,11 @@ impl Search<'_> {
         // Remove the shallowest valley that is not significant.
         while let Some(place) = self.insignificant_valley(&hills) {
             let (left, right) = (hills[place], hills[place + 1]);
-            let higher = if self.density(right.peak) > self.density(left.peak) { right.peak } else { left.peak };
+            let higher = if self.density(right.peak) > self.density(left.peak) {
+                right.peak
+            } else {
+                left.peak
+            };
             hills[place] = Hill { first: left.first, behind: right.behind, peak: higher };
             hills.remove(place + 1);
         }
@@ -192,7 +212,9 @@ impl Search<'_> {
 
     /// The lowest bin between two hills' peaks.
     fn valley(&self, left: &Hill, right: &Hill) -> usize {
-        (left.peak..=right.peak).min_by(|a, b| self.density(*a).total_cmp(&self.density(*b))).unwrap_or(left.peak)
+        (left.peak..=right.peak)
+            .min_by(|a, b| self.density(*a).total_cmp(&self.density(*b)))
+            .unwrap_or(left.peak)
     }
 
     fn mass(&self, hill: &Hill) -> u64 {
@@ -202,7 +224,8 @@ impl Search<'_> {
     #[expect(clippy::cast_precision_loss, reason = "shares")]
     fn mode(&self, hill: &Hill) -> Mode {
         let peak = self.bins[hill.peak];
-        let within = self.buckets.iter().filter(|bucket| (peak.from..peak.to).contains(&bucket.lower));
+        let within =
+            self.buckets.iter().filter(|bucket| (peak.from..peak.to).contains(&bucket.lower));
         let fullest = within.max_by_key(|bucket| bucket.count);
         Mode {
             peak_ns: fullest.map_or(peak.from, |bucket| i64::midpoint(bucket.lower, bucket.upper)),
@@ -227,13 +250,16 @@ impl Search<'_> {
             depth <= DEEPEST && !pair.iter().any(rare) && lower(Bin::width) && lower(Bin::width_ns)
         };
         let pairs = hills.windows(2).enumerate().map(|(place, pair)| (place, pair, depth(pair)));
-        let mut failing: Vec<(usize, f64)> =
-            pairs.filter(|(_, pair, depth)| !is_significant(pair, *depth)).map(|(place, _, depth)| (place, depth)).collect();
+        let mut failing: Vec<(usize, f64)> = pairs
+            .filter(|(_, pair, depth)| !is_significant(pair, *depth))
+            .map(|(place, _, depth)| (place, depth))
+            .collect();
         failing.sort_by(|a, b| b.1.total_cmp(&a.1));
         failing.first().map(|(place, _)| *place)
     }
 
-    /// Whether the valley is less dense than the lower of the two peaks, by this width of a bin, by more than chance would have it.
+    /// Whether the valley is less dense than the lower of the two peaks, by this width of a bin, by
+    /// more than chance would have it.
     #[expect(clippy::cast_precision_loss, reason = "counts")]
     fn is_lower(&self, valley: usize, left: &Hill, right: &Hill, width: fn(&Bin) -> f64) -> bool {
         let density = |bin: &Bin| bin.count as f64 / width(bin);
@@ -243,7 +269,8 @@ impl Search<'_> {
             return false;
         }
         let share = |block: &Block, bin: &Bin| within(block, bin) as f64 / width(bin);
-        let mut offsets: Vec<f64> = self.blocks.iter().map(|block| share(block, &peak) - share(block, &valley)).collect();
+        let mut offsets: Vec<f64> =
+            self.blocks.iter().map(|block| share(block, &peak) - share(block, &valley)).collect();
         let mean = |offsets: &[f64]| offsets.iter().sum::<f64>() / offsets.len() as f64;
         let about = |offsets: &[f64]| {
             let mean = mean(offsets);
@@ -253,7 +280,8 @@ impl Search<'_> {
             offsets = offsets.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
         let count = offsets.len() as f64;
-        let variance = about(&offsets).iter().map(|offset| offset * offset).sum::<f64>() / (count - 1.0);
+        let variance =
+            about(&offsets).iter().map(|offset| offset * offset).sum::<f64>() / (count - 1.0);
         let pairs = (self.bins.len() * self.bins.len()) as f64 * RESOLUTIONS.len() as f64;
         let needed = student_quantile(1.0 - CHANCE / pairs, count - 1.0);
         mean(&offsets) > needed * (variance / count).sqrt()

@@ -3,7 +3,8 @@
 
 use crate::Summary;
 
-/// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127; from there on, squares stay at that.
+/// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127; from there on,
+/// squares stay at that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
@@ -53,8 +54,8 @@ impl Moments {
         self.merge(&Moments { count: n, min: value, max: value, sum: times * wide, squares });
     }
 
-    /// Adds how often each value from `first` on occurred, in ascending order; few enough that sums of their distances from the
-    /// first fit 64 bits.
+    /// Adds how often each value from `first` on occurred, in ascending order; few enough that sums
+    /// of their distances from the first fit 64 bits.
     pub(crate) fn record_counts(&mut self, first: i64, counts: impl IntoIterator<Item = u64>) {
         let value = |place: u64| first.saturating_add(i64::try_from(place).unwrap_or(i64::MAX));
         let (mut min, mut max) = (None, 0);
@@ -71,7 +72,8 @@ impl Moments {
         self.min = self.min.min(value(min));
         self.max = self.max.max(value(max));
         self.count += count;
-        let [first, n, sum, squares] = [i128::from(first), i128::from(count), i128::from(sum), i128::from(squares)];
+        let [first, n, sum, squares] =
+            [i128::from(first), i128::from(count), i128::from(sum), i128::from(squares)];
         self.sum += first * n + sum;
         self.squares = self.squares.saturating_add(first * first * n + 2 * first * sum + squares);
     }
@@ -89,7 +91,10 @@ impl Moments {
     pub(crate) fn about(&self, value: i64) -> (i128, i128) {
         let (value, count) = (i128::from(value), i128::from(self.count));
         let sum = self.sum - count * value;
-        (sum, self.squares.saturating_sub(2 * value * self.sum).saturating_add(count * value * value))
+        (
+            sum,
+            self.squares.saturating_sub(2 * value * self.sum).saturating_add(count * value * value),
+        )
     }
 
     /// How many values.
@@ -124,7 +129,10 @@ impl Moments {
 
     /// The arithmetic mean, ns.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a mean is a rounded figure; the sum before it was exact")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a mean is a rounded figure; the sum before it was exact"
+    )]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
@@ -136,9 +144,13 @@ impl Moments {
         if self.count < 2 {
             return None;
         }
-        // n x sum(x^2) - sum(x)^2 in whole numbers, so that nothing cancels; in floating point where that overflows.
+        // n x sum(x^2) - sum(x)^2 in whole numbers, so that nothing cancels; in floating point
+        // where that overflows.
         let n = i128::from(self.count);
-        let exact = n.checked_mul(self.squares).zip(self.sum.checked_mul(self.sum)).and_then(|(a, b)| a.checked_sub(b));
+        let exact = n
+            .checked_mul(self.squares)
+            .zip(self.sum.checked_mul(self.sum))
+            .and_then(|(a, b)| a.checked_sub(b));
         let spread = exact.map_or_else(
             || {
                 let (n, sum) = (self.count as f64, self.sum as f64);
@@ -162,7 +174,10 @@ mod tests {
         moments.record_counts(1, [0, 1, 0, 3, 2]);
         moments.record_counts(6, []);
         moments.record_counts(6, [0, 1, 0, 1, 0, 0]);
-        assert_eq!((moments.count(), moments.min(), moments.max(), moments.mean()), (8, Some(2), Some(9), Some(5.0)));
+        assert_eq!(
+            (moments.count(), moments.min(), moments.max(), moments.mean()),
+            (8, Some(2), Some(9), Some(5.0))
+        );
         assert!((moments.sd().unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
     }
 

@@ -5,7 +5,8 @@ use crate::accounting::Sink;
 use crate::random::Numbers;
 use crate::rows::Chunk;
 use crate::{
-    Accounting, AccountingRule, Activations, AfterOverrun, Analysis, ExactRequest, Level, Refusal, Span, analyse, analyse_pool,
+    Accounting, AccountingRule, Activations, AfterOverrun, Analysis, ExactRequest, Level, Refusal,
+    Span, analyse, analyse_pool,
 };
 use proptest::prelude::*;
 
@@ -40,9 +41,11 @@ fn spans() -> impl Strategy<Value = Vec<Owned>> {
 }
 
 fn pooled(runs: &[Vec<Owned>], exact: &ExactRequest) -> Analysis {
-    let runs: Vec<Vec<Span<'_>>> = runs.iter().map(|run| run.iter().map(Owned::span).collect()).collect();
+    let runs: Vec<Vec<Span<'_>>> =
+        runs.iter().map(|run| run.iter().map(Owned::span).collect()).collect();
     let rule = AccountingRule::from(AfterOverrun::Skip);
-    let runs: Vec<(&[Span<'_>], AccountingRule)> = runs.iter().map(|run| (run.as_slice(), rule)).collect();
+    let runs: Vec<(&[Span<'_>], AccountingRule)> =
+        runs.iter().map(|run| (run.as_slice(), rule)).collect();
     let Ok(analysis) = analyse_pool(&runs, INTERVAL, exact);
     analysis
 }
@@ -71,9 +74,11 @@ impl Sink for Listed {
     fn lost(&mut self, _: u64) {}
 }
 
-/// All latencies of these runs in ascending order, what became of their activations, and how many each run has.
+/// All latencies of these runs in ascending order, what became of their activations, and how many
+/// each run has.
 fn listed(runs: &[Vec<Owned>]) -> (Listed, Activations, u64, Vec<u64>) {
-    let (mut listed, mut counts, mut lost, mut of_each) = (Listed::default(), Activations::default(), 0, Vec::new());
+    let (mut listed, mut counts, mut lost, mut of_each) =
+        (Listed::default(), Activations::default(), 0, Vec::new());
     for run in runs {
         let before = listed.all.len();
         let mut accounting = Accounting::new(INTERVAL, AfterOverrun::Skip);
@@ -149,11 +154,16 @@ fn shifted_runs(runs: usize, apart: f64) -> Vec<Vec<Owned>> {
     (0..runs).map(run).collect()
 }
 
-/// Where runs differ from one another by more than their rows do, there is hardly more to know than one thing of each.
+/// Where runs differ from one another by more than their rows do, there is hardly more to know than
+/// one thing of each.
 #[test]
 fn intervals_allow_for_what_differs_from_run_to_run() {
-    let effective =
-        |apart| pooled(&shifted_runs(50, apart), &ExactRequest::default()).quantile(Level::P50, 0.975).unwrap().effective;
+    let effective = |apart| {
+        pooled(&shifted_runs(50, apart), &ExactRequest::default())
+            .quantile(Level::P50, 0.975)
+            .unwrap()
+            .effective
+    };
     let (alike, apart) = (effective(0.0), effective(1_000.0));
     assert!(alike > 100_000.0, "{alike} of 150,000 independent ones");
     assert!((10.0..100.0).contains(&apart), "{apart} of 50 runs");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Exact quantiles of any number of values in bounded memory.
 //!
-//! The first pass has counted the values, which shows where each quantile lies: exactly up to 262 µs and far out in the tail, the
-//! bucket elsewhere. Each further pass counts what falls into those buckets at a finer resolution, until a cell is one nanosecond
-//! wide. One further pass suffices up to 8 ms, two up to nine minutes.
+//! The first pass has counted the values, which shows where each quantile lies: exactly up to 262
+//! µs and far out in the tail, the bucket elsewhere. Each further pass counts what falls into those
+//! buckets at a finer resolution, until a cell is one nanosecond wide. One further pass suffices up
+//! to 8 ms, two up to nine minutes.
 
 use crate::Bucket;
 use crate::distribution::Counted;
@@ -11,8 +12,9 @@ use crate::histogram::{BUCKETS_32, index_of_32};
 use crate::rows::Chunk;
 use std::collections::BTreeMap;
 
-/// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the smallest rank that leaves at
-/// most the remaining share above it. Its value is one that was observed.
+/// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the
+/// smallest rank that leaves at most the remaining share above it. Its value is one that was
+/// observed.
 #[must_use]
 pub fn nearest_rank(count: u64, numerator: u64, denominator: u64) -> u64 {
     let rank = (u128::from(count) * u128::from(numerator)).div_ceil(u128::from(denominator.max(1)));
@@ -87,7 +89,9 @@ impl Window {
     }
 
     fn covers(&self, request: &RankRequest) -> bool {
-        self.population == request.population && self.lower == request.bucket.lower && self.upper == request.bucket.upper
+        self.population == request.population
+            && self.lower == request.bucket.lower
+            && self.upper == request.bucket.upper
     }
 
     /// The cell that holds what is wanted, and its rank within it.
@@ -106,7 +110,8 @@ impl Window {
     }
 }
 
-/// Finds the values of some ranks, of latencies as measured and with skipped activations counted in.
+/// Finds the values of some ranks, of latencies as measured and with skipped activations counted
+/// in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Refinement {
     requests: Vec<RankRequest>,
@@ -121,7 +126,12 @@ impl Refinement {
     /// Wants the values of these ranks among what was counted.
     pub(crate) fn request(&mut self, population: Population, counted: &Counted, ranks: &[u64]) {
         let located = ranks.iter().zip(counted.locate(ranks));
-        self.requests.extend(located.map(|(of_all, (bucket, rank))| RankRequest { population, of_all: *of_all, bucket, rank }));
+        self.requests.extend(located.map(|(of_all, (bucket, rank))| RankRequest {
+            population,
+            of_all: *of_all,
+            bucket,
+            rank,
+        }));
         self.open_windows();
     }
 
@@ -144,9 +154,13 @@ impl Refinement {
         of.filter_map(|request| Some((request.of_all, request.value()?))).collect()
     }
 
-    /// How many values of a population are above the limits that were wanted, as far as a pass has counted them.
+    /// How many values of a population are above the limits that were wanted, as far as a pass has
+    /// counted them.
     pub(crate) fn counts_above(&self, population: Population) -> BTreeMap<i64, u64> {
-        let of = self.limits.iter().filter(|above| self.limits_counted && above.population == population);
+        let of = self
+            .limits
+            .iter()
+            .filter(|above| self.limits_counted && above.population == population);
         of.map(|above| (above.limit, above.count)).collect()
     }
 
@@ -157,7 +171,8 @@ impl Refinement {
 
     fn open_windows(&mut self) {
         let unknown = self.requests.iter().filter(|request| request.value().is_none());
-        let mut open: Vec<(Population, Bucket)> = unknown.map(|request| (request.population, request.bucket)).collect();
+        let mut open: Vec<(Population, Bucket)> =
+            unknown.map(|request| (request.population, request.bucket)).collect();
         open.sort_by_key(|(population, bucket)| (*population as u8, bucket.lower));
         open.dedup();
         self.interesting.clear();
@@ -169,7 +184,8 @@ impl Refinement {
                 *place = true;
             }
         }
-        self.windows = open.into_iter().map(|(population, bucket)| Window::over(population, bucket)).collect();
+        self.windows =
+            open.into_iter().map(|(population, bucket)| Window::over(population, bucket)).collect();
     }
 
     /// Counts activations that woke.
@@ -177,7 +193,8 @@ impl Refinement {
         for above in self.open_limits().iter_mut().filter(|above| !chunk.is_below(above.limit)) {
             chunk.values.iter().for_each(|value| above.record(i64::from(*value)));
         }
-        // Most quantiles are known after the first pass; those that are not lie in the tail, and few chunks reach it.
+        // Most quantiles are known after the first pass; those that are not lie in the tail, and
+        // few chunks reach it.
         if self.windows.iter().all(|window| chunk.is_below(window.lower)) {
             return;
         }
@@ -198,9 +215,13 @@ impl Refinement {
 
     /// Counts how long a skipped activation had waited.
     pub(crate) fn skipped(&mut self, value: i64) {
-        let limits = self.open_limits().iter_mut().filter(|above| above.population == Population::WithSkipped);
+        let limits = self
+            .open_limits()
+            .iter_mut()
+            .filter(|above| above.population == Population::WithSkipped);
         limits.for_each(|above| above.record(value));
-        let windows = self.windows.iter_mut().filter(|window| window.population == Population::WithSkipped);
+        let windows =
+            self.windows.iter_mut().filter(|window| window.population == Population::WithSkipped);
         windows.for_each(|window| window.record(value));
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers that look random and are the same everywhere, so that results are reproducible.
 
-/// A sequence, chosen by its seed. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-/// OOPSLA 2014 (SplitMix64).
+/// A sequence, chosen by its seed. Source: Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators", OOPSLA 2014 (SplitMix64).
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers(u64);
 
@@ -19,7 +19,10 @@ impl Numbers {
     }
 
     /// From 0 to below `end`, which is above 0.
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half of a product with `end` is below it")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the upper half of a product with `end` is below it"
+    )]
     pub(crate) const fn below(&mut self, end: usize) -> usize {
         ((self.next() as u128 * end as u128) >> 64) as usize
     }

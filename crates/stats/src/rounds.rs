@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether a change helps, by blocks measured with and without it in turn.
 //!
-//! Four blocks in succession are a round: off, on, on, off, or on, off, off, on, whichever a coin says. What changes steadily meanwhile
-//! is the same for both within a round. A change that does nothing has the same blocks under either order, so each round's difference
-//! is as likely above 0 as below, whatever the latencies are distributed like and however blocks depend on one another. That is all that
-//! Wilcoxon's signed rank test asks for (F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1 (1945) 80-83);
-//! its confidence interval is Hodges' and Lehmann's ("Estimates of location based on rank tests", Annals of Mathematical Statistics 34
-//! (1963) 598-611). Both are exact for any number of rounds, and one round with a burst in it moves neither far.
+//! Four blocks in succession are a round: off, on, on, off, or on, off, off, on, whichever a coin
+//! says. What changes steadily meanwhile is the same for both within a round. A change that does
+//! nothing has the same blocks under either order, so each round's difference is as likely above 0
+//! as below, whatever the latencies are distributed like and however blocks depend on one another.
+//! That is all that Wilcoxon's signed rank test asks for (F. Wilcoxon, "Individual comparisons by
+//! ranking methods", Biometrics Bulletin 1 (1945) 80-83); its confidence interval is Hodges' and
+//! Lehmann's ("Estimates of location based on rank tests", Annals of Mathematical Statistics 34
+//! (1963) 598-611). Both are exact for any number of rounds, and one round with a burst in it moves
+//! neither far.
 
 use crate::random::Numbers;
 use crate::{Histogram, Level};
@@ -30,7 +33,11 @@ impl Iterator for RoundOrder {
     type Item = [bool; BLOCKS_OF_ROUND];
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(if self.0.below(2) == 0 { [false, true, true, false] } else { [true, false, false, true] })
+        Some(if self.0.below(2) == 0 {
+            [false, true, true, false]
+        } else {
+            [true, false, false, true]
+        })
     }
 }
 
@@ -77,14 +84,17 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// From rounds; none without any. `error` is the probability that a change without effect is said to have one.
+    /// From rounds; none without any. `error` is the probability that a change without effect is
+    /// said to have one.
     #[must_use]
     pub fn from_rounds(rounds: &[Round], error: f64) -> Option<Effect> {
         let logs: Vec<f64> = rounds.iter().map(|round| round.log_ratio()).collect();
         let means = pair_means(&logs);
         let middle = median(&means)?;
         let beyond = ranks_beyond(rounds.len(), error);
-        let interval = beyond.and_then(|beyond| Some((means.get(beyond)?.exp(), means.get(means.len() - 1 - beyond)?.exp())));
+        let interval = beyond.and_then(|beyond| {
+            Some((means.get(beyond)?.exp(), means.get(means.len() - 1 - beyond)?.exp()))
+        });
         Some(Effect { rounds: rounds.len(), ratio: middle.exp(), interval })
     }
 
@@ -101,8 +111,9 @@ impl Effect {
 
 /// The mean of each value with itself and each other one, ascending.
 fn pair_means(values: &[f64]) -> Vec<f64> {
-    let with_later =
-        |(place, one): (usize, &f64)| values[place..].iter().map(|other| f64::midpoint(*one, *other)).collect::<Vec<_>>();
+    let with_later = |(place, one): (usize, &f64)| {
+        values[place..].iter().map(|other| f64::midpoint(*one, *other)).collect::<Vec<_>>()
+    };
     let mut means: Vec<f64> = values.iter().enumerate().flat_map(with_later).collect();
     means.sort_by(f64::total_cmp);
     means
@@ -113,7 +124,8 @@ fn median(sorted: &[f64]) -> Option<f64> {
     Some(f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]))
 }
 
-/// How many of the means lie beyond either end of the interval; none where the rounds are too few for an end.
+/// How many of the means lie beyond either end of the interval; none where the rounds are too few
+/// for an end.
 fn ranks_beyond(rounds: usize, error: f64) -> Option<usize> {
     // The probability of each sum of ranks, where each rank counts or not by a fair coin.
     let mut chances = vec![0.0; rounds * (rounds + 1) / 2 + 1];
@@ -135,7 +147,9 @@ fn ranks_beyond(rounds: usize, error: f64) -> Option<usize> {
 #[must_use]
 pub fn min_rounds(error: f64) -> usize {
     // All of them have to agree, at least.
-    (1..MAX_MIN_ROUNDS).find(|rounds| ranks_beyond(*rounds, error).is_some()).unwrap_or(MAX_MIN_ROUNDS)
+    (1..MAX_MIN_ROUNDS)
+        .find(|rounds| ranks_beyond(*rounds, error).is_some())
+        .unwrap_or(MAX_MIN_ROUNDS)
 }
 
 /// Enough for an error below 10⁻⁸.
@@ -144,7 +158,8 @@ const MAX_MIN_ROUNDS: usize = 30;
 /// A quantile is judged where so many latencies of a block lie beyond it.
 const MIN_BEYOND: u64 = 10;
 
-/// The highest quantile that a block of so many latencies has enough of; none where it has too few for any.
+/// The highest quantile that a block of so many latencies has enough of; none where it has too few
+/// for any.
 #[must_use]
 pub fn judged_level(latencies: u64) -> Option<Level> {
     Level::ALL.into_iter().rev().find(|level| latencies >= latencies_for(*level))
@@ -156,7 +171,8 @@ pub const fn latencies_for(level: Level) -> u64 {
     level.needs() * MIN_BEYOND
 }
 
-/// A quantile of all threads together, ns: the upper bound of its bucket. None where nothing was counted.
+/// A quantile of all threads together, ns: the upper bound of its bucket. None where nothing was
+/// counted.
 #[must_use]
 pub fn pooled_quantile(histogram: &Histogram, level: Level) -> Option<i64> {
     histogram.bucket_of_rank(level.rank(histogram.total())).map(|(bucket, _)| bucket.upper)

@@ -15,12 +15,20 @@ fn every_round_has_each_twice_and_both_orders_occur() {
     assert_ne!(orders, RoundOrder::new(2).take(1_000).collect::<Vec<_>>());
 }
 
-/// Against tables: F. Wilcoxon and R. A. Wilcox, "Some Rapid Approximate Statistical Procedures" (1964), table 2, two-sided.
+/// Against tables: F. Wilcoxon and R. A. Wilcox, "Some Rapid Approximate Statistical Procedures"
+/// (1964), table 2, two-sided.
 #[test]
 fn critical_sums_are_those_of_the_tables() {
-    for (rounds, error, sum) in
-        [(6, 0.05, 0), (8, 0.05, 3), (8, 0.01, 0), (10, 0.05, 8), (10, 0.01, 3), (15, 0.05, 25), (20, 0.01, 37), (25, 0.05, 89)]
-    {
+    for (rounds, error, sum) in [
+        (6, 0.05, 0),
+        (8, 0.05, 3),
+        (8, 0.01, 0),
+        (10, 0.05, 8),
+        (10, 0.01, 3),
+        (15, 0.05, 25),
+        (20, 0.01, 37),
+        (25, 0.05, 89),
+    ] {
         assert_eq!(ranks_beyond(rounds, error), Some(sum), "{rounds} {error}");
     }
     assert_eq!(ranks_beyond(5, 0.05), None);
@@ -33,12 +41,17 @@ fn the_estimate_is_the_median_of_the_means() {
     let rounds: Vec<Round> = [500, 510, 490, 500, 505, 495, 2_000].map(round).to_vec();
     let effect = Effect::from_rounds(&rounds, 0.05).unwrap();
     assert!((0.49..0.52).contains(&effect.ratio), "one burst moves it little: {effect:?}");
-    assert_eq!(effect.evidence(), Evidence::Neither, "one of seven against it is too much: {effect:?}");
+    assert_eq!(
+        effect.evidence(),
+        Evidence::Neither,
+        "one of seven against it is too much: {effect:?}"
+    );
     let effect = Effect::from_rounds(&rounds[..6], 0.05).unwrap();
     let (lower, upper) = effect.interval.unwrap();
     assert!((lower - 0.49).abs() < 1e-9 && (upper - 0.51).abs() < 1e-9, "{effect:?}");
     assert_eq!(effect.evidence(), Evidence::Helps);
-    let swapped: Vec<Round> = rounds[..6].iter().map(|round| Round { off: round.on, on: round.off }).collect();
+    let swapped: Vec<Round> =
+        rounds[..6].iter().map(|round| Round { off: round.on, on: round.off }).collect();
     assert_eq!(Effect::from_rounds(&swapped, 0.05).unwrap().evidence(), Evidence::Worse);
     assert_eq!(Effect::from_rounds(&rounds[..5], 0.05).unwrap().interval, None);
     assert_eq!(Effect::from_rounds(&[], 0.05), None);
@@ -46,7 +59,8 @@ fn the_estimate_is_the_median_of_the_means() {
     assert_eq!(Effect::from_rounds(&none, 0.05).unwrap().evidence(), Evidence::Neither);
 }
 
-/// Latencies of a machine that gets slower, slow for a while now and then, and late by far sometimes: blocks in succession are alike.
+/// Latencies of a machine that gets slower, slow for a while now and then, and late by far
+/// sometimes: blocks in succession are alike.
 struct Machine {
     numbers: Numbers,
     slow: f64,
@@ -63,7 +77,8 @@ impl Machine {
         self.blocks += 1;
         self.slow = 0.9 * self.slow + 0.1 * self.numbers.normal();
         let burst = if self.numbers.below(10) == 0 { self.numbers.pareto(0.5) } else { 0.0 };
-        let log = 10.0 + 0.02 * f64::from(self.blocks) + self.slow + 0.1 * self.numbers.normal() + burst;
+        let log =
+            10.0 + 0.02 * f64::from(self.blocks) + self.slow + 0.1 * self.numbers.normal() + burst;
         (effect * log.exp()) as i64
     }
 
@@ -125,7 +140,9 @@ fn a_real_effect_is_found_and_its_interval_holds_it() {
     let worse = effects(4.0).filter(|effect| effect.evidence() == Evidence::Worse).count();
     assert!(helps > 240 && worse > 240, "{helps} {worse}");
     assert!(effects(0.25).all(|effect| effect.evidence() != Evidence::Worse));
-    let holds = |effect: &Effect| effect.interval.is_some_and(|(lower, upper)| (lower..=upper).contains(&0.4));
+    let holds = |effect: &Effect| {
+        effect.interval.is_some_and(|(lower, upper)| (lower..=upper).contains(&0.4))
+    };
     let held = effects(0.4).filter(holds).count();
     // 99.67 % of 300 are 299.
     assert!(held >= 295, "{held}");

@@ -12,20 +12,20 @@ pub enum Span<'a> {
     Missing(u64),
 }
 
-/// Some of the latencies of a [`Span::Woken`], few enough to stay in the fastest cache while several things are done with
-/// them.
+/// Some of the latencies of a [`Span::Woken`], few enough to stay in the fastest cache while
+/// several things are done with them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'a> {
     /// At least one latency, ns.
     pub(crate) values: &'a [i32],
-    /// No value is below zero or above this, if it is below 2^31. Found much faster than the largest value, and enough to
-    /// know of most chunks that nothing in them is remarkable.
+    /// No value is below zero or above this, if it is below 2^31. Found much faster than the
+    /// largest value, and enough to know of most chunks that nothing in them is remarkable.
     bits: u32,
 }
 
 impl<'a> Chunk<'a> {
-    /// Small, so that one late activation makes few of its neighbours go the long way; large enough that what is done once
-    /// per chunk does not count.
+    /// Small, so that one late activation makes few of its neighbours go the long way; large enough
+    /// that what is done once per chunk does not count.
     pub(crate) const LENGTH: usize = 128;
 
     /// All of `values`, chunk by chunk.
@@ -34,12 +34,14 @@ impl<'a> Chunk<'a> {
         values.chunks(Self::LENGTH).map(Chunk::new)
     }
 
-    /// The same of rows from number `first` on; no chunk crosses a row whose number is a multiple of [`Chunk::LENGTH`], so that
-    /// whatever divides a run at such rows need not divide chunks.
+    /// The same of rows from number `first` on; no chunk crosses a row whose number is a multiple
+    /// of [`Chunk::LENGTH`], so that whatever divides a run at such rows need not divide
+    /// chunks.
     pub(crate) fn each_from(first: u64, values: &'a [i32]) -> impl Iterator<Item = Chunk<'a>> {
         let length = Self::LENGTH as u64;
         let over = usize::try_from(first % length).unwrap_or(0);
-        let (head, rest) = values.split_at(if over == 0 { 0 } else { (Self::LENGTH - over).min(values.len()) });
+        let (head, rest) =
+            values.split_at(if over == 0 { 0 } else { (Self::LENGTH - over).min(values.len()) });
         head.chunks(Self::LENGTH).chain(rest.chunks(Self::LENGTH)).map(Chunk::new)
     }
 
@@ -54,14 +56,14 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Rows that can be gone through more than once, such as a file. Exact quantiles of any number of samples in bounded
-/// memory need two passes.
+/// Rows that can be gone through more than once, such as a file. Exact quantiles of any number of
+/// samples in bounded memory need two passes.
 pub trait Rows {
     /// What can go wrong while reading.
     type Error;
 
-    /// About how many rows there are, rather too few than too many; 0 if that is not known. What is made for many rows from
-    /// the beginning need not grow.
+    /// About how many rows there are, rather too few than too many; 0 if that is not known. What is
+    /// made for many rows from the beginning need not grow.
     fn size_hint(&self) -> u64 {
         0
     }
@@ -73,7 +75,8 @@ pub trait Rows {
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), Self::Error>;
 }
 
-/// The same rows with the size of each value in its place: what is judged where a value may be off on either side.
+/// The same rows with the size of each value in its place: what is judged where a value may be off
+/// on either side.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes<'a, R: ?Sized>(pub &'a R);
 
@@ -122,7 +125,12 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_values() {
-        let rows = [Span::Woken(&[3, -4, i32::MIN, -5]), Span::Missing(2), Span::Long(i64::MIN), Span::Woken(&[i32::MIN])];
+        let rows = [
+            Span::Woken(&[3, -4, i32::MIN, -5]),
+            Span::Missing(2),
+            Span::Long(i64::MIN),
+            Span::Woken(&[i32::MIN]),
+        ];
         let mut seen: Vec<Option<i64>> = Vec::new();
         let Ok(()) = Sizes(&rows[..]).replay(&mut |span| match span {
             Span::Woken(values) => seen.extend(values.iter().map(|value| Some(i64::from(*value)))),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How much values vary, and whether two groups of runs differ in it.
 //!
-//! Of intervals the standard deviation comes first. Their blocks keep exact sums, because a bucket of a histogram is 1 % of an
-//! interval wide and would hold them all. Standard deviations are compared as quantiles are: by a bootstrap of blocks that are long
-//! enough to be independent. From the smallest to the largest is a figure of these very runs, and grows with their length.
+//! Of intervals the standard deviation comes first. Their blocks keep exact sums, because a bucket
+//! of a histogram is 1 % of an interval wide and would hold them all. Standard deviations are
+//! compared as quantiles are: by a bootstrap of blocks that are long enough to be independent. From
+//! the smallest to the largest is a figure of these very runs, and grows with their length.
 
 use crate::compare::{DRAWS, MIN_BLOCKS, interval_of};
 use crate::interval::is_correlated;
@@ -14,12 +15,18 @@ use crate::{Group, Moments, Rows, Span};
 /// Maximum number of blocks; an even number.
 const MAX_BLOCKS: usize = 256;
 
-/// Sums over blocks of equal length, in order of time. Rows without a value have their place in a block and add nothing.
+/// Sums over blocks of equal length, in order of time. Rows without a value have their place in a
+/// block and add nothing.
 ///
 /// # Errors
 /// When the rows cannot be read.
 pub fn block_moments<R: Rows + ?Sized>(rows: &R) -> Result<Vec<Moments>, R::Error> {
-    let mut blocks = SumBlocks { length: Chunk::LENGTH as u64, rows: 0, open: Moments::default(), list: Vec::new() };
+    let mut blocks = SumBlocks {
+        length: Chunk::LENGTH as u64,
+        rows: 0,
+        open: Moments::default(),
+        list: Vec::new(),
+    };
     rows.replay(&mut |span| match span {
         Span::Woken(values) => values.iter().for_each(|value| blocks.add(Some(i64::from(*value)))),
         Span::Long(value) => blocks.add(Some(value)),
@@ -85,7 +92,8 @@ pub struct SpreadDifference {
     pub base_sd_ns: f64,
     /// Of the second.
     pub other_sd_ns: f64,
-    /// Second over first is at least and at most this; none where there are too few independent blocks, or the first does not vary.
+    /// Second over first is at least and at most this; none where there are too few independent
+    /// blocks, or the first does not vary.
     pub ratio: Option<(f64, f64)>,
     /// From the smallest value of the first group to its largest, ns.
     pub base_peak_to_peak_ns: i64,
@@ -101,12 +109,18 @@ impl SpreadDifference {
     }
 }
 
-/// Compares how much the second group varies with the first; none where a thread has no sums, or a group no two values. `error` is
-/// the probability that equal groups are reported as different.
-pub(crate) fn compare_spread(base: &Group, other: &Group, error: f64, between_runs: bool) -> Option<SpreadDifference> {
+/// Compares how much the second group varies with the first; none where a thread has no sums, or a
+/// group no two values. `error` is the probability that equal groups are reported as different.
+pub(crate) fn compare_spread(
+    base: &Group,
+    other: &Group,
+    error: f64,
+    between_runs: bool,
+) -> Option<SpreadDifference> {
     let (base, other) = (SpreadOfGroup::new(base)?, SpreadOfGroup::new(other)?);
     let (base_sd_ns, other_sd_ns) = (base.all.sd()?, other.all.sd()?);
-    let can_compare = base_sd_ns > 0.0 && [&base, &other].iter().all(|group| group.count() >= MIN_BLOCKS);
+    let can_compare =
+        base_sd_ns > 0.0 && [&base, &other].iter().all(|group| group.count() >= MIN_BLOCKS);
     let ratio = can_compare.then(|| {
         let (of_base, of_other) = (base.draw(between_runs, 3), other.draw(between_runs, 4));
         interval_of(of_base.iter().zip(&of_other).map(|(base, other)| other / base), error)
@@ -122,7 +136,8 @@ pub(crate) fn compare_spread(base: &Group, other: &Group, error: f64, between_ru
     })
 }
 
-/// Values of a block: how many, and the sums of their distances from the group's mean and of the squares of these.
+/// Values of a block: how many, and the sums of their distances from the group's mean and of the
+/// squares of these.
 #[derive(Clone, Copy, Default)]
 struct Centred {
     count: f64,
@@ -138,8 +153,11 @@ struct SpreadOfGroup {
 
 impl SpreadOfGroup {
     fn new(group: &Group) -> Option<SpreadOfGroup> {
-        let runs: Vec<Vec<Moments>> =
-            group.runs.iter().map(|run| aligned(run.iter().map(|one| one.sums.as_slice()).collect())).collect();
+        let runs: Vec<Vec<Moments>> = group
+            .runs
+            .iter()
+            .map(|run| aligned(run.iter().map(|one| one.sums.as_slice()).collect()))
+            .collect();
         if runs.iter().any(Vec::is_empty) {
             return None;
         }
@@ -178,21 +196,28 @@ impl SpreadOfGroup {
     }
 }
 
-/// What all threads of a run have in each block. There are as many blocks as the thread with the fewest has.
+/// What all threads of a run have in each block. There are as many blocks as the thread with the
+/// fewest has.
 fn aligned(threads: Vec<&[Moments]>) -> Vec<Moments> {
     let count = threads.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
     let part = |blocks: &[Moments], index: usize| {
         let begin = |index: usize| index * blocks.len() / count;
         merged(&blocks[begin(index)..begin(index + 1)])
     };
-    (0..count).map(|index| merged(&threads.iter().map(|blocks| part(blocks, index)).collect::<Vec<_>>())).collect()
+    (0..count)
+        .map(|index| merged(&threads.iter().map(|blocks| part(blocks, index)).collect::<Vec<_>>()))
+        .collect()
 }
 
 /// Joins neighbours as long as they are correlated in how much they vary.
 fn independent(mut blocks: Vec<Moments>, mean: i64, sd: f64) -> Vec<Centred> {
-    let centred = |blocks: &[Moments]| blocks.iter().map(|block| centred(block, mean)).collect::<Vec<_>>();
-    let is_alike =
-        |blocks: &[Centred]| is_correlated(&blocks.iter().map(|block| block.squares - block.count * sd * sd).collect::<Vec<_>>());
+    let centred =
+        |blocks: &[Moments]| blocks.iter().map(|block| centred(block, mean)).collect::<Vec<_>>();
+    let is_alike = |blocks: &[Centred]| {
+        is_correlated(
+            &blocks.iter().map(|block| block.squares - block.count * sd * sd).collect::<Vec<_>>(),
+        )
+    };
     while blocks.len() / 2 >= MIN_BLOCKS && is_alike(&centred(&blocks)) {
         blocks = joined(&blocks);
     }
@@ -218,7 +243,12 @@ mod tests {
     #[test]
     fn blocks_hold_all_that_was_measured() {
         let values: Vec<i32> = (0..100_000).map(|n| n * 7_919 % 1_000 - 500).collect();
-        let rows = [Span::Woken(&values[..40_000]), Span::Missing(7), Span::Long(1 << 40), Span::Woken(&values[40_000..])];
+        let rows = [
+            Span::Woken(&values[..40_000]),
+            Span::Missing(7),
+            Span::Long(1 << 40),
+            Span::Woken(&values[40_000..]),
+        ];
         let Ok(blocks) = block_moments(&rows[..]);
         assert!((MAX_BLOCKS / 2..MAX_BLOCKS).contains(&blocks.len()), "{}", blocks.len());
         let mut all = Moments::default();
@@ -233,7 +263,9 @@ mod tests {
     #[test]
     fn sums_about_a_mean_are_exact() {
         let mut block = Moments::default();
-        [999_999_999, 1_000_000_001, 1_000_000_003].into_iter().for_each(|value| block.record(value));
+        [999_999_999, 1_000_000_001, 1_000_000_003]
+            .into_iter()
+            .for_each(|value| block.record(value));
         assert_eq!(block.about(1_000_000_001), (0, 8));
         assert_eq!(block.about(1_000_000_000), (3, 11));
     }

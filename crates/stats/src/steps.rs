@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A run over time in a bounded number of steps of equally many rows.
 //!
-//! The number of rows need not be known: when the steps run out, neighbours are joined and a step covers twice the rows.
+//! The number of rows need not be known: when the steps run out, neighbours are joined and a step
+//! covers twice the rows.
 
 /// What is kept of one step.
 pub(crate) trait Step: Copy {
@@ -22,11 +23,12 @@ pub(crate) struct Steps<S> {
 }
 
 impl<S: Step> Steps<S> {
-    /// At most so many steps (an even number; an odd one is rounded up), for at least so many rows: what they would become by
-    /// growing, without the growing.
+    /// At most so many steps (an even number; an odd one is rounded up), for at least so many rows:
+    /// what they would become by growing, without the growing.
     pub(crate) fn for_rows(max: usize, rows: u64) -> Self {
         let max = max.max(2).next_multiple_of(2);
-        let rows_per_step = rows.div_ceil(max as u64).max(1).checked_next_power_of_two().unwrap_or(1);
+        let rows_per_step =
+            rows.div_ceil(max as u64).max(1).checked_next_power_of_two().unwrap_or(1);
         // A recording of a few rows of many threads takes no more memory than it needs.
         let needed = usize::try_from(rows.div_ceil(rows_per_step)).unwrap_or(max).min(max);
         Steps { max, rows_per_step, rows_in_last: rows_per_step, list: Vec::with_capacity(needed) }
@@ -55,7 +57,11 @@ impl<S: Step> Steps<S> {
     pub(crate) fn rows_left(&mut self) -> u64 {
         if self.list.is_empty() || self.rows_in_last == self.rows_per_step {
             if self.list.len() == self.max {
-                self.list = self.list.chunks(2).map(|pair| pair.iter().fold(S::EMPTY, |a, b| a.join(*b))).collect();
+                self.list = self
+                    .list
+                    .chunks(2)
+                    .map(|pair| pair.iter().fold(S::EMPTY, |a, b| a.join(*b)))
+                    .collect();
                 self.rows_per_step *= 2;
             }
             self.list.push(S::EMPTY);

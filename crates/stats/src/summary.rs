@@ -6,8 +6,8 @@ use crate::distribution::{Counted, Distribution};
 use crate::quantile::{Population, Refinement};
 use crate::rows::Chunk;
 use crate::{
-    Accounting, AccountingRule, Activations, Bucket, Envelope, Extent, Histogram, Level, LinearHistogram, Moments, Rows, Worst,
-    WorstActivations,
+    Accounting, AccountingRule, Activations, Bucket, Envelope, Extent, Histogram, Level,
+    LinearHistogram, Moments, Rows, Worst, WorstActivations,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,16 +49,34 @@ impl Summary {
     #[expect(clippy::cast_precision_loss, reason = "a bound of a mean")]
     pub fn sizes(&self) -> Summary {
         let max = self.min.saturating_abs().max(self.max.saturating_abs());
-        let min = if self.min <= 0 && self.max >= 0 { 0 } else { self.min.saturating_abs().min(self.max.saturating_abs()) };
+        let min = if self.min <= 0 && self.max >= 0 {
+            0
+        } else {
+            self.min.saturating_abs().min(self.max.saturating_abs())
+        };
         // A mean of sizes is at most the root of the mean of squares.
         let mean = self.sd.map_or(max as f64, |sd| sd.hypot(self.mean)).min(max as f64);
-        Summary { count: self.count, min, mean, sd: None, max, p50: None, p90: None, p99: None, p999: None, p9999: None }
+        Summary {
+            count: self.count,
+            min,
+            mean,
+            sd: None,
+            max,
+            p50: None,
+            p90: None,
+            p99: None,
+            p999: None,
+            p9999: None,
+        }
     }
 
     /// A quantile, if it is one of those and known.
     #[must_use]
     pub fn quantile(&self, level: Level) -> Option<i64> {
-        Level::ALL.iter().position(|known| *known == level).and_then(|place| self.quantiles()[place])
+        Level::ALL
+            .iter()
+            .position(|known| *known == level)
+            .and_then(|place| self.quantiles()[place])
     }
 }
 
@@ -85,8 +103,9 @@ pub struct Statistics {
     pub worst: Vec<Worst>,
     /// Latency over time.
     pub envelope: Envelope,
-    /// The smallest and the largest jitter of each step of the envelope, ns: by how much the time between two successive wake-ups
-    /// differed from the interval, below zero where it was shorter. None where no two activations in succession woke. Empty unless
+    /// The smallest and the largest jitter of each step of the envelope, ns: by how much the time
+    /// between two successive wake-ups differed from the interval, below zero where it was
+    /// shorter. None where no two activations in succession woke. Empty unless
     /// [`crate::analyse`] was asked.
     pub jitter: Vec<Option<(i64, i64)>>,
     /// Latencies as measured, in bins of equal width. Empty unless [`crate::analyse`] was asked.
@@ -94,14 +113,16 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// What is left where only a histogram is known: each latency as large as its bucket allows, so that no figure is below the
-    /// true one. What happened when and how far latencies lie from one another is not known.
+    /// What is left where only a histogram is known: each latency as large as its bucket allows, so
+    /// that no figure is below the true one. What happened when and how far latencies lie from
+    /// one another is not known.
     #[must_use]
     pub fn from_histogram(buckets: &[Bucket]) -> Statistics {
         of_buckets(buckets, &ExactRequest::default()).0
     }
 
-    /// What is left where only figures were written down: they say neither how latencies were distributed nor what happened when.
+    /// What is left where only figures were written down: they say neither how latencies were
+    /// distributed nor what happened when.
     #[must_use]
     pub fn from_figures(figures: Option<Summary>) -> Statistics {
         Statistics {
@@ -110,7 +131,8 @@ impl Statistics {
             latency: figures,
             latency_with_skipped: figures,
             histogram: Histogram::default(),
-            moments: figures.map_or_else(Moments::default, |figures| Moments::from_figures(&figures)),
+            moments: figures
+                .map_or_else(Moments::default, |figures| Moments::from_figures(&figures)),
             with_skipped: None,
             worst: Vec::new(),
             envelope: Envelope::new(2),
@@ -119,14 +141,18 @@ impl Statistics {
         }
     }
 
-    /// Latencies of every activation that was due, skipped ones counted in: in the histogram's buckets, and their sums.
+    /// Latencies of every activation that was due, skipped ones counted in: in the histogram's
+    /// buckets, and their sums.
     #[must_use]
     pub fn of_all_due(&self) -> (&Histogram, &Moments) {
-        self.with_skipped.as_ref().map_or((&self.histogram, &self.moments), |(histogram, moments)| (histogram, moments))
+        self.with_skipped
+            .as_ref()
+            .map_or((&self.histogram, &self.moments), |(histogram, moments)| (histogram, moments))
     }
 }
 
-/// The figures of a histogram's buckets, and all that was counted. Takes no longer however many there are in a bucket.
+/// The figures of a histogram's buckets, and all that was counted. Takes no longer however many
+/// there are in a bucket.
 pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistics, Counted) {
     let (mut all, mut linear) = (Distribution::new(TAIL), LinearHistogram::default());
     let mut ascending: Vec<&Bucket> = buckets.iter().filter(|bucket| bucket.count > 0).collect();
@@ -147,8 +173,18 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
         bucket.map(|bucket| (rank, bucket.upper))
     };
     let levels = Level::ALL.iter().chain(&exact.levels);
-    let by_rank: BTreeMap<u64, i64> = ranks(counted.count(), levels).into_iter().filter_map(at_rank).collect();
-    let above = |limit: &i64| (*limit, ascending.iter().filter(|bucket| bucket.upper > *limit).map(|bucket| bucket.count).sum());
+    let by_rank: BTreeMap<u64, i64> =
+        ranks(counted.count(), levels).into_iter().filter_map(at_rank).collect();
+    let above = |limit: &i64| {
+        (
+            *limit,
+            ascending
+                .iter()
+                .filter(|bucket| bucket.upper > *limit)
+                .map(|bucket| bucket.count)
+                .sum(),
+        )
+    };
     let latency = in_brief(&moments, &by_rank).map(|summary| Summary { sd: None, ..summary });
     let count = counted.count();
     let statistics = Statistics {
@@ -173,7 +209,8 @@ pub(crate) struct Collect {
 /// Largest latencies kept as they are: enough for the 99.99th percentile of 40 million.
 const TAIL: usize = 4_096;
 
-/// What is to be known exactly of one thread's latencies, skipped activations counted in, beyond what every summary has.
+/// What is to be known exactly of one thread's latencies, skipped activations counted in, beyond
+/// what every summary has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExactRequest {
     /// Quantiles.
@@ -190,9 +227,21 @@ fn ranks<'a>(count: u64, levels: impl IntoIterator<Item = &'a Level>) -> Vec<u64
 fn in_brief(moments: &Moments, by_rank: &BTreeMap<u64, i64>) -> Option<Summary> {
     let value = |level: Level| by_rank.get(&level.rank(moments.count())).copied();
     let [p50, p90, p99, p999, p9999] = Level::ALL.map(value);
-    let (p50, p90, p99, p999, p9999) = (Some(p50?), Some(p90?), Some(p99?), Some(p999?), Some(p9999?));
+    let (p50, p90, p99, p999, p9999) =
+        (Some(p50?), Some(p90?), Some(p99?), Some(p999?), Some(p9999?));
     let (min, max, mean) = (moments.min()?, moments.max()?, moments.mean()?);
-    Some(Summary { count: moments.count(), min, mean, sd: moments.sd(), max, p50, p90, p99, p999, p9999 })
+    Some(Summary {
+        count: moments.count(),
+        min,
+        mean,
+        sd: moments.sd(),
+        max,
+        p50,
+        p90,
+        p99,
+        p999,
+        p9999,
+    })
 }
 
 impl Collect {
@@ -217,8 +266,8 @@ impl Collect {
         extent
     }
 
-    /// How many latencies there have been so far in each bucket of the histogram that may hold values from `min` to `max`,
-    /// skipped activations counted in.
+    /// How many latencies there have been so far in each bucket of the histogram that may hold
+    /// values from `min` to `max`, skipped activations counted in.
     pub(crate) fn counted_between(&self, min: i64, max: i64, mut visit: impl FnMut(i32, u64)) {
         if self.skipped.count() == 0 {
             self.measured.between(min, max, visit);
@@ -227,11 +276,13 @@ impl Collect {
         let mut skipped = Vec::new();
         self.skipped.between(min, max, |_, count| skipped.push(count));
         let mut skipped = skipped.into_iter();
-        self.measured.between(min, max, |bucket, count| visit(bucket, count + skipped.next().unwrap_or(0)));
+        self.measured
+            .between(min, max, |bucket, count| visit(bucket, count + skipped.next().unwrap_or(0)));
     }
 
-    /// The figures, after as many further passes over the same rows as the quantiles take, and all that was counted, skipped
-    /// activations counted in; of one thread in one run, or in several that are pooled.
+    /// The figures, after as many further passes over the same rows as the quantiles take, and all
+    /// that was counted, skipped activations counted in; of one thread in one run, or in
+    /// several that are pooled.
     ///
     /// # Errors
     /// What the rows' source reports.
@@ -253,7 +304,8 @@ impl Collect {
             counted = counted.with(&skipped);
             let mut sums = moments;
             sums.merge(&skipped.moments());
-            (with_skipped, all) = (Some((counted.histogram().clone(), sums)), Population::WithSkipped);
+            (with_skipped, all) =
+                (Some((counted.histogram().clone(), sums)), Population::WithSkipped);
             refinement.request(all, &counted, &ranks(counted.count(), &Level::ALL));
         }
         drop(skipped);
@@ -271,8 +323,9 @@ impl Collect {
             refinement.end_pass();
         }
         let latency = in_brief(&moments, &refinement.values(Population::Measured));
-        let latency_with_skipped =
-            with_skipped.as_ref().map_or(latency, |(_, moments)| in_brief(moments, &refinement.values(Population::WithSkipped)));
+        let latency_with_skipped = with_skipped.as_ref().map_or(latency, |(_, moments)| {
+            in_brief(moments, &refinement.values(Population::WithSkipped))
+        });
         let mut activations = Activations::default();
         accountings.iter().for_each(|accounting| activations.merge(&accounting.activations()));
         let statistics = Statistics {
@@ -330,7 +383,8 @@ impl Sink for Refinement {
     fn lost(&mut self, _rows: u64) {}
 }
 
-/// More passes than 64 bits need at 16 bits a pass; a source that changes between passes must not hang us.
+/// More passes than 64 bits need at 16 bits a pass; a source that changes between passes must not
+/// hang us.
 const MAX_PASSES: usize = 6;
 
 /// Computes everything from the rows of one thread, in one to five passes and bounded memory.
@@ -386,13 +440,21 @@ mod tests {
     #[test]
     fn a_bucket_is_counted_at_once() {
         let max = 1 << 52;
-        let buckets =
-            [Bucket { lower: 5_000, upper: 5_010, count: max }, Bucket { lower: 9_000_000, upper: 9_000_100, count: 3 }];
+        let buckets = [
+            Bucket { lower: 5_000, upper: 5_010, count: max },
+            Bucket { lower: 9_000_000, upper: 9_000_100, count: 3 },
+        ];
         let statistics = Statistics::from_histogram(&buckets);
         let latency = statistics.latency.unwrap();
-        assert_eq!((latency.count, latency.min, latency.max, latency.sd), (max + 3, 5_010, 9_000_100, None));
+        assert_eq!(
+            (latency.count, latency.min, latency.max, latency.sd),
+            (max + 3, 5_010, 9_000_100, None)
+        );
         assert_eq!((latency.p50, latency.p9999), (Some(5_010), Some(5_010)));
-        assert_eq!(statistics.activations, Activations { due: max + 3, on_time: max + 3, late: 0, skipped: 0 });
+        assert_eq!(
+            statistics.activations,
+            Activations { due: max + 3, on_time: max + 3, late: 0, skipped: 0 }
+        );
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The largest so many of any number of values, so that a quantile far out in the tail is known after one pass.
+//! The largest so many of any number of values, so that a quantile far out in the tail is known
+//! after one pass.
 
 /// Keeps the largest values.
 #[derive(Clone, Debug)]

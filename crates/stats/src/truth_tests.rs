@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Intervals and tests checked against known truth: series whose distribution is known, a thousand at a time, and what scipy makes of the same
-//! numbers (`truth/extremes.json`, written by `truth/extremes.py`).
+//! Intervals and tests checked against known truth: series whose distribution is known, a thousand
+//! at a time, and what scipy makes of the same numbers (`truth/extremes.json`, written by
+//! `truth/extremes.py`).
 
 use crate::chance::normal_quantile;
 use crate::extreme::goodness::anderson_darling;
 use crate::random::Numbers;
 use crate::{
-    AfterOverrun, Analysis, ChangeKind, ExactRequest, Excesses, Gev, Gpd, Group, Level, Measured, Part, QuantileDifference,
-    Refusal, Span, analyse, compare,
+    AfterOverrun, Analysis, ChangeKind, ExactRequest, Excesses, Gev, Gpd, Group, Level, Measured,
+    Part, QuantileDifference, Refusal, Span, analyse, compare,
 };
 use serde_json::Value;
 
@@ -22,7 +23,8 @@ fn analysis(latencies: &[i32]) -> Analysis {
 }
 
 fn analysis_with(latencies: &[i32], exact: &ExactRequest) -> Analysis {
-    let Ok(analysis) = analyse(&[Span::Woken(latencies)][..], INTERVAL_NS, AfterOverrun::Skip, 64, exact);
+    let Ok(analysis) =
+        analyse(&[Span::Woken(latencies)][..], INTERVAL_NS, AfterOverrun::Skip, 64, exact);
     analysis
 }
 
@@ -32,7 +34,8 @@ fn ns(latency: f64) -> i32 {
     latency.round() as i32
 }
 
-/// Latencies around 20 µs, each of which depends on the one before as `memory` says: none 0, entirely 1.
+/// Latencies around 20 µs, each of which depends on the one before as `memory` says: none 0,
+/// entirely 1.
 fn normal(seed: u64, count: usize, memory: f64) -> Vec<i32> {
     let mut numbers = Numbers::new(seed);
     let mut state = numbers.normal();
@@ -44,10 +47,12 @@ fn normal(seed: u64, count: usize, memory: f64) -> Vec<i32> {
     (0..count).map(next).collect()
 }
 
-/// Latencies with a generalised Pareto tail, the largest of the last `together` of them: clusters of that many.
+/// Latencies with a generalised Pareto tail, the largest of the last `together` of them: clusters
+/// of that many.
 fn pareto(seed: u64, count: usize, shape: f64, together: usize) -> Vec<i32> {
     let mut numbers = Numbers::new(seed);
-    let all: Vec<f64> = (0..count + together - 1).map(|_| 10_000.0 + 2_000.0 * numbers.pareto(shape)).collect();
+    let all: Vec<f64> =
+        (0..count + together - 1).map(|_| 10_000.0 + 2_000.0 * numbers.pareto(shape)).collect();
     all.windows(together).map(|last| ns(last.iter().copied().fold(0.0, f64::max))).collect()
 }
 
@@ -80,9 +85,12 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
             for (level, (quantiles, rates)) in levels.into_iter().zip(&mut inside) {
                 let truth = i64::from(ns(20_000.0 + 3_000.0 * normal_quantile(level.share())));
                 let found = analysis.quantile(level, 0.975).unwrap();
-                *quantiles +=
-                    usize::from(found.lower.is_none_or(|lower| lower <= truth) && found.upper.is_none_or(|upper| upper >= truth));
-                let found = Analysis::rate_of_all(std::slice::from_ref(&analysis), truth, 0.975).unwrap();
+                *quantiles += usize::from(
+                    found.lower.is_none_or(|lower| lower <= truth)
+                        && found.upper.is_none_or(|upper| upper >= truth),
+                );
+                let found =
+                    Analysis::rate_of_all(std::slice::from_ref(&analysis), truth, 0.975).unwrap();
                 let rate = 1.0 - level.share();
                 *rates += usize::from(found.lower <= rate && rate <= found.upper);
             }
@@ -90,29 +98,41 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
         for (level, (quantiles, rates)) in levels.into_iter().zip(inside) {
             covers(&format!("{level} of {count}, memory {memory}"), quantiles, 1_000);
             let what = format!("rate beyond {level} of {count}, memory {memory}");
-            // Clopper and Pearson's limits hold at least as often as they say, and oftener where few are counted.
-            if level == Level::P999 { holds_at_least(&what, rates, 1_000) } else { covers(&what, rates, 1_000) }
+            // Clopper and Pearson's limits hold at least as often as they say, and oftener where
+            // few are counted.
+            if level == Level::P999 {
+                holds_at_least(&what, rates, 1_000)
+            } else {
+                covers(&what, rates, 1_000)
+            }
         }
     }
 }
 
-/// Short series: too few blocks to see whether they depend on one another, or blocks that all do. What is stated holds nearly as
-/// often as it says, or nothing is.
+/// Short series: too few blocks to see whether they depend on one another, or blocks that all do.
+/// What is stated holds nearly as often as it says, or nothing is.
 #[test]
 fn intervals_of_short_series_cover_the_truth() {
-    for (count, memory, min) in [(250, 0.9, 93), (2_000, 0.9, 93), (2_000, 0.99, 90), (20_000, 0.99, 90)] {
+    for (count, memory, min) in
+        [(250, 0.9, 93), (2_000, 0.9, 93), (2_000, 0.99, 90), (20_000, 0.99, 90)]
+    {
         for level in [Level::P50, Level::P90] {
             let truth = i64::from(ns(20_000.0 + 3_000.0 * normal_quantile(level.share())));
             let inside = |seed: &u64| {
                 let found = analysis(&normal(*seed, count, memory)).quantile(level, 0.975).unwrap();
-                found.lower.is_none_or(|lower| lower <= truth) && found.upper.is_none_or(|upper| upper >= truth)
+                found.lower.is_none_or(|lower| lower <= truth)
+                    && found.upper.is_none_or(|upper| upper >= truth)
             };
             let inside = (0..400).filter(inside).count();
             println!("{level} of {count}, memory {memory}: {inside} of 400");
-            assert!(inside * 100 >= 400 * min, "{level} of {count}, memory {memory}: {inside} of 400");
+            assert!(
+                inside * 100 >= 400 * min,
+                "{level} of {count}, memory {memory}: {inside} of 400"
+            );
         }
     }
-    // 256 that do not depend on one another cannot show it; of 20,000 the largest is surely below a quantile that few are beyond.
+    // 256 that do not depend on one another cannot show it; of 20,000 the largest is surely below a
+    // quantile that few are beyond.
     let few = analysis(&normal(1, 256, 0.0)).quantile(Level::P90, 0.975).unwrap();
     assert_eq!((few.lower, few.upper), (None, None));
     let all: Vec<Option<i64>> = {
@@ -134,10 +154,13 @@ fn latencies_that_all_depend_on_one_another_do_not_bound_a_median() {
     }
 }
 
-/// What is exceeded once in ten runs, by tails that end, are exponential and are heavy, alone and in clusters.
+/// What is exceeded once in ten runs, by tails that end, are exponential and are heavy, alone and
+/// in clusters.
 #[test]
 fn levels_are_where_they_are_said_to_be() {
-    for (shape, count, together) in [(-0.2, 10_000, 1), (0.0, 10_000, 1), (0.2, 10_000, 1), (0.1, 20_000, 3)] {
+    for (shape, count, together) in
+        [(-0.2, 10_000, 1), (0.0, 10_000, 1), (0.2, 10_000, 1), (0.1, 20_000, 3)]
+    {
         #[expect(clippy::cast_precision_loss)]
         let longer = 10.0 * count as f64;
         let truth = 10_000.0 + 2_000.0 * Gpd { shape, scale: 1.0 }.excess_at(longer.ln());
@@ -145,8 +168,10 @@ fn levels_are_where_they_are_said_to_be() {
         for seed in 0..SERIES {
             if let Ok(fit) = analysis(&pareto(seed, count, shape, together)).tail() {
                 significant += 1;
-                inside +=
-                    usize::from(fit.exceeded_once_in(longer).is_none_or(|(_, lower, upper)| lower <= truth && truth <= upper));
+                inside += usize::from(
+                    fit.exceeded_once_in(longer)
+                        .is_none_or(|(_, lower, upper)| lower <= truth && truth <= upper),
+                );
             }
         }
         assert!(significant >= 950, "shape {shape}: refused {} of 1,000", 1_000 - significant);
@@ -164,7 +189,10 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
-    assert!((found - expected).abs() <= tolerance * expected.abs().max(0.1), "{what}: {found} is not {expected}");
+    assert!(
+        (found - expected).abs() <= tolerance * expected.abs().max(0.1),
+        "{what}: {found} is not {expected}"
+    );
 }
 
 #[test]
@@ -213,7 +241,8 @@ fn an_outlier_is_not_continued() {
             let mut latencies = normal(seed, count, 0.3);
             let mut numbers = Numbers::new(seed + 77);
             for outlier in 0..outliers {
-                latencies[outlier * 100_000 + numbers.below(100_000)] = 28_000_000 + ns(40_000.0 * numbers.normal());
+                latencies[outlier * 100_000 + numbers.below(100_000)] =
+                    28_000_000 + ns(40_000.0 * numbers.normal());
             }
             let refusal = analysis(&latencies).tail().unwrap_err();
             let Refusal::Apart(apart) = refusal else { panic!("{refusal:?}") };
@@ -235,7 +264,10 @@ fn a_run_that_changes_is_not_continued() {
         assert!((1..=2).contains(&changes.len()), "{changes:?}");
         for change in changes {
             assert_eq!(change.kind, ChangeKind::Step, "{change:?}");
-            assert!(change.activation.abs_diff(30_000) <= 600 && change.after_ns > change.before_ns, "{change:?}");
+            assert!(
+                change.activation.abs_diff(30_000) <= 600 && change.after_ns > change.before_ns,
+                "{change:?}"
+            );
         }
     }
     assert_eq!(refused, 50, "continued though it changed");
@@ -244,12 +276,23 @@ fn a_run_that_changes_is_not_continued() {
 #[test]
 fn what_stays_the_same_does_not_change() {
     for memory in [0.0, 0.9, 0.99, 0.995] {
-        holds(&format!("changes, memory {memory}"), 0, 5, |seed| !analysis(&normal(seed, 20_000, memory)).changes().is_empty());
+        holds(&format!("changes, memory {memory}"), 0, 5, |seed| {
+            !analysis(&normal(seed, 20_000, memory)).changes().is_empty()
+        });
     }
     // Rising a quarter from the first activation to the last.
-    let rising: Vec<i32> = normal(1, 40_000, 0.3).into_iter().zip(0..).map(|(latency, k): (i32, i32)| latency + k / 8).collect();
+    let rising: Vec<i32> = normal(1, 40_000, 0.3)
+        .into_iter()
+        .zip(0..)
+        .map(|(latency, k): (i32, i32)| latency + k / 8)
+        .collect();
     let changes = analysis(&rising).changes();
-    assert!(changes.iter().any(|change| change.part == Part::Middle && change.kind == ChangeKind::Drift), "{changes:?}");
+    assert!(
+        changes
+            .iter()
+            .any(|change| change.part == Part::Middle && change.kind == ChangeKind::Drift),
+        "{changes:?}"
+    );
 }
 
 /// Two parts of a run, put together, are the run.
@@ -327,12 +370,15 @@ fn one_mode_is_not_several() {
         let found: usize = (0..100).map(|seed| several(&pareto(seed, 20_000, shape, 1))).sum();
         assert!(found <= 1, "shape {shape}: {found} of 100");
     }
-    // A coarse clock has steps and no modes: 1 µs, and 24, 19.2, 14.3 and 3.58 MHz, which are no whole ns; also with a stray value.
+    // A coarse clock has steps and no modes: 1 µs, and 24, 19.2, 14.3 and 3.58 MHz, which are no
+    // whole ns; also with a stray value.
     for step in [1_000.0, 41.666_7, 52.083_3, 69.841_3, 279.365] {
         let found: usize = (0..40)
             .map(|seed| {
-                let mut latencies: Vec<i32> =
-                    normal(seed, 20_000, 0.3).iter().map(|value| ns((f64::from(*value) / 4.0 / step).round() * step)).collect();
+                let mut latencies: Vec<i32> = normal(seed, 20_000, 0.3)
+                    .iter()
+                    .map(|value| ns((f64::from(*value) / 4.0 / step).round() * step))
+                    .collect();
                 latencies[77] = 23_457;
                 several(&latencies)
             })
@@ -343,7 +389,10 @@ fn one_mode_is_not_several() {
     let found: usize = (0..40)
         .map(|seed| {
             let mut numbers = Numbers::new(seed);
-            let next = |_| ns(2_000.0 + if numbers.share() < 0.7 { 2_000.0 } else { 48_000.0 } * numbers.share());
+            let next = |_| {
+                ns(2_000.0
+                    + if numbers.share() < 0.7 { 2_000.0 } else { 48_000.0 } * numbers.share())
+            };
             several(&(0..20_000).map(next).collect::<Vec<i32>>())
         })
         .sum();
@@ -365,10 +414,9 @@ fn modes_of_a_few_values_are_those_values() {
         .collect();
     let found = analysis(&latencies).modes();
     let expected = [(4_261, 0.6), (15_642, 0.3), (30_000, 0.1)];
-    let near = found
-        .iter()
-        .zip(expected)
-        .all(|(mode, (peak, share))| (mode.peak_ns - peak).abs() < 200 && (mode.share - share).abs() < 0.01);
+    let near = found.iter().zip(expected).all(|(mode, (peak, share))| {
+        (mode.peak_ns - peak).abs() < 200 && (mode.share - share).abs() < 0.01
+    });
     assert!(found.len() == 3 && near, "{found:?}");
 }
 
@@ -385,20 +433,30 @@ fn several_modes_are_found_and_where_they_are() {
             for (mode, (share, centre, _)) in found.iter().zip(modes) {
                 #[expect(clippy::cast_precision_loss)]
                 let off = (mode.peak_ns as f64 / centre - 1.0).abs();
-                assert!(off < tolerance && (mode.share - share).abs() < 0.02, "{mode:?} is not {share} around {centre}");
+                assert!(
+                    off < tolerance && (mode.share - share).abs() < 0.02,
+                    "{mode:?} is not {share} around {centre}"
+                );
             }
         }
     }
 }
 
 fn group(runs: impl IntoIterator<Item = Vec<i32>>) -> Group {
-    Group { runs: runs.into_iter().map(|latencies| vec![Measured::from(&analysis(&latencies))]).collect(), quantiles: None }
+    Group {
+        runs: runs
+            .into_iter()
+            .map(|latencies| vec![Measured::from(&analysis(&latencies))])
+            .collect(),
+        quantiles: None,
+    }
 }
 
 #[test]
 fn equal_groups_do_not_differ_significantly() {
     for (memory, count) in [(0.0, 10_240), (0.9, 16_384)] {
-        let series: Vec<Group> = (0..=SERIES).map(|seed| group([normal(seed + 9_000, count, memory)])).collect();
+        let series: Vec<Group> =
+            (0..=SERIES).map(|seed| group([normal(seed + 9_000, count, memory)])).collect();
         holds(&format!("equal, memory {memory}"), 0, 50, |seed| {
             let seed = usize::try_from(seed).unwrap();
             let compared = compare(&series[seed], &series[seed + 1]);
@@ -413,7 +471,10 @@ fn equal_groups_do_not_differ_significantly() {
 /// Deviations on either side of 0, as those of intervals are: one is short after one that is long.
 fn deviations(seed: u64, count: usize, tail: Option<f64>, times: i32) -> Group {
     let (mut numbers, mut before) = (Numbers::new(seed), 0.0);
-    let mut late = || numbers.share().max(1e-9).ln() * -300.0 + tail.map_or(0.0, |shape| 100.0 * numbers.pareto(shape));
+    let mut late = || {
+        numbers.share().max(1e-9).ln() * -300.0
+            + tail.map_or(0.0, |shape| 100.0 * numbers.pareto(shape))
+    };
     let values: Vec<i32> = (0..count)
         .map(|_| {
             let now = late();
@@ -429,10 +490,13 @@ fn deviations(seed: u64, count: usize, tail: Option<f64>, times: i32) -> Group {
 #[test]
 fn groups_that_vary_alike_do_not_differ_significantly() {
     for (tail, count) in [(None, 10_240), (Some(0.0), 10_240), (Some(0.2), 16_384)] {
-        let series: Vec<Group> = (0..=SERIES).map(|seed| deviations(seed + 7_000, count, tail, 1)).collect();
+        let series: Vec<Group> =
+            (0..=SERIES).map(|seed| deviations(seed + 7_000, count, tail, 1)).collect();
         holds(&format!("vary alike, tail {tail:?}"), 30, 75, |seed| {
             let seed = usize::try_from(seed).unwrap();
-            let spread = crate::spread::compare_spread(&series[seed], &series[seed + 1], 0.05, false).unwrap();
+            let spread =
+                crate::spread::compare_spread(&series[seed], &series[seed + 1], 0.05, false)
+                    .unwrap();
             assert!(spread.ratio.is_some_and(|(lower, upper)| lower < upper));
             spread.is_significant()
         });
@@ -442,21 +506,30 @@ fn groups_that_vary_alike_do_not_differ_significantly() {
 #[test]
 fn what_varies_more_is_seen_with_how_much() {
     for seed in 0..20 {
-        let spread = compare(&deviations(seed, 20_000, None, 1), &deviations(seed + 500, 20_000, None, 2)).spread.unwrap();
+        let spread =
+            compare(&deviations(seed, 20_000, None, 1), &deviations(seed + 500, 20_000, None, 2))
+                .spread
+                .unwrap();
         let (lower, upper) = spread.ratio.unwrap();
         assert!(spread.is_significant() && lower > 1.75 && upper < 2.3, "{spread:?}");
-        assert!((spread.base_sd_ns / 424.3 - 1.0).abs() < 0.05 && spread.other_peak_to_peak_ns > spread.base_peak_to_peak_ns);
+        assert!(
+            (spread.base_sd_ns / 424.3 - 1.0).abs() < 0.05
+                && spread.other_peak_to_peak_ns > spread.base_peak_to_peak_ns
+        );
     }
 }
 
 /// Four threads with latencies of their own, and stalls that make all of them late at once.
 fn stalled(seed: u64) -> Group {
     let mut numbers = Numbers::new(seed + 4_000);
-    let stalls: Vec<(usize, i32)> =
-        (0..40).map(|_| (numbers.below(8_192), ns(40_000.0 + 9_000.0 * numbers.pareto(0.0)))).collect();
+    let stalls: Vec<(usize, i32)> = (0..40)
+        .map(|_| (numbers.below(8_192), ns(40_000.0 + 9_000.0 * numbers.pareto(0.0))))
+        .collect();
     let thread = |thread: u64| {
         let mut latencies = normal(4 * seed + thread, 8_192, 0.0);
-        stalls.iter().for_each(|(at, height)| latencies[*at] = height + i32::try_from(thread).unwrap());
+        stalls
+            .iter()
+            .for_each(|(at, height)| latencies[*at] = height + i32::try_from(thread).unwrap());
         Measured::from(&analysis(&latencies))
     };
     Group { runs: vec![(0..4).map(thread).collect()], quantiles: None }
@@ -467,74 +540,112 @@ fn what_makes_all_threads_late_counts_once() {
     let groups: Vec<Group> = (0..=150).map(stalled).collect();
     let significant = groups
         .windows(2)
-        .filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant))
+        .filter(|pair| {
+            compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant)
+        })
         .count();
     println!("the latest of threads that are late together: {significant} of 150");
     assert!(significant <= 4, "{significant} of 150");
 }
 
-/// Of latencies in coarse steps, equal ones are of no order: which group they are of does not make it the later one.
+/// Of latencies in coarse steps, equal ones are of no order: which group they are of does not make
+/// it the later one.
 #[test]
 fn equal_maxima_tell_nothing() {
-    let coarse = |latencies: &[i32]| latencies.iter().map(|latency| latency / 10_000 * 10_000).collect::<Vec<i32>>();
-    let groups: Vec<Group> = (0..=150).map(|seed| group([coarse(&pareto(seed, 8_192, 0.0, 1))])).collect();
+    let coarse = |latencies: &[i32]| {
+        latencies.iter().map(|latency| latency / 10_000 * 10_000).collect::<Vec<i32>>()
+    };
+    let groups: Vec<Group> =
+        (0..=150).map(|seed| group([coarse(&pareto(seed, 8_192, 0.0, 1))])).collect();
     let significant = groups
         .windows(2)
-        .filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant))
+        .filter(|pair| {
+            compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant)
+        })
         .count();
     println!("maxima in steps of 10 µs: {significant} of 150");
     assert!(significant <= 4, "{significant} of 150");
 }
 
-/// A run whose latest wake-ups are all of one cluster, against a short one without any: nothing is said about what was not looked at.
+/// A run whose latest wake-ups are all of one cluster, against a short one without any: nothing is
+/// said about what was not looked at.
 #[test]
 fn many_late_at_once_hide_no_others() {
     let mut long = normal(3, 20_000, 0.0);
     long[9_000..11_000].iter_mut().zip(0..).for_each(|(latency, k)| *latency = 500_000 - 100 * k);
     long.iter_mut().step_by(40).for_each(|latency| *latency += 60_000);
     let compared = compare(&group([long]), &group([normal(4, 300, 0.0)])).maximum.unwrap();
-    assert!(!compared.is_significant && !compared.disagrees && compared.of_other == 0, "{compared:?}");
+    assert!(
+        !compared.is_significant && !compared.disagrees && compared.of_other == 0,
+        "{compared:?}"
+    );
 }
 
 #[test]
 fn differences_are_significant_with_their_size() {
-    let slower = |latencies: Vec<i32>| latencies.into_iter().map(|latency| latency * 3 / 2).collect();
+    let slower =
+        |latencies: Vec<i32>| latencies.into_iter().map(|latency| latency * 3 / 2).collect();
     for seed in 0..20 {
-        let compared = compare(&group([normal(seed, 20_000, 0.5)]), &group([slower(normal(seed + 500, 20_000, 0.5))]));
+        let compared = compare(
+            &group([normal(seed, 20_000, 0.5)]),
+            &group([slower(normal(seed + 500, 20_000, 0.5))]),
+        );
         for difference in &compared.quantiles {
-            assert!(difference.is_significant() && difference.lower < 1.5 && difference.upper > 1.5, "{difference:?}");
+            assert!(
+                difference.is_significant() && difference.lower < 1.5 && difference.upper > 1.5,
+                "{difference:?}"
+            );
         }
         assert!(
-            compared.rate.is_some_and(|rate| rate.lower > 1.0) && compared.maximum.is_some_and(|maximum| maximum.is_significant),
+            compared.rate.is_some_and(|rate| rate.lower > 1.0)
+                && compared.maximum.is_some_and(|maximum| maximum.is_significant),
             "{compared:?}"
         );
     }
     // The middle is the same and the tail is not.
     let tailed = |seed| {
-        pareto(seed, 40_000, 0.0, 1).into_iter().map(|latency| if latency > 17_000 { latency * 2 } else { latency }).collect()
+        pareto(seed, 40_000, 0.0, 1)
+            .into_iter()
+            .map(|latency| if latency > 17_000 { latency * 2 } else { latency })
+            .collect()
     };
     let compared = compare(&group([pareto(1, 40_000, 0.0, 1)]), &group([tailed(2)]));
-    let significant: Vec<Level> =
-        compared.quantiles.iter().filter(|difference| difference.is_significant()).map(|difference| difference.level).collect();
+    let significant: Vec<Level> = compared
+        .quantiles
+        .iter()
+        .filter(|difference| difference.is_significant())
+        .map(|difference| difference.level)
+        .collect();
     assert_eq!(significant, [Level::P99, Level::P999], "{compared:?}");
 }
 
-/// Latencies beyond the counters of one ns each, more of them than are kept: what is said to be observed was observed.
+/// Latencies beyond the counters of one ns each, more of them than are kept: what is said to be
+/// observed was observed.
 #[test]
 fn a_quantile_is_a_latency_that_was_observed_also_of_long_ones() {
     let mut numbers = Numbers::new(5);
-    let latencies: Vec<i32> = (0..20_000).map(|_| 300_000 + i32::try_from(numbers.below(199_901)).unwrap()).collect();
+    let latencies: Vec<i32> =
+        (0..20_000).map(|_| 300_000 + i32::try_from(numbers.below(199_901)).unwrap()).collect();
     let mut sorted = latencies.clone();
     sorted.sort_unstable();
     let (own, limit) = (Level::percent("77.7").unwrap(), 441_237);
-    let analysis = analysis_with(&latencies, &ExactRequest { levels: vec![own], limits_ns: vec![limit] });
+    let analysis =
+        analysis_with(&latencies, &ExactRequest { levels: vec![own], limits_ns: vec![limit] });
     for level in Level::ALL.into_iter().chain([own]) {
         let found = analysis.quantile(level, 0.95).unwrap();
         let rank = usize::try_from(level.rank(20_000)).unwrap();
         assert_eq!(found.observed, i64::from(sorted[rank - 1]), "{level}");
         assert!(found.lower.is_none_or(|lower| lower <= found.observed), "{found:?}");
-        assert!(found.upper.is_none_or(|upper| found.observed <= upper && upper <= i64::from(sorted[19_999])), "{found:?}");
+        assert!(
+            found
+                .upper
+                .is_none_or(|upper| found.observed <= upper && upper <= i64::from(sorted[19_999])),
+            "{found:?}"
+        );
     }
     let above = sorted.iter().filter(|value| i64::from(**value) > limit).count() as u64;
-    assert_eq!(Analysis::rate_of_all(std::slice::from_ref(&analysis), limit, 0.95).unwrap().beyond, above);
+    assert_eq!(
+        Analysis::rate_of_all(std::slice::from_ref(&analysis), limit, 0.95).unwrap().beyond,
+        above
+    );
 }

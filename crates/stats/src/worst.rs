@@ -14,8 +14,8 @@ pub struct Worst {
 }
 
 impl Worst {
-    /// Worst first. Among equals the earlier one counts as worse, so that a list does not depend on the order in which parts
-    /// are merged.
+    /// Worst first. Among equals the earlier one counts as worse, so that a list does not depend on
+    /// the order in which parts are merged.
     fn order(&self, other: &Worst) -> Ordering {
         other.latency_ns.cmp(&self.latency_ns).then(self.activation.cmp(&other.activation))
     }
@@ -35,7 +35,11 @@ impl WorstActivations {
     /// Keeps the worst `keep`, at least one.
     #[must_use]
     pub const fn new(keep: usize) -> Self {
-        WorstActivations { keep: if keep == 0 { 1 } else { keep }, known: Vec::new(), min: i64::MIN }
+        WorstActivations {
+            keep: if keep == 0 { 1 } else { keep },
+            known: Vec::new(),
+            min: i64::MIN,
+        }
     }
 
     /// A later activation has to be above this to be among the worst.
@@ -53,7 +57,11 @@ impl WorstActivations {
 
     /// Offers what another has kept, of whichever part of the run.
     pub fn merge(&mut self, other: &WorstActivations) {
-        other.known.iter().filter(|worst| worst.latency_ns >= self.min).for_each(|worst| self.known.push(*worst));
+        other
+            .known
+            .iter()
+            .filter(|worst| worst.latency_ns >= self.min)
+            .for_each(|worst| self.known.push(*worst));
         self.cut();
     }
 

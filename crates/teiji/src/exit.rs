@@ -9,7 +9,9 @@ use std::fmt;
 use std::process::ExitCode;
 
 /// For `--help`.
-pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run failed or was cut short, or its output could not be written";
+pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage \
+                         or bad input; 3 not enough evidence; 4 the run failed or was cut short, \
+                         or its output could not be written";
 
 /// A limit was exceeded (`--break-above`), or a check failed (`verify`).
 pub const EXCEEDED: u8 = 1;
@@ -17,11 +19,12 @@ pub const EXCEEDED: u8 = 1;
 pub const BAD_INPUT: u8 = 2;
 /// A gate whose recordings do not show whether a limit holds.
 pub const NOT_ENOUGH_EVIDENCE: u8 = 3;
-/// The run itself failed or was cut short, or a disk failed: it is full, or it cannot be read or written.
+/// The run itself failed or was cut short, or a disk failed: it is full, or it cannot be read or
+/// written.
 pub const RUN_FAILED: u8 = 4;
 
-/// The exit code where standard output may have failed: whatever was found did not arrive then. What was wrong with the command
-/// line is still what the user has to change.
+/// The exit code where standard output may have failed: whatever was found did not arrive then.
+/// What was wrong with the command line is still what the user has to change.
 pub fn of_output(code: ExitCode, failed: bool) -> ExitCode {
     if failed && code != ExitCode::from(BAD_INPUT) { ExitCode::from(RUN_FAILED) } else { code }
 }
@@ -80,12 +83,15 @@ impl Failure {
     }
 }
 
-/// The error and what caused it, without saying anything twice: most of our errors name their cause themselves.
+/// The error and what caused it, without saying anything twice: most of our errors name their cause
+/// themselves.
 pub fn in_full(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |output, cause| match output.as_str() {
-        "" => cause,
-        known if known.contains(&cause) => output,
-        _ => format!("{output}: {cause}"),
+    error.chain().map(ToString::to_string).fold(String::new(), |output, cause| {
+        match output.as_str() {
+            "" => cause,
+            known if known.contains(&cause) => output,
+            _ => format!("{output}: {cause}"),
+        }
     })
 }
 
@@ -108,14 +114,20 @@ mod tests {
 
     #[test]
     fn what_was_found_and_not_written_is_a_failed_output() {
-        let codes = |failed| [0, EXCEEDED, BAD_INPUT, NOT_ENOUGH_EVIDENCE].map(|code| of_output(ExitCode::from(code), failed));
+        let codes = |failed| {
+            [0, EXCEEDED, BAD_INPUT, NOT_ENOUGH_EVIDENCE]
+                .map(|code| of_output(ExitCode::from(code), failed))
+        };
         assert_eq!(codes(true), [4, 4, 2, 4].map(ExitCode::from));
         assert_eq!(codes(false), [0, 1, 2, 3].map(ExitCode::from));
     }
 
     #[test]
     fn a_cause_is_said_once() {
-        let error = Err::<(), _>(anyhow!("no room")).context("cannot write x: no room").context("the report failed").unwrap_err();
+        let error = Err::<(), _>(anyhow!("no room"))
+            .context("cannot write x: no room")
+            .context("the report failed")
+            .unwrap_err();
         assert_eq!(in_full(&error), "the report failed: cannot write x: no room");
     }
 }

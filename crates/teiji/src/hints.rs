@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What to say to somebody whose command line was meant for another program: cyclictest's flags in teiji's words, and what can be
-//! done about a program of one's own.
+//! What to say to somebody whose command line was meant for another program: cyclictest's flags in
+//! teiji's words, and what can be done about a program of one's own.
 
 use crate::output;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -43,7 +43,8 @@ const fn flag(short: Option<char>, long: &'static str, value: Takes, here: Here)
 /// Each thread on a CPU of its own is what happens anyway.
 const ONE_ON_EACH: &str = "one thread on each CPU is what teiji does by itself";
 const ALWAYS_NANOSLEEP: &str = "teiji always sleeps with clock_nanosleep until an absolute time";
-const ALL_RECORDED: &str = "every sample is recorded; teiji show and teiji report draw the histogram";
+const ALL_RECORDED: &str =
+    "every sample is recorded; teiji show and teiji report draw the histogram";
 
 /// With one of these cyclictest sets the distance to 0, and says so where another is asked for.
 const HISTOGRAMS: &[&str] = &["histogram", "histofall", "histfile"];
@@ -65,33 +66,73 @@ const FLAGS: &[Flag] = &[
     flag(Some('b'), "breaktrace", Takes::Value, Here::Is("-b")),
     flag(None, "priority", Takes::Value, Here::Is("-p")),
     flag(Some('c'), "clock", Takes::Value, Here::Drop("the clock is CLOCK_MONOTONIC")),
-    flag(Some('M'), "refresh_on_max", Takes::Nothing, Here::Drop("progress is drawn a few times a second")),
+    flag(
+        Some('M'),
+        "refresh_on_max",
+        Takes::Nothing,
+        Here::Drop("progress is drawn a few times a second"),
+    ),
     flag(Some('N'), "nsecs", Takes::Nothing, Here::Drop("recordings are in ns, and shown in µs")),
     flag(Some('u'), "unbuffered", Takes::Nothing, Here::Drop("output is never held back")),
-    flag(Some('v'), "verbose", Takes::Nothing, Here::Drop("every sample is recorded: teiji export --samples")),
-    flag(Some('R'), "resolution", Takes::Nothing, Here::Drop("the clock's resolution is in every recording")),
+    flag(
+        Some('v'),
+        "verbose",
+        Takes::Nothing,
+        Here::Drop("every sample is recorded: teiji export --samples"),
+    ),
+    flag(
+        Some('R'),
+        "resolution",
+        Takes::Nothing,
+        Here::Drop("the clock's resolution is in every recording"),
+    ),
     flag(None, "laptop", Takes::Nothing, Here::Is("--no-dma-latency")),
     flag(None, "default-system", Takes::Nothing, Here::Is("--no-dma-latency")),
-    flag(None, "latency", Takes::Value, Here::Drop("/dev/cpu_dma_latency is held at 0, or not at all with --no-dma-latency")),
+    flag(
+        None,
+        "latency",
+        Takes::Value,
+        Here::Drop("/dev/cpu_dma_latency is held at 0, or not at all with --no-dma-latency"),
+    ),
     flag(None, "mainaffinity", Takes::Perhaps, Here::None("only measuring threads are pinned")),
     flag(None, "priospread", Takes::Nothing, Here::None("all threads have the same priority")),
     flag(None, "secaligned", Takes::Perhaps, Here::None("starts are not tied to full seconds")),
-    flag(Some('r'), "relative", Takes::Nothing, Here::None("wake-ups are planned at absolute times only")),
+    flag(
+        Some('r'),
+        "relative",
+        Takes::Nothing,
+        Here::None("wake-ups are planned at absolute times only"),
+    ),
     flag(Some('s'), "system", Takes::Nothing, Here::None(ALWAYS_NANOSLEEP)),
     flag(Some('x'), "posix_timers", Takes::Nothing, Here::None(ALWAYS_NANOSLEEP)),
 ];
 
 /// Flags of ours with a value, which may stand between those of cyclictest.
 const OURS_WITH_VALUE: [char; 3] = ['i', 'p', 'o'];
-const OURS_LONG_WITH_VALUE: [&str; 12] =
-    ["interval", "samples", "cpus", "prio", "policy", "break-above", "warmup", "settle", "load", "title", "output", "limit"];
+const OURS_LONG_WITH_VALUE: [&str; 12] = [
+    "interval",
+    "samples",
+    "cpus",
+    "prio",
+    "policy",
+    "break-above",
+    "warmup",
+    "settle",
+    "load",
+    "title",
+    "output",
+    "limit",
+];
 
 /// Commands that are meant to be and are not there yet, and what is possible today.
 const NOT_YET: [(&str, &str); 9] = [
     ("check", "teiji measure warns of what it finds on this machine, and records it"),
     ("tune", "teiji measure warns of what it finds on this machine, each with what to do"),
     ("explain", "teiji report shows what else happened on the machine"),
-    ("import", "teiji measure -o NAME.teiji makes recordings; those of other programs cannot be read"),
+    (
+        "import",
+        "teiji measure -o NAME.teiji makes recordings; those of other programs cannot be read",
+    ),
     ("cyclictest", "teiji measure measures the same, and translates cyclictest's flags"),
     ("history", "teiji compare and teiji gate compare recordings"),
     ("serve", "teiji report writes one page that opens offline"),
@@ -99,7 +140,8 @@ const NOT_YET: [(&str, &str); 9] = [
     ("probes", "teiji measure --help lists the probes, each with its settings"),
 ];
 
-/// What to say beside an error about this command line, if it was meant for another program or is not there yet.
+/// What to say beside an error about this command line, if it was meant for another program or is
+/// not there yet.
 pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
     let words: Vec<&str> = words.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
     if error.kind() == ErrorKind::InvalidSubcommand {
@@ -117,14 +159,22 @@ pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
     };
     let argument = context(ContextKind::InvalidArg)?;
     match error.kind() {
-        // Behind a bare -t of cyclictest the next flag is taken for its value, and what follows for a program.
-        ErrorKind::UnknownArgument if !argument.starts_with('-') => program(argument).or_else(|| cyclictest(words)),
-        ErrorKind::UnknownArgument => is_of_cyclictest(argument).then(|| cyclictest(words)).flatten(),
+        // Behind a bare -t of cyclictest the next flag is taken for its value, and what follows for
+        // a program.
+        ErrorKind::UnknownArgument if !argument.starts_with('-') => {
+            program(argument).or_else(|| cyclictest(words))
+        }
+        ErrorKind::UnknownArgument => {
+            is_of_cyclictest(argument).then(|| cyclictest(words)).flatten()
+        }
         // A flag that takes no value there, in front of the next flag or of nothing.
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let value = context(ContextKind::InvalidValue).unwrap_or_default();
-            let is_flag = value.strip_prefix('-').is_some_and(|flag| flag.starts_with(|c: char| c == '-' || c.is_alphabetic()));
-            let bare = ["--samples", "--threads", "--cpus"].iter().any(|flag| argument.starts_with(flag));
+            let is_flag = value
+                .strip_prefix('-')
+                .is_some_and(|flag| flag.starts_with(|c: char| c == '-' || c.is_alphabetic()));
+            let bare =
+                ["--samples", "--threads", "--cpus"].iter().any(|flag| argument.starts_with(flag));
             let distance = argument.starts_with("--duration") && value == "0";
             (bare && (value.is_empty() || is_flag) || distance).then(|| cyclictest(words)).flatten()
         }
@@ -132,7 +182,8 @@ pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Removes the tip that an unknown flag may be given behind `--`: there is the command that a probe starts.
+/// Removes the tip that an unknown flag may be given behind `--`: there is the command that a probe
+/// starts.
 pub fn remove_trailing_tip(error: &mut clap::Error) {
     if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
         tips.retain(|tip| !tip.to_string().contains(" as a value, use "));
@@ -151,7 +202,10 @@ pub fn histogram_hint(words: &[OsString]) -> Option<String> {
 fn is_of_cyclictest(argument: &str) -> bool {
     match argument.strip_prefix("--") {
         Some(long) => FLAGS.iter().any(|flag| flag.long == long.split('=').next().unwrap_or(long)),
-        None => argument.chars().nth(1).is_some_and(|letter| FLAGS.iter().any(|flag| flag.short == Some(letter))),
+        None => argument
+            .chars()
+            .nth(1)
+            .is_some_and(|letter| FLAGS.iter().any(|flag| flag.short == Some(letter))),
     }
 }
 
@@ -172,14 +226,16 @@ fn program(name: &str) -> Option<String> {
         return None;
     }
     let command = shlex::try_quote(name).ok()?;
-    // Once for the shell, and within that once for teiji, which takes a command apart as a shell does.
+    // Once for the shell, and within that once for teiji, which takes a command apart as a shell
+    // does.
     let load = in_quotes(&format!("cmd:{}", shlex::try_quote(name).ok()?));
     let file = output::quoted(Path::new(&format!("{name}=/my")));
     Some(format!(
-        "teiji measure starts threads of its own and measures their wake-ups. Those of another program:\n\
-         \x20 teiji measure --probe app -- {command}   its wake-ups, from its start. --pid N: of a process that runs\n\
-         \x20 teiji measure --load {load}   wake-up latency while that program runs\n\
-         \x20 teiji lab exec --file {file} --run /my --count   the instructions it takes, if it is static"
+        "teiji measure starts threads of its own and measures their wake-ups. Those of another \
+         program:\n\x20 teiji measure --probe app -- {command}   its wake-ups, from its start. \
+         --pid N: of a process that runs\n\x20 teiji measure --load {load}   wake-up latency \
+         while that program runs\n\x20 teiji lab exec --file {file} --run /my --count   the \
+         instructions it takes, if it is static"
     ))
 }
 
@@ -188,7 +244,8 @@ fn in_quotes(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The same command line in teiji's words. What a flag means depends on others, in front of it or behind.
+/// The same command line in teiji's words. What a flag means depends on others, in front of it or
+/// behind.
 fn cyclictest(words: &[&str]) -> Option<String> {
     let first = translated(words, BTreeSet::new());
     translated(words, first.seen).command_line()
@@ -200,10 +257,13 @@ fn translated(words: &[&str], all: BTreeSet<String>) -> Translation {
     let mut rest = words.iter().copied().peekable();
     while let Some(word) = rest.next() {
         if let Some(long) = word.strip_prefix("--") {
-            let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
             match FLAGS.iter().find(|flag| flag.long == name) {
                 // Ours too, with the same meaning.
-                Some(_) if is_shared(name) && !(name == "distance" && translation.has(HISTOGRAMS)) => {
+                Some(_)
+                    if is_shared(name) && !(name == "distance" && translation.has(HISTOGRAMS)) =>
+                {
                     translation.ours(name, word);
                 }
                 Some(flag) => {
@@ -219,7 +279,8 @@ fn translated(words: &[&str], all: BTreeSet<String>) -> Translation {
             }
         } else if let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) {
             for (at, letter) in cluster.char_indices() {
-                let attached = Some(&cluster[at + letter.len_utf8()..]).filter(|attached| !attached.is_empty());
+                let attached = Some(&cluster[at + letter.len_utf8()..])
+                    .filter(|attached| !attached.is_empty());
                 let Some(flag) = FLAGS.iter().find(|flag| flag.short == Some(letter)) else {
                     translation.ours(letter.encode_utf8(&mut [0; 4]), &format!("-{letter}"));
                     if OURS_WITH_VALUE.contains(&letter) {
@@ -234,7 +295,9 @@ fn translated(words: &[&str], all: BTreeSet<String>) -> Translation {
                     Takes::Value => attached.or_else(|| rest.next()),
                     Takes::Perhaps => attached
                         .filter(|attached| !attached.starts_with(char::is_alphabetic))
-                        .or_else(|| rest.next_if(|next| attached.is_none() && takes(flag.value, next))),
+                        .or_else(|| {
+                            rest.next_if(|next| attached.is_none() && takes(flag.value, next))
+                        }),
                 };
                 translation.flag(flag, &format!("-{letter}"), value);
                 if value.is_some() {
@@ -255,7 +318,8 @@ fn is_shared(name: &str) -> bool {
 }
 
 fn takes(value: Takes, next: &str) -> bool {
-    value == Takes::Value || value == Takes::Perhaps && next.starts_with(|c: char| c.is_ascii_digit() || c == '!')
+    value == Takes::Value
+        || value == Takes::Perhaps && next.starts_with(|c: char| c.is_ascii_digit() || c == '!')
 }
 
 #[derive(Default)]
@@ -285,33 +349,49 @@ impl Translation {
 
     fn flag(&mut self, flag: &Flag, written: &str, value: Option<&str>) {
         let shown = value.map_or_else(|| written.to_owned(), |value| format!("{written} {value}"));
-        let is_length = written == "-d" && value.is_some_and(|value| value.ends_with(char::is_alphabetic));
+        let is_length =
+            written == "-d" && value.is_some_and(|value| value.ends_with(char::is_alphabetic));
         if !is_length {
             let _ = self.seen.insert(flag.long.to_owned());
         }
-        self.names_one_cpu |= flag.long == "affinity" && value.is_some_and(|cpus| cpus.parse::<u32>().is_ok());
+        self.names_one_cpu |=
+            flag.long == "affinity" && value.is_some_and(|cpus| cpus.parse::<u32>().is_ok());
         let instead: Vec<String> = match (flag.long, &flag.here, value) {
-            ("affinity", _, Some(_)) if self.has(&["smp"]) => return self.left_out(&shown, "cyclictest ignores it with -S"),
-            ("affinity", _, None) => return self.left_out(&shown, "teiji pins each thread to a CPU anyway"),
+            ("affinity", _, Some(_)) if self.has(&["smp"]) => {
+                return self.left_out(&shown, "cyclictest ignores it with -S");
+            }
+            ("affinity", _, None) => {
+                return self.left_out(&shown, "teiji pins each thread to a CPU anyway");
+            }
             ("threads", _, None) => return self.left_out(&shown, ONE_ON_EACH),
             // -n has a number here, and none there; -t and -a with theirs are the same.
             ("nanosleep", _, Some(number)) => return self.same(["-n", number]),
-            ("affinity" | "threads" | "breaktrace", _, Some(value)) if written.len() == 2 => return self.same([written, value]),
+            ("affinity" | "threads" | "breaktrace", _, Some(value)) if written.len() == 2 => {
+                return self.same([written, value]);
+            }
             ("distance", _, Some(_)) if !is_length && self.has(HISTOGRAMS) => {
                 return self.left_out(&shown, "cyclictest ignores it with a histogram");
             }
-            ("distance", _, Some("0")) => return self.left_out(&shown, "the intervals of all threads are the same anyway"),
+            ("distance", _, Some("0")) => {
+                return self.left_out(&shown, "the intervals of all threads are the same anyway");
+            }
             // A length, which is ours, unless there is cyclictest's flag for that too.
             ("distance", _, Some(value)) if is_length => return self.same(["-d", value]),
             ("loops", _, Some("0")) => return self.left_out(&shown, "a run has a length: -d TIME"),
-            ("aligned", _, value) => vec![value.map_or_else(|| "--aligned".to_owned(), |value| format!("--aligned={value}"))],
+            ("aligned", _, value) => vec![
+                value.map_or_else(|| "--aligned".to_owned(), |value| format!("--aligned={value}")),
+            ],
             (_, Here::Drop(why), _) => return self.left_out(&shown, why),
             (_, Here::None(why), _) => {
                 self.lines.push(format!("  {shown:<10}  has no counterpart: {why}"));
                 return;
             }
-            (_, Here::Is(name), value) => std::iter::once((*name).to_owned()).chain(value.map(str::to_owned)).collect(),
-            (_, Here::Same, value) => std::iter::once(written.to_owned()).chain(value.map(str::to_owned)).collect(),
+            (_, Here::Is(name), value) => {
+                std::iter::once((*name).to_owned()).chain(value.map(str::to_owned)).collect()
+            }
+            (_, Here::Same, value) => {
+                std::iter::once(written.to_owned()).chain(value.map(str::to_owned)).collect()
+            }
         };
         self.lines.push(format!("  {shown:<10}  is {}", instead.join(" ")));
         self.words.extend(instead);
@@ -332,18 +412,25 @@ impl Translation {
         }
         if !self.has(&["p", "prio", "priority", "policy"]) {
             self.lines.push(
-                "  without -p  cyclictest's threads are SCHED_OTHER, teiji's SCHED_FIFO 90: --policy other is the same"
+                "  without -p  cyclictest's threads are SCHED_OTHER, teiji's SCHED_FIFO 90: \
+                 --policy other is the same"
                     .to_owned(),
             );
         }
         if !self.has(&["threads", "smp"]) {
             if !self.names_one_cpu {
-                self.lines.push("  without -t  cyclictest starts one thread, teiji one on each CPU: -t 1 is the same".to_owned());
+                self.lines.push(
+                    "  without -t  cyclictest starts one thread, teiji one on each CPU: -t 1 is \
+                     the same"
+                        .to_owned(),
+                );
                 self.same(["-t", "1"]);
             }
         } else if !self.has(&["distance"]) && !self.has(HISTOGRAMS) {
             self.lines.push(
-                "  without -d  cyclictest lengthens each further thread's interval: --distance 500us is the same".to_owned(),
+                "  without -d  cyclictest lengthens each further thread's interval: --distance \
+                 500us is the same"
+                    .to_owned(),
             );
         }
     }
@@ -351,9 +438,15 @@ impl Translation {
     /// Nothing where no word differs.
     fn command_line(&self) -> Option<String> {
         let quoted = shlex::try_join(self.words.iter().map(String::as_str)).ok()?;
-        let command = if quoted.is_empty() { "teiji measure".to_owned() } else { format!("teiji measure {quoted}") };
+        let command = if quoted.is_empty() {
+            "teiji measure".to_owned()
+        } else {
+            format!("teiji measure {quoted}")
+        };
         let lines = self.lines.join("\n");
-        (!self.lines.is_empty()).then(|| format!("cyclictest's flags translated to teiji's:\n{lines}\nWrite: {command}"))
+        (!self.lines.is_empty()).then(|| {
+            format!("cyclictest's flags translated to teiji's:\n{lines}\nWrite: {command}")
+        })
     }
 }
 
@@ -385,7 +478,11 @@ mod tests {
     /// It was advised to write `--probe` without its value.
     #[test]
     fn a_probe_of_ours_is_not_of_cyclictest() {
-        for line in ["measure --probe stream -d 0", "measure --probe=app -d 0 -- true", "measure --probe noise -m"] {
+        for line in [
+            "measure --probe stream -d 0",
+            "measure --probe=app -d 0 -- true",
+            "measure --probe noise -m",
+        ] {
             assert_eq!(command_line(line), None, "{line}");
         }
         assert!(command_line("measure -d 0").is_some());
@@ -399,11 +496,17 @@ mod tests {
             ("measure --smp -a -t -n -d 0", "teiji measure"),
             ("measure -a 1-3 -t 2 -l 5 -q", "teiji measure -a 1-3 -t 2 -n 5 -q"),
             ("measure -t -a 1 -D 1h --histogram=400", "teiji measure -a 1 -d 1h"),
-            ("measure --mlockall --priority=80 --loops=9 --breaktrace=100", "teiji measure -p 80 -n 9 -b 100 -t 1"),
+            (
+                "measure --mlockall --priority=80 --loops=9 --breaktrace=100",
+                "teiji measure -p 80 -n 9 -b 100 -t 1",
+            ),
             ("measure -m -d 10s", "teiji measure -d 10s -t 1"),
             ("measure -m -D 10 -d 500 -A", "teiji measure -d 10 --distance 500 --aligned -t 1"),
             ("measure -t5 -n", "teiji measure -t 5"),
-            ("measure -p 90 -m -c 0 -i 200 -n -v 100 -q -l 5000", "teiji measure -p 90 -i 200 -q -n 5000 -t 1"),
+            (
+                "measure -p 90 -m -c 0 -i 200 -n -v 100 -q -l 5000",
+                "teiji measure -p 90 -i 200 -q -n 5000 -t 1",
+            ),
             ("measure -D 30 -i 1000 -m", "teiji measure -d 30 -i 1000 -t 1"),
             ("measure -m -a 1 -i 200", "teiji measure -a 1 -i 200"),
             ("measure -m -a -i 200", "teiji measure -i 200 -t 1"),
@@ -417,7 +520,10 @@ mod tests {
         }
         let command_line = command_line("measure -m -r").unwrap();
         assert!(
-            command_line.contains("  -m          leave it out: memory is always locked\n  -r          has no counterpart: "),
+            command_line.contains(
+                "  -m          leave it out: memory is always locked\n  -r          has no \
+                 counterpart: "
+            ),
             "{command_line}"
         );
     }
@@ -425,8 +531,18 @@ mod tests {
     #[test]
     fn a_distance_that_is_not_given() {
         let lengthens = |line: &str| command_line(line).unwrap().contains("without -d");
-        assert!(lengthens("measure -m -S") && lengthens("measure -m -t 3 -D1d") && lengthens("measure -m -t -d 10s"));
-        for line in ["measure -S -h 400", "measure -h400 -m -t 2", "measure -m -D 10", "measure -m -a 1", "measure -S -d 300"] {
+        assert!(
+            lengthens("measure -m -S")
+                && lengthens("measure -m -t 3 -D1d")
+                && lengthens("measure -m -t -d 10s")
+        );
+        for line in [
+            "measure -S -h 400",
+            "measure -h400 -m -t 2",
+            "measure -m -D 10",
+            "measure -m -a 1",
+            "measure -S -d 300",
+        ] {
             assert!(!lengthens(line), "{line}");
         }
     }
@@ -450,12 +566,15 @@ mod tests {
 
     #[test]
     fn a_program_of_ones_own() {
-        for (line, name) in
-            [("measure ./my-loop", "'cmd:./my-loop'"), ("measure -o x/y.teiji /usr/bin/top", "'cmd:/usr/bin/top'")]
-        {
+        for (line, name) in [
+            ("measure ./my-loop", "'cmd:./my-loop'"),
+            ("measure -o x/y.teiji /usr/bin/top", "'cmd:/usr/bin/top'"),
+        ] {
             let command_line = command_line(line).unwrap_or_else(|| panic!("{line}"));
             assert!(
-                command_line.contains(name) && command_line.contains("--probe app -- ") && command_line.contains("--pid N"),
+                command_line.contains(name)
+                    && command_line.contains("--probe app -- ")
+                    && command_line.contains("--pid N"),
                 "{line}: {command_line}"
             );
         }
@@ -465,11 +584,17 @@ mod tests {
     fn a_program_whose_name_a_shell_would_split() {
         for name in ["a b", "it's", "./my-loop"] {
             let command_line = program(name).unwrap();
-            let commands: Vec<_> =
-                command_line.lines().filter(|line| line.starts_with("  teiji")).filter_map(shlex::split).collect();
+            let commands: Vec<_> = command_line
+                .lines()
+                .filter(|line| line.starts_with("  teiji"))
+                .filter_map(shlex::split)
+                .collect();
             assert_eq!(commands[0][5], name);
             let load = commands[1][3].strip_prefix("cmd:").unwrap();
-            assert_eq!((shlex::split(load).unwrap(), commands[2][4].as_str()), (vec![name.to_owned()], &*format!("{name}=/my")));
+            assert_eq!(
+                (shlex::split(load).unwrap(), commands[2][4].as_str()),
+                (vec![name.to_owned()], &*format!("{name}=/my"))
+            );
         }
     }
 }

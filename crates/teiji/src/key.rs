@@ -17,12 +17,16 @@ const PRIVATE: u32 = 0o600;
 const PRIVATE_FOLDER: u32 = 0o700;
 const OTHERS: u32 = 0o077;
 
-/// The pseudonyms of whoever runs this, and what to know about them if they are not the same next time.
+/// The pseudonyms of whoever runs this, and what to know about them if they are not the same next
+/// time.
 pub fn pseudonyms() -> anyhow::Result<(Pseudonyms, Option<String>)> {
     let Some(folder) = folder() else {
         return Ok((
             once()?,
-            Some("pseudonyms differ next time: no folder for their key (set XDG_STATE_HOME or HOME)".to_owned()),
+            Some(
+                "pseudonyms differ next time: no folder for their key (set XDG_STATE_HOME or HOME)"
+                    .to_owned(),
+            ),
         ));
     };
     let path = folder.join(FILE);
@@ -31,11 +35,18 @@ pub fn pseudonyms() -> anyhow::Result<(Pseudonyms, Option<String>)> {
         None => match make(&folder, &path) {
             Ok(()) => match read(&path)? {
                 Some(key) => Ok((Pseudonyms::new(key), None)),
-                None => Ok((once()?, Some(format!("pseudonyms differ next time: {} is gone", path.display())))),
+                None => Ok((
+                    once()?,
+                    Some(format!("pseudonyms differ next time: {} is gone", path.display())),
+                )),
             },
-            Err(error) => {
-                Ok((once()?, Some(format!("pseudonyms differ next time: cannot keep their key in {}: {error}", path.display()))))
-            }
+            Err(error) => Ok((
+                once()?,
+                Some(format!(
+                    "pseudonyms differ next time: cannot keep their key in {}: {error}",
+                    path.display()
+                )),
+            )),
         },
     }
 }
@@ -44,8 +55,14 @@ pub fn pseudonyms() -> anyhow::Result<(Pseudonyms, Option<String>)> {
 fn folder() -> Option<PathBuf> {
     let named = |variable| var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let of_home = || Some(named("HOME")?.join(".local/state"));
-    named("TEIJI_STATE")
-        .or_else(|| Some(named("XDG_STATE_HOME").filter(|path| path.is_absolute()).or_else(of_home)?.join("teiji")))
+    named("TEIJI_STATE").or_else(|| {
+        Some(
+            named("XDG_STATE_HOME")
+                .filter(|path| path.is_absolute())
+                .or_else(of_home)?
+                .join("teiji"),
+        )
+    })
 }
 
 fn once() -> anyhow::Result<Pseudonyms> {
@@ -62,17 +79,29 @@ fn random() -> io::Result<[u8; 32]> {
 fn read(path: &Path) -> anyhow::Result<Option<[u8; 32]>> {
     let shown = path.display();
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut file = match OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path) {
-        Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
-    };
+    let mut file =
+        match OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path) {
+            Ok(file) => file,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
+        };
     let found = file.metadata().with_context(|| format!("cannot read {shown}"))?;
     let is_own = found.is_file() && found.uid() == geteuid().as_raw() && found.mode() & OTHERS == 0;
-    ensure!(is_own, "{shown} is not a file that you alone may read, so it is no key: remove it, and a new one is made");
+    ensure!(
+        is_own,
+        "{shown} is not a file that you alone may read, so it is no key: remove it, and a new one \
+         is made"
+    );
     let mut key = [0; 32];
     let whole = found.len() == key.len() as u64 && file.read_exact(&mut key).is_ok();
-    ensure!(whole, "{shown} does not hold 32 bytes, so it is no key: remove it, and a new one is made");
+    ensure!(
+        whole,
+        "{shown} does not hold 32 bytes, so it is no key: remove it, and a new one is made"
+    );
     Ok(Some(key))
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Progress of a run on a terminal: how far it is, and a line per thread or load, drawn over itself.
+//! Progress of a run on a terminal: how far it is, and a line per thread or load, drawn over
+//! itself.
 
 use load::LoadNow;
 use plan::Nanos;
@@ -18,8 +19,9 @@ pub struct Live {
     since_drawn: u32,
 }
 
-/// Lines that are drawn over themselves. A terminal may be held (Ctrl-S, a stalled connection) and then keeps whoever writes
-/// to it waiting. That must not be the recorder, so a thread of its own draws.
+/// Lines that are drawn over themselves. A terminal may be held (Ctrl-S, a stalled connection) and
+/// then keeps whoever writes to it waiting. That must not be the recorder, so a thread of its own
+/// draws.
 pub struct Drawing {
     next: SyncSender<Next>,
     thread: JoinHandle<()>,
@@ -42,7 +44,8 @@ const USUAL_COLUMNS: u16 = 80;
 /// Small, because with all memory locked every page of it is there from the beginning.
 const STACK_BYTES: usize = 128 * 1024;
 const HEADING: &str = "             latency, us:";
-const COLUMNS: &str = " thread  cpu       min      last      mean       p99       max   late  skipped";
+const COLUMNS: &str =
+    " thread  cpu       min      last      mean       p99       max   late  skipped";
 
 impl Live {
     /// Draws on standard output if that is a terminal, unless `quiet`.
@@ -86,24 +89,26 @@ impl Drawing {
             return None;
         }
         let (next, drawings) = sync_channel::<Next>(1);
-        let thread = Builder::new().name("teiji-live".into()).stack_size(STACK_BYTES).spawn(move || {
-            let mut drawn = 0;
-            for next in drawings {
-                drawn = match next {
-                    Next::Lines(lines) => draw_over(drawn, &lines),
-                    Next::Above(line) => {
-                        erase(drawn);
-                        put(&format!("{line}\n"));
-                        0
-                    }
-                };
-            }
-            erase(drawn);
-        });
+        let thread =
+            Builder::new().name("teiji-live".into()).stack_size(STACK_BYTES).spawn(move || {
+                let mut drawn = 0;
+                for next in drawings {
+                    drawn = match next {
+                        Next::Lines(lines) => draw_over(drawn, &lines),
+                        Next::Above(line) => {
+                            erase(drawn);
+                            put(&format!("{line}\n"));
+                            0
+                        }
+                    };
+                }
+                erase(drawn);
+            });
         thread.ok().map(|thread| Drawing { next, thread })
     }
 
-    /// Draws these lines over the last ones. If those are not on the terminal yet, these need not be either.
+    /// Draws these lines over the last ones. If those are not on the terminal yet, these need not
+    /// be either.
     pub fn show(&self, lines: Vec<String>) {
         let _ = self.next.try_send(Next::Lines(lines));
     }
@@ -122,13 +127,19 @@ impl Drawing {
 
 /// Rows of the terminal.
 pub fn rows() -> usize {
-    let rows = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| size.ws_row).filter(|rows| *rows > 0);
+    let rows = rustix::termios::tcgetwinsize(stdout())
+        .ok()
+        .map(|size| size.ws_row)
+        .filter(|rows| *rows > 0);
     usize::from(rows.unwrap_or(USUAL_ROWS))
 }
 
 /// Columns of the terminal.
 fn columns() -> usize {
-    let columns = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| size.ws_col).filter(|columns| *columns > 0);
+    let columns = rustix::termios::tcgetwinsize(stdout())
+        .ok()
+        .map(|size| size.ws_col)
+        .filter(|columns| *columns > 0);
     usize::from(columns.unwrap_or(USUAL_COLUMNS))
 }
 
@@ -181,11 +192,14 @@ fn how_far(progress: &Progress) -> String {
     let Some(expected) = progress.expected_ns.map(|expected| expected.0.max(1)) else {
         return format!("{}, until Ctrl-C", clock(elapsed / SECOND));
     };
-    let done = (i128::from(elapsed) * i128::from(BAR) / i128::from(expected)).clamp(0, i128::from(BAR));
+    let done =
+        (i128::from(elapsed) * i128::from(BAR) / i128::from(expected)).clamp(0, i128::from(BAR));
     let done = usize::try_from(done).unwrap_or(0);
-    let bar = format!("{}{}", "#".repeat(done), ".".repeat(usize::try_from(BAR).unwrap_or(0) - done));
-    // Whole seconds that add up. What has passed is rounded down, so that nothing has "0 left" before it ends; threads that
-    // start some µs after one another make a run of 2 s none of 3 s.
+    let bar =
+        format!("{}{}", "#".repeat(done), ".".repeat(usize::try_from(BAR).unwrap_or(0) - done));
+    // Whole seconds that add up. What has passed is rounded down, so that nothing has "0 left"
+    // before it ends; threads that start some µs after one another make a run of 2 s none of 3
+    // s.
     let all = ((expected + SECOND - HARDLY) / SECOND).max(1);
     let passed = if elapsed >= expected { all } else { (elapsed / SECOND).min(all) };
     format!("[{bar}] {} of {}, {} left", clock(passed), clock(all), clock(all - passed))
@@ -198,21 +212,31 @@ const HARDLY: i64 = 10_000_000;
 /// Seconds as `1:02:03` or `02:03`.
 fn clock(seconds: i64) -> String {
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes:02}:{seconds:02}")
+    }
 }
 
 fn line(index: usize, thread: &LiveThread) -> String {
-    let us = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", Nanos(ns).as_micros_f64()));
+    let us = |ns: Option<i64>| {
+        ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", Nanos(ns).as_micros_f64()))
+    };
     let mean = thread.mean.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3));
     let [min, last, p99, max] = [thread.min, thread.last, thread.p99, thread.max].map(us);
     let cpu = thread.cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string());
     let LiveThread { late, skipped, .. } = thread;
-    format!(" {index:>6} {:>4} {min:>9} {last:>9} {mean:>9} {p99:>9} {max:>9} {late:>6} {skipped:>8}", cpu)
+    format!(
+        " {index:>6} {:>4} {min:>9} {last:>9} {mean:>9} {p99:>9} {max:>9} {late:>6} {skipped:>8}",
+        cpu
+    )
 }
 
 /// What a load asked for and what it has, percent of one CPU.
 fn load_line(load: &LoadNow) -> String {
-    let percent = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1} %"));
+    let percent =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1} %"));
     let asked = load.requested.map_or_else(String::new, |asked| format!(" of {asked} %"));
     let spec: String = load.spec.chars().take(MAX_OF_A_SPEC).collect();
     let state = if load.alive { "" } else { "  it has stopped!" };
@@ -261,9 +285,15 @@ mod tests {
         };
         let lines = draw(&progress, 2);
         assert_eq!(lines[0], "[######..................] 00:02 of 00:10, 00:08 left");
-        assert_eq!(lines[3], "      0    0       3.2      70.0      65.4     100.0   12345.7      3       21");
+        assert_eq!(
+            lines[3],
+            "      0    0       3.2      70.0      65.4     100.0   12345.7      3       21"
+        );
         let load = " load cpu@50%,cpus=0: 50.0 % now, - on average of 50 %  it has stopped!";
-        assert_eq!(lines[4..], [line(1, &thread(1)), " ... and 1 more threads".to_owned(), load.to_owned()]);
+        assert_eq!(
+            lines[4..],
+            [line(1, &thread(1)), " ... and 1 more threads".to_owned(), load.to_owned()]
+        );
         assert!(lines.iter().all(|line| line.len() < 80), "{lines:#?}");
     }
 
@@ -271,8 +301,12 @@ mod tests {
     fn seconds_passed_and_left_are_seconds_in_all() {
         let shown = |elapsed_ms: i64, expected_ms: i64| {
             let ns = |ms: i64| Nanos(ms * 1_000_000);
-            let progress =
-                Progress { elapsed_ns: ns(elapsed_ms), expected_ns: Some(ns(expected_ms)), threads: vec![], loads: vec![] };
+            let progress = Progress {
+                elapsed_ns: ns(elapsed_ms),
+                expected_ns: Some(ns(expected_ms)),
+                threads: vec![],
+                loads: vec![],
+            };
             how_far(&progress).split_once("] ").unwrap().1.to_owned()
         };
         assert_eq!(shown(1_300, 4_000), "00:01 of 00:04, 00:03 left");
@@ -285,7 +319,12 @@ mod tests {
 
     #[test]
     fn before_the_first_activation() {
-        let progress = Progress { elapsed_ns: Nanos(-5), expected_ns: Some(Nanos(1)), threads: Vec::new(), loads: Vec::new() };
+        let progress = Progress {
+            elapsed_ns: Nanos(-5),
+            expected_ns: Some(Nanos(1)),
+            threads: Vec::new(),
+            loads: Vec::new(),
+        };
         assert_eq!(draw(&progress, 9)[0], "warming up");
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The program: reads the command line, hands it to its verb, and turns what comes back into an exit code.
+//! The program: reads the command line, hands it to its verb, and turns what comes back into an
+//! exit code.
 //!
-//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run failed,
-//! or its output could not be written.
+//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 3 not enough
+//! evidence; 4 the run failed, or its output could not be written.
 #![forbid(unsafe_code)]
 
 mod commands;
@@ -19,7 +20,8 @@ use probe::Monotonic;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Measure and judge wake-up latency on Linux: how late a thread runs after the time it asked to be woken
+/// Measure and judge wake-up latency on Linux: how late a thread runs after the time it asked to be
+/// woken
 #[derive(Parser)]
 #[command(name = "teiji", version, max_term_width = 100, after_help = exit::CODES)]
 struct Cli {
@@ -76,17 +78,22 @@ enum Verb {
     LabEmulator(commands::lab_emulator::Args),
 }
 
-/// The verbs with real-time threads or loads. They alone keep rights that the program has and its caller lacks.
-const REAL_TIME_VERBS: [&str; 5] = ["measure", "run", "load", "hackbench", commands::load_worker::VERB];
+/// The verbs with real-time threads or loads. They alone keep rights that the program has and its
+/// caller lacks.
+const REAL_TIME_VERBS: [&str; 5] =
+    ["measure", "run", "load", "hackbench", commands::load_worker::VERB];
 
 fn main() -> ExitCode {
     let started = Monotonic.now();
     let words: Vec<OsString> = std::env::args_os().collect();
     // Before anything else is read.
-    if let Err(error) = rights::settle(words.get(1).is_some_and(|verb| REAL_TIME_VERBS.iter().any(|known| verb == known))) {
+    if let Err(error) = rights::settle(
+        words.get(1).is_some_and(|verb| REAL_TIME_VERBS.iter().any(|known| verb == known)),
+    ) {
         return Failure::run_failed(error).report();
     }
-    // Before anything is parsed: a kernel hands on to its first process whatever argument it does not know itself.
+    // Before anything is parsed: a kernel hands on to its first process whatever argument it does
+    // not know itself.
     if commands::lab_init::is_first_process() {
         commands::lab_init::first_process();
     }
@@ -123,8 +130,8 @@ fn main() -> ExitCode {
     exit::of_output(result.unwrap_or_else(|failure| failure.report()), output::has_failed())
 }
 
-/// Whether the machine is to be as it was before a tuning was killed, before this begins. What teiji itself starts comes after that, and
-/// `tune` knows best what it is to put back.
+/// Whether the machine is to be as it was before a tuning was killed, before this begins. What
+/// teiji itself starts comes after that, and `tune` knows best what it is to put back.
 fn is_to_put_right_first(verb: &Verb) -> bool {
     match verb {
         Verb::LoadWorker(_) | Verb::LabInit(_) | Verb::LabEmulator(_) => false,
@@ -150,7 +157,9 @@ fn unread(mut error: clap::Error, words: &[OsString]) -> ExitCode {
         }
     };
     match hint {
-        None if !error.use_stderr() => return exit::of_output(ExitCode::SUCCESS, output::has_failed()),
+        None if !error.use_stderr() => {
+            return exit::of_output(ExitCode::SUCCESS, output::has_failed());
+        }
         None => {}
         Some(hint) => output::complain(&format!("\n{hint}")),
     }
@@ -173,7 +182,8 @@ mod tests {
     fn the_page_on_rights_has_every_verb() {
         let page = include_str!("../../../docs/rights.md");
         let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
-        let keeping = rows.clone().filter(|(_, cells)| cells.starts_with(" | `CAP_")).map(|(verb, _)| verb);
+        let keeping =
+            rows.clone().filter(|(_, cells)| cells.starts_with(" | `CAP_")).map(|(verb, _)| verb);
         assert_eq!(keeping.collect::<Vec<_>>(), REAL_TIME_VERBS);
         let cli = Cli::command();
         let verbs: BTreeSet<&str> = cli.get_subcommands().map(clap::Command::get_name).collect();

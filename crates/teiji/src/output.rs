@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the program says. A reader that has gone away, a closed pipe or terminal, is no error: the work goes on. It also goes on
-//! where the output cannot be written, but the exit code tells.
+//! What the program says. A reader that has gone away, a closed pipe or terminal, is no error: the
+//! work goes on. It also goes on where the output cannot be written, but the exit code tells.
 
 use anyhow::{Context, anyhow};
 use report::{Paint, shown};
@@ -16,7 +16,8 @@ use tempfile::{NamedTempFile, TempPath};
 /// Set once something could not be written to standard output.
 static OUTPUT_FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Says what was asked for. Where that cannot be written, standard error says so once, and [`has_failed`] from then on.
+/// Says what was asked for. Where that cannot be written, standard error says so once, and
+/// [`has_failed`] from then on.
 pub fn say(text: &str) {
     note(write_line(text));
 }
@@ -46,17 +47,19 @@ pub fn has_failed() -> bool {
     OUTPUT_FAILED.load(Ordering::Relaxed)
 }
 
-/// A closed pipe, or a terminal that hung up: that one fails like a broken disk, and does not pass for a terminal any more, but is
-/// still a character device.
+/// A closed pipe, or a terminal that hung up: that one fails like a broken disk, and does not pass
+/// for a terminal any more, but is still a character device.
 fn is_reader_gone(error: &io::Error) -> bool {
     let is_device = || {
         let file = stdout().as_fd().try_clone_to_owned().map(File::from);
         file.and_then(|file| file.metadata()).is_ok_and(|found| found.file_type().is_char_device())
     };
-    error.kind() == ErrorKind::BrokenPipe || error.raw_os_error() == Some(Errno::IO.raw_os_error()) && is_device()
+    error.kind() == ErrorKind::BrokenPipe
+        || error.raw_os_error() == Some(Errno::IO.raw_os_error()) && is_device()
 }
 
-/// Whether what is said goes to a terminal that shows colour. NO_COLOR, set to anything, asks for none (no-color.org).
+/// Whether what is said goes to a terminal that shows colour. NO_COLOR, set to anything, asks for
+/// none (no-color.org).
 pub fn paint() -> Paint {
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
@@ -75,13 +78,19 @@ pub fn quoted(path: &Path) -> String {
         // As bash and others take it, in one line.
         let one = |c: char| match c {
             '\'' | '\\' => format!("\\{c}"),
-            c if c.is_control() => c.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+            c if c.is_control() => {
+                c.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect()
+            }
             c => c.to_string(),
         };
         return format!("$'{}'", text.chars().map(one).collect::<String>());
     }
     let plain = |c: char| c.is_alphanumeric() || "-_./+=@%,:".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// Says what somebody should know.
@@ -97,7 +106,10 @@ pub fn has_names(without: &str) -> String {
 /// `teiji-20261120-083015.teiji`, UTC; with a number where that exists.
 pub fn new_name(stem: &str, ending: &str) -> PathBuf {
     let time = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
-    let stamp: String = time.chars().filter_map(|c| if c == 'T' { Some('-') } else { c.is_ascii_digit().then_some(c) }).collect();
+    let stamp: String = time
+        .chars()
+        .filter_map(|c| if c == 'T' { Some('-') } else { c.is_ascii_digit().then_some(c) })
+        .collect();
     let name = |number: u32| {
         let number = if number == 1 { String::new() } else { format!("-{number}") };
         PathBuf::from(format!("{stem}-{stamp}{number}{ending}"))
@@ -114,9 +126,13 @@ pub fn write_whole(path: &Path, content: &str) -> anyhow::Result<()> {
 pub fn check_places(files: &[&Path]) -> anyhow::Result<()> {
     for (place, path) in files.iter().enumerate() {
         let shown = path.display();
-        anyhow::ensure!(!files[..place].iter().any(|other| is_same(other, path)), "{shown} is named twice");
+        anyhow::ensure!(
+            !files[..place].iter().any(|other| is_same(other, path)),
+            "{shown} is named twice"
+        );
         anyhow::ensure!(!path.is_dir(), "{shown} is a folder");
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder =
+            path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         anyhow::ensure!(folder.is_dir(), "cannot write {shown}: {} is no folder", folder.display());
     }
     Ok(())
@@ -125,20 +141,28 @@ pub fn check_places(files: &[&Path]) -> anyhow::Result<()> {
 /// All of these files, or none of them: whatever fails, files that were there are as they were.
 pub fn write_together(files: &[(&Path, &str)]) -> anyhow::Result<()> {
     for (place, (path, _)) in files.iter().enumerate() {
-        anyhow::ensure!(!files[..place].iter().any(|(other, _)| is_same(other, path)), "{} is named twice", path.display());
+        anyhow::ensure!(
+            !files[..place].iter().any(|(other, _)| is_same(other, path)),
+            "{} is named twice",
+            path.display()
+        );
     }
     let named = |path: &Path| format!("cannot write {}", path.display());
     let mut written = Vec::new();
     let mut devices = Vec::new();
     for (path, content) in files {
         match replaced(path) {
-            Some(target) => written.push(Written::beside(target, content).with_context(|| named(path))?),
+            Some(target) => {
+                written.push(Written::beside(target, content).with_context(|| named(path))?)
+            }
             // A device, a pipe: it is written to, not replaced.
             None => devices.push((path, content)),
         }
     }
     // These cannot be undone, so nothing but renaming comes after them.
-    devices.into_iter().try_for_each(|(path, content)| std::fs::write(path, content).with_context(|| named(path)))?;
+    devices.into_iter().try_for_each(|(path, content)| {
+        std::fs::write(path, content).with_context(|| named(path))
+    })?;
     let mut replaced: Vec<Replaced> = Vec::new();
     for file in written {
         let target = file.target.clone();
@@ -169,7 +193,9 @@ struct Replaced {
 
 impl Written {
     fn beside(target: PathBuf, content: &str) -> anyhow::Result<Self> {
-        let _ = target.file_name().with_context(|| format!("invalid file name {}", target.display()))?;
+        let _ = target
+            .file_name()
+            .with_context(|| format!("invalid file name {}", target.display()))?;
         let mut file = nameless_beside(&target, |path| File::create_new(path))?;
         file.as_file_mut().write_all(content.as_bytes())?;
         Ok(Written { target, new: file.into_temp_path() })
@@ -179,7 +205,9 @@ impl Written {
         let Written { target, new } = self;
         let old = match target.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Ok(found) if found.is_file() => Some(nameless_beside(&target, |path| second_name(&target, path))?.into_temp_path()),
+            Ok(found) if found.is_file() => {
+                Some(nameless_beside(&target, |path| second_name(&target, path))?.into_temp_path())
+            }
             // What cannot be replaced says so itself.
             _ => None,
         };
@@ -192,22 +220,32 @@ impl Replaced {
     fn undo(self) -> anyhow::Result<()> {
         let Replaced { target, old } = self;
         let Some(old) = old else {
-            return std::fs::remove_file(&target).with_context(|| format!("cannot remove {} again", target.display()));
+            return std::fs::remove_file(&target)
+                .with_context(|| format!("cannot remove {} again", target.display()));
         };
         old.persist(&target).map_err(|error| {
-            let kept = error.path.keep().map_or_else(|error| error.to_string(), |path| path.display().to_string());
-            anyhow!(error.error).context(format!("cannot put back {}, which is now {kept}", target.display()))
+            let kept = error
+                .path
+                .keep()
+                .map_or_else(|error| error.to_string(), |path| path.display().to_string());
+            anyhow!(error.error)
+                .context(format!("cannot put back {}, which is now {kept}", target.display()))
         })
     }
 }
 
 /// Makes something in the folder of a file under a name that nobody else has.
-fn nameless_beside<F>(target: &Path, make: impl FnMut(&Path) -> io::Result<F>) -> io::Result<NamedTempFile<F>> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+fn nameless_beside<F>(
+    target: &Path,
+    make: impl FnMut(&Path) -> io::Result<F>,
+) -> io::Result<NamedTempFile<F>> {
+    let folder =
+        target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     tempfile::Builder::new().prefix(".teiji-").make_in(folder, make)
 }
 
-/// A second name for a file, or a copy where the file system has no second names, as on a USB stick.
+/// A second name for a file, or a copy where the file system has no second names, as on a USB
+/// stick.
 fn second_name(file: &Path, name: &Path) -> io::Result<()> {
     match std::fs::hard_link(file, name) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
@@ -217,10 +255,13 @@ fn second_name(file: &Path, name: &Path) -> io::Result<()> {
     }
 }
 
-/// The file that is replaced: at the end of links. None where something else than a file is in its place.
+/// The file that is replaced: at the end of links. None where something else than a file is in its
+/// place.
 fn replaced(path: &Path) -> Option<PathBuf> {
     match std::fs::metadata(path) {
-        Ok(found) if found.is_file() => Some(path.canonicalize().unwrap_or_else(|_| path.to_owned())),
+        Ok(found) if found.is_file() => {
+            Some(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+        }
         Ok(found) if !found.is_dir() => None,
         _ => Some(path.to_owned()),
     }
@@ -244,11 +285,17 @@ mod tests {
     fn files_are_written_together_or_not_at_all() {
         let folder = std::env::temp_dir().join(format!("teiji-output-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let (one, link, nowhere) = (folder.join("one"), folder.join("link"), folder.join("no/where"));
+        let (one, link, nowhere) =
+            (folder.join("one"), folder.join("link"), folder.join("no/where"));
         write_whole(&one, "first").unwrap();
         std::os::unix::fs::symlink("one", &link).unwrap();
         assert!(write_together(&[(&one, "second"), (&nowhere, "")]).is_err());
-        assert!(write_together(&[(&one, "second"), (&link, "third")]).unwrap_err().to_string().contains("named twice"));
+        assert!(
+            write_together(&[(&one, "second"), (&link, "third")])
+                .unwrap_err()
+                .to_string()
+                .contains("named twice")
+        );
         assert_eq!(std::fs::read_to_string(&one).unwrap(), "first");
         write_whole(&link, "fourth").unwrap();
         assert_eq!(std::fs::read_to_string(&one).unwrap(), "fourth");
@@ -271,7 +318,8 @@ mod tests {
         std::fs::write(&one, "first").unwrap();
         // Its content can be written, beside it, but no file takes the place of a folder.
         std::fs::create_dir(&taken).unwrap();
-        let error = write_together(&[(&one, "second"), (&new, "second"), (&taken, "")]).unwrap_err();
+        let error =
+            write_together(&[(&one, "second"), (&new, "second"), (&taken, "")]).unwrap_err();
         assert!(error.to_string().starts_with("cannot write "), "{error:#}");
         assert_eq!(std::fs::read_to_string(&one).unwrap(), "first");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left behind");
@@ -280,7 +328,8 @@ mod tests {
     #[test]
     fn files_that_only_look_like_ours_are_not_touched() {
         let folder = tempfile::tempdir().unwrap();
-        let (report, new) = (folder.path().join("report.html"), folder.path().join("report.html.new"));
+        let (report, new) =
+            (folder.path().join("report.html"), folder.path().join("report.html.new"));
         std::fs::write(&new, "the user's").unwrap();
         write_whole(&report, "first").unwrap();
         write_whole(&report, "second").unwrap();
@@ -293,7 +342,9 @@ mod tests {
     fn a_new_name_is_a_date_and_a_time() {
         let name = new_name("teiji", ".teiji").display().to_string();
         assert!(
-            name.starts_with("teiji-20") && name.ends_with(".teiji") && name.len() >= "teiji-20261120-083015.teiji".len(),
+            name.starts_with("teiji-20")
+                && name.ends_with(".teiji")
+                && name.len() >= "teiji-20261120-083015.teiji".len(),
             "{name}"
         );
     }

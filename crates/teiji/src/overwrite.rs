@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which files may be written over. What teiji wrote is made anew without asking by the same kind of output; anything else that
-//! lies in its place is somebody's work, and is only replaced with `--force`.
+//! Which files may be written over. What teiji wrote is made anew without asking by the same kind
+//! of output; anything else that lies in its place is somebody's work, and is only replaced with
+//! `--force`.
 
 use anyhow::bail;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// At the end of what teiji writes as Markdown and, within the picture, as SVG; a page names its generator in its head.
+/// At the end of what teiji writes as Markdown and, within the picture, as SVG; a page names its
+/// generator in its head.
 const MARK: &str = "<!-- Written by teiji. -->\n";
 
 /// What a page has in its head.
@@ -27,8 +29,12 @@ pub enum FileKind {
     Junit,
 }
 
-/// Refuses to replace files unless teiji wrote them, and the same kind. Empty files and devices may be written to.
-pub fn refuse_foreign<'p>(files: impl IntoIterator<Item = (&'p Path, FileKind)>, force: bool) -> anyhow::Result<()> {
+/// Refuses to replace files unless teiji wrote them, and the same kind. Empty files and devices may
+/// be written to.
+pub fn refuse_foreign<'p>(
+    files: impl IntoIterator<Item = (&'p Path, FileKind)>,
+    force: bool,
+) -> anyhow::Result<()> {
     for (path, kind) in files {
         let shown = path.display();
         match existing(path) {
@@ -36,12 +42,16 @@ pub fn refuse_foreign<'p>(files: impl IntoIterator<Item = (&'p Path, FileKind)>,
             _ if force => {}
             Existing::Ours(known) if known == kind => {}
             Existing::Ours(known) => bail!(
-                "{shown} exists, and is {}, not {}: choose another name, or replace it with --force",
+                "{shown} exists, and is {}, not {}: choose another name, or replace it with \
+                 --force",
                 known.named(),
                 kind.named()
             ),
             Existing::Foreign => {
-                bail!("{shown} exists, and teiji did not write it: choose another name, or replace it with --force")
+                bail!(
+                    "{shown} exists, and teiji did not write it: choose another name, or replace \
+                     it with --force"
+                )
             }
         }
     }
@@ -69,7 +79,11 @@ enum Existing {
 /// Refuses to replace any file that holds something.
 pub fn refuse_existing(path: &Path, force: bool) -> anyhow::Result<()> {
     let holds_something = path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0);
-    anyhow::ensure!(force || !holds_something, "{} exists: choose another name, or replace it with --force", path.display());
+    anyhow::ensure!(
+        force || !holds_something,
+        "{} exists: choose another name, or replace it with --force",
+        path.display()
+    );
     Ok(())
 }
 
@@ -110,7 +124,9 @@ fn ends_with_mark(file: &mut File, length: u64) -> std::io::Result<bool> {
 /// A text, or a picture, that will be known as ours.
 pub fn marked(content: &str) -> String {
     match content.rsplit_once("</svg>") {
-        Some((picture, rest)) if content.starts_with("<svg") && rest.trim().is_empty() => format!("{picture}{MARK}</svg>{rest}"),
+        Some((picture, rest)) if content.starts_with("<svg") && rest.trim().is_empty() => {
+            format!("{picture}{MARK}</svg>{rest}")
+        }
         _ => format!("{content}\n{MARK}"),
     }
 }
@@ -120,11 +136,16 @@ pub fn check_page_name(path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     match other_format(path).as_deref() {
         None => Ok(()),
-        Some("md" | "markdown") => bail!("{shown}: Markdown is written with --md {shown}; -o names the HTML page"),
-        Some("svg") => bail!("{shown}: the charts are SVG files of a folder, written with --svg DIR; -o names the HTML page"),
+        Some("md" | "markdown") => {
+            bail!("{shown}: Markdown is written with --md {shown}; -o names the HTML page")
+        }
+        Some("svg") => bail!(
+            "{shown}: the charts are SVG files of a folder, written with --svg DIR; -o names the \
+             HTML page"
+        ),
         Some(other) => bail!(
-            "{shown}: a report cannot be written as {other}; the formats are HTML (-o FILE.html), Markdown (--md FILE.md) and \
-             SVG charts (--svg DIR). A browser prints the page as PDF"
+            "{shown}: a report cannot be written as {other}; the formats are HTML (-o FILE.html), \
+             Markdown (--md FILE.md) and SVG charts (--svg DIR). A browser prints the page as PDF"
         ),
     }
 }
@@ -134,18 +155,23 @@ pub fn check_comparison_name(path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     match other_format(path).as_deref() {
         None => Ok(()),
-        Some("md" | "markdown") => bail!("{shown}: --html names the HTML page; Markdown is printed with --md > {shown}"),
+        Some("md" | "markdown") => {
+            bail!("{shown}: --html names the HTML page; Markdown is printed with --md > {shown}")
+        }
         Some(other) => bail!(
-            "{shown}: a comparison cannot be written as {other}; the formats are HTML (--html FILE.html), and, printed, Markdown \
-             (--md) and JSON (--json). A browser prints the page as PDF"
+            "{shown}: a comparison cannot be written as {other}; the formats are HTML (--html \
+             FILE.html), and, printed, Markdown (--md) and JSON (--json). A browser prints the \
+             page as PDF"
         ),
     }
 }
 
-/// The ending of a name that is not that of a page, in lower case. `report.2026-11` has a date, `run.v2` a version.
+/// The ending of a name that is not that of a page, in lower case. `report.2026-11` has a date,
+/// `run.v2` a version.
 fn other_format(path: &Path) -> Option<String> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-    let is_format = ending.starts_with(|c: char| c.is_ascii_alphabetic()) && ending.chars().all(char::is_alphabetic);
+    let is_format = ending.starts_with(|c: char| c.is_ascii_alphabetic())
+        && ending.chars().all(char::is_alphabetic);
     (is_format && ending != "html" && ending != "htm").then_some(ending)
 }
 
@@ -162,32 +188,50 @@ mod tests {
             std::fs::write(&path, content).unwrap();
             path
         };
-        let page = write("page.html", "<!doctype html><head><meta name=\"generator\" content=\"teiji 0.1.0\">");
+        let page = write(
+            "page.html",
+            "<!doctype html><head><meta name=\"generator\" content=\"teiji 0.1.0\">",
+        );
         let text = write("text.md", &marked("# x\n"));
         let picture = write("x.svg", &marked("<svg></svg>\n"));
         let (empty, notes) = (write("empty", ""), write("notes.html", "<p>mine"));
         let nowhere = folder.join("nowhere");
-        let suite = write("x.xml", "<?xml version=\"1.0\"?>\n<testsuites>\n  <testsuite name=\"teiji gate\" tests=\"1\">");
-        let kinds =
-            [(&page, FileKind::Page), (&text, FileKind::Markdown), (&picture, FileKind::Chart), (&suite, FileKind::Junit)];
+        let suite = write(
+            "x.xml",
+            "<?xml version=\"1.0\"?>\n<testsuites>\n  <testsuite name=\"teiji gate\" tests=\"1\">",
+        );
+        let kinds = [
+            (&page, FileKind::Page),
+            (&text, FileKind::Markdown),
+            (&picture, FileKind::Chart),
+            (&suite, FileKind::Junit),
+        ];
         for kind in kinds.map(|(_, kind)| kind) {
             for (ours, written) in kinds {
-                assert_eq!(refuse_foreign([(ours.as_path(), kind)], false).is_ok(), written == kind, "{ours:?} by {kind:?}");
+                assert_eq!(
+                    refuse_foreign([(ours.as_path(), kind)], false).is_ok(),
+                    written == kind,
+                    "{ours:?} by {kind:?}"
+                );
             }
             for free in [&empty, &nowhere, &Path::new("/dev/null").to_owned()] {
                 refuse_foreign([(free.as_path(), kind)], false).unwrap();
             }
         }
-        let error = refuse_foreign([(suite.as_path(), FileKind::Page)], false).unwrap_err().to_string();
-        assert!(
-            error.ends_with(
-                "x.xml exists, and is a JUnit file, not an HTML page: choose another name, or replace it with --force"
-            )
-        );
-        let error = refuse_foreign([&page, &notes].map(|path| (path.as_path(), FileKind::Page)), false).unwrap_err().to_string();
-        assert!(
-            error.ends_with("notes.html exists, and teiji did not write it: choose another name, or replace it with --force")
-        );
+        let error =
+            refuse_foreign([(suite.as_path(), FileKind::Page)], false).unwrap_err().to_string();
+        assert!(error.ends_with(
+            "x.xml exists, and is a JUnit file, not an HTML page: choose another name, or replace \
+             it with --force"
+        ));
+        let error =
+            refuse_foreign([&page, &notes].map(|path| (path.as_path(), FileKind::Page)), false)
+                .unwrap_err()
+                .to_string();
+        assert!(error.ends_with(
+            "notes.html exists, and teiji did not write it: choose another name, or replace it \
+             with --force"
+        ));
         refuse_foreign([(notes.as_path(), FileKind::Page)], true).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
     }
@@ -195,15 +239,21 @@ mod tests {
     #[test]
     fn a_name_that_asks_for_another_format() {
         for fine in ["report.html", "x.HTM", "report", "/dev/stdout", "report.2026-11", "a.v2"] {
-            assert!(check_page_name(Path::new(fine)).is_ok() && check_comparison_name(Path::new(fine)).is_ok(), "{fine}");
+            assert!(
+                check_page_name(Path::new(fine)).is_ok()
+                    && check_comparison_name(Path::new(fine)).is_ok(),
+                "{fine}"
+            );
         }
         let says = |name: &str| check_page_name(Path::new(name)).unwrap_err().to_string();
-        assert!(says("x.pdf").starts_with("x.pdf: a report cannot be written as pdf; the formats are HTML (-o FILE.html), "));
+        assert!(says("x.pdf").starts_with(
+            "x.pdf: a report cannot be written as pdf; the formats are HTML (-o FILE.html), "
+        ));
         assert!(says("x.md").contains("--md x.md") && says("charts/x.svg").contains("--svg DIR"));
         let says = |name: &str| check_comparison_name(Path::new(name)).unwrap_err().to_string();
-        assert!(
-            says("x.PDF").starts_with("x.PDF: a comparison cannot be written as pdf; the formats are HTML (--html FILE.html)")
-        );
+        assert!(says("x.PDF").starts_with(
+            "x.PDF: a comparison cannot be written as pdf; the formats are HTML (--html FILE.html)"
+        ));
         assert!(says("x.md").contains("printed with --md > x.md"));
     }
 }

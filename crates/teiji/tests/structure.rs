@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The house as ARCHITECTURE.md describes it: which crate depends on which, and that nothing is public without a reader.
+//! The house as ARCHITECTURE.md describes it: which crate depends on which, and that nothing is
+//! public without a reader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +22,11 @@ fn quoted(cell: &str) -> Vec<String> {
 /// The table of crates in ARCHITECTURE.md, in its order: a crate, and those it depends on.
 fn described() -> Vec<(String, BTreeSet<String>)> {
     let page = text(&workspace().join("ARCHITECTURE.md"));
-    let rows = page.lines().skip_while(|line| !line.starts_with("|---")).skip(1).take_while(|line| line.starts_with('|'));
+    let rows = page
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1)
+        .take_while(|line| line.starts_with('|'));
     let crates = rows.map(|row| {
         let cells: Vec<&str> = row.split('|').collect();
         (quoted(cells[1]).remove(0), quoted(cells[3]).into_iter().collect())
@@ -32,8 +37,11 @@ fn described() -> Vec<(String, BTreeSet<String>)> {
 /// The crates of this workspace that a crate's manifest names, tests left out.
 fn declared(name: &str, all: &BTreeSet<String>) -> BTreeSet<String> {
     let manifest = text(&workspace().join("crates").join(name).join("Cargo.toml"));
-    let dependencies =
-        manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1).take_while(|line| !line.starts_with('['));
+    let dependencies = manifest
+        .lines()
+        .skip_while(|line| *line != "[dependencies]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['));
     let names = dependencies.filter_map(|line| line.split(['.', ' ', '=']).next());
     names.filter(|name| all.contains(*name)).map(str::to_owned).collect()
 }
@@ -43,12 +51,16 @@ fn the_crates_depend_on_one_another_as_described() {
     let described = described();
     let all: BTreeSet<String> = described.iter().map(|(name, _)| name.clone()).collect();
     let folders = fs::read_dir(workspace().join("crates")).unwrap();
-    let there: BTreeSet<String> = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let there: BTreeSet<String> =
+        folders.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(all, there, "the table in ARCHITECTURE.md");
     for (index, (name, dependencies)) in described.iter().enumerate() {
         assert_eq!(*dependencies, declared(name, &all), "{name}");
-        let above: Vec<&String> =
-            described[..=index].iter().map(|(name, _)| name).filter(|name| dependencies.contains(*name)).collect();
+        let above: Vec<&String> = described[..=index]
+            .iter()
+            .map(|(name, _)| name)
+            .filter(|name| dependencies.contains(*name))
+            .collect();
         assert!(above.is_empty(), "{name} depends on {above:?}, which stand above it in the table");
     }
 }
@@ -66,21 +78,30 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 fn words(source: &str) -> BTreeSet<&str> {
-    source.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty()).collect()
+    source
+        .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 /// The items that a file declares public, as (kind, name); what is in its tests is left out.
 fn public_items(source: &str) -> Vec<(&str, &str)> {
     let code = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let declared = code.lines().filter_map(|line| {
-        let mut words =
-            line.trim_start().strip_prefix("pub ")?.split(' ').skip_while(|word| ["unsafe", "async"].contains(word)).peekable();
+        let mut words = line
+            .trim_start()
+            .strip_prefix("pub ")?
+            .split(' ')
+            .skip_while(|word| ["unsafe", "async"].contains(word))
+            .peekable();
         let mut kind = words.next()?;
         if kind == "const" && words.peek() == Some(&"fn") {
             kind = words.next()?;
         }
         let name = words.next()?.split(['(', '<', ':', ';', '{', '=']).next()?;
-        ["fn", "struct", "enum", "trait", "const", "static", "type"].contains(&kind).then_some((kind, name))
+        ["fn", "struct", "enum", "trait", "const", "static", "type"]
+            .contains(&kind)
+            .then_some((kind, name))
     });
     declared.collect()
 }
@@ -89,10 +110,16 @@ fn public_items(source: &str) -> Vec<(&str, &str)> {
 fn is_spoken_of(name: &str, source: &str) -> bool {
     source.lines().filter(|line| words(line).contains(name)).any(|line| {
         let line = line.trim_start();
-        let declares =
-            ["pub struct ", "pub enum ", "pub trait ", "pub type ", "pub use "].iter().any(|start| line.starts_with(start));
+        let declares = ["pub struct ", "pub enum ", "pub trait ", "pub type ", "pub use "]
+            .iter()
+            .any(|start| line.starts_with(start));
         // A public function or field, a variant, or an implementation of another crate's trait.
-        !declares && (line.starts_with("pub ") || line.starts_with("impl") || line.starts_with(|c: char| c.is_uppercase()))
+        !declares
+            && (line.starts_with("pub ")
+                // The last line of a signature of several.
+                || line.starts_with(") ->")
+                || line.starts_with("impl")
+                || line.starts_with(|c: char| c.is_uppercase()))
     })
 }
 
@@ -102,11 +129,14 @@ fn nothing_public_is_unused() {
     for folder in ["crates", "fuzz/fuzz_targets"] {
         sources(&workspace().join(folder), &mut files);
     }
-    let files: Vec<(PathBuf, String)> = files.into_iter().map(|path| (path.clone(), text(&path))).collect();
-    // The crate whose own code a file is; none for tests, examples and fuzz targets, which use crates from outside.
+    let files: Vec<(PathBuf, String)> =
+        files.into_iter().map(|path| (path.clone(), text(&path))).collect();
+    // The crate whose own code a file is; none for tests, examples and fuzz targets, which use
+    // crates from outside.
     let crate_of = |path: &Path| {
         let below = path.strip_prefix(workspace().join("crates")).ok()?;
-        let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let mut parts =
+            below.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
         let name = parts.next()?;
         (parts.next()? == "src").then_some(name)
     };
@@ -129,10 +159,15 @@ fn nothing_public_is_unused() {
             }
         }
     }
-    assert!(unused.is_empty(), "public, and used by no other crate: make it pub(crate), or remove it\n{}", unused.join("\n"));
+    assert!(
+        unused.is_empty(),
+        "public, and used by no other crate: make it pub(crate), or remove it\n{}",
+        unused.join("\n")
+    );
 }
 
-/// Files that read the environment. With rights that the caller lacks it is empty but for what says how to print (`crates/rights`).
+/// Files that read the environment. With rights that the caller lacks it is empty but for what says
+/// how to print (`crates/rights`).
 const READ_ENVIRONMENT: [&str; 12] = [
     "host/src/tune/folder.rs",
     "lab/src/boot.rs",
@@ -149,8 +184,8 @@ const READ_ENVIRONMENT: [&str; 12] = [
     "teiji/src/output.rs",
 ];
 
-/// Files that start programs. With such rights only teiji itself is started: others ask `rights::may_start_programs` first, or their verb
-/// has given the rights up.
+/// Files that start programs. With such rights only teiji itself is started: others ask
+/// `rights::may_start_programs` first, or their verb has given the rights up.
 const START_PROGRAMS: [&str; 12] = [
     "host/src/check/config.rs",
     "lab/src/debian.rs",
@@ -175,14 +210,19 @@ fn who_reads_the_environment_or_starts_programs_is_known() {
     let code = |path: &Path| text(path).split("#[cfg(test)]").next().unwrap_or_default().to_owned();
     let with = |signs: &[&str]| -> BTreeSet<String> {
         let own = files.iter().filter(|path| {
-            let is_test = path.components().any(|part| part.as_os_str().to_string_lossy().contains("test"));
-            !is_test && !path.ends_with("build.rs") && signs.iter().any(|sign| code(path).contains(sign))
+            let is_test =
+                path.components().any(|part| part.as_os_str().to_string_lossy().contains("test"));
+            !is_test
+                && !path.ends_with("build.rs")
+                && signs.iter().any(|sign| code(path).contains(sign))
         });
-        own.map(|path| path.strip_prefix(&crates).expect("below crates").display().to_string()).collect()
+        own.map(|path| path.strip_prefix(&crates).expect("below crates").display().to_string())
+            .collect()
     };
     let reads = with(&["env::var", "vars_os()", "temp_dir", "home_dir", "getenv"]);
     let starts = with(&["Command::new(", "posix_spawn(", "SYS_execve", ".exec()"]);
-    let known = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let known =
+        |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(reads, known(&READ_ENVIRONMENT), "read the environment");
     assert_eq!(starts, known(&START_PROGRAMS), "start programs");
 }
@@ -191,15 +231,29 @@ fn who_reads_the_environment_or_starts_programs_is_known() {
 #[test]
 fn the_specification_names_what_exists() {
     let page = text(&workspace().join("SPECIFICATION.md"));
-    let last_cells = page.lines().filter(|line| line.starts_with('|')).filter_map(|line| line.rsplit('|').nth(1));
+    let last_cells = page
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .filter_map(|line| line.rsplit('|').nth(1));
     let (mut files, mut found) = (Vec::new(), Vec::new());
-    ["crates", "fuzz", "tests", "scripts"].iter().for_each(|folder| scripts_and_sources(&workspace().join(folder), &mut files));
+    ["crates", "fuzz", "tests", "scripts"]
+        .iter()
+        .for_each(|folder| scripts_and_sources(&workspace().join(folder), &mut files));
     let all: String = files.iter().map(|path| text(path)).collect();
     for name in last_cells.flat_map(quoted) {
-        let is_name = name.contains('_') && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        let is_name = name.contains('_')
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if is_name {
-            let defined = [format!("fn {name}("), format!("def {name}("), format!("{name}() {{"), format!("mod {name}")];
-            assert!(defined.iter().any(|text| all.contains(text)), "SPECIFICATION.md names {name}, which does not exist");
+            let defined = [
+                format!("fn {name}("),
+                format!("def {name}("),
+                format!("{name}() {{"),
+                format!("mod {name}"),
+            ];
+            assert!(
+                defined.iter().any(|text| all.contains(text)),
+                "SPECIFICATION.md names {name}, which does not exist"
+            );
             found.push(name);
         }
     }
@@ -211,10 +265,17 @@ fn scripts_and_sources(folder: &Path, found: &mut Vec<PathBuf>) {
     sources(folder, found);
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("a folder of the workspace").path()) {
+        for path in fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("a folder of the workspace").path())
+        {
             if path.is_dir() && !path.ends_with("node_modules") {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "py" || extension == "sh") {
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "py" || extension == "sh")
+            {
                 found.push(path);
             }
         }

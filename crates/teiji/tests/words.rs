@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Documents and plans, without CONTRIBUTING.md, which names the phrases.
-const DOCUMENTS: [&str; 6] = ["README.md", "ARCHITECTURE.md", "SPECIFICATION.md", "CHANGELOG.md", "docs", "plans"];
+const DOCUMENTS: [&str; 6] =
+    ["README.md", "ARCHITECTURE.md", "SPECIFICATION.md", "CHANGELOG.md", "docs", "plans"];
 
 /// Crates whose doc comments are checked as well; those of the verbs are the help texts.
 const COMMENTED: [&str; 14] = [
@@ -31,37 +32,56 @@ const COMMENTED: [&str; 14] = [
 fn no_replaced_phrase_is_back() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let phrases = phrases(&fs::read_to_string(root.join("tests/words.txt")).unwrap());
-    let files: Vec<PathBuf> = DOCUMENTS.iter().flat_map(|name| files_of(&root.join(name), &["md", "toml"])).collect();
-    assert!(files.len() > 30 && phrases.len() > 40, "{} documents, {} phrases", files.len(), phrases.len());
-    let mut texts: Vec<(String, String)> = files.iter().map(|path| (path.display().to_string(), read(path))).collect();
+    let files: Vec<PathBuf> =
+        DOCUMENTS.iter().flat_map(|name| files_of(&root.join(name), &["md", "toml"])).collect();
+    assert!(
+        files.len() > 30 && phrases.len() > 40,
+        "{} documents, {} phrases",
+        files.len(),
+        phrases.len()
+    );
+    let mut texts: Vec<(String, String)> =
+        files.iter().map(|path| (path.display().to_string(), read(path))).collect();
     let sources = files_of(&root.join("crates"), &["rs", "html", "js"]);
     assert!(sources.len() > 200, "{} sources", sources.len());
     for path in sources.iter().filter(|path| is_shown(path)) {
         let (name, source) = (path.display().to_string(), read(path));
         let is_rust = path.extension().is_some_and(|extension| extension == "rs");
-        let comments = if COMMENTED.iter().any(|part| name.contains(part)) { doc_comments(&source) } else { String::new() };
+        let comments = if COMMENTED.iter().any(|part| name.contains(part)) {
+            doc_comments(&source)
+        } else {
+            String::new()
+        };
         let shown = if is_rust { strings(&source) + &comments } else { source };
         texts.push((name, shown));
     }
-    let found: Vec<String> = texts.iter().flat_map(|(name, text)| found(name, text, &phrases)).collect();
+    let found: Vec<String> =
+        texts.iter().flat_map(|(name, text)| found(name, text, &phrases)).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 /// Not what tests say, and not what others wrote.
 fn is_shown(path: &Path) -> bool {
     let name = path.display().to_string();
-    name.contains("/crates/") && !name.contains("tests") && !name.contains("uPlot") && !name.contains("/language/japanese")
+    name.contains("/crates/")
+        && !name.contains("tests")
+        && !name.contains("uPlot")
+        && !name.contains("/language/japanese")
 }
 
 /// Every file of this folder, or the file itself, with one of these extensions.
 fn files_of(path: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     if path.is_dir() {
-        let mut entries: Vec<PathBuf> =
-            fs::read_dir(path).expect("a folder of the repository").flatten().map(|entry| entry.path()).collect();
+        let mut entries: Vec<PathBuf> = fs::read_dir(path)
+            .expect("a folder of the repository")
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
         entries.sort();
         return entries.iter().flat_map(|entry| files_of(entry, extensions)).collect();
     }
-    let is_one = path.extension().is_some_and(|found| extensions.iter().any(|wanted| *wanted == found));
+    let is_one =
+        path.extension().is_some_and(|found| extensions.iter().any(|wanted| *wanted == found));
     is_one.then(|| path.to_owned()).into_iter().collect()
 }
 
@@ -73,7 +93,8 @@ fn read(path: &Path) -> String {
 fn phrases(list: &str) -> Vec<(String, String)> {
     let lines = list.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     let pair = |line: &str| {
-        let (phrase, instead) = line.split_once('|').unwrap_or_else(|| panic!("'{line}' has no '|'"));
+        let (phrase, instead) =
+            line.split_once('|').unwrap_or_else(|| panic!("'{line}' has no '|'"));
         (phrase.trim().to_lowercase(), instead.trim().to_owned())
     };
     lines.map(pair).collect()
@@ -88,7 +109,8 @@ fn found(name: &str, text: &str, phrases: &[(String, String)]) -> Vec<String> {
         for (at, _) in text.match_indices(phrase.as_str()) {
             let (before, behind) = (&text[..at], &text[at + phrase.len()..]);
             if !is_word(before.chars().next_back()) && !is_word(behind.chars().next()) {
-                let lead: String = before.chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect();
+                let lead: String =
+                    before.chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect();
                 let rest: String = behind.chars().take(40).collect();
                 all.push(format!("{name}: '{phrase}' in '{lead}{phrase}{rest}'; say: {instead}"));
             }
@@ -99,11 +121,15 @@ fn found(name: &str, text: &str, phrases: &[(String, String)]) -> Vec<String> {
 
 /// The doc comments of a source.
 fn doc_comments(source: &str) -> String {
-    let lines = source.lines().map(str::trim_start).filter_map(|line| line.strip_prefix("///").or(line.strip_prefix("//!")));
+    let lines = source
+        .lines()
+        .map(str::trim_start)
+        .filter_map(|line| line.strip_prefix("///").or(line.strip_prefix("//!")));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The string literals of a Rust source before its unit tests, each on a line of its own, continued lines joined.
+/// The string literals of a Rust source before its unit tests, each on a line of its own, continued
+/// lines joined.
 fn strings(source: &str) -> String {
     let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let mut out = String::new();
@@ -114,7 +140,11 @@ fn strings(source: &str) -> String {
             behind.find('\n').map_or("", |end| &behind[end..])
         } else if behind.starts_with('"') {
             let raw = rest[..at].ends_with("r#");
-            let end = if raw { behind.find("\"#").unwrap_or(behind.len()) } else { end_of_string(behind) };
+            let end = if raw {
+                behind.find("\"#").unwrap_or(behind.len())
+            } else {
+                end_of_string(behind)
+            };
             out += &behind[1..end].replace("\\\n", " ");
             out.push('\n');
             behind.get(end + 1..).unwrap_or_default()
@@ -142,9 +172,12 @@ fn end_of_string(text: &str) -> usize {
 
 #[test]
 fn strings_are_found_and_nothing_else() {
-    let source = "/// looks on\nfn may_claim(spoils: u8) { say(\"a \\\"b\\\" \\\n   c\"); '\"'; x(r#\"raw \"q\" end\"#) // \"no\"\n}\n#[cfg(test)]\nmod tests { \"not this\" }";
-    let strings: Vec<String> =
-        strings(source).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let source = "/// looks on\nfn may_claim(spoils: u8) { say(\"a \\\"b\\\" \\\n   c\"); '\"'; \
+                  x(r#\"raw \"q\" end\"#) // \"no\"\n}\n#[cfg(test)]\nmod tests { \"not this\" }";
+    let strings: Vec<String> = strings(source)
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
     assert_eq!(strings, ["a \\\"b\\\" c", "raw \"q\" end"]);
     assert_eq!(doc_comments(source), " looks on\n");
 }

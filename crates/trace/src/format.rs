@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How the fields of an event lie in memory, as its `format` file says. They differ between kernels and processors.
+//! How the fields of an event lie in memory, as its `format` file says. They differ between kernels
+//! and processors.
 
 /// The layout of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,28 +23,37 @@ impl Format {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
-        let fields = text.lines().filter_map(|line| line.trim().strip_prefix("field:")).filter_map(field).collect();
+        let fields = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("field:"))
+            .filter_map(field)
+            .collect();
         Some(Format { id, fields })
     }
 
     /// A field that is a whole number.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Field> {
-        self.fields.iter().find(|(known, field)| known == name && matches!(field.size, 1 | 2 | 4 | 8)).map(|(_, field)| *field)
+        self.fields
+            .iter()
+            .find(|(known, field)| known == name && matches!(field.size, 1 | 2 | 4 | 8))
+            .map(|(_, field)| *field)
     }
 }
 
 fn field(text: &str) -> Option<(String, Field)> {
     let mut parts = text.split(';').map(str::trim);
     let declared = parts.next()?;
-    let mut value = |key: &str| parts.next()?.strip_prefix(key)?.strip_prefix(':')?.parse::<usize>().ok();
+    let mut value =
+        |key: &str| parts.next()?.strip_prefix(key)?.strip_prefix(':')?.parse::<usize>().ok();
     let (offset, size, is_signed) = (value("offset")?, value("size")?, value("signed")? == 1);
     let name = declared.rsplit([' ', '*']).next()?;
     Some((name.split('[').next()?.to_owned(), Field { offset, size, is_signed }))
 }
 
 impl Field {
-    /// Its value in an event; of an unsigned one of 64 bits, the same bits. None where the event is shorter.
+    /// Its value in an event; of an unsigned one of 64 bits, the same bits. None where the event is
+    /// shorter.
     #[must_use]
     pub fn of(self, event: &[u8]) -> Option<i64> {
         let bytes = event.get(self.offset..self.offset.checked_add(self.size)?)?;
@@ -65,11 +75,12 @@ impl Field {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "name: hrtimer_start\nID: 297\nformat:\n\
-        \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
-        \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\
-        \tfield:void * hrtimer;\toffset:8;\tsize:8;\tsigned:0;\n\
-        \tfield:char comm[16];\toffset:16;\tsize:16;\tsigned:0;\n\nprint fmt: \"x\", REC->hrtimer\n";
+    const TEXT: &str = "name: hrtimer_start\nID: 297\nformat:\n\tfield:unsigned short \
+                        common_type;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:int \
+                        common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\tfield:void * \
+                        hrtimer;\toffset:8;\tsize:8;\tsigned:0;\n\tfield:char \
+                        comm[16];\toffset:16;\tsize:16;\tsigned:0;\n\nprint fmt: \"x\", \
+                        REC->hrtimer\n";
 
     #[test]
     fn fields_of_an_event() {
@@ -79,7 +90,10 @@ mod tests {
         event[8..16].copy_from_slice(&u64::MAX.to_ne_bytes());
         let of = |name| format.field(name).and_then(|field| field.of(&event));
         assert_eq!((format.id, of("common_pid"), of("hrtimer")), (297, Some(-5), Some(-1)));
-        assert_eq!((of("comm"), of("nosuch"), format.field("hrtimer").unwrap().of(&event[..12])), (None, None, None));
+        assert_eq!(
+            (of("comm"), of("nosuch"), format.field("hrtimer").unwrap().of(&event[..12])),
+            (None, None, None)
+        );
         assert_eq!(Format::parse("name: x\n"), None);
     }
 }

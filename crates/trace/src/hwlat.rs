@@ -17,14 +17,16 @@ pub struct Gap {
     pub at: Nanos,
     /// How many there were in the window; not in kernels before 5.9.
     pub count: Option<u64>,
-    /// In non-maskable interrupts during the window, where there were any and the kernel counts them.
+    /// In non-maskable interrupts during the window, where there were any and the kernel counts
+    /// them.
     pub nmi_total: Option<Nanos>,
     /// How many of those.
     pub nmi_count: Option<u64>,
 }
 
 impl Gap {
-    /// From the payload of an event such as `#12 inner/outer(us): 11/14 ts:1581527483.343962466 count:6`.
+    /// From the payload of an event such as `#12 inner/outer(us): 11/14 ts:1581527483.343962466
+    /// count:6`.
     #[must_use]
     pub fn parse(payload: &str) -> Option<Self> {
         let (number, rest) = payload.strip_prefix('#')?.split_once(' ')?;
@@ -33,8 +35,15 @@ impl Gap {
         let mut words = rest.split_ascii_whitespace();
         let at = seconds(words.next()?)?;
         let number = number.parse().ok().filter(|_| is_number(number))?;
-        let mut gap =
-            Gap { number, inner: micros(inner)?, outer: micros(outer)?, at, count: None, nmi_total: None, nmi_count: None };
+        let mut gap = Gap {
+            number,
+            inner: micros(inner)?,
+            outer: micros(outer)?,
+            at,
+            count: None,
+            nmi_total: None,
+            nmi_count: None,
+        };
         for word in words {
             let (name, value) = word.split_once(':')?;
             match name {
@@ -63,13 +72,26 @@ mod tests {
             nmi_total: None,
             nmi_count: None,
         };
-        assert_eq!(Gap::parse("#12    inner/outer(us):   11/14    ts:1581527483.343962466 count:6"), Some(gap));
         assert_eq!(
-            Gap::parse("#12    inner/outer(us):   11/14    ts:1581527483.343962466 count:6 nmi-total:5 nmi-count:2"),
+            Gap::parse("#12    inner/outer(us):   11/14    ts:1581527483.343962466 count:6"),
+            Some(gap)
+        );
+        assert_eq!(
+            Gap::parse(
+                "#12    inner/outer(us):   11/14    ts:1581527483.343962466 count:6 nmi-total:5 \
+                 nmi-count:2"
+            ),
             Some(Gap { nmi_total: Some(Nanos(5_000)), nmi_count: Some(2), ..gap })
         );
-        assert_eq!(Gap::parse("#12    inner/outer(us):   11/14    ts:1581527483.343962466"), Some(Gap { count: None, ..gap }));
-        for other in ["#1 inner/outer(us): 1/ ts:1.0", "#1 inner/outer(us): 1/2", "inner/outer(us): 1/2 ts:1.0"] {
+        assert_eq!(
+            Gap::parse("#12    inner/outer(us):   11/14    ts:1581527483.343962466"),
+            Some(Gap { count: None, ..gap })
+        );
+        for other in [
+            "#1 inner/outer(us): 1/ ts:1.0",
+            "#1 inner/outer(us): 1/2",
+            "inner/outer(us): 1/2 ts:1.0",
+        ] {
             assert_eq!(Gap::parse(other), None, "{other}");
         }
     }

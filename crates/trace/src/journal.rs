@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Knobs that all tracers of the machine share, borrowed.
 //!
-//! Before a knob is written for the first time, a line in a journal says what it was and what it will be. The journal lies in
-//! `/run/teiji`, which goes when the machine goes down, as what is set in tracefs does. Who borrows holds a lock beside it, which the
-//! kernel releases when the process ends, however it ends. The next one that comes finds the journal and restores.
+//! Before a knob is written for the first time, a line in a journal says what it was and what it
+//! will be. The journal lies in `/run/teiji`, which goes when the machine goes down, as what is set
+//! in tracefs does. Who borrows holds a lock beside it, which the kernel releases when the process
+//! ends, however it ends. The next one that comes finds the journal and restores.
 
 use crate::TraceError;
 use crate::owner::Owner;
@@ -15,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 const LOCK: &str = "tracefs.lock";
 const ENDING: &str = ".knobs";
-/// Of a knob that is one option of a file, what stands between the two. Its value is the option's name, or `NO_` and its name.
+/// Of a knob that is one option of a file, what stands between the two. Its value is the option's
+/// name, or `NO_` and its name.
 pub(crate) const OPTION: char = '#';
 
 /// The knobs that one process has borrowed.
@@ -39,11 +41,18 @@ struct Knob {
 
 impl Borrowed {
     /// Restores what killed processes left, and gets the right to borrow.
-    pub(crate) fn begin(tracefs: &Path, folder: &Path, proc: &Path, name: &str) -> Result<Self, TraceError> {
+    pub(crate) fn begin(
+        tracefs: &Path,
+        folder: &Path,
+        proc: &Path,
+        name: &str,
+    ) -> Result<Self, TraceError> {
         let lock = match lock(folder)? {
             Locked::Ours(lock) => lock,
             Locked::Anothers(who) => {
-                return Err(TraceError::Busy(format!("another teiji uses the settings of the kernel's tracers: {who}")));
+                return Err(TraceError::Busy(format!(
+                    "another teiji uses the settings of the kernel's tracers: {who}"
+                )));
             }
         };
         // For whoever comes meanwhile.
@@ -83,11 +92,14 @@ impl Borrowed {
         Err(TraceError::file("set", path, refused))
     }
 
-    /// Appends a line, which is on its way to the file before the knob is written: a process that is killed leaves it there.
+    /// Appends a line, which is on its way to the file before the knob is written: a process that
+    /// is killed leaves it there.
     fn note(&self, knob: &Knob) -> Result<(), TraceError> {
         let failed = |error| TraceError::file("write the journal", &self.journal, error);
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.journal).map_err(failed)?;
-        file.write_all(format!("{}\t{}\t{}\n", knob.name, knob.before, knob.set).as_bytes()).map_err(failed)
+        let mut file =
+            OpenOptions::new().create(true).append(true).open(&self.journal).map_err(failed)?;
+        file.write_all(format!("{}\t{}\t{}\n", knob.name, knob.before, knob.set).as_bytes())
+            .map_err(failed)
     }
 
     /// Restores all of them, the last one first.
@@ -118,7 +130,8 @@ const PRIVATE: u32 = 0o600;
 struct Lock(File);
 
 impl Drop for Lock {
-    /// Closing the file is not enough: a process that another thread is starting has it open too, until it executes its program.
+    /// Closing the file is not enough: a process that another thread is starting has it open too,
+    /// until it executes its program.
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
@@ -136,7 +149,9 @@ fn lock(folder: &Path) -> Result<Locked, TraceError> {
     let _ = file.set_permissions(Permissions::from_mode(PRIVATE));
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Locked::Ours(Lock(file))),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(Locked::Anothers(fs::read_to_string(&path).unwrap_or_default())),
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            Ok(Locked::Anothers(fs::read_to_string(&path).unwrap_or_default()))
+        }
         Err(error) => Err(failed(error.into())),
     }
 }
@@ -160,7 +175,8 @@ fn restore_left(tracefs: &Path, folder: &Path, proc: &Path) -> Result<(), TraceE
         if owner.is_none_or(|owner| !owner.has_ended(proc)) {
             continue;
         }
-        let text = fs::read_to_string(&journal).map_err(|error| TraceError::file("read", &journal, error))?;
+        let text = fs::read_to_string(&journal)
+            .map_err(|error| TraceError::file("read", &journal, error))?;
         restore(tracefs, &parse(&text))?;
         remove(&journal)?;
     }
@@ -169,32 +185,42 @@ fn restore_left(tracefs: &Path, folder: &Path, proc: &Path) -> Result<(), TraceE
 
 fn journals(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().ends_with(ENDING)).collect();
+    let mut found: Vec<PathBuf> =
+        entries.filter(|path| path.to_string_lossy().ends_with(ENDING)).collect();
     found.sort();
     found
 }
 
-/// The knobs of a journal, each with its first value and its last. A line without an end was being written when the process was
-/// killed: its knob was not set yet.
+/// The knobs of a journal, each with its first value and its last. A line without an end was being
+/// written when the process was killed: its knob was not set yet.
 fn parse(text: &str) -> Vec<Knob> {
     let mut knobs: Vec<Knob> = Vec::new();
     for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
         let mut fields = line.split('\t');
-        let (Some(name), Some(before), Some(set), None) = (fields.next(), fields.next(), fields.next(), fields.next()) else {
+        let (Some(name), Some(before), Some(set), None) =
+            (fields.next(), fields.next(), fields.next(), fields.next())
+        else {
             continue;
         };
-        let plain = Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        let plain = Path::new(name)
+            .components()
+            .all(|part| matches!(part, std::path::Component::Normal(_)));
         match knobs.iter_mut().find(|knob| knob.name == name) {
             Some(knob) => set.clone_into(&mut knob.set),
-            None if plain => knobs.push(Knob { name: name.to_owned(), before: before.to_owned(), set: set.to_owned() }),
+            None if plain => knobs.push(Knob {
+                name: name.to_owned(),
+                before: before.to_owned(),
+                set: set.to_owned(),
+            }),
             None => {}
         }
     }
     knobs
 }
 
-/// Restores those that still are as they were set: another value is somebody else's by now. The kernel may take one only when another
-/// is restored, so those that it refuses are tried again as long as any is taken.
+/// Restores those that still are as they were set: another value is somebody else's by now. The
+/// kernel may take one only when another is restored, so those that it refuses are tried again as
+/// long as any is taken.
 fn restore(tracefs: &Path, knobs: &[Knob]) -> Result<(), TraceError> {
     let mut left: Vec<&Knob> = knobs.iter().rev().collect();
     loop {
@@ -227,26 +253,35 @@ fn restore_one(tracefs: &Path, knob: &Knob) -> Result<(), String> {
 
 /// The file of a knob, and which option of it, if it is one.
 fn place<'a>(tracefs: &Path, name: &'a str) -> (PathBuf, Option<&'a str>) {
-    let (file, option) = name.split_once(OPTION).map_or((name, None), |(file, option)| (file, Some(option)));
+    let (file, option) =
+        name.split_once(OPTION).map_or((name, None), |(file, option)| (file, Some(option)));
     (tracefs.join(file), option)
 }
 
 fn read(path: &Path, option: Option<&str>) -> Result<String, TraceError> {
-    let text = File::open(path).and_then(read_whole).map_err(|error| TraceError::file("read", path, error))?;
+    let text = File::open(path)
+        .and_then(read_whole)
+        .map_err(|error| TraceError::file("read", path, error))?;
     let Some(option) = option else {
         let text = text.trim();
         if text.contains(['\t', '\n']) {
-            return Err(TraceError::file("borrow", path, io::Error::other("its value is more than one line")));
+            return Err(TraceError::file(
+                "borrow",
+                path,
+                io::Error::other("its value is more than one line"),
+            ));
         }
         return Ok(text.to_owned());
     };
     let mut words = text.split_ascii_whitespace();
     let word = words.find(|word| word.strip_prefix("NO_").unwrap_or(word) == option);
-    word.map(str::to_owned)
-        .ok_or_else(|| TraceError::file("borrow", path, io::Error::other(format!("it has no option {option}"))))
+    word.map(str::to_owned).ok_or_else(|| {
+        TraceError::file("borrow", path, io::Error::other(format!("it has no option {option}")))
+    })
 }
 
-/// Always with room for a whole value: the kernel refuses a smaller buffer for `osnoise/cpus`, also where only the end is left to read.
+/// Always with room for a whole value: the kernel refuses a smaller buffer for `osnoise/cpus`, also
+/// where only the end is left to read.
 fn read_whole(mut file: impl Read) -> io::Result<String> {
     let (mut whole, mut buffer) = (Vec::new(), [0; 4_096]);
     loop {
@@ -262,12 +297,15 @@ fn write(path: &Path, value: &str) -> Result<(), TraceError> {
     // A write of no bytes does nothing: an empty value is a line.
     let bytes = if value.is_empty() { b"\n".as_slice() } else { value.as_bytes() };
     let file = OpenOptions::new().write(true).truncate(true).open(path);
-    file.and_then(|mut file| file.write_all(bytes)).map_err(|error| TraceError::file("write", path, error))
+    file.and_then(|mut file| file.write_all(bytes))
+        .map_err(|error| TraceError::file("write", path, error))
 }
 
 fn remove(path: &Path) -> Result<(), TraceError> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(TraceError::file("remove", path, error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(TraceError::file("remove", path, error))
+        }
         _ => Ok(()),
     }
 }
@@ -359,11 +397,17 @@ mod tests {
         borrowed.end().unwrap();
         assert_eq!(machine.knob(file), "OSNOISE_WORKLOAD");
         drop(borrowed);
-        let refused = machine.begin(&own_name()).unwrap().set("osnoise/options#NO_SUCH", "NO_NO_SUCH").unwrap_err().to_string();
+        let refused = machine
+            .begin(&own_name())
+            .unwrap()
+            .set("osnoise/options#NO_SUCH", "NO_NO_SUCH")
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("it has no option NO_SUCH"), "{refused}");
     }
 
-    /// One that another thread is starting has all files of its parent until it executes its program.
+    /// One that another thread is starting has all files of its parent until it executes its
+    /// program.
     #[test]
     fn a_process_being_started_does_not_keep_the_lock() {
         let machine = Machine::new();
@@ -375,18 +419,27 @@ mod tests {
         drop(starting);
     }
 
-    /// Borrows in a process that kills itself at one of these points: only as a process of the next test.
+    /// Borrows in a process that kills itself at one of these points: only as a process of the next
+    /// test.
     #[test]
     fn a_process_that_is_killed() {
-        let (Ok(tracefs), Ok(point)) = (std::env::var("TEIJI_TEST_TRACEFS"), std::env::var("TEIJI_TEST_POINT")) else { return };
+        let (Ok(tracefs), Ok(point)) =
+            (std::env::var("TEIJI_TEST_TRACEFS"), std::env::var("TEIJI_TEST_POINT"))
+        else {
+            return;
+        };
         let die = |here: &str| {
             if point == here {
-                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+                let _ = rustix::process::kill_process(
+                    rustix::process::getpid(),
+                    rustix::process::Signal::KILL,
+                );
             }
         };
         let root = PathBuf::from(tracefs);
         let folder = root.parent().unwrap().join("run");
-        let mut borrowed = Borrowed::begin(&root, &folder, Path::new("/proc"), &own_name()).unwrap();
+        let mut borrowed =
+            Borrowed::begin(&root, &folder, Path::new("/proc"), &own_name()).unwrap();
         die("begun");
         let knob = Knob { name: PERIOD.into(), before: "1000".into(), set: "500".into() };
         borrowed.note(&knob).unwrap();
@@ -406,7 +459,15 @@ mod tests {
 
     #[test]
     fn what_a_killed_process_left_is_restored_wherever_it_was() {
-        for point in ["begun", "noted", "one set", "two set", "a line half written", "one restored", "all restored"] {
+        for point in [
+            "begun",
+            "noted",
+            "one set",
+            "two set",
+            "a line half written",
+            "one restored",
+            "all restored",
+        ] {
             let machine = Machine::new();
             let killed = std::process::Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "journal::tests::a_process_that_is_killed"])
@@ -414,14 +475,22 @@ mod tests {
                 .env("TEIJI_TEST_POINT", point)
                 .output()
                 .unwrap();
-            assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed.status), Some(9), "{point}");
+            assert_eq!(
+                std::os::unix::process::ExitStatusExt::signal(&killed.status),
+                Some(9),
+                "{point}"
+            );
             assert_eq!(
                 machine.knob(PERIOD) == "500",
                 ["one set", "two set", "a line half written", "one restored"].contains(&point),
                 "{point}"
             );
             machine.recover().unwrap();
-            assert_eq!((machine.knob(PERIOD), machine.knob(CPUS)), ("1000".into(), "0-1".into()), "{point}");
+            assert_eq!(
+                (machine.knob(PERIOD), machine.knob(CPUS)),
+                ("1000".into(), "0-1".into()),
+                "{point}"
+            );
             assert!(journals(&machine.run()).is_empty(), "{point}");
         }
     }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's tracers, used through tracefs and left as they were found.
 //!
-//! [`Tracefs`] finds the file system, [`Session`] is an instance of our own in it, [`Reader`] reads one CPU's events of it as text,
-//! [`RawReader`] as they are stored, with all digits of their time, and
-//! `timerlat`, `osnoise` and `hwlat` are what those tracers print. What has no version for each instance is borrowed: written into a
-//! journal first, and restored even if the process was killed, by the next one.
+//! [`Tracefs`] finds the file system, [`Session`] is an instance of our own in it, [`Reader`] reads
+//! one CPU's events of it as text, [`RawReader`] as they are stored, with all digits of their time,
+//! and `timerlat`, `osnoise` and `hwlat` are what those tracers print. What has no version for each
+//! instance is borrowed: written into a journal first, and restored even if the process was killed,
+//! by the next one.
 //!
-//! In: what to trace. Out: lines, and the number of events that the kernel lost. Must not touch: an instance of anybody else, and
-//! a knob while anybody else uses it.
+//! In: what to trace. Out: lines, and the number of events that the kernel lost. Must not touch: an
+//! instance of anybody else, and a knob while anybody else uses it.
 #![forbid(unsafe_code)]
 
 mod format;

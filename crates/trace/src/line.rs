@@ -60,7 +60,9 @@ impl<'a> Line<'a> {
         }
         let mut head = line[..bracket].trim_end();
         // The process of the thread, where that is recorded.
-        if let Some((before, process)) = head.rsplit_once('(').filter(|(_, process)| process.ends_with(')')) {
+        if let Some((before, process)) =
+            head.rsplit_once('(').filter(|(_, process)| process.ends_with(')'))
+        {
             let process = process[..process.len() - 1].trim();
             if is_number(process) || process.bytes().all(|byte| byte == b'-') {
                 head = before.trim_end();
@@ -110,9 +112,11 @@ mod tests {
 
     #[test]
     fn lines_of_a_kernel() {
-        let line =
-            Line::parse("          <idle>-0       [000] d.h1.    54.029328: #1     context    irq timer_latency       932 ns")
-                .unwrap();
+        let line = Line::parse(
+            "          <idle>-0       [000] d.h1.    54.029328: #1     context    irq \
+             timer_latency       932 ns",
+        )
+        .unwrap();
         let expected = Line {
             task: "<idle>",
             pid: 0,
@@ -121,14 +125,27 @@ mod tests {
             payload: "#1     context    irq timer_latency       932 ns",
         };
         assert_eq!(line, expected);
-        let line =
-            Line::parse(" my-task [1] a-b-1234    (   1200) [017] d..3   678.473449: sched_wakeup: comm=a [000] pid=3").unwrap();
+        let line = Line::parse(
+            " my-task [1] a-b-1234    (   1200) [017] d..3   678.473449: sched_wakeup: comm=a \
+             [000] pid=3",
+        )
+        .unwrap();
         assert_eq!(
             (line.task, line.pid, line.cpu, line.payload),
             ("my-task [1] a-b", 1234, CpuId(17), "sched_wakeup: comm=a [000] pid=3")
         );
-        assert_eq!(Line::parse("   x-9   (-------) [001] ....   1.5: e: f").map(|line| line.pid), Some(9));
-        for other in ["", "# tracer: timerlat", "CPU:0 [LOST 3 EVENTS]", "a [0] b", "a-1 [000] d.h1. x: y", " => do_idle"] {
+        assert_eq!(
+            Line::parse("   x-9   (-------) [001] ....   1.5: e: f").map(|line| line.pid),
+            Some(9)
+        );
+        for other in [
+            "",
+            "# tracer: timerlat",
+            "CPU:0 [LOST 3 EVENTS]",
+            "a [0] b",
+            "a-1 [000] d.h1. x: y",
+            " => do_idle",
+        ] {
             assert_eq!(Line::parse(other), None, "{other}");
         }
     }

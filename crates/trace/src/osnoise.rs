@@ -15,7 +15,8 @@ pub enum NoiseSource<'a> {
     Softirq(&'a str),
     /// Another thread: its name and number.
     Thread(&'a str),
-    /// The tracer saw a gap, with so many of the others in it. With none it was hardware or a hypervisor.
+    /// The tracer saw a gap, with so many of the others in it. With none it was hardware or a
+    /// hypervisor.
     Sample(u64),
 }
 
@@ -52,7 +53,8 @@ pub struct Summary {
 }
 
 impl<'a> Noise<'a> {
-    /// From the payload of an event such as `irq_noise: local_timer:236 start 5789.857529929 duration 1845 ns`.
+    /// From the payload of an event such as `irq_noise: local_timer:236 start 5789.857529929
+    /// duration 1845 ns`.
     #[must_use]
     pub fn parse(payload: &'a str) -> Option<Self> {
         let (event, rest) = payload.split_once(": ")?;
@@ -61,7 +63,9 @@ impl<'a> Noise<'a> {
         let (what, times) = rest.split_at(at);
         let (start, rest) = times.strip_prefix("start ")?.split_once(" duration ")?;
         let (duration, interferences) = match rest.split_once(" interference") {
-            Some((duration, count)) => (duration, Some(count.trim_start_matches(['s', ' ', ':']).parse().ok()?)),
+            Some((duration, count)) => {
+                (duration, Some(count.trim_start_matches(['s', ' ', ':']).parse().ok()?))
+            }
             None => (rest, None),
         };
         let what = what.trim();
@@ -78,7 +82,8 @@ impl<'a> Noise<'a> {
 }
 
 impl Summary {
-    /// From the payload of a line such as `1000000        190  99.98100       9     18      0   1007     18      1`.
+    /// From the payload of a line such as `1000000        190  99.98100       9     18      0
+    /// 1007     18      1`.
     #[must_use]
     pub fn parse(payload: &str) -> Option<Self> {
         let mut words = payload.split_ascii_whitespace();
@@ -89,7 +94,8 @@ impl Summary {
             return None;
         }
         let max = micros(words.next()?)?;
-        let mut count = || words.next().and_then(|word| word.parse().ok().filter(|_| is_number(word)));
+        let mut count =
+            || words.next().and_then(|word| word.parse().ok().filter(|_| is_number(word)));
         let summary = Summary {
             runtime,
             noise,
@@ -117,7 +123,10 @@ mod tests {
             parse("irq_noise: local_timer:236 start 5789.857529929 duration 1845 ns"),
             of(NoiseSource::Irq("local_timer:236"), 1_845)
         );
-        assert_eq!(parse("softirq_noise: RCU:9 start 5789.857529929 duration 2848 ns"), of(NoiseSource::Softirq("RCU:9"), 2_848));
+        assert_eq!(
+            parse("softirq_noise: RCU:9 start 5789.857529929 duration 2848 ns"),
+            of(NoiseSource::Softirq("RCU:9"), 2_848)
+        );
         assert_eq!(
             parse("thread_noise: a start b:54 start 5789.857529929 duration 3068 ns"),
             of(NoiseSource::Thread("a start b:54"), 3_068)
@@ -127,7 +136,12 @@ mod tests {
             let line = format!("sample_threshold: start 5789.857529929 duration 8812 ns {text}");
             assert_eq!(Noise::parse(&line), of(NoiseSource::Sample(3), 8_812));
         }
-        for other in ["", "irq_noise: x", "irq_noise: x start 1.0 duration 5 us", "sched_switch: a start 1.0 duration 5 ns"] {
+        for other in [
+            "",
+            "irq_noise: x",
+            "irq_noise: x start 1.0 duration 5 us",
+            "sched_switch: a start 1.0 duration 5 ns",
+        ] {
             assert_eq!(parse(other), None, "{other}");
         }
     }
@@ -144,7 +158,15 @@ mod tests {
             softirq: 18,
             thread: 1,
         };
-        assert_eq!(Summary::parse("1000000        190  99.98100       9     18      0   1007     18      1"), Some(summary));
-        assert_eq!(Summary::parse("1000000        190  99.98100       9     18      0   1007     18"), None);
+        assert_eq!(
+            Summary::parse(
+                "1000000        190  99.98100       9     18      0   1007     18      1"
+            ),
+            Some(summary)
+        );
+        assert_eq!(
+            Summary::parse("1000000        190  99.98100       9     18      0   1007     18"),
+            None
+        );
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whose an instance or a journal is: a process, by number and start time, because numbers are used again, and by the PID namespace
-//! in which it has that number.
+//! Whose an instance or a journal is: a process, by number and start time, because numbers are used
+//! again, and by the PID namespace in which it has that number.
 
 use std::fs;
 use std::path::Path;
@@ -33,13 +33,17 @@ impl Owner {
     /// Whose an instance of this name is; none if it is not one of ours.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let mut numbers = name.strip_prefix(PREFIX)?.split('-');
-        let owner =
-            Owner { pid: parsed(numbers.next()?)?, started: parsed(numbers.next()?)?, namespace: parsed(numbers.next()?)? };
+        let owner = Owner {
+            pid: parsed(numbers.next()?)?,
+            started: parsed(numbers.next()?)?,
+            namespace: parsed(numbers.next()?)?,
+        };
         let _number: u32 = parsed(numbers.next()?)?;
         numbers.next().is_none().then_some(owner)
     }
 
-    /// Whether it has ended. Of a process in another PID namespace nobody can tell here, so it has not.
+    /// Whether it has ended. Of a process in another PID namespace nobody can tell here, so it has
+    /// not.
     pub(crate) fn has_ended(&self, proc: &Path) -> bool {
         namespace(proc) == Some(self.namespace) && started(proc, self.pid) != Some(self.started)
     }
@@ -75,7 +79,14 @@ mod tests {
         let owner = Owner::this_process(proc).unwrap();
         assert_eq!(Owner::of(&owner.name(3)), Some(owner.clone()));
         assert!(!owner.has_ended(proc));
-        for other in ["teiji", "teiji-1-2-3", "teiji-1-2-3-4-5", "teiji-+1-2-3-4", "rtla_timerlat_top", "teiji-1-2-x-4"] {
+        for other in [
+            "teiji",
+            "teiji-1-2-3",
+            "teiji-1-2-3-4-5",
+            "teiji-+1-2-3-4",
+            "rtla_timerlat_top",
+            "teiji-1-2-x-4",
+        ] {
             assert_eq!(Owner::of(other), None, "{other}");
         }
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One CPU's events as the kernel stores them (`trace_pipe_raw`): with their time in ns, where the text has whole µs.
+//! One CPU's events as the kernel stores them (`trace_pipe_raw`): with their time in ns, where the
+//! text has whole µs.
 //!
-//! The kernel hands out one page at a time. How a page is laid out is described in `events/header_page` and `events/header_event`: a
-//! time, how many bytes follow, and events, each with the time that passed since the one before it.
+//! The kernel hands out one page at a time. How a page is laid out is described in
+//! `events/header_page` and `events/header_event`: a time, how many bytes follow, and events, each
+//! with the time that passed since the one before it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -24,7 +26,8 @@ const LENGTH: usize = MISSED_STORED - 1;
 /// What is read from a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Raw<'a> {
-    /// An event: its time on the clock of the session, ns, and its fields as its `format` lays them out.
+    /// An event: its time on the clock of the session, ns, and its fields as its `format` lays them
+    /// out.
     Event(i64, &'a [u8]),
     /// Before this time so many events were lost; where the kernel did not say how many, one.
     Lost(i64, u64),
@@ -71,12 +74,14 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// The events of a page. What does not fit into it is one lost event.
 fn events_of(page: &[u8], mut each: impl FnMut(Raw<'_>)) {
-    let head = number(page, 0).map(u64::from_ne_bytes).zip(number(page, 8).map(usize::from_ne_bytes));
+    let head =
+        number(page, 0).map(u64::from_ne_bytes).zip(number(page, 8).map(usize::from_ne_bytes));
     let Some((time, commit)) = head else { return each(Raw::Lost(0, 1)) };
     let time = time.cast_signed();
     let events = page.get(HEAD..HEAD + (commit & LENGTH));
     if commit & MISSED != 0 {
-        let stored = (commit & MISSED_STORED != 0).then(|| number(page, HEAD + (commit & LENGTH)).map(usize::from_ne_bytes));
+        let stored = (commit & MISSED_STORED != 0)
+            .then(|| number(page, HEAD + (commit & LENGTH)).map(usize::from_ne_bytes));
         each(Raw::Lost(time, stored.flatten().map_or(1, |lost| lost as u64)));
     }
     if events.and_then(|events| each_event(events, time, &mut each)).is_none() {
@@ -90,7 +95,11 @@ fn each_event(events: &[u8], mut time: i64, each: &mut impl FnMut(Raw<'_>)) -> O
     while at < events.len() {
         let head = word(events, at)?;
         // A bit field: five bits of type or length, 27 of time.
-        let (kind, delta) = if cfg!(target_endian = "big") { (head >> 27, head & 0x7ff_ffff) } else { (head & 0x1f, head >> 5) };
+        let (kind, delta) = if cfg!(target_endian = "big") {
+            (head >> 27, head & 0x7ff_ffff)
+        } else {
+            (head & 0x1f, head >> 5)
+        };
         let extended = |events| Some(i64::from(delta) + (i64::from(word(events, at + 4)?) << 27));
         let data = at + 4;
         match kind {
@@ -131,12 +140,14 @@ mod tests {
     use proptest::prelude::*;
 
     const fn head(kind: u32, delta: u32) -> [u8; 4] {
-        if cfg!(target_endian = "big") { kind << 27 | delta } else { delta << 5 | kind }.to_ne_bytes()
+        if cfg!(target_endian = "big") { kind << 27 | delta } else { delta << 5 | kind }
+            .to_ne_bytes()
     }
 
     fn page(commit: usize, parts: &[&[u8]]) -> Vec<u8> {
         let events = parts.concat();
-        [1_000_u64.to_ne_bytes().as_slice(), &(commit | events.len()).to_ne_bytes(), &events].concat()
+        [1_000_u64.to_ne_bytes().as_slice(), &(commit | events.len()).to_ne_bytes(), &events]
+            .concat()
     }
 
     fn read(page: &[u8]) -> Vec<(i64, Result<Vec<u8>, u64>)> {
@@ -156,7 +167,8 @@ mod tests {
         let absolute = [head(31, 5).as_slice(), &2_u32.to_ne_bytes()].concat();
         let short = [head(2, 4).as_slice(), &[9; 8]].concat();
         let rest = [head(29, 0).as_slice(), &[0xff; 40]].concat();
-        let read = read(&page(0, &[&short, &long, &taken_back, &later, &short, &absolute, &short, &rest]));
+        let read =
+            read(&page(0, &[&short, &long, &taken_back, &later, &short, &absolute, &short, &rest]));
         let expected = [
             (1_004, Ok(vec![9; 8])),
             (1_007, Ok(vec![7; 8])),

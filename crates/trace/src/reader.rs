@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One CPU's events, as text: its `trace_pipe`, read without waiting. What the kernel says that it lost is counted.
+//! One CPU's events, as text: its `trace_pipe`, read without waiting. What the kernel says that it
+//! lost is counted.
 
 use crate::Text;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -32,8 +33,9 @@ impl Reader {
         Ok(Reader::over(OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?))
     }
 
-    /// Waits until there is something to read, and says whether there is. A signal ends it, with an error of kind `Interrupted`. While
-    /// somebody waits, recording an event makes an interrupt on the CPU that records it.
+    /// Waits until there is something to read, and says whether there is. A signal ends it, with an
+    /// error of kind `Interrupted`. While somebody waits, recording an event makes an interrupt
+    /// on the CPU that records it.
     ///
     /// # Errors
     /// What poll(2) says.
@@ -46,7 +48,14 @@ impl Reader {
 impl<F: Read> Reader<F> {
     /// Reads from any source of the same text.
     pub(crate) fn over(file: F) -> Self {
-        Reader { file, buffer: vec![0; BUFFER_BYTES].into(), start: 0, end: 0, lost: 0, skipping: false }
+        Reader {
+            file,
+            buffer: vec![0; BUFFER_BYTES].into(),
+            start: 0,
+            end: 0,
+            lost: 0,
+            skipping: false,
+        }
     }
 
     /// Events that the kernel said it lost so far; where it did not say how many, one.

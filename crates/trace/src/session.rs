@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// One instance, in whose events times are of CLOCK_MONOTONIC. It is removed, and what was borrowed restored, when it ends; if the
-/// process is killed, by the next that asks for one.
+/// One instance, in whose events times are of CLOCK_MONOTONIC. It is removed, and what was borrowed
+/// restored, when it ends; if the process is killed, by the next that asks for one.
 pub struct Session {
     tracefs: Tracefs,
     name: String,
@@ -25,25 +25,33 @@ pub struct Session {
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 impl Session {
-    /// Makes an instance, after removing what killed processes left. It records from now on whatever is enabled in it.
+    /// Makes an instance, after removing what killed processes left. It records from now on
+    /// whatever is enabled in it.
     ///
     /// # Errors
     /// What the machine lacks, or what could not be restored.
     pub fn begin(tracefs: &Tracefs) -> Result<Self, TraceError> {
         tracefs.recover()?;
-        let owner = Owner::this_process(&tracefs.proc)
-            .ok_or_else(|| TraceError::Missing("/proc does not tell when this process started. Mount it".to_owned()))?;
+        let owner = Owner::this_process(&tracefs.proc).ok_or_else(|| {
+            TraceError::Missing(
+                "/proc does not tell when this process started. Mount it".to_owned(),
+            )
+        })?;
         let name = owner.name(MADE.fetch_add(1, Ordering::Relaxed));
         let folder = tracefs.root.join("instances").join(&name);
         match fs::create_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(TraceError::Missing("tracefs has no instances. It takes Linux 3.10 or later".to_owned()));
+                return Err(TraceError::Missing(
+                    "tracefs has no instances. It takes Linux 3.10 or later".to_owned(),
+                ));
             }
             result => result.map_err(|error| tracefs.denied(error, &folder))?,
         }
-        let session = Session { tracefs: tracefs.clone(), name, folder, borrowed: None, ended: false };
+        let session =
+            Session { tracefs: tracefs.clone(), name, folder, borrowed: None, ended: false };
         session.write("trace_clock", "mono")?;
-        // Whoever waits is woken by the first event, not when the buffer is half full. Kernels before 5.0 always do that.
+        // Whoever waits is woken by the first event, not when the buffer is half full. Kernels
+        // before 5.0 always do that.
         if session.folder.join("buffer_percent").exists() {
             session.write("buffer_percent", "0")?;
         }
@@ -62,12 +70,16 @@ impl Session {
     /// What the kernel said.
     pub fn write(&self, file: &str, value: &str) -> Result<(), TraceError> {
         let path = self.folder.join(file);
-        let written =
-            OpenOptions::new().write(true).truncate(true).open(&path).and_then(|mut file| file.write_all(value.as_bytes()));
+        let written = OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(value.as_bytes()));
         written.map_err(|error| TraceError::file("write", path, error))
     }
 
-    /// Records an event such as `sched/sched_switch`, of which only what passes a filter, where one is given.
+    /// Records an event such as `sched/sched_switch`, of which only what passes a filter, where one
+    /// is given.
     ///
     /// # Errors
     /// The event that this kernel does not have, or what it said of the filter.
@@ -105,12 +117,18 @@ impl Session {
     ///
     /// # Errors
     /// When another teiji has borrowed something, or the kernel does not have the option.
-    pub fn borrow_option(&mut self, file: &str, option: &str, is_on: bool) -> Result<(), TraceError> {
+    pub fn borrow_option(
+        &mut self,
+        file: &str,
+        option: &str,
+        is_on: bool,
+    ) -> Result<(), TraceError> {
         let value = if is_on { option.to_owned() } else { format!("NO_{option}") };
         self.borrow_knob(&format!("{file}{OPTION}{option}"), &value)
     }
 
-    /// What one CPU records. It has to be dropped before the session ends, which waits a second for it.
+    /// What one CPU records. It has to be dropped before the session ends, which waits a second for
+    /// it.
     ///
     /// # Errors
     /// When there is no such CPU.
@@ -119,7 +137,8 @@ impl Session {
         Reader::open(&path).map_err(|error| TraceError::file("read", path, error))
     }
 
-    /// What one CPU records, as it is stored. It has to be dropped before the session ends, which waits a second for it.
+    /// What one CPU records, as it is stored. It has to be dropped before the session ends, which
+    /// waits a second for it.
     ///
     /// # Errors
     /// When there is no such CPU.
@@ -134,7 +153,8 @@ impl Session {
     /// The event that this kernel does not have.
     pub fn format(&self, event: &str) -> Result<Format, TraceError> {
         let text = fs::read_to_string(self.folder.join("events").join(event).join("format")).ok();
-        text.and_then(|text| Format::parse(&text)).ok_or_else(|| TraceError::Missing(format!("this kernel has no event {event}")))
+        text.and_then(|text| Format::parse(&text))
+            .ok_or_else(|| TraceError::Missing(format!("this kernel has no event {event}")))
     }
 
     /// Removes the instance and restores what was borrowed.
@@ -150,7 +170,8 @@ impl Session {
             return Ok(());
         }
         // The tracer ends first: what is restored would change what it does.
-        let removed = remove_instance(&self.folder).map_err(|error| TraceError::file("remove", &self.folder, error));
+        let removed = remove_instance(&self.folder)
+            .map_err(|error| TraceError::file("remove", &self.folder, error));
         let restored = self.borrowed.take().map_or(Ok(()), |mut borrowed| borrowed.end());
         restored.and(removed)
     }
@@ -161,7 +182,8 @@ impl Drop for Session {
         if let Err(error) = self.finish() {
             #[expect(
                 clippy::print_stderr,
-                reason = "a machine that is not as it was found is never silent, and nobody is left to return it to"
+                reason = "a machine that is not as it was found is never silent, and nobody is \
+                          left to return it to"
             )]
             {
                 eprintln!("teiji: {error}. The next run that traces tries again");
@@ -211,7 +233,13 @@ mod tests {
     fn an_event_that_is_not_there_is_named() {
         let tracefs = real();
         let session = Session::begin(&tracefs).unwrap();
-        assert!(session.enable("sched/no_such_event", None).unwrap_err().to_string().contains("sched/no_such_event"));
+        assert!(
+            session
+                .enable("sched/no_such_event", None)
+                .unwrap_err()
+                .to_string()
+                .contains("sched/no_such_event")
+        );
         session.enable("sched/sched_switch", Some("next_prio < 50")).unwrap();
     }
 
@@ -224,7 +252,8 @@ mod tests {
         let session = Session::begin(&Tracefs::find().unwrap()).unwrap();
         session.enable("sched/sched_switch", None).unwrap();
         eprintln!("instance={}", session.name);
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        let _ =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 
     #[test]

@@ -45,8 +45,13 @@ impl TimerLatency {
             return None;
         }
         let latency = words.next()?;
-        let latency = latency.parse().ok().filter(|_| crate::line::is_number(latency)).map(Nanos)?;
-        (words.next()? == "ns" && words.next().is_none()).then_some(TimerLatency { number, context, latency })
+        let latency =
+            latency.parse().ok().filter(|_| crate::line::is_number(latency)).map(Nanos)?;
+        (words.next()? == "ns" && words.next().is_none()).then_some(TimerLatency {
+            number,
+            context,
+            latency,
+        })
     }
 }
 
@@ -57,9 +62,18 @@ mod tests {
     #[test]
     fn lines_of_a_kernel() {
         let of = |number, context, ns| Some(TimerLatency { number, context, latency: Nanos(ns) });
-        assert_eq!(TimerLatency::parse("#1     context    irq timer_latency       932 ns"), of(1, Context::Irq, 932));
-        assert_eq!(TimerLatency::parse("#12345 context thread timer_latency     11700 ns"), of(12_345, Context::Thread, 11_700));
-        assert_eq!(TimerLatency::parse("#7     context user-ret timer_latency     12700 ns"), of(7, Context::User, 12_700));
+        assert_eq!(
+            TimerLatency::parse("#1     context    irq timer_latency       932 ns"),
+            of(1, Context::Irq, 932)
+        );
+        assert_eq!(
+            TimerLatency::parse("#12345 context thread timer_latency     11700 ns"),
+            of(12_345, Context::Thread, 11_700)
+        );
+        assert_eq!(
+            TimerLatency::parse("#7     context user-ret timer_latency     12700 ns"),
+            of(7, Context::User, 12_700)
+        );
         for other in [
             "#1 context irq timer_latency 1 us",
             "#1 context nmi timer_latency 1 ns",

@@ -40,20 +40,28 @@ impl Tracefs {
         for place in PLACES {
             match fs::metadata(Path::new(place).join("available_tracers")) {
                 Ok(_) => return Ok(Self::at(Path::new(place), Path::new(JOURNALS))),
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(no_right()),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Err(no_right());
+                }
                 Err(_) => {}
             }
         }
         let mount = mount()?;
         let root = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
-        fs::metadata(root.join("available_tracers")).map_err(|error| TraceError::file("use", &root, error))?;
+        fs::metadata(root.join("available_tracers"))
+            .map_err(|error| TraceError::file("use", &root, error))?;
         Ok(Tracefs { _mount: Some(Arc::new(mount)), ..Self::at(&root, Path::new(JOURNALS)) })
     }
 
     /// The one in this folder, with journals in another.
     #[must_use]
     pub(crate) fn at(root: &Path, journals: &Path) -> Self {
-        Tracefs { root: root.to_owned(), journals: journals.to_owned(), proc: "/proc".into(), _mount: None }
+        Tracefs {
+            root: root.to_owned(),
+            journals: journals.to_owned(),
+            proc: "/proc".into(),
+            _mount: None,
+        }
     }
 
     /// Says that this kernel lacks a tracer, where it does.
@@ -68,7 +76,8 @@ impl Tracefs {
         }
         let there = text.split_ascii_whitespace().collect::<Vec<_>>().join(", ");
         Err(TraceError::Missing(format!(
-            "this kernel has no {tracer} tracer, only {there}. It takes a kernel built with {option}"
+            "this kernel has no {tracer} tracer, only {there}. It takes a kernel built with \
+             {option}"
         )))
     }
 
@@ -78,10 +87,15 @@ impl Tracefs {
     /// With the file that does not have it, such as `osnoise/options`, and the kernels that do.
     pub fn needs_option(&self, file: &str, option: &str, kernels: &str) -> Result<(), TraceError> {
         let text = fs::read_to_string(self.root.join(file)).unwrap_or_default();
-        if text.split_ascii_whitespace().any(|word| word.strip_prefix("NO_").unwrap_or(word) == option) {
+        if text
+            .split_ascii_whitespace()
+            .any(|word| word.strip_prefix("NO_").unwrap_or(word) == option)
+        {
             return Ok(());
         }
-        Err(TraceError::Missing(format!("this kernel has no option {option} ({file} of tracefs). It takes {kernels}")))
+        Err(TraceError::Missing(format!(
+            "this kernel has no option {option} ({file} of tracefs). It takes {kernels}"
+        )))
     }
 
     /// Says that this kernel lacks a file of tracefs, where it does.
@@ -92,11 +106,14 @@ impl Tracefs {
         if self.root.join(file).exists() {
             return Ok(());
         }
-        Err(TraceError::Missing(format!("this kernel has no {file} in tracefs. It takes {kernels}")))
+        Err(TraceError::Missing(format!(
+            "this kernel has no {file} in tracefs. It takes {kernels}"
+        )))
     }
 
-    /// Says who uses one of the tracers osnoise, timerlat and hwlat, which share settings, if anybody does. What killed processes
-    /// left is removed first; what this process does is not counted.
+    /// Says who uses one of the tracers osnoise, timerlat and hwlat, which share settings, if
+    /// anybody does. What killed processes left is removed first; what this process does is not
+    /// counted.
     ///
     /// # Errors
     /// Who.
@@ -138,13 +155,18 @@ impl Tracefs {
     /// The names of all instances.
     pub(crate) fn instances(&self) -> Vec<String> {
         let entries = fs::read_dir(self.root.join("instances")).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
         names
     }
 
     pub(crate) fn denied(&self, error: io::Error, path: &Path) -> TraceError {
-        if error.kind() == io::ErrorKind::PermissionDenied { no_right() } else { TraceError::file("use", path, error) }
+        if error.kind() == io::ErrorKind::PermissionDenied {
+            no_right()
+        } else {
+            TraceError::file("use", path, error)
+        }
     }
 }
 
@@ -159,11 +181,14 @@ fn mount() -> Result<OwnedFd, TraceError> {
         fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_NODEV)
     });
     made.map_err(|error| match error {
-        Errno::NODEV => TraceError::Missing("this kernel has no tracefs. It takes one built with CONFIG_TRACING".to_owned()),
+        Errno::NODEV => TraceError::Missing(
+            "this kernel has no tracefs. It takes one built with CONFIG_TRACING".to_owned(),
+        ),
         Errno::PERM | Errno::ACCESS => no_right(),
-        Errno::NOSYS => {
-            TraceError::Missing("tracefs is not mounted. Mount it: mount -t tracefs tracefs /sys/kernel/tracing".to_owned())
-        }
+        Errno::NOSYS => TraceError::Missing(
+            "tracefs is not mounted. Mount it: mount -t tracefs tracefs /sys/kernel/tracing"
+                .to_owned(),
+        ),
         error => TraceError::file("mount tracefs for", PLACES[0], error.into()),
     })
 }
@@ -210,21 +235,30 @@ mod tests {
     #[test]
     fn a_tracer_that_is_not_there_is_named_with_its_option() {
         let (_folder, tracefs) = machine(&[]);
-        let refused = tracefs.needs_tracer("timerlat", "CONFIG_TIMERLAT_TRACER").unwrap_err().to_string();
-        assert!(refused.contains("only blk, function, nop") && refused.contains("CONFIG_TIMERLAT_TRACER"), "{refused}");
+        let refused =
+            tracefs.needs_tracer("timerlat", "CONFIG_TIMERLAT_TRACER").unwrap_err().to_string();
+        assert!(
+            refused.contains("only blk, function, nop")
+                && refused.contains("CONFIG_TIMERLAT_TRACER"),
+            "{refused}"
+        );
         assert!(tracefs.needs_tracer("nop", "").is_ok());
     }
 
     #[test]
     fn an_option_that_is_not_there_is_named_with_the_kernels_that_have_it() {
         let (_folder, tracefs) = machine(&[]);
-        let refused = |tracefs: &Tracefs| tracefs.needs_option("osnoise/options", "OSNOISE_WORKLOAD", "Linux 6.2");
+        let refused = |tracefs: &Tracefs| {
+            tracefs.needs_option("osnoise/options", "OSNOISE_WORKLOAD", "Linux 6.2")
+        };
         let text = refused(&tracefs).unwrap_err().to_string();
         assert!(text.contains("OSNOISE_WORKLOAD") && text.contains("It takes Linux 6.2"), "{text}");
         fs::create_dir_all(tracefs.root.join("osnoise")).unwrap();
-        for (options, has_it) in
-            [("DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP", true), ("NO_OSNOISE_WORKLOAD", true), ("DEFAULTS", false)]
-        {
+        for (options, has_it) in [
+            ("DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP", true),
+            ("NO_OSNOISE_WORKLOAD", true),
+            ("DEFAULTS", false),
+        ] {
             fs::write(tracefs.root.join("osnoise/options"), options).unwrap();
             assert_eq!(refused(&tracefs).is_ok(), has_it, "{options}");
         }
@@ -232,10 +266,16 @@ mod tests {
 
     #[test]
     fn whoever_uses_such_a_tracer_is_named() {
-        for (place, who) in [("", "the top instance"), ("instances/rtla_timerlat_top", "the instance rtla_timerlat_top")] {
+        for (place, who) in [
+            ("", "the top instance"),
+            ("instances/rtla_timerlat_top", "the instance rtla_timerlat_top"),
+        ] {
             let (_folder, tracefs) = machine(&[(place, "timerlat")]);
             let refused = tracefs.needs_idle_tracers().unwrap_err();
-            assert!(matches!(&refused, TraceError::Busy(text) if text.starts_with(who)), "{refused}");
+            assert!(
+                matches!(&refused, TraceError::Busy(text) if text.starts_with(who)),
+                "{refused}"
+            );
         }
         let (_folder, tracefs) = machine(&[("", "nop"), ("instances/other", "function")]);
         assert!(tracefs.needs_idle_tracers().is_ok());

@@ -20,7 +20,11 @@ impl Walk<'_> {
         let block = &self.dump.blocks[previous.block];
         if matches!(block.last(), Effect::InterruptReturn | Effect::SystemReturn) {
             let at = (previous.begin + previous.done).saturating_sub(1);
-            self.calls.switched.push(Switched { at, on: true, address: block.bounds[block.bounds.len() - 2] });
+            self.calls.switched.push(Switched {
+                at,
+                on: true,
+                address: block.bounds[block.bounds.len() - 2],
+            });
             self.flags.switched_on();
         }
     }
@@ -52,9 +56,14 @@ impl Walk<'_> {
             self.step(run.begin + from, index + 1 - from.min(index + 1), false);
             from = index + 1;
             // QEMU's blocks end with it.
-            self.on_next = *effect == Effect::InterruptsOnAfterNext && self.interrupts == Some(false);
+            self.on_next =
+                *effect == Effect::InterruptsOnAfterNext && self.interrupts == Some(false);
             let address = block.bounds[usize::try_from(index).unwrap_or(0)];
-            self.switch(*effect, interrupts, Switched { at: run.begin + index, on: interrupts == Some(true), address });
+            self.switch(
+                *effect,
+                interrupts,
+                Switched { at: run.begin + index, on: interrupts == Some(true), address },
+            );
             if !self.on_next {
                 self.interrupts = interrupts;
             }
@@ -74,7 +83,8 @@ impl Walk<'_> {
     /// Interrupts are switched by an instruction.
     fn switch(&mut self, effect: Effect, interrupts: Option<bool>, switched: Switched) {
         // With x86 they are switched off without a look at whether they are.
-        let shows = effect == Effect::InterruptsOff && self.flags.switched_off(self.kernel.has_vectors());
+        let shows =
+            effect == Effect::InterruptsOff && self.flags.switched_off(self.kernel.has_vectors());
         if shows {
             self.were_on();
         }
@@ -86,7 +96,10 @@ impl Walk<'_> {
         }
         self.guess = None;
         if effect == Effect::FlagsRestored {
-            self.guess = Some(Guess { step: self.calls.steps.len(), switched: Switched { on: true, ..switched } });
+            self.guess = Some(Guess {
+                step: self.calls.steps.len(),
+                switched: Switched { on: true, ..switched },
+            });
         }
         // Off already is not switched off, whether by an inner lock or by flags that are restored.
         let is_switched = shows || self.interrupts != Some(false) || switched.on;
@@ -100,7 +113,11 @@ impl Walk<'_> {
         if let Some(guess) = self.guess.take()
             && self.interrupts != Some(true)
         {
-            self.calls.steps.iter_mut().skip(guess.step).for_each(|step| step.interrupts = Some(true));
+            self.calls
+                .steps
+                .iter_mut()
+                .skip(guess.step)
+                .for_each(|step| step.interrupts = Some(true));
             self.calls.switched.push(guess.switched);
             self.interrupts = Some(true);
             self.flags.switched_on();
@@ -109,8 +126,12 @@ impl Walk<'_> {
 
     /// Whose flags the current function saves and restores.
     fn owner(&self) -> FrameId {
-        let is_helper = |code| matches!(code, Code::Function(id) if self.kernel.role(id) == Some(Role::Helper));
-        self.calls.chain(self.current).find(|(_, frame)| !is_helper(frame.code)).map_or(self.current, |(id, _)| id)
+        let is_helper =
+            |code| matches!(code, Code::Function(id) if self.kernel.role(id) == Some(Role::Helper));
+        self.calls
+            .chain(self.current)
+            .find(|(_, frame)| !is_helper(frame.code))
+            .map_or(self.current, |(id, _)| id)
     }
 
     /// Whether interrupts are on once flags are restored.
@@ -122,7 +143,9 @@ impl Walk<'_> {
         }
         // Who was interrupted may have saved them, and whoever handles it takes them over.
         let entered = chain.iter().find_map(|id| match self.calls.frame(*id) {
-            Frame { way: Way::Entrance(entrance), interrupts, .. } => Some((*entrance, *interrupts)),
+            Frame { way: Way::Entrance(entrance), interrupts, .. } => {
+                Some((*entrance, *interrupts))
+            }
             _ => None,
         });
         match entered? {
@@ -132,10 +155,22 @@ impl Walk<'_> {
     }
 
     fn step(&mut self, begin: u64, done: u64, halts: bool) {
-        let step = Step { begin, end: begin + done, frame: self.current, interrupts: self.interrupts, task: self.task, halts };
-        let is_apart = self.guess.as_ref().is_some_and(|guess| guess.step == self.calls.steps.len());
+        let step = Step {
+            begin,
+            end: begin + done,
+            frame: self.current,
+            interrupts: self.interrupts,
+            task: self.task,
+            halts,
+        };
+        let is_apart =
+            self.guess.as_ref().is_some_and(|guess| guess.step == self.calls.steps.len());
         match self.calls.steps.last_mut().filter(|_| !is_apart) {
-            Some(last) if !last.halts && (last.frame, last.interrupts, last.task) == (step.frame, step.interrupts, step.task) => {
+            Some(last)
+                if !last.halts
+                    && (last.frame, last.interrupts, last.task)
+                        == (step.frame, step.interrupts, step.task) =>
+            {
                 last.end = step.end;
                 last.halts = halts;
             }

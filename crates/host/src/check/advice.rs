@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which CPUs to keep for what is to be on time: an answer from topology and from where interrupts go.
+//! Which CPUs to keep for what is to be on time: an answer from topology and from where interrupts
+//! go.
 
 use super::machine::{Machine, cpu_words};
 use super::recommended::{joined, only_with, recommended};
@@ -31,7 +32,8 @@ pub struct Advice {
 const CORES_OF_ONE_LEFT: usize = 4;
 
 impl HostRoot {
-    /// Which CPUs to isolate and to measure. None on a machine with one core, where nothing can be set apart.
+    /// Which CPUs to isolate and to measure. None on a machine with one core, where nothing can be
+    /// set apart.
     #[must_use]
     pub fn advise(&self) -> Option<Advice> {
         self.advise_for(None)
@@ -45,7 +47,14 @@ impl HostRoot {
         let Division { housekeeping, isolated, measured, idle, mut reasons } = division(&machine)?;
         let arguments = recommended(&machine, &isolated);
         reasons.extend(only_with(&arguments));
-        Some(Advice { housekeeping, isolated, measured, idle, reasons, arguments: joined(&arguments) })
+        Some(Advice {
+            housekeeping,
+            isolated,
+            measured,
+            idle,
+            reasons,
+            arguments: joined(&arguments),
+        })
     }
 }
 
@@ -66,36 +75,45 @@ struct Division {
 fn division(machine: &Machine<'_>) -> Option<Division> {
     let mut cores = cores(machine);
     // The kernel binds work of its own to CPU 0, so its core is the first that stays.
-    let boot_core = cores.remove(cores.iter().position(|core| core.cpus.contains(&CpuId(0))).unwrap_or(0));
+    let boot_core =
+        cores.remove(cores.iter().position(|core| core.cpus.contains(&CpuId(0))).unwrap_or(0));
     let interrupts = interrupts(machine);
-    let of_core = |core: &Core| core.cpus.iter().map(|cpu| interrupts.get(cpu).copied().unwrap_or(0)).sum::<u64>();
+    let of_core = |core: &Core| {
+        core.cpus.iter().map(|cpu| interrupts.get(cpu).copied().unwrap_or(0)).sum::<u64>()
+    };
     let capacities = Capacities::of(&boot_core, &cores);
     cores.sort_by_key(|core| {
         let is_near = (core.shares_cache_with(&boot_core), core.node == boot_core.node);
         (!capacities.is_little(core), Reverse(is_near), Reverse(of_core(core)), core.cpus[0])
     });
-    let (all, little) = (cores.len() + 1, cores.iter().filter(|core| capacities.is_little(core)).count());
+    let (all, little) =
+        (cores.len() + 1, cores.iter().filter(|core| capacities.is_little(core)).count());
     let left = (all / CORES_OF_ONE_LEFT).max(little + 1).min(cores.len());
     let mut housekeeping = vec![boot_core];
     housekeeping.extend(cores.drain(..left.checked_sub(1)?));
     let isolated = cores;
-    // The biggest whose cache the others leave alone, with the fewest interrupts, and of those the last.
+    // The biggest whose cache the others leave alone, with the fewest interrupts, and of those the
+    // last.
     let is_disturbed = |core: &Core| housekeeping.iter().any(|other| core.shares_cache_with(other));
-    let measured = isolated
-        .iter()
-        .min_by_key(|core| (Reverse(capacities.step(core)), is_disturbed(core), of_core(core), Reverse(core.cpus[0])))?;
-    let mut idle: Vec<CpuId> = isolated.iter().flat_map(|core| core.cpus.iter().copied().skip(1)).collect();
+    let measured = isolated.iter().min_by_key(|core| {
+        (Reverse(capacities.step(core)), is_disturbed(core), of_core(core), Reverse(core.cpus[0]))
+    })?;
+    let mut idle: Vec<CpuId> =
+        isolated.iter().flat_map(|core| core.cpus.iter().copied().skip(1)).collect();
     idle.sort_unstable();
 
     let verb = if left == 1 { "is" } else { "are" };
-    let mut reasons =
-        vec![format!("{left} of {all} cores {verb} for everything else, that of CPU 0 first, to which the kernel binds work")];
+    let mut reasons = vec![format!(
+        "{left} of {all} cores {verb} for everything else, that of CPU 0 first, to which the \
+         kernel binds work"
+    )];
     reasons.extend(capacities.reason(&housekeeping, measured));
-    let fewest = if isolated.len() > 1 && isolated.iter().all(|core| of_core(core) >= of_core(measured)) {
-        ", the fewest of these"
-    } else {
-        ""
-    };
+    let fewest =
+        if isolated.len() > 1 && isolated.iter().all(|core| of_core(core) >= of_core(measured)) {
+            ", the fewest of these"
+        } else {
+            ""
+        };
     if !interrupts.is_empty() {
         reasons.push(format!(
             "the core of CPU {} had {} device interrupts since boot{fewest}",
@@ -105,13 +123,20 @@ fn division(machine: &Machine<'_>) -> Option<Division> {
     }
     reasons.extend(cache_reason(&housekeeping, measured));
     if !idle.is_empty() {
-        let (are, threads) = if idle.len() == 1 { ("is the", "thread") } else { ("are", "threads") };
+        let (are, threads) =
+            if idle.len() == 1 { ("is the", "thread") } else { ("are", "threads") };
         reasons.push(format!("{} {are} second {threads} of these cores", cpu_words(&idle)));
     }
     if measured.node != housekeeping[0].node {
         reasons.push("it is on another memory node than CPU 0: bind memory to that too".to_owned());
     }
-    Some(Division { housekeeping: all_of(&housekeeping), measured: measured.cpus[0], isolated: all_of(&isolated), idle, reasons })
+    Some(Division {
+        housekeeping: all_of(&housekeeping),
+        measured: measured.cpus[0],
+        isolated: all_of(&isolated),
+        idle,
+        reasons,
+    })
 }
 
 fn all_of(cores: &[Core]) -> Vec<CpuId> {
@@ -126,11 +151,18 @@ fn cache_reason(housekeeping: &[Core], measured: &Core) -> Option<String> {
         return None;
     }
     let (cpu, cache) = (measured.cpus[0], cpu_words(&measured.cache));
-    let sharing: Vec<CpuId> = all_of(housekeeping).into_iter().filter(|cpu| measured.cache.contains(cpu)).collect();
+    let sharing: Vec<CpuId> =
+        all_of(housekeeping).into_iter().filter(|cpu| measured.cache.contains(cpu)).collect();
     Some(if sharing.is_empty() {
-        format!("the last level cache of CPU {cpu}, that of {cache}, is used by none of the CPUs for everything else")
+        format!(
+            "the last level cache of CPU {cpu}, that of {cache}, is used by none of the CPUs for \
+             everything else"
+        )
     } else {
-        format!("CPU {cpu} shares its last level cache with {}: what runs there takes room in it", cpu_words(&sharing))
+        format!(
+            "CPU {cpu} shares its last level cache with {}: what runs there takes room in it",
+            cpu_words(&sharing)
+        )
     })
 }
 
@@ -146,7 +178,8 @@ impl Capacities {
     fn of(boot_core: &Core, others: &[Core]) -> Capacities {
         let capacity = |core: &Core| core.capacity.unwrap_or_default();
         let biggest = others.iter().map(capacity).max().unwrap_or_default();
-        // Cores of one kind differ by little. Where only that of CPU 0 is bigger, there is nothing to choose.
+        // Cores of one kind differ by little. Where only that of CPU 0 is bigger, there is nothing
+        // to choose.
         Capacities { biggest: biggest.max(capacity(boot_core)), little_below: biggest * 4 / 5 }
     }
 
@@ -156,15 +189,24 @@ impl Capacities {
 
     /// In steps of 5 %.
     fn step(&self, core: &Core) -> u64 {
-        core.capacity.unwrap_or_default().saturating_mul(20).checked_div(self.biggest).unwrap_or_default()
+        core.capacity
+            .unwrap_or_default()
+            .saturating_mul(20)
+            .checked_div(self.biggest)
+            .unwrap_or_default()
     }
 
     fn reason(&self, housekeeping: &[Core], measured: &Core) -> Option<String> {
         let little: Vec<&Core> = housekeeping.iter().filter(|core| self.is_little(core)).collect();
-        let (smallest, measured) = (little.iter().filter_map(|core| core.capacity).min()?, measured.capacity?);
-        let mut cpus: Vec<CpuId> = little.iter().flat_map(|core| core.cpus.iter().copied()).collect();
+        let (smallest, measured) =
+            (little.iter().filter_map(|core| core.capacity).min()?, measured.capacity?);
+        let mut cpus: Vec<CpuId> =
+            little.iter().flat_map(|core| core.cpus.iter().copied()).collect();
         cpus.sort_unstable();
-        Some(format!("little cores take longer for the same work: {} (capacity {smallest} of {measured})", cpu_words(&cpus)))
+        Some(format!(
+            "little cores take longer for the same work: {} (capacity {smallest} of {measured})",
+            cpu_words(&cpus)
+        ))
     }
 }
 
@@ -173,7 +215,9 @@ fn interrupts(machine: &Machine<'_>) -> BTreeMap<CpuId, u64> {
     let text = machine.text("proc/interrupts").unwrap_or_default();
     let rows = crate::interrupts::parse(&text, &machine.online, &mut Vec::new());
     let mut counts: BTreeMap<CpuId, u64> = BTreeMap::new();
-    let is_device = |name: &str, description: &str| name.parse::<u32>().is_ok() && !description.contains("timer");
+    let is_device = |name: &str, description: &str| {
+        name.parse::<u32>().is_ok() && !description.contains("timer")
+    };
     for row in rows.iter().filter(|row| is_device(&row.name, &row.description)) {
         for (cpu, count) in machine.online.iter().zip(&row.counts) {
             *counts.entry(*cpu).or_default() += count;
@@ -199,16 +243,23 @@ mod tests {
         file("proc/interrupts", interrupts);
         let last: u32 = cpus.rsplit('-').next().unwrap().parse().unwrap();
         for cpu in 0..=last {
-            file(&format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"), &siblings(cpu));
+            file(
+                &format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"),
+                &siblings(cpu),
+            );
         }
         HostRoot::at(dir.path()).advise()
     }
 
     #[test]
     fn a_board_of_four_cores_keeps_cpu_0() {
-        let interrupts = "  CPU0 CPU1 CPU2 CPU3\n 33: 900 0 5 0 dwc_otg\n 162: 9 9 9 900000 arch_timer\n";
+        let interrupts =
+            "  CPU0 CPU1 CPU2 CPU3\n 33: 900 0 5 0 dwc_otg\n 162: 9 9 9 900000 arch_timer\n";
         let advice = advised("0-3", &|cpu| cpu.to_string(), interrupts).unwrap();
-        assert_eq!((CpuList::format(&advice.isolated), advice.measured), ("1-3".to_owned(), CpuId(3)));
+        assert_eq!(
+            (CpuList::format(&advice.isolated), advice.measured),
+            ("1-3".to_owned(), CpuId(3))
+        );
         let expected = "isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0";
         // What it was built with is not known.
         assert!(advice.reasons.last().unwrap().starts_with("nohz_full= needs NO_HZ_FULL and "));
@@ -219,7 +270,8 @@ mod tests {
     /// The core with the most interrupts joins CPU 0, and second threads are left idle.
     #[test]
     fn siblings_stay_together() {
-        let interrupts = "  CPU0 CPU1 CPU2 CPU3 CPU4 CPU5 CPU6 CPU7 CPU8 CPU9 CPU10 CPU11 CPU12 CPU13 CPU14 CPU15\n 5: 0 0 0 70 0 0 0 1 0 0 0 0 0 0 0 0 nvme\n";
+        let interrupts = "  CPU0 CPU1 CPU2 CPU3 CPU4 CPU5 CPU6 CPU7 CPU8 CPU9 CPU10 CPU11 CPU12 \
+                          CPU13 CPU14 CPU15\n 5: 0 0 0 70 0 0 0 1 0 0 0 0 0 0 0 0 nvme\n";
         let siblings = |cpu: u32| format!("{},{}", cpu % 8, cpu % 8 + 8);
         let advice = advised("0-15", &siblings, interrupts).unwrap();
         assert_eq!(CpuList::format(&advice.housekeeping), "0,3,8,11");
@@ -250,7 +302,8 @@ mod tests {
     #[test]
     fn little_cores_are_for_everything_else() {
         let capacity = |cpu: u32| if cpu < 4 { "530\n" } else { "1024\n" };
-        let mut files: Vec<(u32, &str, &str)> = (0..8).map(|cpu| (cpu, "cpu_capacity", capacity(cpu))).collect();
+        let mut files: Vec<(u32, &str, &str)> =
+            (0..8).map(|cpu| (cpu, "cpu_capacity", capacity(cpu))).collect();
         for cpu in 0..8 {
             files.push((cpu, "cache/index0/level", "1\n"));
             files.push((cpu, "cache/index0/shared_cpu_list", "0\n"));
@@ -264,17 +317,31 @@ mod tests {
         );
         assert_eq!(advice.measured, CpuId(7));
         let reasons = advice.reasons.join("\n");
-        assert!(reasons.contains("little cores take longer for the same work: CPUs 0-3 (capacity 530 of 1024)"), "{reasons}");
+        assert!(
+            reasons.contains(
+                "little cores take longer for the same work: CPUs 0-3 (capacity 530 of 1024)"
+            ),
+            "{reasons}"
+        );
         assert!(reasons.contains("CPU 7 shares its last level cache with CPUs 0-3"), "{reasons}");
         // The biggest of three kinds, and where CPU 0 has the only big core.
-        let capacity = |cpu: u32| ["250", "250", "250", "250", "870", "1024", "870", "870"][cpu as usize];
-        let files: Vec<(u32, &str, &str)> = (0..8).map(|cpu| (cpu, "cpu_capacity", capacity(cpu))).collect();
-        let advice = eight_cores(&files);
-        assert_eq!((CpuList::format(&advice.isolated), advice.measured), ("4-7".to_owned(), CpuId(5)));
+        let capacity =
+            |cpu: u32| ["250", "250", "250", "250", "870", "1024", "870", "870"][cpu as usize];
         let files: Vec<(u32, &str, &str)> =
-            (0..8).map(|cpu| (cpu, "cpu_capacity", if cpu == 0 { "1024" } else { "400" })).collect();
+            (0..8).map(|cpu| (cpu, "cpu_capacity", capacity(cpu))).collect();
         let advice = eight_cores(&files);
-        assert_eq!((CpuList::format(&advice.isolated), advice.measured), ("2-7".to_owned(), CpuId(7)));
+        assert_eq!(
+            (CpuList::format(&advice.isolated), advice.measured),
+            ("4-7".to_owned(), CpuId(5))
+        );
+        let files: Vec<(u32, &str, &str)> = (0..8)
+            .map(|cpu| (cpu, "cpu_capacity", if cpu == 0 { "1024" } else { "400" }))
+            .collect();
+        let advice = eight_cores(&files);
+        assert_eq!(
+            (CpuList::format(&advice.isolated), advice.measured),
+            ("2-7".to_owned(), CpuId(7))
+        );
     }
 
     /// As x86 processors of both kinds have them, whose kernel shows no capacities.
@@ -292,12 +359,17 @@ mod tests {
     #[test]
     fn caches_of_the_measured_cpu_are_left_alone() {
         let shared = |cpu: u32| if [0, 2, 5, 7].contains(&cpu) { "0,2,5,7\n" } else { "1,3-4,6\n" };
-        let mut files: Vec<(u32, &str, &str)> = (0..8).map(|cpu| (cpu, "cache/index3/shared_cpu_list", shared(cpu))).collect();
+        let mut files: Vec<(u32, &str, &str)> =
+            (0..8).map(|cpu| (cpu, "cache/index3/shared_cpu_list", shared(cpu))).collect();
         files.extend((0..8).map(|cpu| (cpu, "cache/index3/level", "3\n")));
         let advice = eight_cores(&files);
-        assert_eq!((CpuList::format(&advice.housekeeping), advice.measured), ("0,2".to_owned(), CpuId(6)));
+        assert_eq!(
+            (CpuList::format(&advice.housekeeping), advice.measured),
+            ("0,2".to_owned(), CpuId(6))
+        );
         let reasons = advice.reasons.join("\n");
-        let expected = "the last level cache of CPU 6, that of CPUs 1,3-4,6, is used by none of the CPUs for everything else";
+        let expected = "the last level cache of CPU 6, that of CPUs 1,3-4,6, is used by none of \
+                        the CPUs for everything else";
         assert!(reasons.contains(expected), "{reasons}");
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether the kernel's arguments about CPUs agree with one another, and what isolation by them forgets.
+//! Whether the kernel's arguments about CPUs agree with one another, and what isolation by them
+//! forgets.
 
 use super::area_arguments::{ISOLATING, cpus_of, is_of_balancing};
 use super::machine::{Machine, cpu_words};
@@ -51,7 +52,8 @@ impl Disagreement<'_> {
 /// What an argument asks for may not be in effect.
 fn which_are(machine: &Machine<'_>, cpus: &[CpuId]) -> &'static str {
     let tickless = tickless(machine);
-    let are_isolated = cpus.iter().all(|cpu| machine.isolated.contains(cpu) || tickless.contains(cpu));
+    let are_isolated =
+        cpus.iter().all(|cpu| machine.isolated.contains(cpu) || tickless.contains(cpu));
     match (cpus.len() == 1, are_isolated) {
         (true, true) => "which is",
         (false, true) => "which are",
@@ -60,7 +62,8 @@ fn which_are(machine: &Machine<'_>, cpus: &[CpuId]) -> &'static str {
     }
 }
 
-/// CPUs that arguments of the running kernel isolate, and those of an `isolcpus=` that leaves them to the scheduler.
+/// CPUs that arguments of the running kernel isolate, and those of an `isolcpus=` that leaves them
+/// to the scheduler.
 struct Targets {
     isolated: Option<Vec<CpuId>>,
     open: Option<Vec<CpuId>>,
@@ -69,17 +72,23 @@ struct Targets {
 fn targets(machine: &Machine<'_>) -> Targets {
     let given = |name: &str| cpus_of(machine, name).filter(|cpus| !cpus.is_empty());
     let is_balanced = is_of_balancing(&machine.arguments.written("isolcpus").unwrap_or_default());
-    let tickless = || given("nohz_full").filter(|_| built_with(machine, "NO_HZ_FULL") != Some(false));
+    let tickless =
+        || given("nohz_full").filter(|_| built_with(machine, "NO_HZ_FULL") != Some(false));
     let listed = given("isolcpus");
     // An isolated partition of control groups does what `domain` would.
-    let open = listed.clone().filter(|cpus| !is_balanced && !without(cpus, &machine.isolated).is_empty());
+    let open =
+        listed.clone().filter(|cpus| !is_balanced && !without(cpus, &machine.isolated).is_empty());
     Targets { isolated: listed.filter(|_| is_balanced).or_else(tickless), open }
 }
 
 /// CPUs that arguments isolate and that irqaffinity= names nevertheless.
 pub(super) fn with_interrupts(machine: &Machine<'_>) -> Vec<CpuId> {
     let isolated = targets(machine).isolated.unwrap_or_default();
-    cpus_of(machine, "irqaffinity").unwrap_or_default().into_iter().filter(|cpu| isolated.contains(cpu)).collect()
+    cpus_of(machine, "irqaffinity")
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|cpu| isolated.contains(cpu))
+        .collect()
 }
 
 pub(super) fn agreement(machine: &Machine<'_>) -> Option<Seen> {
@@ -87,9 +96,16 @@ pub(super) fn agreement(machine: &Machine<'_>) -> Option<Seen> {
     let mut disagreement = Disagreement { machine, wrong: Vec::new(), names: Vec::new() };
     if let Some(open) = &open {
         let written = machine.arguments.written("isolcpus")?;
-        disagreement.add("isolcpus", format!("{written} lacks domain, so the scheduler puts any thread on {}", cpu_words(open)));
+        disagreement.add(
+            "isolcpus",
+            format!(
+                "{written} lacks domain, so the scheduler puts any thread on {}",
+                cpu_words(open)
+            ),
+        );
     }
-    let for_all = isolated.as_ref().and_then(|target| compare_all(machine, target, &mut disagreement));
+    let for_all =
+        isolated.as_ref().and_then(|target| compare_all(machine, target, &mut disagreement));
     let Disagreement { mut wrong, mut names, .. } = disagreement;
     let is_harmless = wrong.is_empty();
     if let Some(for_all) = for_all {
@@ -113,11 +129,20 @@ pub(super) fn agreement(machine: &Machine<'_>) -> Option<Seen> {
 }
 
 /// Compares each argument with the CPUs to isolate. What is said in the end costs nothing.
-fn compare_all(machine: &Machine<'_>, target: &[CpuId], disagreement: &mut Disagreement<'_>) -> Option<String> {
+fn compare_all(
+    machine: &Machine<'_>,
+    target: &[CpuId],
+    disagreement: &mut Disagreement<'_>,
+) -> Option<String> {
     let written = |name: &str| machine.arguments.written(name).unwrap_or_default();
     for name in ["isolcpus", "nohz_full"] {
-        if cpus_of(machine, name).is_some_and(|cpus| cpus.contains(&CpuId(0))) && target.contains(&CpuId(0)) {
-            disagreement.add(name, format!("{} has CPU 0, to which the kernel binds work of its own", written(name)));
+        if cpus_of(machine, name).is_some_and(|cpus| cpus.contains(&CpuId(0)))
+            && target.contains(&CpuId(0))
+        {
+            disagreement.add(
+                name,
+                format!("{} has CPU 0, to which the kernel binds work of its own", written(name)),
+            );
         }
     }
     if let Some(tickless) = cpus_of(machine, "nohz_full").filter(|cpus| !cpus.is_empty())
@@ -129,7 +154,10 @@ fn compare_all(machine: &Machine<'_>, target: &[CpuId], disagreement: &mut Disag
     let shared = with_interrupts(machine);
     if !shared.is_empty() {
         let (written, which_are) = (written("irqaffinity"), which_are(machine, &shared));
-        disagreement.add("irqaffinity", format!("{written} puts interrupts on {}, {which_are} isolated", cpu_words(&shared)));
+        disagreement.add(
+            "irqaffinity",
+            format!("{written} puts interrupts on {}, {which_are} isolated", cpu_words(&shared)),
+        );
     }
     for_all
 }
@@ -139,16 +167,23 @@ pub(crate) fn passed_over(machine: &Machine<'_>) -> Vec<(String, String)> {
     let one = |name: &&str| {
         let others = machine.arguments.passed_over(name);
         let counts = machine.arguments.written(name).filter(|_| !others.is_empty())?;
-        let (others, do_nothing) = (listed(&others), if others.len() == 1 { "does nothing" } else { "do nothing" });
-        let found = format!("{name}= is there more than once: {counts} counts, and {others} {do_nothing}");
+        let (others, do_nothing) =
+            (listed(&others), if others.len() == 1 { "does nothing" } else { "do nothing" });
+        let found =
+            format!("{name}= is there more than once: {counts} counts, and {others} {do_nothing}");
         Some((found, format!("remove {others} from the kernel's arguments")))
     };
     ISOLATING.iter().filter_map(one).collect()
 }
 
-/// RCU callbacks of isolated CPUs that are not offloaded. What rcu_nocbs= forgets and the kernel adds for nohz_full= is returned: it costs
-/// nothing. More CPUs than the isolated ones cost nothing either.
-fn callbacks(machine: &Machine<'_>, target: &[CpuId], disagreement: &mut Disagreement<'_>) -> Option<String> {
+/// RCU callbacks of isolated CPUs that are not offloaded. What rcu_nocbs= forgets and the kernel
+/// adds for nohz_full= is returned: it costs nothing. More CPUs than the isolated ones cost nothing
+/// either.
+fn callbacks(
+    machine: &Machine<'_>,
+    target: &[CpuId],
+    disagreement: &mut Disagreement<'_>,
+) -> Option<String> {
     let asked = cpus_of(machine, "rcu_nocbs").filter(|cpus| !cpus.is_empty())?;
     let written = machine.arguments.written("rcu_nocbs")?;
     let missing = without(target, &asked);
@@ -161,10 +196,15 @@ fn callbacks(machine: &Machine<'_>, target: &[CpuId], disagreement: &mut Disagre
         return None;
     }
     let further = without(&asked, target);
-    let names = if further.is_empty() { String::new() } else { format!("names {} and ", cpu_words(&further)) };
+    let names = if further.is_empty() {
+        String::new()
+    } else {
+        format!("names {} and ", cpu_words(&further))
+    };
     let (cpus, tickless) = (cpu_words(&missing), machine.arguments.written("nohz_full")?);
     Some(format!(
-        "{written} {names}not {cpus}, {} isolated. The kernel offloads {cpus} all the same, for {tickless}",
+        "{written} {names}not {cpus}, {} isolated. The kernel offloads {cpus} all the same, for \
+         {tickless}",
         which_are(machine, &missing)
     ))
 }

@@ -10,7 +10,9 @@ use std::fs;
 
 /// These warnings as an anonymous recording has them.
 fn anonymous(warnings: Vec<Warning>) -> Vec<Warning> {
-    let mut document: Document = serde_json::from_str(include_str!("../../../../fuzz/corpus/run_json/complete.json")).unwrap();
+    let mut document: Document =
+        serde_json::from_str(include_str!("../../../../fuzz/corpus/run_json/complete.json"))
+            .unwrap();
     document.warnings = warnings;
     (document.host.before.hostname, document.host.after) = (None, None);
     let pseudonyms = Pseudonyms::new([7; 32]);
@@ -23,12 +25,14 @@ fn warning(check: &str, found: String, why: &str, action: Option<String>) -> War
 
 #[test]
 fn every_check_says_why_without_a_name() {
-    let warnings: Vec<Warning> = checks().map(|check| warning(check.id, String::new(), check.why, None)).collect();
+    let warnings: Vec<Warning> =
+        checks().map(|check| warning(check.id, String::new(), check.why, None)).collect();
     assert_eq!(anonymous(warnings.clone()), warnings);
 }
 
 /// Names in the findings of the trees: of a container, and an argument that no kernel knows.
-const NAMES: [&str; 3] = ["(/sys/fs/cgroup/docker/abc/cpu.max)", "dwg_otg.speed=1", "dwg_otg.speed=1,"];
+const NAMES: [&str; 3] =
+    ["(/sys/fs/cgroup/docker/abc/cpu.max)", "dwg_otg.speed=1", "dwg_otg.speed=1,"];
 
 #[test]
 fn findings_lose_nothing_but_names() {
@@ -40,16 +44,24 @@ fn findings_lose_nothing_but_names() {
         let (dir, options) = laid_out(&fs::read_to_string(&entry).unwrap());
         let here = format!("{}/", dir.path().display());
         for Finding { id, found, why, action, .. } in HostRoot::at(dir.path()).check(&options) {
-            let (found, action) = (found.replace(&here, "/"), action.map(|action| action.replace(&here, "/")));
+            let (found, action) =
+                (found.replace(&here, "/"), action.map(|action| action.replace(&here, "/")));
             let before = format!("{found} {}", action.clone().unwrap_or_default());
-            let [Warning::MachineCheck { found, action, .. }] = &anonymous(vec![warning(id, found, why, action)])[..] else {
+            let [Warning::MachineCheck { found, action, .. }] =
+                &anonymous(vec![warning(id, found, why, action)])[..]
+            else {
                 panic!()
             };
             let after = format!("{found} {}", action.clone().unwrap_or_default());
-            let (before, after): (Vec<&str>, Vec<&str>) = (before.split(' ').collect(), after.split(' ').collect());
+            let (before, after): (Vec<&str>, Vec<&str>) =
+                (before.split(' ').collect(), after.split(' ').collect());
             assert_eq!(before.len(), after.len());
             gone.extend(
-                before.iter().zip(after).filter(|(before, after)| *before != after).map(|(before, _)| (*before).to_owned()),
+                before
+                    .iter()
+                    .zip(after)
+                    .filter(|(before, after)| *before != after)
+                    .map(|(before, _)| (*before).to_owned()),
             );
         }
     }

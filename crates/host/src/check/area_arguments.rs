@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernel's arguments, whether they agree with one another, and whether the kernel did what they say.
+//! The kernel's arguments, whether they agree with one another, and whether the kernel did what
+//! they say.
 
 use super::agreement::{agreement, with_interrupts};
 use super::machine::{Machine, Purpose, cpu_words};
-use super::recommended::{also, boot_with, built_with, has_many_cpus, running_version, takes_managed_irq};
+use super::recommended::{
+    also, boot_with, built_with, has_many_cpus, running_version, takes_managed_irq,
+};
 use super::spelling::spelling;
 use super::{ALL, Check, Seen, advice, listed};
 use plan::CpuId;
@@ -11,15 +14,18 @@ use plan::CpuId;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "isolation",
-        why: "On a CPU that is not isolated the scheduler puts any thread, and its balancing runs there.",
-        reference: "kernel-parameters: isolcpus=; Documentation/admin-guide/cgroup-v2.rst, cpuset partitions",
+        why: "On a CPU that is not isolated the scheduler puts any thread, and its balancing runs \
+              there.",
+        reference: "kernel-parameters: isolcpus=; Documentation/admin-guide/cgroup-v2.rst, cpuset \
+                    partitions",
         tunable: false,
         matters: &[Purpose::Telco],
         look: isolation,
     },
     Check {
         id: "arguments-agree",
-        why: "An isolated CPU keeps what an argument forgets: its tick, its interrupts, or its RCU callbacks, which nohz_full= offloads too.",
+        why: "An isolated CPU keeps what an argument forgets: its tick, its interrupts, or its \
+              RCU callbacks, which nohz_full= offloads too.",
         reference: "kernel-parameters: isolcpus=, nohz_full=, rcu_nocbs=, irqaffinity=",
         tunable: false,
         matters: ALL,
@@ -27,7 +33,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "arguments-in-effect",
-        why: "A list that the kernel cannot read, or was not built for, does nothing, and nothing says so later.",
+        why: "A list that the kernel cannot read, or was not built for, does nothing, and nothing \
+              says so later.",
         reference: "kernel: /sys/devices/system/cpu/isolated, nohz_full",
         tunable: false,
         matters: ALL,
@@ -43,7 +50,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "interrupts-at-boot",
-        why: "An interrupt that is set up later may go to each CPU that irqaffinity= names, and without it to any.",
+        why: "An interrupt that is set up later may go to each CPU that irqaffinity= names, and \
+              without it to any.",
         reference: "kernel-parameters: irqaffinity=",
         tunable: false,
         matters: &[Purpose::Telco],
@@ -60,14 +68,16 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "idle-arguments",
         why: "A CPU that goes to a deep idle state takes up to some 100 µs to wake.",
-        reference: "kernel-parameters: idle=, intel_idle.max_cstate=, processor.max_cstate=; Documentation/admin-guide/pm/cpuidle.rst",
+        reference: "kernel-parameters: idle=, intel_idle.max_cstate=, processor.max_cstate=; \
+                    Documentation/admin-guide/pm/cpuidle.rst",
         tunable: false,
         matters: &[],
         look: idle_arguments,
     },
     Check {
         id: "mitigations",
-        why: "Mitigations of processor faults make each entry into the kernel some 0.1 to 1 µs longer. They protect the machine.",
+        why: "Mitigations of processor faults make each entry into the kernel some 0.1 to 1 µs \
+              longer. They protect the machine.",
         reference: "kernel: Documentation/admin-guide/hw-vuln/index.rst",
         tunable: false,
         matters: &[],
@@ -77,7 +87,8 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// The CPU with the highest number that this machine can have.
 pub(crate) fn highest(machine: &Machine<'_>) -> CpuId {
-    let present = machine.cpus("sys/devices/system/cpu/possible").and_then(|cpus| cpus.last().copied());
+    let present =
+        machine.cpus("sys/devices/system/cpu/possible").and_then(|cpus| cpus.last().copied());
     present.or_else(|| machine.online.last().copied()).unwrap_or(CpuId(0))
 }
 
@@ -94,10 +105,14 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
         return None;
     }
     if machine.options.config.is_some() && built_with(machine, "CPU_ISOLATION") == Some(false) {
-        return Seen::bad("CPU_ISOLATION is not built in, so isolcpus= does nothing", "build it with CONFIG_CPU_ISOLATION=y");
+        return Seen::bad(
+            "CPU_ISOLATION is not built in, so isolcpus= does nothing",
+            "build it with CONFIG_CPU_ISOLATION=y",
+        );
     }
     let measured = machine.measured();
-    let open: Vec<CpuId> = measured.iter().copied().filter(|cpu| !machine.isolated.contains(cpu)).collect();
+    let open: Vec<CpuId> =
+        measured.iter().copied().filter(|cpu| !machine.isolated.contains(cpu)).collect();
     if open.is_empty() {
         return Seen::ok(format!("{} isolated", cpu_words(&machine.isolated)));
     }
@@ -111,16 +126,26 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
             return Seen::ok("no CPU is isolated");
         }
         return match advice::isolated(machine) {
-            Some(cpus) => Seen::warn("no CPU is isolated", format!("{build}{}", boot_with(machine, &cpus, &ISOLATING))),
-            None => Seen::warn("no CPU is isolated", "measure on a machine with more than one core"),
+            Some(cpus) => Seen::warn(
+                "no CPU is isolated",
+                format!("{build}{}", boot_with(machine, &cpus, &ISOLATING)),
+            ),
+            None => {
+                Seen::warn("no CPU is isolated", "measure on a machine with more than one core")
+            }
         };
     }
     let cpus = also(measured, &machine.isolated);
-    Seen::bad(format!("{} not isolated", cpu_words(&open)), format!("{build}{}", boot_with(machine, &cpus, &ISOLATING)))
+    Seen::bad(
+        format!("{} not isolated", cpu_words(&open)),
+        format!("{build}{}", boot_with(machine, &cpus, &ISOLATING)),
+    )
 }
 
 fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
-    let given = ISOLATING.into_iter().filter_map(|name| Some((name, machine.arguments.cpus(name, highest(machine))?)));
+    let given = ISOLATING
+        .into_iter()
+        .filter_map(|name| Some((name, machine.arguments.cpus(name, highest(machine))?)));
     let (mut wrong, mut actions, mut compared) = (Vec::new(), Vec::new(), Vec::new());
     for (name, asked) in given {
         let written = machine.arguments.written(name).unwrap_or_default();
@@ -142,8 +167,10 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
             Some(0) => compared.push(written),
             Some(_) => {
                 wrong.push(format!("{written}: {setting} is 1 all the same"));
-                actions
-                    .push(format!("sudo sysctl {setting}=0, and look in /etc/sysctl.conf and /etc/sysctl.d/ for what sets it"));
+                actions.push(format!(
+                    "sudo sysctl {setting}=0, and look in /etc/sysctl.conf and /etc/sysctl.d/ for \
+                     what sets it"
+                ));
                 compared.push(written);
             }
             None => {}
@@ -176,13 +203,18 @@ fn watchdogs_off(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
 }
 
 /// What an argument asks for and the kernel did not do, and what to do.
-fn not_in_effect(machine: &Machine<'_>, name: &str, asked: Result<Vec<CpuId>, String>) -> Vec<(String, String)> {
+fn not_in_effect(
+    machine: &Machine<'_>,
+    name: &str,
+    asked: Result<Vec<CpuId>, String>,
+) -> Vec<(String, String)> {
     let correct = || format!("correct the list of {name}=");
     let asked = match asked {
         Ok(asked) => asked,
         Err(error) => return vec![(error, correct())],
     };
-    let (here, nowhere): (Vec<CpuId>, Vec<CpuId>) = asked.into_iter().partition(|cpu| *cpu <= highest(machine));
+    let (here, nowhere): (Vec<CpuId>, Vec<CpuId>) =
+        asked.into_iter().partition(|cpu| *cpu <= highest(machine));
     let mut wrong = Vec::new();
     if !nowhere.is_empty() {
         wrong.push((format!("this machine has no {}", cpu_words(&nowhere)), correct()));
@@ -199,13 +231,18 @@ fn not_in_effect(machine: &Machine<'_>, name: &str, asked: Result<Vec<CpuId>, St
     };
     let without: Vec<CpuId> = here.iter().copied().filter(|cpu| !real.contains(cpu)).collect();
     let written = machine.arguments.written(name).unwrap_or_default();
-    let is_unknown_flag = name == "isolcpus" && written.contains("managed_irq") && !takes_managed_irq(running_version(machine));
+    let is_unknown_flag = name == "isolcpus"
+        && written.contains("managed_irq")
+        && !takes_managed_irq(running_version(machine));
     if without.is_empty() || name == "isolcpus" && !is_of_balancing(&written) && !is_unknown_flag {
         return wrong;
     }
     let what = format!("not in effect on {}", cpu_words(&without));
     wrong.push(if is_unknown_flag {
-        (format!("{what}, because kernels before 5.6 do not know managed_irq"), boot_with(machine, &here, &["isolcpus"]))
+        (
+            format!("{what}, because kernels before 5.6 do not know managed_irq"),
+            boot_with(machine, &here, &["isolcpus"]),
+        )
     } else if built_with(machine, "CPU_ISOLATION") == Some(false) {
         (what, built_for())
     } else {
@@ -214,7 +251,8 @@ fn not_in_effect(machine: &Machine<'_>, name: &str, asked: Result<Vec<CpuId>, St
     wrong
 }
 
-/// Whether an isolcpus isolates from the scheduler's balancing: with flags, only where `domain` is one of them.
+/// Whether an isolcpus isolates from the scheduler's balancing: with flags, only where `domain` is
+/// one of them.
 pub(super) fn is_of_balancing(written: &str) -> bool {
     !written.contains("managed_irq") && !written.contains("nohz") || written.contains("domain")
 }
@@ -224,7 +262,8 @@ fn interrupts_at_boot(machine: &Machine<'_>) -> Option<Seen> {
         return None;
     }
     let given = cpus_of(machine, "irqaffinity");
-    let is_kept_off = given.is_some_and(|cpus| cpus.iter().all(|cpu| !machine.isolated.contains(cpu)));
+    let is_kept_off =
+        given.is_some_and(|cpus| cpus.iter().all(|cpu| !machine.isolated.contains(cpu)));
     if is_kept_off {
         return Seen::ok(machine.arguments.written("irqaffinity").unwrap_or_default());
     }
@@ -232,7 +271,8 @@ fn interrupts_at_boot(machine: &Machine<'_>) -> Option<Seen> {
         // `arguments-agree` says so.
         return None;
     }
-    let found = machine.arguments.written("irqaffinity").unwrap_or_else(|| "no irqaffinity=".to_owned());
+    let found =
+        machine.arguments.written("irqaffinity").unwrap_or_else(|| "no irqaffinity=".to_owned());
     Seen::warn(found, boot_with(machine, &machine.isolated, &["irqaffinity"]))
 }
 
@@ -245,21 +285,29 @@ fn tick_skew(machine: &Machine<'_>) -> Option<Seen> {
         return None;
     }
     if !has_many_cpus(machine) {
-        return Seen::ok(format!("none: the ticks of {} CPUs wait little for one another", machine.online.len()));
+        return Seen::ok(format!(
+            "none: the ticks of {} CPUs wait little for one another",
+            machine.online.len()
+        ));
     }
-    Seen::warn(format!("the ticks of {} CPUs come at once", machine.online.len()), "boot with skew_tick=1")
+    Seen::warn(
+        format!("the ticks of {} CPUs come at once", machine.online.len()),
+        "boot with skew_tick=1",
+    )
 }
 
 fn idle_arguments(machine: &Machine<'_>) -> Option<Seen> {
     let names = ["idle", "intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off"];
-    let given: Vec<String> = names.into_iter().filter_map(|name| machine.arguments.written(name)).collect();
+    let given: Vec<String> =
+        names.into_iter().filter_map(|name| machine.arguments.written(name)).collect();
     if given.is_empty() {
         return None;
     }
     if machine.arguments.value("idle") == Some("poll") {
         return Seen::warn(
             given.join(" "),
-            "remove idle=poll: it heats, which may throttle. /dev/cpu_dma_latency does it while it is needed",
+            "remove idle=poll: it heats, which may throttle. /dev/cpu_dma_latency does it while \
+             it is needed",
         );
     }
     let given = given.join(" ");
@@ -286,12 +334,17 @@ fn idle_limit(machine: &Machine<'_>) -> Option<(&'static str, &'static str)> {
     };
     let is_limited = |limit: Option<u32>| limit.is_some_and(|limit| limit <= 1);
     match (is_intel, intel, acpi) {
-        (true, Some(limit), _) => (limit > 1).then_some(("deep idle states remain", "boot with intel_idle.max_cstate=1")),
-        (true, None, _) => Some(("intel_idle is in use and has no limit", "boot with intel_idle.max_cstate=1")),
-        (false, ..) if is_limited(acpi) => None,
-        (false, Some(_), None) => {
-            Some(("without intel_idle, ACPI's idle states have no limit", "boot with processor.max_cstate=1 too"))
+        (true, Some(limit), _) => {
+            (limit > 1).then_some(("deep idle states remain", "boot with intel_idle.max_cstate=1"))
         }
+        (true, None, _) => {
+            Some(("intel_idle is in use and has no limit", "boot with intel_idle.max_cstate=1"))
+        }
+        (false, ..) if is_limited(acpi) => None,
+        (false, Some(_), None) => Some((
+            "without intel_idle, ACPI's idle states have no limit",
+            "boot with processor.max_cstate=1 too",
+        )),
         (false, ..) => Some(("deep idle states remain", "boot with processor.max_cstate=1")),
     }
 }
@@ -302,13 +355,18 @@ fn mitigations(machine: &Machine<'_>) -> Option<Seen> {
         return None;
     }
     let on = |name: &&String| {
-        let text = machine.text(&format!("sys/devices/system/cpu/vulnerabilities/{name}")).unwrap_or_default();
+        let text = machine
+            .text(&format!("sys/devices/system/cpu/vulnerabilities/{name}"))
+            .unwrap_or_default();
         text.starts_with("Mitigation")
     };
     let on = faults.iter().filter(on).count();
     let found = format!("{on} of {} known faults are mitigated", faults.len());
     if on > 0 && machine.options.purpose == Purpose::Telco {
-        return Seen::warn(found, "mitigations=off, only on a machine that runs nobody else's programs");
+        return Seen::warn(
+            found,
+            "mitigations=off, only on a machine that runs nobody else's programs",
+        );
     }
     Seen::ok(found)
 }

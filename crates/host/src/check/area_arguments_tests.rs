@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernel arguments on small machines: what is said of those that are there, and which are recommended.
+//! Kernel arguments on small machines: what is said of those that are there, and which are
+//! recommended.
 
 use super::tests::laid_out;
 use super::*;
 
 /// What is found of this machine, of four CPUs unless its files say otherwise.
 pub(super) fn found(id: &str, options: &str, files: &[(&str, &str)]) -> Option<Finding> {
-    let text = |text: &mut String, (path, content): &(&str, &str)| *text += &format!("=== {path}\n{content}\n");
+    let text = |text: &mut String, (path, content): &(&str, &str)| {
+        *text += &format!("=== {path}\n{content}\n")
+    };
     let mut tree = format!("options: {options}\n");
     for file in [
         ("sys/devices/system/cpu/online", "0-3"),
@@ -31,30 +34,43 @@ const LINE: &str = "proc/cmdline";
 const ISOLATED: (&str, &str) = ("sys/devices/system/cpu/isolated", "2-3");
 const TICKLESS: &str = "sys/devices/system/cpu/nohz_full";
 
-/// Kernels before 5.6 isolate nothing where a flag stands that they do not know, and this one was built for nothing else.
+/// Kernels before 5.6 isolate nothing where a flag stands that they do not know, and this one was
+/// built for nothing else.
 #[test]
 fn only_what_the_kernel_knows_and_was_built_for_is_recommended() {
     let config = ("boot/config-5.4.0", "CONFIG_CPU_ISOLATION=y\n# CONFIG_NO_HZ_FULL is not set");
-    assert_eq!(action("isolation", "-a 2,3", &[(RELEASE, "5.4.0"), config]), "boot with isolcpus=2-3 irqaffinity=0-1");
-    let config = ("boot/config-5.6.0", "CONFIG_CPU_ISOLATION=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y");
-    let expected = "boot with isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1";
+    assert_eq!(
+        action("isolation", "-a 2,3", &[(RELEASE, "5.4.0"), config]),
+        "boot with isolcpus=2-3 irqaffinity=0-1"
+    );
+    let config =
+        ("boot/config-5.6.0", "CONFIG_CPU_ISOLATION=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y");
+    let expected =
+        "boot with isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1";
     assert_eq!(action("isolation", "-a 2,3", &[(RELEASE, "5.6.0"), config]), expected);
     let unknown = action("isolation", "-a 2,3", &[]);
-    let condition =
-        " (nohz_full= needs NO_HZ_FULL and rcu_nocbs= needs RCU_NOCB_CPU, each of which this kernel may not be built with)";
+    let condition = " (nohz_full= needs NO_HZ_FULL and rcu_nocbs= needs RCU_NOCB_CPU, each of \
+                     which this kernel may not be built with)";
     assert_eq!(unknown, format!("{expected}{condition}"));
     let config = ("boot/config-6.1.0-x", "CONFIG_HZ=250");
     let build = action("isolation", "-a 2,3", &[config]);
-    assert_eq!(build, "build the kernel with CONFIG_CPU_ISOLATION=y for isolcpus=, and boot with irqaffinity=0-1");
+    assert_eq!(
+        build,
+        "build the kernel with CONFIG_CPU_ISOLATION=y for isolcpus=, and boot with irqaffinity=0-1"
+    );
 }
 
 #[test]
 fn neither_cpu_0_nor_all_are_recommended() {
-    let none = "choose another CPU than 0, to which the kernel binds work of its own: teiji check --advise";
+    let none = "choose another CPU than 0, to which the kernel binds work of its own: teiji check \
+                --advise";
     assert_eq!(action("isolation", "-a 0", &[(TICKLESS, "")]), none);
     let beside = action("isolation", "-a 0,1", &[(TICKLESS, "")]);
     assert!(
-        beside.starts_with("choose other CPUs than 0. For these, boot with isolcpus=managed_irq,domain,1 nohz_full=1 "),
+        beside.starts_with(
+            "choose other CPUs than 0. For these, boot with isolcpus=managed_irq,domain,1 \
+             nohz_full=1 "
+        ),
         "{beside}"
     );
     // Those that are isolated already stay so.
@@ -62,12 +78,17 @@ fn neither_cpu_0_nor_all_are_recommended() {
     assert!(further.starts_with("boot with isolcpus=managed_irq,domain,1-3 "), "{further}");
     // Nobody chose any.
     let advised = action("isolation", "", &[(TICKLESS, "")]);
-    assert_eq!(advised, "boot with isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0");
+    assert_eq!(
+        advised,
+        "boot with isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0"
+    );
     // It is back at the next boot.
     let offline = [("sys/devices/system/cpu/online", "1-3"), (TICKLESS, "")];
     assert!(action("isolation", "-a 1,2", &offline).ends_with(" irqaffinity=0,3"));
-    let one_core =
-        [("sys/devices/system/cpu/online", "0-1"), ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "0-1")];
+    let one_core = [
+        ("sys/devices/system/cpu/online", "0-1"),
+        ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "0-1"),
+    ];
     assert_eq!(action("isolation", "", &one_core), "measure on a machine with more than one core");
 }
 
@@ -75,8 +96,10 @@ fn neither_cpu_0_nor_all_are_recommended() {
 #[test]
 fn check_advice_and_plan_agree() {
     for release in ["4.19.71-rt24-v7+", "6.1.0"] {
-        let tree =
-            format!("=== sys/devices/system/cpu/online\n0-3\n=== {TICKLESS}\n\n=== {RELEASE}\n{release}\n=== {LINE}\nquiet\n");
+        let tree = format!(
+            "=== sys/devices/system/cpu/online\n0-3\n=== {TICKLESS}\n\n=== \
+             {RELEASE}\n{release}\n=== {LINE}\nquiet\n"
+        );
         let (dir, _) = laid_out(&tree);
         let root = HostRoot::at(dir.path());
         let advised = root.advise().unwrap();
@@ -97,7 +120,10 @@ fn a_boot_plan_leaves_out_cpu_0() {
     assert!(error.starts_with("CPU 0 cannot be isolated"), "{error}");
     let plan = root.plan_boot(Some(vec![CpuId(0), CpuId(1)])).unwrap();
     assert_eq!(plan.cpus, [CpuId(1)]);
-    assert!(plan.notes[0].starts_with("CPU 0 is left out") && plan.changes[0].to.ends_with(",1"), "{plan:?}");
+    assert!(
+        plan.notes[0].starts_with("CPU 0 is left out") && plan.changes[0].to.ends_with(",1"),
+        "{plan:?}"
+    );
 }
 
 fn agreement(line: &str, tickless: &str) -> Finding {
@@ -110,8 +136,14 @@ fn further_cpus_without_callbacks_are_right() {
     for callbacks in ["rcu_nocbs=all", "rcu_nocbs=1-3", "rcu_nocbs=0-N", "rcu_nocbs"] {
         let line = format!("isolcpus=2-3 nohz_full=2-3 {callbacks}");
         assert_eq!(agreement(&line, "2-3").status, Status::Ok, "{callbacks}");
-        let in_effect = found("arguments-in-effect", "", &[(LINE, &line), ISOLATED, (TICKLESS, "2-3")]).unwrap();
-        assert_eq!((in_effect.status, in_effect.found.as_str()), (Status::Ok, "isolcpus and nohz_full as given"), "{callbacks}");
+        let in_effect =
+            found("arguments-in-effect", "", &[(LINE, &line), ISOLATED, (TICKLESS, "2-3")])
+                .unwrap();
+        assert_eq!(
+            (in_effect.status, in_effect.found.as_str()),
+            (Status::Ok, "isolcpus and nohz_full as given"),
+            "{callbacks}"
+        );
     }
 }
 
@@ -119,7 +151,8 @@ fn further_cpus_without_callbacks_are_right() {
 fn callbacks_that_an_argument_forgets() {
     // The kernel adds those of nohz_full.
     let harmless = agreement("isolcpus=2-3 nohz_full=2-3 rcu_nocbs=0", "2-3");
-    let expected = "rcu_nocbs=0 names CPU 0 and not CPUs 2-3, which are isolated. The kernel offloads CPUs 2-3 all the same, for nohz_full=2-3";
+    let expected = "rcu_nocbs=0 names CPU 0 and not CPUs 2-3, which are isolated. The kernel \
+                    offloads CPUs 2-3 all the same, for nohz_full=2-3";
     assert_eq!((harmless.status, harmless.found.as_str()), (Status::Warn, expected));
     assert_eq!(harmless.action.as_deref(), Some("boot with rcu_nocbs=2-3"));
     // It did not, because it refused that list.
@@ -137,16 +170,23 @@ fn what_disagrees_is_put_right_by_arguments_that_the_kernel_takes() {
         ),
         (
             "isolcpus=0-3 irqaffinity=0-3",
-            "isolcpus=0-3 has CPU 0, to which the kernel binds work of its own. irqaffinity=0-3 puts interrupts on CPUs 0-3, which are to be isolated",
-            "choose other CPUs than 0. For these, boot with isolcpus=managed_irq,domain,1-3 irqaffinity=0",
+            "isolcpus=0-3 has CPU 0, to which the kernel binds work of its own. irqaffinity=0-3 \
+             puts interrupts on CPUs 0-3, which are to be isolated",
+            "choose other CPUs than 0. For these, boot with isolcpus=managed_irq,domain,1-3 \
+             irqaffinity=0",
         ),
         (
             "isolcpus=0",
             "isolcpus=0 has CPU 0, to which the kernel binds work of its own",
-            "choose another CPU than 0, to which the kernel binds work of its own: teiji check --advise",
+            "choose another CPU than 0, to which the kernel binds work of its own: teiji check \
+             --advise",
         ),
         ("isolcpus=2-3 nohz_full=2", "nohz_full=2 leaves out CPU 3", "boot with nohz_full=2-3"),
-        ("isolcpus=2 nohz_full=2-3", "nohz_full=2-3 has CPU 3 too, which is not isolated", "boot with nohz_full=2"),
+        (
+            "isolcpus=2 nohz_full=2-3",
+            "nohz_full=2-3 has CPU 3 too, which is not isolated",
+            "boot with nohz_full=2",
+        ),
     ] {
         let finding = agreement(line, "2-3");
         assert_eq!(
@@ -162,23 +202,37 @@ fn what_disagrees_is_put_right_by_arguments_that_the_kernel_takes() {
 fn without_domain_nothing_is_isolated() {
     let line = (LINE, "isolcpus=managed_irq,2-3 nohz_full=2-3");
     let none = ("sys/devices/system/cpu/isolated", "");
-    for (release, isolcpus) in [("6.1.0", "isolcpus=managed_irq,domain,2-3"), ("4.19.71", "isolcpus=2-3")] {
-        let finding = found("arguments-agree", "", &[line, none, (TICKLESS, "2-3"), (RELEASE, release)]).unwrap();
-        let expected = "isolcpus=managed_irq,2-3 lacks domain, so the scheduler puts any thread on CPUs 2-3";
+    for (release, isolcpus) in
+        [("6.1.0", "isolcpus=managed_irq,domain,2-3"), ("4.19.71", "isolcpus=2-3")]
+    {
+        let finding =
+            found("arguments-agree", "", &[line, none, (TICKLESS, "2-3"), (RELEASE, release)])
+                .unwrap();
+        let expected =
+            "isolcpus=managed_irq,2-3 lacks domain, so the scheduler puts any thread on CPUs 2-3";
         assert_eq!((finding.status, finding.found.as_str()), (Status::Bad, expected));
         assert_eq!(finding.action, Some(format!("boot with {isolcpus}")));
-        let in_effect = found("arguments-in-effect", "", &[line, none, (TICKLESS, "2-3"), (RELEASE, release)]).unwrap();
+        let in_effect =
+            found("arguments-in-effect", "", &[line, none, (TICKLESS, "2-3"), (RELEASE, release)])
+                .unwrap();
         assert_eq!(in_effect.status == Status::Bad, release.starts_with('4'), "{in_effect:?}");
         let tree = format!(
-            "=== sys/devices/system/cpu/online\n0-3\n=== {RELEASE}\n{release}\n=== {TICKLESS}\n2-3\n=== {LINE}\n{}\n",
+            "=== sys/devices/system/cpu/online\n0-3\n=== {RELEASE}\n{release}\n=== \
+             {TICKLESS}\n2-3\n=== {LINE}\n{}\n",
             line.1
         );
         let (dir, _) = laid_out(&tree);
         let plan = HostRoot::at(dir.path()).plan_boot(Some(vec![CpuId(2), CpuId(3)])).unwrap();
-        assert_eq!((plan.changes[0].from.as_deref(), plan.changes[0].to.as_str()), (Some("isolcpus=managed_irq,2-3"), isolcpus));
+        assert_eq!(
+            (plan.changes[0].from.as_deref(), plan.changes[0].to.as_str()),
+            (Some("isolcpus=managed_irq,2-3"), isolcpus)
+        );
     }
     // An isolated partition of control groups does it too.
-    assert_eq!(found("arguments-agree", "", &[line, ISOLATED, (TICKLESS, "2-3")]).unwrap().status, Status::Ok);
+    assert_eq!(
+        found("arguments-agree", "", &[line, ISOLATED, (TICKLESS, "2-3")]).unwrap().status,
+        Status::Ok
+    );
 }
 
 #[test]
@@ -189,14 +243,18 @@ fn an_argument_that_is_there_twice_is_named() {
         (finding.status, finding.found, finding.action.unwrap_or_default())
     };
     let (status, said, action) = seen("isolcpus=2-3 isolcpus=1-3", "2-3");
-    let expected = "isolcpus= is there more than once: isolcpus=2-3 counts, and isolcpus=1-3 does nothing";
+    let expected =
+        "isolcpus= is there more than once: isolcpus=2-3 counts, and isolcpus=1-3 does nothing";
     assert_eq!((status, said.as_str()), (Status::Warn, expected));
     assert_eq!(action, "remove isolcpus=1-3 from the kernel's arguments");
     // The last of these counts.
     let (status, said, action) = seen("isolcpus=2-3 irqaffinity=0-1 irqaffinity=0-3", "2-3");
     assert_eq!(status, Status::Bad);
     assert!(said.ends_with("irqaffinity=0-3 counts, and irqaffinity=0-1 does nothing"), "{said}");
-    assert_eq!(action, "boot with irqaffinity=0-1, and remove irqaffinity=0-1 from the kernel's arguments");
+    assert_eq!(
+        action,
+        "boot with irqaffinity=0-1, and remove irqaffinity=0-1 from the kernel's arguments"
+    );
     assert_eq!(seen("isolcpus=2-3 isolcpus=2-3", "2-3").0, Status::Ok);
 }
 
@@ -211,19 +269,24 @@ fn interrupts_that_disagree_are_said_once() {
 #[test]
 fn what_is_not_isolated_yet_is_not_said_to_be() {
     let none = ("sys/devices/system/cpu/isolated", "");
-    let finding = found("arguments-agree", "", &[(LINE, "isolcpus=2-3 rcu_nocbs=0"), none]).unwrap();
+    let finding =
+        found("arguments-agree", "", &[(LINE, "isolcpus=2-3 rcu_nocbs=0"), none]).unwrap();
     assert_eq!(finding.found, "rcu_nocbs=0 names CPU 0 and not CPUs 2-3, which are to be isolated");
 }
 
 #[test]
 fn arguments_that_switch_a_watchdog_off_are_compared_with_it() {
     let seen = |soft: &str| {
-        let files = [(LINE, "nosoftlockup nmi_watchdog=0"), ("proc/sys/kernel/soft_watchdog", soft)];
+        let files =
+            [(LINE, "nosoftlockup nmi_watchdog=0"), ("proc/sys/kernel/soft_watchdog", soft)];
         let finding = found("arguments-in-effect", "", &files).unwrap();
         (finding.status, finding.found)
     };
     assert_eq!(seen("0"), (Status::Ok, "nosoftlockup as given".to_owned()));
-    assert_eq!(seen("1"), (Status::Warn, "nosoftlockup: kernel.soft_watchdog is 1 all the same".to_owned()));
+    assert_eq!(
+        seen("1"),
+        (Status::Warn, "nosoftlockup: kernel.soft_watchdog is 1 all the same".to_owned())
+    );
     assert_eq!(found("tick-skew", "", &[(LINE, "skew_tick=1")]).unwrap().found, "skew_tick=1");
     assert_eq!(found("tick-skew", "", &[]).unwrap().status, Status::Ok);
 }
@@ -238,23 +301,39 @@ fn a_board_that_needs_usb_arguments_is_given_them() {
         ("quiet", "in cmdline.txt add dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0", true),
         (
             "dwc_otg.fiq_enable=1",
-            "in cmdline.txt replace dwc_otg.fiq_enable=1 by dwc_otg.fiq_enable=0, and add dwc_otg.fiq_fsm_enable=0",
+            "in cmdline.txt replace dwc_otg.fiq_enable=1 by dwc_otg.fiq_enable=0, and add \
+             dwc_otg.fiq_fsm_enable=0",
             true,
         ),
         ("dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=N", "", false),
     ] {
         let files = [PI_3, REAL_TIME, (LINE, line)];
         let finding = found("board-usb-interrupts", "", &files).unwrap();
-        assert_eq!((finding.status == Status::Bad, finding.action.unwrap_or_default().as_str()), (is_changed, action), "{line}");
-        let tree: String = files.iter().map(|(path, text)| format!("=== {path}\n{text}\n")).collect();
+        assert_eq!(
+            (finding.status == Status::Bad, finding.action.unwrap_or_default().as_str()),
+            (is_changed, action),
+            "{line}"
+        );
+        let tree: String =
+            files.iter().map(|(path, text)| format!("=== {path}\n{text}\n")).collect();
         let (dir, _) = laid_out(&format!("=== sys/devices/system/cpu/online\n0-3\n{tree}"));
         let root = HostRoot::at(dir.path());
         let advised = root.advise().unwrap();
         let plan = root.plan_boot(Some(advised.isolated)).unwrap();
-        assert_eq!(plan.changes.iter().any(|change| change.to.starts_with("dwc_otg.fiq_")), is_changed, "{line}");
-        assert!(advised.arguments.contains(" dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable="), "{}", advised.arguments);
+        assert_eq!(
+            plan.changes.iter().any(|change| change.to.starts_with("dwc_otg.fiq_")),
+            is_changed,
+            "{line}"
+        );
+        assert!(
+            advised.arguments.contains(" dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable="),
+            "{}",
+            advised.arguments
+        );
     }
-    for files in [&[PI_3][..], &[("proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4"), REAL_TIME]] {
+    for files in
+        [&[PI_3][..], &[("proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4"), REAL_TIME]]
+    {
         assert!(!found("isolation", "", files).unwrap().action.unwrap().contains("dwc_otg"));
     }
     let other_driver = [PI_3, REAL_TIME, ("sys/module/dwc2/x", "")];
@@ -266,15 +345,23 @@ fn interrupts_at_boot_have_a_cpu_to_go_to() {
     let all = ("sys/devices/system/cpu/isolated", "0-3");
     assert!(action("interrupts-at-boot", "", &[all]).ends_with("boot with irqaffinity=0"));
     let shared = found("interrupts-at-boot", "", &[ISOLATED, (LINE, "irqaffinity=0-3")]).unwrap();
-    assert_eq!((shared.status, shared.action.as_deref()), (Status::Warn, Some("boot with irqaffinity=0-1")));
+    assert_eq!(
+        (shared.status, shared.action.as_deref()),
+        (Status::Warn, Some("boot with irqaffinity=0-1"))
+    );
 }
 
 #[test]
 fn a_flag_that_the_kernel_does_not_know_isolates_nothing() {
     let line = (LINE, "isolcpus=managed_irq,domain,2-3");
-    let finding = found("arguments-in-effect", "", &[line, (RELEASE, "5.4.0"), ("sys/devices/system/cpu/isolated", "")]).unwrap();
-    let expected =
-        "isolcpus=managed_irq,domain,2-3: not in effect on CPUs 2-3, because kernels before 5.6 do not know managed_irq";
+    let finding = found(
+        "arguments-in-effect",
+        "",
+        &[line, (RELEASE, "5.4.0"), ("sys/devices/system/cpu/isolated", "")],
+    )
+    .unwrap();
+    let expected = "isolcpus=managed_irq,domain,2-3: not in effect on CPUs 2-3, because kernels \
+                    before 5.6 do not know managed_irq";
     assert_eq!((finding.status, finding.found.as_str()), (Status::Bad, expected));
     assert_eq!(finding.action.as_deref(), Some("boot with isolcpus=2-3"));
 }
@@ -286,8 +373,8 @@ fn a_slow_clock_that_was_asked_for_comes_back() {
         ("sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet"),
         (LINE, "quiet clocksource=hpet"),
     ];
-    let expected = "remove clocksource=hpet from the kernel's arguments, and for now: \
-        echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let expected = "remove clocksource=hpet from the kernel's arguments, and for now: echo tsc | \
+                    sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource";
     assert_eq!(action("clocksource", "", &files), expected);
 }
 
@@ -296,18 +383,36 @@ fn a_slow_clock_that_was_asked_for_comes_back() {
 fn limits_of_idle_states_that_are_none() {
     for (line, driver, status, says) in [
         ("intel_idle.max_cstate=1", "intel_idle", Status::Ok, ""),
-        ("intel_idle.max_cstate=9", "intel_idle", Status::Warn, "boot with intel_idle.max_cstate=1"),
+        (
+            "intel_idle.max_cstate=9",
+            "intel_idle",
+            Status::Warn,
+            "boot with intel_idle.max_cstate=1",
+        ),
         ("processor.max_cstate=1", "intel_idle", Status::Warn, "boot with intel_idle.max_cstate=1"),
-        ("intel_idle.max_cstate=0", "acpi_idle", Status::Warn, "boot with processor.max_cstate=1 too"),
+        (
+            "intel_idle.max_cstate=0",
+            "acpi_idle",
+            Status::Warn,
+            "boot with processor.max_cstate=1 too",
+        ),
         ("intel_idle.max_cstate=0", "", Status::Warn, "boot with processor.max_cstate=1 too"),
         ("intel_idle.max_cstate=0 processor.max_cstate=1", "acpi_idle", Status::Ok, ""),
         ("processor.max_cstate=9", "acpi_idle", Status::Warn, "boot with processor.max_cstate=1"),
         ("idle=halt", "none", Status::Ok, ""),
         ("cpuidle.off=1", "none", Status::Ok, ""),
     ] {
-        let driver = if driver.is_empty() { ("x", "x") } else { ("sys/devices/system/cpu/cpuidle/current_driver", driver) };
+        let driver = if driver.is_empty() {
+            ("x", "x")
+        } else {
+            ("sys/devices/system/cpu/cpuidle/current_driver", driver)
+        };
         let finding = found("idle-arguments", "", &[(LINE, line), driver]).unwrap();
-        assert_eq!((finding.status, finding.action.unwrap_or_default().as_str()), (status, says), "{line}");
+        assert_eq!(
+            (finding.status, finding.action.unwrap_or_default().as_str()),
+            (status, says),
+            "{line}"
+        );
     }
 }
 
@@ -318,8 +423,10 @@ fn masks_of_many_cpus_have_groups() {
         ("sys/devices/system/cpu/online", "0-159"),
         ("proc/irq/default_smp_affinity", "ffffffff,ffffffff,ffffffff,ffffffff,ffffffff"),
     ];
-    let expected = "echo ffffffff,ffffffff,ffffffff,ffffffff,7fffffff | sudo tee /proc/irq/default_smp_affinity";
+    let expected = "echo ffffffff,ffffffff,ffffffff,ffffffff,7fffffff | sudo tee \
+                    /proc/irq/default_smp_affinity";
     assert_eq!(action("interrupt-default", "-a 31", &files), expected);
-    let expected = "echo 7fffffff,ffffffff,ffffffff,ffffffff,ffffffff | sudo tee /proc/irq/default_smp_affinity";
+    let expected = "echo 7fffffff,ffffffff,ffffffff,ffffffff,ffffffff | sudo tee \
+                    /proc/irq/default_smp_affinity";
     assert_eq!(action("interrupt-default", "-a 159", &files), expected);
 }

@@ -9,14 +9,16 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "clocksource",
         why: "A slow clock takes about 1 µs to read, and every reading of the time pays it.",
-        reference: "kernel: Documentation/timers/timekeeping.rst; kernel-parameters: clocksource=, tsc=",
+        reference: "kernel: Documentation/timers/timekeeping.rst; kernel-parameters: \
+                    clocksource=, tsc=",
         tunable: true,
         matters: ALL,
         look: clocksource,
     },
     Check {
         id: "timer-migration",
-        why: "Timers that are set on an idle CPU, or on one without a tick (nohz_full), move to a busy one, which then runs their handlers.",
+        why: "Timers that are set on an idle CPU, or on one without a tick (nohz_full), move to a \
+              busy one, which then runs their handlers.",
         reference: "kernel: /proc/sys/kernel/timer_migration",
         tunable: true,
         matters: &[],
@@ -31,11 +33,15 @@ fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
     if !SLOW_CLOCKSOURCES.contains(&current.as_str()) {
         return Seen::ok(format!("{current} (available: {available})"));
     }
-    let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.split_whitespace().any(|name| name == *fast));
+    let fast = FAST_CLOCKSOURCES
+        .into_iter()
+        .find(|fast| available.split_whitespace().any(|name| name == *fast));
     // What the kernel was told at boot comes back at the next one.
     if machine.arguments.value("clocksource") == Some(&current) {
         let written = format!("clocksource={current}");
-        let now = fast.map(|fast| format!(", and for now: echo {fast} | sudo tee /{FOLDER}/current_clocksource"));
+        let now = fast.map(|fast| {
+            format!(", and for now: echo {fast} | sudo tee /{FOLDER}/current_clocksource")
+        });
         return Seen::bad(
             format!("{current}, which is slow to read: {written} was given"),
             format!("remove {written} from the kernel's arguments{}", now.unwrap_or_default()),
@@ -49,7 +55,9 @@ fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
     }
     let action = match fast {
         Some(fast) => format!("echo {fast} | sudo tee /{FOLDER}/current_clocksource"),
-        None => "look in dmesg why the kernel gave up the fast clock (\"Marking clocksource 'tsc' as unstable\"). Where the clock is good, boot with tsc=reliable".to_owned(),
+        None => "look in dmesg why the kernel gave up the fast clock (\"Marking clocksource 'tsc' \
+                 as unstable\"). Where the clock is good, boot with tsc=reliable"
+            .to_owned(),
     };
     Seen::bad(format!("{current}, which is slow to read (available: {available})"), action)
 }

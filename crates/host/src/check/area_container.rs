@@ -18,7 +18,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "cpu-quota",
-        why: "A group that has used up its quota waits for the next period: some 10 ms, whatever is due.",
+        why: "A group that has used up its quota waits for the next period: some 10 ms, whatever \
+              is due.",
         reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpu.max",
         tunable: false,
         matters: ALL,
@@ -42,7 +43,10 @@ const TRACES: [(&str, &str); 8] = [
 pub(super) fn container_kind(machine: &Machine<'_>) -> Option<String> {
     let mount = machine.text("proc/self/mountinfo").unwrap_or_default();
     let groups = machine.text("proc/self/cgroup").unwrap_or_default();
-    let traces = format!("{groups}\n{}", mount.lines().filter(|line| is_root(line)).collect::<Vec<_>>().join("\n"));
+    let traces = format!(
+        "{groups}\n{}",
+        mount.lines().filter(|line| is_root(line)).collect::<Vec<_>>().join("\n")
+    );
     let traced = TRACES.into_iter().find(|(trace, _)| traces.contains(trace)).map(|(_, kind)| kind);
     // A pod's containers have the marks of what runs them too.
     if traced == Some("kubernetes")
@@ -58,8 +62,11 @@ pub(super) fn container_kind(machine: &Machine<'_>) -> Option<String> {
         return Some("podman".to_owned());
     }
     let environment = machine.text_of_process("proc/1/environ").unwrap_or_default();
-    let named = environment.split('\0').find_map(|word| word.strip_prefix("container=")).map(str::to_owned);
-    let named = named.or_else(|| machine.text("run/host/container-manager")).or_else(|| machine.text("run/systemd/container"));
+    let named =
+        environment.split('\0').find_map(|word| word.strip_prefix("container=")).map(str::to_owned);
+    let named = named
+        .or_else(|| machine.text("run/host/container-manager"))
+        .or_else(|| machine.text("run/systemd/container"));
     if let Some(kind) = named.filter(|kind| !kind.is_empty()) {
         return Some(kind);
     }
@@ -69,11 +76,16 @@ pub(super) fn container_kind(machine: &Machine<'_>) -> Option<String> {
     traced.map(str::to_owned)
 }
 
-/// Whether this is a machine that boots what was made as the image of a container: kernel threads run, and the root folder is on a disk.
+/// Whether this is a machine that boots what was made as the image of a container: kernel threads
+/// run, and the root folder is on a disk.
 fn is_unpacked_image(machine: &Machine<'_>, mount: &str) -> bool {
     const OF_IMAGES: [&str; 5] = ["overlay", "fuse-overlayfs", "aufs", "btrfs", "zfs"];
-    let kind = mount.lines().filter(|line| is_root(line)).find_map(|line| line.split_once(" - ")?.1.split(' ').next());
-    machine.text("proc/2/comm").as_deref() == Some("kthreadd") && kind.is_some_and(|kind| !OF_IMAGES.contains(&kind))
+    let kind = mount
+        .lines()
+        .filter(|line| is_root(line))
+        .find_map(|line| line.split_once(" - ")?.1.split(' ').next());
+    machine.text("proc/2/comm").as_deref() == Some("kthreadd")
+        && kind.is_some_and(|kind| !OF_IMAGES.contains(&kind))
 }
 
 /// Whether a line of mountinfo is that of the root folder.
@@ -86,22 +98,25 @@ fn container(machine: &Machine<'_>) -> Option<Seen> {
     let cpus = CpuList::format(&machine.measured());
     let action = match kind.as_str() {
         "docker" | "podman" => format!(
-            "run it with --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio={} --ulimit memlock=-1 --cpuset-cpus {cpus}",
+            "run it with --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio={} --ulimit \
+             memlock=-1 --cpuset-cpus {cpus}",
             highest_allowed(machine)
         ),
-        "kubernetes" => {
-            "add SYS_NICE and IPC_LOCK to securityContext.capabilities, and request whole CPUs as their limit, where the \
-                         node's cpuManagerPolicy is static"
-                .to_owned()
-        }
+        "kubernetes" => "add SYS_NICE and IPC_LOCK to securityContext.capabilities, and request \
+                         whole CPUs as their limit, where the node's cpuManagerPolicy is static"
+            .to_owned(),
         "lxc" => format!(
-            "add to its configuration: lxc.prlimit.rtprio = 99, lxc.prlimit.memlock = unlimited, lxc.cgroup2.cpuset.cpus = {cpus}"
+            "add to its configuration: lxc.prlimit.rtprio = 99, lxc.prlimit.memlock = unlimited, \
+             lxc.cgroup2.cpuset.cpus = {cpus}"
         ),
         "systemd-nspawn" => format!(
-            "start it with --capability=CAP_SYS_NICE,CAP_IPC_LOCK --rlimit=RLIMIT_RTPRIO=99 --rlimit=RLIMIT_MEMLOCK=infinity \
-             --property=AllowedCPUs={cpus}"
+            "start it with --capability=CAP_SYS_NICE,CAP_IPC_LOCK --rlimit=RLIMIT_RTPRIO=99 \
+             --rlimit=RLIMIT_MEMLOCK=infinity --property=AllowedCPUs={cpus}"
         ),
-        _ => format!("give it CAP_SYS_NICE and CAP_IPC_LOCK, and {} for itself", cpu_words(&machine.measured())),
+        _ => format!(
+            "give it CAP_SYS_NICE and CAP_IPC_LOCK, and {} for itself",
+            cpu_words(&machine.measured())
+        ),
     };
     Seen::warn(format!("yes ({kind})"), action)
 }
@@ -121,7 +136,12 @@ fn with_those_above(group: &str, mount: &str) -> Vec<String> {
     // Seen from inside a control group's namespace, a group outside has dots.
     let parts: Vec<&str> = below.split('/').filter(|part| !part.is_empty()).collect();
     let parts: &[&str] = if parts.contains(&"..") { &[] } else { &parts };
-    let folder = |count: usize| std::iter::once(mount).chain(parts.iter().copied().take(count)).collect::<Vec<_>>().join("/");
+    let folder = |count: usize| {
+        std::iter::once(mount)
+            .chain(parts.iter().copied().take(count))
+            .collect::<Vec<_>>()
+            .join("/")
+    };
     (0..=parts.len()).rev().map(folder).collect()
 }
 
@@ -146,9 +166,18 @@ fn quotas(machine: &Machine<'_>) -> Vec<Quota> {
     if let Some(group) = own_group(machine, Some("cpu")) {
         for folder in with_those_above(&group, "sys/fs/cgroup/cpu") {
             let file = format!("{folder}/cpu.cfs_quota_us");
-            if let Some(run) = machine.number(&file).and_then(|run| u64::try_from(run).ok()).filter(|run| *run > 0) {
-                let period = machine.number(&format!("{folder}/cpu.cfs_period_us")).and_then(|period| u64::try_from(period).ok());
-                quotas.push(Quota { run, period: period.unwrap_or(100_000), file, stopped: stopped(machine, &folder) });
+            if let Some(run) =
+                machine.number(&file).and_then(|run| u64::try_from(run).ok()).filter(|run| *run > 0)
+            {
+                let period = machine
+                    .number(&format!("{folder}/cpu.cfs_period_us"))
+                    .and_then(|period| u64::try_from(period).ok());
+                quotas.push(Quota {
+                    run,
+                    period: period.unwrap_or(100_000),
+                    file,
+                    stopped: stopped(machine, &folder),
+                });
             }
         }
     }
@@ -162,7 +191,10 @@ fn quota(machine: &Machine<'_>) -> Option<Seen> {
     let limits: Vec<String> = quotas(machine)
         .into_iter()
         .map(|Quota { run, period, file, stopped }| {
-            let stopped = stopped.filter(|count| *count > 0).map(|count| format!(", used up {count} times")).unwrap_or_default();
+            let stopped = stopped
+                .filter(|count| *count > 0)
+                .map(|count| format!(", used up {count} times"))
+                .unwrap_or_default();
             format!("{run} µs of each {period} µs (/{file}{stopped})")
         })
         .collect();
@@ -171,7 +203,8 @@ fn quota(machine: &Machine<'_>) -> Option<Seen> {
     }
     Seen::bad(
         limits.join(", "),
-        "run without it (docker: no --cpus; systemd: CPUQuota=). Real-time threads are not held to it, all others are",
+        "run without it (docker: no --cpus; systemd: CPUQuota=). Real-time threads are not held \
+         to it, all others are",
     )
 }
 
@@ -185,8 +218,20 @@ mod tests {
     #[test]
     fn containers_are_named() {
         for (expected, files) in [
-            ("kubernetes", &[("proc/self/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope")][..]),
-            ("kubernetes", &[(".dockerenv", ""), ("run/secrets/kubernetes.io/serviceaccount/namespace", "default")]),
+            (
+                "kubernetes",
+                &[(
+                    "proc/self/cgroup",
+                    "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope",
+                )][..],
+            ),
+            (
+                "kubernetes",
+                &[
+                    (".dockerenv", ""),
+                    ("run/secrets/kubernetes.io/serviceaccount/namespace", "default"),
+                ],
+            ),
             ("docker", &[(".dockerenv", "")]),
             ("docker", &[("proc/self/cgroup", "5:cpu,cpuacct:/docker/0123")]),
             ("podman", &[("run/.containerenv", "engine=\"podman-4.3.1\"")]),
@@ -194,7 +239,13 @@ mod tests {
             ("lxc", &[("proc/1/environ", "PATH=/bin\0container=lxc\0")]),
             ("lxc", &[("proc/self/cgroup", "0::/lxc.payload.one/user.slice")]),
             ("systemd-nspawn", &[("run/host/container-manager", "systemd-nspawn\n")]),
-            ("docker", &[("proc/self/mountinfo", "9 8 0:5 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/A\n")]),
+            (
+                "docker",
+                &[(
+                    "proc/self/mountinfo",
+                    "9 8 0:5 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/A\n",
+                )],
+            ),
         ] {
             let (_dir, root) = lay(files);
             let finding = finding(&root, "container", None).unwrap();
@@ -208,7 +259,8 @@ mod tests {
             ("proc/self/cgroup", "0::/user.slice/user-1000.slice/session-3.scope"),
             (
                 "proc/self/mountinfo",
-                "9 8 8:1 / / rw - ext4 /dev/sda1 rw\n10 9 0:5 / /var/lib/docker/overlay2/m rw - overlay o rw\n",
+                "9 8 8:1 / / rw - ext4 /dev/sda1 rw\n10 9 0:5 / /var/lib/docker/overlay2/m rw - \
+                 overlay o rw\n",
             ),
         ]);
         assert!(finding(&root, "container", None).is_none());
@@ -219,7 +271,11 @@ mod tests {
     fn the_mark_of_docker_alone_makes_no_container() {
         for (kind, is_container) in [("ext4 /dev/vda", false), ("overlay overlay", true)] {
             let mount = format!("26 2 254:1 / / rw,relatime - {kind} rw\n");
-            let files = [(".dockerenv", ""), ("proc/2/comm", "kthreadd\n"), ("proc/self/mountinfo", mount.as_str())];
+            let files = [
+                (".dockerenv", ""),
+                ("proc/2/comm", "kthreadd\n"),
+                ("proc/self/mountinfo", mount.as_str()),
+            ];
             let (_dir, root) = lay(&files);
             assert_eq!(finding(&root, "container", None).is_some(), is_container, "{kind}");
         }
@@ -239,16 +295,21 @@ mod tests {
             ("sys/fs/cgroup/c/d/cpu.max", "max 100000"),
         ]);
         let finding = finding(&root, "cpu-quota", None).unwrap();
-        let expected = "20000 µs of each 100000 µs (/sys/fs/cgroup/c/cpu.max), \
-                        50000 µs of each 100000 µs (/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us, used up 7 times)";
+        let expected = "20000 µs of each 100000 µs (/sys/fs/cgroup/c/cpu.max), 50000 µs of each \
+                        100000 µs (/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us, used up 7 times)";
         assert_eq!((finding.status, finding.found.as_str()), (Status::Bad, expected));
     }
 
     #[test]
     fn a_quota_for_all_cpus_stops_nobody() {
-        for (quota, is_limit) in [("400000 100000", false), ("399999 100000", true), ("max 100000", false)] {
-            let files =
-                [("sys/devices/system/cpu/online", "0-3"), ("proc/self/cgroup", "0::/a"), ("sys/fs/cgroup/a/cpu.max", quota)];
+        for (quota, is_limit) in
+            [("400000 100000", false), ("399999 100000", true), ("max 100000", false)]
+        {
+            let files = [
+                ("sys/devices/system/cpu/online", "0-3"),
+                ("proc/self/cgroup", "0::/a"),
+                ("sys/fs/cgroup/a/cpu.max", quota),
+            ];
             let (_dir, root) = lay(&files);
             assert_eq!(finding(&root, "cpu-quota", None).is_some(), is_limit, "{quota}");
         }
@@ -257,6 +318,9 @@ mod tests {
     #[test]
     fn groups_outside_of_the_namespace_are_not_followed() {
         assert_eq!(with_those_above("sys/fs/cgroup/../../x", "sys/fs/cgroup"), ["sys/fs/cgroup"]);
-        assert_eq!(with_those_above("sys/fs/cgroup/a", "sys/fs/cgroup"), ["sys/fs/cgroup/a", "sys/fs/cgroup"]);
+        assert_eq!(
+            with_those_above("sys/fs/cgroup/a", "sys/fs/cgroup"),
+            ["sys/fs/cgroup/a", "sys/fs/cgroup"]
+        );
     }
 }

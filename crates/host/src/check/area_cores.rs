@@ -9,8 +9,10 @@ use plan::{CpuId, CpuList};
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "smt-siblings",
-        why: "Threads of one core share its pipelines and caches: a busy sibling makes code some 10 to 100 % slower.",
-        reference: "kernel: Documentation/ABI/stable/sysfs-devices-system-cpu, thread_siblings_list",
+        why: "Threads of one core share its pipelines and caches: a busy sibling makes code some \
+              10 to 100 % slower.",
+        reference: "kernel: Documentation/ABI/stable/sysfs-devices-system-cpu, \
+                    thread_siblings_list",
         tunable: false,
         matters: &[Purpose::Telco],
         look: siblings,
@@ -18,7 +20,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "isolated-offline",
         why: "Nothing can run on a CPU that is offline, so it is of no use that it is isolated.",
-        reference: "kernel: Documentation/core-api/cpu_hotplug.rst; Documentation/admin-guide/kernel-parameters.txt, nosmt, maxcpus=",
+        reference: "kernel: Documentation/core-api/cpu_hotplug.rst; \
+                    Documentation/admin-guide/kernel-parameters.txt, nosmt, maxcpus=",
         tunable: false,
         matters: &[],
         look: offline,
@@ -40,11 +43,20 @@ fn offline(machine: &Machine<'_>) -> Option<Seen> {
     }
     let file = |cpu: &CpuId| format!("sys/devices/system/cpu/cpu{cpu}/online");
     if !offline.iter().all(|cpu| machine.exists(&file(cpu))) {
-        return Seen::warn(found, format!("take {} out of the lists of the kernel's arguments", cpu_words(offline)));
+        return Seen::warn(
+            found,
+            format!("take {} out of the lists of the kernel's arguments", cpu_words(offline)),
+        );
     }
     let numbers: Vec<String> = offline.iter().map(ToString::to_string).collect();
     let command = for_each("echo 1 | sudo tee /sys/devices/system/cpu/cpu$i/online", &numbers);
-    Seen::warn(found, format!("if nobody switched {} off on purpose: {command}", if offline.len() == 1 { "it" } else { "them" }))
+    Seen::warn(
+        found,
+        format!(
+            "if nobody switched {} off on purpose: {command}",
+            if offline.len() == 1 { "it" } else { "them" }
+        ),
+    )
 }
 
 /// The online CPUs of each core that has one of these.
@@ -82,7 +94,9 @@ impl Shares {
     fn of(cores: &[&Vec<CpuId>], measured: &[CpuId]) -> Shares {
         let first = |core: &Vec<CpuId>| core.iter().copied().find(|cpu| measured.contains(cpu));
         let kept = sorted(cores.iter().filter_map(|core| first(core)));
-        let idle = sorted(cores.iter().flat_map(|core| core.iter().copied()).filter(|cpu| !kept.contains(cpu)));
+        let idle = sorted(
+            cores.iter().flat_map(|core| core.iter().copied()).filter(|cpu| !kept.contains(cpu)),
+        );
         Shares { kept, idle }
     }
 }
@@ -107,25 +121,38 @@ fn siblings(machine: &Machine<'_>) -> Option<Seen> {
         } else {
             "measure on a machine with a second core: this one has nothing to set apart"
         };
-        return if machine.has_chosen_cpus() { Seen::bad(found, action) } else { Seen::warn(found, action) };
+        return if machine.has_chosen_cpus() {
+            Seen::bad(found, action)
+        } else {
+            Seen::warn(found, action)
+        };
     }
     let list = CpuList::format(&kept);
     if !machine.has_chosen_cpus() {
         return Seen::warn(
             "cores have two threads",
             format!(
-                "measure one thread of a core and leave the other idle: -a {list}. teiji check --advise says which to isolate"
+                "measure one thread of a core and leave the other idle: -a {list}. teiji check \
+                 --advise says which to isolate"
             ),
         );
     }
-    let are_left_idle = idle.iter().all(|cpu| machine.isolated.contains(cpu) && !measured.contains(cpu));
+    let are_left_idle =
+        idle.iter().all(|cpu| machine.isolated.contains(cpu) && !measured.contains(cpu));
     if are_left_idle && kept == sorted(measured.iter().copied()) {
         return match idle.as_slice() {
             [] => Seen::ok("no second threads of their cores"),
-            idle => Seen::ok(format!("{}, the second threads of their cores, isolated: leave them idle", cpu_words(idle))),
+            idle => Seen::ok(format!(
+                "{}, the second threads of their cores, isolated: leave them idle",
+                cpu_words(idle)
+            )),
         };
     }
-    let first = if kept.len() < measured.len() { format!("measure on {list} alone (-a {list}), and ") } else { String::new() };
+    let first = if kept.len() < measured.len() {
+        format!("measure on {list} alone (-a {list}), and ")
+    } else {
+        String::new()
+    };
     Seen::bad(found, first + &left_idle(machine, &idle))
 }
 
@@ -134,13 +161,21 @@ fn left_idle(machine: &Machine<'_>, idle: &[CpuId]) -> String {
     let file = |cpu: &CpuId| format!("sys/devices/system/cpu/cpu{cpu}/online");
     match idle {
         [] => "leave the core of CPU 0 for everything else".to_owned(),
-        [one] if machine.exists(&file(one)) => format!("switch off its sibling: echo 0 | sudo tee /{}", file(one)),
+        [one] if machine.exists(&file(one)) => {
+            format!("switch off its sibling: echo 0 | sudo tee /{}", file(one))
+        }
         _ if idle.iter().all(|cpu| machine.exists(&file(cpu))) => {
             let numbers: Vec<String> = idle.iter().map(ToString::to_string).collect();
             let (numbers, file) = (numbers.join(" "), "/sys/devices/system/cpu/cpu$cpu/online");
-            format!("switch off their siblings: for cpu in {numbers}; do echo 0 | sudo tee {file}; done")
+            format!(
+                "switch off their siblings: for cpu in {numbers}; do echo 0 | sudo tee {file}; \
+                 done"
+            )
         }
-        _ => format!("keep everything off {} too: boot with isolcpus= for all of these cores", cpu_words(idle)),
+        _ => format!(
+            "keep everything off {} too: boot with isolcpus= for all of these cores",
+            cpu_words(idle)
+        ),
     }
 }
 
@@ -150,14 +185,19 @@ mod tests {
     use super::super::one_finding::{OneFinding, finding};
     use crate::test_machines::{lay, put};
 
-    /// CPUs whose second threads are half their number away, all of which can be switched off but CPU 0.
+    /// CPUs whose second threads are half their number away, all of which can be switched off but
+    /// CPU 0.
     fn seen(threads: u32, isolated: &str, measured: Option<&[u32]>) -> Option<OneFinding> {
         let (dir, root) = lay(&[("sys/devices/system/cpu/isolated", isolated)]);
         put(&dir, "sys/devices/system/cpu/online", &format!("0-{}", threads - 1));
         for cpu in 0..threads {
             let folder = format!("sys/devices/system/cpu/cpu{cpu}");
             let first = cpu % (threads / 2);
-            put(&dir, &format!("{folder}/topology/thread_siblings_list"), &format!("{first},{}", first + threads / 2));
+            put(
+                &dir,
+                &format!("{folder}/topology/thread_siblings_list"),
+                &format!("{first},{}", first + threads / 2),
+            );
             if cpu > 0 {
                 put(&dir, &format!("{folder}/online"), "1");
             }
@@ -173,11 +213,15 @@ mod tests {
     #[test]
     fn one_thread_of_each_isolated_core_stays() {
         let finding = seen(8, "2-3,6-7", None).unwrap();
-        assert_eq!((finding.status, finding.found.as_str()), (Status::Bad, "CPUs 6-7 share cores with CPUs 2-3"));
-        let expected = "measure on 2-3 alone (-a 2-3), and switch off their siblings: \
-                        for cpu in 6 7; do echo 0 | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done";
+        assert_eq!(
+            (finding.status, finding.found.as_str()),
+            (Status::Bad, "CPUs 6-7 share cores with CPUs 2-3")
+        );
+        let expected = "measure on 2-3 alone (-a 2-3), and switch off their siblings: for cpu in \
+                        6 7; do echo 0 | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done";
         assert_eq!(finding.action, expected);
-        let expected = "switch off its sibling: echo 0 | sudo tee /sys/devices/system/cpu/cpu7/online";
+        let expected =
+            "switch off its sibling: echo 0 | sudo tee /sys/devices/system/cpu/cpu7/online";
         assert_eq!(action(8, "", Some(&[3])), expected);
     }
 
@@ -186,10 +230,14 @@ mod tests {
         let other = "measure on another core than that of CPU 0: teiji check --advise names one";
         assert_eq!(action(8, "4", None), other);
         assert_eq!(action(8, "", Some(&[0, 4])), other);
-        assert!(action(2, "1", None).starts_with("measure on a machine with a second core"), "{}", action(2, "1", None));
+        assert!(
+            action(2, "1", None).starts_with("measure on a machine with a second core"),
+            "{}",
+            action(2, "1", None)
+        );
         // The upper half isolated, whose cores are those of all others.
-        let expected = "measure on 5-7 alone (-a 5-7), and switch off their siblings: \
-                        for cpu in 1 2 3; do echo 0 | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done";
+        let expected = "measure on 5-7 alone (-a 5-7), and switch off their siblings: for cpu in \
+                        1 2 3; do echo 0 | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done";
         assert_eq!(action(8, "4-7", None), expected);
     }
 
@@ -201,7 +249,10 @@ mod tests {
             ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3"),
         ]);
         let finding = finding(&root, "smt-siblings", Some(&[1])).unwrap();
-        assert_eq!(finding.action, "keep everything off CPU 3 too: boot with isolcpus= for all of these cores");
+        assert_eq!(
+            finding.action,
+            "keep everything off CPU 3 too: boot with isolcpus= for all of these cores"
+        );
     }
 
     #[test]
@@ -229,10 +280,14 @@ mod tests {
         assert_eq!(finding(&root, "timer-migration", None).unwrap().status, Status::Warn);
         assert_eq!(finding(&root, "interrupt-default", None).unwrap().found, "allows CPUs 1-2");
         let offline = finding(&root, "isolated-offline", None).unwrap();
-        assert_eq!((offline.status, offline.found.as_str()), (Status::Warn, "CPU 3 is isolated and offline"));
+        assert_eq!(
+            (offline.status, offline.found.as_str()),
+            (Status::Warn, "CPU 3 is isolated and offline")
+        );
         assert_eq!(offline.action, "take CPU 3 out of the lists of the kernel's arguments");
         put(&dir, "sys/devices/system/cpu/cpu3/online", "0");
-        let expected = "if nobody switched it off on purpose: echo 1 | sudo tee /sys/devices/system/cpu/cpu3/online";
+        let expected = "if nobody switched it off on purpose: echo 1 | sudo tee \
+                        /sys/devices/system/cpu/cpu3/online";
         assert_eq!(finding(&root, "isolated-offline", None).unwrap().action, expected);
         put(&dir, "proc/cmdline", "nosmt");
         assert_eq!(finding(&root, "isolated-offline", None).unwrap().status, Status::Ok);
@@ -258,6 +313,10 @@ mod tests {
         put(&dir, "proc/cmdline", "isolcpus=managed_irq,domain,1-3");
         let plan = root.plan_boot(None).unwrap();
         assert_eq!(plan.kept, ["isolcpus=managed_irq,domain,1-3"]);
-        assert!(plan.changes.iter().any(|change| change.to == "irqaffinity=0"), "{:?}", plan.changes);
+        assert!(
+            plan.changes.iter().any(|change| change.to == "irqaffinity=0"),
+            "{:?}",
+            plan.changes
+        );
     }
 }

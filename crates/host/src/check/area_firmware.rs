@@ -7,7 +7,8 @@ use super::{Check, Seen};
 
 pub(super) const CHECKS: &[Check] = &[Check {
     id: "system-management-interrupts",
-    why: "A system management interrupt stops all CPUs while firmware runs, for some 10 µs to ms. The kernel neither sees nor delays it.",
+    why: "A system management interrupt stops all CPUs while firmware runs, for some 10 µs to ms. \
+          The kernel neither sees nor delays it.",
     reference: "kernel: Documentation/trace/hwlat_detector.rst; docs/probes.md, hwlat",
     tunable: false,
     matters: &[],
@@ -26,7 +27,9 @@ const MEASURE: &str = "sudo teiji measure --probe hwlat -d 60s";
 /// How to find gaps that firmware makes, on this kernel.
 fn measure(machine: &Machine<'_>) -> String {
     match machine.config() {
-        Ok(config) if !config.has("HWLAT_TRACER") => format!("boot a kernel with CONFIG_HWLAT_TRACER=y, and {MEASURE}"),
+        Ok(config) if !config.has("HWLAT_TRACER") => {
+            format!("boot a kernel with CONFIG_HWLAT_TRACER=y, and {MEASURE}")
+        }
         _ => MEASURE.to_owned(),
     }
 }
@@ -41,20 +44,30 @@ fn interrupts(machine: &Machine<'_>) -> Option<Seen> {
     if maker != "GenuineIntel" {
         return Seen::unknown_until("nothing counts them on this processor", measure(machine));
     }
-    let count = format!("sudo modprobe msr && sudo rdmsr -a 0x34, twice: it counts up. Or {}", measure(machine));
+    let count = format!(
+        "sudo modprobe msr && sudo rdmsr -a 0x34, twice: it counts up. Or {}",
+        measure(machine)
+    );
     if !machine.exists("proc/xenomai/version") {
         return Seen::unknown_until("the processor counts them, in no file", count);
     }
     match machine.text("sys/module/xenomai/parameters/smi").as_deref() {
         Some("enabled" | "1") => Seen::unknown_until(
             "xenomai.smi=enabled: Cobalt switches them off on chipsets that it knows",
-            "sudo dmesg | grep 'SMI-enabled chipset', and watch the temperature: some boards cool themselves by them",
+            "sudo dmesg | grep 'SMI-enabled chipset', and watch the temperature: some boards cool \
+             themselves by them",
         ),
         Some("detect" | "0") => Seen::unknown_until(
             "xenomai.smi=detect: Cobalt looks for chipsets that it knows, and leaves them on",
-            format!("{count}. Where they cost latency and the board cools without them, boot with xenomai.smi=enabled"),
+            format!(
+                "{count}. Where they cost latency and the board cools without them, boot with \
+                 xenomai.smi=enabled"
+            ),
         ),
-        _ => Seen::unknown_until("the processor counts them, in no file, and Cobalt leaves them on", count),
+        _ => Seen::unknown_until(
+            "the processor counts them, in no file, and Cobalt leaves them on",
+            count,
+        ),
     }
 }
 
@@ -79,7 +92,10 @@ mod tests {
         assert!(intel.action.starts_with("sudo modprobe msr && sudo rdmsr -a 0x34"), "{intel:?}");
         assert_eq!(seen(AMD, &[]).unwrap().action, "sudo teiji measure --probe hwlat -d 60s");
         let without = seen(AMD, &[("proc/config.gz", "CONFIG_HZ=250\n")]).unwrap();
-        assert!(without.action.starts_with("boot a kernel with CONFIG_HWLAT_TRACER=y"), "{without:?}");
+        assert!(
+            without.action.starts_with("boot a kernel with CONFIG_HWLAT_TRACER=y"),
+            "{without:?}"
+        );
     }
 
     #[test]
@@ -91,8 +107,18 @@ mod tests {
 
     #[test]
     fn what_cobalt_does_about_them_is_its_parameter() {
-        let with = |smi| seen(INTEL, &[("proc/xenomai/version", "3.3.1\n"), ("sys/module/xenomai/parameters/smi", smi)]).unwrap();
-        assert!(with("detect\n").action.ends_with("boot with xenomai.smi=enabled"), "{:?}", with("detect\n"));
+        let with = |smi| {
+            seen(
+                INTEL,
+                &[("proc/xenomai/version", "3.3.1\n"), ("sys/module/xenomai/parameters/smi", smi)],
+            )
+            .unwrap()
+        };
+        assert!(
+            with("detect\n").action.ends_with("boot with xenomai.smi=enabled"),
+            "{:?}",
+            with("detect\n")
+        );
         assert!(with("enabled\n").action.contains("watch the temperature"));
         assert!(with("disabled\n").found.ends_with("Cobalt leaves them on"));
     }

@@ -10,7 +10,8 @@ use std::fmt::Display;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "governor",
-        why: "A governor that lowers the frequency lets a thread run slowly just after it woke: idle CPUs are the slow ones.",
+        why: "A governor that lowers the frequency lets a thread run slowly just after it woke: \
+              idle CPUs are the slow ones.",
         reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
         tunable: true,
         matters: ALL,
@@ -18,7 +19,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "frequency-limits",
-        why: "A limit below what the CPU can do is a choice, or a machine that protects itself from heat or a weak supply.",
+        why: "A limit below what the CPU can do is a choice, or a machine that protects itself \
+              from heat or a weak supply.",
         reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
         tunable: false,
         matters: &[],
@@ -26,23 +28,28 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "energy-preference",
-        why: "The processor itself chooses its frequency and how soon it goes up, and saves energy where it is told to.",
-        reference: "kernel: Documentation/admin-guide/pm/intel_pstate.rst, energy_performance_preference; amd-pstate.rst",
+        why: "The processor itself chooses its frequency and how soon it goes up, and saves \
+              energy where it is told to.",
+        reference: "kernel: Documentation/admin-guide/pm/intel_pstate.rst, \
+                    energy_performance_preference; amd-pstate.rst",
         tunable: false,
         matters: &[],
         look: energy_preference,
     },
     Check {
         id: "turbo",
-        why: "With turbo the frequency depends on heat and on how many CPUs are busy, so figures differ from run to run.",
-        reference: "kernel: Documentation/admin-guide/pm/intel_pstate.rst, no_turbo; cpufreq.rst, boost",
+        why: "With turbo the frequency depends on heat and on how many CPUs are busy, so figures \
+              differ from run to run.",
+        reference: "kernel: Documentation/admin-guide/pm/intel_pstate.rst, no_turbo; cpufreq.rst, \
+                    boost",
         tunable: true,
         matters: &[],
         look: turbo,
     },
     Check {
         id: "idle-states",
-        why: "Waking from a deep idle state takes up to some 100 µs. teiji holds them off while it measures; your own program has to.",
+        why: "Waking from a deep idle state takes up to some 100 µs. teiji holds them off while \
+              it measures; your own program has to.",
         reference: "kernel: Documentation/admin-guide/pm/cpuidle.rst; /dev/cpu_dma_latency",
         tunable: true,
         matters: &[],
@@ -51,7 +58,10 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// CPUs by what each says.
-fn by_value(cpus: &[CpuId], value: impl Fn(CpuId) -> Option<String>) -> BTreeMap<String, Vec<CpuId>> {
+fn by_value(
+    cpus: &[CpuId],
+    value: impl Fn(CpuId) -> Option<String>,
+) -> BTreeMap<String, Vec<CpuId>> {
     let mut found: BTreeMap<String, Vec<CpuId>> = BTreeMap::new();
     for cpu in cpus {
         if let Some(value) = value(*cpu) {
@@ -62,7 +72,11 @@ fn by_value(cpus: &[CpuId], value: impl Fn(CpuId) -> Option<String>) -> BTreeMap
 }
 
 fn words(found: &BTreeMap<String, Vec<CpuId>>) -> String {
-    found.iter().map(|(value, cpus)| format!("{value} on {}", cpu_words(cpus))).collect::<Vec<_>>().join(", ")
+    found
+        .iter()
+        .map(|(value, cpus)| format!("{value} on {}", cpu_words(cpus)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn cpufreq(machine: &Machine<'_>, cpu: CpuId, file: &str) -> Option<String> {
@@ -74,10 +88,15 @@ fn write_for(machine: &Machine<'_>, cpus: &[CpuId], file: &str, value: impl Disp
     const FOLDER: &str = "/sys/devices/system/cpu";
     match cpus {
         [one] => format!("echo {value} | sudo tee {FOLDER}/cpu{one}/{file}"),
-        _ if cpus.len() == machine.online.len() => format!("echo {value} | sudo tee {FOLDER}/cpu*/{file}"),
+        _ if cpus.len() == machine.online.len() => {
+            format!("echo {value} | sudo tee {FOLDER}/cpu*/{file}")
+        }
         _ => {
             let numbers: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-            format!("for cpu in {}; do echo {value} | sudo tee {FOLDER}/cpu$cpu/{file}; done", numbers.join(" "))
+            format!(
+                "for cpu in {}; do echo {value} | sudo tee {FOLDER}/cpu$cpu/{file}; done",
+                numbers.join(" ")
+            )
         }
     }
 }
@@ -88,17 +107,20 @@ fn khz(machine: &Machine<'_>, cpu: CpuId, file: &str) -> Option<u64> {
 
 /// The one frequency that a CPU has, whatever its governor, in kHz.
 fn pinned(machine: &Machine<'_>, cpu: CpuId) -> Option<u64> {
-    let (low, high) = (khz(machine, cpu, "scaling_min_freq")?, khz(machine, cpu, "scaling_max_freq")?);
+    let (low, high) =
+        (khz(machine, cpu, "scaling_min_freq")?, khz(machine, cpu, "scaling_max_freq")?);
     let is_set = cpufreq(machine, cpu, "scaling_governor").as_deref() == Some("userspace");
     let set = khz(machine, cpu, "scaling_setspeed").filter(|_| is_set);
     set.or_else(|| (low == high).then_some(low))
 }
 
-/// What makes the frequency of CPUs the highest: their governors differ in it, so these are commands.
+/// What makes the frequency of CPUs the highest: their governors differ in it, so these are
+/// commands.
 pub(super) fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
     let wanted = by_value(cpus, |cpu| {
         let offered = cpufreq(machine, cpu, "scaling_available_governors");
-        let has_performance = offered.is_none_or(|all| all.split_whitespace().any(|name| name == "performance"));
+        let has_performance =
+            offered.is_none_or(|all| all.split_whitespace().any(|name| name == "performance"));
         if has_performance {
             return Some("scaling_governor performance".to_owned());
         }
@@ -111,12 +133,16 @@ pub(super) fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
     commands.collect::<Vec<_>>().join("; ")
 }
 
-/// CPUs that are to be on time and whose governor changes their frequency. None where no governor can be seen.
+/// CPUs that are to be on time and whose governor changes their frequency. None where no governor
+/// can be seen.
 pub(super) fn scaling_cpus(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
     let governor = |cpu: CpuId| Some((cpu, cpufreq(machine, cpu, "scaling_governor")?));
-    let governors: Vec<(CpuId, String)> = machine.measured().into_iter().filter_map(governor).collect();
-    let is_scaling = |(cpu, name): &&(CpuId, String)| name != "performance" && pinned(machine, *cpu).is_none();
-    (!governors.is_empty()).then(|| governors.iter().filter(is_scaling).map(|(cpu, _)| *cpu).collect())
+    let governors: Vec<(CpuId, String)> =
+        machine.measured().into_iter().filter_map(governor).collect();
+    let is_scaling =
+        |(cpu, name): &&(CpuId, String)| name != "performance" && pinned(machine, *cpu).is_none();
+    (!governors.is_empty())
+        .then(|| governors.iter().filter(is_scaling).map(|(cpu, _)| *cpu).collect())
 }
 
 fn governor(machine: &Machine<'_>) -> Option<Seen> {
@@ -131,7 +157,8 @@ fn governor(machine: &Machine<'_>) -> Option<Seen> {
     if !scaling.is_empty() {
         return Seen::bad(words(&found), raise(machine, &scaling));
     }
-    // A frequency that stays is repeatable, and may have been chosen for its heat. It is still slow.
+    // A frequency that stays is repeatable, and may have been chosen for its heat. It is still
+    // slow.
     let is_slow = |cpu: &CpuId| {
         let is_other = name(*cpu).is_some_and(|name| name != "performance");
         is_other && pinned(machine, *cpu) < khz(machine, *cpu, "cpuinfo_max_freq")
@@ -140,7 +167,9 @@ fn governor(machine: &Machine<'_>) -> Option<Seen> {
     if slow.is_empty() {
         return Seen::ok(words(&found));
     }
-    let most = by_value(&slow, |cpu| khz(machine, cpu, "cpuinfo_max_freq").map(|khz| format!("{} MHz", khz / 1_000)));
+    let most = by_value(&slow, |cpu| {
+        khz(machine, cpu, "cpuinfo_max_freq").map(|khz| format!("{} MHz", khz / 1_000))
+    });
     let most: Vec<String> = most.into_keys().collect();
     Seen::warn(
         format!("{}, of up to {}", words(&found), most.join(" or ")),
@@ -149,25 +178,39 @@ fn governor(machine: &Machine<'_>) -> Option<Seen> {
 }
 
 fn limits(machine: &Machine<'_>) -> Option<Seen> {
-    let limited = |cpu| Some((khz(machine, cpu, "scaling_max_freq")?, khz(machine, cpu, "cpuinfo_max_freq")?));
+    let limited = |cpu| {
+        Some((khz(machine, cpu, "scaling_max_freq")?, khz(machine, cpu, "cpuinfo_max_freq")?))
+    };
     let measured = machine.measured();
     let lowered = by_value(&measured, |cpu| {
         let (limit, most) = limited(cpu)?;
         (limit < most).then(|| format!("at most {} of {} MHz", limit / 1_000, most / 1_000))
     });
     if !lowered.is_empty() {
-        let wanted =
-            by_value(&measured, |cpu| limited(cpu).filter(|(limit, most)| limit < most).map(|(_, most)| most.to_string()));
-        let commands: Vec<String> =
-            wanted.iter().map(|(most, cpus)| write_for(machine, cpus, "cpufreq/scaling_max_freq", most)).collect();
-        return Seen::warn(words(&lowered), format!("if nobody chose this limit: {}", commands.join("; ")));
+        let wanted = by_value(&measured, |cpu| {
+            limited(cpu).filter(|(limit, most)| limit < most).map(|(_, most)| most.to_string())
+        });
+        let commands: Vec<String> = wanted
+            .iter()
+            .map(|(most, cpus)| write_for(machine, cpus, "cpufreq/scaling_max_freq", most))
+            .collect();
+        return Seen::warn(
+            words(&lowered),
+            format!("if nobody chose this limit: {}", commands.join("; ")),
+        );
     }
-    let unknown: Vec<CpuId> = measured.iter().copied().filter(|cpu| limited(*cpu).is_none()).collect();
-    if unknown.len() == measured.len() && khz(machine, *measured.first()?, "scaling_max_freq").is_none() {
+    let unknown: Vec<CpuId> =
+        measured.iter().copied().filter(|cpu| limited(*cpu).is_none()).collect();
+    if unknown.len() == measured.len()
+        && khz(machine, *measured.first()?, "scaling_max_freq").is_none()
+    {
         return None;
     }
     if !unknown.is_empty() {
-        return Seen::unknown(format!("no file says what {} can do (cpuinfo_max_freq)", cpu_words(&unknown)));
+        return Seen::unknown(format!(
+            "no file says what {} can do (cpuinfo_max_freq)",
+            cpu_words(&unknown)
+        ));
     }
     Seen::ok("up to what the CPUs can do")
 }
@@ -182,12 +225,18 @@ fn energy_preference(machine: &Machine<'_>) -> Option<Seen> {
     if found.is_empty() {
         return None;
     }
-    let saving: Vec<CpuId> =
-        found.iter().filter(|(value, _)| !FOR_SPEED.contains(&value.as_str())).flat_map(|(_, cpus)| cpus.clone()).collect();
+    let saving: Vec<CpuId> = found
+        .iter()
+        .filter(|(value, _)| !FOR_SPEED.contains(&value.as_str()))
+        .flat_map(|(_, cpus)| cpus.clone())
+        .collect();
     if saving.is_empty() {
         return Seen::ok(words(&found));
     }
-    Seen::warn(words(&found), write_for(machine, &saving, &format!("cpufreq/{FILE}"), "performance"))
+    Seen::warn(
+        words(&found),
+        write_for(machine, &saving, &format!("cpufreq/{FILE}"), "performance"),
+    )
 }
 
 fn turbo(machine: &Machine<'_>) -> Option<Seen> {
@@ -249,7 +298,10 @@ fn slow_states(machine: &Machine<'_>) -> Option<Vec<IdleState>> {
 }
 
 /// CPUs by what is to be said of their states.
-fn by_state(states: &[IdleState], word: impl Fn(&IdleState) -> String) -> BTreeMap<String, Vec<CpuId>> {
+fn by_state(
+    states: &[IdleState],
+    word: impl Fn(&IdleState) -> String,
+) -> BTreeMap<String, Vec<CpuId>> {
     let mut found: BTreeMap<String, Vec<CpuId>> = BTreeMap::new();
     for state in states {
         found.entry(word(state)).or_default().push(state.cpu);
@@ -258,25 +310,38 @@ fn by_state(states: &[IdleState], word: impl Fn(&IdleState) -> String) -> BTreeM
 }
 
 fn state_words(states: &[IdleState]) -> String {
-    words(&by_state(states, |state| format!("{} ({} µs to wake)", state.name, state.exit_us.unwrap_or_default())))
+    words(&by_state(states, |state| {
+        format!("{} ({} µs to wake)", state.name, state.exit_us.unwrap_or_default())
+    }))
 }
 
 fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
     let slow = slow_states(machine)?;
     if slow.is_empty() {
         // The state that polls has a file with 0.
-        let (states, is_known) = (states(machine), |state: &IdleState| state.exit_us.is_some() || state.is_disabled);
+        let (states, is_known) =
+            (states(machine), |state: &IdleState| state.exit_us.is_some() || state.is_disabled);
         if let Some(state) = states.iter().find(|state| !is_known(state)) {
-            return Seen::unknown(format!("no file says how long waking from {} takes (latency)", state.name));
+            return Seen::unknown(format!(
+                "no file says how long waking from {} takes (latency)",
+                state.name
+            ));
         }
         return Seen::ok(format!("none takes more than {SLOW_EXIT_US} µs to wake from"));
     }
-    let disable = |(state, cpus): (&String, &Vec<CpuId>)| write_for(machine, cpus, &format!("cpuidle/{state}/disable"), 1);
-    let commands: Vec<String> = by_state(&slow, |state| state.folder.clone()).iter().map(disable).collect();
-    Seen::warn(state_words(&slow), format!("hold /dev/cpu_dma_latency open with 0 written to it, or {}", commands.join("; ")))
+    let disable = |(state, cpus): (&String, &Vec<CpuId>)| {
+        write_for(machine, cpus, &format!("cpuidle/{state}/disable"), 1)
+    };
+    let commands: Vec<String> =
+        by_state(&slow, |state| state.folder.clone()).iter().map(disable).collect();
+    Seen::warn(
+        state_words(&slow),
+        format!("hold /dev/cpu_dma_latency open with 0 written to it, or {}", commands.join("; ")),
+    )
 }
 
-/// What kernel arguments leave of idle states that are slow to wake from, in words. None where no file shows it.
+/// What kernel arguments leave of idle states that are slow to wake from, in words. None where no
+/// file shows it.
 pub(super) fn slow_states_left(machine: &Machine<'_>) -> Option<String> {
     let driver = machine.text("sys/devices/system/cpu/cpuidle/current_driver");
     match slow_states(machine) {

@@ -11,7 +11,8 @@ use plan::{CpuId, CpuList};
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "interrupts-on-measured-cpus",
-        why: "An interrupt on the CPU delays whatever runs there: some µs each, more where its handler is slow.",
+        why: "An interrupt on the CPU delays whatever runs there: some µs each, more where its \
+              handler is slow.",
         reference: "kernel: Documentation/core-api/irq/irq-affinity.rst",
         tunable: true,
         matters: &[Purpose::Robotics, Purpose::Telco, Purpose::Measure],
@@ -27,7 +28,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "irqbalance",
-        why: "irqbalance moves interrupts to CPUs that have little to do, which are those that wait to be on time.",
+        why: "irqbalance moves interrupts to CPUs that have little to do, which are those that \
+              wait to be on time.",
         reference: "irqbalance(1), IRQBALANCE_BANNED_CPULIST",
         tunable: false,
         matters: &[Purpose::Robotics, Purpose::Telco],
@@ -57,23 +59,32 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     let comes = |interrupt: &DeviceInterrupt| !interrupt.comes(&measured).is_empty();
     let interrupts = device_interrupts(machine);
     let (all, without_place) = (interrupts.len(), without_place(&interrupts));
-    let (managed, mut movable): (Vec<_>, Vec<_>) = interrupts.into_iter().partition(|interrupt| interrupt.is_managed);
+    let (managed, mut movable): (Vec<_>, Vec<_>) =
+        interrupts.into_iter().partition(|interrupt| interrupt.is_managed);
     movable.retain(|interrupt| !interrupt.may_come(&measured).is_empty());
     movable.sort_by_key(|interrupt| !comes(interrupt));
     // One whose CPUs are all measured comes only when a program there uses the device.
-    let is_for_others = |interrupt: &DeviceInterrupt| !interrupt.may_come(&machine.others()).is_empty();
-    let managed: Vec<DeviceInterrupt> =
-        managed.into_iter().filter(|interrupt| comes(interrupt) && is_for_others(interrupt)).collect();
+    let is_for_others =
+        |interrupt: &DeviceInterrupt| !interrupt.may_come(&machine.others()).is_empty();
+    let managed: Vec<DeviceInterrupt> = managed
+        .into_iter()
+        .filter(|interrupt| comes(interrupt) && is_for_others(interrupt))
+        .collect();
     if movable.is_empty() && managed.is_empty() {
         return none_may_come(all, &without_place, &measured);
     }
-    let there: Vec<String> = movable.iter().chain(&managed).map(|one| words(one, &measured)).collect();
+    let there: Vec<String> =
+        movable.iter().chain(&managed).map(|one| words(one, &measured)).collect();
     let found = there.join(", ");
     let mut actions = Vec::new();
     if !movable.is_empty() {
-        let numbers: Vec<String> = movable.iter().map(|interrupt| interrupt.number.clone()).collect();
+        let numbers: Vec<String> =
+            movable.iter().map(|interrupt| interrupt.number.clone()).collect();
         let others = CpuList::format(&machine.others());
-        actions.push(for_each(&format!("echo {others} | sudo tee /proc/irq/$i/smp_affinity_list"), &numbers));
+        actions.push(for_each(
+            &format!("echo {others} | sudo tee /proc/irq/$i/smp_affinity_list"),
+            &numbers,
+        ));
     }
     actions.extend((!managed.is_empty()).then(|| without_managed(machine, &measured)).flatten());
     let action = Some(actions.join(", and ")).filter(|action| !action.is_empty());
@@ -83,7 +94,9 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
 
 /// Interrupts of which no file says where they may come.
 fn without_place(interrupts: &[DeviceInterrupt]) -> Vec<String> {
-    let without = interrupts.iter().filter(|interrupt| interrupt.allowed.is_none() && interrupt.effective.is_none());
+    let without = interrupts
+        .iter()
+        .filter(|interrupt| interrupt.allowed.is_none() && interrupt.effective.is_none());
     without.map(|interrupt| interrupt.number.clone()).collect()
 }
 
@@ -91,8 +104,13 @@ fn without_place(interrupts: &[DeviceInterrupt]) -> Vec<String> {
 fn none_may_come(all: usize, without_place: &[String], measured: &[CpuId]) -> Option<Seen> {
     match without_place {
         [] => Seen::ok(format!("none may come to {}", cpu_words(measured))),
-        _ if without_place.len() == all => Seen::unknown("no file in /proc/irq says where an interrupt may come"),
-        some => Seen::unknown(format!("no file in /proc/irq says where these may come: {}", some.join(", "))),
+        _ if without_place.len() == all => {
+            Seen::unknown("no file in /proc/irq says where an interrupt may come")
+        }
+        some => Seen::unknown(format!(
+            "no file in /proc/irq says where these may come: {}",
+            some.join(", ")
+        )),
     }
 }
 
@@ -114,9 +132,16 @@ fn words(interrupt: &DeviceInterrupt, measured: &[CpuId]) -> String {
 /// What has the kernel place the interrupts of queues elsewhere.
 fn without_managed(machine: &Machine<'_>, measured: &[CpuId]) -> Option<String> {
     let is_known = machine.kernel_version().is_some_and(|version| version >= WITH_MANAGED_IRQ);
-    let is_given = machine.arguments.value("isolcpus").is_some_and(|list| list.split(',').any(|word| word == "managed_irq"));
-    (is_known && !is_given)
-        .then(|| format!("boot with isolcpus=managed_irq,domain,{} for those that the kernel places", CpuList::format(measured)))
+    let is_given = machine
+        .arguments
+        .value("isolcpus")
+        .is_some_and(|list| list.split(',').any(|word| word == "managed_irq"));
+    (is_known && !is_given).then(|| {
+        format!(
+            "boot with isolcpus=managed_irq,domain,{} for those that the kernel places",
+            CpuList::format(measured)
+        )
+    })
 }
 
 /// What a mask says of the measured CPUs.
@@ -126,12 +151,17 @@ fn mask(machine: &Machine<'_>, file: &str) -> Option<Seen> {
     }
     let measured = machine.measured();
     let text = machine.text(file)?;
-    let Some(cpus) = of_mask(&text) else { return Seen::unknown(format!("'{text}' is no mask of CPUs")) };
+    let Some(cpus) = of_mask(&text) else {
+        return Seen::unknown(format!("'{text}' is no mask of CPUs"));
+    };
     let shared: Vec<CpuId> = cpus.into_iter().filter(|cpu| measured.contains(cpu)).collect();
     if shared.is_empty() {
         return Seen::ok(format!("without {}", cpu_words(&measured)));
     }
-    Seen::bad(format!("allows {}", cpu_words(&shared)), format!("echo {} | sudo tee /{file}", to_mask(&machine.others())))
+    Seen::bad(
+        format!("allows {}", cpu_words(&shared)),
+        format!("echo {} | sudo tee /{file}", to_mask(&machine.others())),
+    )
 }
 
 fn default_affinity(machine: &Machine<'_>) -> Option<Seen> {
@@ -142,23 +172,35 @@ fn workqueues(machine: &Machine<'_>) -> Option<Seen> {
     mask(machine, "sys/devices/virtual/workqueue/cpumask")
 }
 
-/// The CPUs that irqbalance leaves alone, where somebody said so, and how: it then looks at no isolated ones by itself. An empty value is as
-/// good as none.
+/// The CPUs that irqbalance leaves alone, where somebody said so, and how: it then looks at no
+/// isolated ones by itself. An empty value is as good as none.
 fn banned(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
-    let of_process =
-        machine.processes("irqbalance").into_iter().find_map(|pid| machine.text_of_process(&format!("proc/{pid}/environ")));
+    let of_process = machine
+        .processes("irqbalance")
+        .into_iter()
+        .find_map(|pid| machine.text_of_process(&format!("proc/{pid}/environ")));
     let settings = of_process.map(|text| text.replace('\0', "\n")).unwrap_or_else(|| {
         let files = ["etc/default/irqbalance", "etc/sysconfig/irqbalance"];
         files.iter().filter_map(|file| machine.text(file)).collect::<Vec<_>>().join("\n")
     });
     let value = |name: &str| {
         let line = |line: &str| {
-            Some(line.trim().strip_prefix(name)?.trim_start().strip_prefix('=')?.trim().trim_matches(['"', '\'']).to_owned())
+            Some(
+                line.trim()
+                    .strip_prefix(name)?
+                    .trim_start()
+                    .strip_prefix('=')?
+                    .trim()
+                    .trim_matches(['"', '\''])
+                    .to_owned(),
+            )
         };
         settings.lines().filter_map(line).next_back().filter(|value| !value.is_empty())
     };
-    let of_list = |name: &str| Some((name.to_owned(), crate::cpu::listed(&value(name)?, "CPUs").ok()?));
-    let of_mask = |name: &str| Some((name.to_owned(), of_mask(value(name)?.trim_start_matches("0x"))?));
+    let of_list =
+        |name: &str| Some((name.to_owned(), crate::cpu::listed(&value(name)?, "CPUs").ok()?));
+    let of_mask =
+        |name: &str| Some((name.to_owned(), of_mask(value(name)?.trim_start_matches("0x"))?));
     of_mask("IRQBALANCE_BANNED_CPUS").or_else(|| of_list("IRQBALANCE_BANNED_CPULIST"))
 }
 
@@ -170,14 +212,21 @@ fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok("runs; no CPUs are set apart");
     }
     let stop = "sudo systemctl disable --now irqbalance";
-    let is_open =
-        |left_out: &[CpuId]| -> Vec<CpuId> { machine.measured().into_iter().filter(|cpu| !left_out.contains(cpu)).collect() };
+    let is_open = |left_out: &[CpuId]| -> Vec<CpuId> {
+        machine.measured().into_iter().filter(|cpu| !left_out.contains(cpu)).collect()
+    };
     if let Some((name, left_out)) = banned(machine) {
         let open = is_open(&left_out);
         if open.is_empty() {
-            return Seen::ok(format!("runs, and leaves {} alone ({name})", cpu_words(&machine.measured())));
+            return Seen::ok(format!(
+                "runs, and leaves {} alone ({name})",
+                cpu_words(&machine.measured())
+            ));
         }
-        return Seen::bad(format!("runs, and {name} does not leave out {}", cpu_words(&open)), stop);
+        return Seen::bad(
+            format!("runs, and {name} does not leave out {}", cpu_words(&open)),
+            stop,
+        );
     }
     // It leaves these alone by itself.
     let mut left_out = machine.root().isolated_cpus();

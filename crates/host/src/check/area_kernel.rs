@@ -13,7 +13,8 @@ use plan::CpuId;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "preemption",
-        why: "While code that cannot be preempted runs in the kernel, a thread that is due waits: ms without PREEMPT_RT, some 10 µs with it.",
+        why: "While code that cannot be preempted runs in the kernel, a thread that is due waits: \
+              ms without PREEMPT_RT, some 10 µs with it.",
         reference: "kernel: Documentation/locking/locktypes.rst; kernel-parameters: preempt=",
         tunable: false,
         matters: &[Purpose::Robotics, Purpose::Telco],
@@ -21,7 +22,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "kernel-config",
-        why: "What the kernel was built with decides what it can do. Without its configuration some findings are unknown.",
+        why: "What the kernel was built with decides what it can do. Without its configuration \
+              some findings are unknown.",
         reference: "kernel: init/Kconfig, IKCONFIG_PROC",
         tunable: false,
         matters: &[],
@@ -37,7 +39,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "tick-rate",
-        why: "The tick interrupts each CPU that is not idle. Its rate decides when the scheduler looks at what is not real-time.",
+        why: "The tick interrupts each CPU that is not idle. Its rate decides when the scheduler \
+              looks at what is not real-time.",
         reference: "kernel: kernel/Kconfig.hz",
         tunable: false,
         matters: &[],
@@ -45,7 +48,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "full-dynticks",
-        why: "Without NO_HZ_FULL the tick interrupts a busy CPU 100 to 1,000 times a second, isolated or not.",
+        why: "Without NO_HZ_FULL the tick interrupts a busy CPU 100 to 1,000 times a second, \
+              isolated or not.",
         reference: "kernel: Documentation/timers/no_hz.rst",
         tunable: false,
         matters: &[Purpose::Telco],
@@ -53,7 +57,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "rcu-callbacks",
-        why: "Callbacks of RCU run on the CPU that queued them, unless they are offloaded to threads that can run elsewhere.",
+        why: "Callbacks of RCU run on the CPU that queued them, unless they are offloaded to \
+              threads that can run elsewhere.",
         reference: "kernel: Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
         tunable: false,
         matters: &[Purpose::Telco],
@@ -61,7 +66,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "debug-options",
-        why: "Checks of locks and memory make each lock and each allocation slower, and run with interrupts off.",
+        why: "Checks of locks and memory make each lock and each allocation slower, and run with \
+              interrupts off.",
         reference: "kernel: Documentation/locking/lockdep-design.rst; lib/Kconfig.debug",
         tunable: false,
         matters: ALL,
@@ -69,7 +75,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "frequency-scaling-built",
-        why: "A kernel without CPU_FREQ leaves the frequency to the firmware, and nothing shows what it is. With it, the default governor chooses it from the start.",
+        why: "A kernel without CPU_FREQ leaves the frequency to the firmware, and nothing shows \
+              what it is. With it, the default governor chooses it from the start.",
         reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
         tunable: false,
         matters: &[],
@@ -86,7 +93,12 @@ fn model(machine: &Machine<'_>) -> Option<String> {
     let text = |path: &str| machine.text(path);
     let (version, realtime) = (text("proc/version"), text("sys/kernel/realtime"));
     let (mode, line) = (text("sys/kernel/debug/sched/preempt"), text("proc/cmdline"));
-    let model = kernel::preemption(version.as_deref(), realtime.as_deref(), mode.as_deref(), line.as_deref())?;
+    let model = kernel::preemption(
+        version.as_deref(),
+        realtime.as_deref(),
+        mode.as_deref(),
+        line.as_deref(),
+    )?;
     // Only root can read the mode. Without an argument it is what the kernel was built with.
     match machine.config() {
         Ok(config) if model == "PREEMPT_DYNAMIC" => Some(configured_model(config)),
@@ -95,8 +107,10 @@ fn model(machine: &Machine<'_>) -> Option<String> {
 }
 
 fn configured_model(config: &KernelConfig) -> String {
-    let first_of = |options: &[&'static str]| options.iter().find(|option| config.has(option)).copied();
-    match first_of(&["PREEMPT_RT", "PREEMPT_RT_FULL", "PREEMPT_DYNAMIC", "PREEMPT_LAZY", "PREEMPT"]) {
+    let first_of =
+        |options: &[&'static str]| options.iter().find(|option| config.has(option)).copied();
+    match first_of(&["PREEMPT_RT", "PREEMPT_RT_FULL", "PREEMPT_DYNAMIC", "PREEMPT_LAZY", "PREEMPT"])
+    {
         Some("PREEMPT_RT" | "PREEMPT_RT_FULL") => "PREEMPT_RT".to_owned(),
         Some("PREEMPT_DYNAMIC") => {
             let mode = match first_of(&["PREEMPT_NONE", "PREEMPT_VOLUNTARY", "PREEMPT_LAZY"]) {
@@ -112,24 +126,29 @@ fn configured_model(config: &KernelConfig) -> String {
     }
 }
 
-/// The mode of a kernel that can choose it at boot: empty where it is not known. None where it cannot.
+/// The mode of a kernel that can choose it at boot: empty where it is not known. None where it
+/// cannot.
 fn dynamic_mode(model: &str) -> Option<&str> {
     let mode = model.strip_prefix("PREEMPT_DYNAMIC")?.trim_start().trim_matches(['(', ')']);
     mode.strip_prefix("booted with preempt=").or_else(|| mode.split(' ').next())
 }
 
-/// In the mode `lazy` a thread of ordinary priority waits for the tick, and a real-time one preempts at once, as in the mode `full`.
+/// In the mode `lazy` a thread of ordinary priority waits for the tick, and a real-time one
+/// preempts at once, as in the mode `full`.
 fn is_preempted_at_once(mode: &str) -> bool {
     mode == "full" || mode == "lazy"
 }
 
-/// Whether a kernel that can choose it at boot lets a real-time thread preempt it in most places. None where there is no choice.
+/// Whether a kernel that can choose it at boot lets a real-time thread preempt it in most places.
+/// None where there is no choice.
 pub(super) fn preempts_fully(machine: &Machine<'_>) -> Option<bool> {
     Some(is_preempted_at_once(dynamic_mode(&model(machine)?)?))
 }
 
 fn preemption(machine: &Machine<'_>) -> Option<Seen> {
-    let Some(model) = model(machine) else { return Seen::unknown("no file shows how the kernel can be preempted") };
+    let Some(model) = model(machine) else {
+        return Seen::unknown("no file shows how the kernel can be preempted");
+    };
     if model == "PREEMPT_RT" {
         return Seen::ok(model);
     }
@@ -139,11 +158,13 @@ fn preemption(machine: &Machine<'_>) -> Option<Seen> {
     let real_time = real_time(machine);
     match dynamic_mode(&model) {
         Some("") if machine.lockdown().is_some() => Seen::unknown(
-            "PREEMPT_DYNAMIC, in a mode that nobody can read while the kernel is locked down: see dmesg, Dynamic Preempt",
+            "PREEMPT_DYNAMIC, in a mode that nobody can read while the kernel is locked down: see \
+             dmesg, Dynamic Preempt",
         ),
         Some("") => Seen::unknown_until(
             "PREEMPT_DYNAMIC, in a mode that only root can read, from debugfs",
-            "sudo mount -t debugfs none /sys/kernel/debug; sudo cat /sys/kernel/debug/sched/preempt",
+            "sudo mount -t debugfs none /sys/kernel/debug; sudo cat \
+             /sys/kernel/debug/sched/preempt",
         ),
         Some(mode) if is_preempted_at_once(mode) => Seen::warn(model, real_time),
         Some(_) => Seen::bad(model, format!("boot with preempt=full, or {real_time}")),
@@ -161,9 +182,15 @@ const WITH_THIS_NAME: (u32, u32) = (5, 4);
 fn real_time(machine: &Machine<'_>) -> String {
     if let Some(version) = machine.options.config.as_ref().map(KernelConfig::version) {
         let is_before = |other| version.is_some_and(|version| version < other);
-        let patch = if is_before(WITH_PREEMPT_RT) { "the patch of PREEMPT_RT for its version" } else { "PREEMPT_RT" };
+        let patch = if is_before(WITH_PREEMPT_RT) {
+            "the patch of PREEMPT_RT for its version"
+        } else {
+            "PREEMPT_RT"
+        };
         let option = if is_before(WITH_THIS_NAME) { "PREEMPT_RT_FULL" } else { "PREEMPT_RT" };
-        return format!("build it with {patch}: scripts/config -e EXPERT -e {option}, then make olddefconfig");
+        return format!(
+            "build it with {patch}: scripts/config -e EXPERT -e {option}, then make olddefconfig"
+        );
     }
     real_time_kernel(machine)
 }
@@ -177,7 +204,10 @@ fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {
         Ok(config) => Seen::ok(format!("read from {}", config.source())),
         Err(error) => {
             let load = if has_configs_module(machine) { "sudo modprobe configs, or " } else { "" };
-            Seen::unknown_until(error, format!("{load}name it: --kernel-config FILE, or --kernel-image FILE"))
+            Seen::unknown_until(
+                error,
+                format!("{load}name it: --kernel-config FILE, or --kernel-image FILE"),
+            )
         }
     }
 }
@@ -186,7 +216,10 @@ fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {
 fn has_configs_module(machine: &Machine<'_>) -> bool {
     let release = machine.text("proc/sys/kernel/osrelease").unwrap_or_default();
     ["lib/modules", "usr/lib/modules"].iter().any(|folder| {
-        machine.names(&format!("{folder}/{release}/kernel/kernel")).iter().any(|name| name.starts_with("configs.ko"))
+        machine
+            .names(&format!("{folder}/{release}/kernel/kernel"))
+            .iter()
+            .any(|name| name.starts_with("configs.ko"))
     })
 }
 
@@ -194,10 +227,14 @@ fn has_configs_module(machine: &Machine<'_>) -> bool {
 fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
     if machine.options.config.is_none() {
         if machine.arguments.value("highres") == Some("off") {
-            return Seen::bad("switched off by highres=off", "remove highres=off from the kernel's arguments");
+            return Seen::bad(
+                "switched off by highres=off",
+                "remove highres=off from the kernel's arguments",
+            );
         }
         if let Some(list) = machine.timer_list() {
-            let active: Vec<&str> = list.lines().filter_map(|line| line.trim().strip_prefix(".hres_active")).collect();
+            let active: Vec<&str> =
+                list.lines().filter_map(|line| line.trim().strip_prefix(".hres_active")).collect();
             if active.iter().any(|value| value.trim_end().ends_with('0')) {
                 return Seen::bad(
                     "not active (/proc/timer_list)",
@@ -220,7 +257,10 @@ fn tick_rate(machine: &Machine<'_>) -> Option<Seen> {
     let config = machine.config().ok()?;
     let rate = config.value("HZ")?;
     let Some(hertz) = rate.parse::<u32>().ok().filter(|rate| *rate > 0) else {
-        return Seen::unknown_until(format!("CONFIG_HZ={rate} is not a rate"), "correct it, such as CONFIG_HZ=250");
+        return Seen::unknown_until(
+            format!("CONFIG_HZ={rate} is not a rate"),
+            "correct it, such as CONFIG_HZ=250",
+        );
     };
     let found = format!("{hertz} Hz");
     if !config.has("HIGH_RES_TIMERS") {
@@ -236,7 +276,8 @@ fn tick_rate(machine: &Machine<'_>) -> Option<Seen> {
 
 /// What a kernel that lacks an option needs.
 fn build_with(machine: &Machine<'_>, option: &str) -> String {
-    let verb = if machine.options.config.is_some() { "build it" } else { "boot a kernel that was built" };
+    let verb =
+        if machine.options.config.is_some() { "build it" } else { "boot a kernel that was built" };
     format!("{verb} with CONFIG_{option}=y")
 }
 
@@ -254,10 +295,13 @@ fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {
         let build = build_with(machine, "NO_HZ_FULL");
         return match machine.arguments.written("nohz_full") {
             Some(asked) => Seen::bad(format!("{asked}, but NO_HZ_FULL is not built in"), build),
-            None if machine.has_chosen_cpus() => {
-                Seen::bad("NO_HZ_FULL is not built in", format!("{build}, then nohz_full= for these CPUs"))
+            None if machine.has_chosen_cpus() => Seen::bad(
+                "NO_HZ_FULL is not built in",
+                format!("{build}, then nohz_full= for these CPUs"),
+            ),
+            None => {
+                Seen::warn("NO_HZ_FULL is not built in", format!("{build}, to isolate CPUs fully"))
             }
-            None => Seen::warn("NO_HZ_FULL is not built in", format!("{build}, to isolate CPUs fully")),
         };
     }
     if machine.options.config.is_some() || !machine.has_chosen_cpus() {
@@ -279,7 +323,10 @@ fn rcu_callbacks(machine: &Machine<'_>) -> Option<Seen> {
         let build = build_with(machine, "RCU_NOCB_CPU");
         return match machine.arguments.written("rcu_nocbs") {
             Some(asked) => Seen::bad(format!("{asked}, but RCU_NOCB_CPU is not built in"), build),
-            None => Seen::warn("RCU_NOCB_CPU is not built in", format!("{build}, to offload them from isolated CPUs")),
+            None => Seen::warn(
+                "RCU_NOCB_CPU is not built in",
+                format!("{build}, to offload them from isolated CPUs"),
+            ),
         };
     }
     if machine.options.config.is_some() || !machine.has_chosen_cpus() {
@@ -298,8 +345,11 @@ fn rcu_callbacks(machine: &Machine<'_>) -> Option<Seen> {
 
 fn frequency_scaling(machine: &Machine<'_>) -> Option<Seen> {
     let config = machine.config().ok()?;
-    let lacking: Vec<String> =
-        ["CPU_FREQ", "CPU_IDLE"].into_iter().filter(|option| !config.has(option)).map(str::to_owned).collect();
+    let lacking: Vec<String> = ["CPU_FREQ", "CPU_IDLE"]
+        .into_iter()
+        .filter(|option| !config.has(option))
+        .map(str::to_owned)
+        .collect();
     // A kernel for a co-kernel is built without, on purpose.
     if config.has("XENOMAI") || config.has("EVL") {
         return None;
@@ -308,19 +358,26 @@ fn frequency_scaling(machine: &Machine<'_>) -> Option<Seen> {
         // Of the running one the governor that is in force counts.
         return machine.options.config.as_ref().and_then(default_governor);
     }
-    Seen::warn(format!("{} not built in", listed(&lacking)), "build them in to set the frequency and the idle states yourself")
+    Seen::warn(
+        format!("{} not built in", listed(&lacking)),
+        "build them in to set the frequency and the idle states yourself",
+    )
 }
 
 /// The governor that a kernel which is not built yet begins with.
 fn default_governor(config: &KernelConfig) -> Option<Seen> {
     const OPTION: &str = "CPU_FREQ_DEFAULT_GOV_";
-    let governors = ["PERFORMANCE", "POWERSAVE", "CONSERVATIVE", "ONDEMAND", "SCHEDUTIL", "USERSPACE"];
-    let governor = governors.into_iter().find(|governor| config.has(&format!("{OPTION}{governor}")))?;
+    let governors =
+        ["PERFORMANCE", "POWERSAVE", "CONSERVATIVE", "ONDEMAND", "SCHEDUTIL", "USERSPACE"];
+    let governor =
+        governors.into_iter().find(|governor| config.has(&format!("{OPTION}{governor}")))?;
     let found = format!("default governor {}", governor.to_lowercase());
     if governor == "PERFORMANCE" {
         return Seen::ok(found);
     }
-    let action =
-        format!("build it with performance: scripts/config -d {OPTION}{governor} -e {OPTION}PERFORMANCE, then make olddefconfig");
+    let action = format!(
+        "build it with performance: scripts/config -d {OPTION}{governor} -e {OPTION}PERFORMANCE, \
+         then make olddefconfig"
+    );
     Seen::warn(found, action)
 }

@@ -8,7 +8,8 @@ use super::{ALL, Check, Seen};
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "rt-throttling",
-        why: "A real-time thread that does not sleep is stopped for ordinary ones: by default for up to 50 ms of each second.",
+        why: "A real-time thread that does not sleep is stopped for ordinary ones: by default for \
+              up to 50 ms of each second.",
         reference: "kernel: Documentation/scheduler/sched-rt-group.rst",
         tunable: true,
         matters: ALL,
@@ -16,7 +17,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "rt-group-scheduling",
-        why: "With RT_GROUP_SCHED a control group whose share is 0 can have no real-time thread at all.",
+        why: "With RT_GROUP_SCHED a control group whose share is 0 can have no real-time thread \
+              at all.",
         reference: "kernel: Documentation/scheduler/sched-rt-group.rst",
         tunable: false,
         matters: ALL,
@@ -24,7 +26,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "watchdogs",
-        why: "The watchdogs wake a thread of the highest priority on each CPU every few seconds, and use a counter that interrupts.",
+        why: "The watchdogs wake a thread of the highest priority on each CPU every few seconds, \
+              and use a counter that interrupts.",
         reference: "kernel: Documentation/admin-guide/lockup-watchdogs.rst",
         tunable: true,
         matters: &[Purpose::Telco],
@@ -40,8 +43,10 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "timer-slack",
-        why: "The kernel ends the sleep of an ordinary thread later than asked for, by up to its timer slack, to end several at once.",
-        reference: "prctl(2), PR_SET_TIMERSLACK; kernel: Documentation/filesystems/proc.rst, timerslack_ns",
+        why: "The kernel ends the sleep of an ordinary thread later than asked for, by up to its \
+              timer slack, to end several at once.",
+        reference: "prctl(2), PR_SET_TIMERSLACK; kernel: Documentation/filesystems/proc.rst, \
+                    timerslack_ns",
         tunable: false,
         matters: ALL,
         look: timer_slack,
@@ -67,9 +72,12 @@ pub(super) fn own_group(machine: &Machine<'_>, controller: Option<&str>) -> Opti
 }
 
 fn watchdogs(machine: &Machine<'_>) -> Option<Seen> {
-    let is_on = |name: &str| machine.number(&format!("proc/sys/kernel/{name}")).map(|value| value != 0);
-    let known: Vec<(&str, bool)> =
-        ["nmi_watchdog", "soft_watchdog"].into_iter().filter_map(|name| Some((name, is_on(name)?))).collect();
+    let is_on =
+        |name: &str| machine.number(&format!("proc/sys/kernel/{name}")).map(|value| value != 0);
+    let known: Vec<(&str, bool)> = ["nmi_watchdog", "soft_watchdog"]
+        .into_iter()
+        .filter_map(|name| Some((name, is_on(name)?)))
+        .collect();
     if known.is_empty() {
         return None;
     }
@@ -94,25 +102,36 @@ fn statistics(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::warn(found, "sudo sysctl vm.stat_interval=120");
     }
     // A proof can show whether it helps here.
-    Seen::ok(if (1..10).contains(&interval) { format!("{found}. teiji tune makes it 120 s") } else { found })
+    Seen::ok(if (1..10).contains(&interval) {
+        format!("{found}. teiji tune makes it 120 s")
+    } else {
+        found
+    })
 }
 
 /// What threads have unless somebody changed it, ns.
 const USUAL_SLACK: i64 = 50_000;
 
 fn timer_slack(machine: &Machine<'_>) -> Option<Seen> {
-    let process = machine.program().map_or_else(|| "self".to_owned(), |process| process.to_string());
+    let process =
+        machine.program().map_or_else(|| "self".to_owned(), |process| process.to_string());
     let slack = machine.number(&format!("proc/{process}/timerslack_ns"))?;
     let found = format!("{}.{:03} µs", slack / 1_000, slack % 1_000).replace(".000 ", " ");
     if machine.is_ordinary() {
-        let set = format!("echo 1 | sudo tee /proc/{process}/timerslack_ns, or give its threads a real-time policy");
+        let set = format!(
+            "echo 1 | sudo tee /proc/{process}/timerslack_ns, or give its threads a real-time \
+             policy"
+        );
         return if slack > USUAL_SLACK { Seen::bad(found, set) } else { Seen::ok(found) };
     }
     let found = format!("{found} for ordinary threads. Those of a real-time policy have none");
     if slack > USUAL_SLACK {
         return Seen::warn(
             found,
-            format!("echo {USUAL_SLACK} | sudo tee /proc/$$/timerslack_ns, and start ordinary threads from this shell"),
+            format!(
+                "echo {USUAL_SLACK} | sudo tee /proc/$$/timerslack_ns, and start ordinary threads \
+                 from this shell"
+            ),
         );
     }
     Seen::ok(found)

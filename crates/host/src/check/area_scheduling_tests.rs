@@ -11,12 +11,16 @@ use plan::CpuId;
 fn slack_is_of_ordinary_threads() {
     let dir = four_cpus("");
     let host = HostRoot::at(dir.path());
-    let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
+    let options =
+        CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
     let found = || host.check(&options).into_iter().find(|finding| finding.id == "timer-slack");
     assert_eq!(found(), None);
     file(dir.path(), "proc/self/timerslack_ns", "50000\n");
     let Finding { status, found: words, .. } = found().unwrap();
-    assert_eq!((status, words.as_str()), (Status::Ok, "50 µs for ordinary threads. Those of a real-time policy have none"));
+    assert_eq!(
+        (status, words.as_str()),
+        (Status::Ok, "50 µs for ordinary threads. Those of a real-time policy have none")
+    );
     file(dir.path(), "proc/self/timerslack_ns", "100000001\n");
     let Finding { status, found: words, .. } = found().unwrap();
     assert_eq!(status, Status::Warn);
@@ -28,7 +32,10 @@ fn a_program_of_ordinary_threads_is_late_by_its_slack() {
     let dir = four_cpus("");
     let host = HostRoot::at(dir.path());
     let warned = |policy, slack: &str| {
-        make(dir.path(), &Made { id: 70, name: "robot", policy, priority: policy, cpu: 1, ..Made::default() });
+        make(
+            dir.path(),
+            &Made { id: 70, name: "robot", policy, priority: policy, cpu: 1, ..Made::default() },
+        );
         file(dir.path(), "proc/70/timerslack_ns", slack);
         let mut check = RunCheck::begin(&host, &[CpuId(1)], None);
         check.see_program(&host, MeasuredProgram::Runs(70));

@@ -39,8 +39,10 @@ impl Reading {
 const SLOWED: &str = "slowed down";
 const OFF: &str = "switched off";
 
-/// Parts of the names of thermal zones that measure CPUs, and of the drivers that do so through hwmon.
-const CPU_ZONES: [&str; 7] = ["cpu", "soc", "x86_pkg_temp", "coretemp", "cluster", "bigcore", "littlecore"];
+/// Parts of the names of thermal zones that measure CPUs, and of the drivers that do so through
+/// hwmon.
+const CPU_ZONES: [&str; 7] =
+    ["cpu", "soc", "x86_pkg_temp", "coretemp", "cluster", "bigcore", "littlecore"];
 const CPU_SENSORS: [&str; 4] = ["coretemp", "k10temp", "cpu_thermal", "soc_thermal"];
 
 fn temperature_in(machine: &Machine<'_>, file: &str) -> Option<i64> {
@@ -59,31 +61,42 @@ fn zones(machine: &Machine<'_>) -> Vec<Reading> {
         }
         let Some(now) = temperature_in(machine, &format!("{folder}/temp")) else { continue };
         let names = machine.names(&folder);
-        let trips = names.iter().filter_map(|name| name.strip_prefix("trip_point_")?.strip_suffix("_type"));
+        let trips =
+            names.iter().filter_map(|name| name.strip_prefix("trip_point_")?.strip_suffix("_type"));
         for trip in trips {
-            let effect = match machine.text(&format!("{folder}/trip_point_{trip}_type")).as_deref() {
+            let effect = match machine.text(&format!("{folder}/trip_point_{trip}_type")).as_deref()
+            {
                 Some("passive" | "hot") => SLOWED,
                 Some("critical") => OFF,
                 _ => continue,
             };
-            if let Some(limit) = temperature_in(machine, &format!("{folder}/trip_point_{trip}_temp")) {
+            if let Some(limit) =
+                temperature_in(machine, &format!("{folder}/trip_point_{trip}_temp"))
+            {
                 readings.push(Reading { now, limit, effect });
             }
         }
-        readings.extend(raspberry_pi_limit(machine).map(|limit| Reading { now, limit, effect: SLOWED }));
+        readings.extend(raspberry_pi_limit(machine).map(|limit| Reading {
+            now,
+            limit,
+            effect: SLOWED,
+        }));
     }
     readings
 }
 
-/// Where the firmware of a Raspberry Pi begins to lower the frequency, which no file of the kernel says.
+/// Where the firmware of a Raspberry Pi begins to lower the frequency, which no file of the kernel
+/// says.
 fn raspberry_pi_limit(machine: &Machine<'_>) -> Option<i64> {
     let board = board(machine).filter(|board| board.starts_with("Raspberry Pi"))?;
-    let has_soft_limit =
-        ["Raspberry Pi 3 Model B Plus", "Raspberry Pi 3 Model A Plus"].iter().any(|name| board.starts_with(name));
+    let has_soft_limit = ["Raspberry Pi 3 Model B Plus", "Raspberry Pi 3 Model A Plus"]
+        .iter()
+        .any(|name| board.starts_with(name));
     if !has_soft_limit {
         return Some(80_000);
     }
-    let given = config_value(machine, "temp_soft_limit").and_then(|degrees| degrees.parse::<i64>().ok());
+    let given =
+        config_value(machine, "temp_soft_limit").and_then(|degrees| degrees.parse::<i64>().ok());
     Some(given.unwrap_or(60).clamp(0, 70) * 1_000)
 }
 
@@ -93,11 +106,17 @@ fn sensors(machine: &Machine<'_>) -> Vec<Reading> {
     let mut readings = Vec::new();
     for sensor in machine.names(FOLDER) {
         let folder = format!("{FOLDER}/{sensor}");
-        if !machine.text(&format!("{folder}/name")).is_some_and(|name| CPU_SENSORS.contains(&name.as_str())) {
+        if !machine
+            .text(&format!("{folder}/name"))
+            .is_some_and(|name| CPU_SENSORS.contains(&name.as_str()))
+        {
             continue;
         }
         for name in machine.names(&folder) {
-            let Some(input) = name.strip_suffix("_input").filter(|input| input.starts_with("temp")) else { continue };
+            let Some(input) = name.strip_suffix("_input").filter(|input| input.starts_with("temp"))
+            else {
+                continue;
+            };
             let value = |what: &str| temperature_in(machine, &format!("{folder}/{input}_{what}"));
             if let (Some(now), Some(limit)) = (value("input"), value("crit")) {
                 readings.push(Reading { now, limit, effect: SLOWED });
@@ -109,7 +128,11 @@ fn sensors(machine: &Machine<'_>) -> Vec<Reading> {
 
 /// How often a CPU was slowed down since boot, of those that count it.
 fn times_slowed(machine: &Machine<'_>) -> i64 {
-    let count = |cpu, what| machine.number(&format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count"));
+    let count = |cpu, what| {
+        machine.number(&format!(
+            "sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count"
+        ))
+    };
     let cpus = machine.online.iter();
     cpus.flat_map(|cpu| [count(cpu, "core"), count(cpu, "package")]).flatten().max().unwrap_or(0)
 }
@@ -119,8 +142,15 @@ fn temperature(machine: &Machine<'_>) -> Option<Seen> {
     let times = times_slowed(machine);
     let slowed = (times > 0).then(|| format!("{SLOWED} {times} times since boot"));
     let readings = zones(machine).into_iter().chain(sensors(machine));
-    let Some(nearest) = readings.min_by_key(Reading::left) else { return Seen::warn(slowed?, action) };
-    let mut found = format!("{} °C, {} from {} °C on", nearest.now / 1_000, nearest.effect, nearest.limit / 1_000);
+    let Some(nearest) = readings.min_by_key(Reading::left) else {
+        return Seen::warn(slowed?, action);
+    };
+    let mut found = format!(
+        "{} °C, {} from {} °C on",
+        nearest.now / 1_000,
+        nearest.effect,
+        nearest.limit / 1_000
+    );
     if let Some(slowed) = &slowed {
         found = format!("{found}, {slowed}");
     }
@@ -139,11 +169,18 @@ mod tests {
     const ZONE: &str = "sys/class/thermal/thermal_zone0";
 
     /// A machine with one zone of this type, temperature, and trip.
-    fn zone(kind: &str, now: &str, trip: (&str, &str), others: &[(&str, &str)]) -> Option<OneFinding> {
+    fn zone(
+        kind: &str,
+        now: &str,
+        trip: (&str, &str),
+        others: &[(&str, &str)],
+    ) -> Option<OneFinding> {
         let file = |name: &str| format!("{ZONE}/{name}");
-        let names = [file("type"), file("temp"), file("trip_point_0_type"), file("trip_point_0_temp")];
+        let names =
+            [file("type"), file("temp"), file("trip_point_0_type"), file("trip_point_0_temp")];
         let texts = [kind, now, trip.0, trip.1];
-        let files: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(texts).chain(others.iter().copied()).collect();
+        let files: Vec<(&str, &str)> =
+            names.iter().map(String::as_str).zip(texts).chain(others.iter().copied()).collect();
         let (_dir, root) = lay(&files);
         finding(&root, "temperature", None)
     }
@@ -179,15 +216,28 @@ mod tests {
             ("sys/class/hwmon/hwmon2/temp1_crit", "99000\n"),
         ]);
         let finding = finding(&root, "temperature", None).unwrap();
-        assert_eq!((finding.status, finding.found.as_str()), (Status::Bad, "97 °C, slowed down from 100 °C on"));
+        assert_eq!(
+            (finding.status, finding.found.as_str()),
+            (Status::Bad, "97 °C, slowed down from 100 °C on")
+        );
     }
 
     #[test]
     fn what_the_firmware_of_a_raspberry_pi_does_is_known() {
         let critical = ("critical", "110000");
         for (board, now, config, expected) in [
-            ("Raspberry Pi 4 Model B Rev 1.4", "70000", "", (Status::Ok, "70 °C, slowed down from 80 °C on")),
-            ("Raspberry Pi 3 Model B Plus Rev 1.3", "58000", "", (Status::Bad, "58 °C, slowed down from 60 °C on")),
+            (
+                "Raspberry Pi 4 Model B Rev 1.4",
+                "70000",
+                "",
+                (Status::Ok, "70 °C, slowed down from 80 °C on"),
+            ),
+            (
+                "Raspberry Pi 3 Model B Plus Rev 1.3",
+                "58000",
+                "",
+                (Status::Bad, "58 °C, slowed down from 60 °C on"),
+            ),
             (
                 "Raspberry Pi 3 Model B Plus Rev 1.3",
                 "58000",
@@ -203,8 +253,15 @@ mod tests {
 
     #[test]
     fn a_cpu_that_was_slowed_down_is_named() {
-        let count = [("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "7\n")];
+        let count =
+            [("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "7\n")];
         let seen = status(zone("x86_pkg_temp", "50000", ("passive", "95000"), &count));
-        assert_eq!(seen, Some((Status::Warn, "50 °C, slowed down from 95 °C on, slowed down 7 times since boot".to_owned())));
+        assert_eq!(
+            seen,
+            Some((
+                Status::Warn,
+                "50 °C, slowed down from 95 °C on, slowed down 7 times since boot".to_owned()
+            ))
+        );
     }
 }

@@ -27,7 +27,16 @@ pub(in crate::check) struct Made<'a> {
 
 impl Default for Made<'_> {
     fn default() -> Self {
-        Made { id: 0, parent: 1, name: "daemon", policy: FIFO, priority: 0, cpu: 0, flags: 0, allowed: None }
+        Made {
+            id: 0,
+            parent: 1,
+            name: "daemon",
+            policy: FIFO,
+            priority: 0,
+            cpu: 0,
+            flags: 0,
+            allowed: None,
+        }
     }
 }
 
@@ -38,22 +47,36 @@ pub(in crate::check) fn file(root: &Path, path: &str, text: &str) {
 }
 
 /// A thread of the process with its own number.
-pub(in crate::check) fn make(root: &Path, Made { id, name, policy, priority, cpu, flags, allowed, parent }: &Made<'_>) {
+pub(in crate::check) fn make(
+    root: &Path,
+    Made { id, name, policy, priority, cpu, flags, allowed, parent }: &Made<'_>,
+) {
     // Fields 10 to 21 and 23 to 38.
     let (first, second) = ("0 ".repeat(12), "0 ".repeat(16));
-    let line = format!("{id} ({name}) S {parent} 0 0 0 -1 {flags} {first}7 {second}{cpu} {priority} {policy} 0 0 0\n");
+    let line = format!(
+        "{id} ({name}) S {parent} 0 0 0 -1 {flags} {first}7 {second}{cpu} {priority} {policy} 0 0 \
+         0\n"
+    );
     file(root, &format!("proc/{id}/task/{id}/stat"), &line);
     if let Some(allowed) = allowed {
-        file(root, &format!("proc/{id}/task/{id}/status"), &format!("Name:\t{name}\nCpus_allowed_list:\t{allowed}\n"));
+        file(
+            root,
+            &format!("proc/{id}/task/{id}/status"),
+            &format!("Name:\t{name}\nCpus_allowed_list:\t{allowed}\n"),
+        );
     }
 }
 
 pub(in crate::check) fn four_cpus(isolated: &str) -> tempfile::TempDir {
     let dir = laid_out(&format!(
-        "=== sys/devices/system/cpu/online\n0-3\n=== sys/devices/system/cpu/isolated\n{isolated}\n=== proc/1/x\n\n"
+        "=== sys/devices/system/cpu/online\n0-3\n=== \
+         sys/devices/system/cpu/isolated\n{isolated}\n=== proc/1/x\n\n"
     ))
     .0;
-    make(dir.path(), &Made { id: 2, name: "kthreadd", policy: 0, flags: KERNEL, ..Made::default() });
+    make(
+        dir.path(),
+        &Made { id: 2, name: "kthreadd", policy: 0, flags: KERNEL, ..Made::default() },
+    );
     dir
 }
 
@@ -63,7 +86,11 @@ fn options(cpus: &[u32], priority: u8) -> CheckOptions {
 }
 
 fn finding(dir: &tempfile::TempDir, cpus: &[u32], priority: u8, id: &str) -> Finding {
-    HostRoot::at(dir.path()).check(&options(cpus, priority)).into_iter().find(|finding| finding.id == id).unwrap()
+    HostRoot::at(dir.path())
+        .check(&options(cpus, priority))
+        .into_iter()
+        .find(|finding| finding.id == id)
+        .unwrap()
 }
 
 fn found(dir: &tempfile::TempDir, cpus: &[u32], priority: u8) -> (Status, String, String) {
@@ -74,35 +101,77 @@ fn found(dir: &tempfile::TempDir, cpus: &[u32], priority: u8) -> (Status, String
 #[test]
 fn a_thread_may_run_wherever_it_is_allowed_to() {
     let dir = four_cpus("");
-    make(dir.path(), &Made { id: 70, priority: 95, cpu: 0, allowed: Some("0-2"), ..Made::default() });
+    make(
+        dir.path(),
+        &Made { id: 70, priority: 95, cpu: 0, allowed: Some("0-2"), ..Made::default() },
+    );
     assert_eq!(found(&dir, &[2, 3], 90).1, "daemon 70 at 95 on CPU 2");
     assert_eq!(found(&dir, &[3], 90).0, Status::Ok);
     // A kernel thread that is bound to another CPU.
-    make(dir.path(), &Made { id: 71, priority: 99, cpu: 0, flags: KERNEL, allowed: Some("0"), ..Made::default() });
+    make(
+        dir.path(),
+        &Made {
+            id: 71,
+            priority: 99,
+            cpu: 0,
+            flags: KERNEL,
+            allowed: Some("0"),
+            ..Made::default()
+        },
+    );
     assert_eq!(found(&dir, &[3], 90).0, Status::Ok);
 }
 
 #[test]
 fn nothing_is_balanced_onto_an_isolated_cpu() {
     let dir = four_cpus("2-3");
-    make(dir.path(), &Made { id: 70, priority: 95, cpu: 0, allowed: Some("0-3"), ..Made::default() });
+    make(
+        dir.path(),
+        &Made { id: 70, priority: 95, cpu: 0, allowed: Some("0-3"), ..Made::default() },
+    );
     assert_eq!(found(&dir, &[3], 90).0, Status::Ok);
-    make(dir.path(), &Made { id: 70, priority: 95, cpu: 3, allowed: Some("0-3"), ..Made::default() });
+    make(
+        dir.path(),
+        &Made { id: 70, priority: 95, cpu: 3, allowed: Some("0-3"), ..Made::default() },
+    );
     assert_eq!(found(&dir, &[3], 90).1, "daemon 70 at 95 on CPU 3");
-    make(dir.path(), &Made { id: 70, priority: 95, cpu: 2, allowed: Some("2-3"), ..Made::default() });
+    make(
+        dir.path(),
+        &Made { id: 70, priority: 95, cpu: 2, allowed: Some("2-3"), ..Made::default() },
+    );
     assert_eq!(found(&dir, &[3], 90).1, "daemon 70 at 95 on CPU 3");
 }
 
 #[test]
 fn deadline_threads_come_before_every_priority() {
     let dir = four_cpus("");
-    make(dir.path(), &Made { id: 70, name: "decoder", policy: DEADLINE, cpu: 1, allowed: Some("0-3"), ..Made::default() });
+    make(
+        dir.path(),
+        &Made {
+            id: 70,
+            name: "decoder",
+            policy: DEADLINE,
+            cpu: 1,
+            allowed: Some("0-3"),
+            ..Made::default()
+        },
+    );
     let (status, words, action) = found(&dir, &[1], 99);
     assert_eq!((status, words.as_str()), (Status::Bad, "decoder 70 with SCHED_DEADLINE on CPU 1"));
     assert_eq!(action, "sudo chrt -f -p 98 70");
     // The governor's thread cannot be changed, but the governor can.
     let dir = four_cpus("");
-    make(dir.path(), &Made { id: 80, name: "sugov:0", policy: DEADLINE, cpu: 1, flags: KERNEL, ..Made::default() });
+    make(
+        dir.path(),
+        &Made {
+            id: 80,
+            name: "sugov:0",
+            policy: DEADLINE,
+            cpu: 1,
+            flags: KERNEL,
+            ..Made::default()
+        },
+    );
     let action = found(&dir, &[1], 90).2;
     assert!(!action.contains("chrt") && action.contains("echo performance"), "{action}");
 }
@@ -115,11 +184,14 @@ fn what_is_advised_comes_after_what_is_to_be_on_time() {
         make(dir.path(), &Made { id, policy, priority, cpu: 1, ..Made::default() });
     }
     let action = |priority| found(&dir, &[1], priority).2;
-    let expected =
-        "for i in 70 72; do sudo chrt -f -p 39 $i; done, and sudo chrt -r -p 39 71, or run what is to be on time at 61 or above";
+    let expected = "for i in 70 72; do sudo chrt -f -p 39 $i; done, and sudo chrt -r -p 39 71, or \
+                    run what is to be on time at 61 or above";
     assert_eq!(action(40), expected);
     assert_eq!(action(60), "sudo chrt -r -p 59 71, or run what is to be on time at 61 or above");
-    assert_eq!(action(1), "no real-time priority is below 1, run what is to be on time at 61 or above");
+    assert_eq!(
+        action(1),
+        "no real-time priority is below 1, run what is to be on time at 61 or above"
+    );
     make(dir.path(), &Made { id: 70, priority: 99, cpu: 1, ..Made::default() });
     assert_eq!(action(99), "sudo chrt -f -p 98 70");
 }
@@ -127,21 +199,38 @@ fn what_is_advised_comes_after_what_is_to_be_on_time() {
 #[test]
 fn handlers_of_interrupts_get_a_lower_priority_than_what_is_to_be_on_time() {
     let dir = four_cpus("");
-    let handler = Made { id: 70, name: "irq/9-acpi", priority: 50, cpu: 1, flags: KERNEL, allowed: Some("1"), ..Made::default() };
+    let handler = Made {
+        id: 70,
+        name: "irq/9-acpi",
+        priority: 50,
+        cpu: 1,
+        flags: KERNEL,
+        allowed: Some("1"),
+        ..Made::default()
+    };
     make(dir.path(), &handler);
     let of = |priority| finding(&dir, &[1], priority, "interrupt-threads");
     assert_eq!(of(40).found, "irq/9-acpi 70 at 50 on CPU 1");
-    assert_eq!(of(40).action.as_deref(), Some("sudo chrt -f -p 39 70, or run what is to be on time at 51 or above"));
+    assert_eq!(
+        of(40).action.as_deref(),
+        Some("sudo chrt -f -p 39 70, or run what is to be on time at 51 or above")
+    );
     assert_eq!(of(51).status, Status::Ok);
     make(dir.path(), &Made { priority: 95, ..handler });
-    assert_eq!(of(90).action.as_deref(), Some("sudo chrt -f -p 50 70, or run what is to be on time at 96 or above"));
+    assert_eq!(
+        of(90).action.as_deref(),
+        Some("sudo chrt -f -p 50 70, or run what is to be on time at 96 or above")
+    );
 }
 
 #[test]
 fn raised_workers_are_lowered_by_their_numbers() {
     let dir = four_cpus("");
     for (id, name) in [(20, "kworker/1:1"), (21, "kworker/1:2")] {
-        make(dir.path(), &Made { id, name, priority: 98, cpu: 1, flags: KERNEL, ..Made::default() });
+        make(
+            dir.path(),
+            &Made { id, name, priority: 98, cpu: 1, flags: KERNEL, ..Made::default() },
+        );
     }
     let action = finding(&dir, &[1], 90, "kernel-workers").action;
     assert_eq!(action.as_deref(), Some("for i in 20 21; do sudo chrt -o -p 0 $i; done"));
@@ -156,7 +245,10 @@ fn few_files_are_read_of_each_thread() {
     for id in 1_000..1_000 + THREADS {
         let priority = if id < 1_000 + REAL_TIME { 95 } else { 0 };
         let policy = if priority > 0 { FIFO } else { 0 };
-        make(dir.path(), &Made { id, policy, priority, cpu: 1, allowed: Some("0-3"), ..Made::default() });
+        make(
+            dir.path(),
+            &Made { id, policy, priority, cpu: 1, allowed: Some("0-3"), ..Made::default() },
+        );
     }
     // Which takes longer, the more timers there are.
     file(dir.path(), "proc/timer_list", "  .hres_active   : 0\n");
@@ -164,7 +256,8 @@ fn few_files_are_read_of_each_thread() {
     let machine = Machine::new(&root, &options);
     let findings = super::super::findings(&machine);
     assert!(
-        findings.iter().any(|finding| finding.id == "threads-above" && finding.found.matches("daemon 100").count() == 10),
+        findings.iter().any(|finding| finding.id == "threads-above"
+            && finding.found.matches("daemon 100").count() == 10),
         "{findings:?}"
     );
     assert!(!findings.iter().any(|finding| finding.found.contains("timer_list")), "{findings:?}");
@@ -178,22 +271,52 @@ fn few_files_are_read_of_each_thread() {
 #[test]
 fn a_raised_worker_has_one_finding() {
     let dir = four_cpus("");
-    make(dir.path(), &Made { id: 20, name: "kworker/1:1", priority: 98, cpu: 1, flags: KERNEL, ..Made::default() });
-    assert_eq!(finding(&dir, &[1], 90, "kernel-workers").action.as_deref(), Some("sudo chrt -o -p 0 20"));
+    make(
+        dir.path(),
+        &Made {
+            id: 20,
+            name: "kworker/1:1",
+            priority: 98,
+            cpu: 1,
+            flags: KERNEL,
+            ..Made::default()
+        },
+    );
+    assert_eq!(
+        finding(&dir, &[1], 90, "kernel-workers").action.as_deref(),
+        Some("sudo chrt -o -p 0 20")
+    );
     assert_eq!(found(&dir, &[1], 90).0, Status::Ok);
-    let also = crate::TuningOptions { cpus: Some(vec![CpuId(1)]), also: vec!["threads-above".to_owned()], ..Default::default() };
+    let also = crate::TuningOptions {
+        cpus: Some(vec![CpuId(1)]),
+        also: vec!["threads-above".to_owned()],
+        ..Default::default()
+    };
     let plan = HostRoot::at(dir.path()).plan_tuning(&also).unwrap();
-    assert!(!plan.changes.iter().any(|change| change.check == "threads-above"), "{:?}", plan.changes);
+    assert!(
+        !plan.changes.iter().any(|change| change.check == "threads-above"),
+        "{:?}",
+        plan.changes
+    );
 }
 
 #[test]
 fn what_guards_the_machine_keeps_its_priority() {
     let dir = four_cpus("");
-    make(dir.path(), &Made { id: 70, name: "rtkit-daemon", policy: RR, priority: 99, cpu: 1, ..Made::default() });
-    make(dir.path(), &Made { id: 71, name: "watchdogd", priority: 95, cpu: 1, flags: KERNEL, ..Made::default() });
+    make(
+        dir.path(),
+        &Made { id: 70, name: "rtkit-daemon", policy: RR, priority: 99, cpu: 1, ..Made::default() },
+    );
+    make(
+        dir.path(),
+        &Made { id: 71, name: "watchdogd", priority: 95, cpu: 1, flags: KERNEL, ..Made::default() },
+    );
     let (status, words, action) = found(&dir, &[1], 90);
     assert!(status == Status::Warn && action.is_empty(), "{action}");
-    assert!(words.starts_with("rtkit-daemon 70 at 99 on CPU 1 (of RealtimeKit: it sleeps,"), "{words}");
+    assert!(
+        words.starts_with("rtkit-daemon 70 at 99 on CPU 1 (of RealtimeKit: it sleeps,"),
+        "{words}"
+    );
     assert!(!finding(&dir, &[1], 90, "threads-above").tunable);
     make(dir.path(), &Made { id: 72, priority: 96, cpu: 1, ..Made::default() });
     let (status, words, action) = found(&dir, &[1], 90);
@@ -204,9 +327,13 @@ fn what_guards_the_machine_keeps_its_priority() {
 #[test]
 fn threads_that_cannot_be_seen_are_not_said_to_be_none() {
     let (dir, _) = laid_out("=== sys/devices/system/cpu/online\n0-3\n=== proc/version\nx\n");
-    let seen = || (finding(&dir, &[1], 90, "threads-above"), finding(&dir, &[1], 90, "interrupt-threads"));
+    let seen =
+        || (finding(&dir, &[1], 90, "threads-above"), finding(&dir, &[1], 90, "interrupt-threads"));
     for finding in <[Finding; 2]>::from(seen()) {
-        assert_eq!((finding.status, finding.found.as_str()), (Status::Unknown, "no thread can be seen in /proc"));
+        assert_eq!(
+            (finding.status, finding.found.as_str()),
+            (Status::Unknown, "no thread can be seen in /proc")
+        );
     }
     make(dir.path(), &Made { id: 70, policy: 0, ..Made::default() });
     let found = seen().0.found;

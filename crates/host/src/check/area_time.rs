@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who sets the time of day, whether it is right, and whether it may step.
 //!
-//! What the kernel knows of it (adjtimex) is in no file, so most of it is asked of the services' own files.
+//! What the kernel knows of it (adjtimex) is in no file, so most of it is asked of the services'
+//! own files.
 
 use super::area_container::container_kind;
 use super::machine::Machine;
@@ -10,7 +11,8 @@ use super::{Check, Seen};
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "time-synchronisation",
-        why: "A service that sets the time of day makes CLOCK_REALTIME step. CLOCK_MONOTONIC never steps, and only its rate is adjusted.",
+        why: "A service that sets the time of day makes CLOCK_REALTIME step. CLOCK_MONOTONIC \
+              never steps, and only its rate is adjusted.",
         reference: "adjtimex(2); chronyd(8)",
         tunable: false,
         matters: &[],
@@ -18,8 +20,10 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "time-stepping",
-        why: "A step of CLOCK_REALTIME moves each deadline on that clock: threads wake at once or late by as much, and logs disagree.",
-        reference: "chrony.conf(5), makestep; systemd-timesyncd.service(8); ntp.conf(5), tinker step; phc2sys(8)",
+        why: "A step of CLOCK_REALTIME moves each deadline on that clock: threads wake at once or \
+              late by as much, and logs disagree.",
+        reference: "chrony.conf(5), makestep; systemd-timesyncd.service(8); ntp.conf(5), tinker \
+                    step; phc2sys(8)",
         tunable: false,
         matters: &[],
         look: stepping,
@@ -48,16 +52,29 @@ const SERVICES: [Service; 6] = [
     },
     Service { process: "ntpd", name: "ntpd", asks: "ntpq -c rv", may_step: ntpd },
     Service { process: "ntpsec", name: "ntpsec", asks: "ntpq -c rv", may_step: ntpd },
-    Service { process: "phc2sys", name: "phc2sys", asks: "sudo journalctl -t phc2sys -n 5", may_step: ptp },
-    Service { process: "ptp4l", name: "ptp4l", asks: "sudo pmc -u -b 0 'GET TIME_STATUS_NP'", may_step: ptp },
+    Service {
+        process: "phc2sys",
+        name: "phc2sys",
+        asks: "sudo journalctl -t phc2sys -n 5",
+        may_step: ptp,
+    },
+    Service {
+        process: "ptp4l",
+        name: "ptp4l",
+        asks: "sudo pmc -u -b 0 'GET TIME_STATUS_NP'",
+        may_step: ptp,
+    },
 ];
 
-const INSTEAD: &str =
-    "use CLOCK_MONOTONIC for deadlines, or chrony in its place with 'makestep 1 3', which steps only after its start";
+const INSTEAD: &str = "use CLOCK_MONOTONIC for deadlines, or chrony in its place with 'makestep 1 \
+                       3', which steps only after its start";
 
 /// Those that run, each with the number of its process.
 fn running(machine: &Machine<'_>) -> Vec<(&'static Service, u32)> {
-    SERVICES.iter().filter_map(|service| Some((service, *machine.processes(service.process).first()?))).collect()
+    SERVICES
+        .iter()
+        .filter_map(|service| Some((service, *machine.processes(service.process).first()?)))
+        .collect()
 }
 
 fn synchronisation(machine: &Machine<'_>) -> Option<Seen> {
@@ -78,7 +95,10 @@ fn synchronisation(machine: &Machine<'_>) -> Option<Seen> {
         );
     }
     if first.name != TIMESYNC {
-        return Seen::unknown_until(format!("{found}; no file says whether it is synchronised"), first.asks);
+        return Seen::unknown_until(
+            format!("{found}; no file says whether it is synchronised"),
+            first.asks,
+        );
     }
     if machine.exists("run/systemd/timesync/synchronized") {
         return Seen::ok(format!("{found}, and it is synchronised"));
@@ -86,7 +106,10 @@ fn synchronisation(machine: &Machine<'_>) -> Option<Seen> {
     if !machine.exists("run/systemd/timesync") {
         return Seen::unknown_until(found, first.asks);
     }
-    Seen::warn(format!("{found}, and was never synchronised since boot"), format!("wait until '{}' says yes", first.asks))
+    Seen::warn(
+        format!("{found}, and was never synchronised since boot"),
+        format!("wait until '{}' says yes", first.asks),
+    )
 }
 
 /// Whether a service steps the clock. Otherwise it makes it run faster or slower.
@@ -131,8 +154,9 @@ fn option<'a>(words: &'a [String], flag: &str) -> Option<&'a str> {
     if value.is_empty() { words.get(place + 1).map(String::as_str) } else { Some(value) }
 }
 
-/// A file by the name that somebody else wrote for it. Anybody may call a process chronyd, and name for its configuration what has an
-/// effect when it is read, such as /proc/kmsg, or lies in a folder of his own: so it is one of the system's configurations, or none.
+/// A file by the name that somebody else wrote for it. Anybody may call a process chronyd, and name
+/// for its configuration what has an effect when it is read, such as /proc/kmsg, or lies in a
+/// folder of his own: so it is one of the system's configurations, or none.
 fn named(machine: &Machine<'_>, path: &str) -> Option<String> {
     machine.text(of_system(path)?)
 }
@@ -152,7 +176,8 @@ fn chrony_lines(machine: &Machine<'_>, path: &str) -> Option<Vec<String>> {
         match (words.next(), words.next()) {
             (Some("confdir"), Some(folder)) => {
                 let Some(folder) = of_system(folder) else { continue };
-                let files = machine.names(folder).into_iter().filter(|name| name.ends_with(".conf"));
+                let files =
+                    machine.names(folder).into_iter().filter(|name| name.ends_with(".conf"));
                 lines.extend(files.filter_map(|name| named(machine, &format!("{folder}/{name}"))));
             }
             _ => lines.push(line.to_owned()),
@@ -163,8 +188,11 @@ fn chrony_lines(machine: &Machine<'_>, path: &str) -> Option<Vec<String>> {
 
 fn chrony(machine: &Machine<'_>, words: &[String]) -> Stepping {
     let asked = option(words, "-f");
-    let paths = asked.map_or_else(|| vec!["etc/chrony/chrony.conf", "etc/chrony.conf"], |path| vec![path]);
-    let Some((path, lines)) = paths.into_iter().find_map(|path| Some((path, chrony_lines(machine, path)?))) else {
+    let paths =
+        asked.map_or_else(|| vec!["etc/chrony/chrony.conf", "etc/chrony.conf"], |path| vec![path]);
+    let Some((path, lines)) =
+        paths.into_iter().find_map(|path| Some((path, chrony_lines(machine, path)?)))
+    else {
         return Stepping::Unknown("as a configuration says that cannot be read".to_owned());
     };
     let mut limits = lines.iter().filter_map(|line| {
@@ -190,7 +218,8 @@ fn ntpd(machine: &Machine<'_>, words: &[String]) -> Stepping {
         return Stepping::Bounded("only when it is 600 s off (-x)".to_owned());
     }
     let asked = option(words, "-c");
-    let paths = asked.map_or_else(|| vec!["etc/ntpsec/ntp.conf", "etc/ntp.conf"], |path| vec![path]);
+    let paths =
+        asked.map_or_else(|| vec!["etc/ntpsec/ntp.conf", "etc/ntp.conf"], |path| vec![path]);
     let Some(text) = paths.into_iter().find_map(|path| named(machine, path)) else {
         return Stepping::Unknown("as its kind does: there is no ntp.conf".to_owned());
     };
@@ -198,7 +227,10 @@ fn ntpd(machine: &Machine<'_>, words: &[String]) -> Stepping {
     if is_off {
         return Stepping::Bounded("never ('tinker step 0')".to_owned());
     }
-    Stepping::AnyTime("when it is 0.128 s off".to_owned(), format!("start it with -x, or {INSTEAD}"))
+    Stepping::AnyTime(
+        "when it is 0.128 s off".to_owned(),
+        format!("start it with -x, or {INSTEAD}"),
+    )
 }
 
 /// `ptp4l` and `phc2sys` step after their start where a threshold is set.
@@ -208,13 +240,18 @@ fn ptp(machine: &Machine<'_>, words: &[String]) -> Stepping {
     }
     let configured = option(words, "-f").map(|path| {
         let text = named(machine, path)?;
-        let value = text.lines().find_map(|line| line.trim().strip_prefix("step_threshold").map(|value| value.trim().to_owned()));
+        let value = text.lines().find_map(|line| {
+            line.trim().strip_prefix("step_threshold").map(|value| value.trim().to_owned())
+        });
         Some(value.unwrap_or_else(|| "0".to_owned()))
     });
-    let asked = option(words, "-S").or_else(|| option(words, "--step_threshold")).map(str::to_owned);
+    let asked =
+        option(words, "-S").or_else(|| option(words, "--step_threshold")).map(str::to_owned);
     let threshold = match (asked, configured) {
         (Some(asked), _) => asked,
-        (None, Some(None)) => return Stepping::Unknown("as a configuration says that cannot be read".to_owned()),
+        (None, Some(None)) => {
+            return Stepping::Unknown("as a configuration says that cannot be read".to_owned());
+        }
         (None, Some(Some(configured))) => configured,
         (None, None) => "0".to_owned(),
     };

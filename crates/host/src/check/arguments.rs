@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's command line: arguments, and the lists of CPUs in them.
 //!
-//! Syntax: Documentation/admin-guide/kernel-parameters.rst of the kernel. A list of CPUs has ranges (`1-3`, `1-9:2/3` for the first
-//! two of each three), and `N` for the last CPU; that of isolcpus may begin with flags.
+//! Syntax: Documentation/admin-guide/kernel-parameters.rst of the kernel. A list of CPUs has ranges
+//! (`1-3`, `1-9:2/3` for the first two of each three), and `N` for the last CPU; that of isolcpus
+//! may begin with flags.
 
 use plan::CpuId;
 
 /// More than any machine has.
 const HIGHEST: u32 = 65_535;
 
-/// Of these the kernel keeps the first from this version on. It compares others with it, and passes over those that differ.
+/// Of these the kernel keeps the first from this version on. It compares others with it, and passes
+/// over those that differ.
 const FIRST_COUNTS: [&str; 2] = ["isolcpus", "nohz_full"];
 const FIRST_COUNTS_FROM: (u32, u32) = (4, 15);
 
@@ -36,21 +38,32 @@ impl Arguments {
     /// The value of that of several such arguments which counts; the empty text where it has none.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         let mut values = self.values(name);
-        if self.keeps_first && FIRST_COUNTS.contains(&name) { values.next() } else { values.next_back() }
+        if self.keeps_first && FIRST_COUNTS.contains(&name) {
+            values.next()
+        } else {
+            values.next_back()
+        }
     }
 
-    /// The value of each such argument. A dash and an underscore in its name are the same to the kernel.
+    /// The value of each such argument. A dash and an underscore in its name are the same to the
+    /// kernel.
     fn values(&self, name: &str) -> impl DoubleEndedIterator<Item = &str> {
         let name = name.replace('-', "_");
         let same = move |other: &str| other.replace('-', "_") == name;
-        self.words.iter().filter(move |(other, _)| same(other)).map(|(_, value)| value.as_deref().unwrap_or_default())
+        self.words
+            .iter()
+            .filter(move |(other, _)| same(other))
+            .map(|(_, value)| value.as_deref().unwrap_or_default())
     }
 
     /// Arguments of this name, as they were written, that differ from the one that counts.
     pub(super) fn passed_over(&self, name: &str) -> Vec<String> {
         let counts = self.value(name);
-        let mut others: Vec<String> =
-            self.values(name).filter(|value| Some(*value) != counts).map(|value| as_written(name, value)).collect();
+        let mut others: Vec<String> = self
+            .values(name)
+            .filter(|value| Some(*value) != counts)
+            .map(|value| as_written(name, value))
+            .collect();
         others.dedup();
         others
     }
@@ -68,7 +81,11 @@ impl Arguments {
     pub(super) fn cpus(&self, name: &str, highest: CpuId) -> Option<Result<Vec<CpuId>, String>> {
         let list = self.value(name)?;
         // Without a list the kernel offloads from no CPU yet, and can do so later.
-        Some(if name == "rcu_nocbs" && list.is_empty() { Ok(Vec::new()) } else { cpus(list, highest) })
+        Some(if name == "rcu_nocbs" && list.is_empty() {
+            Ok(Vec::new())
+        } else {
+            cpus(list, highest)
+        })
     }
 
     /// Each name, and its value where it has one.
@@ -88,19 +105,32 @@ const FLAGS: [&str; 3] = ["nohz", "domain", "managed_irq"];
 pub(crate) fn cpus(text: &str, highest: CpuId) -> Result<Vec<CpuId>, String> {
     let mut cpus = Vec::new();
     for part in text.split(',').filter(|part| !FLAGS.contains(part)) {
-        let (range, group) = part.split_once(':').map_or((part, None), |(range, group)| (range, Some(group)));
-        let number = |text: &str| if text == "N" { Some(highest.0) } else { text.parse().ok().filter(|cpu| *cpu <= HIGHEST) };
+        let (range, group) =
+            part.split_once(':').map_or((part, None), |(range, group)| (range, Some(group)));
+        let number = |text: &str| {
+            if text == "N" {
+                Some(highest.0)
+            } else {
+                text.parse().ok().filter(|cpu| *cpu <= HIGHEST)
+            }
+        };
         let (first, last) = match range {
             "all" => (Some(0), Some(highest.0)),
-            _ => range.split_once('-').map_or((number(range), number(range)), |(first, last)| (number(first), number(last))),
+            _ => range.split_once('-').map_or((number(range), number(range)), |(first, last)| {
+                (number(first), number(last))
+            }),
         };
         let (used, size) = match group {
             None => (Some(1), Some(1)),
-            Some(group) => group.split_once('/').map_or((None, None), |(used, size)| (used.parse().ok(), size.parse().ok())),
+            Some(group) => group
+                .split_once('/')
+                .map_or((None, None), |(used, size)| (used.parse().ok(), size.parse().ok())),
         };
         match (first, last, used, size) {
             (Some(first), Some(last), Some(used), Some(size)) if first <= last && size > 0 => {
-                cpus.extend((first..=last).filter(|cpu: &u32| (cpu - first) % size < used).map(CpuId));
+                cpus.extend(
+                    (first..=last).filter(|cpu: &u32| (cpu - first) % size < used).map(CpuId),
+                );
             }
             _ => return Err(format!("'{part}' is not a CPU or a range of them")),
         }
@@ -139,10 +169,16 @@ mod tests {
 
     #[test]
     fn the_last_of_two_counts_and_dashes_are_underscores() {
-        let arguments = Arguments::of("irqaffinity=1 quiet irqaffinity=2-3 rcu-nocbs=1 init=\"/bin/sh\" -- nohz=off", None);
+        let arguments = Arguments::of(
+            "irqaffinity=1 quiet irqaffinity=2-3 rcu-nocbs=1 init=\"/bin/sh\" -- nohz=off",
+            None,
+        );
         assert_eq!(arguments.value("irqaffinity"), Some("2-3"));
         assert_eq!(arguments.passed_over("irqaffinity"), ["irqaffinity=1"]);
-        assert!(arguments.passed_over("rcu_nocbs").is_empty() && arguments.passed_over("nohz_full").is_empty());
+        assert!(
+            arguments.passed_over("rcu_nocbs").is_empty()
+                && arguments.passed_over("nohz_full").is_empty()
+        );
         assert_eq!(arguments.value("rcu_nocbs"), Some("1"));
         assert_eq!(arguments.value("quiet"), Some(""));
         assert_eq!(arguments.value("nohz"), None);
@@ -152,12 +188,20 @@ mod tests {
     /// A kernel booted with `isolcpus=1 isolcpus=0-1` isolated CPU 1.
     #[test]
     fn of_two_isolations_the_first_counts_since_4_15() {
-        for (version, counts, passed_over) in
-            [(Some((6, 1)), "1", "0-1"), (None, "1", "0-1"), (Some((4, 15)), "1", "0-1"), (Some((4, 14)), "0-1", "1")]
-        {
-            let arguments = Arguments::of("isolcpus=1 isolcpus=0-1 nohz_full=1 nohz_full=1", version);
+        for (version, counts, passed_over) in [
+            (Some((6, 1)), "1", "0-1"),
+            (None, "1", "0-1"),
+            (Some((4, 15)), "1", "0-1"),
+            (Some((4, 14)), "0-1", "1"),
+        ] {
+            let arguments =
+                Arguments::of("isolcpus=1 isolcpus=0-1 nohz_full=1 nohz_full=1", version);
             assert_eq!(arguments.value("isolcpus"), Some(counts), "{version:?}");
-            assert_eq!(arguments.passed_over("isolcpus"), [format!("isolcpus={passed_over}")], "{version:?}");
+            assert_eq!(
+                arguments.passed_over("isolcpus"),
+                [format!("isolcpus={passed_over}")],
+                "{version:?}"
+            );
             assert!(arguments.passed_over("nohz_full").is_empty());
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Machines as trees of files, and what is found of each. `scripts/capture-machine.sh` prints such a tree.
+//! Machines as trees of files, and what is found of each. `scripts/capture-machine.sh` prints such
+//! a tree.
 
 use super::*;
 use crate::HostRoot;
@@ -23,10 +24,13 @@ pub(crate) fn laid_out(text: &str) -> (tempfile::TempDir, CheckOptions) {
     }
     let options = head.lines().find_map(|line| line.strip_prefix("options: ")).unwrap_or_default();
     let words: Vec<&str> = options.split(' ').collect();
-    let after = |flag: &str| words.iter().position(|word| *word == flag).map(|place| words[place + 1]);
-    let purpose =
-        after("--for").map_or(Purpose::Measure, |word| Purpose::ALL.into_iter().find(|one| one.word() == word).unwrap());
-    let cpus = after("-a").map(|list| list.split(',').map(|cpu| CpuId(cpu.parse().unwrap())).collect());
+    let after =
+        |flag: &str| words.iter().position(|word| *word == flag).map(|place| words[place + 1]);
+    let purpose = after("--for").map_or(Purpose::Measure, |word| {
+        Purpose::ALL.into_iter().find(|one| one.word() == word).unwrap()
+    });
+    let cpus =
+        after("-a").map(|list| list.split(',').map(|cpu| CpuId(cpu.parse().unwrap())).collect());
     (dir, CheckOptions { purpose, cpus, priority: 90, config: None })
 }
 
@@ -41,10 +45,12 @@ fn shown(findings: &[Finding], root: &Path) -> String {
     text.replace(&format!("{}/", root.display()), "/")
 }
 
-/// Each tree has its findings beside it. `TEIJI_WRITE_GOLDEN=1` writes them, to be read before they are kept.
+/// Each tree has its findings beside it. `TEIJI_WRITE_GOLDEN=1` writes them, to be read before they
+/// are kept.
 #[test]
 fn what_is_found_of_each_machine() {
-    let mut names: Vec<PathBuf> = fs::read_dir(trees()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut names: Vec<PathBuf> =
+        fs::read_dir(trees()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "tree"));
     names.sort();
     assert!(names.len() >= 8, "{names:?}");
@@ -80,7 +86,9 @@ fn what_cannot_be_read_is_unknown_and_the_rest_goes_on() {
     let clock = findings.iter().find(|finding| finding.id == "clocksource").unwrap();
     assert_eq!(clock.status, Status::Unknown);
     assert!(clock.found.contains("current_clocksource"), "{}", clock.found);
-    assert!(findings.iter().any(|finding| finding.id == "governor" && finding.status == Status::Bad));
+    assert!(
+        findings.iter().any(|finding| finding.id == "governor" && finding.status == Status::Bad)
+    );
 }
 
 #[test]
@@ -93,7 +101,10 @@ fn what_tuning_left_behind_is_named() {
     let mut tuning = root.begin_tuning(|_, _| unreachable!()).unwrap();
     tuning.apply(&plan, false, &|| false).unwrap();
     let meanwhile = tuned().unwrap();
-    assert!(meanwhile.status == Status::Ok && meanwhile.found.contains("while its command runs"), "{meanwhile:?}");
+    assert!(
+        meanwhile.status == Status::Ok && meanwhile.found.contains("while its command runs"),
+        "{meanwhile:?}"
+    );
     drop(tuning);
     let cut_off = tuned().unwrap();
     assert_eq!(cut_off.status, Status::Warn, "{cut_off:?}");
@@ -105,7 +116,10 @@ fn what_tuning_left_behind_is_named() {
     fs::write(dir.path().join("proc/sys/vm/stat_interval"), "7\n").unwrap();
     root.begin_tuning(|_, _| unreachable!()).unwrap().undo(false).unwrap();
     let left = tuned().unwrap();
-    assert_eq!((left.status, left.found.as_str()), (Status::Warn, "1 change by teiji tune could not be put back"));
+    assert_eq!(
+        (left.status, left.found.as_str()),
+        (Status::Warn, "1 change by teiji tune could not be put back")
+    );
 }
 
 /// What is said of a check, and what is done for it, come from two tables.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernel's configuration, from wherever it is: `/proc/config.gz`, `/boot`, the modules' folder, a kernel image, or a file.
+//! The kernel's configuration, from wherever it is: `/proc/config.gz`, `/boot`, the modules'
+//! folder, a kernel image, or a file.
 
 use super::debug_options::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
 use super::spelling::is_one_off;
@@ -12,13 +13,15 @@ use std::process::{Command, Stdio};
 
 /// Larger than any kernel, decompressed, bytes.
 const LARGEST: u64 = 256 << 20;
-/// What stands before the configuration in a kernel image that holds it (`CONFIG_IKCONFIG`), and after it.
+/// What stands before the configuration in a kernel image that holds it (`CONFIG_IKCONFIG`), and
+/// after it.
 const BEGIN: &[u8] = b"IKCFG_ST";
 /// So much of a file decides whether it is a text, bytes.
 const CHUNK: usize = 8 << 10;
 
-/// Options that checks ask for, beside those of [`DEBUG_OPTIONS`] and [`DEBUG_ARGUMENTS`]. A configuration has ten thousand others, which are not kept: a measuring program
-/// has no memory for them.
+/// Options that checks ask for, beside those of [`DEBUG_OPTIONS`] and [`DEBUG_ARGUMENTS`]. A
+/// configuration has ten thousand others, which are not kept: a measuring program has no memory for
+/// them.
 const ASKED: [&str; 37] = [
     "COMPACTION",
     "CPU_FREQ",
@@ -69,14 +72,16 @@ fn is_asked(option: &str) -> bool {
 const MIN_MISSPELLED: usize = 8;
 
 /// Others of nearly the same spelling, which are right.
-const RIGHT_TOO: [&str; 3] = ["KASAN_SW_TAGS", "XENO_OPT_TIMING_KSCHEDLAT", "XENO_OPT_TIMING_USCHEDLAT"];
+const RIGHT_TOO: [&str; 3] =
+    ["KASAN_SW_TAGS", "XENO_OPT_TIMING_KSCHEDLAT", "XENO_OPT_TIMING_USCHEDLAT"];
 
 fn looks_like(option: &str) -> Option<&'static str> {
     // A configuration has ten thousand options, so most names differ by little.
     let is_near = |asked: &str| {
         asked.len() >= MIN_MISSPELLED
             && asked.len().abs_diff(option.len()) <= 1
-            && (asked.as_bytes().first() == option.as_bytes().first() || asked.as_bytes().last() == option.as_bytes().last())
+            && (asked.as_bytes().first() == option.as_bytes().first()
+                || asked.as_bytes().last() == option.as_bytes().last())
     };
     let debug = DEBUG_OPTIONS.iter().map(|debug| debug.option);
     ASKED.into_iter().chain(debug).find(|asked| is_near(asked) && is_one_off(asked, option))
@@ -100,9 +105,11 @@ pub struct KernelConfig {
 }
 
 impl KernelConfig {
-    /// Line by line, so that the whole text is never in memory. None where no line is one of a configuration.
+    /// Line by line, so that the whole text is never in memory. None where no line is one of a
+    /// configuration.
     fn read(mut text: impl BufRead, source: &str) -> Option<KernelConfig> {
-        let (mut config, mut has_options) = (KernelConfig { source: source.to_owned(), ..KernelConfig::default() }, false);
+        let (mut config, mut has_options) =
+            (KernelConfig { source: source.to_owned(), ..KernelConfig::default() }, false);
         let (mut line, mut number) = (Vec::new(), 0_u32);
         while matches!(text.read_until(b'\n', &mut line), Ok(1..)) {
             number += 1;
@@ -121,10 +128,16 @@ impl KernelConfig {
         if let Some(name) = line.strip_prefix("# CONFIG_") {
             return name.strip_suffix(" is not set").inspect(|name| self.set(name, "n")).is_some();
         }
-        if let Some((_, version)) = line.strip_prefix("# Linux/").and_then(|title| title.split_once(' ')) {
+        if let Some((_, version)) =
+            line.strip_prefix("# Linux/").and_then(|title| title.split_once(' '))
+        {
             self.version = self.version.or_else(|| version_of(version));
         }
-        let Some((name, value)) = line.strip_prefix("CONFIG_").and_then(|line| line.split_once('=')) else { return false };
+        let Some((name, value)) =
+            line.strip_prefix("CONFIG_").and_then(|line| line.split_once('='))
+        else {
+            return false;
+        };
         self.set(name, value.trim_matches('"'));
         true
     }
@@ -138,7 +151,8 @@ impl KernelConfig {
         }
     }
 
-    /// From a file: a configuration, one that is compressed by gzip, or a kernel image that holds its own, compressed or not.
+    /// From a file: a configuration, one that is compressed by gzip, or a kernel image that holds
+    /// its own, compressed or not.
     ///
     /// # Errors
     /// When it cannot be read, or holds none.
@@ -147,11 +161,19 @@ impl KernelConfig {
         let failed = |error: std::io::Error| format!("{source}: {error}");
         let open = || File::open(path).map(BufReader::new).map_err(failed);
         let is_compressed = open()?.fill_buf().map_err(failed)?.starts_with(&GZIP);
-        let config =
-            if is_compressed { from_text(flate2::read::GzDecoder::new(open()?), &source) } else { from_text(open()?, &source) };
+        let config = if is_compressed {
+            from_text(flate2::read::GzDecoder::new(open()?), &source)
+        } else {
+            from_text(open()?, &source)
+        };
         let reason = match &config {
-            None => "it holds no kernel configuration: an image has one where it was built with CONFIG_IKCONFIG",
-            Some(_) if open()?.fill_buf().map_err(failed)?.is_empty() => "it is empty, and holds no kernel configuration",
+            None => {
+                "it holds no kernel configuration: an image has one where it was built with \
+                 CONFIG_IKCONFIG"
+            }
+            Some(_) if open()?.fill_buf().map_err(failed)?.is_empty() => {
+                "it is empty, and holds no kernel configuration"
+            }
             Some(_) => "it holds no kernel configuration: it has no line such as CONFIG_HZ=250",
         };
         let config = match config {
@@ -186,9 +208,11 @@ impl KernelConfig {
             true => from_text(flate2::read::GzDecoder::new(bytes.as_slice()), &source),
             false => from_text(bytes.as_slice(), &source),
         };
-        config
-            .flatten()
-            .ok_or_else(|| format!("{source}: it holds no kernel configuration: it has no line such as CONFIG_HZ=250"))
+        config.flatten().ok_or_else(|| {
+            format!(
+                "{source}: it holds no kernel configuration: it has no line such as CONFIG_HZ=250"
+            )
+        })
     }
 
     /// `y`, `m`, a number or a text; none where it is not set or not known to this kernel.
@@ -225,7 +249,12 @@ fn odd(line: &str) -> Option<String> {
         None => match line.strip_prefix("CONFIG_").and_then(|line| line.split_once('=')) {
             Some((option, _)) => option,
             None if line.is_empty() => return None,
-            None => return Some(format!("'{}' says nothing of an option", line.chars().take(MAX_SHOWN).collect::<String>())),
+            None => {
+                return Some(format!(
+                    "'{}' says nothing of an option",
+                    line.chars().take(MAX_SHOWN).collect::<String>()
+                ));
+            }
         },
     };
     let meant = looks_like(option).filter(|_| !is_asked(option) && !RIGHT_TOO.contains(&option))?;
@@ -234,16 +263,19 @@ fn odd(line: &str) -> Option<String> {
 
 /// Version and patch level, of a release such as `6.1.0-56-rt-amd64`.
 pub(super) fn version_of(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|number| number.parse().ok());
+    let mut numbers =
+        release.split(|letter: char| !letter.is_ascii_digit()).map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// From a text. None where it is no text, which may be an image. A text without a configuration gives `Some(None)`.
+/// From a text. None where it is no text, which may be an image. A text without a configuration
+/// gives `Some(None)`.
 #[expect(clippy::option_option, reason = "whether it is a text, and whether it is a configuration")]
 fn from_text(file: impl Read, source: &str) -> Option<Option<KernelConfig>> {
     let mut text = BufReader::with_capacity(CHUNK, file.take(MAX_BYTES));
     let begin = text.fill_buf().ok()?;
-    let is_text = !begin.contains(&0) && std::str::from_utf8(begin).map_or_else(|error| error.error_len().is_none(), |_| true);
+    let is_text = !begin.contains(&0)
+        && std::str::from_utf8(begin).map_or_else(|error| error.error_len().is_none(), |_| true);
     is_text.then(|| KernelConfig::read(text, source))
 }
 
@@ -251,7 +283,8 @@ fn from_text(file: impl Read, source: &str) -> Option<Option<KernelConfig>> {
 fn from_image(bytes: &[u8], is_compressed: bool, source: &str) -> Option<KernelConfig> {
     let decompressed = is_compressed.then(|| gunzip(bytes)).flatten();
     let image = decompressed.as_deref().unwrap_or(bytes);
-    let text = embedded(image).or_else(|| payloads(image).find_map(|payload| embedded(&payload)))?;
+    let text =
+        embedded(image).or_else(|| payloads(image).find_map(|payload| embedded(&payload)))?;
     KernelConfig::read(text.as_slice(), source)
 }
 
@@ -278,7 +311,9 @@ fn embedded(kernel: &[u8]) -> Option<Vec<u8>> {
 /// Kernels that are compressed within an image, which begins with the code that decompresses them.
 fn payloads(image: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let gzip = find(image, &GZIP).and_then(|place| gunzip(&image[place..]));
-    let others = COMPRESSIONS.iter().filter_map(|(begin, command)| decompressed(command, &image[find(image, begin)?..]));
+    let others = COMPRESSIONS
+        .iter()
+        .filter_map(|(begin, command)| decompressed(command, &image[find(image, begin)?..]));
     gzip.into_iter().chain(others)
 }
 
@@ -286,8 +321,13 @@ fn payloads(image: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 fn decompressed(command: &[&str], bytes: &[u8]) -> Option<Vec<u8>> {
     let (program, options) = command.split_first()?;
     rights::may_start_programs().ok()?;
-    let mut child =
-        Command::new(program).args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut child = Command::new(program)
+        .args(options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
     let (mut input, output) = (child.stdin.take()?, child.stdout.take()?);
     std::thread::scope(|scope| {
         scope.spawn(move || input.write_all(bytes));
@@ -312,8 +352,9 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
-    const TEXT: &str = "#\n# Linux/x86 6.1.0 Kernel Configuration\n#\nCONFIG_HZ=250\n# CONFIG_PREEMPT_RT is not set\n\
-        CONFIG_LOCALVERSION=\"a b\"\nCONFIG_KASAN=n\nCONFIG_KSM=y\n";
+    const TEXT: &str = "#\n# Linux/x86 6.1.0 Kernel Configuration\n#\nCONFIG_HZ=250\n# \
+                        CONFIG_PREEMPT_RT is not set\nCONFIG_LOCALVERSION=\"a \
+                        b\"\nCONFIG_KASAN=n\nCONFIG_KSM=y\n";
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -329,12 +370,17 @@ mod tests {
     #[test]
     fn it_is_read_from_texts_and_from_images() {
         let image = [b"MZ\xff boot code", &gzip(&kernel())[..], b"\xff trailer"].concat();
-        for content in [TEXT.as_bytes().to_vec(), gzip(TEXT.as_bytes()), kernel(), gzip(&kernel()), image] {
+        for content in
+            [TEXT.as_bytes().to_vec(), gzip(TEXT.as_bytes()), kernel(), gzip(&kernel()), image]
+        {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("file");
             std::fs::write(&path, &content).unwrap();
             let config = KernelConfig::from_file(&path).unwrap();
-            assert_eq!((config.value("HZ"), config.value("KSM"), config.version()), (Some("250"), Some("y"), Some((6, 1))));
+            assert_eq!(
+                (config.value("HZ"), config.value("KSM"), config.version()),
+                (Some("250"), Some("y"), Some((6, 1)))
+            );
             assert!(!config.has("PREEMPT_RT") && !config.has("KASAN"));
             assert_eq!(config.options.len(), 2, "only what checks ask for: {config:?}");
         }
@@ -343,8 +389,10 @@ mod tests {
     #[test]
     fn lines_that_say_nothing_are_named() {
         let read = |text: &str| KernelConfig::read(text.as_bytes(), "").unwrap().odd;
-        let odd =
-            read("CONFIG_HZ=250\n\n# a comment\nCONFIG_PREEMT_RT=y\n# CONFIG_NO_HZ_FUL is not set\nPREEMPT_RT=y\n<<<<<<<\n");
+        let odd = read(
+            "CONFIG_HZ=250\n\n# a comment\nCONFIG_PREEMT_RT=y\n# CONFIG_NO_HZ_FUL is not \
+             set\nPREEMPT_RT=y\n<<<<<<<\n",
+        );
         let expected = [
             "line 4: CONFIG_PREEMT_RT looks like CONFIG_PREEMPT_RT",
             "line 5: CONFIG_NO_HZ_FUL looks like CONFIG_NO_HZ_FULL",
@@ -352,7 +400,11 @@ mod tests {
         ];
         assert_eq!(odd, expected);
         assert!(
-            read("CONFIG_PREEMPT_RCU=y\nCONFIG_PREEMPT_RT=y\n# CONFIG_KMSAN is not set\nCONFIG_KASAN_SW_TAGS=y\n").is_empty()
+            read(
+                "CONFIG_PREEMPT_RCU=y\nCONFIG_PREEMPT_RT=y\n# CONFIG_KMSAN is not \
+                 set\nCONFIG_KASAN_SW_TAGS=y\n"
+            )
+            .is_empty()
         );
     }
 
@@ -367,12 +419,20 @@ mod tests {
 
     #[test]
     fn what_holds_none_is_refused() {
-        for content in [&b""[..], b"nothing", b"MZ\xff\xfe\x1f\x8b\x08 broken", &[0x1f, 0x8b, 0x08, 0xff]] {
+        for content in
+            [&b""[..], b"nothing", b"MZ\xff\xfe\x1f\x8b\x08 broken", &[0x1f, 0x8b, 0x08, 0xff]]
+        {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("file");
             std::fs::write(&path, content).unwrap();
-            assert!(KernelConfig::from_file(&path).unwrap_err().contains("holds no kernel configuration"));
+            assert!(
+                KernelConfig::from_file(&path)
+                    .unwrap_err()
+                    .contains("holds no kernel configuration")
+            );
         }
-        assert!(KernelConfig::from_file(Path::new("/nowhere")).unwrap_err().contains("No such file"));
+        assert!(
+            KernelConfig::from_file(Path::new("/nowhere")).unwrap_err().contains("No such file")
+        );
     }
 }

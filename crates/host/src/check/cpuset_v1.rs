@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Control groups of version 1 that share out CPUs: those with measured ones, and the threads of the root, which always has all CPUs.
+//! Control groups of version 1 that share out CPUs: those with measured ones, and the threads of
+//! the root, which always has all CPUs.
 //!
-//! There a group has no CPU that the group above it lacks. So a group is never smaller than what the groups below it keep.
+//! There a group has no CPU that the group above it lacks. So a group is never smaller than what
+//! the groups below it keep.
 
 use super::machine::Machine;
 use super::root_threads::root_threads;
@@ -15,21 +17,29 @@ const OWN_GROUP: &str = "teiji";
 pub(crate) struct CpusetLimits {
     /// Where it is mounted, without the slash that this begins with.
     pub(crate) mount: String,
-    /// Files of groups, each with its CPUs that are not measured. Groups come after those below them.
+    /// Files of groups, each with its CPUs that are not measured. Groups come after those below
+    /// them.
     pub(crate) groups: Vec<(String, Vec<CpuId>)>,
     /// Groups that have measured CPUs only.
     pub(crate) only_measured: Vec<String>,
     /// Threads of programs that sit in the root, and for which there is another group.
     pub(crate) threads: usize,
-    /// CPUs for these threads: those that are not measured, and that no other group has for itself.
+    /// CPUs for these threads: those that are not measured, and that no other group has for
+    /// itself.
     pub(crate) of_threads: Vec<CpuId>,
 }
 
 impl CpusetLimits {
     /// Names of the groups, as below the root.
     pub(super) fn names(&self) -> Vec<String> {
-        let below =
-            |file: &String| Some(file.strip_prefix(&self.mount)?.strip_suffix("/cpuset.cpus")?.trim_matches('/').to_owned());
+        let below = |file: &String| {
+            Some(
+                file.strip_prefix(&self.mount)?
+                    .strip_suffix("/cpuset.cpus")?
+                    .trim_matches('/')
+                    .to_owned(),
+            )
+        };
         self.groups.iter().filter_map(|(file, _)| below(file)).collect()
     }
 
@@ -50,8 +60,12 @@ fn mount_point(line: &str) -> Option<&str> {
     let (mount, kind) = line.split_once(" - ")?;
     let kind: Vec<&str> = kind.split(' ').collect();
     let fields: Vec<&str> = mount.split(' ').collect();
-    let has = |options: Option<&&str>, name: &str| options.is_some_and(|options| options.split(',').any(|one| one == name));
-    let is_cpuset = kind.first() == Some(&"cgroup") && has(kind.last(), "cpuset") && !has(kind.last(), "noprefix");
+    let has = |options: Option<&&str>, name: &str| {
+        options.is_some_and(|options| options.split(',').any(|one| one == name))
+    };
+    let is_cpuset = kind.first() == Some(&"cgroup")
+        && has(kind.last(), "cpuset")
+        && !has(kind.last(), "noprefix");
     let is_whole = fields.get(3) == Some(&"/") && has(fields.get(5), "rw");
     let point = fields.get(4)?.trim_start_matches('/');
     // Only what lies below /sys is ever written.
@@ -63,7 +77,8 @@ fn mount(machine: &Machine<'_>) -> Option<String> {
     mounts.lines().find_map(mount_point).map(str::to_owned)
 }
 
-/// The group directly below the root that this process is in, or below which it is. Empty for the root.
+/// The group directly below the root that this process is in, or below which it is. Empty for the
+/// root.
 fn own_branch(machine: &Machine<'_>) -> String {
     let membership = machine.text("proc/self/cgroup").unwrap_or_default();
     let path = membership.lines().find_map(|line| {
@@ -103,10 +118,17 @@ impl Walk<'_, '_> {
             return own;
         }
         if own.iter().all(|cpu| self.measured.contains(cpu)) {
-            self.limits.only_measured.push(group.strip_prefix(&self.limits.mount).unwrap_or(group).trim_matches('/').to_owned());
+            self.limits.only_measured.push(
+                group
+                    .strip_prefix(&self.limits.mount)
+                    .unwrap_or(group)
+                    .trim_matches('/')
+                    .to_owned(),
+            );
             return own;
         }
-        let mut left: Vec<CpuId> = own.iter().copied().filter(|cpu| !self.measured.contains(cpu)).collect();
+        let mut left: Vec<CpuId> =
+            own.iter().copied().filter(|cpu| !self.measured.contains(cpu)).collect();
         for below in self.below(group) {
             left.extend(self.limit(&below));
         }
@@ -120,8 +142,11 @@ impl Walk<'_, '_> {
 
     /// Threads of the root need a group of their own, unless there is one of that name.
     fn threads(&mut self, groups: &[String]) {
-        let exclusive = |group: &&String| self.machine.number(&format!("{group}/cpuset.cpu_exclusive")) == Some(1);
-        let taken: Vec<CpuId> = groups.iter().filter(exclusive).flat_map(|group| self.cpus(group)).collect();
+        let exclusive = |group: &&String| {
+            self.machine.number(&format!("{group}/cpuset.cpu_exclusive")) == Some(1)
+        };
+        let taken: Vec<CpuId> =
+            groups.iter().filter(exclusive).flat_map(|group| self.cpus(group)).collect();
         let others = self.machine.others();
         self.limits.of_threads = others.into_iter().filter(|cpu| !taken.contains(cpu)).collect();
         if !self.limits.of_threads.is_empty() && !groups.contains(&self.limits.own_group()) {
@@ -140,7 +165,11 @@ pub(crate) fn cpuset_limits(machine: &Machine<'_>) -> Option<CpusetLimits> {
     }
     let mount = mount(machine)?;
     let own = format!("{mount}/{}", own_branch(machine));
-    let mut walk = Walk { machine, measured, limits: CpusetLimits { mount: mount.clone(), ..CpusetLimits::default() } };
+    let mut walk = Walk {
+        machine,
+        measured,
+        limits: CpusetLimits { mount: mount.clone(), ..CpusetLimits::default() },
+    };
     let groups = walk.below(&mount);
     for group in &groups {
         if *group != own {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Options and arguments that make the kernel check itself, and what each costs. Those of `docs/check.md` that cost nothing while nobody
-//! uses them are not here.
+//! Options and arguments that make the kernel check itself, and what each costs. Those of
+//! `docs/check.md` that cost nothing while nobody uses them are not here.
 
 use super::Seen;
 use super::machine::Machine;
@@ -96,7 +96,12 @@ pub(super) const DEBUG_ARGUMENTS: [DebugArgument; 6] = [
     argument("debug_pagealloc", &["on", "1"], "DEBUG_PAGEALLOC", "each freed page is unmapped"),
     argument("page_poison", &["on", "1", "y"], "PAGE_POISONING", "each freed page is overwritten"),
     argument("page_owner", &["on", "1", "y"], "PAGE_OWNER", "each allocated page is recorded"),
-    argument("kmemleak", &["on"], "DEBUG_KMEMLEAK", "each allocation is followed, and memory is scanned"),
+    argument(
+        "kmemleak",
+        &["on"],
+        "DEBUG_KMEMLEAK",
+        "each allocation is followed, and memory is scanned",
+    ),
 ];
 
 pub(super) fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
@@ -118,22 +123,39 @@ pub(super) fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
     };
     let on: Vec<&DebugOption> = DEBUG_OPTIONS.iter().filter(is_on).collect();
     if on.is_empty() {
-        return if by_argument.is_empty() { Seen::ok("none that costs latency is on") } else { with_arguments(&by_argument) };
+        return if by_argument.is_empty() {
+            Seen::ok("none that costs latency is on")
+        } else {
+            with_arguments(&by_argument)
+        };
     }
     let options = on.iter().map(|debug| format!("{} ({})", debug.option, debug.cost));
-    let found: Vec<String> = options.chain(by_argument.iter().map(|(written, cost)| format!("{written} ({cost})"))).collect();
-    let off: Vec<String> = on.iter().filter(|debug| !debug.is_selected).map(|debug| format!("-d {}", debug.option)).collect();
+    let found: Vec<String> = options
+        .chain(by_argument.iter().map(|(written, cost)| format!("{written} ({cost})")))
+        .collect();
+    let off: Vec<String> = on
+        .iter()
+        .filter(|debug| !debug.is_selected)
+        .map(|debug| format!("-d {}", debug.option))
+        .collect();
     let build = if off.is_empty() {
         "build the kernel without what selects it".to_owned()
     } else {
-        format!("build the kernel without: scripts/config {}, then make olddefconfig", off.join(" "))
+        format!(
+            "build the kernel without: scripts/config {}, then make olddefconfig",
+            off.join(" ")
+        )
     };
     let action = match removed(&by_argument) {
         Some(remove) => format!("{remove}, and {build}"),
         None => build,
     };
     let is_heavy = !by_argument.is_empty() || on.iter().any(|debug| debug.weight == Heavy);
-    if is_heavy { Seen::bad(found.join(", "), action) } else { Seen::warn(found.join(", "), action) }
+    if is_heavy {
+        Seen::bad(found.join(", "), action)
+    } else {
+        Seen::warn(found.join(", "), action)
+    }
 }
 
 /// Arguments of the running kernel, each as it is written and with what it costs.
@@ -145,7 +167,11 @@ fn by_argument(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
     let written = |debug: &DebugArgument| {
         let value = machine.arguments.value(debug.name)?;
         // `slub_debug=-` switches off what the kernel was built to do.
-        let is_on = if debug.values.is_empty() { value != "-" && value != "off" } else { debug.values.contains(&value) };
+        let is_on = if debug.values.is_empty() {
+            value != "-" && value != "off"
+        } else {
+            debug.values.contains(&value)
+        };
         let is_known = config.is_none_or(|config| config.has(debug.option));
         (is_on && is_known).then(|| machine.arguments.written(debug.name)).flatten()
     };
@@ -153,11 +179,13 @@ fn by_argument(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
 }
 
 fn with_arguments(by_argument: &[(String, &str)]) -> Option<Seen> {
-    let found: Vec<String> = by_argument.iter().map(|(written, cost)| format!("{written} ({cost})")).collect();
+    let found: Vec<String> =
+        by_argument.iter().map(|(written, cost)| format!("{written} ({cost})")).collect();
     Seen::bad(found.join(", "), removed(by_argument).unwrap_or_default())
 }
 
 fn removed(by_argument: &[(String, &str)]) -> Option<String> {
     let written: Vec<&str> = by_argument.iter().map(|(written, _)| written.as_str()).collect();
-    (!written.is_empty()).then(|| format!("remove {} from the kernel's arguments", written.join(" ")))
+    (!written.is_empty())
+        .then(|| format!("remove {} from the kernel's arguments", written.join(" ")))
 }

@@ -20,13 +20,18 @@ pub(crate) struct DeviceInterrupt {
 }
 
 impl DeviceInterrupt {
-    /// Which of these CPUs it may come to. It goes where it is allowed to with the next one, wherever it came before.
+    /// Which of these CPUs it may come to. It goes where it is allowed to with the next one,
+    /// wherever it came before.
     pub(super) fn may_come(&self, cpus: &[CpuId]) -> Vec<CpuId> {
         let places = self.allowed.as_ref().or(self.effective.as_ref());
-        cpus.iter().copied().filter(|cpu| places.is_some_and(|places| places.contains(cpu))).collect()
+        cpus.iter()
+            .copied()
+            .filter(|cpu| places.is_some_and(|places| places.contains(cpu)))
+            .collect()
     }
 
-    /// Which of these CPUs it comes to: where the kernel directs it or, where that is not said, where it came.
+    /// Which of these CPUs it comes to: where the kernel directs it or, where that is not said,
+    /// where it came.
     pub(super) fn comes(&self, cpus: &[CpuId]) -> Vec<CpuId> {
         let mut found = self.may_come(cpus);
         match &self.effective {
@@ -43,14 +48,25 @@ impl DeviceInterrupt {
 }
 
 /// Interrupts of the timers and counters of all CPUs, which belong there.
-const OF_ALL_CPUS: [&str; 9] =
-    ["timer", "arch_timer", "riscv-timer", "hpet", "arm-pmu", "pmu", "arm_pmu", "kvm guest vtimer", "kvm guest ptimer"];
+const OF_ALL_CPUS: [&str; 9] = [
+    "timer",
+    "arch_timer",
+    "riscv-timer",
+    "hpet",
+    "arm-pmu",
+    "pmu",
+    "arm_pmu",
+    "kvm guest vtimer",
+    "kvm guest ptimer",
+];
 /// Chips whose interrupts each CPU has for itself.
-const CHIPS_OF_ALL_CPUS: [&str; 6] = ["bcm2836-timer", "bcm2836-pmu", "RISC-V", "xen-percpu", "SIRQC", "SIPIC"];
+const CHIPS_OF_ALL_CPUS: [&str; 6] =
+    ["bcm2836-timer", "bcm2836-pmu", "RISC-V", "xen-percpu", "SIRQC", "SIPIC"];
 /// A GIC has so many of its first interrupts for each CPU.
 const OF_EACH_CPU_IN_A_GIC: u32 = 32;
 
-/// What a row of /proc/interrupts says behind its counts: the chip, the interrupt's number there, and what it is for.
+/// What a row of /proc/interrupts says behind its counts: the chip, the interrupt's number there,
+/// and what it is for.
 struct Description<'a> {
     chip: &'a str,
     number: Option<u32>,
@@ -61,8 +77,10 @@ fn described(text: &str) -> Description<'_> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_trigger = |word: &str| {
         let begins = word.starts_with(|first: char| first.is_ascii_digit() || first == '-');
-        let flow = word.trim_start_matches(|letter: char| letter.is_ascii_digit()).strip_prefix('-');
-        matches!(word, "Edge" | "Level" | "None" | "oob") || begins && flow.is_some_and(|flow| !flow.is_empty())
+        let flow =
+            word.trim_start_matches(|letter: char| letter.is_ascii_digit()).strip_prefix('-');
+        matches!(word, "Edge" | "Level" | "None" | "oob")
+            || begins && flow.is_some_and(|flow| !flow.is_empty())
     };
     let trigger = words.iter().position(|word| is_trigger(word));
     let device = match trigger {
@@ -80,7 +98,8 @@ fn described(text: &str) -> Description<'_> {
 impl Description<'_> {
     /// Whether each CPU has one of its own, which cannot be moved.
     fn is_of_all_cpus(&self) -> bool {
-        let is_private = self.chip.starts_with("GIC") && self.number.is_some_and(|number| number < OF_EACH_CPU_IN_A_GIC);
+        let is_private = self.chip.starts_with("GIC")
+            && self.number.is_some_and(|number| number < OF_EACH_CPU_IN_A_GIC);
         is_private
             || OF_ALL_CPUS.contains(&self.device.as_str())
             || CHIPS_OF_ALL_CPUS.iter().any(|chip| self.chip.starts_with(chip))
@@ -88,15 +107,18 @@ impl Description<'_> {
     }
 }
 
-/// Devices whose queues the kernel spreads over the CPUs, by the names of their interrupts. The first queue of NVMe is not among them.
+/// Devices whose queues the kernel spreads over the CPUs, by the names of their interrupts. The
+/// first queue of NVMe is not among them.
 fn has_name_of_queue(device: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let nvme = device.strip_prefix("nvme").and_then(|rest| rest.split_once('q'));
     let virtio = device.strip_prefix("virtio").and_then(|rest| rest.split_once('-'));
     nvme.is_some_and(|(number, queue)| digits(number) && digits(queue) && queue != "0")
         || virtio.is_some_and(|(number, queue)| {
-            let is_request =
-                queue == "request" || ["req.", "requests."].iter().any(|name| queue.strip_prefix(name).is_some_and(digits));
+            let is_request = queue == "request"
+                || ["req.", "requests."]
+                    .iter()
+                    .any(|name| queue.strip_prefix(name).is_some_and(digits));
             digits(number) && is_request
         })
 }
@@ -111,7 +133,9 @@ pub(crate) fn device_interrupts(machine: &Machine<'_>) -> Vec<DeviceInterrupt> {
         if described.is_of_all_cpus() {
             return None;
         }
-        let list = |name: &str| machine.cpus(&format!("proc/irq/{}/{name}", row.name)).filter(|cpus| !cpus.is_empty());
+        let list = |name: &str| {
+            machine.cpus(&format!("proc/irq/{}/{name}", row.name)).filter(|cpus| !cpus.is_empty())
+        };
         let counts = if row.counts.len() == machine.online.len() { row.counts } else { Vec::new() };
         Some(DeviceInterrupt {
             is_managed: is_managed(machine, &row.name, &described.device),
@@ -148,7 +172,11 @@ mod tests {
         for (text, device, is_of_all_cpus) in [
             ("IO-APIC 5-edge ACPI:Ged", "ACPI:Ged", false),
             ("IO-APIC 3 -edge ttyS1", "ttyS1", false),
-            ("IO-APIC 16-fasteoi ehci_hcd:usb1, snd_hda_intel:card1", "ehci_hcd:usb1, snd_hda_intel:card1", false),
+            (
+                "IO-APIC 16-fasteoi ehci_hcd:usb1, snd_hda_intel:card1",
+                "ehci_hcd:usb1, snd_hda_intel:card1",
+                false,
+            ),
             ("PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0", "virtio1-req.0", false),
             ("XT-PIC cascade", "cascade", false),
             ("IO-APIC 2-edge timer", "timer", true),
@@ -164,7 +192,11 @@ mod tests {
             ("SIRQC 27 proxy tick", "tick", true),
         ] {
             let described = described(text);
-            assert_eq!((described.device.as_str(), described.is_of_all_cpus()), (device, is_of_all_cpus), "{text}");
+            assert_eq!(
+                (described.device.as_str(), described.is_of_all_cpus()),
+                (device, is_of_all_cpus),
+                "{text}"
+            );
         }
     }
 

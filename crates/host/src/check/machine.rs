@@ -28,7 +28,8 @@ pub enum Purpose {
 
 impl Purpose {
     /// Every purpose.
-    pub const ALL: [Purpose; 4] = [Purpose::Audio, Purpose::Robotics, Purpose::Telco, Purpose::Measure];
+    pub const ALL: [Purpose; 4] =
+        [Purpose::Audio, Purpose::Robotics, Purpose::Telco, Purpose::Measure];
 
     /// In a word.
     #[must_use]
@@ -101,7 +102,12 @@ impl<'a> Machine<'a> {
         machine.isolated.sort_unstable();
         machine.isolated.dedup();
         if is_online_known {
-            machine.offline_isolated = machine.isolated.iter().copied().filter(|cpu| !machine.online.contains(cpu)).collect();
+            machine.offline_isolated = machine
+                .isolated
+                .iter()
+                .copied()
+                .filter(|cpu| !machine.online.contains(cpu))
+                .collect();
         }
         machine
     }
@@ -125,7 +131,11 @@ impl<'a> Machine<'a> {
     /// Whether a process is what is measured or measures, which is not in its own way.
     pub(super) fn is_spared(&self, process: u32) -> bool {
         let own = self.root.is_system().then(std::process::id);
-        let spared = || own.into_iter().chain(self.program).flat_map(|process| thread::with_descendants(self.threads(), process));
+        let spared = || {
+            own.into_iter()
+                .chain(self.program)
+                .flat_map(|process| thread::with_descendants(self.threads(), process))
+        };
         self.spared.get_or_init(|| spared().collect()).contains(&process)
     }
 
@@ -137,10 +147,12 @@ impl<'a> Machine<'a> {
     /// Whether its kernel is preemptible nearly everywhere.
     pub(crate) fn has_preempt_rt(&self) -> bool {
         let (version, realtime) = (self.text("proc/version"), self.text("sys/kernel/realtime"));
-        kernel::preemption(version.as_deref(), realtime.as_deref(), None, None).as_deref() == Some("PREEMPT_RT")
+        kernel::preemption(version.as_deref(), realtime.as_deref(), None, None).as_deref()
+            == Some("PREEMPT_RT")
     }
 
-    /// How the kernel is locked down, where it is. Then nobody can read most of debugfs, not even root.
+    /// How the kernel is locked down, where it is. Then nobody can read most of debugfs, not even
+    /// root.
     pub(super) fn lockdown(&self) -> Option<String> {
         let text = self.text("sys/kernel/security/lockdown")?;
         let mode = text.split_once('[')?.1.split_once(']')?.0;
@@ -157,7 +169,12 @@ impl<'a> Machine<'a> {
         if let Some(cpus) = &self.options.cpus {
             return cpus.clone();
         }
-        let isolated: Vec<CpuId> = self.isolated.iter().copied().filter(|cpu| !self.offline_isolated.contains(cpu)).collect();
+        let isolated: Vec<CpuId> = self
+            .isolated
+            .iter()
+            .copied()
+            .filter(|cpu| !self.offline_isolated.contains(cpu))
+            .collect();
         if isolated.is_empty() { self.online.clone() } else { isolated }
     }
 
@@ -166,8 +183,8 @@ impl<'a> Machine<'a> {
         &self.offline_isolated
     }
 
-    /// CPUs that the kernel's arguments are to set apart: those that are to be on time and, where nobody named these, isolated ones that
-    /// are offline, which may come online again.
+    /// CPUs that the kernel's arguments are to set apart: those that are to be on time and, where
+    /// nobody named these, isolated ones that are offline, which may come online again.
     pub(crate) fn to_isolate(&self) -> Vec<CpuId> {
         let mut cpus = self.measured();
         if self.options.cpus.is_none() && self.has_chosen_cpus() {
@@ -193,7 +210,8 @@ impl<'a> Machine<'a> {
         self.recorded(path, regular_file::read(&self.root.path(path)))
     }
 
-    /// The same of a file that the kernel makes from a process's own memory, such as its command line.
+    /// The same of a file that the kernel makes from a process's own memory, such as its command
+    /// line.
     pub(crate) fn text_of_process(&self, path: &str) -> Option<String> {
         self.recorded(path, regular_file::read_of_process(&self.root.path(path)))
     }
@@ -235,8 +253,14 @@ impl<'a> Machine<'a> {
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         self.reads.set(self.reads.get() + 1);
         let entries = std::fs::read_dir(self.root.path(path)).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort_by_key(|name| (name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok(), name.clone()));
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_by_key(|name| {
+            (
+                name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok(),
+                name.clone(),
+            )
+        });
         names
     }
 
@@ -256,21 +280,28 @@ impl<'a> Machine<'a> {
         self.threads.get_or_init(|| thread::all(self))
     }
 
-    /// The timers of each CPU, where they can be listed in a short time: the kernel takes a time for it that grows with the square of their
-    /// number, and holds a lock meanwhile that delays them. Each thread that sleeps for a time has one.
+    /// The timers of each CPU, where they can be listed in a short time: the kernel takes a time
+    /// for it that grows with the square of their number, and holds a lock meanwhile that
+    /// delays them. Each thread that sleeps for a time has one.
     pub(super) fn timer_list(&self) -> Option<String> {
         if self.threads().len() > MAX_LISTED_TIMERS { None } else { self.text("proc/timer_list") }
     }
 
     /// The numbers of the processes of this name.
     pub(crate) fn processes(&self, name: &str) -> Vec<u32> {
-        self.threads().iter().filter(|thread| thread.id == thread.pid && thread.name == name).map(|thread| thread.pid).collect()
+        self.threads()
+            .iter()
+            .filter(|thread| thread.id == thread.pid && thread.name == name)
+            .map(|thread| thread.pid)
+            .collect()
     }
 
     /// Version and patch level of the kernel, of a release such as `6.1.0-56-rt-amd64`.
     pub(super) fn kernel_version(&self) -> Option<(u32, u32)> {
         let release = self.text("proc/sys/kernel/osrelease")?;
-        let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|number| number.parse().ok());
+        let mut numbers = release
+            .split(|letter: char| !letter.is_ascii_digit())
+            .map(|number| number.parse().ok());
         Some((numbers.next()??, numbers.next()??))
     }
 
@@ -279,7 +310,10 @@ impl<'a> Machine<'a> {
         if let Some(config) = &self.options.config {
             return Ok(config);
         }
-        self.config.get_or_init(|| KernelConfig::of_machine(self.root)).as_ref().map_err(Clone::clone)
+        self.config
+            .get_or_init(|| KernelConfig::of_machine(self.root))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 }
 

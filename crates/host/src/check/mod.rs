@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether this machine is set up for low latency: one finding for each thing that decides it.
 //!
-//! Each area has a file with a table of [`Check`]s. A check reads files of the [`Machine`] and says what it [`Seen`]; why it matters,
-//! what documents it, and whether it can be changed while the machine runs are in the table too. What a machine does not have is no finding,
-//! and what could not be read is one of unknown status.
+//! Each area has a file with a table of [`Check`]s. A check reads files of the [`Machine`] and says
+//! what it [`Seen`]; why it matters, what documents it, and whether it can be changed while the
+//! machine runs are in the table too. What a machine does not have is no finding, and what could
+//! not be read is one of unknown status.
 
 mod advice;
 mod agreement;
@@ -71,12 +72,15 @@ pub use machine::Purpose;
 pub use of_run::{MeasuredProgram, RunCheck};
 use plan::CpuId;
 pub(crate) use recommended::{
-    Recommended, built_with, isolable as isolable_cpus, means_the_same, recommended as recommended_arguments,
+    Recommended, built_with, isolable as isolable_cpus, means_the_same,
+    recommended as recommended_arguments,
 };
 pub(crate) use root_threads::root_threads;
 pub(crate) use rt_share::has_fair_server;
 pub(crate) use spelling::misspelled as misspelled_arguments;
-pub(crate) use thread::{Thread, interrupt_threads_above, lower_priority, thread as thread_of_line, threads_above};
+pub(crate) use thread::{
+    Thread, interrupt_threads_above, lower_priority, thread as thread_of_line, threads_above,
+};
 pub use watching::{Activity, Watched};
 pub use watching_time::CpuTime;
 
@@ -210,7 +214,8 @@ pub struct Finding {
 pub struct CheckOptions {
     /// What it is used for, which weighs findings.
     pub purpose: Purpose,
-    /// CPUs that measure, or run what must be on time. None: those that are isolated, or all where none is.
+    /// CPUs that measure, or run what must be on time. None: those that are isolated, or all where
+    /// none is.
     pub cpus: Option<Vec<CpuId>>,
     /// The real-time priority of that.
     pub priority: u8,
@@ -239,9 +244,14 @@ pub(crate) fn finding(machine: &Machine<'_>, id: &str) -> Option<Finding> {
 /// What one check finds. It is unknown where a file that it needs could not be read.
 fn look(machine: &Machine<'_>, check: &Check) -> Option<Finding> {
     machine.take_unreadable();
-    let seen = (check.look)(machine).or_else(|| Seen::unknown(machine.take_unreadable().first()?.clone()));
+    let seen =
+        (check.look)(machine).or_else(|| Seen::unknown(machine.take_unreadable().first()?.clone()));
     let Seen { status, found, action } = seen?;
-    let status = if check.matters.contains(&machine.options.purpose) { status } else { status.min(Status::Warn) };
+    let status = if check.matters.contains(&machine.options.purpose) {
+        status
+    } else {
+        status.min(Status::Warn)
+    };
     let Check { id, why, reference, tunable, .. } = *check;
     let tunable = tunable && status >= Status::Warn && crate::tune::would_change(machine, id);
     Some(Finding { id, status, found, why, action, tunable, reference })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is bad about the machine of a run: its settings when the run began, and everything when it has ended, so that nothing is delayed.
+//! What is bad about the machine of a run: its settings when the run began, and everything when it
+//! has ended, so that nothing is delayed.
 
 use super::machine::{Machine, Purpose};
 use super::thread::{RANK_OF_DEADLINE, Thread, with_descendants};
@@ -9,7 +10,8 @@ use model::Warning;
 use plan::{CpuId, Policy, Scheduling};
 
 /// Checks of whose findings a run warns by itself, from what it saw before and after.
-const WARNED_OF: [&str; 5] = ["governor", "clocksource", "steal-time", "rights-real-time", "rights-locked-memory"];
+const WARNED_OF: [&str; 5] =
+    ["governor", "clocksource", "steal-time", "rights-real-time", "rights-locked-memory"];
 /// Checks that read a file of every thread, which takes long on some machines.
 const OF_THREADS: [&str; 2] = ["threads-above", "interrupt-threads"];
 /// The highest priority.
@@ -36,8 +38,8 @@ pub struct RunCheck {
 }
 
 impl RunCheck {
-    /// Looks at the settings of the machine, which takes a few ms. Of a run on these CPUs, whose threads are scheduled so. None: other
-    /// threads than ours are measured.
+    /// Looks at the settings of the machine, which takes a few ms. Of a run on these CPUs, whose
+    /// threads are scheduled so. None: other threads than ours are measured.
     #[must_use]
     pub fn begin(host: &HostRoot, cpus: &[CpuId], scheduling: Option<Scheduling>) -> RunCheck {
         let priority = match scheduling {
@@ -46,7 +48,9 @@ impl RunCheck {
             Some(Scheduling { prio, .. }) => prio.unwrap_or(HIGHEST),
             None => HIGHEST,
         };
-        let cpus = Some(cpus.to_vec()).filter(|cpus| !cpus.is_empty()).or_else(|| Some(host.online_cpus()));
+        let cpus = Some(cpus.to_vec())
+            .filter(|cpus| !cpus.is_empty())
+            .or_else(|| Some(host.online_cpus()));
         let options = CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None };
         let mut check = RunCheck { options, program: None, is_ordinary: false, before: Vec::new() };
         check.before = check.bad(host, |check| check.tunable && !OF_THREADS.contains(&check.id));
@@ -58,7 +62,9 @@ impl RunCheck {
         let machine = Machine::new(host, &self.options);
         let threads = machine.threads();
         let first = match program {
-            MeasuredProgram::Runs(number) => threads.iter().find(|thread| thread.id == number).map(|thread| thread.pid),
+            MeasuredProgram::Runs(number) => {
+                threads.iter().find(|thread| thread.id == number).map(|thread| thread.pid)
+            }
             MeasuredProgram::Started => Some(std::process::id()),
         };
         let Some(first) = first else { return };
@@ -68,14 +74,18 @@ impl RunCheck {
         } else {
             self.program = Some(first);
         }
-        let of_program: Vec<&Thread> = threads.iter().filter(|thread| processes.contains(&thread.pid)).collect();
+        let of_program: Vec<&Thread> =
+            threads.iter().filter(|thread| processes.contains(&thread.pid)).collect();
         let Some(highest) = of_program.iter().map(|thread| thread.rank()).max() else { return };
         if highest == 0 {
             self.is_ordinary = self.program.is_some();
             return;
         }
-        let mut cpus: Vec<CpuId> =
-            of_program.iter().filter(|thread| thread.rank() > 0).flat_map(|thread| thread.cpus()).collect();
+        let mut cpus: Vec<CpuId> = of_program
+            .iter()
+            .filter(|thread| thread.rank() > 0)
+            .flat_map(|thread| thread.cpus())
+            .collect();
         cpus.retain(|cpu| machine.online.contains(cpu));
         cpus.sort_unstable();
         cpus.dedup();
@@ -85,7 +95,8 @@ impl RunCheck {
         }
     }
 
-    /// What is bad now, when the run has ended, and what was when it began, but for what a run warns of by itself.
+    /// What is bad now, when the run has ended, and what was when it began, but for what a run
+    /// warns of by itself.
     #[must_use]
     pub fn end(self, host: &HostRoot) -> Vec<Warning> {
         let mut bad = self.bad(host, |_| true);
@@ -110,7 +121,10 @@ impl RunCheck {
         let are_isolated = machine.measured().iter().all(|cpu| machine.isolated.contains(cpu));
         let machine = machine.in_run(are_isolated, self.program, self.is_ordinary);
         let wanted = checks().filter(|check| is_wanted(check) && !WARNED_OF.contains(&check.id));
-        wanted.filter_map(|check| look(&machine, check)).filter(|finding| finding.status == Status::Bad).collect()
+        wanted
+            .filter_map(|check| look(&machine, check))
+            .filter(|finding| finding.status == Status::Bad)
+            .collect()
     }
 }
 

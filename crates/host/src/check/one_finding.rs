@@ -18,5 +18,9 @@ pub(super) fn finding(root: &HostRoot, id: &str, cpus: Option<&[u32]>) -> Option
     let cpus = cpus.map(|cpus| cpus.iter().copied().map(CpuId).collect());
     let options = CheckOptions { purpose: Purpose::Telco, cpus, priority: 90, config: None };
     let finding = root.check(&options).into_iter().find(|finding| finding.id == id)?;
-    Some(OneFinding { status: finding.status, found: finding.found, action: finding.action.unwrap_or_default() })
+    Some(OneFinding {
+        status: finding.status,
+        found: finding.found,
+        action: finding.action.unwrap_or_default(),
+    })
 }

@@ -34,29 +34,41 @@ pub(crate) fn misspelled(machine: &Machine<'_>) -> Vec<Misspelled> {
     machine
         .arguments
         .words()
-        .filter_map(|(name, value)| name_of(machine, name, value).or_else(|| value_of(name, value?)))
+        .filter_map(|(name, value)| {
+            name_of(machine, name, value).or_else(|| value_of(name, value?))
+        })
         .collect()
 }
 
 pub(super) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
     let wrong = misspelled(machine);
-    let found: Vec<String> = wrong.iter().map(|one| format!("{}, which {}", one.written, one.because)).collect();
+    let found: Vec<String> =
+        wrong.iter().map(|one| format!("{}, which {}", one.written, one.because)).collect();
     let actions: Vec<String> = wrong.into_iter().map(|one| one.action).collect();
     if found.is_empty() { None } else { Seen::bad(found.join(". "), actions.join(", and ")) }
 }
 
 fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
-    if LATENCY_ARGUMENTS.contains(&plain.as_str()) || RIGHT_TOO.contains(&plain.as_str()) || name.len() < 5 {
+    if LATENCY_ARGUMENTS.contains(&plain.as_str())
+        || RIGHT_TOO.contains(&plain.as_str())
+        || name.len() < 5
+    {
         return None;
     }
-    let meant = LATENCY_ARGUMENTS.into_iter().find(|known| known.len() >= 5 && is_one_off(known, &plain))?;
-    let with_value = |name: &str| value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
+    let meant = LATENCY_ARGUMENTS
+        .into_iter()
+        .find(|known| known.len() >= 5 && is_one_off(known, &plain))?;
+    let with_value =
+        |name: &str| value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
     let (written, corrected) = (with_value(name), with_value(meant));
     let action = if let Some(right) = machine.arguments.written(meant) {
         format!("remove {written} ({right} is there too)")
     } else if (meant, value) == (SLOW_USB.0, Some(SLOW_USB.1)) {
-        format!("remove {written} ({corrected} would limit USB, and Ethernet that is connected by it, to 12 Mbit/s)")
+        format!(
+            "remove {written} ({corrected} would limit USB, and Ethernet that is connected by it, \
+             to 12 Mbit/s)"
+        )
     } else if is_harmful(machine, meant, value) {
         format!("remove {written} (teiji check --advise says what it should be)")
     } else {
@@ -69,7 +81,9 @@ fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Mis
 fn is_harmful(machine: &Machine<'_>, name: &str, value: Option<&str>) -> bool {
     let list = value.map(|value| super::cpus_of_argument(value, highest(machine)));
     match name {
-        "isolcpus" | "nohz_full" => list.and_then(Result::ok).is_none_or(|cpus| cpus.contains(&CpuId(0))),
+        "isolcpus" | "nohz_full" => {
+            list.and_then(Result::ok).is_none_or(|cpus| cpus.contains(&CpuId(0)))
+        }
         "irqaffinity" => list.is_none_or(|list| list.is_err()),
         _ => false,
     }
@@ -84,16 +98,23 @@ fn value_of(name: &str, value: &str) -> Option<Misspelled> {
     }
     let written = format!("{name}={value}");
     let (because, action) = match words.iter().find(|word| is_one_off(word, value)) {
-        Some(word) => (format!("looks like {name}={word}"), format!("replace {written} by {name}={word}, or remove it")),
+        Some(word) => (
+            format!("looks like {name}={word}"),
+            format!("replace {written} by {name}={word}, or remove it"),
+        ),
         None => {
             let words: Vec<String> = words.iter().map(|word| format!("{name}={word}")).collect();
-            (format!("is none of {}", listed(&words)), format!("remove {written}, or replace it by one of these"))
+            (
+                format!("is none of {}", listed(&words)),
+                format!("remove {written}, or replace it by one of these"),
+            )
         }
     };
     Some(Misspelled { written, because, action })
 }
 
-/// Whether two words differ by one letter: another one, one more, one less, or two that changed places.
+/// Whether two words differ by one letter: another one, one more, one less, or two that changed
+/// places.
 pub(super) fn is_one_off(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
@@ -135,9 +156,13 @@ mod tests {
         ] {
             assert_eq!(said(line).unwrap().1, action, "{line}");
         }
-        assert_eq!(said("isolcpus=1 preempt=full idle=poll nopti isolcpu"), said("isolcpu isolcpus=1"));
+        assert_eq!(
+            said("isolcpus=1 preempt=full idle=poll nopti isolcpu"),
+            said("isolcpu isolcpus=1")
+        );
         assert_eq!(said("preempt=full idle=poll transparent_hugepage=never quiet"), None);
-        let none = "preempt=rt, which is none of preempt=none, preempt=voluntary, preempt=full and preempt=lazy";
+        let none = "preempt=rt, which is none of preempt=none, preempt=voluntary, preempt=full \
+                    and preempt=lazy";
         assert_eq!(said("preempt=rt").unwrap().0, none);
     }
 
@@ -146,7 +171,10 @@ mod tests {
     fn no_correction_slows_usb_down() {
         let (found, action) = said("dwg_otg.speed=1").unwrap();
         assert_eq!(found, "dwg_otg.speed=1, which looks like dwc_otg.speed");
-        assert!(action.starts_with("remove dwg_otg.speed=1 (") && action.ends_with("to 12 Mbit/s)"), "{action}");
+        assert!(
+            action.starts_with("remove dwg_otg.speed=1 (") && action.ends_with("to 12 Mbit/s)"),
+            "{action}"
+        );
     }
 
     #[test]
@@ -159,9 +187,13 @@ mod tests {
         ] {
             assert!(is_one_off(one, other) && is_one_off(other, one), "{one} {other}");
         }
-        for (one, other) in
-            [("isolcpus", "isolcpus"), ("nohz", "nohz_full"), ("tsc", "idle"), ("preempt", "preempter"), ("abcd", "badc")]
-        {
+        for (one, other) in [
+            ("isolcpus", "isolcpus"),
+            ("nohz", "nohz_full"),
+            ("tsc", "idle"),
+            ("preempt", "preempter"),
+            ("abcd", "badc"),
+        ] {
             assert!(!is_one_off(one, other), "{one} {other}");
         }
     }

@@ -44,7 +44,11 @@ pub(crate) fn thread(pid: u32, line: &str) -> Option<Thread> {
         parent: u32::try_from(field(4)?).ok()?,
         name: name.to_owned(),
         started: field(22)?,
-        priority: if matches!(policy, SCHED_FIFO | SCHED_RR) { u8::try_from(field(40)?).ok()? } else { 0 },
+        priority: if matches!(policy, SCHED_FIFO | SCHED_RR) {
+            u8::try_from(field(40)?).ok()?
+        } else {
+            0
+        },
         cpu: CpuId(u32::try_from(field(39)?).ok()?),
         allowed: None,
         is_kernel: field(9)? & KERNEL_THREAD != 0,
@@ -62,7 +66,8 @@ impl Thread {
         self.policy == SCHED_DEADLINE
     }
 
-    /// The thread with which the governor schedutil changes frequencies. No program can change how it is scheduled.
+    /// The thread with which the governor schedutil changes frequencies. No program can change how
+    /// it is scheduled.
     fn is_of_governor(&self) -> bool {
         self.is_kernel && self.is_deadline() && self.name.starts_with("sugov:")
     }
@@ -72,19 +77,22 @@ impl Thread {
         self.allowed.clone().unwrap_or_default()
     }
 
-    /// Those of these CPUs on which it may run. No balancing brings a thread to an isolated CPU as long as it may also run on another.
+    /// Those of these CPUs on which it may run. No balancing brings a thread to an isolated CPU as
+    /// long as it may also run on another.
     fn on(&self, cpus: &[CpuId], isolated: &[CpuId]) -> Vec<CpuId> {
         let is_kept_there = |allowed: &[CpuId]| allowed.iter().all(|cpu| isolated.contains(cpu));
         let may_come = |cpu: CpuId| {
-            let is_brought =
-                |allowed: &Vec<CpuId>| allowed.contains(&cpu) && (!isolated.contains(&cpu) || is_kept_there(allowed));
+            let is_brought = |allowed: &Vec<CpuId>| {
+                allowed.contains(&cpu) && (!isolated.contains(&cpu) || is_kept_there(allowed))
+            };
             cpu == self.cpu || self.allowed.as_ref().is_some_and(is_brought)
         };
         cpus.iter().copied().filter(|cpu| may_come(*cpu)).collect()
     }
 }
 
-/// Every thread that can be seen. One file is read of each, and a second one of those with a real-time policy.
+/// Every thread that can be seen. One file is read of each, and a second one of those with a
+/// real-time policy.
 pub(super) fn all(machine: &Machine<'_>) -> Vec<Thread> {
     let pids = machine.names("proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
     let of = |pid: u32| {
@@ -140,12 +148,17 @@ impl Above<'_> {
     }
 }
 
-/// Threads at or above the priority of what is to be on time that may run on its CPUs, the highest first.
+/// Threads at or above the priority of what is to be on time that may run on its CPUs, the highest
+/// first.
 fn all_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
     let measured = machine.measured();
     let threads = machine.threads().iter();
     let mut above: Vec<Above<'a>> = threads
-        .filter(|thread| thread.rank() > 0 && thread.rank() >= machine.options.priority && !machine.is_spared(thread.pid))
+        .filter(|thread| {
+            thread.rank() > 0
+                && thread.rank() >= machine.options.priority
+                && !machine.is_spared(thread.pid)
+        })
         .map(|thread| Above { thread, cpus: thread.on(&measured, &machine.isolated) })
         .filter(|above| !above.cpus.is_empty())
         .collect();
@@ -153,15 +166,17 @@ fn all_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
     above
 }
 
-/// Threads that every kernel has at the highest priority, which stop a CPU for a moment when it is hot-plugged or code is patched.
+/// Threads that every kernel has at the highest priority, which stop a CPU for a moment when it is
+/// hot-plugged or code is patched.
 const STOPPERS: [&str; 3] = ["migration/", "cpuhp/", "idle_inject/"];
 
-/// Threads that come before what is to be on time, but for handlers of interrupts, for workers of the kernel, whose priority is wrong
-/// wherever they run, and for those that guard the machine.
+/// Threads that come before what is to be on time, but for handlers of interrupts, for workers of
+/// the kernel, whose priority is wrong wherever they run, and for those that guard the machine.
 pub(crate) fn threads_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
     let mut above = all_above(machine);
     above.retain(|Above { thread, .. }| {
-        let is_stopper = thread.is_kernel && STOPPERS.iter().any(|name| thread.name.starts_with(name));
+        let is_stopper =
+            thread.is_kernel && STOPPERS.iter().any(|name| thread.name.starts_with(name));
         !is_stopper && !is_handler(thread) && !is_raised_worker(thread) && guard(thread).is_none()
     });
     above
@@ -177,13 +192,16 @@ pub(super) fn guards_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
 /// What a thread guards the machine from: at a lower priority it would not be able to.
 pub(super) fn guard(thread: &Thread) -> Option<&'static str> {
     match (thread.is_kernel, thread.name.as_str()) {
-        (false, "rtkit-daemon") => {
-            Some("of RealtimeKit: it sleeps, and takes real-time priorities away when ordinary threads starve")
-        }
+        (false, "rtkit-daemon") => Some(
+            "of RealtimeKit: it sleeps, and takes real-time priorities away when ordinary threads \
+             starve",
+        ),
         (false, "watchdog" | "wd_keepalive") | (true, "watchdogd") => {
             Some("keeps the hardware's watchdog from restarting the machine")
         }
-        (true, name) if name.starts_with("watchdog/") => Some("the kernel's detector of lockups: see watchdogs"),
+        (true, name) if name.starts_with("watchdog/") => {
+            Some("the kernel's detector of lockups: see watchdogs")
+        }
         _ => None,
     }
 }
@@ -205,7 +223,8 @@ pub(crate) fn interrupt_threads_above<'a>(machine: &'a Machine<'_>) -> Vec<Above
     above
 }
 
-/// The priority that a thread gets so that it comes later; none where no real-time priority is lower.
+/// The priority that a thread gets so that it comes later; none where no real-time priority is
+/// lower.
 pub(crate) fn lower_priority(machine: &Machine<'_>, at_most: u8) -> Option<u8> {
     Some(machine.options.priority.saturating_sub(1).min(at_most)).filter(|priority| *priority > 0)
 }
@@ -218,18 +237,23 @@ pub(super) fn for_each(command: &str, ids: &[String]) -> String {
     }
 }
 
-/// What lets threads come after what is to be on time: real numbers, and priorities that are below its own.
+/// What lets threads come after what is to be on time: real numbers, and priorities that are below
+/// its own.
 pub(super) fn lowering(machine: &Machine<'_>, above: &[Above<'_>], at_most: u8) -> String {
     let ids = |is_wanted: &dyn Fn(&Thread) -> bool| -> Vec<String> {
-        let wanted = above.iter().map(|above| above.thread).filter(|thread| !thread.is_of_governor() && is_wanted(thread));
+        let wanted = above
+            .iter()
+            .map(|above| above.thread)
+            .filter(|thread| !thread.is_of_governor() && is_wanted(thread));
         wanted.map(|thread| thread.id.to_string()).collect()
     };
     let mut ways = Vec::new();
     match lower_priority(machine, at_most) {
         Some(to) => {
-            for (flag, ids) in
-                [("-f", ids(&|thread| thread.policy != SCHED_RR)), ("-r", ids(&|thread| thread.policy == SCHED_RR))]
-            {
+            for (flag, ids) in [
+                ("-f", ids(&|thread| thread.policy != SCHED_RR)),
+                ("-r", ids(&|thread| thread.policy == SCHED_RR)),
+            ] {
                 if !ids.is_empty() {
                     ways.push(for_each(&format!("sudo chrt {flag} -p {to} $i"), &ids));
                 }
@@ -238,7 +262,11 @@ pub(super) fn lowering(machine: &Machine<'_>, above: &[Above<'_>], at_most: u8) 
         None => ways.push("no real-time priority is below 1".to_owned()),
     }
     if above.iter().any(|above| above.thread.is_of_governor()) {
-        ways.push("without the governor schedutil: echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor".to_owned());
+        ways.push(
+            "without the governor schedutil: echo performance | sudo tee \
+             /sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
+                .to_owned(),
+        );
     }
     let mut text = ways.join(", and ");
     let highest = above.iter().map(|above| above.thread.rank()).max().unwrap_or(0);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! /proc/timer_list: the high-resolution timers that are armed on each CPU, with the functions that they call.
+//! /proc/timer_list: the high-resolution timers that are armed on each CPU, with the functions that
+//! they call.
 //!
-//! Format: print_cpu() in kernel/time/timer_list.c. A line `now at N nsecs`, then for each CPU `cpu: N`, and for each of its timers
-//! ` #0: <address>, function, S:01` and ` # expires at A-B nsecs [in C to D nsecs]`, from its earliest time to its latest.
+//! Format: print_cpu() in kernel/time/timer_list.c. A line `now at N nsecs`, then for each CPU
+//! `cpu: N`, and for each of its timers ` #0: <address>, function, S:01` and ` # expires at A-B
+//! nsecs [in C to D nsecs]`, from its earliest time to its latest.
 
 use plan::CpuId;
 use std::collections::BTreeMap;
@@ -12,7 +14,8 @@ use std::collections::BTreeMap;
 pub(super) struct ArmedTimers {
     /// Since boot, ns.
     now_ns: u64,
-    /// By CPU and function: the latest times at which they are due, on the same clock. None where another clock's offset is not said.
+    /// By CPU and function: the latest times at which they are due, on the same clock. None where
+    /// another clock's offset is not said.
     timers: BTreeMap<(CpuId, String), Vec<Option<u64>>>,
 }
 
@@ -34,22 +37,27 @@ impl ArmedTimers {
                 cpu = None;
             } else if let Some(expiry) = line.strip_prefix("# expires at ") {
                 if let (Some(cpu), Some(function)) = (cpu, function.take()) {
-                    let latest = expiry.split_once('-').and_then(|(_, latest)| first_number(latest));
-                    found
-                        .timers
-                        .entry((cpu, function))
-                        .or_default()
-                        .push(latest.zip(offset).map(|(latest, offset)| latest.wrapping_sub(offset)));
+                    let latest =
+                        expiry.split_once('-').and_then(|(_, latest)| first_number(latest));
+                    found.timers.entry((cpu, function)).or_default().push(
+                        latest.zip(offset).map(|(latest, offset)| latest.wrapping_sub(offset)),
+                    );
                 }
-            } else if let Some((_, timer)) = line.strip_prefix('#').and_then(|line| line.split_once(": ")) {
+            } else if let Some((_, timer)) =
+                line.strip_prefix('#').and_then(|line| line.split_once(": "))
+            {
                 function = timer.split(", ").nth(1).map(str::to_owned);
             }
         }
         found
     }
 
-    /// Of each function on a CPU: how many of its timers were armed before or are now, and how many of those before were due meanwhile.
-    pub(super) fn since<'a>(&'a self, before: &'a ArmedTimers) -> BTreeMap<(CpuId, &'a str), (u64, u64)> {
+    /// Of each function on a CPU: how many of its timers were armed before or are now, and how many
+    /// of those before were due meanwhile.
+    pub(super) fn since<'a>(
+        &'a self,
+        before: &'a ArmedTimers,
+    ) -> BTreeMap<(CpuId, &'a str), (u64, u64)> {
         let mut found: BTreeMap<(CpuId, &str), (u64, u64)> = BTreeMap::new();
         for (key, times) in before.timers.iter().chain(&self.timers) {
             let (armed, _) = found.entry((key.0, &key.1)).or_default();
@@ -84,8 +92,11 @@ mod tests {
     fn the_timers_of_each_cpu() {
         let list = ArmedTimers::parse(LIST);
         assert_eq!(list.now_ns, 1_000_000_000);
-        let timers: Vec<(u32, &str, &[Option<u64>])> =
-            list.timers.iter().map(|((cpu, function), times)| (cpu.0, function.as_str(), times.as_slice())).collect();
+        let timers: Vec<(u32, &str, &[Option<u64>])> = list
+            .timers
+            .iter()
+            .map(|((cpu, function), times)| (cpu.0, function.as_str(), times.as_slice()))
+            .collect();
         let expected: [(u32, &str, &[Option<u64>]); 4] = [
             (0, "hrtimer_wakeup", &[Some(1_500_050_000), Some(6_000_000_000)]),
             (0, "tick_nohz_handler", &[Some(1_004_000_000)]),

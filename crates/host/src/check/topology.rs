@@ -23,7 +23,8 @@ impl Core {
     }
 }
 
-/// What an efficiency core of an x86 processor is taken for, whose capacity older kernels do not show.
+/// What an efficiency core of an x86 processor is taken for, whose capacity older kernels do not
+/// show.
 const EFFICIENCY_CORE: u64 = 512;
 /// What the biggest core has.
 const BIGGEST: u64 = 1024;
@@ -34,13 +35,19 @@ pub(super) fn cores(machine: &Machine<'_>) -> Vec<Core> {
     let efficient = machine.cpus("sys/devices/cpu_atom/cpus").unwrap_or_default();
     for cpu in &machine.online {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}");
-        let siblings = machine.cpus(&format!("{folder}/topology/thread_siblings_list")).unwrap_or_default();
+        let siblings =
+            machine.cpus(&format!("{folder}/topology/thread_siblings_list")).unwrap_or_default();
         if let Some(core) = cores.iter_mut().find(|core| siblings.contains(&core.cpus[0])) {
             core.cpus.push(*cpu);
             continue;
         }
-        let capacity = machine.number(&format!("{folder}/cpu_capacity")).and_then(|capacity| u64::try_from(capacity).ok());
-        let by_kind = || (!efficient.is_empty()).then(|| if efficient.contains(cpu) { EFFICIENCY_CORE } else { BIGGEST });
+        let capacity = machine
+            .number(&format!("{folder}/cpu_capacity"))
+            .and_then(|capacity| u64::try_from(capacity).ok());
+        let by_kind = || {
+            (!efficient.is_empty())
+                .then(|| if efficient.contains(cpu) { EFFICIENCY_CORE } else { BIGGEST })
+        };
         cores.push(Core {
             cpus: vec![*cpu],
             capacity: capacity.or_else(by_kind),
@@ -56,7 +63,11 @@ fn is_node(name: &str) -> bool {
 }
 
 fn last_level_cache(machine: &Machine<'_>, cpu: &str) -> Vec<CpuId> {
-    let caches = machine.names(&format!("{cpu}/cache")).into_iter().filter(|name| name.starts_with("index"));
-    let last = caches.filter_map(|name| Some((machine.number(&format!("{cpu}/cache/{name}/level"))?, name))).max();
-    last.and_then(|(_, name)| machine.cpus(&format!("{cpu}/cache/{name}/shared_cpu_list"))).unwrap_or_default()
+    let caches =
+        machine.names(&format!("{cpu}/cache")).into_iter().filter(|name| name.starts_with("index"));
+    let last = caches
+        .filter_map(|name| Some((machine.number(&format!("{cpu}/cache/{name}/level"))?, name)))
+        .max();
+    last.and_then(|(_, name)| machine.cpus(&format!("{cpu}/cache/{name}/shared_cpu_list")))
+        .unwrap_or_default()
 }

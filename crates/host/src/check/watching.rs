@@ -15,11 +15,13 @@ use std::time::Duration;
 pub struct Activity {
     /// Where.
     pub cpu: CpuId,
-    /// What it is: `interrupt`, `timer` for the interrupts of the CPU's timer, `softirq`, `thread`, or `hrtimer` for timers that are armed there.
+    /// What it is: `interrupt`, `timer` for the interrupts of the CPU's timer, `softirq`,
+    /// `thread`, or `hrtimer` for timers that are armed there.
     pub kind: &'static str,
     /// Its name, with its number. Of an armed timer the function that it calls.
     pub name: String,
-    /// How often it ran; of a thread, how often it was put on a CPU; of armed timers, how many were due.
+    /// How often it ran; of a thread, how often it was put on a CPU; of armed timers, how many
+    /// were due.
     pub count: u64,
     /// For how long, ns; only threads are timed.
     pub ran_ns: Option<u64>,
@@ -38,18 +40,27 @@ impl HostRoot {
     /// Whether these are the files of a running kernel, and not copies of them.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        rustix::fs::statfs(self.path("proc")).is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC)
+        rustix::fs::statfs(self.path("proc"))
+            .is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC)
     }
 
     /// What ran within a time on these CPUs. None: those that are isolated, or all.
     #[must_use]
     pub fn watch(&self, cpus: Option<&[CpuId]>, time: Duration) -> Watched {
-        let options = CheckOptions { purpose: Purpose::Measure, cpus: cpus.map(<[CpuId]>::to_vec), priority: 1, config: None };
+        let options = CheckOptions {
+            purpose: Purpose::Measure,
+            cpus: cpus.map(<[CpuId]>::to_vec),
+            priority: 1,
+            config: None,
+        };
         let machine = Machine::new(self, &options);
         let before = Sight::of(&machine);
         std::thread::sleep(time);
         let (after, measured) = (Sight::of(&Machine::new(self, &options)), machine.measured());
-        Watched { cpu_time: shares(&before.times, &after.times, &measured), activities: after.since(&before, &measured) }
+        Watched {
+            cpu_time: shares(&before.times, &after.times, &measured),
+            activities: after.since(&before, &measured),
+        }
     }
 }
 
@@ -74,12 +85,16 @@ fn kind_of(file: &'static str, name: &str, description: &str) -> (&'static str, 
 }
 
 /// Timers of each CPU, where they are interrupts with a number.
-const TIMERS: [&str; 5] = [" arch_timer", " riscv-timer", " kvm guest vtimer", " timer", "LAPIC timer interrupt"];
+const TIMERS: [&str; 5] =
+    [" arch_timer", " riscv-timer", " kvm guest vtimer", " timer", "LAPIC timer interrupt"];
 
 impl Sight {
     fn of(machine: &Machine<'_>) -> Sight {
         let timers = machine.timer_list().map(|text| ArmedTimers::parse(&text)).unwrap_or_default();
-        let times = crate::proc_stat::parse(&machine.text("proc/stat").unwrap_or_default(), &mut Vec::new());
+        let times = crate::proc_stat::parse(
+            &machine.text("proc/stat").unwrap_or_default(),
+            &mut Vec::new(),
+        );
         let mut sight = Sight { times, timers, ..Sight::default() };
         for (kind, file) in [("interrupt", "proc/interrupts"), ("softirq", "proc/softirqs")] {
             let text = machine.text(file).unwrap_or_default();
@@ -93,7 +108,8 @@ impl Sight {
         for thread in machine.threads() {
             let file = format!("proc/{}/task/{}/schedstat", thread.pid, thread.id);
             let Some(text) = machine.text(&file) else { continue };
-            let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            let numbers: Vec<u64> =
+                text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
             if let [ran, _, times, ..] = numbers[..] {
                 sight.threads.insert(thread.id, (thread.name.clone(), thread.cpu, ran, times));
             }
@@ -105,30 +121,44 @@ impl Sight {
         let events = self.events.iter().filter_map(|(key, count)| {
             let count = count.saturating_sub(before.events.get(key).copied().unwrap_or(0));
             let (kind, name, cpu) = key;
-            (count > 0).then(|| Activity { cpu: *cpu, kind, name: name.clone(), count, ran_ns: None })
+            (count > 0).then(|| Activity {
+                cpu: *cpu,
+                kind,
+                name: name.clone(),
+                count,
+                ran_ns: None,
+            })
         });
         let own = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
-        let threads = self.threads.iter().filter(|(id, _)| **id != own).filter_map(|(id, (name, cpu, ran, times))| {
-            let (was, was_times) = before.threads.get(id).map_or((0, 0), |(_, _, ran, times)| (*ran, *times));
-            let ran_ns = ran.saturating_sub(was);
-            let activity = Activity {
-                cpu: *cpu,
-                kind: "thread",
-                name: format!("{name} {id}"),
-                count: times.saturating_sub(was_times),
-                ran_ns: Some(ran_ns),
-            };
-            (ran_ns > 0).then_some(activity)
-        });
-        let timers = self.timers.since(&before.timers).into_iter().map(|((cpu, function), (armed, count))| Activity {
-            cpu,
-            kind: "hrtimer",
-            name: format!("{function}, {armed} armed"),
-            count,
-            ran_ns: None,
-        });
-        let mut found: Vec<Activity> =
-            events.chain(threads).chain(timers).filter(|activity| cpus.contains(&activity.cpu)).collect();
+        let threads = self.threads.iter().filter(|(id, _)| **id != own).filter_map(
+            |(id, (name, cpu, ran, times))| {
+                let (was, was_times) =
+                    before.threads.get(id).map_or((0, 0), |(_, _, ran, times)| (*ran, *times));
+                let ran_ns = ran.saturating_sub(was);
+                let activity = Activity {
+                    cpu: *cpu,
+                    kind: "thread",
+                    name: format!("{name} {id}"),
+                    count: times.saturating_sub(was_times),
+                    ran_ns: Some(ran_ns),
+                };
+                (ran_ns > 0).then_some(activity)
+            },
+        );
+        let timers = self.timers.since(&before.timers).into_iter().map(
+            |((cpu, function), (armed, count))| Activity {
+                cpu,
+                kind: "hrtimer",
+                name: format!("{function}, {armed} armed"),
+                count,
+                ran_ns: None,
+            },
+        );
+        let mut found: Vec<Activity> = events
+            .chain(threads)
+            .chain(timers)
+            .filter(|activity| cpus.contains(&activity.cpu))
+            .collect();
         found.sort_by(|one, other| {
             (one.cpu, one.kind, other.ran_ns, other.count, &one.name).cmp(&(
                 other.cpu,
@@ -162,8 +192,20 @@ mod tests {
         };
         let found = sight(25, 5_000).since(&sight(20, 1_000), &[cpu]);
         let expected = [
-            Activity { cpu, kind: "thread", name: "kworker/1:1 70".to_owned(), count: 400, ran_ns: Some(4_000) },
-            Activity { cpu, kind: "timer", name: "timer interrupts (LOC)".to_owned(), count: 5, ran_ns: None },
+            Activity {
+                cpu,
+                kind: "thread",
+                name: "kworker/1:1 70".to_owned(),
+                count: 400,
+                ran_ns: Some(4_000),
+            },
+            Activity {
+                cpu,
+                kind: "timer",
+                name: "timer interrupts (LOC)".to_owned(),
+                count: 5,
+                ran_ns: None,
+            },
         ];
         assert_eq!(found, expected);
         assert_eq!(sight(25, 1_000).since(&sight(25, 1_000), &[cpu]), []);
@@ -177,18 +219,30 @@ mod tests {
             file(
                 dir.path(),
                 "proc/interrupts",
-                &format!("  CPU0 CPU1\nLOC: 5 {loc} Local timer interrupts\n 11: 7 {arch} GICv2 30 Level arch_timer\n"),
+                &format!(
+                    "  CPU0 CPU1\nLOC: 5 {loc} Local timer interrupts\n 11: 7 {arch} GICv2 30 \
+                     Level arch_timer\n"
+                ),
             );
-            file(dir.path(), "proc/softirqs", &format!("  CPU0 CPU1\nTIMER: 1 {softirq}\nHRTIMER: 0 {softirq}\n"));
-            let list = include_str!("../test_machines/timer-list").replace("now at 1000000000", &format!("now at {now}"));
+            file(
+                dir.path(),
+                "proc/softirqs",
+                &format!("  CPU0 CPU1\nTIMER: 1 {softirq}\nHRTIMER: 0 {softirq}\n"),
+            );
+            let list = include_str!("../test_machines/timer-list")
+                .replace("now at 1000000000", &format!("now at {now}"));
             file(dir.path(), "proc/timer_list", &list);
-            let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config: None };
+            let options =
+                CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config: None };
             Sight::of(&Machine::new(&HostRoot::at(dir.path()), &options))
         };
         let (before, after) = (state(10, 20, 3, "1000000000"), state(14, 25, 4, "1008000000"));
         let shown = |cpu: u32| -> Vec<String> {
             let found = after.since(&before, &[CpuId(cpu)]);
-            found.iter().map(|Activity { kind, name, count, .. }| format!("{kind} {count} {name}")).collect()
+            found
+                .iter()
+                .map(|Activity { kind, name, count, .. }| format!("{kind} {count} {name}"))
+                .collect()
         };
         let expected = [
             "hrtimer 1 tick_nohz_handler, 1 armed",
@@ -198,8 +252,11 @@ mod tests {
             "timer 4 timer interrupts (LOC Local timer interrupts)",
         ];
         assert_eq!(shown(1), expected);
-        let armed =
-            ["hrtimer 1 tick_nohz_handler, 1 armed", "hrtimer 0 hrtimer_wakeup, 2 armed", "hrtimer 0 timerfd_tmrproc, 1 armed"];
+        let armed = [
+            "hrtimer 1 tick_nohz_handler, 1 armed",
+            "hrtimer 0 hrtimer_wakeup, 2 armed",
+            "hrtimer 0 timerfd_tmrproc, 1 armed",
+        ];
         assert_eq!(shown(0), armed);
     }
 }

@@ -31,7 +31,8 @@ pub(super) fn shares(before: &Times, after: &Times, cpus: &[CpuId]) -> Vec<CpuTi
     let of = |cpu: &CpuId| {
         let (before, after) = (before.get(cpu)?, after.get(cpu)?);
         let grown = |states: &[&str]| -> u64 {
-            let grown = |state: &&str| Some(after.get(*state)?.saturating_sub(*before.get(*state)?));
+            let grown =
+                |state: &&str| Some(after.get(*state)?.saturating_sub(*before.get(*state)?));
             states.iter().filter_map(grown).sum()
         };
         // As the kernel has it, user has the time of guests in it.
@@ -62,7 +63,15 @@ mod tests {
     fn shares_of_what_was_counted_meanwhile() {
         let before = times("cpu0 5 0 5 100 0 0 0 0 0 0\ncpu1 10 0 10 100 0 0 0 0 0 0\n");
         let after = times("cpu0 9 0 9 200 0 0 0 0 0 0\ncpu1 20 5 20 140 10 5 10 10 3 0\n");
-        let expected = CpuTime { cpu: CpuId(1), user: 150, system: 100, irq: 50, softirq: 100, steal: 100, idle: 500 };
+        let expected = CpuTime {
+            cpu: CpuId(1),
+            user: 150,
+            system: 100,
+            irq: 50,
+            softirq: 100,
+            steal: 100,
+            idle: 500,
+        };
         assert_eq!(shares(&before, &after, &[CpuId(1), CpuId(7)]), [expected]);
         // Nothing was counted, and a counter went back.
         assert_eq!(shares(&after, &after, &[CpuId(1)]), []);

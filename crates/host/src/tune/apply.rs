@@ -42,7 +42,8 @@ pub enum TuningError {
     Damaged(String),
     /// One journal cannot have settings of two.
     #[error(
-        "teiji tune changed this machine from another namespace, as of a container. Nothing was changed. First there: teiji tune --undo"
+        "teiji tune changed this machine from another namespace, as of a container. Nothing was \
+         changed. First there: teiji tune --undo"
     )]
     OtherNamespace,
     /// It is not known whether the machine still is as it was left.
@@ -65,7 +66,8 @@ pub enum Obstacle {
     MadeAnother(String),
     /// Somebody else has changed it meanwhile, to this.
     ChangedByOthers(String),
-    /// It is not visible from here: a thread of another PID namespace, or a group of another cgroup namespace.
+    /// It is not visible from here: a thread of another PID namespace, or a group of another cgroup
+    /// namespace.
     Elsewhere,
     /// It was written, and nothing shows that it is as before.
     NotKnown(io::Error),
@@ -78,7 +80,8 @@ impl From<io::Error> for Obstacle {
 }
 
 impl Obstacle {
-    /// Whether the kernel says that the setting is its own, as of managed interrupts and those of each CPU.
+    /// Whether the kernel says that the setting is its own, as of managed interrupts and those of
+    /// each CPU.
     fn is_kernels_own(&self) -> bool {
         matches!(self, Obstacle::Refused(error) if matches!(errno(error), Some(Errno::IO | Errno::PERM)))
     }
@@ -112,12 +115,17 @@ impl fmt::Display for Obstacle {
                 write!(f, "the kernel refuses it: {error}{hint}")
             }
             Obstacle::MadeAnother(value) => write!(f, "the kernel made {} of it", one_line(value)),
-            Obstacle::ChangedByOthers(value) => write!(f, "somebody else has changed it to {}", one_line(value)),
-            Obstacle::Elsewhere => f.write_str("it was changed in another namespace, as of a container: teiji tune --undo there"),
+            Obstacle::ChangedByOthers(value) => {
+                write!(f, "somebody else has changed it to {}", one_line(value))
+            }
+            Obstacle::Elsewhere => f.write_str(
+                "it was changed in another namespace, as of a container: teiji tune --undo there",
+            ),
             Obstacle::NotKnown(error) => {
                 write!(
                     f,
-                    "it was written, and what became of it is not known: {error}. It stays in the journal: teiji tune --undo"
+                    "it was written, and what became of it is not known: {error}. It stays in the \
+                     journal: teiji tune --undo"
                 )
             }
         }
@@ -139,8 +147,8 @@ pub struct ChangeResult {
     pub is_expected: bool,
 }
 
-/// What the journal has of a plan's changes, those that are chosen by their place. What comes with another setting is first, so that it is
-/// looked at last: then it is gone.
+/// What the journal has of a plan's changes, those that are chosen by their place. What comes with
+/// another setting is first, so that it is looked at last: then it is gone.
 fn entries_of(plan: &TuningPlan, is_chosen: impl Fn(usize) -> bool) -> Vec<Entry> {
     let entry = |change: &Change| Entry {
         file: change.file.clone(),
@@ -159,7 +167,8 @@ fn entries_of(plan: &TuningPlan, is_chosen: impl Fn(usize) -> bool) -> Vec<Entry
 /// What is recorded meanwhile, beside the journal.
 const RECORDING: &str = "tune-block.teiji";
 
-/// Holds the lock of a machine's journal: nobody else changes its settings by this program meanwhile.
+/// Holds the lock of a machine's journal: nobody else changes its settings by this program
+/// meanwhile.
 pub struct Tuning {
     pub(super) root: HostRoot,
     pub(super) folder: PathBuf,
@@ -188,7 +197,8 @@ impl HostRoot {
         // Of a process that was killed.
         let _ = fs::remove_dir_all(folder.join(RECORDING));
         let left = journal.as_ref().filter(|journal| journal.is_of_this_boot(self));
-        let namespaces = left.and_then(|journal| journal.namespaces.clone()).or_else(|| Namespaces::own(self));
+        let namespaces =
+            left.and_then(|journal| journal.namespaces.clone()).or_else(|| Namespaces::own(self));
         Ok(Tuning { root: self.clone(), folder, _lock: lock, journal, namespaces, set_priority })
     }
 
@@ -204,8 +214,8 @@ impl Tuning {
         self.journal.as_ref()
     }
 
-    /// Where something can be recorded while the lock is held. It is removed before the lock is given back, or by the next process that
-    /// takes it.
+    /// Where something can be recorded while the lock is held. It is removed before the lock is
+    /// given back, or by the next process that takes it.
     #[must_use]
     pub fn recording(&self) -> PathBuf {
         self.folder.join(RECORDING)
@@ -224,8 +234,8 @@ impl Tuning {
         journal.map_or(0, |journal| journal::changes(&journal.stays))
     }
 
-    /// Writes the changes of a plan, each read back, on top of what stays. What is in the journal from before stays there. When asked to
-    /// stop in between, none of the changes stay.
+    /// Writes the changes of a plan, each read back, on top of what stays. What is in the journal
+    /// from before stays there. When asked to stop in between, none of the changes stay.
     ///
     /// # Errors
     /// When the journal cannot be written: then nothing was changed.
@@ -239,16 +249,21 @@ impl Tuning {
             return Ok(Vec::new());
         }
         let own = Namespaces::own(&self.root);
-        if self.namespaces != own && self.journal.as_ref().is_some_and(|journal| journal.is_of_this_boot(&self.root)) {
+        if self.namespaces != own
+            && self.journal.as_ref().is_some_and(|journal| journal.is_of_this_boot(&self.root))
+        {
             return Err(TuningError::OtherNamespace);
         }
         self.namespaces = own;
         let earlier = self.journal.take().filter(|journal| journal.is_of_this_boot(&self.root));
-        let (mut before, stays) = earlier.map(|journal| (journal.entries, journal.stays)).unwrap_or_default();
+        let (mut before, stays) =
+            earlier.map(|journal| (journal.entries, journal.stays)).unwrap_or_default();
         before.extend(plan.companions.iter().cloned());
-        let entries: Vec<Entry> = before.iter().cloned().chain(entries_of(plan, |_| true)).collect();
+        let entries: Vec<Entry> =
+            before.iter().cloned().chain(entries_of(plan, |_| true)).collect();
         let path = self.folder.clone();
-        self.keep(Phase::Unfinished, &entries, &stays).map_err(|source| TuningError::Journal { path: path.clone(), source })?;
+        self.keep(Phase::Unfinished, &entries, &stays)
+            .map_err(|source| TuningError::Journal { path: path.clone(), source })?;
         let mut results = Vec::new();
         let mut to_undo = Vec::new();
         for change in &plan.changes {
@@ -257,7 +272,8 @@ impl Tuning {
             }
             let obstacle = self.change(change).err();
             to_undo.push(matches!(obstacle, None | Some(Obstacle::NotKnown(_))));
-            let is_expected = change.may_be_refused && obstacle.as_ref().is_some_and(Obstacle::is_kernels_own);
+            let is_expected =
+                change.may_be_refused && obstacle.as_ref().is_some_and(Obstacle::is_kernels_own);
             results.push(ChangeResult { file: change.file.clone(), obstacle, is_expected });
         }
         if is_to_stay && results.len() == plan.changes.len() {
@@ -265,7 +281,8 @@ impl Tuning {
             let changed = entries_of(plan, |place| to_undo[place]);
             let stays = journal::with_added(stays, before.into_iter().chain(changed));
             let is_empty = journal::changes(&stays) == 0;
-            let settled = if is_empty { self.forget() } else { self.keep(Phase::Applied, &[], &stays) };
+            let settled =
+                if is_empty { self.forget() } else { self.keep(Phase::Applied, &[], &stays) };
             if let Err(source) = settled {
                 return Err(TuningError::NotSettled { path, source, results });
             }
@@ -289,7 +306,8 @@ impl Tuning {
             Ok(now) => Obstacle::MadeAnother(now),
             Err(error) => error.into(),
         };
-        // Undoing later could not know that this is ours. And a write that failed may have done something.
+        // Undoing later could not know that this is ours. And a write that failed may have done
+        // something.
         if read().is_ok_and(|now| form.is_back(&now, from)) {
             return Err(obstacle);
         }
@@ -297,10 +315,16 @@ impl Tuning {
         match read() {
             Ok(now) if form.is_back(&now, from) => Err(obstacle),
             // A thread that has ended needs no priority.
-            Err(error) if error.kind() == ErrorKind::NotFound && matches!(form, Form::Priority { .. }) => Err(obstacle),
-            Ok(now) => {
-                Err(Obstacle::NotKnown(written.err().unwrap_or_else(|| io::Error::other(format!("it is {}", one_line(&now))))))
+            Err(error)
+                if error.kind() == ErrorKind::NotFound && matches!(form, Form::Priority { .. }) =>
+            {
+                Err(obstacle)
             }
+            Ok(now) => Err(Obstacle::NotKnown(
+                written
+                    .err()
+                    .unwrap_or_else(|| io::Error::other(format!("it is {}", one_line(&now)))),
+            )),
             Err(error) => Err(Obstacle::NotKnown(error)),
         }
     }
@@ -309,8 +333,14 @@ impl Tuning {
         setting::write(&self.root, file, form, text, self.set_priority)
     }
 
-    pub(super) fn keep(&mut self, phase: Phase, entries: &[Entry], stays: &[Entry]) -> io::Result<()> {
-        let journal = Journal::new(&self.root, phase, entries.to_vec(), stays.to_vec())?.of(self.namespaces.clone());
+    pub(super) fn keep(
+        &mut self,
+        phase: Phase,
+        entries: &[Entry],
+        stays: &[Entry],
+    ) -> io::Result<()> {
+        let journal = Journal::new(&self.root, phase, entries.to_vec(), stays.to_vec())?
+            .of(self.namespaces.clone());
         let stored = journal::store(&self.folder, &journal);
         self.journal = Some(journal);
         stored

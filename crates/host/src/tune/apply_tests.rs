@@ -15,7 +15,10 @@ pub(in crate::tune) fn laptop() -> (TempDir, HostRoot, TuningPlan) {
     let boot_id = dir.path().join("proc/sys/kernel/random/boot_id");
     fs::create_dir_all(boot_id.parent().unwrap()).unwrap();
     fs::write(boot_id, "first\n").unwrap();
-    let options = TuningOptions { cpus: Some(vec![plan::CpuId(2), plan::CpuId(3)]), ..TuningOptions::default() };
+    let options = TuningOptions {
+        cpus: Some(vec![plan::CpuId(2), plan::CpuId(3)]),
+        ..TuningOptions::default()
+    };
     let plan = root.plan_tuning(&options).unwrap();
     (dir, root, plan)
 }
@@ -41,7 +44,9 @@ pub(in crate::tune) fn journal_is_there(root: &HostRoot) -> bool {
 }
 
 pub(in crate::tune) fn obstacles(results: &[ChangeResult]) -> Vec<String> {
-    let failed = results.iter().filter_map(|result| Some(format!("{}: {}", result.file, result.obstacle.as_ref()?)));
+    let failed = results
+        .iter()
+        .filter_map(|result| Some(format!("{}: {}", result.file, result.obstacle.as_ref()?)));
     failed.collect()
 }
 
@@ -60,13 +65,16 @@ fn what_is_applied_is_there_and_what_is_undone_is_as_before() {
         let now = fs::read_to_string(root.path(&change.file)).unwrap();
         assert!(change.form.is_same(&now, &change.to), "{change:?}: {now}");
     }
-    let again = root.plan_tuning(&TuningOptions { cpus: Some(plan.cpus.clone()), ..TuningOptions::default() }).unwrap();
+    let again = root
+        .plan_tuning(&TuningOptions { cpus: Some(plan.cpus.clone()), ..TuningOptions::default() })
+        .unwrap();
     assert_eq!(again.changes, [], "nothing is left to change");
     assert!(journal_is_there(&root));
     let undone = root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(undone.len(), plan.changes.len());
     let order: Vec<&str> = undone.iter().map(|result| result.file.as_str()).collect();
-    let backwards: Vec<&str> = plan.changes.iter().rev().map(|change| change.file.as_str()).collect();
+    let backwards: Vec<&str> =
+        plan.changes.iter().rev().map(|change| change.file.as_str()).collect();
     assert_eq!(order, backwards);
     assert_eq!(contents(dir.path()), before);
     assert!(!journal_is_there(&root) && !root.has_been_tuned());
@@ -111,18 +119,25 @@ fn a_refused_value_is_named_and_the_rest_goes_on() {
     fs::remove_file(root.path(file)).unwrap();
     std::os::unix::fs::symlink("/proc/version", root.path(file)).unwrap();
     let before = contents(dir.path());
-    let options = TuningOptions { cpus: Some(vec![plan::CpuId(2), plan::CpuId(3)]), ..TuningOptions::default() };
+    let options = TuningOptions {
+        cpus: Some(vec![plan::CpuId(2), plan::CpuId(3)]),
+        ..TuningOptions::default()
+    };
     let plan = root.plan_tuning(&options).unwrap();
     let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let failed = obstacles(&results);
-    assert!(failed.len() == 1 && failed[0].starts_with(&format!("{file}: the kernel refuses it: ")), "{failed:?}");
+    assert!(
+        failed.len() == 1 && failed[0].starts_with(&format!("{file}: the kernel refuses it: ")),
+        "{failed:?}"
+    );
     assert_eq!(results.len(), plan.changes.len());
     let undone = root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(undone.len(), plan.changes.len() - 1);
     assert_eq!(contents(dir.path()), before);
 }
 
-/// The kernel places some interrupts itself. That is no failure, unless it is the right to write that lacks.
+/// The kernel places some interrupts itself. That is no failure, unless it is the right to write
+/// that lacks.
 #[test]
 fn an_interrupt_that_stays_is_no_failure() {
     let (dir, root, _) = laptop();
@@ -134,7 +149,10 @@ fn an_interrupt_that_stays_is_no_failure() {
     let mut plan = root.plan_tuning(&options).unwrap();
     fs::remove_file(root.path(file)).unwrap();
     std::os::unix::fs::symlink("/proc/version", root.path(file)).unwrap();
-    plan.changes.iter_mut().filter(|change| change.file == file).for_each(|change| change.from.clone_from(&version));
+    plan.changes
+        .iter_mut()
+        .filter(|change| change.file == file)
+        .for_each(|change| change.from.clone_from(&version));
     let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let interrupt = results.iter().find(|result| result.file == file).unwrap();
     let is_root = rustix::process::geteuid().is_root();
@@ -170,7 +188,10 @@ fn what_somebody_else_changed_is_left_alone_unless_forced() {
     let governor = &plan.changes[0].file;
     fs::write(root.path(governor), "ondemand\n").unwrap();
     let undone = root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
-    assert_eq!(obstacles(&undone), [format!("{governor}: somebody else has changed it to 'ondemand'")]);
+    assert_eq!(
+        obstacles(&undone),
+        [format!("{governor}: somebody else has changed it to 'ondemand'")]
+    );
     assert_eq!(fs::read_to_string(root.path(governor)).unwrap(), "ondemand\n");
     assert!(journal_is_there(&root));
     root.begin_tuning(NO_THREADS).unwrap().undo(true).unwrap();
@@ -188,7 +209,9 @@ fn what_is_left_of_an_earlier_tuning_is_kept_with_the_next() {
     fs::write(root.path(&governor), "ondemand\n").unwrap();
     let mut tuning = root.begin_tuning(NO_THREADS).unwrap();
     tuning.undo(false).unwrap();
-    let plan = root.plan_tuning(&TuningOptions { cpus: Some(plan.cpus), ..TuningOptions::default() }).unwrap();
+    let plan = root
+        .plan_tuning(&TuningOptions { cpus: Some(plan.cpus), ..TuningOptions::default() })
+        .unwrap();
     tuning.apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     drop(tuning);
     assert_eq!(fs::read_to_string(root.path(&governor)).unwrap(), "performance");
@@ -203,7 +226,10 @@ fn a_value_that_changed_since_the_plan_is_not_written() {
     let governor = &plan.changes[0].file;
     fs::write(root.path(governor), "ondemand\n").unwrap();
     let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
-    assert_eq!(obstacles(&results), [format!("{governor}: somebody else has changed it to 'ondemand'")]);
+    assert_eq!(
+        obstacles(&results),
+        [format!("{governor}: somebody else has changed it to 'ondemand'")]
+    );
     root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(fs::read_to_string(root.path(governor)).unwrap(), "ondemand\n");
 }
@@ -212,7 +238,8 @@ fn a_value_that_changed_since_the_plan_is_not_written() {
 #[test]
 fn a_value_of_which_the_kernel_makes_another_is_put_back_at_once() {
     let (_dir, root, mut plan) = laptop();
-    let (name, own) = ("/proc/thread-self/comm", fs::read_to_string("/proc/thread-self/comm").unwrap());
+    let (name, own) =
+        ("/proc/thread-self/comm", fs::read_to_string("/proc/thread-self/comm").unwrap());
     let change = &mut plan.changes[0];
     fs::remove_file(root.path(&change.file)).unwrap();
     std::os::unix::fs::symlink(name, root.path(&change.file)).unwrap();
@@ -257,8 +284,14 @@ fn a_file_that_comes_with_another_setting_may_not_be_there() {
     assert!(undone.is_empty(), "{undone:?}");
     // No kernel makes the group's file here.
     let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
-    assert_eq!(obstacles(&results), ["sys/fs/cgroup/system.slice/cpuset.cpus: the file is not there any more"]);
-    assert_eq!(fs::read_to_string(group.join("../cgroup.subtree_control")).unwrap(), "memory cpuset\n");
+    assert_eq!(
+        obstacles(&results),
+        ["sys/fs/cgroup/system.slice/cpuset.cpus: the file is not there any more"]
+    );
+    assert_eq!(
+        fs::read_to_string(group.join("../cgroup.subtree_control")).unwrap(),
+        "memory cpuset\n"
+    );
     root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(contents(dir.path()), before);
 }
@@ -271,13 +304,23 @@ fn a_thread_gets_its_priority_back_if_it_is_still_that_one() {
     // That tree's thread is a guard, which keeps its priority.
     let guard = fs::read_to_string(root.path(file)).unwrap();
     fs::write(root.path(file), guard.replace("rtkit-daemon", "daemon")).unwrap();
-    let options =
-        TuningOptions { cpus: Some(vec![plan::CpuId(0)]), only: vec!["threads-above".to_owned()], ..TuningOptions::default() };
+    let options = TuningOptions {
+        cpus: Some(vec![plan::CpuId(0)]),
+        only: vec!["threads-above".to_owned()],
+        ..TuningOptions::default()
+    };
     let plan = root.plan_tuning(&options).unwrap();
-    assert_eq!(plan.changes.iter().map(|change| (change.file.as_str(), change.to.as_str())).collect::<Vec<_>>(), [(file, "89")]);
+    assert_eq!(
+        plan.changes
+            .iter()
+            .map(|change| (change.file.as_str(), change.to.as_str()))
+            .collect::<Vec<_>>(),
+        [(file, "89")]
+    );
     let before = contents(dir.path());
     let tuned = || {
-        let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+        let results =
+            root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
         assert_eq!(obstacles(&results), Vec::<String>::new());
         fs::read_to_string(root.path(file)).unwrap()
     };
@@ -306,7 +349,10 @@ fn one_process_at_a_time_changes_settings() {
     let mut first = root.begin_tuning(NO_THREADS).unwrap();
     first.apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let error = root.begin_tuning(NO_THREADS).err().unwrap().to_string();
-    assert_eq!(error, format!("teiji tune runs already (process {}): end it first", std::process::id()));
+    assert_eq!(
+        error,
+        format!("teiji tune runs already (process {}): end it first", std::process::id())
+    );
 }
 
 #[test]
@@ -317,6 +363,9 @@ fn without_a_journal_nothing_is_changed() {
     // A folder in its place: it cannot be written, by root either.
     fs::create_dir(root.path("var/lib/teiji/tune/journal.json.new")).unwrap();
     let error = tuning.apply(&plan, STAY, &NOBODY_STOPS).unwrap_err().to_string();
-    assert!(error.contains("cannot keep the journal in ") && error.contains("Nothing was changed."), "{error}");
+    assert!(
+        error.contains("cannot keep the journal in ") && error.contains("Nothing was changed."),
+        "{error}"
+    );
     assert_eq!(contents(dir.path()), before);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernel's arguments that keep CPUs for what is to be on time, beside those that the kernel was booted with.
+//! The kernel's arguments that keep CPUs for what is to be on time, beside those that the kernel
+//! was booted with.
 
 use super::proposals::example_cpus;
 use crate::HostRoot;
 use crate::check::{
-    CheckOptions, Machine, Purpose, Recommended, built_with, highest_cpu, isolable_cpus, means_the_same, misspelled_arguments,
-    recommended_arguments, repeated_arguments,
+    CheckOptions, Machine, Purpose, Recommended, built_with, highest_cpu, isolable_cpus,
+    means_the_same, misspelled_arguments, recommended_arguments, repeated_arguments,
 };
 use plan::{CpuId, CpuList};
 
@@ -59,13 +60,23 @@ impl PlannedArgument {
 const PLACES: [(&str, &str); 6] = [
     ("boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt (all in its one line), then reboot"),
     ("boot/cmdline.txt", "/boot/cmdline.txt (all in its one line), then reboot"),
-    ("usr/sbin/update-grub", "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo update-grub, and reboot"),
-    ("usr/sbin/grubby", "sudo grubby --update-kernel=ALL --args='...' --remove-args='...', then reboot"),
+    (
+        "usr/sbin/update-grub",
+        "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo update-grub, and reboot",
+    ),
+    (
+        "usr/sbin/grubby",
+        "sudo grubby --update-kernel=ALL --args='...' --remove-args='...', then reboot",
+    ),
     (
         "etc/default/grub",
-        "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo grub-mkconfig -o /boot/grub/grub.cfg, and reboot",
+        "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo grub-mkconfig -o \
+         /boot/grub/grub.cfg, and reboot",
     ),
-    ("etc/kernel/cmdline", "/etc/kernel/cmdline (one line), then sudo kernel-install add-all, and reboot"),
+    (
+        "etc/kernel/cmdline",
+        "/etc/kernel/cmdline (one line), then sudo kernel-install add-all, and reboot",
+    ),
 ];
 
 impl HostRoot {
@@ -84,7 +95,8 @@ impl HostRoot {
         }
         if !machine.has_chosen_cpus() {
             return Err(format!(
-                "no CPU would be left for everything else: name some of {} with --cpus, as in --cpus {}",
+                "no CPU would be left for everything else: name some of {} with --cpus, as in \
+                 --cpus {}",
                 CpuList::format(&machine.online),
                 CpuList::format(&example_cpus(&machine))
             ));
@@ -92,9 +104,9 @@ impl HostRoot {
         let wanted = machine.to_isolate();
         let cpus = isolable_cpus(&wanted);
         if cpus.is_empty() {
-            return Err(
-                "CPU 0 cannot be isolated, because the kernel binds work of its own to it: name others with --cpus".to_owned()
-            );
+            return Err("CPU 0 cannot be isolated, because the kernel binds work of its own to \
+                        it: name others with --cpus"
+                .to_owned());
         }
         let mut plan = BootPlan {
             cpus,
@@ -129,17 +141,32 @@ fn notes(machine: &Machine<'_>) -> Vec<String> {
     if machine.measured().contains(&CpuId(0)) {
         notes.push("CPU 0 is left out, because the kernel binds work of its own to it".to_owned());
     }
-    for (option, argument) in [("CPU_ISOLATION", "isolcpus"), ("NO_HZ_FULL", "nohz_full"), ("RCU_NOCB_CPU", "rcu_nocbs")] {
+    for (option, argument) in
+        [("CPU_ISOLATION", "isolcpus"), ("NO_HZ_FULL", "nohz_full"), ("RCU_NOCB_CPU", "rcu_nocbs")]
+    {
         match built_with(machine, option) {
             Some(true) => {}
-            Some(false) => notes.push(format!("this kernel is built without CONFIG_{option}, so {argument}= would do nothing")),
+            Some(false) => notes.push(format!(
+                "this kernel is built without CONFIG_{option}, so {argument}= would do nothing"
+            )),
             None => notes.push(format!(
-                "whether this kernel is built with CONFIG_{option} is not known: without, {argument}= does nothing"
+                "whether this kernel is built with CONFIG_{option} is not known: without, \
+                 {argument}= does nothing"
             )),
         }
     }
-    notes.extend(misspelled_arguments(machine).into_iter().map(|one| format!("{} {}: {}", one.written, one.because, one.action)));
-    notes.extend(repeated_arguments(machine).into_iter().map(|(found, action)| format!("{found}: {action}")));
-    notes.push("a reboot with other arguments may not come up: be able to edit them at boot, or have a second entry".to_owned());
+    notes.extend(
+        misspelled_arguments(machine)
+            .into_iter()
+            .map(|one| format!("{} {}: {}", one.written, one.because, one.action)),
+    );
+    notes.extend(
+        repeated_arguments(machine).into_iter().map(|(found, action)| format!("{found}: {action}")),
+    );
+    notes.push(
+        "a reboot with other arguments may not come up: be able to edit them at boot, or have a \
+         second entry"
+            .to_owned(),
+    );
     notes
 }

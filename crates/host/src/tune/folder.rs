@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The folder of the journals: where it lies, who may change it, and the lock in it.
 //!
-//! What a journal says is written with root's rights. So nobody else may put a file there, and no link leads out of it.
+//! What a journal says is written with root's rights. So nobody else may put a file there, and no
+//! link leads out of it.
 
 use crate::check::thread_of_line;
 use crate::root::HostRoot;
@@ -10,7 +11,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, test_kill_process};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 
 /// The folder, on a machine.
@@ -38,10 +41,13 @@ pub(super) fn folder(root: &HostRoot) -> PathBuf {
 }
 
 fn named(root: &HostRoot) -> Option<PathBuf> {
-    std::env::var_os(VARIABLE).filter(|named| root.is_system() && !named.is_empty()).map(PathBuf::from)
+    std::env::var_os(VARIABLE)
+        .filter(|named| root.is_system() && !named.is_empty())
+        .map(PathBuf::from)
 }
 
-/// Options to open a file by, never at the end of a link, and never to wait for whoever writes into a FIFO.
+/// Options to open a file by, never at the end of a link, and never to wait for whoever writes into
+/// a FIFO.
 fn itself() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
@@ -52,7 +58,9 @@ fn itself() -> OpenOptions {
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     let mut file = match itself().open(path) {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(of_link(error)),
     };
     let found = file.metadata()?;
@@ -65,7 +73,11 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
 }
 
 fn of_link(error: io::Error) -> io::Error {
-    if Errno::from_io_error(&error) == Some(Errno::LOOP) { io::Error::other("it is a link") } else { error }
+    if Errno::from_io_error(&error) == Some(Errno::LOOP) {
+        io::Error::other("it is a link")
+    } else {
+        error
+    }
 }
 
 fn is_trusted(owner: u32) -> bool {
@@ -104,7 +116,8 @@ pub(super) fn remove(folder: &Path, name: &str) -> io::Result<()> {
 
 /// Makes the folder, where it is not. Everybody may look into what is made.
 fn make(root: &HostRoot, folder: &Path) -> io::Result<()> {
-    let mut paths: Vec<&Path> = folder.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
+    let mut paths: Vec<&Path> =
+        folder.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
     paths.reverse();
     for path in paths {
         match DirBuilder::new().mode(LISTABLE).create(path) {
@@ -113,8 +126,14 @@ fn make(root: &HostRoot, folder: &Path) -> io::Result<()> {
             Err(error) => return Err(error),
         }
         let is_of_the_root = path.starts_with(root.path(""));
-        if !root.is_system() && is_of_the_root && !path.canonicalize()?.starts_with(root.path("").canonicalize()?) {
-            return Err(io::Error::other(format!("{} is a link that leads out of this machine's files", path.display())));
+        if !root.is_system()
+            && is_of_the_root
+            && !path.canonicalize()?.starts_with(root.path("").canonicalize()?)
+        {
+            return Err(io::Error::other(format!(
+                "{} is a link that leads out of this machine's files",
+                path.display()
+            )));
         }
     }
     Ok(())
@@ -134,12 +153,20 @@ fn check(root: &HostRoot, folder: &Path) -> io::Result<()> {
 fn refuse_writable(folder: &Path, excuse: u32) -> io::Result<()> {
     let found = fs::metadata(folder)?;
     if !is_trusted(found.uid()) {
-        return Err(io::Error::other(format!("{} belongs to user {}", folder.display(), found.uid())));
+        return Err(io::Error::other(format!(
+            "{} belongs to user {}",
+            folder.display(),
+            found.uid()
+        )));
     }
     let is_of_another_group = geteuid().is_root() && found.gid() != 0;
-    let is_writable = found.mode() & OTHERS_MAY_WRITE != 0 || found.mode() & GROUP_MAY_WRITE != 0 && is_of_another_group;
+    let is_writable = found.mode() & OTHERS_MAY_WRITE != 0
+        || found.mode() & GROUP_MAY_WRITE != 0 && is_of_another_group;
     if is_writable && found.mode() & excuse == 0 {
-        return Err(io::Error::other(format!("others may write to {0}: chmod go-w {0}", folder.display())));
+        return Err(io::Error::other(format!(
+            "others may write to {0}: chmod go-w {0}",
+            folder.display()
+        )));
     }
     Ok(())
 }
@@ -151,7 +178,8 @@ pub(super) enum NotLocked {
     Failed(io::Error),
 }
 
-/// The lock of a folder, and of the machine. It is given back when this goes, however the process ends.
+/// The lock of a folder, and of the machine. It is given back when this goes, however the process
+/// ends.
 pub(super) struct Lock {
     holder: PathBuf,
     /// The folder's, and the machine's.
@@ -159,7 +187,8 @@ pub(super) struct Lock {
 }
 
 impl Drop for Lock {
-    /// Closing the files is not enough: a process that another thread is starting has them open too, until it executes its program.
+    /// Closing the files is not enough: a process that another thread is starting has them open
+    /// too, until it executes its program.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.holder);
         let (own, machine) = &self.files;
@@ -180,10 +209,13 @@ pub(super) fn lock(root: &HostRoot) -> Result<Lock, NotLocked> {
     if let Some(machine) = &machine {
         take(machine, || fs::read_to_string(MACHINE_LOCK))?;
     }
-    // For whoever finds it held; nothing depends on it, and a disk that is mounted read-only takes none.
+    // For whoever finds it held; nothing depends on it, and a disk that is mounted read-only takes
+    // none.
     let said = said();
     let _ = made_new(&holder, READABLE).and_then(|mut file| file.write_all(said.as_bytes()));
-    let _ = machine.as_ref().map(|mut file| file.set_len(0).and_then(|()| file.write_all(said.as_bytes())));
+    let _ = machine
+        .as_ref()
+        .map(|mut file| file.set_len(0).and_then(|()| file.write_all(said.as_bytes())));
     Ok(Lock { holder, files: (own, machine) })
 }
 
@@ -240,7 +272,9 @@ pub(crate) fn is_in_use(root: &HostRoot) -> bool {
         Ok(file) => flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK),
         Err(error) if error.kind() == ErrorKind::NotFound => false,
         // Who may not open it reads who holds it.
-        Err(_) => fs::read_to_string(folder.join(HOLDER)).ok().and_then(|said| alive(&said)).is_some(),
+        Err(_) => {
+            fs::read_to_string(folder.join(HOLDER)).ok().and_then(|said| alive(&said)).is_some()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nobody else puts a journal in the folder, holds its lock, or has something else written by a link.
+//! Nobody else puts a journal in the folder, holds its lock, or has something else written by a
+//! link.
 
 use super::*;
 use std::os::unix::fs::{chown, symlink};
@@ -127,7 +128,10 @@ fn no_link_has_another_file_written() {
     fs::remove_file(folder.join(LOCK)).unwrap();
     symlink(&victim, folder.join(LOCK)).unwrap();
     assert_eq!(refused(&root), "it is a link");
-    assert_eq!((fs::read_to_string(&victim).unwrap().as_str(), mode(&victim) & 0o700), ("as before", 0o600));
+    assert_eq!(
+        (fs::read_to_string(&victim).unwrap().as_str(), mode(&victim) & 0o700),
+        ("as before", 0o600)
+    );
 }
 
 #[test]

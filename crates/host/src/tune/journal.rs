@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What was there before: on disk before anything is changed, and gone when all of it is there again.
+//! What was there before: on disk before anything is changed, and gone when all of it is there
+//! again.
 //!
-//! One file, replaced as a whole (written beside, synced, renamed, the folder synced), so that it is never half there.
+//! One file, replaced as a whole (written beside, synced, renamed, the folder synced), so that it
+//! is never half there.
 
 use super::folder;
 use super::setting::Form;
@@ -24,9 +26,11 @@ pub(super) struct Entry {
     pub(super) file: String,
     pub(super) form: Form,
     pub(super) from: String,
-    /// What it was changed to. None: it was not, but changes with another, and is put back after it.
+    /// What it was changed to. None: it was not, but changes with another, and is put back after
+    /// it.
     pub(super) to: Option<String>,
-    /// Whether the file is there only while another setting has its first value, or only while it has not.
+    /// Whether the file is there only while another setting has its first value, or only while it
+    /// has not.
     pub(super) comes_and_goes: bool,
 }
 
@@ -34,12 +38,13 @@ pub(super) struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
-    /// Some of the changes may not have been made yet, or are for a command that runs, or are being put back: whoever finds this and
-    /// nobody at it puts everything back.
+    /// Some of the changes may not have been made yet, or are for a command that runs, or are being
+    /// put back: whoever finds this and nobody at it puts everything back.
     Unfinished,
     /// All changes that could be made are, and are to stay. Nothing else is left.
     Applied,
-    /// What undoing left, because somebody else had changed it or it was refused. Only who asks for it tries again.
+    /// What undoing left, because somebody else had changed it or it was refused. Only who asks for
+    /// it tries again.
     Left,
 }
 
@@ -67,9 +72,22 @@ pub(super) struct Journal {
 impl Journal {
     /// # Errors
     /// When the boot is not known: then nobody could tell later that this is of another one.
-    pub(super) fn new(root: &HostRoot, phase: Phase, entries: Vec<Entry>, stays: Vec<Entry>) -> io::Result<Journal> {
+    pub(super) fn new(
+        root: &HostRoot,
+        phase: Phase,
+        entries: Vec<Entry>,
+        stays: Vec<Entry>,
+    ) -> io::Result<Journal> {
         let Boot { id, time, .. } = Boot::now(root).map_err(io::Error::other)?;
-        Ok(Journal { version: VERSION, boot_id: id, booted: time, namespaces: None, phase, entries, stays })
+        Ok(Journal {
+            version: VERSION,
+            boot_id: id,
+            booted: time,
+            namespaces: None,
+            phase,
+            entries,
+            stays,
+        })
     }
 
     /// The same, of settings that were changed from there.
@@ -107,9 +125,15 @@ pub(super) fn changes(entries: &[Entry]) -> usize {
 }
 
 /// What stays when these changes stay too. A file that stays changed already keeps its first value.
-pub(super) fn with_added(mut stays: Vec<Entry>, added: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
+pub(super) fn with_added(
+    mut stays: Vec<Entry>,
+    added: impl IntoIterator<Item = Entry>,
+) -> Vec<Entry> {
     for entry in added {
-        match stays.iter_mut().find(|earlier| earlier.file == entry.file && earlier.form == entry.form) {
+        match stays
+            .iter_mut()
+            .find(|earlier| earlier.file == entry.file && earlier.form == entry.form)
+        {
             Some(earlier) => earlier.to = entry.to.or(earlier.to.take()),
             None => stays.push(entry),
         }
@@ -125,10 +149,12 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 /// The journal in a folder, if there is one.
 ///
 /// # Errors
-/// When it cannot be read, or is none of ours: then nothing may be written, for it is not known what was there.
+/// When it cannot be read, or is none of ours: then nothing may be written, for it is not known
+/// what was there.
 pub(super) fn load(folder: &Path) -> Result<Option<Journal>, String> {
     let path = folder.join(JOURNAL);
-    let read = folder::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let read =
+        folder::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let Some(text) = read else { return Ok(None) };
     let damaged = |error: &dyn std::fmt::Display| format!("{} is damaged: {error}", path.display());
     let mut journal: Journal = serde_json::from_str(&text).map_err(|error| damaged(&error))?;
@@ -142,8 +168,16 @@ pub(super) fn load(folder: &Path) -> Result<Option<Journal>, String> {
         return Err(damaged(&format_args!("version {}, expected {VERSION}", journal.version)));
     }
     // It is written to with root's rights, and so is what it names.
-    if let Some(entry) = journal.entries.iter().chain(&journal.stays).find(|entry| !is_setting(&entry.file, entry.form)) {
-        return Err(damaged(&format_args!("'{}' is not a setting below /proc or /sys", entry.file)));
+    if let Some(entry) = journal
+        .entries
+        .iter()
+        .chain(&journal.stays)
+        .find(|entry| !is_setting(&entry.file, entry.form))
+    {
+        return Err(damaged(&format_args!(
+            "'{}' is not a setting below /proc or /sys",
+            entry.file
+        )));
     }
     Ok(Some(journal))
 }
@@ -234,19 +268,28 @@ mod tests {
             "proc/sysrq-trigger",
         ] {
             store(dir.path(), &journal(file)).unwrap();
-            assert!(load(dir.path()).unwrap_err().contains("is not a setting below /proc or /sys"), "{file}");
+            assert!(
+                load(dir.path()).unwrap_err().contains("is not a setting below /proc or /sys"),
+                "{file}"
+            );
         }
     }
 
     #[test]
     fn a_journal_of_one_list_is_read() {
         let dir = tempfile::tempdir().unwrap();
-        let entry = r#"{"file":"sys/a","form":"choice","from":"[a] b\n","to":"b","comes_and_goes":false}"#;
+        let entry =
+            r#"{"file":"sys/a","form":"choice","from":"[a] b\n","to":"b","comes_and_goes":false}"#;
         for (phase, entries, stays) in [("applied", 0, 1), ("unfinished", 1, 0), ("left", 1, 0)] {
-            let text = format!(r#"{{"version":1,"boot_id":"x","phase":"{phase}","entries":[{entry}]}}"#);
+            let text =
+                format!(r#"{{"version":1,"boot_id":"x","phase":"{phase}","entries":[{entry}]}}"#);
             fs::write(dir.path().join(JOURNAL), text).unwrap();
             let read = load(dir.path()).unwrap().unwrap();
-            assert_eq!((read.entries.len(), read.stays.len(), read.changes()), (entries, stays, 1), "{phase}");
+            assert_eq!(
+                (read.entries.len(), read.stays.len(), read.changes()),
+                (entries, stays, 1),
+                "{phase}"
+            );
         }
     }
 
@@ -260,7 +303,12 @@ mod tests {
         ] {
             assert!(is_setting(file, form), "{file}");
         }
-        for file in ["proc/800/task/self/stat", "proc/self/task/1/stat", "proc/sys/vm/stat_interval", "sys/a"] {
+        for file in [
+            "proc/800/task/self/stat",
+            "proc/self/task/1/stat",
+            "proc/sys/vm/stat_interval",
+            "sys/a",
+        ] {
             assert!(!is_setting(file, Form::Priority { started: 1 }), "{file}");
         }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a killed tuning left, put right by any call of the program before it does anything else.
 //!
-//! Where there is no journal, which is nearly always, this is one file that cannot be opened. It touches nothing that is to stay, and
-//! nothing while a process that changes settings lives.
+//! Where there is no journal, which is nearly always, this is one file that cannot be opened. It
+//! touches nothing that is to stay, and nothing while a process that changes settings lives.
 
 use super::{Obstacle, SetPriority, Tuning, TuningError};
 use super::{folder, journal};
@@ -33,14 +33,16 @@ impl HostRoot {
         let began = Instant::now();
         loop {
             match self.begin_tuning(set_priority) {
-                Err(TuningError::Held(holder)) if holder.is_empty() && began.elapsed() < WAIT => sleep(PAUSE),
+                Err(TuningError::Held(holder)) if holder.is_empty() && began.elapsed() < WAIT => {
+                    sleep(PAUSE)
+                }
                 begun => return begun,
             }
         }
     }
 
-    /// Puts back what a killed tuning left, if one did and nobody is at it. A journal from before a reboot
-    /// is left to the next tuning.
+    /// Puts back what a killed tuning left, if one did and nobody is at it. A journal from before a
+    /// reboot is left to the next tuning.
     #[must_use]
     pub fn put_right_killed_tuning(&self, set_priority: SetPriority) -> Option<KilledTuning> {
         // A damaged one is a finding of `check`, and stops `tune`.
@@ -64,7 +66,10 @@ impl HostRoot {
         match tuning.undo_unfinished() {
             Ok(results) => {
                 let left = results.iter().filter(|result| result.obstacle.is_some()).count();
-                let lacks_rights = results.iter().flat_map(|result| &result.obstacle).any(Obstacle::is_missing_right);
+                let lacks_rights = results
+                    .iter()
+                    .flat_map(|result| &result.obstacle)
+                    .any(Obstacle::is_missing_right);
                 let back = results.len() - left;
                 match (back, left) {
                     (0, 0) => None,
@@ -73,8 +78,11 @@ impl HostRoot {
                 }
             }
             // All is as before, and the journal stays where it is.
-            Err(TuningError::NotSettled { results, .. }) if results.iter().all(|result| result.obstacle.is_none()) => {
-                (!results.is_empty()).then_some(KilledTuning::PutBack { back: results.len(), left: 0 })
+            Err(TuningError::NotSettled { results, .. })
+                if results.iter().all(|result| result.obstacle.is_none()) =>
+            {
+                (!results.is_empty())
+                    .then_some(KilledTuning::PutBack { back: results.len(), left: 0 })
             }
             Err(_) => Some(KilledTuning::NoRights(changes)),
         }

@@ -118,7 +118,10 @@ fn a_lock_that_is_held_by_nobody_who_tunes_is_not_taken_for_a_tuning() {
     root.begin_tuning(NO_THREADS).unwrap().apply(&plan, false, &NOBODY_STOPS).unwrap();
     let lock = fs::File::open(folder::folder(&root).join("lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockShared).unwrap();
-    assert_eq!(root.put_right_killed_tuning(NO_THREADS), Some(KilledTuning::NoRights(plan.changes.len())));
+    assert_eq!(
+        root.put_right_killed_tuning(NO_THREADS),
+        Some(KilledTuning::NoRights(plan.changes.len()))
+    );
     drop(lock);
     let back = KilledTuning::PutBack { back: plan.changes.len(), left: 0 };
     assert_eq!(root.put_right_killed_tuning(NO_THREADS), Some(back));
@@ -129,7 +132,9 @@ fn a_lock_that_is_held_by_nobody_who_tunes_is_not_taken_for_a_tuning() {
 fn a_journal_of_somebody_else_is_left_alone() {
     let (_dir, root, plan) = laptop();
     root.begin_tuning(NO_THREADS).unwrap().apply(&plan, false, &NOBODY_STOPS).unwrap();
-    if std::os::unix::fs::chown(root.path("var/lib/teiji/tune/journal.json"), Some(12_345), None).is_err() {
+    if std::os::unix::fs::chown(root.path("var/lib/teiji/tune/journal.json"), Some(12_345), None)
+        .is_err()
+    {
         return;
     }
     assert_eq!(root.put_right_killed_tuning(NO_THREADS), None);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Settings that somebody else changes while they are to stay as they were changed: a daemon, a profile, another program.
+//! Settings that somebody else changes while they are to stay as they were changed: a daemon, a
+//! profile, another program.
 
 use super::apply::{ChangeResult, Obstacle, Tuning};
 use super::journal::{self, Entry, Phase};
@@ -9,7 +10,13 @@ use crate::root::HostRoot;
 use std::io::ErrorKind;
 
 /// What a file says instead of what was written, or why it cannot be read.
-fn obstacle(root: &HostRoot, file: &str, form: Form, to: &str, comes_and_goes: bool) -> Option<Obstacle> {
+fn obstacle(
+    root: &HostRoot,
+    file: &str,
+    form: Form,
+    to: &str,
+    comes_and_goes: bool,
+) -> Option<Obstacle> {
     match setting::read(root, file, form) {
         Ok(now) if form.is_same(&now, to) => None,
         Ok(now) => Some(Obstacle::ChangedByOthers(now)),
@@ -21,8 +28,14 @@ fn obstacle(root: &HostRoot, file: &str, form: Form, to: &str, comes_and_goes: b
 impl Tuning {
     /// Those of the settings that were changed which are not so any more.
     #[must_use]
-    pub fn changed_meanwhile(&self, plan: &TuningPlan, results: &[ChangeResult]) -> Vec<ChangeResult> {
-        let is_changed = |change: &&Change| results.iter().any(|result| result.file == change.file && result.obstacle.is_none());
+    pub fn changed_meanwhile(
+        &self,
+        plan: &TuningPlan,
+        results: &[ChangeResult],
+    ) -> Vec<ChangeResult> {
+        let is_changed = |change: &&Change| {
+            results.iter().any(|result| result.file == change.file && result.obstacle.is_none())
+        };
         let changed = plan.changes.iter().filter(is_changed);
         let found = |Change { file, form, to, comes_and_goes, .. }: &Change| {
             let comes_and_goes = *comes_and_goes || matches!(form, Form::Priority { .. });
@@ -33,10 +46,13 @@ impl Tuning {
     }
 }
 
-/// Files that are to stay changed, and which somebody else has changed since, each with its value. One that cannot be read is none.
+/// Files that are to stay changed, and which somebody else has changed since, each with its value.
+/// One that cannot be read is none.
 pub(crate) fn changed_since(root: &HostRoot) -> Vec<(String, String)> {
     let journal = journal::load(&folder::folder(root)).ok().flatten();
-    let Some(journal) = journal.filter(|journal| journal.phase == Phase::Applied && journal.is_of_this_boot(root)) else {
+    let Some(journal) =
+        journal.filter(|journal| journal.phase == Phase::Applied && journal.is_of_this_boot(root))
+    else {
         return Vec::new();
     };
     let found = |Entry { file, form, to, comes_and_goes, .. }: &Entry| {
@@ -72,8 +88,10 @@ mod tests {
             (COMPACTION, "20\n"),
         ]);
         let found = || {
-            let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
-            let finding = root.check(&options).into_iter().find(|finding| finding.id == "tuning").unwrap();
+            let options =
+                CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
+            let finding =
+                root.check(&options).into_iter().find(|finding| finding.id == "tuning").unwrap();
             (finding.status, finding.found)
         };
         let plan = root.plan_tuning(&TuningOptions::default()).unwrap();
@@ -87,10 +105,20 @@ mod tests {
         assert_eq!(found(), (Status::Ok, "2 changes by teiji tune".to_owned()));
         // Back to what it was, which undoing would take for its own work.
         fs::write(root.path(COMPACTION), "20\n").unwrap();
-        assert_eq!(meanwhile(&tuning), [format!("{COMPACTION}: somebody else has changed it to '20'")]);
-        let said = format!("2 changes by teiji tune, 1 of them changed since by somebody else: /{COMPACTION} is 20");
+        assert_eq!(
+            meanwhile(&tuning),
+            [format!("{COMPACTION}: somebody else has changed it to '20'")]
+        );
+        let said = format!(
+            "2 changes by teiji tune, 1 of them changed since by somebody else: /{COMPACTION} is \
+             20"
+        );
         assert_eq!(found(), (Status::Warn, said));
-        let refused = vec![ChangeResult { file: COMPACTION.to_owned(), obstacle: Some(Obstacle::Gone), is_expected: false }];
+        let refused = vec![ChangeResult {
+            file: COMPACTION.to_owned(),
+            obstacle: Some(Obstacle::Gone),
+            is_expected: false,
+        }];
         assert!(tuning.changed_meanwhile(&plan, &refused).is_empty(), "it was never changed");
     }
 }

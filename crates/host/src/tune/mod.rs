@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings that a machine needs for low latency: changed while it runs, and put back.
 //!
-//! In: a machine as the checks see it, and CPUs that are to be on time. Out: a [`TuningPlan`] of [`Change`]s, each a file with its value
-//! before and after; and a [`Tuning`], which writes them and puts them back. What was there before is in a journal on disk before the
-//! first of them is written, so that a killed program leaves nothing that the next one could not put back.
+//! In: a machine as the checks see it, and CPUs that are to be on time. Out: a [`TuningPlan`] of
+//! [`Change`]s, each a file with its value before and after; and a [`Tuning`], which writes them
+//! and puts them back. What was there before is in a journal on disk before the first of them is
+//! written, so that a killed program leaves nothing that the next one could not put back.
 //!
 //! Must not touch: what [`never`] lists, and any file that is not below /proc or /sys.
 
@@ -48,7 +49,8 @@ pub(crate) use setting::{of_mask, to_mask};
 pub struct Change {
     /// The file, without the slash that it begins with.
     pub file: String,
-    /// What it is of, where the file's name does not say so: the device of an interrupt, the name of an idle state.
+    /// What it is of, where the file's name does not say so: the device of an interrupt, the name
+    /// of an idle state.
     pub subject: String,
     /// What it says now, as it is.
     pub from: String,
@@ -73,11 +75,13 @@ pub struct TuningOptions {
     pub cpus: Option<Vec<CpuId>>,
     /// Checks whose changes are made only when asked for.
     pub also: Vec<String>,
-    /// The only checks whose changes are made; all where none is named. Naming one here asks for it.
+    /// The only checks whose changes are made; all where none is named. Naming one here asks for
+    /// it.
     pub only: Vec<String>,
     /// Checks whose changes are not made.
     pub except: Vec<String>,
-    /// The real-time priority of what is to be on time [default: 90]. Threads that come before it get a lower one.
+    /// The real-time priority of what is to be on time [default: 90]. Threads that come before it
+    /// get a lower one.
     pub priority: Option<u8>,
 }
 
@@ -106,7 +110,8 @@ impl HostRoot {
     #[must_use]
     pub fn cpus_on_time(&self, cpus: Option<Vec<CpuId>>) -> Vec<CpuId> {
         cpus.unwrap_or_else(|| {
-            let asked = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
+            let asked =
+                CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
             Machine::new(self, &asked).measured()
         })
     }
@@ -114,18 +119,28 @@ impl HostRoot {
     /// What would be changed. Reads only.
     ///
     /// # Errors
-    /// When a check is named that is none, that is not tuned, or that is never touched on this machine.
+    /// When a check is named that is none, that is not tuned, or that is never touched on this
+    /// machine.
     pub fn plan_tuning(&self, options: &TuningOptions) -> Result<TuningPlan, String> {
         let priority = options.priority.unwrap_or(DEFAULT_PRIORITY);
-        let asked = CheckOptions { purpose: Purpose::Measure, cpus: options.cpus.clone(), priority, config: None };
+        let asked = CheckOptions {
+            purpose: Purpose::Measure,
+            cpus: options.cpus.clone(),
+            priority,
+            config: None,
+        };
         let machine = Machine::new(self, &asked);
         for name in options.also.iter().chain(&options.only).chain(&options.except) {
             known(name)?;
         }
         let never = never::on(&machine);
-        let is_asked = |check: &str| options.also.iter().chain(&options.only).any(|name| name == check);
+        let is_asked =
+            |check: &str| options.also.iter().chain(&options.only).any(|name| name == check);
         if let Some(refused) = never.iter().find(|never| never.check.is_some_and(is_asked)) {
-            return Err(format!("{} is never changed on this machine. {}", refused.setting, refused.why));
+            return Err(format!(
+                "{} is never changed on this machine. {}",
+                refused.setting, refused.why
+            ));
         }
         let mut plan = TuningPlan {
             cpus: machine.measured(),
@@ -137,7 +152,8 @@ impl HostRoot {
         };
         for proposal in PROPOSALS {
             let is = |name: &String| name == proposal.check;
-            let is_left_out = options.except.iter().any(is) || !options.only.is_empty() && !is_asked(proposal.check);
+            let is_left_out = options.except.iter().any(is)
+                || !options.only.is_empty() && !is_asked(proposal.check);
             if is_left_out || plan.never.iter().any(|never| never.check == Some(proposal.check)) {
                 continue;
             }

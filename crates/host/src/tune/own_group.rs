@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A control group of our own, version 1: it has the CPUs that are not measured, and the threads that sat in the root.
+//! A control group of our own, version 1: it has the CPUs that are not measured, and the threads
+//! that sat in the root.
 //!
-//! The root has all CPUs, always. So its threads are moved, and each comes back when the group is removed, with those that it started
-//! meanwhile. What the group says is its CPUs, and nothing where it is not there. Cut off anywhere, it is removed in the same way.
+//! The root has all CPUs, always. So its threads are moved, and each comes back when the group is
+//! removed, with those that it started meanwhile. What the group says is its CPUs, and nothing
+//! where it is not there. Cut off anywhere, it is removed in the same way.
 
 use crate::check::root_threads;
 use crate::root::HostRoot;
@@ -100,22 +102,34 @@ fn threads(root: &HostRoot, group: &str) -> Vec<u32> {
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
-/// Moves a thread into a group, unless it has ended, or may not be moved: the kernel keeps some of its own, and those with a deadline.
+/// Moves a thread into a group, unless it has ended, or may not be moved: the kernel keeps some of
+/// its own, and those with a deadline.
 fn move_thread(root: &HostRoot, group: &str, id: u32) -> io::Result<()> {
     // Of plain files the root keeps its list, so that what is cut off can be begun again.
     if !root.is_system() && threads(root, group).contains(&id) {
         return Ok(());
     }
     match put(root, &format!("{group}/tasks"), &format!("{id}\n")) {
-        Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::SRCH | Errno::INVAL | Errno::BUSY)) => Ok(()),
+        Err(error)
+            if matches!(
+                Errno::from_io_error(&error),
+                Some(Errno::SRCH | Errno::INVAL | Errno::BUSY)
+            ) =>
+        {
+            Ok(())
+        }
         done => done,
     }
 }
 
-/// Writes at once, as the kernel takes it. Where files stand for a kernel, they are made, and a list gets longer.
+/// Writes at once, as the kernel takes it. Where files stand for a kernel, they are made, and a
+/// list gets longer.
 fn put(root: &HostRoot, file: &str, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create(!root.is_system()).append(!root.is_system() && file.ends_with("/tasks"));
+    options
+        .write(true)
+        .create(!root.is_system())
+        .append(!root.is_system() && file.ends_with("/tasks"));
     match options.open(root.path(file))?.write(text.as_bytes())? {
         written if written == text.len() => Ok(()),
         _ => Err(io::Error::new(ErrorKind::WriteZero, "only a part of it was taken")),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Threads go into a group of our own and come back, wherever that is cut off. Files stand for the kernel: the root keeps its list.
+//! Threads go into a group of our own and come back, wherever that is cut off. Files stand for the
+//! kernel: the root keeps its list.
 
 use super::*;
 use crate::check::cpuset_v1_tests::{MOUNT, group, machine};
@@ -14,7 +15,12 @@ const STAY: bool = true;
 
 fn planned(root: &HostRoot) -> TuningPlan {
     let only = vec!["control-groups".to_owned()];
-    root.plan_tuning(&TuningOptions { cpus: Some(vec![CpuId(2), CpuId(3)]), only, ..TuningOptions::default() }).unwrap()
+    root.plan_tuning(&TuningOptions {
+        cpus: Some(vec![CpuId(2), CpuId(3)]),
+        only,
+        ..TuningOptions::default()
+    })
+    .unwrap()
 }
 
 fn laid_out() -> (tempfile::TempDir, HostRoot, TuningPlan) {
@@ -46,7 +52,10 @@ fn contents(dir: &Path) -> BTreeMap<String, Option<String>> {
 
 fn undo(root: &HostRoot) -> Vec<String> {
     let undone = root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
-    undone.into_iter().filter_map(|result| Some(format!("{}: {}", result.file, result.obstacle?))).collect()
+    undone
+        .into_iter()
+        .filter_map(|result| Some(format!("{}: {}", result.file, result.obstacle?)))
+        .collect()
 }
 
 fn text(dir: &Path, file: &str) -> String {
@@ -56,8 +65,11 @@ fn text(dir: &Path, file: &str) -> String {
 #[test]
 fn groups_are_limited_from_below_and_threads_moved_and_all_is_put_back() {
     let (dir, root, plan) = laid_out();
-    let changes: Vec<(&str, &str, &str)> =
-        plan.changes.iter().map(|change| (change.file.as_str(), change.from.as_str(), change.to.as_str())).collect();
+    let changes: Vec<(&str, &str, &str)> = plan
+        .changes
+        .iter()
+        .map(|change| (change.file.as_str(), change.from.as_str(), change.to.as_str()))
+        .collect();
     let expected = [
         ("sys/fs/cgroup/cpuset/docker/a/cpuset.cpus", "1-3\n", "1"),
         ("sys/fs/cgroup/cpuset/docker/cpuset.cpus", "0-3\n", "0-1"),
@@ -134,7 +146,11 @@ fn a_group_of_that_name_is_no_group_of_ours() {
     group(dir.path(), "teiji", "1-3\n");
     let before = contents(dir.path());
     let plan = planned(&root);
-    assert!(plan.changes.iter().any(|change| change.file.ends_with("/teiji/cpuset.cpus") && change.to == "1"));
+    assert!(
+        plan.changes
+            .iter()
+            .any(|change| change.file.ends_with("/teiji/cpuset.cpus") && change.to == "1")
+    );
     assert!(!plan.changes.iter().any(|change| change.file.ends_with("/teiji")));
     root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(undo(&root), Vec::<String>::new());

@@ -10,7 +10,11 @@ use std::fs;
 fn shown(plan: &TuningPlan) -> String {
     let mut text = format!("CPUs {}\n", plan::CpuList::format(&plan.cpus));
     for change in &plan.changes {
-        let of = if change.subject.is_empty() { String::new() } else { format!(" ({})", change.subject) };
+        let of = if change.subject.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", change.subject)
+        };
         let (from, to) = (change.from.trim(), &change.to);
         let _ = writeln!(text, "{}: /{}{of}\n- {from}\n+ {to}", change.check, change.file);
     }
@@ -27,12 +31,14 @@ fn shown(plan: &TuningPlan) -> String {
 }
 
 fn machine(tree: &str) -> (tempfile::TempDir, HostRoot, Option<Vec<CpuId>>) {
-    let (dir, options) = laid_out(&fs::read_to_string(trees().join(format!("{tree}.tree"))).unwrap());
+    let (dir, options) =
+        laid_out(&fs::read_to_string(trees().join(format!("{tree}.tree"))).unwrap());
     let root = HostRoot::at(dir.path());
     (dir, root, options.cpus)
 }
 
-/// Each has its plan beside its tree. `TEIJI_WRITE_GOLDEN=1` writes them, to be read before they are kept.
+/// Each has its plan beside its tree. `TEIJI_WRITE_GOLDEN=1` writes them, to be read before they
+/// are kept.
 #[test]
 fn what_would_be_changed_on_each_machine() {
     let two_and_three = Some(vec![CpuId(2), CpuId(3)]);
@@ -58,7 +64,11 @@ fn each_proposal_mends_a_check_and_says_what_it_risks() {
     let names: BTreeSet<&str> = PROPOSALS.iter().map(|proposal| proposal.check).collect();
     assert_eq!(names.len(), PROPOSALS.len());
     for proposal in PROPOSALS {
-        assert!(!why_of(proposal.check).is_empty() && proposal.risk.ends_with('.'), "{}", proposal.check);
+        assert!(
+            !why_of(proposal.check).is_empty() && proposal.risk.ends_with('.'),
+            "{}",
+            proposal.check
+        );
     }
 }
 
@@ -72,27 +82,40 @@ fn what_is_dangerous_is_done_only_when_asked_for() {
     let (_dir, root, _) = machine("pi-3-document-002");
     let files = |options: TuningOptions| root.plan_tuning(&options).map(|plan| shown(&plan));
     assert!(!files(asked(&[], &[])).unwrap().contains("sched_rt_runtime_us\n-"));
-    assert!(files(asked(&["rt-throttling"], &[])).unwrap().contains("sched_rt_runtime_us\n- 950000\n+ -1\n"));
+    assert!(
+        files(asked(&["rt-throttling"], &[]))
+            .unwrap()
+            .contains("sched_rt_runtime_us\n- 950000\n+ -1\n")
+    );
     assert!(!files(asked(&[], &["workqueues"])).unwrap().contains("workqueue/cpumask"));
-    let only = TuningOptions { only: vec!["statistics-interval".to_owned()], ..TuningOptions::default() };
-    assert!(files(only).unwrap().starts_with("CPUs 1-3\nstatistics-interval: /proc/sys/vm/stat_interval\n- 1\n+ 120\nnever: "));
+    let only =
+        TuningOptions { only: vec!["statistics-interval".to_owned()], ..TuningOptions::default() };
+    assert!(files(only).unwrap().starts_with(
+        "CPUs 1-3\nstatistics-interval: /proc/sys/vm/stat_interval\n- 1\n+ 120\nnever: "
+    ));
     let unknown = files(asked(&["gouvernor"], &[])).unwrap_err();
-    assert!(unknown.starts_with("unknown change 'gouvernor': expected one of governor, "), "{unknown}");
+    assert!(
+        unknown.starts_with("unknown change 'gouvernor': expected one of governor, "),
+        "{unknown}"
+    );
 }
 
 #[test]
 fn threads_that_come_before_are_lowered_when_asked_for() {
     let (dir, root, _) = machine("pi-3-document-002");
     let plan = shown(&root.plan_tuning(&asked(&["threads-above"], &[])).unwrap());
-    let note =
-        "note: kworker/1:1 at 98 left as it is, though the kernel's workers need no real-time priority: sudo chrt -o -p 0 20\n";
+    let note = "note: kworker/1:1 at 98 left as it is, though the kernel's workers need no \
+                real-time priority: sudo chrt -o -p 0 20\n";
     assert!(!plan.contains("/proc/20/task/20/stat") && plan.contains(note), "{plan}");
     // What is no worker of the kernel is lowered.
     let stat = dir.path().join("proc/20/task/20/stat");
     let line = fs::read_to_string(&stat).unwrap().replace("(kworker/1:1)", "(player)");
     fs::write(&stat, line).unwrap();
     let plan = shown(&root.plan_tuning(&asked(&["threads-above"], &[])).unwrap());
-    assert!(plan.contains("threads-above: /proc/20/task/20/stat (priority of player)\n- 98\n+ 89\n"), "{plan}");
+    assert!(
+        plan.contains("threads-above: /proc/20/task/20/stat (priority of player)\n- 98\n+ 89\n"),
+        "{plan}"
+    );
     let plan = root.plan_tuning(&asked(&[], &[])).unwrap();
     assert!(plan.not_asked.contains(&"threads-above"), "{:?}", plan.not_asked);
 }
@@ -102,7 +125,12 @@ fn threads_that_come_before_are_lowered_when_asked_for() {
 fn throttling_is_never_taken_from_a_kernel_without_preempt_rt() {
     let (_dir, root, _) = machine("laptop");
     let error = root.plan_tuning(&asked(&["rt-throttling"], &[])).unwrap_err();
-    assert!(error.starts_with("RT throttling (kernel.sched_rt_runtime_us) is never changed on this machine. Without"), "{error}");
+    assert!(
+        error.starts_with(
+            "RT throttling (kernel.sched_rt_runtime_us) is never changed on this machine. Without"
+        ),
+        "{error}"
+    );
 }
 
 /// CPUs of one frequency domain share their files.
@@ -114,15 +142,21 @@ fn a_shared_file_is_changed_once() {
     fs::rename(cpus.join("cpu0/cpufreq"), cpus.join("cpufreq/policy0")).unwrap();
     for cpu in 0..4 {
         let _ = fs::remove_dir_all(cpus.join(format!("cpu{cpu}/cpufreq")));
-        std::os::unix::fs::symlink("../cpufreq/policy0", cpus.join(format!("cpu{cpu}/cpufreq"))).unwrap();
+        std::os::unix::fs::symlink("../cpufreq/policy0", cpus.join(format!("cpu{cpu}/cpufreq")))
+            .unwrap();
     }
     let plan = root.plan_tuning(&TuningOptions::default()).unwrap();
-    let governors: Vec<&str> =
-        plan.changes.iter().filter(|change| change.check == "governor").map(|change| change.file.as_str()).collect();
+    let governors: Vec<&str> = plan
+        .changes
+        .iter()
+        .filter(|change| change.check == "governor")
+        .map(|change| change.file.as_str())
+        .collect();
     assert_eq!(governors, ["sys/devices/system/cpu/cpufreq/policy0/scaling_governor"]);
 }
 
-/// A machine with systemd's groups, whose user is in one of them. Without the controller they have no CPUs of their own yet.
+/// A machine with systemd's groups, whose user is in one of them. Without the controller they have
+/// no CPUs of their own yet.
 #[test]
 fn services_share_the_other_cpus() {
     for has_cpuset in [true, false] {
@@ -138,15 +172,27 @@ fn services_share_the_other_cpus() {
             }
         }
         fs::write(groups.join("cgroup.controllers"), "cpuset cpu io memory\n").unwrap();
-        fs::write(groups.join("cgroup.subtree_control"), if has_cpuset { "cpuset memory\n" } else { "memory\n" }).unwrap();
+        fs::write(
+            groups.join("cgroup.subtree_control"),
+            if has_cpuset { "cpuset memory\n" } else { "memory\n" },
+        )
+        .unwrap();
         // Somebody else keeps CPUs for this one.
         fs::write(groups.join("kept/cpuset.cpus.partition"), "isolated\n").unwrap();
         fs::write(groups.join("kept/cpuset.cpus.effective"), "3\n").unwrap();
         fs::write(dir.path().join("proc/self/cgroup"), "0::/user.slice/session-3.scope\n").unwrap();
         let options = TuningOptions { cpus: Some(vec![CpuId(1)]), ..asked(&[], &[]) };
-        let plan = root.plan_tuning(&TuningOptions { only: vec!["control-groups".to_owned()], ..options.clone() }).unwrap();
-        let changes: Vec<(&str, &str, &str)> =
-            plan.changes.iter().map(|change| (change.file.as_str(), change.from.as_str(), change.to.as_str())).collect();
+        let plan = root
+            .plan_tuning(&TuningOptions {
+                only: vec!["control-groups".to_owned()],
+                ..options.clone()
+            })
+            .unwrap();
+        let changes: Vec<(&str, &str, &str)> = plan
+            .changes
+            .iter()
+            .map(|change| (change.file.as_str(), change.from.as_str(), change.to.as_str()))
+            .collect();
         let new = [
             ("sys/fs/cgroup/cgroup.subtree_control", "memory\n", "+cpuset"),
             ("sys/fs/cgroup/init.scope/cpuset.cpus", "\n", "0,2-3"),
@@ -155,11 +201,20 @@ fn services_share_the_other_cpus() {
         // The kernel takes no empty list from a group with processes.
         let own = [("sys/fs/cgroup/init.scope/cpuset.cpus", "0-1\n", "0")];
         assert_eq!(changes, if has_cpuset { &own[..] } else { &new });
-        let is_noted = plan.notes.iter().any(|note| note.starts_with("services in system.slice may run on these CPUs, "));
+        let is_noted = plan
+            .notes
+            .iter()
+            .any(|note| note.starts_with("services in system.slice may run on these CPUs, "));
         assert_eq!(is_noted, has_cpuset, "{:?}", plan.notes);
         // Isolated CPUs have no threads that are not bound to them.
         fs::write(dir.path().join("sys/devices/system/cpu/isolated"), "1\n").unwrap();
-        assert!(root.plan_tuning(&options).unwrap().changes.iter().all(|change| change.check != "control-groups"));
+        assert!(
+            root.plan_tuning(&options)
+                .unwrap()
+                .changes
+                .iter()
+                .all(|change| change.check != "control-groups")
+        );
     }
 }
 
@@ -167,13 +222,16 @@ fn services_share_the_other_cpus() {
 fn the_frequency_is_fixed_where_there_is_no_such_governor() {
     let (dir, root, _) = machine("laptop");
     let folder = dir.path().join("sys/devices/system/cpu/cpu0/cpufreq");
-    let wanted = |plan: &TuningPlan| plan.changes.iter().find(|change| change.file.contains("cpu0/cpufreq")).cloned().unwrap();
+    let wanted = |plan: &TuningPlan| {
+        plan.changes.iter().find(|change| change.file.contains("cpu0/cpufreq")).cloned().unwrap()
+    };
     fs::write(folder.join("scaling_available_governors"), "powersave ondemand\n").unwrap();
     let change = wanted(&root.plan_tuning(&TuningOptions::default()).unwrap());
     assert!(change.file.ends_with("/scaling_min_freq") && change.to == "3600000", "{change:?}");
 }
 
-/// What check calls ok stays, what it advises is what is changed, and the speed that was set comes back with its governor.
+/// What check calls ok stays, what it advises is what is changed, and the speed that was set comes
+/// back with its governor.
 #[test]
 fn a_set_frequency_is_raised_as_check_advises() {
     let (dir, root, _) = machine("laptop");
@@ -182,18 +240,35 @@ fn a_set_frequency_is_raised_as_check_advises() {
     fs::write(folder.join("scaling_available_governors"), "userspace performance\n").unwrap();
     for (speed, expected) in [("800000\n", Some("performance")), ("4700000\n", None)] {
         let highest = fs::read_to_string(folder.join("cpuinfo_max_freq")).unwrap();
-        fs::write(folder.join("scaling_setspeed"), if expected.is_some() { speed } else { &highest }).unwrap();
-        let plan = root.plan_tuning(&TuningOptions { cpus: Some(vec![CpuId(0)]), ..TuningOptions::default() }).unwrap();
+        fs::write(
+            folder.join("scaling_setspeed"),
+            if expected.is_some() { speed } else { &highest },
+        )
+        .unwrap();
+        let plan = root
+            .plan_tuning(&TuningOptions { cpus: Some(vec![CpuId(0)]), ..TuningOptions::default() })
+            .unwrap();
         let change = plan.changes.iter().find(|change| change.check == "governor");
         assert_eq!(change.map(|change| change.to.as_str()), expected, "{speed}");
         let file = "sys/devices/system/cpu/cpu0/cpufreq/scaling_setspeed";
-        let kept = plan.companions.iter().find(|entry| entry.file == file).map(|entry| entry.from.as_str());
+        let kept = plan
+            .companions
+            .iter()
+            .find(|entry| entry.file == file)
+            .map(|entry| entry.from.as_str());
         assert_eq!(kept, expected.map(|_| speed));
-        let asked = CheckOptions { purpose: Purpose::Measure, cpus: Some(vec![CpuId(0)]), priority: 90, config: None };
-        let finding = root.check(&asked).into_iter().find(|finding| finding.id == "governor").unwrap();
+        let asked = CheckOptions {
+            purpose: Purpose::Measure,
+            cpus: Some(vec![CpuId(0)]),
+            priority: 90,
+            config: None,
+        };
+        let finding =
+            root.check(&asked).into_iter().find(|finding| finding.id == "governor").unwrap();
         let advised = finding.action.unwrap_or_default();
         assert_eq!(
-            advised.contains("echo performance | sudo tee ") && advised.contains("/scaling_governor"),
+            advised.contains("echo performance | sudo tee ")
+                && advised.contains("/scaling_governor"),
             expected.is_some(),
             "{advised}"
         );
@@ -213,13 +288,24 @@ fn huge_pages_are_changed_where_check_finds_fault() {
             "[always] inherit madvise never\n",
             &["sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled"],
         ),
-        ("[always] madvise never\n", "always [inherit] madvise never\n", &["sys/kernel/mm/transparent_hugepage/enabled"]),
+        (
+            "[always] madvise never\n",
+            "always [inherit] madvise never\n",
+            &["sys/kernel/mm/transparent_hugepage/enabled"],
+        ),
     ] {
         fs::write(folder.join("enabled"), all).unwrap();
         fs::write(folder.join("hugepages-64kB/enabled"), size).unwrap();
-        let only = TuningOptions { only: vec!["transparent-hugepages".to_owned()], ..TuningOptions::default() };
+        let only = TuningOptions {
+            only: vec!["transparent-hugepages".to_owned()],
+            ..TuningOptions::default()
+        };
         let plan = root.plan_tuning(&only).unwrap();
-        assert_eq!(plan.changes.iter().map(|change| change.file.as_str()).collect::<Vec<_>>(), expected, "{all}{size}");
+        assert_eq!(
+            plan.changes.iter().map(|change| change.file.as_str()).collect::<Vec<_>>(),
+            expected,
+            "{all}{size}"
+        );
     }
 }
 
@@ -241,7 +327,8 @@ fn shown_boot(plan: &BootPlan) -> String {
 
 #[test]
 fn arguments_of_each_machine() {
-    let cases = [("pi-3-document-002", None), ("lab-rt", None), ("laptop", Some(vec![CpuId(2), CpuId(3)]))];
+    let cases =
+        [("pi-3-document-002", None), ("lab-rt", None), ("laptop", Some(vec![CpuId(2), CpuId(3)]))];
     for (tree, cpus) in cases {
         let (dir, root, _) = machine(tree);
         if tree.starts_with("pi") {
@@ -256,7 +343,10 @@ fn arguments_of_each_machine() {
     }
     let (_dir, root, _) = machine("laptop");
     let error = root.plan_boot(None).unwrap_err();
-    assert!(error.starts_with("no CPU would be left for everything else: name some of 0-3"), "{error}");
+    assert!(
+        error.starts_with("no CPU would be left for everything else: name some of 0-3"),
+        "{error}"
+    );
     let error = root.plan_boot(Some((0..4).map(CpuId).collect())).unwrap_err();
     assert!(error.starts_with("no CPU would be left"), "{error}");
 }

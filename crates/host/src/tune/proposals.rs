@@ -2,7 +2,9 @@
 //! The changes, one line for each check that they mend.
 
 use super::setting::Form;
-use super::{propose_frequency, propose_groups, propose_interrupts, propose_kernel, propose_threads};
+use super::{
+    propose_frequency, propose_groups, propose_interrupts, propose_kernel, propose_threads,
+};
 use crate::check::Machine;
 use crate::root::HostRoot;
 use plan::{CpuId, CpuList};
@@ -31,7 +33,13 @@ pub(super) struct Wanted {
 
 impl Wanted {
     pub(super) fn plain(file: impl Into<String>, to: impl Into<String>) -> Wanted {
-        Wanted { file: file.into(), subject: String::new(), form: Form::Plain, to: to.into(), when_new: None }
+        Wanted {
+            file: file.into(),
+            subject: String::new(),
+            form: Form::Plain,
+            to: to.into(),
+            when_new: None,
+        }
     }
 }
 
@@ -40,7 +48,8 @@ pub(super) const PROPOSALS: &[Proposal] = &[
     Proposal {
         check: "governor",
         only_when_asked: false,
-        risk: "More power and heat. A board with weak cooling or supply may throttle, which is worse.",
+        risk: "More power and heat. A board with weak cooling or supply may throttle, which is \
+               worse.",
         may_be_refused: false,
         propose: propose_frequency::governor,
     },
@@ -61,7 +70,8 @@ pub(super) const PROPOSALS: &[Proposal] = &[
     Proposal {
         check: "interrupts-on-measured-cpus",
         only_when_asked: false,
-        risk: "The other CPUs serve the device. Those that the kernel places itself (managed ones, per-CPU ones) stay where they are.",
+        risk: "The other CPUs serve the device. Those that the kernel places itself (managed \
+               ones, per-CPU ones) stay where they are.",
         may_be_refused: true,
         propose: propose_interrupts::affinities,
     },
@@ -82,7 +92,8 @@ pub(super) const PROPOSALS: &[Proposal] = &[
     Proposal {
         check: "control-groups",
         only_when_asked: false,
-        risk: "Services share the other CPUs. Kernels before 6.2 forget to which CPUs their threads had bound themselves.",
+        risk: "Services share the other CPUs. Kernels before 6.2 forget to which CPUs their \
+               threads had bound themselves.",
         may_be_refused: false,
         propose: propose_groups::control_groups,
     },
@@ -103,7 +114,8 @@ pub(super) const PROPOSALS: &[Proposal] = &[
     Proposal {
         check: "clocksource",
         only_when_asked: false,
-        risk: "Somebody may have chosen the slow one because the fast one is wrong on this machine: look in dmesg.",
+        risk: "Somebody may have chosen the slow one because the fast one is wrong on this \
+               machine: look in dmesg.",
         may_be_refused: false,
         propose: propose_kernel::clocksource,
     },
@@ -117,8 +129,8 @@ pub(super) const PROPOSALS: &[Proposal] = &[
     Proposal {
         check: "rt-throttling",
         only_when_asked: true,
-        risk: "A real-time thread that never sleeps then stops its CPU for everything else. teiji measure has a guard that ends such a run; \
-               your own program has none.",
+        risk: "A real-time thread that never sleeps then stops its CPU for everything else. teiji \
+               measure has a guard that ends such a run; your own program has none.",
         may_be_refused: false,
         propose: propose_kernel::throttling,
     },
@@ -177,9 +189,11 @@ pub(super) fn real_file(root: &HostRoot, file: String) -> String {
     real().unwrap_or(file)
 }
 
-/// CPUs that could be named on this machine: those that `check --advise` would isolate, or else the last one.
+/// CPUs that could be named on this machine: those that `check --advise` would isolate, or else the
+/// last one.
 pub(super) fn example_cpus(machine: &Machine<'_>) -> Vec<CpuId> {
-    let advised = machine.root().advise().map(|advice| advice.isolated).filter(|cpus| !cpus.is_empty());
+    let advised =
+        machine.root().advise().map(|advice| advice.isolated).filter(|cpus| !cpus.is_empty());
     advised.unwrap_or_else(|| machine.online.last().copied().into_iter().collect())
 }
 
@@ -188,11 +202,17 @@ pub(super) fn notes(machine: &Machine<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let is_isolated = machine.measured().iter().all(|cpu| machine.isolated.contains(cpu));
     if machine.has_chosen_cpus() && !is_isolated && !machine.processes("irqbalance").is_empty() {
-        notes.push("irqbalance runs, and may move interrupts back: sudo systemctl stop irqbalance".to_owned());
+        notes.push(
+            "irqbalance runs, and may move interrupts back: sudo systemctl stop irqbalance"
+                .to_owned(),
+        );
     }
     if !machine.has_chosen_cpus() && machine.online.len() > 1 {
         let example = CpuList::format(&example_cpus(machine));
-        notes.push(format!("all CPUs are to be on time, so nothing is moved to others: name some, as in --cpus {example}"));
+        notes.push(format!(
+            "all CPUs are to be on time, so nothing is moved to others: name some, as in --cpus \
+             {example}"
+        ));
     }
     notes.extend(propose_groups::left_alone(machine));
     notes.extend(propose_threads::left_alone(machine));

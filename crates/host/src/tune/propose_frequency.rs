@@ -20,13 +20,14 @@ pub(super) fn governor(machine: &Machine<'_>) -> Vec<Wanted> {
         let file = |name: &str| format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
         let text = |name: &str| machine.text(&file(name));
         let (Some(now), highest) = (text(GOVERNOR), text("scaling_max_freq")) else { continue };
-        let is_highest = |speed: Option<String>| speed.is_some() && speed == text("cpuinfo_max_freq");
+        let is_highest =
+            |speed: Option<String>| speed.is_some() && speed == text("cpuinfo_max_freq");
         let is_fixed = highest.is_some() && text("scaling_min_freq") == highest;
         if now == PERFORMANCE || is_fixed || now == "userspace" && is_highest(text(SPEED)) {
             continue;
         }
-        let has_performance =
-            text("scaling_available_governors").is_none_or(|all| all.split_whitespace().any(|name| name == PERFORMANCE));
+        let has_performance = text("scaling_available_governors")
+            .is_none_or(|all| all.split_whitespace().any(|name| name == PERFORMANCE));
         wanted.push(match highest {
             Some(highest) if !has_performance => Wanted::plain(file("scaling_min_freq"), highest),
             _ => Wanted::plain(file(GOVERNOR), PERFORMANCE),
@@ -35,8 +36,9 @@ pub(super) fn governor(machine: &Machine<'_>) -> Vec<Wanted> {
     wanted
 }
 
-/// What changes with the governor and is put back after it: its settings, which it forgets when it ends, and the preference, which
-/// amd-pstate and intel_pstate set with the governor `performance` and refuse to change as long as it is there. amd-pstate keeps it.
+/// What changes with the governor and is put back after it: its settings, which it forgets when it
+/// ends, and the preference, which amd-pstate and intel_pstate set with the governor `performance`
+/// and refuse to change as long as it is there. amd-pstate keeps it.
 pub(super) fn companions(machine: &Machine<'_>, changes: &[Change]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for change in changes {
@@ -48,7 +50,8 @@ pub(super) fn companions(machine: &Machine<'_>, changes: &[Change]) -> Vec<Entry
             entries.push(entry);
         }
         let of_policy = (governor == "userspace").then(|| format!("{policy}{SPEED}"));
-        let folders = [format!("{policy}{governor}"), format!("sys/devices/system/cpu/cpufreq/{governor}")];
+        let folders =
+            [format!("{policy}{governor}"), format!("sys/devices/system/cpu/cpufreq/{governor}")];
         let in_folders = folders.iter().flat_map(|folder| {
             let names = machine.names(folder).into_iter();
             names.map(move |name| format!("{folder}/{name}"))
@@ -57,7 +60,13 @@ pub(super) fn companions(machine: &Machine<'_>, changes: &[Change]) -> Vec<Entry
             if let Ok(from) = setting::read(machine.root(), &file, Form::Plain)
                 && !entries.iter().any(|entry| entry.file == file)
             {
-                entries.push(Entry { file, form: Form::Plain, from, to: None, comes_and_goes: true });
+                entries.push(Entry {
+                    file,
+                    form: Form::Plain,
+                    from,
+                    to: None,
+                    comes_and_goes: true,
+                });
             }
         }
     }
@@ -69,13 +78,20 @@ fn preference(machine: &Machine<'_>, policy: &str, governor: &str) -> Option<Ent
     let file = format!("{policy}{PREFERENCE}");
     let from = setting::read(machine.root(), &file, Form::Plain).ok()?;
     let is_changed = governor == PERFORMANCE && from.trim() != PERFORMANCE;
-    is_changed.then(|| Entry { file, form: Form::Plain, from, to: Some(PERFORMANCE.to_owned()), comes_and_goes: true })
+    is_changed.then(|| Entry {
+        file,
+        form: Form::Plain,
+        from,
+        to: Some(PERFORMANCE.to_owned()),
+        comes_and_goes: true,
+    })
 }
 
 pub(super) fn turbo(machine: &Machine<'_>) -> Vec<Wanted> {
     const INTEL: &str = "sys/devices/system/cpu/intel_pstate/no_turbo";
     const OTHERS: &str = "sys/devices/system/cpu/cpufreq/boost";
-    let wanted = if machine.exists(INTEL) { Wanted::plain(INTEL, "1") } else { Wanted::plain(OTHERS, "0") };
+    let wanted =
+        if machine.exists(INTEL) { Wanted::plain(INTEL, "1") } else { Wanted::plain(OTHERS, "0") };
     vec![wanted]
 }
 
@@ -88,7 +104,10 @@ pub(super) fn idle_states(machine: &Machine<'_>) -> Vec<Wanted> {
             if exit > SLOW_EXIT_US {
                 let name = machine.text(&format!("{folder}/{state}/name")).unwrap_or_default();
                 let subject = format!("{name}, {exit} µs to wake");
-                wanted.push(Wanted { subject, ..Wanted::plain(format!("{folder}/{state}/disable"), "1") });
+                wanted.push(Wanted {
+                    subject,
+                    ..Wanted::plain(format!("{folder}/{state}/disable"), "1")
+                });
             }
         }
     }
@@ -114,7 +133,12 @@ mod tests {
             (&file("scaling_available_governors"), "performance powersave\n"),
             (&file("energy_performance_preference"), "balance_performance\n"),
         ]);
-        let plan = root.plan_tuning(&TuningOptions { only: vec!["governor".to_owned()], ..TuningOptions::default() }).unwrap();
+        let plan = root
+            .plan_tuning(&TuningOptions {
+                only: vec!["governor".to_owned()],
+                ..TuningOptions::default()
+            })
+            .unwrap();
         assert_eq!(plan.changes.len(), 1);
         root.begin_tuning(|_, _| unreachable!()).unwrap().apply(&plan, true, &|| false).unwrap();
         // As the kernel does with the governor.
@@ -131,9 +155,13 @@ mod tests {
     fn the_preference_that_the_governor_changed_is_put_back_after_it() {
         let (_dir, root) = tuned();
         let back = [("scaling_governor", true), ("energy_performance_preference", true)];
-        assert_eq!(undone(&root), back.map(|(name, is_back)| (format!("{POLICY}/{name}"), is_back)));
         assert_eq!(
-            fs::read_to_string(root.path(&format!("{POLICY}/energy_performance_preference"))).unwrap(),
+            undone(&root),
+            back.map(|(name, is_back)| (format!("{POLICY}/{name}"), is_back))
+        );
+        assert_eq!(
+            fs::read_to_string(root.path(&format!("{POLICY}/energy_performance_preference")))
+                .unwrap(),
             "balance_performance\n"
         );
     }

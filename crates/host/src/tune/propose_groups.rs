@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Services, off the CPUs that are to be on time: by the CPUs of their control groups.
 //!
-//! A group that has no CPUs of its own cannot have none again once it has some, as long as a process is in it (ENOSPC). So it gets some
-//! only together with the controller, whose removal takes them away.
+//! A group that has no CPUs of its own cannot have none again once it has some, as long as a
+//! process is in it (ENOSPC). So it gets some only together with the controller, whose removal
+//! takes them away.
 
 use super::proposals::Wanted;
 use super::setting::{ADD_CPUSET, Form};
@@ -12,7 +13,9 @@ use plan::{CpuId, CpuList};
 const CONTROLLERS: &str = "sys/fs/cgroup/cgroup.subtree_control";
 
 fn has_controller(machine: &Machine<'_>) -> bool {
-    machine.text(CONTROLLERS).is_some_and(|controllers| controllers.split_whitespace().any(|name| name == "cpuset"))
+    machine
+        .text(CONTROLLERS)
+        .is_some_and(|controllers| controllers.split_whitespace().any(|name| name == "cpuset"))
 }
 
 fn cpus_of(machine: &Machine<'_>, group: &str) -> Vec<CpuId> {
@@ -27,14 +30,21 @@ pub(super) fn control_groups(machine: &Machine<'_>) -> Vec<Wanted> {
 
 /// Groups from the lowest up, and a group of our own for threads that sit in the root.
 fn version_1(limits: &CpusetLimits) -> Vec<Wanted> {
-    let group =
-        |(file, cpus): &(String, Vec<CpuId>)| Wanted { form: Form::CpuList, ..Wanted::plain(file, CpuList::format(cpus)) };
+    let group = |(file, cpus): &(String, Vec<CpuId>)| Wanted {
+        form: Form::CpuList,
+        ..Wanted::plain(file, CpuList::format(cpus))
+    };
     let mut wanted: Vec<Wanted> = limits.groups.iter().map(group).collect();
     if limits.threads > 0 {
-        let threads = if limits.threads == 1 { "a thread" } else { &format!("{} threads", limits.threads) };
+        let threads =
+            if limits.threads == 1 { "a thread" } else { &format!("{} threads", limits.threads) };
         let subject = format!("a new group, for {threads} of the root");
         let to = CpuList::format(&limits.of_threads);
-        wanted.push(Wanted { form: Form::OwnGroup, subject, ..Wanted::plain(limits.own_group(), to) });
+        wanted.push(Wanted {
+            form: Form::OwnGroup,
+            subject,
+            ..Wanted::plain(limits.own_group(), to)
+        });
     }
     wanted
 }
@@ -58,7 +68,11 @@ fn version_2(machine: &Machine<'_>) -> Vec<Wanted> {
         let left: Vec<CpuId> = own.into_iter().filter(|cpu| others.contains(cpu)).collect();
         let to = CpuList::format(if left.is_empty() { &others } else { &left });
         let when_new = (!has_controller).then_some("\n");
-        wanted.push(Wanted { form: Form::CpuList, when_new, ..Wanted::plain(format!("{GROUPS}/{group}/cpuset.cpus"), to) });
+        wanted.push(Wanted {
+            form: Form::CpuList,
+            when_new,
+            ..Wanted::plain(format!("{GROUPS}/{group}/cpuset.cpus"), to)
+        });
     }
     wanted
 }
@@ -68,7 +82,8 @@ pub(super) fn left_alone(machine: &Machine<'_>) -> Option<String> {
     version_2_left(machine).or_else(|| {
         let kept = cpuset_limits(machine)?.only_measured;
         let have = if kept.len() == 1 { "has" } else { "have" };
-        (!kept.is_empty()).then(|| format!("{} {have} no other CPUs, and {have} them still", kept.join(", ")))
+        (!kept.is_empty())
+            .then(|| format!("{} {have} no other CPUs, and {have} them still", kept.join(", ")))
     })
 }
 
@@ -77,8 +92,8 @@ fn version_2_left(machine: &Machine<'_>) -> Option<String> {
     groups.retain(|group| cpus_of(machine, group).is_empty());
     let first = groups.first()?;
     Some(format!(
-        "services in {} may run on these CPUs, and the kernel could not take that back exactly: sudo systemctl set-property --runtime \
-         {first} AllowedCPUs={}, and so for each",
+        "services in {} may run on these CPUs, and the kernel could not take that back exactly: \
+         sudo systemctl set-property --runtime {first} AllowedCPUs={}, and so for each",
         groups.join(", "),
         CpuList::format(&machine.others())
     ))
@@ -94,7 +109,9 @@ mod tests {
     /// Whoever else uses control groups adds controllers meanwhile.
     #[test]
     fn other_controllers_come_and_go_by_others() {
-        for (before, after) in [("memory\n", "memory pids\n"), ("cpu memory\n", "pids\n"), ("\n", "\n")] {
+        for (before, after) in
+            [("memory\n", "memory pids\n"), ("cpu memory\n", "pids\n"), ("\n", "\n")]
+        {
             let (_dir, root) = lay(&[
                 ("proc/sys/kernel/random/boot_id", "first\n"),
                 ("proc/stat", "btime 1000\n"),
@@ -106,9 +123,15 @@ mod tests {
                 ("sys/fs/cgroup/system.slice/cpuset.cpus", "\n"),
             ]);
             let only = vec!["control-groups".to_owned()];
-            let options = TuningOptions { cpus: Some(vec![CpuId(1)]), only, ..TuningOptions::default() };
+            let options =
+                TuningOptions { cpus: Some(vec![CpuId(1)]), only, ..TuningOptions::default() };
             let plan = root.plan_tuning(&options).unwrap();
-            assert_eq!(plan.changes.iter().filter(|change| change.file == CONTROLLERS).count(), 1, "{:?}", plan.changes);
+            assert_eq!(
+                plan.changes.iter().filter(|change| change.file == CONTROLLERS).count(),
+                1,
+                "{:?}",
+                plan.changes
+            );
             let none = |_, _| unreachable!();
             root.begin_tuning(none).unwrap().apply(&plan, true, &|| false).unwrap();
             let now = fs::read_to_string(root.path(CONTROLLERS)).unwrap();

@@ -35,7 +35,10 @@ fn mask(machine: &Machine<'_>, file: &str) -> Vec<Wanted> {
     if !machine.has_chosen_cpus() {
         return Vec::new();
     }
-    let cpus = machine.text(file).and_then(|text| of_mask(&text)).filter(|cpus| has_measured(machine, cpus));
+    let cpus = machine
+        .text(file)
+        .and_then(|text| of_mask(&text))
+        .filter(|cpus| has_measured(machine, cpus));
     let wanted = |cpus: Vec<CpuId>| {
         let to = to_mask(&without_measured(machine, &cpus));
         Wanted { form: Form::CpuMask, ..Wanted::plain(file, to) }
@@ -47,11 +50,13 @@ pub(super) fn default_affinity(machine: &Machine<'_>) -> Vec<Wanted> {
     mask(machine, "proc/irq/default_smp_affinity")
 }
 
-/// What is asked for, and not what the kernel left of it beside isolated partitions: those may go, and the CPUs come back.
+/// What is asked for, and not what the kernel left of it beside isolated partitions: those may go,
+/// and the CPUs come back.
 pub(super) fn workqueues(machine: &Machine<'_>) -> Vec<Wanted> {
     const FILE: &str = "sys/devices/virtual/workqueue/cpumask";
     let mut wanted = mask(machine, FILE);
-    let requested = setting::requested(machine.root(), FILE).and_then(|file| of_mask(&machine.text(&file)?));
+    let requested =
+        setting::requested(machine.root(), FILE).and_then(|file| of_mask(&machine.text(&file)?));
     for one in &mut wanted {
         one.form = Form::RequestedMask;
         if let Some(requested) = &requested {
@@ -85,12 +90,21 @@ mod tests {
                 fs::remove_file(root.path(&requested)).unwrap();
             }
             let only = vec!["workqueues".to_owned()];
-            let options = TuningOptions { cpus: Some(vec![CpuId(1)]), only, ..TuningOptions::default() };
+            let options =
+                TuningOptions { cpus: Some(vec![CpuId(1)]), only, ..TuningOptions::default() };
             let plan = root.plan_tuning(&options).unwrap();
-            let [Change { file, from, to: planned, .. }] = &plan.changes[..] else { panic!("{:?}", plan.changes) };
+            let [Change { file, from, to: planned, .. }] = &plan.changes[..] else {
+                panic!("{:?}", plan.changes)
+            };
             let before = if has_requested { "7\n" } else { "3\n" };
-            assert_eq!((file.as_str(), from.as_str(), planned.as_str()), ("sys/devices/virtual/workqueue/cpumask", before, to));
-            root.begin_tuning(|_, _| unreachable!()).unwrap().apply(&plan, true, &|| false).unwrap();
+            assert_eq!(
+                (file.as_str(), from.as_str(), planned.as_str()),
+                ("sys/devices/virtual/workqueue/cpumask", before, to)
+            );
+            root.begin_tuning(|_, _| unreachable!())
+                .unwrap()
+                .apply(&plan, true, &|| false)
+                .unwrap();
             assert_eq!(fs::read_to_string(root.path(file)).unwrap(), to);
             // The kernel's, as long as the partition is there.
             fs::write(root.path(file), "1\n").unwrap();

@@ -11,10 +11,13 @@ use plan::{CpuId, CpuList};
 pub(super) fn clocksource(machine: &Machine<'_>) -> Vec<Wanted> {
     const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";
     let file = format!("{FOLDER}/current_clocksource");
-    let is_slow = machine.text(&file).is_some_and(|current| SLOW_CLOCKSOURCES.contains(&current.as_str()));
+    let is_slow =
+        machine.text(&file).is_some_and(|current| SLOW_CLOCKSOURCES.contains(&current.as_str()));
     let available = machine.text(&format!("{FOLDER}/available_clocksource")).unwrap_or_default();
     // The kernel lists none that it found unstable.
-    let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.split_whitespace().any(|name| name == *fast));
+    let fast = FAST_CLOCKSOURCES
+        .into_iter()
+        .find(|fast| available.split_whitespace().any(|name| name == *fast));
     fast.filter(|_| is_slow).map(|fast| Wanted::plain(file, fast)).into_iter().collect()
 }
 
@@ -25,7 +28,11 @@ fn lowered(machine: &Machine<'_>, file: &str, good: i64) -> Vec<Wanted> {
 }
 
 pub(super) fn timer_migration(machine: &Machine<'_>) -> Vec<Wanted> {
-    if machine.has_chosen_cpus() { lowered(machine, "proc/sys/kernel/timer_migration", 0) } else { Vec::new() }
+    if machine.has_chosen_cpus() {
+        lowered(machine, "proc/sys/kernel/timer_migration", 0)
+    } else {
+        Vec::new()
+    }
 }
 
 pub(super) fn throttling(machine: &Machine<'_>) -> Vec<Wanted> {
@@ -36,7 +43,10 @@ pub(super) fn throttling(machine: &Machine<'_>) -> Vec<Wanted> {
 pub(super) fn watchdogs(machine: &Machine<'_>) -> Vec<Wanted> {
     const CPUS: &str = "proc/sys/kernel/watchdog_cpumask";
     let files = ["proc/sys/kernel/nmi_watchdog", "proc/sys/kernel/soft_watchdog"];
-    let on: Vec<&str> = files.into_iter().filter(|file| machine.number(file).is_some_and(|value| value != 0)).collect();
+    let on: Vec<&str> = files
+        .into_iter()
+        .filter(|file| machine.number(file).is_some_and(|value| value != 0))
+        .collect();
     if on.is_empty() {
         return Vec::new();
     }
@@ -44,7 +54,11 @@ pub(super) fn watchdogs(machine: &Machine<'_>) -> Vec<Wanted> {
         let others = machine.others();
         let left: Vec<CpuId> = watched.iter().copied().filter(|cpu| others.contains(cpu)).collect();
         let to = CpuList::format(if left.is_empty() { &others } else { &left });
-        return if left == watched { Vec::new() } else { vec![Wanted { form: Form::CpuList, ..Wanted::plain(CPUS, to) }] };
+        return if left == watched {
+            Vec::new()
+        } else {
+            vec![Wanted { form: Form::CpuList, ..Wanted::plain(CPUS, to) }]
+        };
     }
     on.into_iter().map(|file| Wanted::plain(file, "0")).collect()
 }
@@ -65,8 +79,12 @@ pub(super) fn hugepages(machine: &Machine<'_>) -> Vec<Wanted> {
     let sizes = machine.names(FOLDER).into_iter().filter(|name| name.starts_with("hugepages-"));
     let files = sizes.map(|size| format!("{FOLDER}/{size}/enabled"));
     let files = std::iter::once(format!("{FOLDER}/enabled")).chain(files);
-    let is_always = |file: &String| kernel::chosen(&machine.text(file).unwrap_or_default()) == Some("always");
-    files.filter(is_always).map(|file| Wanted { form: Form::Choice, ..Wanted::plain(file, "never") }).collect()
+    let is_always =
+        |file: &String| kernel::chosen(&machine.text(file).unwrap_or_default()) == Some("always");
+    files
+        .filter(is_always)
+        .map(|file| Wanted { form: Form::Choice, ..Wanted::plain(file, "never") })
+        .collect()
 }
 
 pub(super) fn merging(machine: &Machine<'_>) -> Vec<Wanted> {

@@ -27,9 +27,11 @@ pub(super) enum Form {
     CpuList,
     /// `ff,0000000f`.
     CpuMask,
-    /// A mask that the kernel takes CPUs from that are isolated meanwhile. What was asked for stands in a file of its own.
+    /// A mask that the kernel takes CPUs from that are isolated meanwhile. What was asked for
+    /// stands in a file of its own.
     RequestedMask,
-    /// The real-time priority of a thread in its `stat`, which began at this time: its number may be another one's later.
+    /// The real-time priority of a thread in its `stat`, which began at this time: its number may
+    /// be another one's later.
     Priority {
         /// Ticks since boot.
         started: u64,
@@ -44,7 +46,9 @@ impl Form {
     /// Whether two texts of such a file mean the same.
     pub(super) fn is_same(self, one: &str, other: &str) -> bool {
         let (one, other) = (one.trim(), other.trim());
-        let parsed = |parse: fn(&str) -> Option<Vec<CpuId>>| parse(one).is_some_and(|cpus| Some(cpus) == parse(other));
+        let parsed = |parse: fn(&str) -> Option<Vec<CpuId>>| {
+            parse(one).is_some_and(|cpus| Some(cpus) == parse(other))
+        };
         one == other
             || match self {
                 Form::Plain | Form::Priority { .. } => false,
@@ -57,7 +61,8 @@ impl Form {
             }
     }
 
-    /// Whether a file is as it was first, byte for byte. Of controllers only the one that is added counts: others come and go by others.
+    /// Whether a file is as it was first, byte for byte. Of controllers only the one that is added
+    /// counts: others come and go by others.
     pub(super) fn is_back(self, now: &str, first: &str) -> bool {
         match self {
             Form::Controllers => has(now, ADD_CPUSET) == has(first, ADD_CPUSET),
@@ -80,7 +85,9 @@ pub(super) const ADD_CPUSET: &str = "+cpuset";
 
 /// Whether controllers have the one that another text adds.
 fn has(controllers: &str, added: &str) -> bool {
-    added.strip_prefix('+').is_some_and(|added| controllers.split_whitespace().any(|name| name == added))
+    added
+        .strip_prefix('+')
+        .is_some_and(|added| controllers.split_whitespace().any(|name| name == added))
 }
 
 fn chosen(text: &str) -> &str {
@@ -102,7 +109,11 @@ pub(crate) fn of_mask(mask: &str) -> Option<Vec<CpuId>> {
 /// These CPUs as a mask: the kernel takes no group of more than 32 bits.
 pub(crate) fn to_mask(cpus: &[CpuId]) -> String {
     let groups = cpus.iter().map(|cpu| cpu.0 / 32).max().unwrap_or(0);
-    let bits = |group: u32| cpus.iter().filter(|cpu| cpu.0 / 32 == group).fold(0_u32, |bits, cpu| bits | 1 << (cpu.0 % 32));
+    let bits = |group: u32| {
+        cpus.iter()
+            .filter(|cpu| cpu.0 / 32 == group)
+            .fold(0_u32, |bits, cpu| bits | 1 << (cpu.0 % 32))
+    };
     let mut mask = format!("{:x}", bits(groups));
     for group in (0..groups).rev() {
         mask += &format!(",{:08x}", bits(group));
@@ -116,7 +127,8 @@ pub(super) fn requested(root: &HostRoot, file: &str) -> Option<String> {
     root.path(&requested).exists().then_some(requested)
 }
 
-/// What a file says, as it is; of a thread its priority, and of a requested mask what was asked for.
+/// What a file says, as it is; of a thread its priority, and of a requested mask what was asked
+/// for.
 pub(super) fn read(root: &HostRoot, file: &str, form: Form) -> io::Result<String> {
     if form == Form::OwnGroup {
         return own_group::read(root, file);
@@ -124,7 +136,9 @@ pub(super) fn read(root: &HostRoot, file: &str, form: Form) -> io::Result<String
     let requested = if form == Form::RequestedMask { requested(root, file) } else { None };
     let text = regular_file::text(&root.path(requested.as_deref().unwrap_or(file)))?;
     let Form::Priority { started } = form else { return Ok(text) };
-    let same = thread_of_line(0, &text).filter(|thread| thread.started == started).ok_or(ErrorKind::NotFound)?;
+    let same = thread_of_line(0, &text)
+        .filter(|thread| thread.started == started)
+        .ok_or(ErrorKind::NotFound)?;
     Ok(same.priority.to_string())
 }
 
@@ -145,10 +159,13 @@ fn with_priority(line: &str, priority: &str) -> Option<String> {
     Some(format!("{name}) {}", fields.join(" ")))
 }
 
-/// Where a setting's file really lies. No link leads to other files: below a root that stands for a machine, they may be anybody's.
+/// Where a setting's file really lies. No link leads to other files: below a root that stands for a
+/// machine, they may be anybody's.
 fn real_path(root: &HostRoot, file: &str) -> io::Result<PathBuf> {
     let real = root.path(file).canonicalize()?;
-    let below = |folder: &str| root.path(folder).canonicalize().is_ok_and(|folder| real.starts_with(folder));
+    let below = |folder: &str| {
+        root.path(folder).canonicalize().is_ok_and(|folder| real.starts_with(folder))
+    };
     // Tests have the kernel refuse values by links to files of its own.
     let is_of_a_test = cfg!(test) && real.starts_with("/proc");
     if below("proc") || below("sys") || is_of_a_test {
@@ -158,7 +175,13 @@ fn real_path(root: &HostRoot, file: &str) -> io::Result<PathBuf> {
 }
 
 /// Writes a value, at once: the kernel takes each write as a value of its own.
-pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str, set_priority: SetPriority) -> io::Result<()> {
+pub(super) fn write(
+    root: &HostRoot,
+    file: &str,
+    form: Form,
+    text: &str,
+    set_priority: SetPriority,
+) -> io::Result<()> {
     if matches!(form, Form::Priority { .. }) && root.is_system() {
         let (thread, priority) = (thread_of(file), text.trim().parse().ok());
         return thread
@@ -181,7 +204,11 @@ pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str, set_pri
         &shown
     };
     let no_link = OFlags::NOFOLLOW.bits().cast_signed();
-    let mut opened = OpenOptions::new().write(true).truncate(true).custom_flags(no_link).open(real_path(root, file)?)?;
+    let mut opened = OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .custom_flags(no_link)
+        .open(real_path(root, file)?)?;
     match opened.write(text.as_bytes())? {
         written if written == text.len() => Ok(()),
         _ => Err(io::Error::new(ErrorKind::WriteZero, "only a part of it was taken")),
@@ -220,7 +247,9 @@ mod tests {
 
     #[test]
     fn masks() {
-        let numbers = |text: &str| of_mask(text).map(|cpus| cpus.into_iter().map(|cpu| cpu.0).collect::<Vec<_>>());
+        let numbers = |text: &str| {
+            of_mask(text).map(|cpus| cpus.into_iter().map(|cpu| cpu.0).collect::<Vec<_>>())
+        };
         assert_eq!(numbers("f\n").as_deref(), Some(&[0, 1, 2, 3][..]));
         assert_eq!(numbers("00000001,80000000").as_deref(), Some(&[31, 32][..]));
         assert_eq!(numbers("x"), None);
@@ -242,7 +271,9 @@ mod tests {
             std::fs::write(&victim, "0").unwrap();
             let _ = std::fs::remove_file(root.path("sys/a"));
             std::os::unix::fs::symlink(&victim, root.path("sys/a")).unwrap();
-            assert!(write("sys/a").unwrap_err().to_string().contains("is no setting of this machine"));
+            assert!(
+                write("sys/a").unwrap_err().to_string().contains("is no setting of this machine")
+            );
             assert_eq!(std::fs::read_to_string(&victim).unwrap(), "0");
         }
         // As the kernel has them below /sys.

@@ -35,13 +35,15 @@ impl PutBack {
     /// So that it is named once.
     fn forget_what_is_named_below(&mut self, stays: &[Entry]) {
         let left = std::mem::take(&mut self.left);
-        self.left = left.into_iter().filter(|entry| !self.is_named_below(&entry.file, stays)).collect();
+        self.left =
+            left.into_iter().filter(|entry| !self.is_named_below(&entry.file, stays)).collect();
     }
 }
 
 impl Tuning {
-    /// Puts back what is not to stay, from the last change to the first: the changes for a command, and those of a process that was
-    /// killed. What somebody else has changed meanwhile is left alone.
+    /// Puts back what is not to stay, from the last change to the first: the changes for a command,
+    /// and those of a process that was killed. What somebody else has changed meanwhile is left
+    /// alone.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -59,13 +61,16 @@ impl Tuning {
         self.settle(back, phase, count, &stays)
     }
 
-    /// Puts everything back, from the last change to the first, and forgets what is back. What somebody else has changed meanwhile is
-    /// left alone, unless forced; forced, what cannot be put back is forgotten too.
+    /// Puts everything back, from the last change to the first, and forgets what is back. What
+    /// somebody else has changed meanwhile is left alone, unless forced; forced, what cannot be
+    /// put back is forgotten too.
     ///
     /// # Errors
     /// When the journal cannot be written.
     pub fn undo(&mut self, is_forced: bool) -> Result<Vec<ChangeResult>, TuningError> {
-        let Some(Journal { mut phase, entries, stays, .. }) = self.of_this_boot()? else { return Ok(Vec::new()) };
+        let Some(Journal { mut phase, entries, stays, .. }) = self.of_this_boot()? else {
+            return Ok(Vec::new());
+        };
         let mut count = entries.len();
         let mut back = PutBack::default();
         self.put_all_back(entries, is_forced, &mut back);
@@ -75,9 +80,12 @@ impl Tuning {
             }
             back.forget_what_is_named_below(&stays);
             let results = std::mem::take(&mut back.results);
-            let is_to_be_said = |one: &ChangeResult| one.obstacle.is_none() || !back.is_named_below(&one.file, &stays);
+            let is_to_be_said = |one: &ChangeResult| {
+                one.obstacle.is_none() || !back.is_named_below(&one.file, &stays)
+            };
             back.results = results.into_iter().filter(is_to_be_said).collect();
-            // Cut off from here on, the rest is put back by whoever comes next. Where that cannot be written, this one goes on.
+            // Cut off from here on, the rest is put back by whoever comes next. Where that cannot
+            // be written, this one goes on.
             let all = [stays.clone(), back.left.clone()].concat();
             let _ = self.keep(Phase::Unfinished, &all, &[]);
             (phase, count) = (Phase::Unfinished, all.len());
@@ -95,24 +103,41 @@ impl Tuning {
         if journal.is_of_this_boot(&self.root) {
             return Ok(Some(journal));
         }
-        self.forget().map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source, results: Vec::new() })?;
+        self.forget().map_err(|source| TuningError::NotSettled {
+            path: self.folder.clone(),
+            source,
+            results: Vec::new(),
+        })?;
         Ok(None)
     }
 
-    /// Writes down what is left, where that is not what the journal says: its phase, and how many entries it has.
-    fn settle(&mut self, back: PutBack, phase: Phase, count: usize, stays: &[Entry]) -> Result<Vec<ChangeResult>, TuningError> {
+    /// Writes down what is left, where that is not what the journal says: its phase, and how many
+    /// entries it has.
+    fn settle(
+        &mut self,
+        back: PutBack,
+        phase: Phase,
+        count: usize,
+        stays: &[Entry],
+    ) -> Result<Vec<ChangeResult>, TuningError> {
         let next = back.phase();
         let settled = match (back.left.is_empty(), stays.is_empty()) {
             (true, true) => self.forget(),
             (true, false) => self.keep(Phase::Applied, &[], stays),
             // Nothing is known that was not: it stays as whoever had the rights wrote it.
-            _ if next == phase && back.left.len() == count => Journal::new(&self.root, next, back.left, stays.to_vec())
-                .map(|journal| self.journal = Some(journal.of(self.namespaces.clone()))),
+            _ if next == phase && back.left.len() == count => {
+                Journal::new(&self.root, next, back.left, stays.to_vec())
+                    .map(|journal| self.journal = Some(journal.of(self.namespaces.clone())))
+            }
             _ => self.keep(next, &back.left, stays),
         };
         match settled {
             Ok(()) => Ok(back.results),
-            Err(source) => Err(TuningError::NotSettled { path: self.folder.clone(), source, results: back.results }),
+            Err(source) => Err(TuningError::NotSettled {
+                path: self.folder.clone(),
+                source,
+                results: back.results,
+            }),
         }
     }
 
@@ -125,12 +150,20 @@ impl Tuning {
             }
             match self.put_back(&entry, is_forced) {
                 Ok(false) => {}
-                Ok(true) => back.results.push(ChangeResult { file: entry.file, obstacle: None, is_expected: false }),
+                Ok(true) => back.results.push(ChangeResult {
+                    file: entry.file,
+                    obstacle: None,
+                    is_expected: false,
+                }),
                 Err(obstacle) => {
                     if obstacle.is_missing_right() {
                         back.lacking_rights.push(entry.file.clone());
                     }
-                    back.results.push(ChangeResult { file: entry.file.clone(), obstacle: Some(obstacle), is_expected: false });
+                    back.results.push(ChangeResult {
+                        file: entry.file.clone(),
+                        obstacle: Some(obstacle),
+                        is_expected: false,
+                    });
                     back.left.insert(0, entry);
                 }
             }
@@ -145,7 +178,9 @@ impl Tuning {
         }
         let now = match setting::read(&self.root, file, *form) {
             // What it comes with is not as it was then, or is again.
-            Err(error) if error.kind() == ErrorKind::NotFound && *comes_and_goes => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotFound && *comes_and_goes => {
+                return Ok(false);
+            }
             now => now?,
         };
         if form.is_back(&now, from) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What tells that a journal is of this boot: the id that the kernel chose, and where something else stands in its place, as in a
-//! container, the time of the boot too.
+//! What tells that a journal is of this boot: the id that the kernel chose, and where something
+//! else stands in its place, as in a container, the time of the boot too.
 //!
-//! A wrong answer costs what was there before. So there are three: of this boot, of another one, and not known.
+//! A wrong answer costs what was there before. So there are three: of this boot, of another one,
+//! and not known.
 
 use super::setting::Form;
 use crate::regular_file;
@@ -35,7 +36,8 @@ impl Boot {
     pub(super) fn now(root: &HostRoot) -> Result<Boot, String> {
         let time = root.text(STAT).ok().and_then(|text| time_of(&text));
         let mut id = String::new();
-        let opened = regular_file::opened(&root.path(BOOT_ID)).and_then(|mut file| file.read_to_string(&mut id).map(|_| file));
+        let opened = regular_file::opened(&root.path(BOOT_ID))
+            .and_then(|mut file| file.read_to_string(&mut id).map(|_| file));
         if !root.is_system() {
             // Files that stand for a machine may not have it: it never boots.
             return Ok(Boot { id: id.trim().to_owned(), time, is_kernels: true });
@@ -56,7 +58,8 @@ impl Boot {
         if self.id == id {
             return Ok(true);
         }
-        let is_another_time = self.time.zip(time).is_some_and(|(now, then)| now.abs_diff(then) > CLOCK_SET_S);
+        let is_another_time =
+            self.time.zip(time).is_some_and(|(now, then)| now.abs_diff(then) > CLOCK_SET_S);
         if self.is_kernels || is_another_time {
             return Ok(false);
         }
@@ -83,7 +86,11 @@ impl Namespaces {
             let path = std::fs::read_link(format!("/proc/self/ns/{name}")).ok()?;
             Some(path.to_str()?.to_owned())
         };
-        if root.is_system() { Some(Namespaces { pid: named("pid")?, cgroup: named("cgroup")? }) } else { None }
+        if root.is_system() {
+            Some(Namespaces { pid: named("pid")?, cgroup: named("cgroup")? })
+        } else {
+            None
+        }
     }
 
     /// Whether a setting that was changed there has another name from here, or none.

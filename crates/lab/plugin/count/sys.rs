@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many instructions were counted when a block begins, of all CPUs together.
 //!
-//! Of one CPU, code that QEMU adds to each block counts, one in front of each instruction. Of several, whose turns end with blocks, such
-//! code would change what blocks QEMU makes, and so what is recorded: there QEMU's own count is read.
+//! Of one CPU, code that QEMU adds to each block counts, one in front of each instruction. Of
+//! several, whose turns end with blocks, such code would change what blocks QEMU makes, and so what
+//! is recorded: there QEMU's own count is read.
 
 use super::host;
 use crate::qemu::{Cpus, Insn, function};
@@ -41,25 +42,31 @@ pub struct Clock {
 impl Clock {
     /// For so many CPUs. To be called while the plugin is being installed.
     pub fn new(count: usize) -> Option<Self> {
-        let new = function!(c"qemu_plugin_scoreboard_new" as unsafe extern "C" fn(usize) -> *mut c_void);
+        let new =
+            function!(c"qemu_plugin_scoreboard_new" as unsafe extern "C" fn(usize) -> *mut c_void);
         let counter = match new {
             _ if count > 1 => Counter::ByQemu(ByQemu::new()?),
             Some(new) => {
-                let count = function!(c"qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu" as CountPerCpu)?;
+                let count = function!(
+                    c"qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu" as CountPerCpu
+                )?;
                 // SAFETY: it may be called once the plugin is being installed.
                 let board = unsafe { new(size_of::<u64>()) };
                 Counter::PerCpu(count, PerCpu { board, offset: 0 })
             }
             None => {
                 let own = host::zeroed::<u8>(size_of::<u64>())?.as_mut_ptr().cast();
-                Counter::Inline(function!(c"qemu_plugin_register_vcpu_insn_exec_inline" as CountInline)?, own)
+                Counter::Inline(
+                    function!(c"qemu_plugin_register_vcpu_insn_exec_inline" as CountInline)?,
+                    own,
+                )
             }
         };
         Some(Clock { counter, halted: Halted::new()?, count, first: None })
     }
 
-    /// Whether instructions are counted that were begun, of which one that faults, or that QEMU begins again, was not done; otherwise
-    /// those that were.
+    /// Whether instructions are counted that were begun, of which one that faults, or that QEMU
+    /// begins again, was not done; otherwise those that were.
     pub const fn counts_begun(&self) -> bool {
         !matches!(self.counter, Counter::ByQemu(_))
     }
@@ -67,7 +74,8 @@ impl Clock {
     /// Has this instruction, which is being translated, counted.
     pub fn count(&self, insn: *mut Insn) {
         match self.counter {
-            // SAFETY: the instruction is being translated, and the counter stays as long as the process.
+            // SAFETY: the instruction is being translated, and the counter stays as long as the
+            // process.
             Counter::Inline(count, own) => unsafe { count(insn, 0, own, 1) },
             // SAFETY: as above.
             Counter::PerCpu(count, per_cpu) => unsafe { count(insn, 0, per_cpu, 1) },
@@ -75,7 +83,8 @@ impl Clock {
         }
     }
 
-    /// A block of so many instructions begins. Returns how many were counted before, and the CPU that executes it.
+    /// A block of so many instructions begins. Returns how many were counted before, and the CPU
+    /// that executes it.
     pub fn begin(&mut self, instructions: u32) -> Option<(u64, usize)> {
         let (cpus, counted) = match self.first {
             Some(first) => first,
@@ -99,7 +108,10 @@ impl Clock {
         Some(match self.counter {
             Counter::Inline(_, own) => own,
             Counter::PerCpu(_, per_cpu) => {
-                let find = function!(c"qemu_plugin_scoreboard_find" as unsafe extern "C" fn(*mut c_void, c_uint) -> *mut c_void)?;
+                let find = function!(
+                    c"qemu_plugin_scoreboard_find"
+                        as unsafe extern "C" fn(*mut c_void, c_uint) -> *mut c_void
+                )?;
                 // SAFETY: the board is one that QEMU made, and there is a first CPU.
                 unsafe { find(per_cpu.board, 0) }.cast()
             }
@@ -110,7 +122,9 @@ impl Clock {
     /// Ends the turn of the CPU that executes with `end`.
     pub fn end_turn(&mut self, end: impl FnOnce()) {
         match (&mut self.counter, self.first) {
-            (Counter::ByQemu(by_qemu), Some((cpus, _))) if by_qemu.left.is_none() => by_qemu.find_left(cpus.current(), end),
+            (Counter::ByQemu(by_qemu), Some((cpus, _))) if by_qemu.left.is_none() => {
+                by_qemu.find_left(cpus.current(), end)
+            }
             _ => end(),
         }
     }
@@ -118,12 +132,15 @@ impl Clock {
 
 /// What a CPU's own part of QEMU's memory is searched for, at most.
 const CPU_BYTES: usize = 1 << 16;
-/// What asks a CPU to leave off, in the upper half of the word whose lower half is how many instructions it has left.
+/// What asks a CPU to leave off, in the upper half of the word whose lower half is how many
+/// instructions it has left.
 const LEAVE_OFF: u32 = 0xffff_0000;
-/// Turns after which that word must have been found. Another thread of QEMU's may ask the same in the same moment.
+/// Turns after which that word must have been found. Another thread of QEMU's may ask the same in
+/// the same moment.
 const MAX_TRIES: u32 = 100;
 
-/// QEMU's virtual clock: what the instructions it counted take, and beside it the time that it went on while all CPUs halted.
+/// QEMU's virtual clock: what the instructions it counted take, and beside it the time that it went
+/// on while all CPUs halted.
 struct Halted {
     clock: GetCount,
     count: GetCount,
@@ -139,7 +156,8 @@ impl Halted {
         })
     }
 
-    /// Neither the clock nor the count has what the CPU executed in its turn: their difference is what it is without that.
+    /// Neither the clock nor the count has what the CPU executed in its turn: their difference is
+    /// what it is without that.
     fn ns(&self, cpus: &Cpus) -> u64 {
         let (clock, counted) = cpus.while_none(|| {
             // SAFETY: it may be called on any thread.
@@ -152,18 +170,22 @@ impl Halted {
     }
 }
 
-/// What QEMU counted. It adds what a CPU has executed once its turn ends, or once it looks at the clock. Until then it takes a block's
-/// instructions off those that the CPU has left, before the block begins, and gives back what the block does not execute.
+/// What QEMU counted. It adds what a CPU has executed once its turn ends, or once it looks at the
+/// clock. Until then it takes a block's instructions off those that the CPU has left, before the
+/// block begins, and gives back what the block does not execute.
 struct ByQemu {
     count: GetCount,
     size: GetSize,
-    /// Where a CPU keeps how many instructions it has left, bytes from its beginning; none before its first turn was ended.
+    /// Where a CPU keeps how many instructions it has left, bytes from its beginning; none before
+    /// its first turn was ended.
     left: Option<usize>,
-    /// The last block: which CPU began to execute it, how many instructions it has, and how many were executed before.
+    /// The last block: which CPU began to execute it, how many instructions it has, and how many
+    /// were executed before.
     cpu: *mut c_void,
     instructions: i64,
     before: i64,
-    /// QEMU's count then, and what the CPU had left before the block with which it began to have that.
+    /// QEMU's count then, and what the CPU had left before the block with which it began to have
+    /// that.
     of_qemu: i64,
     had_left: i64,
     tries: u32,
@@ -187,7 +209,8 @@ impl ByQemu {
         })
     }
 
-    /// The CPU that executes begins a block of so many instructions. Returns how many were counted before.
+    /// The CPU that executes begins a block of so many instructions. Returns how many were counted
+    /// before.
     fn begin(&mut self, cpus: &Cpus, instructions: u32) -> u64 {
         let (cpu, instructions) = (cpus.current(), i64::from(instructions));
         // What QEMU has not added yet, it would add now if it knew the CPU.
@@ -205,7 +228,8 @@ impl ByQemu {
         if cpu != self.cpu || of_qemu != self.of_qemu || !in_turn {
             self.had_left = left.unwrap_or(0);
         }
-        (self.cpu, self.instructions, self.before, self.of_qemu) = (cpu, instructions, before, of_qemu);
+        (self.cpu, self.instructions, self.before, self.of_qemu) =
+            (cpu, instructions, before, of_qemu);
         before.unsigned_abs()
     }
 
@@ -213,13 +237,19 @@ impl ByQemu {
     fn find_left(&mut self, cpu: *mut c_void, end: impl FnOnce()) {
         // SAFETY: QEMU allocated the CPU's memory with the allocator that this function belongs to.
         let bytes = unsafe { (self.size)(cpu) }.min(CPU_BYTES);
-        let words = self.words.iter_mut().zip((0..).step_by(size_of::<u32>())).take(bytes / size_of::<u32>());
+        let words = self
+            .words
+            .iter_mut()
+            .zip((0..).step_by(size_of::<u32>()))
+            .take(bytes / size_of::<u32>());
         for (before, at) in words {
             *before = word(cpu, at);
         }
         end();
-        let words = self.words.iter().zip((0..).step_by(size_of::<u32>())).take(bytes / size_of::<u32>());
-        let mut found = words.filter(|(before, at)| **before < 1 << 16 && word(cpu, *at) == **before | LEAVE_OFF);
+        let words =
+            self.words.iter().zip((0..).step_by(size_of::<u32>())).take(bytes / size_of::<u32>());
+        let mut found = words
+            .filter(|(before, at)| **before < 1 << 16 && word(cpu, *at) == **before | LEAVE_OFF);
         if let (Some((_, at)), None) = (found.next(), found.next()) {
             self.left = Some(at);
         }
@@ -232,6 +262,7 @@ impl ByQemu {
 
 /// A word of a CPU's own part of QEMU's memory.
 fn word(cpu: *mut c_void, at: usize) -> u32 {
-    // SAFETY: the place lies in the CPU's memory, at a multiple of 4, and QEMU's other threads at most ask the CPU to leave off.
+    // SAFETY: the place lies in the CPU's memory, at a multiple of 4, and QEMU's other threads at
+    // most ask the CPU to leave off.
     unsafe { cpu.byte_add(at).cast::<u32>().read_volatile() }
 }

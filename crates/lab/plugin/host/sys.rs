@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory and files of the host, by system calls: a plugin must not depend on the C library that QEMU happens to run on.
+//! Memory and files of the host, by system calls: a plugin must not depend on the C library that
+//! QEMU happens to run on.
 
 use core::arch::asm;
 use core::ffi::CStr;
@@ -34,19 +35,21 @@ const CHUNK: usize = 4 << 20;
 /// A system call; negative numbers of errors are the largest results.
 ///
 /// # Safety
-/// The arguments must be what the call takes: pointers among them to live memory of the length that the call is told.
+/// The arguments must be what the call takes: pointers among them to live memory of the length that
+/// the call is told.
 unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<usize> {
     let [a, b, c, d, e, f] = arguments;
     let result: usize;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the registers are those of the system call convention, and it overwrites rcx and r11, which are named; that the
-    // arguments are right is the caller's promise.
+    // SAFETY: the registers are those of the system call convention, and it overwrites rcx and r11,
+    // which are named; that the arguments are right is the caller's promise.
     unsafe {
         asm!("syscall", inlateout("rax") number => result, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e,
             in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: the registers are those of the system call convention; that the arguments are right is the caller's promise.
+    // SAFETY: the registers are those of the system call convention; that the arguments are right
+    // is the caller's promise.
     unsafe {
         asm!("svc 0", in("x8") number, inlateout("x0") a => result, in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f,
             options(nostack));
@@ -57,8 +60,10 @@ unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<usize> {
 /// Zeroed memory that stays as long as the process.
 fn map(bytes: usize) -> Option<*mut u8> {
     let fd = usize::MAX;
-    // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory that is in use.
-    let address = unsafe { call(number::MMAP, [0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, fd, 0]) }?;
+    // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory that is
+    // in use.
+    let address =
+        unsafe { call(number::MMAP, [0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, fd, 0]) }?;
     Some(ptr::with_exposed_provenance_mut(address))
 }
 
@@ -75,7 +80,8 @@ unsafe impl Zeroed for u32 {}
 /// So many zeroed values, which stay as long as the process.
 pub fn zeroed<T: Zeroed>(count: usize) -> Option<&'static mut [T]> {
     let at = map(count.checked_mul(size_of::<T>())?)?.cast();
-    // SAFETY: as many bytes were just mapped there, beginning with a page, and zeroed; nothing else refers to them, and they stay.
+    // SAFETY: as many bytes were just mapped there, beginning with a page, and zeroed; nothing else
+    // refers to them, and they stay.
     Some(unsafe { slice::from_raw_parts_mut(at, count) })
 }
 
@@ -115,11 +121,14 @@ impl Arena {
 pub fn read(path: &CStr, limit: usize) -> Option<&'static [u8]> {
     let buffer: &'static mut [u8] = zeroed(limit)?;
     // SAFETY: the path ends with a zero byte and lives through the call.
-    let fd = unsafe { call(number::OPENAT, [AT_FDCWD, path.as_ptr().expose_provenance(), 0, 0, 0, 0]) }?;
+    let fd =
+        unsafe { call(number::OPENAT, [AT_FDCWD, path.as_ptr().expose_provenance(), 0, 0, 0, 0]) }?;
     let mut length = 0;
     while let Some(rest) = buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
         // SAFETY: the rest of the buffer is writable for as many bytes as the call is told.
-        let got = unsafe { call(number::READ, [fd, rest.as_mut_ptr().expose_provenance(), rest.len(), 0, 0, 0]) }?;
+        let got = unsafe {
+            call(number::READ, [fd, rest.as_mut_ptr().expose_provenance(), rest.len(), 0, 0, 0])
+        }?;
         if got == 0 {
             break;
         }
@@ -130,7 +139,8 @@ pub fn read(path: &CStr, limit: usize) -> Option<&'static [u8]> {
     buffer.get(..length)
 }
 
-/// A file that is written, through a buffer. After an error nothing more is written, so that its last section is missing.
+/// A file that is written, through a buffer. After an error nothing more is written, so that its
+/// last section is missing.
 pub struct Output {
     fd: usize,
     buffer: &'static mut [u8],
@@ -172,9 +182,16 @@ impl Output {
 
     fn flush(&mut self) {
         let mut written = 0;
-        while let Some(rest) = self.buffer.get(written..self.length).filter(|rest| !rest.is_empty() && !self.failed) {
+        while let Some(rest) =
+            self.buffer.get(written..self.length).filter(|rest| !rest.is_empty() && !self.failed)
+        {
             // SAFETY: the rest is readable for as many bytes as the call is told.
-            match unsafe { call(number::WRITE, [self.fd, rest.as_ptr().expose_provenance(), rest.len(), 0, 0, 0]) } {
+            match unsafe {
+                call(
+                    number::WRITE,
+                    [self.fd, rest.as_ptr().expose_provenance(), rest.len(), 0, 0, 0],
+                )
+            } {
                 Some(bytes) if bytes > 0 => written += bytes,
                 _ => self.failed = true,
             }

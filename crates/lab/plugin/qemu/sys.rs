@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! QEMU's functions for plugins, found by name in its process: which there are depends on its version, and a function that is asked for
-//! and not there would keep QEMU from loading the plugin at all.
+//! QEMU's functions for plugins, found by name in its process: which there are depends on its
+//! version, and a function that is asked for and not there would keep QEMU from loading the plugin
+//! at all.
 
 use super::CPUS;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -36,7 +37,12 @@ pub type Ended = unsafe extern "C" fn(u64, *mut c_void);
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn qemu_plugin_register_vcpu_tb_trans_cb(id: u64, callback: Translated);
-    fn qemu_plugin_register_vcpu_tb_exec_cb(tb: *mut Tb, callback: Executed, flags: c_int, data: *mut c_void);
+    fn qemu_plugin_register_vcpu_tb_exec_cb(
+        tb: *mut Tb,
+        callback: Executed,
+        flags: c_int,
+        data: *mut c_void,
+    );
     fn qemu_plugin_register_atexit_cb(id: u64, callback: Ended, data: *mut c_void);
     fn qemu_plugin_tb_n_insns(tb: *const Tb) -> usize;
     fn qemu_plugin_tb_vaddr(tb: *const Tb) -> u64;
@@ -54,8 +60,10 @@ pub fn find(name: &CStr) -> Option<*mut c_void> {
 
 macro_rules! function {
     ($name:literal as $kind:ty) => {
-        // SAFETY: QEMU, and GLib, declare the function of this name with this type in every version that has it.
-        $crate::qemu::find($name).map(|found| unsafe { core::mem::transmute::<*mut core::ffi::c_void, $kind>(found) })
+        // SAFETY: QEMU, and GLib, declare the function of this name with this type in every version
+        // that has it.
+        $crate::qemu::find($name)
+            .map(|found| unsafe { core::mem::transmute::<*mut core::ffi::c_void, $kind>(found) })
     };
 }
 pub(crate) use function;
@@ -120,7 +128,8 @@ enum Memory {
     None,
 }
 
-/// QEMU's CPUs, and which of them this thread executes. QEMU tells a plugin the one that the code was translated for.
+/// QEMU's CPUs, and which of them this thread executes. QEMU tells a plugin the one that the code
+/// was translated for.
 #[derive(Clone, Copy)]
 pub struct Cpus {
     all: [*mut c_void; CPUS],
@@ -159,7 +168,8 @@ impl Cpus {
     /// Does this while QEMU finds that the thread executes none.
     pub fn while_none<T>(&self, call: impl FnOnce() -> T) -> T {
         let current = self.current();
-        // SAFETY: a variable of QEMU's that belongs to this thread, and is as it was when QEMU goes on.
+        // SAFETY: a variable of QEMU's that belongs to this thread, and is as it was when QEMU goes
+        // on.
         unsafe { self.current.write_volatile(ptr::null_mut()) };
         let result = call();
         // SAFETY: as above.
@@ -173,7 +183,8 @@ impl Cpus {
         self.all.iter().position(|cpu| *cpu == current).unwrap_or(0)
     }
 
-    /// Has the one that executes leave off before its next block, so that QEMU goes on to the next CPU.
+    /// Has the one that executes leave off before its next block, so that QEMU goes on to the next
+    /// CPU.
     pub fn end_turn(&self) {
         if let Some(exit) = self.exit {
             // SAFETY: the CPU that this thread executes; QEMU calls this for it from any thread.
@@ -189,7 +200,8 @@ pub struct Functions {
     registers: Option<Registers>,
 }
 
-/// How QEMU's debuggers read the registers of an aarch64 processor. What it has for plugins is there from version 9 on.
+/// How QEMU's debuggers read the registers of an aarch64 processor. What it has for plugins is
+/// there from version 9 on.
 struct Registers {
     cpu: GetCpu,
     read: ReadRegister,
@@ -222,8 +234,10 @@ impl Functions {
             Memory::Debug(cpu, read) => {
                 // SAFETY: there is a first CPU, and this is its thread.
                 let cpu = unsafe { cpu(0) };
-                // SAFETY: the buffer is writable for as many bytes as QEMU is told, and it is to read only.
-                !cpu.is_null() && unsafe { read(cpu, address, into.as_mut_ptr(), into.len(), false) } == 0
+                // SAFETY: the buffer is writable for as many bytes as QEMU is told, and it is to
+                // read only.
+                !cpu.is_null()
+                    && unsafe { read(cpu, address, into.as_mut_ptr(), into.len(), false) } == 0
             }
             Memory::None => false,
         }
@@ -231,7 +245,8 @@ impl Functions {
 }
 
 impl Functions {
-    /// A general register of the first CPU of an aarch64 guest. To be called as a block begins: within one QEMU may hold it elsewhere.
+    /// A general register of the first CPU of an aarch64 guest. To be called as a block begins:
+    /// within one QEMU may hold it elsewhere.
     pub fn register(&self, number: c_int) -> Option<u64> {
         let Registers { cpu, read, array } = self.registers.as_ref()?;
         // SAFETY: it looks for the first CPU, which this thread executes.
@@ -241,7 +256,8 @@ impl Functions {
         }
         // SAFETY: nobody else refers to the array, which GLib made; what is read is appended.
         unsafe { (**array).length = 0 };
-        // SAFETY: the CPU is of the kind that the function is for, since QEMU has it for that kind only.
+        // SAFETY: the CPU is of the kind that the function is for, since QEMU has it for that kind
+        // only.
         unsafe { read(cpu, *array, number) };
         // SAFETY: as above.
         let array = unsafe { &**array };
@@ -269,7 +285,8 @@ fn new_array() -> Option<*mut ByteArray> {
     Some(unsafe { new() })
 }
 
-/// The function for plugins where there is one, else what QEMU's debuggers read with, if it is exported.
+/// The function for plugins where there is one, else what QEMU's debuggers read with, if it is
+/// exported.
 fn memory() -> Memory {
     let plugin = function!(c"qemu_plugin_read_memory_vaddr" as ReadMemory);
     if let (Some(read), Some(array)) = (plugin, new_array()) {

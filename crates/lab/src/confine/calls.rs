@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! System calls that reach what belongs to the same user elsewhere, and that neither Landlock nor QEMU's `-sandbox` denies: seccomp.
+//! System calls that reach what belongs to the same user elsewhere, and that neither Landlock nor
+//! QEMU's `-sandbox` denies: seccomp.
 
 use libc::{
-    BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, c_long, sock_filter,
+    BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW,
+    SECCOMP_RET_ERRNO, c_long, sock_filter,
 };
 use std::io;
 
@@ -56,13 +58,20 @@ const DENIED: &[c_long] = &[
 ];
 /// Of processors that have them beside the newer ones.
 #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
-const OLDER: &[c_long] = &[libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utimes, libc::SYS_futimesat];
+const OLDER: &[c_long] =
+    &[libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utimes, libc::SYS_futimesat];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "arm")))]
 const OLDER: &[c_long] = &[];
 #[cfg(target_arch = "x86_64")]
 const OWN: &[c_long] = &[libc::SYS_utime];
 #[cfg(target_arch = "arm")]
-const OWN: &[c_long] = &[libc::SYS_chown32, libc::SYS_lchown32, libc::SYS_fchown32, UTIMENSAT_TIME64, SEMTIMEDOP_TIME64];
+const OWN: &[c_long] = &[
+    libc::SYS_chown32,
+    libc::SYS_lchown32,
+    libc::SYS_fchown32,
+    UTIMENSAT_TIME64,
+    SEMTIMEDOP_TIME64,
+];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "arm")))]
 const OWN: &[c_long] = &[];
 
@@ -91,7 +100,8 @@ const PROCESSOR: Option<u32> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-// Places in what a filter sees (`struct seccomp_data`); of an argument the half that a process id is in.
+// Places in what a filter sees (`struct seccomp_data`); of an argument the half that a process id
+// is in.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENT: u32 = 16;
@@ -124,17 +134,31 @@ fn program(processor: u32) -> Vec<sock_filter> {
     let mut steps = vec![load(ARCHITECTURE), equal(processor, 1, 0), deny, load(NUMBER)];
     steps.extend([step(BPF_JMP | BPF_JGE | BPF_K, OTHER_SET, 0, 1), deny]);
     // Limits of this process alone.
-    steps.extend([equal(number(libc::SYS_prlimit64), 0, 4), load(ARGUMENT), equal(0, 0, 1), allow, deny]);
-    steps.extend([DENIED, OLDER, OWN].concat().into_iter().flat_map(|call| [equal(number(call), 0, 1), deny]));
+    steps.extend([
+        equal(number(libc::SYS_prlimit64), 0, 4),
+        load(ARGUMENT),
+        equal(0, 0, 1),
+        allow,
+        deny,
+    ]);
+    steps.extend(
+        [DENIED, OLDER, OWN]
+            .concat()
+            .into_iter()
+            .flat_map(|call| [equal(number(call), 0, 1), deny]),
+    );
     steps.push(allow);
     steps
 }
 
-/// Denies them to this thread and what it becomes; nothing where the kernel has no filters. No new privileges have to be given up before.
+/// Denies them to this thread and what it becomes; nothing where the kernel has no filters. No new
+/// privileges have to be given up before.
 pub(super) fn deny() -> io::Result<()> {
     let Some(processor) = PROCESSOR else { return Ok(()) };
     match super::sys::filter_calls(&program(processor)) {
-        Err(error) if [Some(libc::ENOSYS), Some(libc::EINVAL)].contains(&error.raw_os_error()) => Ok(()),
+        Err(error) if [Some(libc::ENOSYS), Some(libc::EINVAL)].contains(&error.raw_os_error()) => {
+            Ok(())
+        }
         filtered => filtered,
     }
 }
@@ -157,14 +181,19 @@ mod tests {
         let _listens = UnixListener::bind(&socket).unwrap();
         let parent = rustix::process::getppid().unwrap();
         let tries = move || {
-            let of = |pid: Option<Pid>| prlimit(pid, Resource::Nofile, getrlimit(Resource::Nofile)).is_ok();
+            let of = |pid: Option<Pid>| {
+                prlimit(pid, Resource::Nofile, getrlimit(Resource::Nofile)).is_ok()
+            };
             [
                 of(None),
                 fs::read(&file).is_ok(),
                 UnixStream::connect(&socket).is_ok(),
                 UdpSocket::bind("127.0.0.1:0").is_ok(),
                 fs::set_permissions(&file, Permissions::from_mode(0o600)).is_ok(),
-                fs::File::open(&file).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).is_ok(),
+                fs::File::open(&file)
+                    .unwrap()
+                    .set_modified(std::time::SystemTime::UNIX_EPOCH)
+                    .is_ok(),
                 std::os::unix::fs::chown(&file, None, None).is_ok(),
                 of(Some(parent)),
             ]

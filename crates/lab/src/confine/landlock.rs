@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Landlock: which files a process may open, whoever it is (Documentation/userspace-api/landlock.rst).
+//! Landlock: which files a process may open, whoever it is
+//! (Documentation/userspace-api/landlock.rst).
 
 use super::Access;
 use super::sys::{Ruleset, landlock_allow, landlock_restrict, landlock_ruleset, landlock_version};
@@ -18,7 +19,8 @@ const READ_DIR: u64 = 1 << 3;
 const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEV: u64 = 1 << 15;
 
-/// What a version of Landlock can deny: so many kinds of access to files, TCP, and signals and sockets of others.
+/// What a version of Landlock can deny: so many kinds of access to files, TCP, and signals and
+/// sockets of others.
 fn denied_by(version: i32) -> (Ruleset, usize) {
     let kinds = match version {
         ..=1 => 13,
@@ -39,12 +41,17 @@ fn denied_by(version: i32) -> (Ruleset, usize) {
     (ruleset, fields * size_of::<u64>())
 }
 
-/// Restricts this thread to these files, and to no TCP and no signals where the kernel can; to nothing where it has no Landlock. What
-/// is not there is left out.
+/// Restricts this thread to these files, and to no TCP and no signals where the kernel can; to
+/// nothing where it has no Landlock. What is not there is left out.
 pub(super) fn restrict<'p>(paths: impl Iterator<Item = (Access, &'p Path)>) -> io::Result<()> {
     let version = match landlock_version() {
         Ok(version) => version,
-        Err(error) if [Errno::NOSYS, Errno::OPNOTSUPP].map(Errno::raw_os_error).map(Some).contains(&error.raw_os_error()) => {
+        Err(error)
+            if [Errno::NOSYS, Errno::OPNOTSUPP]
+                .map(Errno::raw_os_error)
+                .map(Some)
+                .contains(&error.raw_os_error()) =>
+        {
             return Ok(());
         }
         Err(error) => return Err(error),
@@ -52,11 +59,16 @@ pub(super) fn restrict<'p>(paths: impl Iterator<Item = (Access, &'p Path)>) -> i
     let (denied, length) = denied_by(version);
     let ruleset = landlock_ruleset(&denied, length)?;
     for (access, path) in paths {
-        let opened = OpenOptions::new().read(true).custom_flags(OFlags::PATH.bits().cast_signed()).open(path);
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(OFlags::PATH.bits().cast_signed())
+            .open(path);
         let file = match opened {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+            Err(error) => {
+                return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
+            }
         };
         landlock_allow(ruleset.as_fd(), &file, allowed(access, &file)? & denied.files)?;
     }
@@ -96,7 +108,11 @@ mod tests {
         let tried = std::thread::spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
             let gone = Path::new("/nowhere");
-            let allowed = [(Access::Read, read.as_path()), (Access::Write, write.as_path()), (Access::Run, gone)];
+            let allowed = [
+                (Access::Read, read.as_path()),
+                (Access::Write, write.as_path()),
+                (Access::Run, gone),
+            ];
             restrict(allowed.into_iter()).unwrap();
             [
                 fs::read(&read).is_ok(),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the emulator's process may do on this machine: what a guest that takes it over could.
 //!
-//! The lab says which files a guest needs ([`Confinement`]) and starts this program anew; that process gives up everything else
-//! ([`Confinement::enter`]) and becomes QEMU. It gets a root directory that holds those files alone, a network without interfaces, and, as
-//! root, a user that owns nothing else; everybody gets Landlock, limits, fewer system calls, and no way to new rights. What a kernel lacks
-//! of that is left out:
+//! The lab says which files a guest needs ([`Confinement`]) and starts this program anew; that
+//! process gives up everything else ([`Confinement::enter`]) and becomes QEMU. It gets a root
+//! directory that holds those files alone, a network without interfaces, and, as root, a user that
+//! owns nothing else; everybody gets Landlock, limits, fewer system calls, and no way to new
+//! rights. What a kernel lacks of that is left out:
 //! docs/decisions/0041 has the list.
 
 mod calls;
@@ -32,7 +33,8 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    const ALL: [(Access, u8); 3] = [(Access::Read, b'r'), (Access::Run, b'x'), (Access::Write, b'w')];
+    const ALL: [(Access, u8); 3] =
+        [(Access::Read, b'r'), (Access::Run, b'x'), (Access::Write, b'w')];
 }
 
 /// What an emulator may do.
@@ -48,12 +50,14 @@ pub(crate) struct Confinement {
     pub(crate) kvm: bool,
 }
 
-/// Address space of QEMU beyond its guest's memory. Measured: 1.4 GiB of QEMU 10.0 and 1.6 GiB of 7.2, of which 1 GiB is for translated
-/// code, and more with each thread; with room for what a plugin keeps.
+/// Address space of QEMU beyond its guest's memory. Measured: 1.4 GiB of QEMU 10.0 and 1.6 GiB of
+/// 7.2, of which 1 GiB is for translated code, and more with each thread; with room for what a
+/// plugin keeps.
 const ADDRESS_SPACE_BESIDE_GUEST: u64 = 6 << 30;
 /// A snapshot holds the guest's memory, results come from it, and the rest is small.
 const FILE_BYTES_BESIDE_GUEST: u64 = 64 << 20;
-/// What a plugin may write of what the guest executed: `explain` keeps some MB for each latency, of 1,000 at most.
+/// What a plugin may write of what the guest executed: `explain` keeps some MB for each latency, of
+/// 1,000 at most.
 const RECORD_BYTES: u64 = 8 << 30;
 /// Open files; QEMU has some twenty.
 const OPEN_FILES: u64 = 256;
@@ -81,10 +85,16 @@ impl Confinement {
 
     /// As arguments of the process that becomes the emulator.
     pub(crate) fn words(&self) -> Vec<OsString> {
-        let mut words =
-            vec![self.file_bytes.to_string().into(), self.address_space.to_string().into(), self.kvm.to_string().into()];
+        let mut words = vec![
+            self.file_bytes.to_string().into(),
+            self.address_space.to_string().into(),
+            self.kvm.to_string().into(),
+        ];
         words.extend(self.paths.iter().map(|(access, path)| {
-            let letter = Access::ALL.iter().find(|(known, _)| known == access).map_or(b'r', |(_, letter)| *letter);
+            let letter = Access::ALL
+                .iter()
+                .find(|(known, _)| known == access)
+                .map_or(b'r', |(_, letter)| *letter);
             OsString::from_vec([&[letter], path.as_os_str().as_bytes()].concat())
         }));
         words.push(END.into());
@@ -126,7 +136,10 @@ impl Confinement {
         let is_alone = namespaces::enter(self)?;
         set_no_new_privs(true)?;
         let none = CapabilitySet::empty();
-        set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+        set_capabilities(
+            None,
+            CapabilitySets { effective: none, permitted: none, inheritable: none },
+        )?;
         self.set_limits(is_alone)?;
         landlock::restrict(self.all_paths())?;
         calls::deny()
@@ -135,7 +148,9 @@ impl Confinement {
     fn set_limits(&self, is_alone: bool) -> io::Result<()> {
         /// Threads of a user of its own.
         const THREADS: u64 = 256;
-        let set = |resource, most: u64| setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
+        let set = |resource, most: u64| {
+            setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+        };
         set(Resource::Core, 0)?;
         set(Resource::Fsize, self.file_bytes)?;
         set(Resource::As, self.address_space)?;
@@ -161,7 +176,12 @@ mod tests {
         words.extend(["qemu".into(), "--".into(), "-m".into()]);
         let (read, rest) = Confinement::from_words(&words).unwrap();
         assert_eq!((read, rest), (confinement, &words[words.len() - 3..]));
-        for wrong in [vec!["1", "2", "true"], vec!["1", "x", "true", "--"], vec!["1", "2", "true", "q/tmp", "--"], vec!["--"]] {
+        for wrong in [
+            vec!["1", "2", "true"],
+            vec!["1", "x", "true", "--"],
+            vec!["1", "2", "true", "q/tmp", "--"],
+            vec!["--"],
+        ] {
             let words: Vec<OsString> = wrong.iter().map(OsString::from).collect();
             assert_eq!(Confinement::from_words(&words), None, "{wrong:?}");
         }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A root directory that holds what a guest needs and nothing else, no network, and, as root, a user that owns nothing else.
+//! A root directory that holds what a guest needs and nothing else, no network, and, as root, a
+//! user that owns nothing else.
 //!
-//! Every file appears at its own path, so that the emulator's words stay as they are. Folders above it are new ones, which everybody may
-//! pass: a cache in a home folder of mode 0700 is no obstacle. A file that only its owner may read is copied.
+//! Every file appears at its own path, so that the emulator's words stay as they are. Folders above
+//! it are new ones, which everybody may pass: a cache in a home folder of mode 0700 is no obstacle.
+//! A file that only its owner may read is copied.
 
 use super::{Access, Confinement, DEVICES, KVM};
 use rustix::fs::{CWD, FileType, Gid, Mode, StatVfsMountFlags, Uid, chown, mknodat, statvfs};
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
-    unmount,
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive,
+    mount_change, mount_remount, unmount,
 };
 use rustix::process::{geteuid, getpid, pivot_root, umask};
 use rustix::thread::{UnshareFlags, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
@@ -19,7 +21,8 @@ use std::{env, io};
 
 /// The new root directory, in the guest's folder; empty outside of the namespace.
 const ROOT: &str = "root";
-/// Users that no account has and no system gives out, one for each process (systemd's table of ids has this range as unused).
+/// Users that no account has and no system gives out, one for each process (systemd's table of ids
+/// has this range as unused).
 const FIRST_USER: u32 = 1_900_000_000;
 /// Where the process ids of a user namespace do not reach that far.
 const NOBODY: u32 = 65_534;
@@ -33,16 +36,20 @@ pub(super) fn enter(confinement: &Confinement) -> io::Result<bool> {
     let namespaces = UnshareFlags::NEWNS | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
     match super::sys::unshare(namespaces) {
         Ok(()) => {}
-        // As in a container: what follows without it would only find that its files cannot be reached.
+        // As in a container: what follows without it would only find that its files cannot be
+        // reached.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
         Err(error) => return Err(named("namespaces", error)),
     }
-    let user = FIRST_USER.saturating_add(u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or(0));
+    let user =
+        FIRST_USER.saturating_add(u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or(0));
     let home = env::current_dir()?;
     let owner = [user, NOBODY].into_iter().find(|user| give(confinement, *user).is_ok());
     // Root of a user namespace that has no other user: nobody outside.
     let Some(owner) = owner else { return Ok(false) };
-    fill_root(confinement, &home, Some(owner)).and_then(|root| become_root(&root, &home)).map_err(not_rooted)?;
+    fill_root(confinement, &home, Some(owner))
+        .and_then(|root| become_root(&root, &home))
+        .map_err(not_rooted)?;
     become_user(owner).map_err(|error| named("a user of its own", error))?;
     Ok(owner == user)
 }
@@ -55,7 +62,8 @@ fn not_rooted(error: io::Error) -> io::Error {
     named("a root directory of its own", error)
 }
 
-/// Where the system lets everybody have a user namespace, a network without interfaces; where it may be used, the root directory too.
+/// Where the system lets everybody have a user namespace, a network without interfaces; where it
+/// may be used, the root directory too.
 fn enter_as_user(confinement: &Confinement) -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), rustix::process::getegid().as_raw());
     let least = UnshareFlags::NEWUSER | UnshareFlags::NEWNET;
@@ -69,7 +77,8 @@ fn enter_as_user(confinement: &Confinement) -> io::Result<()> {
     let _ = fs::write("/proc/self/uid_map", format!("{user} {user} 1"));
     if has_all {
         let home = env::current_dir()?;
-        // Some systems give a namespace of which nothing may be used: then the old root directory stays as it is.
+        // Some systems give a namespace of which nothing may be used: then the old root directory
+        // stays as it is.
         if let Ok(root) = fill_root(confinement, &home, None) {
             become_root(&root, &home).map_err(not_rooted)?;
         }
@@ -80,7 +89,9 @@ fn enter_as_user(confinement: &Confinement) -> io::Result<()> {
 /// The files that it writes.
 fn give(confinement: &Confinement, user: u32) -> io::Result<()> {
     let mut files = confinement.paths.iter().filter(|(access, _)| *access == Access::Write);
-    files.try_for_each(|(_, path)| Ok(chown(path, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))?))
+    files.try_for_each(|(_, path)| {
+        Ok(chown(path, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))?)
+    })
 }
 
 fn become_user(user: u32) -> io::Result<()> {
@@ -97,16 +108,25 @@ fn fill_root(confinement: &Confinement, home: &Path, owner: Option<u32>) -> io::
     fs::create_dir_all(&root)?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     mount("teiji-lab", &root, "tmpfs", MountFlags::NOSUID, Some(c"mode=0755"))?;
-    let (folders, files): (Vec<_>, Vec<_>) = confinement.paths.iter().partition(|(_, path)| path.is_dir());
+    let (folders, files): (Vec<_>, Vec<_>) =
+        confinement.paths.iter().partition(|(_, path)| path.is_dir());
     let put = |(access, path): &(Access, PathBuf)| {
-        place(&root, *access, path, owner.is_some()).map_err(|error| named(&path.display().to_string(), error))
+        place(&root, *access, path, owner.is_some())
+            .map_err(|error| named(&path.display().to_string(), error))
     };
     folders.into_iter().try_for_each(put)?;
     let new_home = inside(&root, home);
     let has_home = new_home.exists();
     if has_home {
-        // In a folder that is there as a whole, as where QEMU's own folder has the one for temporary files.
-        mount("teiji-lab", &new_home, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0755"))?;
+        // In a folder that is there as a whole, as where QEMU's own folder has the one for
+        // temporary files.
+        mount(
+            "teiji-lab",
+            &new_home,
+            "tmpfs",
+            MountFlags::NOSUID | MountFlags::NODEV,
+            Some(c"mode=0755"),
+        )?;
     }
     fs::create_dir_all(&new_home)?;
     files.into_iter().try_for_each(put)?;
@@ -116,11 +136,17 @@ fn fill_root(confinement: &Confinement, home: &Path, owner: Option<u32>) -> io::
     }
     match owner {
         Some(owner) if confinement.kvm => kvm_device(&inside(&root, Path::new(KVM)), owner)?,
-        None if confinement.kvm => bind(Path::new(KVM), &inside(&root, Path::new(KVM)), MountFlags::empty())?,
+        None if confinement.kvm => {
+            bind(Path::new(KVM), &inside(&root, Path::new(KVM)), MountFlags::empty())?
+        }
         _ => {}
     }
     if has_home {
-        mount_remount(&new_home, MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV, "")?;
+        mount_remount(
+            &new_home,
+            MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV,
+            "",
+        )?;
     }
     Ok(root)
 }
@@ -129,7 +155,11 @@ fn become_root(root: &Path, home: &Path) -> io::Result<()> {
     env::set_current_dir(root)?;
     pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
-    mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | locked(Path::new("/"))?, "")?;
+    mount_remount(
+        "/",
+        MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | locked(Path::new("/"))?,
+        "",
+    )?;
     env::set_current_dir(home)
 }
 
@@ -176,7 +206,10 @@ fn place(root: &Path, access: Access, path: &Path, for_another: bool) -> io::Res
         _ => {
             let copy = root.join(format!("copy-{}-{}", found.dev(), found.ino()));
             fs::copy(path, &copy)?;
-            fs::set_permissions(&copy, Permissions::from_mode(if access == Access::Run { 0o755 } else { 0o644 }))?;
+            fs::set_permissions(
+                &copy,
+                Permissions::from_mode(if access == Access::Run { 0o755 } else { 0o644 }),
+            )?;
             bind(&copy, &target, read_only)
         }
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where instructions of 64-bit x86 code begin and end, which is all that finding one of them takes.
+//! Where instructions of 64-bit x86 code begin and end, which is all that finding one of them
+//! takes.
 //!
-//! By the opcode maps of Intel's manual (SDM volume 2, appendix A). Everything after the opcode follows from it: whether a ModRM
-//! byte comes, with what it brings along, and how long the immediate is.
+//! By the opcode maps of Intel's manual (SDM volume 2, appendix A). Everything after the opcode
+//! follows from it: whether a ModRM byte comes, with what it brings along, and how long the
+//! immediate is.
 
 /// What comes after an opcode.
 #[derive(Clone, Copy)]
@@ -75,14 +77,17 @@ const fn two_bytes(opcode: u8) -> Option<Form> {
     use Immediate::Bytes;
     match opcode {
         0x04 | 0x0a | 0x0c | 0x24..=0x27 | 0x36 | 0x38..=0x3f => None,
-        0x05..=0x0b | 0x0e | 0x30..=0x37 | 0x77 | 0xa0..=0xa2 | 0xa8..=0xaa | 0xc8..=0xcf => plain(),
+        0x05..=0x0b | 0x0e | 0x30..=0x37 | 0x77 | 0xa0..=0xa2 | 0xa8..=0xaa | 0xc8..=0xcf => {
+            plain()
+        }
         0x80..=0x8f => immediate(Bytes(4)),
         0x0f | 0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => both(Bytes(1)),
         _ => modrm(),
     }
 }
 
-/// Bytes of the instruction that begins here; none if there is no such instruction, or it is not all here.
+/// Bytes of the instruction that begins here; none if there is no such instruction, or it is not
+/// all here.
 pub(super) fn instruction_length(code: &[u8]) -> Option<usize> {
     let byte = |at: usize| code.get(at).copied();
     let (mut at, mut operand_is_short, mut address_is_short) = (0, false, false);
@@ -174,7 +179,8 @@ pub(super) fn instruction_length(code: &[u8]) -> Option<usize> {
     (at <= code.len()).then_some(at)
 }
 
-/// Of a vector instruction: nearly all have a ModRM byte, and those of the third map an immediate as well.
+/// Of a vector instruction: nearly all have a ModRM byte, and those of the third map an immediate
+/// as well.
 const fn vector(map: u8, opcode: u8) -> Option<Form> {
     match (map, opcode) {
         (1, 0x77) => plain(),
@@ -223,7 +229,11 @@ mod tests {
             let mut followed = code.to_vec();
             followed.extend([0x90; 8]);
             assert_eq!(instruction_length(&followed), Some(code.len()), "{code:02x?}");
-            assert_eq!(instruction_length(&code[..code.len() - 1]).filter(|length| *length >= code.len()), None, "{code:02x?}");
+            assert_eq!(
+                instruction_length(&code[..code.len() - 1]).filter(|length| *length >= code.len()),
+                None,
+                "{code:02x?}"
+            );
         }
         assert_eq!((instruction_length(b"\x06"), instruction_length(b"")), (None, None));
     }

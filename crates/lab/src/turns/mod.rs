@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The guest's side of several CPUs in virtual time: turns so short and so even that each CPU executes one instruction every so
-//! many ns.
+//! The guest's side of several CPUs in virtual time: turns so short and so even that each CPU
+//! executes one instruction every so many ns.
 //!
-//! QEMU has one clock, the number of all CPUs' instructions, and lets one CPU run after the other. Three things make their parts of the
-//! time uneven or their turns long, and each is dealt with here, in `board.rs`, or in `plugin/turns.rs` (docs/decisions/0038 has the figures):
+//! QEMU has one clock, the number of all CPUs' instructions, and lets one CPU run after the other.
+//! Three things make their parts of the time uneven or their turns long, and each is dealt with
+//! here, in `board.rs`, or in `plugin/turns.rs` (docs/decisions/0038 has the figures):
 //!
-//! - An idle CPU takes no part, and so the others are faster. The kernel is told to poll (`idle=poll`).
-//! - A PAUSE instruction ends a CPU's turn, in that loop and wherever the kernel waits for another CPU. It is overwritten by
-//!   an instruction of the same length that does nothing.
-//! - Turns last until the next timer, and are over if one falls due. The plugin counts instructions, and ends turns.
+//! - An idle CPU takes no part, and so the others are faster. The kernel is told to poll
+//!   (`idle=poll`).
+//! - A PAUSE instruction ends a CPU's turn, in that loop and wherever the kernel waits for another
+//!   CPU. It is overwritten by an instruction of the same length that does nothing.
+//! - Turns last until the next timer, and are over if one falls due. The plugin counts
+//!   instructions, and ends turns.
 //!
 //! None of that is promised by QEMU, so the result is measured before anything else is: [`check`].
 
@@ -33,9 +36,11 @@ pub(crate) const NO_PAUSE: &str = "f";
 
 /// How far the CPUs may differ: more is not what a recording says of its ns.
 const MAX_DIFFERENCE_PERCENT: u64 = 3;
-/// How long it is measured for each CPU of the guest: several of them execute less in the same time.
+/// How long it is measured for each CPU of the guest: several of them execute less in the same
+/// time.
 const CHECKED_NS: i64 = 2_000_000;
-/// How long the kernel has for what it put off while it booted, which would take some of the first CPU's time.
+/// How long the kernel has for what it put off while it booted, which would take some of the first
+/// CPU's time.
 const SETTLED: Duration = Duration::from_millis(20);
 
 /// Sets up the turns of a guest with so many CPUs, and checks them. An error is a sentence.
@@ -51,7 +56,8 @@ fn start() -> io::Result<()> {
     if places.is_empty() {
         return Err(io::Error::other("no PAUSE instruction was found in the kernel"));
     }
-    // At each of these the kernel's code has the first byte of a PAUSE, and is as good with the other instruction.
+    // At each of these the kernel's code has the first byte of a PAUSE, and is as good with the
+    // other instruction.
     crate::ports::write_memory(NO_PAUSE_FILE, &places)?;
     sys::begin();
     Ok(())
@@ -69,13 +75,13 @@ fn kernel_text() -> io::Result<(u64, Vec<u8>)> {
     /// Where a kernel that was not moved has its code, for memory address 0.
     const KERNEL: u64 = 0xffff_ffff_8000_0000;
     let map = std::fs::read_to_string("/proc/iomem")?;
-    let (first, last) =
-        code_range(&map).ok_or_else(|| io::Error::other("/proc/iomem does not tell where the kernel's code is"))?;
+    let (first, last) = code_range(&map)
+        .ok_or_else(|| io::Error::other("/proc/iomem does not tell where the kernel's code is"))?;
     let core = std::fs::File::open("/proc/kcore")?;
     let mut head = vec![0; 4_096];
     core.read_exact_at(&mut head, 0)?;
-    let place =
-        offset_in_core(&head, KERNEL + first).ok_or_else(|| io::Error::other("/proc/kcore does not hold the kernel's code"))?;
+    let place = offset_in_core(&head, KERNEL + first)
+        .ok_or_else(|| io::Error::other("/proc/kcore does not hold the kernel's code"))?;
     let mut text = vec![0; usize::try_from(last - first + 1).unwrap_or(0)];
     core.read_exact_at(&mut text, place)?;
     Ok((first, text))
@@ -102,8 +108,10 @@ fn offset_in_core(head: &[u8], address: u64) -> Option<u64> {
     let (table, entry, count) = (number(0x20, 8)?, number(0x36, 2)?, number(0x38, 2)?);
     (0..count).find_map(|index| {
         let at = usize::try_from(table + index * entry).ok()?;
-        let (kind, offset, first, size) = (number(at, 4)?, number(at + 8, 8)?, number(at + 16, 8)?, number(at + 40, 8)?);
-        let within = address.checked_sub(first).filter(|within| kind == LOADED && *within < size)?;
+        let (kind, offset, first, size) =
+            (number(at, 4)?, number(at + 8, 8)?, number(at + 16, 8)?, number(at + 40, 8)?);
+        let within =
+            address.checked_sub(first).filter(|within| kind == LOADED && *within < size)?;
         offset.checked_add(within)
     })
 }
@@ -139,13 +147,15 @@ fn check(cpus: u32) -> Result<(), String> {
 
 /// Whether these counts of one span are about the same.
 fn even(counts: &[u64]) -> Result<(), String> {
-    let (least, most) = (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
+    let (least, most) =
+        (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
     if least > 0 && most * 100 <= least * (100 + MAX_DIFFERENCE_PERCENT) {
         return Ok(());
     }
     Err(format!(
-        "this QEMU does not give its CPUs even speed: they counted {counts:?} in the same time, each alone and then all \
-         together, and may differ by {MAX_DIFFERENCE_PERCENT} %. Use one CPU, or --time host"
+        "this QEMU does not give its CPUs even speed: they counted {counts:?} in the same time, \
+         each alone and then all together, and may differ by {MAX_DIFFERENCE_PERCENT} %. Use one \
+         CPU, or --time host"
     ))
 }
 
@@ -160,7 +170,8 @@ fn count_on(cpus: &[usize], span: i64) -> io::Result<Vec<u64>> {
         let mut set = rustix::thread::CpuSet::new();
         set.set(cpu);
         let pinned = rustix::thread::sched_setaffinity(None, &set).map_err(io::Error::from);
-        let prepared = pinned.and_then(|()| probe::set_scheduling(undisturbed).map_err(io::Error::other));
+        let prepared =
+            pinned.and_then(|()| probe::set_scheduling(undisturbed).map_err(io::Error::other));
         // Before anything else: the others wait.
         barrier.wait();
         prepared?;
@@ -174,7 +185,12 @@ fn count_on(cpus: &[usize], span: i64) -> io::Result<Vec<u64>> {
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = cpus.iter().map(|cpu| scope.spawn(|| count(*cpu))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))).collect()
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+            })
+            .collect()
     })
 }
 
@@ -191,7 +207,8 @@ mod tests {
 
     #[test]
     fn the_kernels_code_is_found() {
-        let map = "00100000-1ffdffff : System RAM\n  01000000-01e01d31 : Kernel code\n  02000000-0290dfff : Kernel rodata\n";
+        let map = "00100000-1ffdffff : System RAM\n  01000000-01e01d31 : Kernel code\n  \
+                   02000000-0290dfff : Kernel rodata\n";
         assert_eq!(code_range(map), Some((0x0100_0000, 0x01e0_1d31)));
         assert_eq!(code_range("00000000-00000000 : Kernel code\n"), None);
 
@@ -200,7 +217,9 @@ mod tests {
         put(0x20, &64_u64.to_le_bytes());
         put(0x36, &56_u16.to_le_bytes());
         put(0x38, &2_u16.to_le_bytes());
-        for (entry, kind, offset, first) in [(0, 4_u32, 0_u64, 0_u64), (1, 1, 0x7000, 0xffff_ffff_8100_0000)] {
+        for (entry, kind, offset, first) in
+            [(0, 4_u32, 0_u64, 0_u64), (1, 1, 0x7000, 0xffff_ffff_8100_0000)]
+        {
             let at = 64 + 56 * entry;
             put(at, &kind.to_le_bytes());
             put(at + 8, &offset.to_le_bytes());

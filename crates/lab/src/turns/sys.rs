@@ -7,5 +7,7 @@ mod begin;
 /// From here on the plugin keeps the turns even.
 pub(super) fn begin() {
     // SAFETY: the bytes are one NOP, which reads and changes nothing.
-    unsafe { std::arch::asm!(".quad {nop}", nop = const begin::INSTRUCTION, options(nomem, nostack, preserves_flags)) };
+    unsafe {
+        std::arch::asm!(".quad {nop}", nop = const begin::INSTRUCTION, options(nomem, nostack, preserves_flags))
+    };
 }

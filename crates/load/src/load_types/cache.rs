@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cache`: streams through a buffer larger than the last-level cache, one task pinned on each CPU.
 //!
-//! One pass reads the buffer, the next writes it, the next copies one half onto the other: whatever the measured thread had
-//! in a cache that is shared, is gone.
+//! One pass reads the buffer, the next writes it, the next copies one half onto the other: whatever
+//! the measured thread had in a cache that is shared, is gone.
 
 use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
@@ -12,8 +12,15 @@ use std::fs;
 use std::hint::black_box;
 use std::io;
 
-pub(crate) const LOAD_TYPE: LoadType =
-    LoadType { name: "cache", keys: &["size"], paced: true, min_cpus: 1, units: &["bytes"], starts_others: false, read };
+pub(crate) const LOAD_TYPE: LoadType = LoadType {
+    name: "cache",
+    keys: &["size"],
+    paced: true,
+    min_cpus: 1,
+    units: &["bytes"],
+    starts_others: false,
+    read,
+};
 
 /// Where no cache is described.
 const USUAL_CACHE: u64 = 16 << 20;
@@ -33,7 +40,11 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
 /// The largest cache of the first CPU, bytes.
 fn largest_cache() -> Option<u64> {
     let entries = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?.flatten();
-    entries.filter_map(|entry| crate::limits::parse_size(fs::read_to_string(entry.path().join("size")).ok()?.trim())).max()
+    entries
+        .filter_map(|entry| {
+            crate::limits::parse_size(fs::read_to_string(entry.path().join("size")).ok()?.trim())
+        })
+        .max()
 }
 
 impl Generator for Cache {

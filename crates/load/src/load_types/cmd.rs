@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cmd:...`: any program as a load. It is started with the others, checked for being alive, and killed with all that it has started.
-//! Its words are split as by a shell, but no shell runs. Its work is unknown, so it has no rate.
+//! `cmd:...`: any program as a load. It is started with the others, checked for being alive, and
+//! killed with all that it has started. Its words are split as by a shell, but no shell runs. Its
+//! work is unknown, so it has no rate.
 
 use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
@@ -12,8 +13,15 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) const LOAD_TYPE: LoadType =
-    LoadType { name: "cmd", keys: &[], paced: false, min_cpus: 1, units: &[], starts_others: true, read };
+pub(crate) const LOAD_TYPE: LoadType = LoadType {
+    name: "cmd",
+    keys: &[],
+    paced: false,
+    min_cpus: 1,
+    units: &[],
+    starts_others: true,
+    read,
+};
 
 /// The variable that a program may take its random numbers from, in a phase of the lab.
 const SEED: &str = "TEIJI_SEED";
@@ -24,9 +32,10 @@ struct Program {
 }
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
-    let command = options
-        .command()
-        .ok_or_else(|| options.refuse_command("write the command after a colon, as in cmd:\"stress-ng --matrix 1\""))?;
+    let command = options.command().ok_or_else(|| {
+        options
+            .refuse_command("write the command after a colon, as in cmd:\"stress-ng --matrix 1\"")
+    })?;
     if let Some(operator) = shell_operator(command) {
         return Err(options.refuse_command(&format!(
             "'{operator}' has no meaning here, the command runs without a shell: write {}",
@@ -34,13 +43,17 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
         )));
     }
     if !options.elsewhere() {
-        rights::may_start_programs().map_err(|refused| options.refuse_command(&refused.to_string()))?;
+        rights::may_start_programs()
+            .map_err(|refused| options.refuse_command(&refused.to_string()))?;
     }
-    let words = shlex::split(command)
-        .ok_or_else(|| options.refuse_command("the command has an unclosed quote or a trailing backslash"))?;
-    let program = words.first().ok_or_else(|| options.refuse_command("there is no command after cmd:"))?;
+    let words = shlex::split(command).ok_or_else(|| {
+        options.refuse_command("the command has an unclosed quote or a trailing backslash")
+    })?;
+    let program =
+        words.first().ok_or_else(|| options.refuse_command("there is no command after cmd:"))?;
     if !options.elsewhere() && find(program).is_none() {
-        return Err(options.refuse_command(&format!("there is no program '{program}' that can be run here")));
+        return Err(options
+            .refuse_command(&format!("there is no program '{program}' that can be run here")));
     }
     Ok(Box::new(Program { words }))
 }
@@ -48,8 +61,9 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
 /// What only a shell understands: longer operators first.
 const OPERATORS: [&str; 9] = ["&&", "||", "$(", "|", "&", ";", ">", "<", "`"];
 
-/// The first operator of a shell outside of quotes. Within a word it may be part of an address (`?a=1&b=2`) or an expression
-/// (`a|b`), unless the word is the program itself, or it could be nothing but a substitution.
+/// The first operator of a shell outside of quotes. Within a word it may be part of an address
+/// (`?a=1&b=2`) or an expression (`a|b`), unless the word is the program itself, or it could be
+/// nothing but a substitution.
 fn shell_operator(command: &str) -> Option<&'static str> {
     let command = command.trim_start();
     let (mut quote, mut word, mut is_program) = (None, 0, true);
@@ -61,8 +75,11 @@ fn shell_operator(command: &str) -> Option<&'static str> {
             ('\'' | '"', None) => quote = Some(c),
             (c, None) if c.is_whitespace() => (word, is_program) = (at + c.len_utf8(), false),
             (_, None) => {
-                let operator = OPERATORS.iter().copied().find(|operator| command[at..].starts_with(operator));
-                let means_a_shell = |operator| is_program || stands_apart(&command[word..at], operator, &command[at..]);
+                let operator =
+                    OPERATORS.iter().copied().find(|operator| command[at..].starts_with(operator));
+                let means_a_shell = |operator| {
+                    is_program || stands_apart(&command[word..at], operator, &command[at..])
+                };
                 if let Some(operator) = operator.filter(|operator| means_a_shell(operator)) {
                     return Some(operator);
                 }
@@ -73,19 +90,26 @@ fn shell_operator(command: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether an operator begins or ends its word: `before` is what the word has in front of it, `from` all from it on.
+/// Whether an operator begins or ends its word: `before` is what the word has in front of it,
+/// `from` all from it on.
 fn stands_apart(before: &str, operator: &str, from: &str) -> bool {
     // 2>file
-    let of_a_file = matches!(operator, ">" | "<") && before.bytes().all(|byte| byte.is_ascii_digit());
+    let of_a_file =
+        matches!(operator, ">" | "<") && before.bytes().all(|byte| byte.is_ascii_digit());
     let ends = from[operator.len()..].chars().next().is_none_or(char::is_whitespace);
     matches!(operator, "$(" | "`") || before.is_empty() || of_a_file || ends
 }
 
 /// The load that does what was meant: `cmd:sh -c 'a | b'`, with its options if it has any.
 fn through_a_shell(options: &Options<'_>, command: &str) -> String {
-    let quoted = shlex::try_quote(command).map_or_else(|_| format!("'{command}'"), |quoted| quoted.into_owned());
+    let quoted = shlex::try_quote(command)
+        .map_or_else(|_| format!("'{command}'"), |quoted| quoted.into_owned());
     let others: String = options.written().map(|(key, value)| format!(",{key}={value}")).collect();
-    if others.is_empty() { format!("cmd:sh -c {quoted}") } else { format!("cmd:\"sh -c {quoted}\"{others}") }
+    if others.is_empty() {
+        format!("cmd:sh -c {quoted}")
+    } else {
+        format!("cmd:\"sh -c {quoted}\"{others}")
+    }
 }
 
 /// Where a program lies: a path, or a name to be found in PATH.
@@ -147,9 +171,14 @@ mod tests {
         ] {
             assert_eq!(shell_operator(command), Some(operator), "{command}");
         }
-        for command in
-            ["sh -c 'a | b > c && d; e'", "stress-ng --cpu 2", "awk \"{ x; y }\" file", "echo a\\;b", "grep \"\\\"|\" x", ""]
-        {
+        for command in [
+            "sh -c 'a | b > c && d; e'",
+            "stress-ng --cpu 2",
+            "awk \"{ x; y }\" file",
+            "echo a\\;b",
+            "grep \"\\\"|\" x",
+            "",
+        ] {
             assert_eq!(shell_operator(command), None, "{command}");
         }
     }
@@ -157,7 +186,9 @@ mod tests {
     /// Nobody who writes an address or an expression means a shell.
     #[test]
     fn operators_within_a_word_are_part_of_it() {
-        for command in ["curl http://x/?a=1&b=2", "curl http://x/a;v=2?b", "grep a|b file", "test --where=x<3"] {
+        for command in
+            ["curl http://x/?a=1&b=2", "curl http://x/a;v=2?b", "grep a|b file", "test --where=x<3"]
+        {
             assert_eq!(shell_operator(command), None, "{command}");
         }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cpu`: endless arithmetic, one task pinned on each of its CPUs.
 //!
-//! It makes no system call and touches no memory beyond its stack and its counter: what a measuring thread suffers beside it
-//! is the scheduler's doing, and a warm or throttled core's.
+//! It makes no system call and touches no memory beyond its stack and its counter: what a measuring
+//! thread suffers beside it is the scheduler's doing, and a warm or throttled core's.
 
 use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
@@ -11,8 +11,15 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
-pub(crate) const LOAD_TYPE: LoadType =
-    LoadType { name: "cpu", keys: &[], paced: true, min_cpus: 1, units: &["iterations"], starts_others: false, read };
+pub(crate) const LOAD_TYPE: LoadType = LoadType {
+    name: "cpu",
+    keys: &[],
+    paced: true,
+    min_cpus: 1,
+    units: &["iterations"],
+    starts_others: false,
+    read,
+};
 
 #[derive(Debug)]
 struct Cpu;
@@ -47,9 +54,11 @@ fn calculate(barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     }
 }
 
-/// A step of Knuth's MMIX generator, and a floating-point one beside it, so that both kinds of unit have something to do.
+/// A step of Knuth's MMIX generator, and a floating-point one beside it, so that both kinds of unit
+/// have something to do.
 fn step(whole: u64, real: f64) -> (u64, f64) {
-    let whole = whole.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    let whole =
+        whole.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (whole, real * 0.5 + (whole >> 11) as f64)
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `dev-zero`: reads /dev/zero and writes /dev/null, one task pinned on each CPU: system calls, and a kernel that fills memory.
-//! What `cat /dev/zero > /dev/null` does.
+//! `dev-zero`: reads /dev/zero and writes /dev/null, one task pinned on each CPU: system calls, and
+//! a kernel that fills memory. What `cat /dev/zero > /dev/null` does.
 
 use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
@@ -9,8 +9,15 @@ use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 
-pub(crate) const LOAD_TYPE: LoadType =
-    LoadType { name: "dev-zero", keys: &[], paced: true, min_cpus: 1, units: &["bytes"], starts_others: false, read };
+pub(crate) const LOAD_TYPE: LoadType = LoadType {
+    name: "dev-zero",
+    keys: &[],
+    paced: true,
+    min_cpus: 1,
+    units: &["bytes"],
+    starts_others: false,
+    read,
+};
 
 /// At a time, as `cat` does.
 const BYTES: usize = 128 << 10;
@@ -33,7 +40,8 @@ impl Generator for DevZero {
 }
 
 fn copy(barrier: StartBarrier<'_>) -> io::Result<Infallible> {
-    let (mut zero, mut null) = (File::open("/dev/zero")?, OpenOptions::new().write(true).open("/dev/null")?);
+    let (mut zero, mut null) =
+        (File::open("/dev/zero")?, OpenOptions::new().write(true).open("/dev/null")?);
     let mut buffer = vec![1; BYTES];
     let mut worker = barrier.wait()?;
     loop {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `io-sync` and `disk`: one task pinned on each CPU that keeps storage and its drivers busy.
 //!
-//! `io-sync` calls sync() without end. `disk` fills a file, fsyncs it and truncates it; the file has no name from the
-//! beginning, so it is gone when its task is, however that ends.
+//! `io-sync` calls sync() without end. `disk` fills a file, fsyncs it and truncates it; the file
+//! has no name from the beginning, so it is gone when its task is, however that ends.
 
 use crate::limits;
 use crate::load_types::{Generator, LoadType};
@@ -69,26 +69,31 @@ struct Disk {
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let dir = options.value("dir").map_or_else(usual_dir, PathBuf::from);
     if options.elsewhere() {
-        let size = options
-            .parsed("size", "a size such as 64M, from 4K up", |text| limits::parse_size(text).filter(|size| *size >= MIN_SIZE))?;
+        let size = options.parsed("size", "a size such as 64M, from 4K up", |text| {
+            limits::parse_size(text).filter(|size| *size >= MIN_SIZE)
+        })?;
         return Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE) }));
     }
     let free = rustix::fs::statvfs(&dir).ok().filter(|_| dir.is_dir());
-    let free = free.ok_or_else(|| options.refuse("dir", "a directory on the disk that is to be busy"))?;
+    let free =
+        free.ok_or_else(|| options.refuse("dir", "a directory on the disk that is to be busy"))?;
     let max = free.f_bavail.saturating_mul(free.f_frsize) / 2 / options.sharing().max(1);
     if max < MIN_SIZE {
         return Err(options.refuse("dir", "a directory on a disk with room: this one is full"));
     }
     let expected = format!(
-        "a size such as 64M, from 4K up to {} here: half of what is free in {}, shared by loads and their CPUs",
+        "a size such as 64M, from 4K up to {} here: half of what is free in {}, shared by loads \
+         and their CPUs",
         limits::human_readable(max),
         dir.display()
     );
-    let size =
-        options.parsed("size", &expected, |text| limits::parse_size(text).filter(|size| (MIN_SIZE..=max).contains(size)))?;
+    let size = options.parsed("size", &expected, |text| {
+        limits::parse_size(text).filter(|size| (MIN_SIZE..=max).contains(size))
+    })?;
     // Asked, not tried: a check changes nothing.
-    access(&dir, Access::WRITE_OK | Access::EXEC_OK)
-        .map_err(|error| options.refuse("dir", &format!("a directory in which a file can be made: {error}")))?;
+    access(&dir, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
+        options.refuse("dir", &format!("a directory in which a file can be made: {error}"))
+    })?;
     Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE.min(max)) }))
 }
 

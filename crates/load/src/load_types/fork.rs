@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `fork`: one task pinned on each CPU that forks, executes a program that ends at once, and waits for it, without end. The
-//! program is this one.
+//! `fork`: one task pinned on each CPU that forks, executes a program that ends at once, and waits
+//! for it, without end. The program is this one.
 
 use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
@@ -13,8 +13,15 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-pub(crate) const LOAD_TYPE: LoadType =
-    LoadType { name: "fork", keys: &[], paced: false, min_cpus: 1, units: &["forks"], starts_others: false, read };
+pub(crate) const LOAD_TYPE: LoadType = LoadType {
+    name: "fork",
+    keys: &[],
+    paced: false,
+    min_cpus: 1,
+    units: &["forks"],
+    starts_others: false,
+    read,
+};
 
 #[derive(Debug)]
 struct Fork;
@@ -35,12 +42,14 @@ impl Generator for Fork {
 }
 
 fn fork(verb: &str, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
-    // A real fork, which copies the task's memory map; the library's own way to start a program does not.
+    // A real fork, which copies the task's memory map; the library's own way to start a program
+    // does not.
     let single_threaded = SingleThreaded::check()?;
     let worker = barrier.wait()?;
     loop {
         let child = single_threaded.fork(|| {
-            let error = Command::new("/proc/self/exe").args([verb, NOTHING]).stdout(Stdio::null()).exec();
+            let error =
+                Command::new("/proc/self/exe").args([verb, NOTHING]).stdout(Stdio::null()).exec();
             let _ = writeln!(io::stderr(), "{error}");
             1
         })?;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `hackbench`: groups of 20 senders and 20 receivers, each a process, passing 100-byte messages.
 //!
-//! Each receiver has a channel of its own, and each sender of its group writes to them in turn, so that nearly every message
-//! wakes a task: much scheduling, little work. The name and the figures are those of the program everyone knows; that one
-//! ends after so many messages, this one runs until it is stopped. The tasks may run on any of the load's CPUs, so that
-//! the scheduler has to balance as well. With `threads`, each group is one process of 40 threads.
+//! Each receiver has a channel of its own, and each sender of its group writes to them in turn, so
+//! that nearly every message wakes a task: much scheduling, little work. The name and the figures
+//! are those of the program everyone knows; that one ends after so many messages, this one runs
+//! until it is stopped. The tasks may run on any of the load's CPUs, so that the scheduler has to
+//! balance as well. With `threads`, each group is one process of 40 threads.
 
 use crate::bench::Channel;
 use crate::load_types::{Generator, LoadType};
@@ -46,14 +47,18 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let groups = match options.value("groups").map(str::parse) {
         None => GROUPS,
         Some(Ok(groups @ 1..=MAX_GROUPS)) => groups,
-        Some(_) => return Err(options.refuse("groups", &format!("a number from 1 to {MAX_GROUPS}"))),
+        Some(_) => {
+            return Err(options.refuse("groups", &format!("a number from 1 to {MAX_GROUPS}")));
+        }
     };
     let via = match options.value("via") {
         None | Some("socket") => Channel::Socket,
         Some("pipe") => Channel::Pipe,
         Some(_) => return Err(options.refuse("via", "socket or pipe")),
     };
-    let threads = options.parsed("threads", "written without a value", |text| text.is_empty().then_some(()))?.is_some();
+    let threads = options
+        .parsed("threads", "written without a value", |text| text.is_empty().then_some(()))?
+        .is_some();
     Ok(Box::new(Hackbench { groups, via, threads }))
 }
 
@@ -67,13 +72,16 @@ impl Generator for Hackbench {
     }
 
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        (0..self.groups).try_for_each(|_| if self.threads { self.assemble_threads(pool) } else { self.assemble_group(pool) })
+        (0..self.groups).try_for_each(|_| {
+            if self.threads { self.assemble_threads(pool) } else { self.assemble_group(pool) }
+        })
     }
 }
 
 impl Hackbench {
-    /// Group by group, each one's channels closed again here once its tasks have them: the supervisor never holds more than 40,
-    /// however many groups there are, and a task only those it uses.
+    /// Group by group, each one's channels closed again here once its tasks have them: the
+    /// supervisor never holds more than 40, however many groups there are, and a task only
+    /// those it uses.
     fn assemble_group(&self, pool: &mut WorkerPool) -> io::Result<()> {
         let cpus = pool.cpus().to_vec();
         let channels = (0..SIDE).map(|_| self.via.open()).collect::<io::Result<Vec<_>>>()?;
@@ -106,8 +114,10 @@ impl Hackbench {
         let (cpus, via) = (pool.cpus().to_vec(), self.via);
         pool.fork(&cpus, |barrier| {
             let channels = (0..SIDE).map(|_| via.open()).collect::<io::Result<Vec<_>>>()?;
-            let (sources, sinks): (Vec<File>, Vec<File>) =
-                channels.into_iter().map(|(source, sink)| (File::from(source), File::from(sink))).unzip();
+            let (sources, sinks): (Vec<File>, Vec<File>) = channels
+                .into_iter()
+                .map(|(source, sink)| (File::from(source), File::from(sink)))
+                .unzip();
             let receiver = |source| -> ThreadWork<'_> {
                 Box::new(move |slot| {
                     let worked = Cell::new(false);
@@ -120,8 +130,12 @@ impl Hackbench {
                     })
                 })
             };
-            let sender = |_| -> ThreadWork<'_> { Box::new(|slot| send(sinks.iter().collect(), || slot.has_worked())) };
-            barrier.wait_with_threads(sources.into_iter().map(receiver).chain((0..SIDE).map(sender)).collect())
+            let sender = |_| -> ThreadWork<'_> {
+                Box::new(|slot| send(sinks.iter().collect(), || slot.has_worked()))
+            };
+            barrier.wait_with_threads(
+                sources.into_iter().map(receiver).chain((0..SIDE).map(sender)).collect(),
+            )
         })
     }
 }

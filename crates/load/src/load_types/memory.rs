@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `mem-alloc`, `mem-fault` and `mem-access`: memory that comes and goes, one task pinned on each CPU.
+//! `mem-alloc`, `mem-fault` and `mem-access`: memory that comes and goes, one task pinned on each
+//! CPU.
 //!
-//! `mem-alloc` maps memory, writes to every page of it and unmaps it, again and again: page faults that the kernel resolves.
-//! `mem-fault` maps memory that may not be touched, writes to every page, takes the SIGSEGV, and makes that page writable in
-//! the handler: page faults, signals and mprotect. `mem-access` updates a counter in memory and makes no system call.
+//! `mem-alloc` maps memory, writes to every page of it and unmaps it, again and again: page faults
+//! that the kernel resolves. `mem-fault` maps memory that may not be touched, writes to every page,
+//! takes the SIGSEGV, and makes that page writable in the handler: page faults, signals and
+//! mprotect. `mem-access` updates a counter in memory and makes no system call.
 
 use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
@@ -113,7 +115,8 @@ fn fault(chunk: usize, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     }
 }
 
-/// The compiler has to believe that something else reads the counter, or it would keep it in a register and add all at once.
+/// The compiler has to believe that something else reads the counter, or it would keep it in a
+/// register and add all at once.
 fn access(barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let counter = AtomicU64::new(0);
     let mut worker = barrier.wait()?;

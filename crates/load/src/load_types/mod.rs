@@ -66,7 +66,8 @@ pub(crate) trait Generator: fmt::Debug {
         1
     }
 
-    /// Forks that many tasks, in the supervisor. Each prepares itself, waits at its barrier, then works until it is killed.
+    /// Forks that many tasks, in the supervisor. Each prepares itself, waits at its barrier, then
+    /// works until it is killed.
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()>;
 }
 
@@ -92,7 +93,9 @@ mod tests {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind), "{} stands twice", kind.name);
             assert!(kind.units.len() <= COUNTERS, "{}", kind.name);
             assert!(
-                ["cpus", "period", "nice", "policy", "prio", "start", "stop"].iter().all(|key| !kind.keys.contains(key)),
+                ["cpus", "period", "nice", "policy", "prio", "start", "stop"]
+                    .iter()
+                    .all(|key| !kind.keys.contains(key)),
                 "{}",
                 kind.name
             );

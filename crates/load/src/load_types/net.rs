@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `net`: messages over the loopback interface, by TCP and by UDP: a sender and a receiver of each kind on each CPU. Network
-//! interrupts are software here, and run where the sender does.
+//! `net`: messages over the loopback interface, by TCP and by UDP: a sender and a receiver of each
+//! kind on each CPU. Network interrupts are software here, and run where the sender does.
 
 use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `tlb` and `ipi`: CPUs that interrupt one another. One process with a thread pinned on each CPU.
 //!
-//! With `tlb` each thread takes rights to memory away and unmaps it, so that the kernel has to make the other CPUs forget what
-//! they know of it. With `ipi` each thread calls membarrier, which interrupts every other CPU that runs the process.
+//! With `tlb` each thread takes rights to memory away and unmaps it, so that the kernel has to make
+//! the other CPUs forget what they know of it. With `ipi` each thread calls membarrier, which
+//! interrupts every other CPU that runs the process.
 
 use crate::load_types::{Generator, LoadType};
 use crate::sys::{self, Pages, Slot};

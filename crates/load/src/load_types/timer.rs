@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `timer`: thousands of armed timers, one task pinned on each CPU: the timers expire one after the other, and each time the
-//! task is woken.
+//! `timer`: thousands of armed timers, one task pinned on each CPU: the timers expire one after the
+//! other, and each time the task is woken.
 
 use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
@@ -8,7 +8,10 @@ use crate::worker_pool::{StartBarrier, WorkerPool};
 use plan::{Nanos, Unit};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 use std::convert::Infallible;
 use std::io;
 
@@ -41,7 +44,10 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
         text.parse().ok().filter(|timers| (1..=MAX_TIMERS).contains(timers))
     })?;
     let every_ns = options.parsed("every", "a time from 100us to 10s", |text| {
-        Nanos::parse(text, Unit::Microsecond).ok().map(|time| time.0).filter(|ns| (100_000..=10_000_000_000).contains(ns))
+        Nanos::parse(text, Unit::Microsecond)
+            .ok()
+            .map(|time| time.0)
+            .filter(|ns| (100_000..=10_000_000_000).contains(ns))
     })?;
     Ok(Box::new(Timer { timers: timers.unwrap_or(TIMERS), every_ns: every_ns.unwrap_or(EVERY) }))
 }
@@ -64,11 +70,22 @@ fn expire(Timer { timers, every_ns }: Timer, barrier: StartBarrier<'_>) -> io::R
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut armed = Vec::with_capacity(timers);
     for number in 0..timers {
-        let timer =
-            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK).map_err(|error| {
-                io::Error::other(format!("timer {} of {timers} could not be made: {error}; see ulimit -n", number + 1))
-            })?;
-        epoll::add(&queue, &timer, epoll::EventData::new_u64(number as u64), epoll::EventFlags::IN)?;
+        let timer = timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+        )
+        .map_err(|error| {
+            io::Error::other(format!(
+                "timer {} of {timers} could not be made: {error}; see ulimit -n",
+                number + 1
+            ))
+        })?;
+        epoll::add(
+            &queue,
+            &timer,
+            epoll::EventData::new_u64(number as u64),
+            epoll::EventFlags::IN,
+        )?;
         armed.push(timer);
     }
     let worker = barrier.wait()?;

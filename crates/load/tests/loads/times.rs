@@ -8,7 +8,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 pub fn loads_start_and_stop_while_measuring() {
-    let mut loads = start(&["cpu,start=300ms,stop=900ms", "hackbench,groups=1,start=100ms", "fork,stop=500ms"]);
+    let mut loads =
+        start(&["cpu,start=300ms,stop=900ms", "hackbench,groups=1,start=100ms", "fork,stop=500ms"]);
     let supervisors = children(getpid());
     loads.begin();
     let begin = now_ns();
@@ -21,8 +22,17 @@ pub fn loads_start_and_stop_while_measuring() {
     let [cpu, hackbench, fork] = &loads.stop()[..] else { panic!("three loads, three evidences") };
     let after = |time: Option<u64>| i64::try_from(time.unwrap()).unwrap() - begin;
     // How late a busy machine lets a supervisor run, nobody knows; early it never is.
-    for (time, at_ms) in [(cpu.started_ns, 300), (cpu.stopped_ns, 900), (hackbench.started_ns, 100), (fork.stopped_ns, 500)] {
-        assert!((at_ms * 1_000_000..at_ms * 1_000_000 + 500_000_000).contains(&after(time)), "{at_ms} ms: {}", after(time));
+    for (time, at_ms) in [
+        (cpu.started_ns, 300),
+        (cpu.stopped_ns, 900),
+        (hackbench.started_ns, 100),
+        (fork.stopped_ns, 500),
+    ] {
+        assert!(
+            (at_ms * 1_000_000..at_ms * 1_000_000 + 500_000_000).contains(&after(time)),
+            "{at_ms} ms: {}",
+            after(time)
+        );
     }
     assert_eq!((hackbench.stopped_ns, fork.started_ns, cpu.settled_after_ns), (None, None, None));
     for load in [cpu, hackbench, fork] {

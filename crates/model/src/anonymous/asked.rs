@@ -23,7 +23,8 @@ const NAMES: [(&str, &str); 12] = [
 ];
 
 impl Document {
-    /// Pseudonyms in what was asked of the run and its guest: a run without what they stand for is another one.
+    /// Pseudonyms in what was asked of the run and its guest: a run without what they stand for is
+    /// another one.
     #[must_use]
     pub fn settings_not_known(&self) -> Vec<String> {
         if !self.anonymous {
@@ -31,7 +32,8 @@ impl Document {
         }
         let loads = self.run.loads.iter().map(ToString::to_string);
         let arguments = self.lab.iter().map(|lab| lab.guest.kernel_args.clone());
-        let texts: Vec<String> = loads.chain(arguments).chain(self.run.probe_settings.values().cloned()).collect();
+        let texts: Vec<String> =
+            loads.chain(arguments).chain(self.run.probe_settings.values().cloned()).collect();
         texts.iter().flat_map(|text| Pseudonyms::within(text)).map(str::to_owned).collect()
     }
 }
@@ -57,7 +59,9 @@ impl Anonymiser<'_> {
             loads,
             phase,
         } = run;
-        let setting = |(name, value): (String, String)| (self.ours("value", &name), self.value_of(&name, &value));
+        let setting = |(name, value): (String, String)| {
+            (self.ours("value", &name), self.value_of(&name, &value))
+        };
         Run {
             title: title.map(|title| self.name("title", &title)),
             probe: self.ours("probe", &probe),
@@ -81,7 +85,11 @@ impl Anonymiser<'_> {
 
     /// A word that stays if it is one of ours, also where a process happens to be called so.
     pub(super) fn ours(&self, kind: &str, word: &str) -> String {
-        if word.split(' ').all(|word| is_plain(word, Vocabulary::Terms)) { word.to_owned() } else { self.name(kind, word) }
+        if word.split(' ').all(|word| is_plain(word, Vocabulary::Terms)) {
+            word.to_owned()
+        } else {
+            self.name(kind, word)
+        }
     }
 
     /// The value of a setting or a flag.
@@ -102,7 +110,8 @@ impl Anonymiser<'_> {
 
     /// A load as written.
     pub(super) fn load_text(&self, text: &str) -> String {
-        text.parse().map_or_else(|_| self.name("load", text), |load: LoadSpec| self.load(&load).to_string())
+        text.parse()
+            .map_or_else(|_| self.name("load", text), |load: LoadSpec| self.load(&load).to_string())
     }
 
     /// A load: its name, its level and settings that are numbers or words of ours.
@@ -110,13 +119,20 @@ impl Anonymiser<'_> {
         let head = match load.command() {
             Some(command) => format!("cmd:\"{}\"", self.name("command", command)),
             None => {
-                let level = load.level().map(|level| format!("@{}", self.whole("value", level))).unwrap_or_default();
+                let level = load
+                    .level()
+                    .map(|level| format!("@{}", self.whole("value", level)))
+                    .unwrap_or_default();
                 self.ours("load", load.name()) + &level
             }
         };
         let option = |(key, value): (&str, &str)| {
             let key_shown = self.ours("value", key);
-            if value.is_empty() { format!(",{key_shown}") } else { format!(",{key_shown}={}", self.value_of(key, value)) }
+            if value.is_empty() {
+                format!(",{key_shown}")
+            } else {
+                format!(",{key_shown}={}", self.value_of(key, value))
+            }
         };
         let text = head + &load.options().map(option).collect::<String>();
         // As it was written, if nothing had to go.
@@ -141,7 +157,8 @@ impl Anonymiser<'_> {
             per_cpu,
             course,
         } = evidence;
-        let on_cpu = |LoadOnCpu { cpu, reached, machine_busy }| LoadOnCpu { cpu, reached, machine_busy };
+        let on_cpu =
+            |LoadOnCpu { cpu, reached, machine_busy }| LoadOnCpu { cpu, reached, machine_busy };
         LoadEvidence {
             spec: self.load_text(&spec),
             requested,
@@ -160,7 +177,8 @@ impl Anonymiser<'_> {
         }
     }
 
-    /// The command line: flags, and values that are numbers or words of ours. Words behind `--` are another program's.
+    /// The command line: flags, and values that are numbers or words of ours. Words behind `--` are
+    /// another program's.
     pub(super) fn command_line(&self, words: &[String]) -> Vec<String> {
         let mut out = Vec::with_capacity(words.len());
         let mut flag: Option<&str> = None;
@@ -182,7 +200,9 @@ impl Anonymiser<'_> {
     fn argument(&self, flag: Option<&str>, word: &str) -> String {
         if let Some(long) = word.strip_prefix("--") {
             return match long.split_once('=') {
-                Some((name, value)) => format!("--{}={}", self.ours("argument", name), self.value_of(name, value)),
+                Some((name, value)) => {
+                    format!("--{}={}", self.ours("argument", name), self.value_of(name, value))
+                }
                 None => format!("--{}", self.ours("argument", long)),
             };
         }
@@ -192,7 +212,10 @@ impl Anonymiser<'_> {
             .filter(|(name, _)| name.is_ascii_alphabetic());
         match short {
             Some((name, rest)) if rest.len() == 1 => format!("-{name}"),
-            Some((name, rest)) => format!("-{name}{}", self.value_of(&name.to_string(), rest[1..].trim_start_matches('='))),
+            Some((name, rest)) => format!(
+                "-{name}{}",
+                self.value_of(&name.to_string(), rest[1..].trim_start_matches('='))
+            ),
             None => self.value_of(flag.unwrap_or_default(), word),
         }
     }
@@ -200,8 +223,14 @@ impl Anonymiser<'_> {
 
 fn is_same(one: &LoadSpec, other: &LoadSpec) -> bool {
     let parts = |load: &LoadSpec| {
-        let options: Vec<_> = load.options().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        (load.name().to_owned(), load.level().map(str::to_owned), load.command().map(str::to_owned), options)
+        let options: Vec<_> =
+            load.options().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        (
+            load.name().to_owned(),
+            load.level().map(str::to_owned),
+            load.command().map(str::to_owned),
+            options,
+        )
     };
     parts(one) == parts(other)
 }

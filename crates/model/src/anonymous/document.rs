@@ -3,7 +3,8 @@
 
 use super::Anonymiser;
 use crate::{
-    CoKernel, Column, ColumnFigures, Document, End, HistogramDocument, Instrument, ProbeStatement, Thread, samples_file,
+    CoKernel, Column, ColumnFigures, Document, End, HistogramDocument, Instrument, ProbeStatement,
+    Thread, samples_file,
 };
 
 impl Anonymiser<'_> {
@@ -69,14 +70,31 @@ impl Anonymiser<'_> {
 
     /// The time of day is no name.
     fn time(&self, time: String) -> String {
-        if time.chars().all(|letter| "0123456789TZ:-+.".contains(letter)) { time } else { self.name("value", &time) }
+        if time.chars().all(|letter| "0123456789TZ:-+.".contains(letter)) {
+            time
+        } else {
+            self.name("value", &time)
+        }
     }
 
     fn statement(&self, statement: ProbeStatement) -> ProbeStatement {
-        let ProbeStatement { name, rows, columns, overrun_column, clock, measuring_point, quantity, period_ns, only_observes } =
-            statement;
+        let ProbeStatement {
+            name,
+            rows,
+            columns,
+            overrun_column,
+            clock,
+            measuring_point,
+            quantity,
+            period_ns,
+            only_observes,
+        } = statement;
         // The samples are found by a column's name.
-        let column = |Column { name, unit, meaning }| Column { name, unit, meaning: self.sentence(&meaning).into() };
+        let column = |Column { name, unit, meaning }| Column {
+            name,
+            unit,
+            meaning: self.sentence(&meaning).into(),
+        };
         ProbeStatement {
             name: self.ours("probe", &name).into(),
             rows,
@@ -148,7 +166,11 @@ fn thread(thread: Thread) -> Thread {
         evidence,
     } = thread;
     // Named as the probe states them.
-    let column = |ColumnFigures { name, values, histogram }| ColumnFigures { name, values, histogram: counts(histogram) };
+    let column = |ColumnFigures { name, values, histogram }| ColumnFigures {
+        name,
+        values,
+        histogram: counts(histogram),
+    };
     Thread {
         index,
         cpu,

@@ -17,7 +17,11 @@ impl Anonymiser<'_> {
             parts: parts.into_iter().map(|part| self.part(part)).collect(),
             timeline: self.timeline(timeline),
         };
-        Explained { version, identical_samples, accounts: accounts.into_iter().map(account).collect() }
+        Explained {
+            version,
+            identical_samples,
+            accounts: accounts.into_iter().map(account).collect(),
+        }
     }
 
     fn part(&self, part: Part) -> Part {
@@ -38,7 +42,11 @@ impl Anonymiser<'_> {
             sources,
         } = part;
         let some_task = |task: String| self.some_task(&task);
-        let other = |OtherCpu { function, called_by, task }| OtherCpu { function, called_by, task: task.map(some_task) };
+        let other = |OtherCpu { function, called_by, task }| OtherCpu {
+            function,
+            called_by,
+            task: task.map(some_task),
+        };
         let time = |FunctionTime { function, own_ns, source }| FunctionTime {
             function,
             own_ns,
@@ -62,7 +70,10 @@ impl Anonymiser<'_> {
         }
     }
 
-    fn sources(&self, Sources { function, called_by, interrupted, off_at, on_at }: Sources) -> Sources {
+    fn sources(
+        &self,
+        Sources { function, called_by, interrupted, off_at, on_at }: Sources,
+    ) -> Sources {
         let place = |source: Option<Source>| source.map(|source| self.source(source));
         Sources {
             function: place(function),
@@ -74,20 +85,38 @@ impl Anonymiser<'_> {
     }
 
     fn source(&self, Source { file, line, inlined }: Source) -> Source {
-        let within = |Inlined { function, file, line }| Inlined { function, file: self.source_file(file), line };
-        Source { file: self.source_file(file), line, inlined: inlined.into_iter().map(within).collect() }
+        let within = |Inlined { function, file, line }| Inlined {
+            function,
+            file: self.source_file(file),
+            line,
+        };
+        Source {
+            file: self.source_file(file),
+            line,
+            inlined: inlined.into_iter().map(within).collect(),
+        }
     }
 
     /// A file of the kernel's source is known to everybody; one that lies elsewhere is not.
     fn source_file(&self, file: String) -> String {
-        if file.starts_with('/') || file.starts_with("..") { self.name("path", &file) } else { self.without_secrets(&file) }
+        if file.starts_with('/') || file.starts_with("..") {
+            self.name("path", &file)
+        } else {
+            self.without_secrets(&file)
+        }
     }
 
     fn timeline(&self, Timeline { names, spans }: Timeline) -> Timeline {
-        let functions: BTreeSet<usize> = spans.iter().filter(|span| span.depth > 0).map(|span| span.name as usize).collect();
-        let tasks: BTreeSet<usize> = spans.iter().filter(|span| span.depth == 0).map(|span| span.name as usize).collect();
+        let functions: BTreeSet<usize> =
+            spans.iter().filter(|span| span.depth > 0).map(|span| span.name as usize).collect();
+        let tasks: BTreeSet<usize> =
+            spans.iter().filter(|span| span.depth == 0).map(|span| span.name as usize).collect();
         let name = |(place, name): (usize, String)| {
-            if functions.contains(&place) && !tasks.contains(&place) { name } else { self.some_task(&name) }
+            if functions.contains(&place) && !tasks.contains(&place) {
+                name
+            } else {
+                self.some_task(&name)
+            }
         };
         Timeline { names: names.into_iter().enumerate().map(name).collect(), spans }
     }

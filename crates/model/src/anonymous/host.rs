@@ -13,7 +13,11 @@ impl Anonymiser<'_> {
             kernel_ms,
             busiest: self.processes(busiest),
         };
-        Host { before: self.facts(before), after: after.map(|facts| self.facts(facts)), processes: processes.map(of_processes) }
+        Host {
+            before: self.facts(before),
+            after: after.map(|facts| self.facts(facts)),
+            processes: processes.map(of_processes),
+        }
     }
 
     pub(super) fn processes(&self, processes: Vec<BusyProcess>) -> Vec<BusyProcess> {
@@ -82,23 +86,42 @@ impl Anonymiser<'_> {
     }
 
     fn cpu(&self, facts: CpuFacts) -> CpuFacts {
-        let CpuFacts { cpu, governor, frequency_khz, frequency_min_khz, frequency_max_khz, time_ms } = facts;
+        let CpuFacts {
+            cpu,
+            governor,
+            frequency_khz,
+            frequency_min_khz,
+            frequency_max_khz,
+            time_ms,
+        } = facts;
         CpuFacts {
             cpu,
             governor: governor.map(|governor| self.ours("value", &governor)),
             frequency_khz,
             frequency_min_khz,
             frequency_max_khz,
-            time_ms: time_ms.into_iter().map(|(state, ms)| (self.ours("value", &state), ms)).collect(),
+            time_ms: time_ms
+                .into_iter()
+                .map(|(state, ms)| (self.ours("value", &state), ms))
+                .collect(),
         }
     }
 
     /// Drivers name interrupts, and a user may have named the network's devices among them.
     fn events(&self, EventCounts { name, description, counts }: EventCounts) -> EventCounts {
-        EventCounts { name: self.ours("device", &name), description: self.terms("device", &description), counts }
+        EventCounts {
+            name: self.ours("device", &name),
+            description: self.terms("device", &description),
+            counts,
+        }
     }
 
     fn unreadable(&self, Unreadable { path, line, item, error }: Unreadable) -> Unreadable {
-        Unreadable { path: self.whole("path", &path), line, item: self.sentence(&item), error: self.error(&error) }
+        Unreadable {
+            path: self.whole("path", &path),
+            line,
+            item: self.sentence(&item),
+            error: self.error(&error),
+        }
     }
 }

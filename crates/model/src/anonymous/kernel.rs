@@ -116,9 +116,10 @@ impl Anonymiser<'_> {
         let word = |word: &str| {
             let bare = word.trim_matches(['(', ')', ',']);
             match bare.split_once('@') {
-                Some((user, host)) if !user.is_empty() && !host.is_empty() => {
-                    word.replace(bare, &format!("{}@{}", self.name("user", user), self.name("host", host)))
-                }
+                Some((user, host)) if !user.is_empty() && !host.is_empty() => word.replace(
+                    bare,
+                    &format!("{}@{}", self.name("user", user), self.name("host", host)),
+                ),
                 _ => word.to_owned(),
             }
         };
@@ -169,7 +170,9 @@ impl Anonymiser<'_> {
     }
 
     fn console_line(&self, line: &str) -> String {
-        let arguments = COMMAND_LINES.iter().find_map(|title| line.split_once(title).map(|(before, line)| (before, title, line)));
+        let arguments = COMMAND_LINES
+            .iter()
+            .find_map(|title| line.split_once(title).map(|(before, line)| (before, title, line)));
         if let Some((before, title, line)) = arguments {
             return format!("{before}{title}{}", self.kernel_arguments(line));
         }
@@ -178,8 +181,10 @@ impl Anonymiser<'_> {
             return self.sentence(line);
         }
         let word = |word: &str| {
-            let bare = word.trim_matches(|letter: char| letter.is_whitespace() || "(),.:<>".contains(letter));
-            let is_path = bare.split(':').any(|part| part.starts_with('/') && part.len() > 1) || bare.contains("/home/");
+            let bare = word
+                .trim_matches(|letter: char| letter.is_whitespace() || "(),.:<>".contains(letter));
+            let is_path = bare.split(':').any(|part| part.starts_with('/') && part.len() > 1)
+                || bare.contains("/home/");
             if is_path && !is_plain(bare, Vocabulary::Terms) {
                 word.replace(bare, &self.name("path", bare))
             } else if is_address(bare) {
@@ -204,7 +209,9 @@ enum Stays {
 fn stays(word: &str) -> Stays {
     let (key, value) = word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value)));
     let dashed = |letter: u8| if letter == b'_' { b'-' } else { letter };
-    let is_key = |known: &&str| known.len() == key.len() && known.bytes().map(dashed).eq(key.bytes().map(dashed));
+    let is_key = |known: &&str| {
+        known.len() == key.len() && known.bytes().map(dashed).eq(key.bytes().map(dashed))
+    };
     let is_in = |list: &[&str]| list.iter().any(is_key);
     let decides = is_in(&LATENCY_ARGUMENTS) || is_in(&VALUE_STAYS);
     match value {
@@ -218,18 +225,27 @@ fn stays(word: &str) -> Stays {
 
 /// What an argument that decides latency takes: CPUs, numbers, words of the kernel.
 fn is_setting(part: &str) -> bool {
-    is_cpus(part) || !part.contains(['/', '@']) && part.matches(':').count() < 2 && is_plain(part, Vocabulary::Terms)
+    is_cpus(part)
+        || !part.contains(['/', '@'])
+            && part.matches(':').count() < 2
+            && is_plain(part, Vocabulary::Terms)
 }
 
 /// `2`, `2-5`, `0-N:1/4`.
 fn is_cpus(part: &str) -> bool {
-    let is_number = |text: &str| text == "N" || !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
-    let (range, stride) = part.split_once(':').map_or((part, None), |(range, stride)| (range, Some(stride)));
-    let both = |text: &str, between: char| text.split(between).count() <= 2 && text.split(between).all(is_number);
+    let is_number = |text: &str| {
+        text == "N" || !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    let (range, stride) =
+        part.split_once(':').map_or((part, None), |(range, stride)| (range, Some(stride)));
+    let both = |text: &str, between: char| {
+        text.split(between).count() <= 2 && text.split(between).all(is_number)
+    };
     both(range, '-') && stride.is_none_or(|stride| both(stride, '/'))
 }
 
-/// What a command line holds that is not shown, of which the kernel repeats some in its own words: arguments, and what they are set to.
+/// What a command line holds that is not shown, of which the kernel repeats some in its own words:
+/// arguments, and what they are set to.
 pub(super) fn hidden<'t>(line: &'t str, found: &mut dyn FnMut(&str, &'t str)) {
     const MIN_LETTERS: usize = 3;
     let mut name = |kind: &str, text: &'t str| {
@@ -237,7 +253,11 @@ pub(super) fn hidden<'t>(line: &'t str, found: &mut dyn FnMut(&str, &'t str)) {
             found(kind, text);
         }
     };
-    for (word, stays) in line.split_whitespace().map(|word| (word, stays(word))).filter(|(_, stays)| *stays != Stays::All) {
+    for (word, stays) in line
+        .split_whitespace()
+        .map(|word| (word, stays(word)))
+        .filter(|(_, stays)| *stays != Stays::All)
+    {
         if stays == Stays::Nothing {
             name("argument", word);
         }
@@ -268,49 +288,81 @@ mod tests {
 
     fn with<T>(of: impl FnOnce(&Anonymiser<'_>) -> T) -> T {
         let pseudonyms = Pseudonyms::new([7; 32]);
-        of(&Anonymiser { pseudonyms: &pseudonyms, secrets: Secrets::new([("robot-3".to_owned(), "host-000000".to_owned())]) })
+        of(&Anonymiser {
+            pseudonyms: &pseudonyms,
+            secrets: Secrets::new([("robot-3".to_owned(), "host-000000".to_owned())]),
+        })
     }
 
     #[test]
     fn what_decides_latency_stays_of_a_command_line() {
-        let line = "BOOT_IMAGE=/boot/vmlinuz-acme root=UUID=12-34 ro isolcpus=managed_irq,domain,2-3 nohz_full=2-3 idle=poll \
-                    console=ttyS0,115200n8 mitigations=off token=hunter2 clocksource=secret -- --key 12345";
+        let line = "BOOT_IMAGE=/boot/vmlinuz-acme root=UUID=12-34 ro \
+                    isolcpus=managed_irq,domain,2-3 nohz_full=2-3 idle=poll \
+                    console=ttyS0,115200n8 mitigations=off token=hunter2 clocksource=secret -- \
+                    --key 12345";
         let shown = with(|of| of.kernel_arguments(line));
-        let kept: Vec<&str> = shown.split(' ').filter(|word| !word.contains("value-") && !word.contains("argument-")).collect();
+        let kept: Vec<&str> = shown
+            .split(' ')
+            .filter(|word| !word.contains("value-") && !word.contains("argument-"))
+            .collect();
         assert_eq!(
             kept.join(" "),
-            "ro isolcpus=managed_irq,domain,2-3 nohz_full=2-3 idle=poll console=ttyS0,115200n8 mitigations=off --"
+            "ro isolcpus=managed_irq,domain,2-3 nohz_full=2-3 idle=poll console=ttyS0,115200n8 \
+             mitigations=off --"
         );
-        assert!(shown.contains("clocksource=value-") && shown.contains("root=value-") && shown.contains(" argument-"), "{shown}");
+        assert!(
+            shown.contains("clocksource=value-")
+                && shown.contains("root=value-")
+                && shown.contains(" argument-"),
+            "{shown}"
+        );
     }
 
     #[test]
     fn who_built_a_kernel_goes() {
-        let version = "Linux version 6.1.0-rt5 (alice@builder.acme) (gcc (GCC) 12.2.0, GNU ld 2.40) #1 SMP PREEMPT_RT Thu";
+        let version = "Linux version 6.1.0-rt5 (alice@builder.acme) (gcc (GCC) 12.2.0, GNU ld \
+                       2.40) #1 SMP PREEMPT_RT Thu";
         let shown = with(|of| of.kernel_version(version));
-        assert!(shown.starts_with("Linux version 6.1.0-rt5 (user-") && shown.contains("@host-"), "{shown}");
-        assert!(shown.ends_with(" (gcc (GCC) 12.2.0, GNU ld 2.40) #1 SMP PREEMPT_RT Thu") && !shown.contains("acme"), "{shown}");
+        assert!(
+            shown.starts_with("Linux version 6.1.0-rt5 (user-") && shown.contains("@host-"),
+            "{shown}"
+        );
+        assert!(
+            shown.ends_with(" (gcc (GCC) 12.2.0, GNU ld 2.40) #1 SMP PREEMPT_RT Thu")
+                && !shown.contains("acme"),
+            "{shown}"
+        );
         assert_eq!(with(|of| of.preemption("PREEMPT_DYNAMIC (full)")), "PREEMPT_DYNAMIC (full)");
         assert_eq!(
             with(|of| of.preemption("PREEMPT_DYNAMIC (booted with preempt=full)")),
             "PREEMPT_DYNAMIC (booted with preempt=full)"
         );
         assert_eq!(with(|of| of.preemption("voluntary or none")), "voluntary or none");
-        assert!(!with(|of| of.preemption("PREEMPT_DYNAMIC (booted with preempt=alice)")).contains("alice"));
+        assert!(
+            !with(|of| of.preemption("PREEMPT_DYNAMIC (booted with preempt=alice)"))
+                .contains("alice")
+        );
     }
 
     #[test]
     fn the_kernels_console_stays_without_names() {
-        let text = "[    0.000000] Linux version 6.1 (alice@acme) #1 SMP\n[    0.000000] Command line: quiet pw=hunter2\n\
-                    [    0.010000] tsc: Detected 999.993 MHz processor\nalice logged in\n\n\
-                    [    1.500000] IP-Config: robot-3 is 192.168.0.7, from /home/alice/x\n";
+        let text = "[    0.000000] Linux version 6.1 (alice@acme) #1 SMP\n[    0.000000] Command \
+                    line: quiet pw=hunter2\n[    0.010000] tsc: Detected 999.993 MHz \
+                    processor\nalice logged in\n\n[    1.500000] IP-Config: robot-3 is \
+                    192.168.0.7, from /home/alice/x\n";
         let console = with(|of| of.console(text));
         assert_eq!(console.left_out, 1);
         assert!(console.text.contains("tsc: Detected 999.993 MHz processor\n"), "{console:?}");
         assert!(
-            console.text.contains("IP-Config: host-000000 is address-") && console.text.contains(", from path-"),
+            console.text.contains("IP-Config: host-000000 is address-")
+                && console.text.contains(", from path-"),
             "{console:?}"
         );
-        assert!(["alice", "acme", "hunter2", "robot", "192"].iter().all(|name| !console.text.contains(name)), "{console:?}");
+        assert!(
+            ["alice", "acme", "hunter2", "robot", "192"]
+                .iter()
+                .all(|name| !console.text.contains(name)),
+            "{console:?}"
+        );
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The emulated machine. Which files it was made of stays known by their hashes, and where they were does not.
+//! The emulated machine. Which files it was made of stays known by their hashes, and where they
+//! were does not.
 
 use super::Anonymiser;
 use super::words::{Vocabulary, is_plain};
@@ -14,14 +15,20 @@ const OF_THE_LAB: &str = "initramfs";
 /// The paths that a lab names.
 pub(super) fn paths(lab: &Lab) -> Vec<PathBuf> {
     let files = [Some(&lab.kernel.image), lab.device_tree.as_ref(), Some(&lab.program)];
-    let mut paths: Vec<PathBuf> = files.into_iter().flatten().map(|file| file.path.clone()).collect();
+    let mut paths: Vec<PathBuf> =
+        files.into_iter().flatten().map(|file| file.path.clone()).collect();
     paths.extend(lab.kernel.modules.clone());
     paths
 }
 
 /// The command lines of its kernel.
 pub(super) fn kernel_lines(lab: &Lab) -> impl Iterator<Item = &str> {
-    let appended = lab.qemu.command_line.windows(2).filter(|pair| pair[0] == "-append").map(|pair| pair[1].as_str());
+    let appended = lab
+        .qemu
+        .command_line
+        .windows(2)
+        .filter(|pair| pair[0] == "-append")
+        .map(|pair| pair[1].as_str());
     appended.chain([lab.guest.kernel_args.as_str()])
 }
 
@@ -44,7 +51,10 @@ impl Anonymiser<'_> {
             host_ms,
         } = lab;
         let LabKernel { name, image, modules: modules_in } = kernel;
-        let saved = |LabSnapshot { key, task_sha256 }| LabSnapshot { key: self.hash(key), task_sha256: self.hash(task_sha256) };
+        let saved = |LabSnapshot { key, task_sha256 }| LabSnapshot {
+            key: self.hash(key),
+            task_sha256: self.hash(task_sha256),
+        };
         let is_of_debian = name.starts_with("debian:");
         let LabQemu { version, origin, command_line } = qemu;
         Lab {
@@ -53,7 +63,11 @@ impl Anonymiser<'_> {
             deterministic,
             accelerator: self.ours("value", &accelerator),
             kernel: LabKernel {
-                name: if is_of_debian { self.whole("path", &name) } else { self.name("path", &name) },
+                name: if is_of_debian {
+                    self.whole("path", &name)
+                } else {
+                    self.name("path", &name)
+                },
                 image: self.file(image),
                 modules: modules_in.map(|path| self.path(&path)),
             },
@@ -62,7 +76,11 @@ impl Anonymiser<'_> {
             modules: modules.iter().map(|module| self.ours("module", module)).collect(),
             initramfs_sha256: self.hash(initramfs_sha256),
             snapshot: snapshot.map(saved),
-            qemu: LabQemu { version: self.sentence(&version), origin, command_line: self.emulator(&command_line) },
+            qemu: LabQemu {
+                version: self.sentence(&version),
+                origin,
+                command_line: self.emulator(&command_line),
+            },
             probe_left_open,
             default_cpus,
             host_ms,
@@ -79,7 +97,11 @@ impl Anonymiser<'_> {
 
     /// The hash of a file tells nothing to those who have not the file.
     fn hash(&self, hash: String) -> String {
-        if hash.chars().all(|digit| digit.is_ascii_hexdigit()) { hash } else { self.name("value", &hash) }
+        if hash.chars().all(|digit| digit.is_ascii_hexdigit()) {
+            hash
+        } else {
+            self.name("value", &hash)
+        }
     }
 
     fn emulator(&self, words: &[String]) -> Vec<String> {
@@ -89,8 +111,12 @@ impl Anonymiser<'_> {
             out.push(match before {
                 _ if place == 0 => self.name("path", word),
                 "-append" => self.kernel_arguments(word),
-                before if BEFORE_PATHS.contains(&before) && word != OF_THE_LAB => self.name("path", word),
-                _ if self.secret(word).is_none() && is_plain(word, Vocabulary::Terms) => word.clone(),
+                before if BEFORE_PATHS.contains(&before) && word != OF_THE_LAB => {
+                    self.name("path", word)
+                }
+                _ if self.secret(word).is_none() && is_plain(word, Vocabulary::Terms) => {
+                    word.clone()
+                }
                 _ => self.name(if word.contains('/') { "path" } else { "value" }, word),
             });
             before = word;

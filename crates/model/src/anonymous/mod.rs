@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording without names: of the machine, its users, their programs and files.
 //!
-//! What decides latency stays: kernel, CPU, drivers, clocks, settings, every figure. All else that may be a name becomes a pseudonym.
-//! Structs are taken apart field by field, so that a new field does not compile before somebody has decided whether it may be sent,
-//! and words stay by a list of those that may ([`words`]). In: a document, and the key of the pseudonyms. Out: a document.
+//! What decides latency stays: kernel, CPU, drivers, clocks, settings, every figure. All else that
+//! may be a name becomes a pseudonym. Structs are taken apart field by field, so that a new field
+//! does not compile before somebody has decided whether it may be sent, and words stay by a list of
+//! those that may ([`words`]). In: a document, and the key of the pseudonyms. Out: a document.
 
 mod asked;
 mod document;
@@ -76,15 +77,28 @@ impl<'k> Anonymiser<'k> {
             Warning::OtherWork { processes, .. } => Some(processes),
             _ => None,
         });
-        let busiest = host.processes.iter().map(|processes| &processes.busiest).chain(of_warnings).flatten();
-        busiest.filter(|process| !process.kernel_thread).for_each(|process| found("process", &process.name));
+        let busiest =
+            host.processes.iter().map(|processes| &processes.busiest).chain(of_warnings).flatten();
+        busiest
+            .filter(|process| !process.kernel_thread)
+            .for_each(|process| found("process", &process.name));
         document.run.title.iter().for_each(|title| found("title", title));
-        document.run.loads.iter().filter_map(|load| load.command()).for_each(|command| found("command", command));
+        document
+            .run
+            .loads
+            .iter()
+            .filter_map(|load| load.command())
+            .for_each(|command| found("command", command));
         let of_host = [Some(&host.before), host.after.as_ref()].into_iter().flatten();
         let lines = of_host.filter_map(|facts| facts.kernel_command_line.as_deref());
-        lines.chain(document.lab.iter().flat_map(lab::kernel_lines)).for_each(|line| kernel::hidden(line, found));
+        lines
+            .chain(document.lab.iter().flat_map(lab::kernel_lines))
+            .for_each(|line| kernel::hidden(line, found));
         let words = document.command_line.iter().map(PathBuf::from);
-        for path in words.chain(document.lab.iter().flat_map(lab::paths)).filter(|path| path.components().count() > 1) {
+        for path in words
+            .chain(document.lab.iter().flat_map(lab::paths))
+            .filter(|path| path.components().count() > 1)
+        {
             found("path", &path.to_string_lossy());
             user_of(&path).into_iter().for_each(|user| found("user", user));
         }

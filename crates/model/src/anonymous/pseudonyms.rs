@@ -20,11 +20,13 @@ impl Pseudonyms {
         Pseudonyms { key }
     }
 
-    /// What stands for a name, such as `host-3fa2c1`. Names of different kinds that are equal have equal digits.
+    /// What stands for a name, such as `host-3fa2c1`. Names of different kinds that are equal have
+    /// equal digits.
     #[must_use]
     pub fn of(&self, kind: &str, name: &str) -> String {
         let digest = self.authenticated(name.as_bytes());
-        let digits: String = digest.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
+        let digits: String =
+            digest.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
         format!("{kind}-{digits}")
     }
 
@@ -32,7 +34,10 @@ impl Pseudonyms {
     pub(super) fn within(text: &str) -> impl Iterator<Item = &str> {
         let is_one = |word: &&str| {
             let digits = word.rsplit_once('-').map_or("", |(_, digits)| digits);
-            digits.len() == DIGITS && digits.chars().all(|digit| digit.is_ascii_digit() || ('a'..='f').contains(&digit))
+            digits.len() == DIGITS
+                && digits
+                    .chars()
+                    .all(|digit| digit.is_ascii_digit() || ('a'..='f').contains(&digit))
         };
         text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').filter(is_one)
     }
@@ -56,7 +61,8 @@ mod tests {
     /// RFC 4231, test case 1, whose key of 20 bytes zeros fill up; case 2 has its key of 4.
     #[test]
     fn it_is_hmac() {
-        let hex = |digest: [u8; 32]| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex =
+            |digest: [u8; 32]| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let mut key = [0; 32];
         key[..20].fill(0x0b);
         let first = hex(Pseudonyms::new(key).authenticated(b"Hi There"));
@@ -73,6 +79,9 @@ mod tests {
         assert_eq!(one.of("host", "robot-3"), one.of("host", "robot-3"));
         assert_ne!(one.of("host", "robot-3"), one.of("host", "robot-4"));
         assert_ne!(one.of("host", "robot-3"), other.of("host", "robot-3"));
-        assert_eq!(one.of("host", "x").strip_prefix("host"), one.of("user", "x").strip_prefix("user"));
+        assert_eq!(
+            one.of("host", "x").strip_prefix("host"),
+            one.of("user", "x").strip_prefix("user")
+        );
     }
 }

@@ -38,9 +38,11 @@ impl Secrets {
         Some(&self.known[place].pseudonym)
     }
 
-    /// Replaces each name that is a word by itself, the longest of those that begin at one place, and filters what is around them.
+    /// Replaces each name that is a word by itself, the longest of those that begin at one place,
+    /// and filters what is around them.
     ///
-    /// It reads the text once, from its begin to its end: a text may have a name ten thousand times.
+    /// It reads the text once, from its begin to its end: a text may have a name ten thousand
+    /// times.
     pub(super) fn replaced(&self, text: &str, rest: &dyn Fn(&str) -> String) -> String {
         let mut out = String::with_capacity(text.len());
         let (mut done, mut before) = (0, false);
@@ -67,7 +69,8 @@ impl Secrets {
             behind.is_some_and(|behind| !(behind && name.ends_with(joins)))
         };
         // Each one that the text begins with is the one sorted before the text, or within that.
-        let mut place = self.known.partition_point(|secret| secret.name.as_str() <= text).checked_sub(1);
+        let mut place =
+            self.known.partition_point(|secret| secret.name.as_str() <= text).checked_sub(1);
         while let Some(secret) = place.map(|place| &self.known[place]) {
             if is_word(&secret.name) {
                 return Some(secret);
@@ -88,7 +91,8 @@ mod tests {
     use super::*;
 
     fn of(names: &[&str]) -> Secrets {
-        let mut sorted: Vec<(String, String)> = names.iter().map(|name| ((*name).to_owned(), format!("<{name}>"))).collect();
+        let mut sorted: Vec<(String, String)> =
+            names.iter().map(|name| ((*name).to_owned(), format!("<{name}>"))).collect();
         sorted.sort();
         Secrets::new(sorted)
     }
@@ -99,9 +103,15 @@ mod tests {
 
     #[test]
     fn the_longest_goes_where_it_is_a_word() {
-        assert_eq!(replaced(&["ab", "ab cd", "ab-c"], "x ab cd, ab c abc ab-c ab-d"), "X <ab cd>, <ab> C ABC <ab-c> <ab>-D");
+        assert_eq!(
+            replaced(&["ab", "ab cd", "ab-c"], "x ab cd, ab c abc ab-c ab-d"),
+            "X <ab cd>, <ab> C ABC <ab-c> <ab>-D"
+        );
         assert_eq!(replaced(&["ab"], "_ab ab_ äab (ab) ab"), "_AB AB_ ÄAB (<ab>) <ab>");
-        assert_eq!(replaced(&["/home", "/home/é", "é"], "x/home/éa/home/é é"), "X</home>/ÉA</home/é> <é>");
+        assert_eq!(
+            replaced(&["/home", "/home/é", "é"], "x/home/éa/home/é é"),
+            "X</home>/ÉA</home/é> <é>"
+        );
         assert_eq!(replaced(&["a-a"], "xa-a-a"), "XA-<a-a>");
         assert_eq!(replaced(&[], "ab"), "AB");
         assert_eq!((of(&["ab", "b"]).of("b"), of(&["ab"]).of("a")), (Some("<b>"), None));
@@ -116,7 +126,8 @@ mod tests {
 
     #[test]
     fn there_may_be_many_names() {
-        let names: Vec<String> = (0..4000).map(|number| format!("process-{number}")).chain(["ab".to_owned()]).collect();
+        let names: Vec<String> =
+            (0..4000).map(|number| format!("process-{number}")).chain(["ab".to_owned()]).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let secrets = of(&names);
         let begun = std::time::Instant::now();

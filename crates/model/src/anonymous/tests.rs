@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A canary in the place of every text, one at a time: it is nowhere in what comes out, but where texts are meant to stay.
+//! A canary in the place of every text, one at a time: it is nowhere in what comes out, but where
+//! texts are meant to stay.
 
 use super::*;
 use crate::{EXPLAINED_VERSION, Explained};
@@ -43,33 +44,44 @@ const STAY_EXPLAINED: [&str; 13] = [
 
 /// A recording in which each field of text has one.
 fn recorded() -> Value {
-    let mut value: Value = serde_json::from_str(include_str!("../../../../fuzz/corpus/run_json/warnings.json")).unwrap();
+    let mut value: Value =
+        serde_json::from_str(include_str!("../../../../fuzz/corpus/run_json/warnings.json"))
+            .unwrap();
     value["probe"] = serde_json::to_value(crate::ProbeStatement::cyclic()).unwrap();
     value["threads"][0]["histogram_ns"]["buckets"] = json!([]);
-    value["threads"][0]["columns"] =
-        json!([{"name": "exit_ns", "values": null, "histogram": {"relative_error": 0.01, "buckets": []}}]);
-    value["command_line"] =
-        json!(["/home/alice/teiji", "measure", "-t", "2", "--load", "cmd:\"run secret\",nice=3", "-osecret", "--", "x", "y"]);
+    value["threads"][0]["columns"] = json!([{"name": "exit_ns", "values": null, "histogram": {"relative_error": 0.01, "buckets": []}}]);
+    value["command_line"] = json!([
+        "/home/alice/teiji",
+        "measure",
+        "-t",
+        "2",
+        "--load",
+        "cmd:\"run secret\",nice=3",
+        "-osecret",
+        "--",
+        "x",
+        "y"
+    ]);
     value["end"] = json!({"reason": "probe-failed", "error": "cannot read /dev/rtc0: No such device (os error 19)"});
     value["run"]["title"] = json!("Robot at ACME");
     value["run"]["probe_settings"] = json!({"from": "/dev/alice", "period": "1ms"});
-    value["run"]["loads"] = json!(["cmd:\"run secret\",cpus=0+1", "disk,dir=/home/alice/x,size=4M", "cpu@50%"]);
+    value["run"]["loads"] =
+        json!(["cmd:\"run secret\",cpus=0+1", "disk,dir=/home/alice/x,size=4M", "cpu@50%"]);
     value["load"] = json!([{
         "spec": "cmd:\"run secret\",cpus=0+1", "requested": null, "reached": null, "cpus": [0], "rate": {"bytes_per_s": 1.0}, "tasks": 1, "alive": true
     }]);
-    value["instrument"]["co_kernel"] =
-        json!({"name": "Cobalt", "version": "3.2.1", "abi": 17, "gravity": "irq 1 ns", "chosen": true});
+    value["instrument"]["co_kernel"] = json!({"name": "Cobalt", "version": "3.2.1", "abi": 17, "gravity": "irq 1 ns", "chosen": true});
     let busiest = json!([
         {"pid": 9, "name": "robotd", "cpu_ms": 5, "kernel_thread": false}, {"pid": 2, "name": "kworker/0:1-events", "cpu_ms": 5, "kernel_thread": true}
     ]);
-    value["host"]["processes"] = json!({"own_ms": 3, "others_ms": 4, "kernel_ms": 5, "busiest": busiest});
+    value["host"]["processes"] =
+        json!({"own_ms": 3, "others_ms": 4, "kernel_ms": 5, "busiest": busiest});
     for facts in ["before", "after"] {
         for list in ["interrupts", "softirqs", "cpus"] {
             value["host"][facts][list].as_array_mut().unwrap().truncate(1);
         }
         value["host"][facts]["hostname"] = json!("robot-3");
-        value["host"][facts]["unreadable"] =
-            json!([{"path": "/proc/interrupts", "line": 3, "item": "a number", "error": "Permission denied (os error 13)"}]);
+        value["host"][facts]["unreadable"] = json!([{"path": "/proc/interrupts", "line": 3, "item": "a number", "error": "Permission denied (os error 13)"}]);
     }
     let file = json!({"path": "/home/alice/bzImage", "sha256": "0123abcd"});
     value["lab"] = json!({
@@ -85,8 +97,7 @@ fn recorded() -> Value {
 }
 
 fn explained() -> Value {
-    let source =
-        json!({"file": "kernel/sched/core.c", "line": 3, "inlined": [{"function": "f", "file": "include/x.h", "line": 1}]});
+    let source = json!({"file": "kernel/sched/core.c", "line": 3, "inlined": [{"function": "f", "file": "include/x.h", "line": 1}]});
     json!({"version": EXPLAINED_VERSION, "identical_samples": 1, "accounts": [{
         "thread": 0, "activation": 1, "latency_ns": 5, "parts": [{
             "kind": "switch", "begin_ns": 0, "length_ns": 5, "function": "schedule", "called_by": ["do_it"], "task": "robotd", "next_task": "teiji",
@@ -99,19 +110,22 @@ fn explained() -> Value {
     }]})
 }
 
-/// Where texts are: a pointer to each, and the same with `[]` for every index. Keys of maps end with `{}`.
+/// Where texts are: a pointer to each, and the same with `[]` for every index. Keys of maps end
+/// with `{}`.
 fn texts(value: &Value, at: &str, name: &str, found: &mut Vec<(String, String)>) {
     match value {
         Value::String(_) => found.push((at.to_owned(), name.trim_start_matches('.').to_owned())),
         Value::Array(values) => {
-            values
-                .iter()
-                .enumerate()
-                .for_each(|(place, value)| texts(value, &format!("{at}/{place}"), &format!("{name}[]"), found));
+            values.iter().enumerate().for_each(|(place, value)| {
+                texts(value, &format!("{at}/{place}"), &format!("{name}[]"), found)
+            });
         }
         Value::Object(fields) => fields.iter().for_each(|(key, value)| {
             let key_at = key.replace('~', "~0").replace('/', "~1");
-            found.push((format!("{at}/{key_at}"), format!("{}.{{{key}}}", name.trim_start_matches('.'))));
+            found.push((
+                format!("{at}/{key_at}"),
+                format!("{}.{{{key}}}", name.trim_start_matches('.')),
+            ));
             texts(value, &format!("{at}/{key_at}"), &format!("{name}.{key}"), found);
         }),
         _ => {}
@@ -134,7 +148,10 @@ fn planted(whole: &Value, at: &str, name: &str, canary: &str) -> Value {
 }
 
 /// Where a canary came through, of those that could be planted at all, and how many those were.
-fn survivors<T: DeserializeOwned + Serialize>(whole: &Value, of: impl Fn(T) -> T) -> (BTreeSet<String>, BTreeSet<String>) {
+fn survivors<T: DeserializeOwned + Serialize>(
+    whole: &Value,
+    of: impl Fn(T) -> T,
+) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut found = Vec::new();
     texts(whole, "", "", &mut found);
     let (mut survived, mut planted_in) = (BTreeSet::new(), BTreeSet::new());
@@ -143,9 +160,17 @@ fn survivors<T: DeserializeOwned + Serialize>(whole: &Value, of: impl Fn(T) -> T
     found.retain(|(_, name)| name.starts_with("warnings") || seen.insert(name.clone()));
     for (at, name) in found {
         let old = whole.pointer(&at).and_then(Value::as_str).unwrap_or_default();
-        let mixed = [CANARY.to_owned(), format!("{old} {CANARY}"), format!("{old}/{CANARY}=1"), format!("--{CANARY}")];
+        let mixed = [
+            CANARY.to_owned(),
+            format!("{old} {CANARY}"),
+            format!("{old}/{CANARY}=1"),
+            format!("--{CANARY}"),
+        ];
         for canary in mixed {
-            let Ok(document) = serde_json::from_value::<T>(planted(whole, &at, &name, &canary)) else { continue };
+            let Ok(document) = serde_json::from_value::<T>(planted(whole, &at, &name, &canary))
+            else {
+                continue;
+            };
             if !serde_json::to_string(&document).unwrap().contains(CANARY) {
                 continue;
             }
@@ -167,7 +192,10 @@ fn anonymous(document: Document) -> Document {
 fn no_canary_survives_in_run_json() {
     let (survived, planted) = survivors(&recorded(), anonymous);
     let stay: BTreeSet<String> = STAY.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let leaked: Vec<_> = survived.iter().filter(|name| !stay.contains(*name) && !name.ends_with(".cpu_model")).collect();
+    let leaked: Vec<_> = survived
+        .iter()
+        .filter(|name| !stay.contains(*name) && !name.ends_with(".cpu_model"))
+        .collect();
     assert!(leaked.is_empty(), "{leaked:#?}");
     assert!(planted.len() > 120, "{}", planted.len());
     let unused: Vec<_> = stay.iter().filter(|name| !survived.contains(*name)).collect();
@@ -179,23 +207,32 @@ fn no_canary_survives_in_explain_json() {
     let document: Document = serde_json::from_value(recorded()).unwrap();
     let pseudonyms = Pseudonyms::new([7; 32]);
     let anonymiser = Anonymiser::new(&pseudonyms, &document);
-    let (survived, planted) = survivors::<Explained>(&explained(), |explained| anonymiser.explained(explained));
-    let leaked: Vec<_> = survived.iter().filter(|name| !STAY_EXPLAINED.iter().any(|stays| name.ends_with(stays))).collect();
+    let (survived, planted) =
+        survivors::<Explained>(&explained(), |explained| anonymiser.explained(explained));
+    let leaked: Vec<_> = survived
+        .iter()
+        .filter(|name| !STAY_EXPLAINED.iter().any(|stays| name.ends_with(stays)))
+        .collect();
     assert!(leaked.is_empty(), "{leaked:#?}");
     assert!(planted.iter().any(|name| name.ends_with("next_task")), "{planted:?}");
-    let shown = serde_json::to_string(&anonymiser.explained(serde_json::from_value(explained()).unwrap())).unwrap();
-    assert!(!shown.contains("robotd") && shown.contains("\"teiji\"") && shown.contains("schedule"), "{shown}");
+    let shown =
+        serde_json::to_string(&anonymiser.explained(serde_json::from_value(explained()).unwrap()))
+            .unwrap();
+    assert!(
+        !shown.contains("robotd") && shown.contains("\"teiji\"") && shown.contains("schedule"),
+        "{shown}"
+    );
 }
 
-/// Names that are known from elsewhere in the recording go from sentences too, whatever words they are.
+/// Names that are known from elsewhere in the recording go from sentences too, whatever words they
+/// are.
 #[test]
 fn known_names_go_from_every_sentence() {
     let mut value = recorded();
     value["host"]["before"]["hostname"] = json!("interrupts");
     value["host"]["processes"]["busiest"][0]["name"] = json!("busy thread");
     let found = "a busy thread runs on interrupts beside kworker/1:1 at 98";
-    value["warnings"] =
-        json!([{"code": "machine-check", "check": "kernel-workers", "found": found, "why": "It delays.", "action": null}]);
+    value["warnings"] = json!([{"code": "machine-check", "check": "kernel-workers", "found": found, "why": "It delays.", "action": null}]);
     let written = serde_json::to_value(anonymous(serde_json::from_value(value).unwrap())).unwrap();
     let said = written["warnings"][0]["found"].as_str().unwrap();
     let process = written["host"]["processes"]["busiest"][0]["name"].as_str().unwrap();
@@ -213,10 +250,19 @@ fn conditions_and_figures_stay() {
         let before: Document = serde_json::from_str(text).unwrap();
         let after = anonymous(before.clone());
         assert!(after.anonymous);
-        assert_eq!((&after.threads, &after.probe, &after.instrument), (&before.threads, &before.probe, &before.instrument));
-        assert_eq!((&after.run, &after.started_at, &after.load), (&before.run, &before.started_at, &before.load));
+        assert_eq!(
+            (&after.threads, &after.probe, &after.instrument),
+            (&before.threads, &before.probe, &before.instrument)
+        );
+        assert_eq!(
+            (&after.run, &after.started_at, &after.load),
+            (&before.run, &before.started_at, &before.load)
+        );
         let (was, is) = (&before.host.before, &after.host.before);
-        assert_eq!((&is.cpus, &is.interrupts, &is.softirqs), (&was.cpus, &was.interrupts, &was.softirqs));
+        assert_eq!(
+            (&is.cpus, &is.interrupts, &is.softirqs),
+            (&was.cpus, &was.interrupts, &was.softirqs)
+        );
         assert_eq!(
             (&is.kernel, &is.cpu_model, &is.clocksource, &is.preemption),
             (&was.kernel, &was.cpu_model, &was.clocksource, &was.preemption)
@@ -228,31 +274,38 @@ fn conditions_and_figures_stay() {
 /// What the kernel repeats of its command line in its own words, and addresses that it was given.
 #[test]
 fn nothing_of_the_command_line_survives_elsewhere() {
-    const GONE: &str = "hunter robot7 alice acme 10.20 52:54 fe80 2001: 192.168 token robin rocky mallory trudy";
-    let line = "isolcpus=managed_irq,0-N:1/4 token=hunter2 printk.devkmsg=hunter3 pci=hunter4 robot7.key=hunter5 hunter6 \
-                ip=10.20.30.40:10.20.30.5:10.20.30.1:255.255.255.0:robot7:eth0:off nfsroot=10.20.30.5:/srv/alice/root,vers=3 \
-                isolcpus=192.168.3.3/24 mitigations=2001:470::5 console=192.168.3.4:80/x nohz_full=1 log=/home/mallory/x idle=poll";
-    let console = "[    0.0] PCI: Unknown option `hunter4'\n[    0.0] printk: printk.devkmsg: bad option string 'hunter3'\n\
-                   [    0.1] Unknown kernel command line parameters \"token=hunter2\", will be passed to user space.\n\
-                   [    0.1] robot7: unknown parameter 'key' ignored\n[    0.1] robot7 has hunter5, hunter6 of mallory\n\
-                   [    0.2]   with environment:\n[    0.2]     token=hunter2\n[    0.2] Booting kernel: `hunter9' invalid\n\
-                   [    2.0]      device=eth0, hwaddr=52:54:00:12:34:56, ipaddr=10.20.30.40, mask=255.255.255.0, gw=10.20.30.1\n\
-                   [    2.0]      host=robin, domain=acme.example, nis-domain=(none)\n\
-                   [    2.0]      bootserver=10.20.30.5, rootserver=10.20.30.5, rootpath=/srv/alice/root\n\
-                   [    2.1] VFS: Mounted root (nfs filesystem) on 10.20.30.5:/srv/alice.\n[    2.1] of 10.20.30.5:/opt/trudy\n\
-                   [    2.2] eth0: 10.20.30.40/24 up,\tfe80::5054:ff:fe12:3456\n[    2.3] on\t/home/trudy/x\n\
-                   [    2.3] clocksource: tsc: mask: 0xffffffff, max_idle_ns: 881590482973 ns\n[    2.4] Mitigations: off, 2.0.1-rt5\n";
+    const GONE: &str =
+        "hunter robot7 alice acme 10.20 52:54 fe80 2001: 192.168 token robin rocky mallory trudy";
+    let line = "isolcpus=managed_irq,0-N:1/4 token=hunter2 printk.devkmsg=hunter3 pci=hunter4 \
+                robot7.key=hunter5 hunter6 \
+                ip=10.20.30.40:10.20.30.5:10.20.30.1:255.255.255.0:robot7:eth0:off \
+                nfsroot=10.20.30.5:/srv/alice/root,vers=3 isolcpus=192.168.3.3/24 \
+                mitigations=2001:470::5 console=192.168.3.4:80/x nohz_full=1 log=/home/mallory/x \
+                idle=poll";
+    let console = "[    0.0] PCI: Unknown option `hunter4'\n[    0.0] printk: printk.devkmsg: bad option \
+         string 'hunter3'\n[    0.1] Unknown kernel command line parameters \"token=hunter2\", \
+         will be passed to user space.\n[    0.1] robot7: unknown parameter 'key' ignored\n[    \
+         0.1] robot7 has hunter5, hunter6 of mallory\n[    0.2]   with environment:\n[    0.2]     \
+         token=hunter2\n[    0.2] Booting kernel: `hunter9' invalid\n[    2.0]      device=eth0, \
+         hwaddr=52:54:00:12:34:56, ipaddr=10.20.30.40, mask=255.255.255.0, gw=10.20.30.1\n[    \
+         2.0]      host=robin, domain=acme.example, nis-domain=(none)\n[    2.0]      \
+         bootserver=10.20.30.5, rootserver=10.20.30.5, rootpath=/srv/alice/root\n[    2.1] VFS: \
+         Mounted root (nfs filesystem) on 10.20.30.5:/srv/alice.\n[    2.1] of \
+         10.20.30.5:/opt/trudy\n[    2.2] eth0: 10.20.30.40/24 up,\tfe80::5054:ff:fe12:3456\n[    \
+         2.3] on\t/home/trudy/x\n[    2.3] clocksource: tsc: mask: 0xffffffff, max_idle_ns: \
+         881590482973 ns\n[    2.4] Mitigations: off, 2.0.1-rt5\n";
     let mut value = recorded();
     value["lab"]["guest"]["kernel_args"] = json!("token=hunter2 isolcpus=1");
-    value["command_line"] = json!(["teiji", "measure", "--interval=192.168.9.9/1", "-a", "192.168.5.5/8"]);
+    value["command_line"] =
+        json!(["teiji", "measure", "--interval=192.168.9.9/1", "-a", "192.168.5.5/8"]);
     for facts in ["before", "after"] {
         value["host"][facts]["kernel_command_line"] = json!(line);
         let description = "2001:470:20::2 52:54:00:12:34:56/x aa@192.168.0.7:22";
-        value["host"][facts]["interrupts"] = json!([{"name": "192.168.1.1/24", "description": description, "counts": [1]}]);
+        value["host"][facts]["interrupts"] =
+            json!([{"name": "192.168.1.1/24", "description": description, "counts": [1]}]);
     }
     let found = "found at 192.168.7.8/24 by ip=rocky and hunter5 ";
-    value["warnings"] =
-        json!([{"code": "machine-check", "check": "x", "found": found, "why": "mark", "action": "ssh a@10.20.0.5/x"}]);
+    value["warnings"] = json!([{"code": "machine-check", "check": "x", "found": found, "why": "mark", "action": "ssh a@10.20.0.5/x"}]);
     let document: Document = serde_json::from_value(value).unwrap();
     let pseudonyms = Pseudonyms::new([7; 32]);
     let anonymiser = Anonymiser::new(&pseudonyms, &document);
@@ -263,10 +316,17 @@ fn nothing_of_the_command_line_survives_elsewhere() {
         assert!(!shown.contains(name), "{name}: {shown}");
         assert!(!written.contains(name), "{name}: {written}");
     }
-    for stays in ["tsc: mask: 0xffffffff, max_idle_ns: 881590482973 ns\n", "Mitigations: off, 2.0.1-rt5\n", "     device=eth0, "]
-    {
+    for stays in [
+        "tsc: mask: 0xffffffff, max_idle_ns: 881590482973 ns\n",
+        "Mitigations: off, 2.0.1-rt5\n",
+        "     device=eth0, ",
+    ] {
         assert!(shown.contains(stays), "{shown}");
     }
     let arguments = after.host.before.kernel_command_line.unwrap();
-    assert!(arguments.starts_with("isolcpus=managed_irq,0-N:1/4 argument-") && arguments.ends_with(" idle=poll"), "{arguments}");
+    assert!(
+        arguments.starts_with("isolcpus=managed_irq,0-N:1/4 argument-")
+            && arguments.ends_with(" idle=poll"),
+        "{arguments}"
+    );
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Texts: what is known to be a name is replaced wherever it stands, then every word that is not ours.
+//! Texts: what is known to be a name is replaced wherever it stands, then every word that is not
+//! ours.
 
 use super::Anonymiser;
 use super::words::{Vocabulary, is_plain};
@@ -22,12 +23,18 @@ impl Anonymiser<'_> {
     /// A value that stays if all of it is ours; otherwise no part of it does.
     pub(super) fn whole(&self, kind: &str, text: &str) -> String {
         let is_ours = || text.split_whitespace().all(|word| is_plain(word, Vocabulary::Terms));
-        if self.secret(text).is_none() && is_ours() { text.to_owned() } else { self.name(kind, text) }
+        if self.secret(text).is_none() && is_ours() {
+            text.to_owned()
+        } else {
+            self.name(kind, text)
+        }
     }
 
     /// What the system said. Its own words are said anew, by the error's number.
     pub(super) fn error(&self, text: &str) -> String {
-        let number = text.rsplit_once("(os error ").and_then(|(_, behind)| behind.strip_suffix(')')?.parse().ok());
+        let number = text
+            .rsplit_once("(os error ")
+            .and_then(|(_, behind)| behind.strip_suffix(')')?.parse().ok());
         let said = number.map(|number| io::Error::from_raw_os_error(number).to_string());
         match said.as_ref().and_then(|said| Some((text.strip_suffix(said.as_str())?, said))) {
             Some((before, said)) => self.sentence(before) + said,

@@ -10,15 +10,20 @@ impl Anonymiser<'_> {
         let ours = |text: String| self.ours("value", &text);
         let path = |from: String| self.whole("path", &from);
         match warning {
-            Warning::NoRealTime { asked, granted, error, program } => {
-                Warning::NoRealTime { asked, granted, error: self.error(&error), program: self.whole("path", &program) }
-            }
+            Warning::NoRealTime { asked, granted, error, program } => Warning::NoRealTime {
+                asked,
+                granted,
+                error: self.error(&error),
+                program: self.whole("path", &program),
+            },
             Warning::MemoryNotLocked { reason: MemoryNotLocked::Error(error) } => {
                 Warning::MemoryNotLocked { reason: MemoryNotLocked::Error(self.error(&error)) }
             }
-            Warning::DmaLatencyNotHeld { path, reason, error } => {
-                Warning::DmaLatencyNotHeld { path: self.whole("path", &path), reason, error: self.error(&error) }
-            }
+            Warning::DmaLatencyNotHeld { path, reason, error } => Warning::DmaLatencyNotHeld {
+                path: self.whole("path", &path),
+                reason,
+                error: self.error(&error),
+            },
             Warning::ClockStepped { clock, forwards_ns, backwards_ns } => {
                 Warning::ClockStepped { clock: ours(clock), forwards_ns, backwards_ns }
             }
@@ -28,7 +33,10 @@ impl Anonymiser<'_> {
                 recorded: self.terms("value", &recorded),
             },
             Warning::GovernorNotPerformance { governors } => Warning::GovernorNotPerformance {
-                governors: governors.into_iter().map(|(governor, cpus)| (ours(governor), cpus)).collect(),
+                governors: governors
+                    .into_iter()
+                    .map(|(governor, cpus)| (ours(governor), cpus))
+                    .collect(),
             },
             Warning::ClocksourceChanged { before, after } => {
                 Warning::ClocksourceChanged { before: ours(before), after: ours(after) }
@@ -49,9 +57,15 @@ impl Anonymiser<'_> {
             Warning::OtherWork { percent, cpus, processes } => {
                 Warning::OtherWork { percent, cpus, processes: self.processes(processes) }
             }
-            Warning::LoadsElsewhere { bare, loaded, load } => Warning::LoadsElsewhere { bare, loaded, load: self.load(&load) },
-            Warning::LoadNotSettled { load, steady } => Warning::LoadNotSettled { load: self.load(&load), steady },
-            Warning::LoadConditions { load, nice } => Warning::LoadConditions { load: self.load(&load), nice },
+            Warning::LoadsElsewhere { bare, loaded, load } => {
+                Warning::LoadsElsewhere { bare, loaded, load: self.load(&load) }
+            }
+            Warning::LoadNotSettled { load, steady } => {
+                Warning::LoadNotSettled { load: self.load(&load), steady }
+            }
+            Warning::LoadConditions { load, nice } => {
+                Warning::LoadConditions { load: self.load(&load), nice }
+            }
             Warning::LoadOffTarget { load, requested, reached, cpu, machine } => {
                 Warning::LoadOffTarget { load: self.load(&load), requested, reached, cpu, machine }
             }
@@ -61,14 +75,16 @@ impl Anonymiser<'_> {
                 // What a program printed is its own.
                 output: self.name("output", &output),
             },
-            Warning::StreamUnreadable { from, records, numbers, first, first_offset, text } => Warning::StreamUnreadable {
-                from: path(from),
-                records,
-                numbers,
-                first,
-                first_offset,
-                text: self.name("text", &text),
-            },
+            Warning::StreamUnreadable { from, records, numbers, first, first_offset, text } => {
+                Warning::StreamUnreadable {
+                    from: path(from),
+                    records,
+                    numbers,
+                    first,
+                    first_offset,
+                    text: self.name("text", &text),
+                }
+            }
             Warning::StreamHalfRecord { from, bytes, offset, ended } => {
                 Warning::StreamHalfRecord { from: path(from), bytes, offset, ended }
             }
@@ -78,10 +94,18 @@ impl Anonymiser<'_> {
             Warning::StreamTrailing { from, unreadable, backwards } => {
                 Warning::StreamTrailing { from: path(from), unreadable, backwards }
             }
-            Warning::StreamMissed { from, missed, period_ns } => Warning::StreamMissed { from: path(from), missed, period_ns },
-            Warning::StreamEnded { from, numbers, after_ns } => Warning::StreamEnded { from: path(from), numbers, after_ns },
-            Warning::StreamSilent { from, numbers, silent_ns } => Warning::StreamSilent { from: path(from), numbers, silent_ns },
-            Warning::StreamUnread { from, bytes } => Warning::StreamUnread { from: path(from), bytes },
+            Warning::StreamMissed { from, missed, period_ns } => {
+                Warning::StreamMissed { from: path(from), missed, period_ns }
+            }
+            Warning::StreamEnded { from, numbers, after_ns } => {
+                Warning::StreamEnded { from: path(from), numbers, after_ns }
+            }
+            Warning::StreamSilent { from, numbers, silent_ns } => {
+                Warning::StreamSilent { from: path(from), numbers, silent_ns }
+            }
+            Warning::StreamUnread { from, bytes } => {
+                Warning::StreamUnread { from: path(from), bytes }
+            }
             // Numbers alone. Each field is named, so that one more asks whether it is a name.
             warning @ (Warning::MemoryNotLocked { reason: MemoryNotLocked::LimitBytes(_) }
             | Warning::IntervalShort { interval_ns: _, missed_percent: _, cpu: _ }
@@ -98,7 +122,12 @@ impl Anonymiser<'_> {
             | Warning::RowsUntraced { thread: _, rows: _, measured: _ }
             | Warning::TraceEventsLost { events: _, buffer_kib: _, unfollowed: _ }
             | Warning::FellBack { thread: _, switches: _, measured: _ }
-            | Warning::ProgramEnded { after_ns: _, planned_ns: _, status: _, signal: _ }) => warning,
+            | Warning::ProgramEnded {
+                after_ns: _,
+                planned_ns: _,
+                status: _,
+                signal: _,
+            }) => warning,
             Warning::Other(OtherWarning { code, fields }) => {
                 Warning::Other(OtherWarning { code: ours(code), fields: self.fields(fields) })
             }
@@ -115,11 +144,16 @@ impl Anonymiser<'_> {
             LoadFailure::TaskExited { task, tasks, pid, status, others } => {
                 LoadFailure::TaskExited { task, tasks, pid, status: self.sentence(&status), others }
             }
-            LoadFailure::SupervisorExited { status } => LoadFailure::SupervisorExited { status: self.sentence(&status) },
-            LoadFailure::SupervisorFailed { error } => LoadFailure::SupervisorFailed { error: self.error(&error) },
-            LoadFailure::UnexpectedMessage { line, error } => {
-                LoadFailure::UnexpectedMessage { line: self.name("text", &line), error: self.error(&error) }
+            LoadFailure::SupervisorExited { status } => {
+                LoadFailure::SupervisorExited { status: self.sentence(&status) }
             }
+            LoadFailure::SupervisorFailed { error } => {
+                LoadFailure::SupervisorFailed { error: self.error(&error) }
+            }
+            LoadFailure::UnexpectedMessage { line, error } => LoadFailure::UnexpectedMessage {
+                line: self.name("text", &line),
+                error: self.error(&error),
+            },
             failure @ (LoadFailure::TasksMissing { alive: _, tasks: _ }
             | LoadFailure::SupervisorNotKilled
             | LoadFailure::NotStopped { waited_s: _ }) => failure,
@@ -128,7 +162,10 @@ impl Anonymiser<'_> {
 
     /// Of a warning that this version does not know.
     fn fields(&self, fields: Map<String, Value>) -> Map<String, Value> {
-        fields.into_iter().map(|(key, value)| (self.ours("value", &key), self.field(value))).collect()
+        fields
+            .into_iter()
+            .map(|(key, value)| (self.ours("value", &key), self.field(value)))
+            .collect()
     }
 
     fn field(&self, value: Value) -> Value {

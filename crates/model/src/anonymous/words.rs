@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which words stay as they are: numbers, and words of ours and of the kernel. Every other one may be a name.
+//! Which words stay as they are: numbers, and words of ours and of the kernel. Every other one may
+//! be a name.
 //!
 //! It is a list of what stays and not of what goes: a word that nobody thought of goes.
 
@@ -8,16 +9,20 @@ use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 
 /// Words of command lines, settings, tables of the kernel, drivers.
-static TERMS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| include_str!("terms.txt").split_whitespace().collect());
-/// Words of the sentences in which teiji says what it found. They are English words, and could be names too.
-static SENTENCES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| include_str!("sentences.txt").split_whitespace().collect());
+static TERMS: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| include_str!("terms.txt").split_whitespace().collect());
+/// Words of the sentences in which teiji says what it found. They are English words, and could be
+/// names too.
+static SENTENCES: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| include_str!("sentences.txt").split_whitespace().collect());
 /// What may stand behind a number.
 const UNITS: [&str; 33] = [
-    "ns", "us", "µs", "ms", "s", "m", "h", "k", "K", "M", "G", "Ki", "Mi", "Gi", "KiB", "MiB", "GiB", "kB", "KB", "MB", "GB",
-    "Hz", "kHz", "MHz", "GHz", "x", "q", "w", "H", "st", "th", "i", "u",
+    "ns", "us", "µs", "ms", "s", "m", "h", "k", "K", "M", "G", "Ki", "Mi", "Gi", "KiB", "MiB",
+    "GiB", "kB", "KB", "MB", "GB", "Hz", "kHz", "MHz", "GHz", "x", "q", "w", "H", "st", "th", "i",
+    "u",
 ];
-/// Letters beside numbers in names of devices and states: `nvme0n1`, `enp3s0`, `u8`, `C6`. None is a digit of usual hexadecimal
-/// numbers.
+/// Letters beside numbers in names of devices and states: `nvme0n1`, `enp3s0`, `u8`, `C6`. None is
+/// a digit of usual hexadecimal numbers.
 const BETWEEN: [&str; 12] = ["n", "p", "q", "s", "u", "h", "v", "t", "r", "i", "N", "C"];
 
 /// How much of a text is ours.
@@ -39,16 +44,23 @@ pub(super) fn is_plain(text: &str, vocabulary: Vocabulary) -> bool {
         .all(|part| part.is_empty() || is_plain_part(part, vocabulary))
 }
 
-/// Whether a part of a text is an address of a network or of its card. What may stand around one: its key, user, port, prefix, path.
+/// Whether a part of a text is an address of a network or of its card. What may stand around one:
+/// its key, user, port, prefix, path.
 pub(super) fn is_address(text: &str) -> bool {
     let parts = || text.split(|letter: char| "/=@,;|%[]()_".contains(letter));
-    parts().any(|part| is_card(part) || part.split('-').any(|part| is_ip(part.trim_end_matches([':', '.']))))
+    parts().any(|part| {
+        is_card(part) || part.split('-').any(|part| is_ip(part.trim_end_matches([':', '.'])))
+    })
 }
 
 fn is_ip(text: &str) -> bool {
-    let is_byte = |part: &str| !part.is_empty() && part.len() <= 3 && part.chars().all(|digit| digit.is_ascii_digit());
+    let is_byte = |part: &str| {
+        !part.is_empty() && part.len() <= 3 && part.chars().all(|digit| digit.is_ascii_digit())
+    };
     let bytes: Vec<&str> = text.split(':').next().unwrap_or_default().split('.').collect();
-    let is_long = || text.parse::<Ipv6Addr>().is_ok() && text.contains(|digit: char| digit.is_ascii_hexdigit());
+    let is_long = || {
+        text.parse::<Ipv6Addr>().is_ok() && text.contains(|digit: char| digit.is_ascii_hexdigit())
+    };
     bytes.len() == 4 && bytes.iter().all(|byte| is_byte(byte)) || is_long()
 }
 
@@ -56,12 +68,15 @@ fn is_ip(text: &str) -> bool {
 fn is_card(text: &str) -> bool {
     let is_of = |separator| {
         let bytes = || text.split(separator);
-        bytes().count() >= 6 && bytes().all(|byte| byte.len() == 2 && byte.chars().all(|digit| digit.is_ascii_hexdigit()))
+        bytes().count() >= 6
+            && bytes()
+                .all(|byte| byte.len() == 2 && byte.chars().all(|digit| digit.is_ascii_hexdigit()))
     };
     is_of(':') || is_of('-')
 }
 
-/// Without the place of a device, whose digits are hexadecimal: on PCI, `0000:00:1f.3`, or in memory, `fe00b880.mailbox`.
+/// Without the place of a device, whose digits are hexadecimal: on PCI, `0000:00:1f.3`, or in
+/// memory, `fe00b880.mailbox`.
 fn without_place(text: &str) -> String {
     const IN_MEMORY: usize = 8;
     if let Some((place, name)) = text.split_once('.')
@@ -72,20 +87,27 @@ fn without_place(text: &str) -> String {
     }
     const FORM: &str = "xxxx:xx:xx.x";
     let is_of_form = |part: &str| {
-        part.chars().zip(FORM.chars()).all(|(letter, form)| if form == 'x' { letter.is_ascii_hexdigit() } else { letter == form })
+        part.chars().zip(FORM.chars()).all(|(letter, form)| {
+            if form == 'x' { letter.is_ascii_hexdigit() } else { letter == form }
+        })
     };
-    let found = (0..text.len())
-        .find_map(|start| Some((start, text.get(start..start + FORM.len())?)).filter(|(_, part)| is_of_form(part)));
+    let found = (0..text.len()).find_map(|start| {
+        Some((start, text.get(start..start + FORM.len())?)).filter(|(_, part)| is_of_form(part))
+    });
     found.map_or_else(
         || text.to_owned(),
-        |(start, _)| format!("{} {}", &text[..start], &text[start + FORM.len()..]).replace(' ', "-"),
+        |(start, _)| {
+            format!("{} {}", &text[..start], &text[start + FORM.len()..]).replace(' ', "-")
+        },
     )
 }
 
 fn is_plain_part(part: &str, vocabulary: Vocabulary) -> bool {
     if part.len() == 1
         || is_word(part, vocabulary)
-        || part.strip_prefix("0x").is_some_and(|digits| digits.chars().all(|digit| digit.is_ascii_hexdigit()))
+        || part
+            .strip_prefix("0x")
+            .is_some_and(|digits| digits.chars().all(|digit| digit.is_ascii_hexdigit()))
     {
         return true;
     }
@@ -97,7 +119,11 @@ fn is_plain_part(part: &str, vocabulary: Vocabulary) -> bool {
         [number, "n", bits] => is_number(number) && bits.len() == 1,
         // `cpu0`, `nvme0n1`: a word, then numbers.
         [word, rest @ ..] if word.len() > 1 || BETWEEN.contains(word) => {
-            let fits = |run: &&str| is_number(run) || BETWEEN.contains(run) || run.len() > 1 && is_word(run, Vocabulary::Terms);
+            let fits = |run: &&str| {
+                is_number(run)
+                    || BETWEEN.contains(run)
+                    || run.len() > 1 && is_word(run, Vocabulary::Terms)
+            };
             (word.len() == 1 || is_word(word, vocabulary)) && rest.iter().all(fits)
         }
         _ => false,
@@ -119,7 +145,9 @@ fn runs(part: &str) -> Vec<&str> {
     let mut runs = Vec::new();
     let mut rest = part;
     while let Some(first) = rest.chars().next() {
-        let end = rest.find(|letter: char| letter.is_ascii_digit() != first.is_ascii_digit()).unwrap_or(rest.len());
+        let end = rest
+            .find(|letter: char| letter.is_ascii_digit() != first.is_ascii_digit())
+            .unwrap_or(rest.len());
         let (run, behind) = rest.split_at(end);
         runs.push(run);
         rest = behind;

@@ -8,8 +8,10 @@ use std::io;
 
 const NAME: &str = "Cobalt";
 
-/// ABI revisions with the calls that are made here: of Xenomai 3.0 to 3.3. They are counted by architecture.
-const REVISIONS: &[u32] = if cfg!(target_arch = "aarch64") { &[1, 2, 20] } else { &[16, 17, 18, 19] };
+/// ABI revisions with the calls that are made here: of Xenomai 3.0 to 3.3. They are counted by
+/// architecture.
+const REVISIONS: &[u32] =
+    if cfg!(target_arch = "aarch64") { &[1, 2, 20] } else { &[16, 17, 18, 19] };
 /// That of Xenomai 3.3.
 const SINCE_3_3: u32 = if cfg!(target_arch = "aarch64") { 20 } else { 19 };
 /// How revisions are written in errors.
@@ -20,8 +22,9 @@ const KNOWN: &str = if cfg!(target_arch = "aarch64") {
 };
 
 pub(super) const VERSION: &str = "proc/xenomai/version";
-/// The gravity for threads of users, ns. `proc/xenomai/clock/coreclk` has those of others too, and is never read: it makes the kernel
-/// follow a null pointer where the core is stopped, or runs without CPU 0.
+/// The gravity for threads of users, ns. `proc/xenomai/clock/coreclk` has those of others too, and
+/// is never read: it makes the kernel follow a null pointer where the core is stopped, or runs
+/// without CPU 0.
 const GRAVITY: &str = "proc/xenomai/latency";
 
 /// The mode in which Cobalt notifies a thread that falls back to Linux (`PTHREAD_WARNSW`).
@@ -33,7 +36,10 @@ pub(crate) fn find() -> Result<Core, Absence> {
 }
 
 /// Asks by the newest known revision, and then by that of the core, if it is known.
-fn found(mut bind: impl FnMut(&mut BindRequest) -> io::Result<()>, files: &Files) -> Result<Core, Absence> {
+fn found(
+    mut bind: impl FnMut(&mut BindRequest) -> io::Result<()>,
+    files: &Files,
+) -> Result<Core, Absence> {
     let newest = REVISIONS.iter().copied().max().unwrap_or(0);
     let mut request = BindRequest::by(newest);
     let mut answer = bind(&mut request);
@@ -57,19 +63,23 @@ fn found(mut bind: impl FnMut(&mut BindRequest) -> io::Result<()>, files: &Files
     }
 }
 
-/// What the refusal of a bind means. EPERM is also what other co-kernels and filters of system calls answer.
+/// What the refusal of a bind means. EPERM is also what other co-kernels and filters of system
+/// calls answer.
 fn absence(error: &io::Error, files: &Files) -> Absence {
     match error.raw_os_error() {
-        Some(libc::EAGAIN) => {
-            Absence::Stopped { core: NAME, start: "start it by 'corectl --start', or boot without 'xenomai.state=stopped'" }
-        }
+        Some(libc::EAGAIN) => Absence::Stopped {
+            core: NAME,
+            start: "start it by 'corectl --start', or boot without 'xenomai.state=stopped'",
+        },
         Some(libc::EPERM) if files.line(VERSION).is_some() => Absence::NotPermitted {
             core: NAME,
-            how: "be root, or have root write a group of yours to /sys/module/xenomai/parameters/allowed_group",
+            how: "be root, or have root write a group of yours to \
+                  /sys/module/xenomai/parameters/allowed_group",
         },
-        Some(libc::ENOSYS | libc::EPERM) => {
-            Absence::NoCore { core: NAME, kernel: "boot a kernel with Xenomai 3 (CONFIG_XENOMAI=y on Dovetail or the I-pipe)" }
-        }
+        Some(libc::ENOSYS | libc::EPERM) => Absence::NoCore {
+            core: NAME,
+            kernel: "boot a kernel with Xenomai 3 (CONFIG_XENOMAI=y on Dovetail or the I-pipe)",
+        },
         _ => Absence::Refused { core: NAME, error: error.to_string() },
     }
 }
@@ -114,9 +124,9 @@ impl Stage for Cobalt {
     }
 }
 
-/// The calling thread on Cobalt's stage, which waits in the read of a timer file: as Cobalt's own `latency` does, but that the timer is set
-/// anew for each time. One that runs by itself moves to its next expiry where it is set too late, and after a debugger's stop, and
-/// counts neither.
+/// The calling thread on Cobalt's stage, which waits in the read of a timer file: as Cobalt's own
+/// `latency` does, but that the timer is set anew for each time. One that runs by itself moves to
+/// its next expiry where it is set too late, and after a debugger's stop, and counts neither.
 #[derive(Debug)]
 pub(crate) struct TimerFile {
     file: Option<i32>,
@@ -189,7 +199,10 @@ mod tests {
     use super::*;
 
     /// A core of this revision that answers a bind of its own with this.
-    fn core(revision: u32, answer: Result<(), i32>) -> impl FnMut(&mut BindRequest) -> io::Result<()> {
+    fn core(
+        revision: u32,
+        answer: Result<(), i32>,
+    ) -> impl FnMut(&mut BindRequest) -> io::Result<()> {
         move |request| {
             if answer.is_ok() && request.revision != revision {
                 request.core_revision = revision;
@@ -228,9 +241,18 @@ mod tests {
             found(core(revision, answer), &files).unwrap_err().to_string()
         };
         let unknown = said(99, Ok(()), true);
-        assert!(unknown.starts_with("the running Cobalt has ABI revision 99, which is unknown. Known are "), "{unknown}");
+        assert!(
+            unknown.starts_with(
+                "the running Cobalt has ABI revision 99, which is unknown. Known are "
+            ),
+            "{unknown}"
+        );
         for (errno, xenomai, part) in [
-            (libc::ENOSYS, false, "there is no Cobalt in the running kernel: boot a kernel with Xenomai 3"),
+            (
+                libc::ENOSYS,
+                false,
+                "there is no Cobalt in the running kernel: boot a kernel with Xenomai 3",
+            ),
             (libc::EPERM, false, "there is no Cobalt in the running kernel"),
             (libc::EPERM, true, "/sys/module/xenomai/parameters/allowed_group"),
             (libc::EAGAIN, true, "Cobalt is stopped: start it"),

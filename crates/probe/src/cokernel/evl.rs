@@ -9,7 +9,8 @@ use std::io;
 
 const NAME: &str = "EVL";
 
-/// The oldest ABI revision with the requests that are made here, and the newest whose calls are known.
+/// The oldest ABI revision with the requests that are made here, and the newest whose calls are
+/// known.
 const OLDEST: u32 = 23;
 const NEWEST: u32 = 36;
 /// How revisions are written in errors.
@@ -66,33 +67,48 @@ fn open(path: &str) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).open(path)
 }
 
-fn found(ask: impl FnOnce() -> io::Result<CoreInfo>, files: &Files) -> Result<(Core, Convention), Absence> {
+fn found(
+    ask: impl FnOnce() -> io::Result<CoreInfo>,
+    files: &Files,
+) -> Result<(Core, Convention), Absence> {
     let unknown = |revision| Absence::UnknownRevision { core: NAME, revision, known: KNOWN };
     let info = ask().map_err(|error| absence(&error, files))?;
     let convention = Convention::of(info).ok_or_else(|| unknown(info.current))?;
     if files.line(STATE).is_some_and(|state| state != "running") {
-        return Err(Absence::Stopped { core: NAME, start: "start it by 'evl start', or boot without 'evl.state=stopped'" });
+        return Err(Absence::Stopped {
+            core: NAME,
+            start: "start it by 'evl start', or boot without 'evl.state=stopped'",
+        });
     }
     // It has no version beside that of its ABI.
-    Ok((Core { name: NAME, version: None, abi: info.current, gravity: files.line(GRAVITY) }, convention))
+    Ok((
+        Core { name: NAME, version: None, abi: info.current, gravity: files.line(GRAVITY) },
+        convention,
+    ))
 }
 
 /// What the refusal of its control device means.
 fn absence(error: &io::Error, files: &Files) -> Absence {
     match error.raw_os_error() {
-        Some(libc::ENOENT | libc::ENODEV | libc::ENOTDIR) if files.line(STATE).is_some_and(|state| state != "disabled") => {
+        Some(libc::ENOENT | libc::ENODEV | libc::ENOTDIR)
+            if files.line(STATE).is_some_and(|state| state != "disabled") =>
+        {
             Absence::NotPermitted {
                 core: NAME,
                 how: "there is no /dev/evl here, in a container for example: give it these devices",
             }
         }
-        Some(libc::ENOENT | libc::ENODEV | libc::ENOTDIR) => {
-            Absence::NoCore { core: NAME, kernel: "boot a kernel with Xenomai 4 (CONFIG_EVL=y on Dovetail)" }
+        Some(libc::ENOENT | libc::ENODEV | libc::ENOTDIR) => Absence::NoCore {
+            core: NAME,
+            kernel: "boot a kernel with Xenomai 4 (CONFIG_EVL=y on Dovetail)",
+        },
+        Some(libc::EACCES | libc::EPERM) => Absence::NotPermitted {
+            core: NAME,
+            how: "be root, or have root give you the files in /dev/evl",
+        },
+        Some(libc::ENXIO) => {
+            Absence::Stopped { core: NAME, start: "boot without 'evl.state=disabled'" }
         }
-        Some(libc::EACCES | libc::EPERM) => {
-            Absence::NotPermitted { core: NAME, how: "be root, or have root give you the files in /dev/evl" }
-        }
-        Some(libc::ENXIO) => Absence::Stopped { core: NAME, start: "boot without 'evl.state=disabled'" },
         // It does not know a description of itself of this size.
         Some(libc::ENOTTY) => Absence::UnknownDescription { core: NAME, known: KNOWN },
         _ => Absence::Refused { core: NAME, error: error.to_string() },
@@ -110,7 +126,8 @@ pub(crate) struct Evl {
 
 impl Evl {
     pub(crate) fn new(convention: Convention) -> io::Result<Evl> {
-        let clock = open(CLOCK).map_err(|error| io::Error::new(error.kind(), format!("{CLOCK}: {error}")))?;
+        let clock = open(CLOCK)
+            .map_err(|error| io::Error::new(error.kind(), format!("{CLOCK}: {error}")))?;
         Ok(Evl { convention, clock, thread: None })
     }
 
@@ -144,7 +161,10 @@ impl Stage for Evl {
 
     fn switches(&mut self) -> io::Result<Switches> {
         // Its notices leave out what signals did.
-        Ok(Switches { counted: sys::evl_in_band_switches(self.convention, self.thread()?)?, noticed: None })
+        Ok(Switches {
+            counted: sys::evl_in_band_switches(self.convention, self.thread()?)?,
+            noticed: None,
+        })
     }
 
     fn detach(&mut self) {
@@ -183,7 +203,9 @@ mod tests {
     fn refusals_name_why_and_what_to_do() {
         let root = tempfile::tempdir().unwrap();
         let files = Files::below(root.path());
-        let said = |errno: i32| found(|| Err(io::Error::from_raw_os_error(errno)), &files).unwrap_err().to_string();
+        let said = |errno: i32| {
+            found(|| Err(io::Error::from_raw_os_error(errno)), &files).unwrap_err().to_string()
+        };
         for (errno, part) in [
             (libc::ENOENT, "there is no EVL in the running kernel: boot a kernel with Xenomai 4"),
             (libc::EACCES, "EVL does not permit it: be root"),
@@ -195,7 +217,10 @@ mod tests {
         }
         let found = |info| found(|| Ok(info), &files);
         let unknown = found(info(40, 44)).unwrap_err().to_string();
-        assert!(unknown.starts_with("the running EVL has ABI revision 44, which is unknown"), "{unknown}");
+        assert!(
+            unknown.starts_with("the running EVL has ABI revision 44, which is unknown"),
+            "{unknown}"
+        );
         std::fs::create_dir_all(root.path().join("sys/class/evl/control")).unwrap();
         std::fs::write(root.path().join(STATE), "stopped\n").unwrap();
         let stopped = found(info(23, 26)).unwrap_err().to_string();

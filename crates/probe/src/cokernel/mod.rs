@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Threads on a co-kernel beside Linux, through its raw interface: nothing of its libraries is linked or loaded.
+//! Threads on a co-kernel beside Linux, through its raw interface: nothing of its libraries is
+//! linked or loaded.
 //!
-//! `cobalt.rs` and `evl.rs` find their core and have its calls, the same few of each ([`Stage`]); [`OnCore`] makes a measuring thread
-//! of them. A thread of a co-kernel falls back to Linux when it makes a system call of Linux, faults or gets a signal, and what it
-//! measures then is Linux. How often it did between its first and its last row is counted.
+//! `cobalt.rs` and `evl.rs` find their core and have its calls, the same few of each ([`Stage`]);
+//! [`OnCore`] makes a measuring thread of them. A thread of a co-kernel falls back to Linux when it
+//! makes a system call of Linux, faults or gets a signal, and what it measures then is Linux. How
+//! often it did between its first and its last row is counted.
 
 pub(crate) mod cobalt;
 pub(crate) mod evl;
@@ -38,7 +40,13 @@ impl Core {
 
 impl From<Core> for CoKernel {
     fn from(core: Core) -> CoKernel {
-        CoKernel { name: core.name.to_owned(), version: core.version, abi: core.abi, gravity: core.gravity, chosen: false }
+        CoKernel {
+            name: core.name.to_owned(),
+            version: core.version,
+            abi: core.abi,
+            gravity: core.gravity,
+            chosen: false,
+        }
     }
 }
 
@@ -53,7 +61,10 @@ pub(crate) enum Absence {
     NotPermitted { core: &'static str, how: &'static str },
     #[error("the running {core} has ABI revision {revision}, which is unknown. Known are {known}")]
     UnknownRevision { core: &'static str, revision: u32, known: &'static str },
-    #[error("the running {core} describes itself in an unknown way, so its ABI revision is unknown. Known are {known}")]
+    #[error(
+        "the running {core} describes itself in an unknown way, so its ABI revision is unknown. \
+         Known are {known}"
+    )]
     UnknownDescription { core: &'static str, known: &'static str },
     #[error("{core} refuses this program: {error}")]
     Refused { core: &'static str, error: String },
@@ -65,16 +76,19 @@ pub(crate) const fn is_known_processor() -> bool {
 }
 
 /// Of other architectures.
-pub(crate) const UNKNOWN_PROCESSOR: &str = "the calls of co-kernels are known on x86_64 and arm64 only";
+pub(crate) const UNKNOWN_PROCESSOR: &str =
+    "the calls of co-kernels are known on x86_64 and arm64 only";
 
-/// Whether the running kernel hands interrupts on through a pipeline, without which there is no co-kernel: its version says so
-/// (`IRQPIPE`, `IRQ_PIPELINE`).
+/// Whether the running kernel hands interrupts on through a pipeline, without which there is no
+/// co-kernel: its version says so (`IRQPIPE`, `IRQ_PIPELINE`).
 pub(crate) fn is_pipelined() -> bool {
     names_a_pipeline(rustix::system::uname().version().to_bytes())
 }
 
 fn names_a_pipeline(version: &[u8]) -> bool {
-    version.split(|byte| *byte == b' ').any(|word| word.starts_with(b"IRQ") && word.windows(4).any(|part| part == b"PIPE"))
+    version
+        .split(|byte| *byte == b' ')
+        .any(|word| word.starts_with(b"IRQ") && word.windows(4).any(|part| part == b"PIPE"))
 }
 
 /// Whether Cobalt is seen without its calls.
@@ -114,7 +128,8 @@ impl Files {
     }
 }
 
-/// How the core counts what a thread of it did on Linux, in two ways of which either may not be there.
+/// How the core counts what a thread of it did on Linux, in two ways of which either may not be
+/// there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Switches {
     /// In its statistics.
@@ -131,9 +146,14 @@ impl Switches {
     }
 }
 
-/// Policy and priority as co-kernels take them: they know SCHED_FIFO, SCHED_RR and SCHED_OTHER by Linux' numbers.
+/// Policy and priority as co-kernels take them: they know SCHED_FIFO, SCHED_RR and SCHED_OTHER by
+/// Linux' numbers.
 fn policy_and_priority(scheduling: Scheduling) -> (i32, i32) {
-    let policy = if scheduling.policy.is_real_time() { i32::from(scheduling.policy.number()) } else { libc::SCHED_OTHER };
+    let policy = if scheduling.policy.is_real_time() {
+        i32::from(scheduling.policy.number())
+    } else {
+        libc::SCHED_OTHER
+    };
     (policy, scheduling.prio.map_or(0, i32::from))
 }
 
@@ -158,13 +178,15 @@ pub(crate) trait Stage: Send + 'static {
 /// How the clock is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
-    /// As Linux' own, without a system call: the core's clock is the same, and reading it so does not leave the core.
+    /// As Linux' own, without a system call: the core's clock is the same, and reading it so does
+    /// not leave the core.
     Shared,
     /// By the core's call.
     Call,
 }
 
-/// A thread on a co-kernel, on its monotonic clock. Times are those of Linux' CLOCK_MONOTONIC, which plans them.
+/// A thread on a co-kernel, on its monotonic clock. Times are those of Linux' CLOCK_MONOTONIC,
+/// which plans them.
 #[derive(Debug)]
 pub(crate) struct OnCore<S> {
     stage: S,
@@ -175,7 +197,8 @@ pub(crate) struct OnCore<S> {
     before: Switches,
     /// The last sleep was ended by a signal, which took the thread to Linux.
     interrupted: bool,
-    /// How often it fell back between its first and its last row, as the core says; none where it does not.
+    /// How often it fell back between its first and its last row, as the core says; none where it
+    /// does not.
     fallen_back: Option<u64>,
 }
 
@@ -187,7 +210,14 @@ const READINGS: usize = 5;
 impl<S: Stage> OnCore<S> {
     pub(crate) const fn new(stage: S) -> Self {
         let before = Switches { counted: None, noticed: None };
-        OnCore { stage, reading: Reading::Call, ahead: 0, before, interrupted: false, fallen_back: None }
+        OnCore {
+            stage,
+            reading: Reading::Call,
+            ahead: 0,
+            before,
+            interrupted: false,
+            fallen_back: None,
+        }
     }
 
     /// Finds out whether the core's clock is Linux' own.
@@ -201,7 +231,8 @@ impl<S: Stage> OnCore<S> {
         }
         let Some((width, since_before, since_after)) = closest else { return Ok(()) };
         let is_one = since_before >= -CLOSE && since_after <= CLOSE;
-        (self.reading, self.ahead) = if is_one { (Reading::Shared, 0) } else { (Reading::Call, since_before - width / 2) };
+        (self.reading, self.ahead) =
+            if is_one { (Reading::Shared, 0) } else { (Reading::Call, since_before - width / 2) };
         Ok(())
     }
 
@@ -209,7 +240,8 @@ impl<S: Stage> OnCore<S> {
         self.stage.enter()?;
         if self.reading == Reading::Shared {
             let before = self.stage.switches()?;
-            // Where the kernel has to be asked for the time of a clock source, that is a call of Linux.
+            // Where the kernel has to be asked for the time of a clock source, that is a call of
+            // Linux.
             let _ = Monotonic.now();
             if self.stage.switches()?.since(before).is_some_and(|switches| switches > 0) {
                 self.reading = Reading::Call;
@@ -226,10 +258,17 @@ impl<S: Stage> Attachment for OnCore<S> {
     fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid> {
         let pid = Linux.attach(cpu, scheduling)?;
         // The cores take no thread of a process whose pages may go.
-        linux::lock_all_memory().map_err(|error| named("a co-kernel needs all memory locked (ulimit -l unlimited)", &error))?;
-        self.stage.attach(scheduling).map_err(|error| named("the co-kernel does not take the thread", &error))?;
-        self.stage.switches().map_err(|error| named("the co-kernel does not count switches to Linux", &error))?;
-        self.compare_clocks().map_err(|error| named("the co-kernel's clock cannot be read", &error))?;
+        linux::lock_all_memory().map_err(|error| {
+            named("a co-kernel needs all memory locked (ulimit -l unlimited)", &error)
+        })?;
+        self.stage
+            .attach(scheduling)
+            .map_err(|error| named("the co-kernel does not take the thread", &error))?;
+        self.stage
+            .switches()
+            .map_err(|error| named("the co-kernel does not count switches to Linux", &error))?;
+        self.compare_clocks()
+            .map_err(|error| named("the co-kernel's clock cannot be read", &error))?;
         Ok(pid)
     }
 
@@ -238,7 +277,9 @@ impl<S: Stage> Attachment for OnCore<S> {
         match self.reading {
             Reading::Shared => Monotonic.now(),
             // A core that no longer answers is seen by the next sleep, which fails.
-            Reading::Call => self.stage.now().map_or_else(|_| Monotonic.now(), |now| Nanos(now - self.ahead)),
+            Reading::Call => {
+                self.stage.now().map_or_else(|_| Monotonic.now(), |now| Nanos(now - self.ahead))
+            }
         }
     }
 
@@ -263,7 +304,10 @@ impl<S: Stage> Attachment for OnCore<S> {
 
     fn enter(&mut self) -> Result<(), SampleError> {
         let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
-        self.try_enter().map_err(|error| SampleError { doing: "going from Linux to the co-kernel", errno: errno(error) })
+        self.try_enter().map_err(|error| SampleError {
+            doing: "going from Linux to the co-kernel",
+            errno: errno(error),
+        })
     }
 
     fn begin(&mut self) {
@@ -276,8 +320,9 @@ impl<S: Stage> Attachment for OnCore<S> {
         self.stage.leave();
     }
 
-    /// An EVL that was built without EVL_RUNSTATS counts nothing. Linux then says how often it took the thread off a CPU of its own, since
-    /// before it entered, which is once to enter, and once at least for each fall back.
+    /// An EVL that was built without EVL_RUNSTATS counts nothing. Linux then says how often it took
+    /// the thread off a CPU of its own, since before it entered, which is once to enter, and
+    /// once at least for each fall back.
     fn fallen_back(&self, used: Option<&Usage>) -> Option<u64> {
         const TO_ENTER: u64 = 1;
         let by_linux = || Some(used?.voluntary_switches.saturating_sub(TO_ENTER));
@@ -404,8 +449,11 @@ mod tests {
 
     #[test]
     fn a_thread_that_stays_on_its_core_has_fallen_back_0_times() {
-        for (ahead, reading) in [(0, Reading::Shared), (5_000_000_000, Reading::Call), (-7_000_000, Reading::Call)] {
-            let (core, rows, reason) = run(Fake { ahead, switches: NONE_SO_FAR, ..Fake::default() }, &Control::new());
+        for (ahead, reading) in
+            [(0, Reading::Shared), (5_000_000_000, Reading::Call), (-7_000_000, Reading::Call)]
+        {
+            let (core, rows, reason) =
+                run(Fake { ahead, switches: NONE_SO_FAR, ..Fake::default() }, &Control::new());
             assert_eq!((core.fallen_back(None), rows, reason), (Some(0), 10, None));
             assert_eq!(core.reading, reading);
             assert!((core.ahead - ahead).abs() < 1_000_000, "{}", core.ahead);
@@ -416,7 +464,8 @@ mod tests {
     fn falling_back_in_the_middle_is_counted() {
         for counted in [Some(0), None] {
             let switches = Switches { counted, noticed: Some(0) };
-            let (core, rows, _) = run(Fake { falls_back_in: Some(4), switches, ..Fake::default() }, &Control::new());
+            let (core, rows, _) =
+                run(Fake { falls_back_in: Some(4), switches, ..Fake::default() }, &Control::new());
             assert_eq!((core.fallen_back(None), rows), (Some(1), 10));
         }
     }
@@ -424,8 +473,14 @@ mod tests {
     /// A core that neither keeps statistics nor notifies.
     #[test]
     fn what_the_core_does_not_count_linux_does() {
-        let (core, rows, _) = run(Fake { falls_back_in: Some(4), ..Fake::default() }, &Control::new());
-        let used = |voluntary_switches| Usage { minor_faults: 0, major_faults: 0, voluntary_switches, involuntary_switches: 0 };
+        let (core, rows, _) =
+            run(Fake { falls_back_in: Some(4), ..Fake::default() }, &Control::new());
+        let used = |voluntary_switches| Usage {
+            minor_faults: 0,
+            major_faults: 0,
+            voluntary_switches,
+            involuntary_switches: 0,
+        };
         assert_eq!((core.fallen_back(None), rows), (None, 10));
         assert_eq!(core.fallen_back(Some(&used(1))), Some(0));
         assert_eq!(core.fallen_back(Some(&used(3))), Some(2));
@@ -435,22 +490,31 @@ mod tests {
     #[test]
     fn the_signal_that_stops_a_run_is_excused() {
         let control = Control::new();
-        let (core, rows, _) =
-            run(Fake { signal_in: Some((4, control.clone())), switches: NONE_SO_FAR, ..Fake::default() }, &control);
+        let (core, rows, _) = run(
+            Fake {
+                signal_in: Some((4, control.clone())),
+                switches: NONE_SO_FAR,
+                ..Fake::default()
+            },
+            &control,
+        );
         assert_eq!((core.fallen_back(None), rows), (Some(0), 3));
     }
 
     #[test]
     fn a_core_that_vanishes_ends_the_run() {
-        let (_, rows, reason) = run(Fake { vanishes_in: Some(4), ..Fake::default() }, &Control::new());
-        let failed = StopReason::ProbeFailed { thread: 0, doing: "clock_nanosleep", errno: libc::ENOSYS };
+        let (_, rows, reason) =
+            run(Fake { vanishes_in: Some(4), ..Fake::default() }, &Control::new());
+        let failed =
+            StopReason::ProbeFailed { thread: 0, doing: "clock_nanosleep", errno: libc::ENOSYS };
         assert_eq!((rows, reason), (3, Some(failed)));
     }
 
     /// Then the core is asked for the time.
     #[test]
     fn a_clock_whose_reading_leaves_the_core_is_not_read() {
-        let mut core = OnCore::new(Fake { reading_switches: true, switches: NONE_SO_FAR, ..Fake::default() });
+        let mut core =
+            OnCore::new(Fake { reading_switches: true, switches: NONE_SO_FAR, ..Fake::default() });
         core.compare_clocks().unwrap();
         assert_eq!(core.reading, Reading::Shared);
         core.enter().unwrap();

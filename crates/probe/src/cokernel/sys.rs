@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The calls of Cobalt and EVL, each wrapped so that nothing unsafe leaves this file. Numbers and layouts are those of x86_64 and
-//! arm64, which are both little-endian and of 64 bits. Elsewhere nobody calls them: [`super::is_known_processor`] is asked first.
+//! The calls of Cobalt and EVL, each wrapped so that nothing unsafe leaves this file. Numbers and
+//! layouts are those of x86_64 and arm64, which are both little-endian and of 64 bits. Elsewhere
+//! nobody calls them: [`super::is_known_processor`] is asked first.
 
 use super::evl::Convention;
 use std::fs::File;
@@ -153,7 +154,8 @@ const fn ns_of([seconds, ns]: Time) -> i64 {
     seconds * SECOND + ns
 }
 
-/// A number as the C library takes that of a call or of one of its arguments, which is of 64 bits on the processors that this is for.
+/// A number as the C library takes that of a call or of one of its arguments, which is of 64 bits
+/// on the processors that this is for.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::unnecessary_cast,
@@ -173,12 +175,14 @@ fn checked(result: libc::c_long) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Binds this process to Cobalt, by this revision. Where there is no Cobalt the call fails and does nothing.
+/// Binds this process to Cobalt, by this revision. Where there is no Cobalt the call fails and does
+/// nothing.
 pub(crate) fn bind(request: &mut BindRequest) -> io::Result<()> {
     let number = word(TO_CO_KERNEL | cobalt::BIND);
-    // SAFETY: the pointer is to initialised memory that is writable and alive through the call. Cobalt reads the first 8 bytes of it and
-    // writes its `cobalt_bindreq`, 296 bytes, or fewer by what an architecture leaves out, and the struct is longer. A kernel without
-    // Cobalt has no call of this number.
+    // SAFETY: the pointer is to initialised memory that is writable and alive through the call.
+    // Cobalt reads the first 8 bytes of it and writes its `cobalt_bindreq`, 296 bytes, or fewer
+    // by what an architecture leaves out, and the struct is longer. A kernel without Cobalt has
+    // no call of this number.
     checked(unsafe { libc::syscall(number, ptr::from_mut(request)) })
 }
 
@@ -191,10 +195,18 @@ pub(crate) fn cobalt_set_scheduling(policy: i32, priority: i32) -> io::Result<()
     // SAFETY: pthread_self has no preconditions and cannot fail.
     let own = unsafe { libc::pthread_self() };
     let number = word(TO_CO_KERNEL | cobalt::SET_SCHEDULING);
-    // SAFETY: all three pointers are to live, initialised memory. Cobalt reads a `sched_param_ex`, 56 bytes, from the first, which is to
-    // 64, and writes one u32 and one int to the others. The thread is only a key to it, unique in this process.
+    // SAFETY: all three pointers are to live, initialised memory. Cobalt reads a `sched_param_ex`,
+    // 56 bytes, from the first, which is to 64, and writes one u32 and one int to the others.
+    // The thread is only a key to it, unique in this process.
     checked(unsafe {
-        libc::syscall(number, own, word(policy.into()), &raw const parameters, &raw mut window_offset, &raw mut promoted)
+        libc::syscall(
+            number,
+            own,
+            word(policy.into()),
+            &raw const parameters,
+            &raw mut window_offset,
+            &raw mut promoted,
+        )
     })
 }
 
@@ -208,20 +220,23 @@ pub(crate) fn cobalt_migrate() -> io::Result<()> {
 /// Clears and sets modes of the calling thread.
 pub(crate) fn cobalt_set_mode(clear: u32, set: u32) -> io::Result<()> {
     let not_wanted: *mut libc::c_int = ptr::null_mut();
-    let (number, clear, set) = (word(TO_CO_KERNEL | cobalt::SET_MODE), word(clear.into()), word(set.into()));
-    // SAFETY: the call takes two integers; where the old modes would go is null, so nothing is written.
+    let (number, clear, set) =
+        (word(TO_CO_KERNEL | cobalt::SET_MODE), word(clear.into()), word(set.into()));
+    // SAFETY: the call takes two integers; where the old modes would go is null, so nothing is
+    // written.
     checked(unsafe { libc::syscall(number, clear, set, not_wanted) })
 }
 
-/// How often the calling thread fell back to Linux, as Cobalt's statistics have it: always 0 in one that keeps none.
+/// How often the calling thread fell back to Linux, as Cobalt's statistics have it: always 0 in one
+/// that keeps none.
 pub(crate) fn cobalt_mode_switches() -> io::Result<u64> {
     /// Of `cobalt_threadstat`, which begins with CPU time, timeout, and this.
     const SWITCHES: usize = 2;
     let mut statistics = [0_u64; 64];
     let calling_thread = word(0);
     let number = word(TO_CO_KERNEL | cobalt::GET_STATISTICS);
-    // SAFETY: the pointer is to writable memory, alive through the call, of 512 bytes, four times what Cobalt writes; any bits are
-    // valid integers.
+    // SAFETY: the pointer is to writable memory, alive through the call, of 512 bytes, four times
+    // what Cobalt writes; any bits are valid integers.
     checked(unsafe { libc::syscall(number, calling_thread, &raw mut statistics) })?;
     Ok(statistics[SWITCHES])
 }
@@ -229,8 +244,11 @@ pub(crate) fn cobalt_mode_switches() -> io::Result<u64> {
 /// Cobalt's CLOCK_MONOTONIC, ns.
 pub(crate) fn cobalt_now() -> io::Result<i64> {
     let mut time: Time = [0; 2];
-    // SAFETY: the pointer is to writable memory of the size and layout of a timespec of 64 bits, alive through the call.
-    checked(unsafe { libc::syscall(word(TO_CO_KERNEL | cobalt::CLOCK_GETTIME), word(MONOTONIC), &raw mut time) })?;
+    // SAFETY: the pointer is to writable memory of the size and layout of a timespec of 64 bits,
+    // alive through the call.
+    checked(unsafe {
+        libc::syscall(word(TO_CO_KERNEL | cobalt::CLOCK_GETTIME), word(MONOTONIC), &raw mut time)
+    })?;
     Ok(ns_of(time))
 }
 
@@ -239,11 +257,15 @@ pub(crate) fn cobalt_sleep_until(ns: i64) -> io::Result<()> {
     let time = time_of(ns);
     let left: *mut Time = ptr::null_mut();
     let number = word(TO_CO_KERNEL | cobalt::CLOCK_NANOSLEEP);
-    // SAFETY: the pointer is to an initialised timespec of 64 bits, alive through the call; what is left is not wanted.
-    checked(unsafe { libc::syscall(number, word(MONOTONIC), word(ABSOLUTE), &raw const time, left) })
+    // SAFETY: the pointer is to an initialised timespec of 64 bits, alive through the call; what is
+    // left is not wanted.
+    checked(unsafe {
+        libc::syscall(number, word(MONOTONIC), word(ABSOLUTE), &raw const time, left)
+    })
 }
 
-/// Makes a timer file of Cobalt on its CLOCK_MONOTONIC. Its number is one of this process's files, which Cobalt has to close.
+/// Makes a timer file of Cobalt on its CLOCK_MONOTONIC. Its number is one of this process's files,
+/// which Cobalt has to close.
 pub(crate) fn cobalt_make_timer() -> io::Result<libc::c_int> {
     let (number, no_flags) = (word(TO_CO_KERNEL | cobalt::TIMERFD_CREATE), word(0));
     // SAFETY: the call takes two integers and touches no memory of ours.
@@ -252,21 +274,28 @@ pub(crate) fn cobalt_make_timer() -> io::Result<libc::c_int> {
     libc::c_int::try_from(file).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
 }
 
-/// Starts a timer file of Cobalt: it expires once, at this absolute time. `is_3_3` is whether it is that of Xenomai 3.3 or later.
+/// Starts a timer file of Cobalt: it expires once, at this absolute time. `is_3_3` is whether it is
+/// that of Xenomai 3.3 or later.
 pub(crate) fn cobalt_start_timer(is_3_3: bool, file: libc::c_int, ns: i64) -> io::Result<()> {
     let times: [Time; 2] = [time_of(0), time_of(ns)];
     let old: *mut [Time; 2] = ptr::null_mut();
-    let number = word(TO_CO_KERNEL | if is_3_3 { cobalt::TIMERFD_SETTIME64 } else { cobalt::TIMERFD_SETTIME });
-    // SAFETY: the pointer is to an initialised itimerspec of 64-bit times, alive through the call; the old setting is not wanted. A
-    // number that is no timer file of Cobalt's in this process is refused.
-    checked(unsafe { libc::syscall(number, word(file.into()), word(ABSOLUTE), &raw const times, old) })
+    let number = word(
+        TO_CO_KERNEL | if is_3_3 { cobalt::TIMERFD_SETTIME64 } else { cobalt::TIMERFD_SETTIME },
+    );
+    // SAFETY: the pointer is to an initialised itimerspec of 64-bit times, alive through the call;
+    // the old setting is not wanted. A number that is no timer file of Cobalt's in this process
+    // is refused.
+    checked(unsafe {
+        libc::syscall(number, word(file.into()), word(ABSOLUTE), &raw const times, old)
+    })
 }
 
 /// Waits until a timer file of Cobalt has expired since it was read last.
 pub(crate) fn cobalt_await_timer(file: libc::c_int) -> io::Result<()> {
     let mut expiries = 0_u64;
     let (number, size) = (word(TO_CO_KERNEL | cobalt::READ), word(8));
-    // SAFETY: the pointer is to 8 bytes of writable memory, alive through the call, and the size says so.
+    // SAFETY: the pointer is to 8 bytes of writable memory, alive through the call, and the size
+    // says so.
     let read = unsafe { libc::syscall(number, word(file.into()), &raw mut expiries, size) };
     checked(read)?;
     if read == size { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EIO)) }
@@ -286,12 +315,19 @@ thread_local! {
     static NOTICES: AtomicU64 = const { AtomicU64::new(0) };
 }
 
-extern "C" fn noticed(_signal: libc::c_int, information: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: the handler was installed with SA_SIGINFO, so the kernel has passed a valid siginfo_t.
+extern "C" fn noticed(
+    _signal: libc::c_int,
+    information: *mut libc::siginfo_t,
+    _context: *mut libc::c_void,
+) {
+    // SAFETY: the handler was installed with SA_SIGINFO, so the kernel has passed a valid
+    // siginfo_t.
     let information = unsafe { &*information };
-    // SAFETY: any bits are a valid sigval, and where the signal carries none this is what else stands there.
+    // SAFETY: any bits are a valid sigval, and where the signal carries none this is what else
+    // stands there.
     let value = unsafe { information.si_value() };
-    // Another is of the limit on CPU time, which the kernel enforces by itself where it is a hard one.
+    // Another is of the limit on CPU time, which the kernel enforces by itself where it is a hard
+    // one.
     if value.sival_ptr.addr() & 0xffff_0000 == MARKER {
         NOTICES.with(|notices| notices.fetch_add(1, Ordering::Relaxed));
     }
@@ -301,12 +337,14 @@ extern "C" fn noticed(_signal: libc::c_int, information: *mut libc::siginfo_t, _
 pub(crate) fn count_notices() -> io::Result<()> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = noticed;
-    // SAFETY: `action` is zeroed, which is a valid sigaction, and the pointer to its field is valid for writes.
+    // SAFETY: `action` is zeroed, which is a valid sigaction, and the pointer to its field is valid
+    // for writes.
     unsafe { (*action.as_mut_ptr()).sa_sigaction = handler as *const () as libc::sighandler_t };
     // SAFETY: as above.
     unsafe { (*action.as_mut_ptr()).sa_flags = libc::SA_SIGINFO };
-    // SAFETY: `action` is fully initialised; its handler only touches an atomic of a thread-local without destructor, which is there
-    // from the beginning; it takes the three arguments of SA_SIGINFO; the old action is not wanted.
+    // SAFETY: `action` is fully initialised; its handler only touches an atomic of a thread-local
+    // without destructor, which is there from the beginning; it takes the three arguments of
+    // SA_SIGINFO; the old action is not wanted.
     checked(unsafe { libc::sigaction(libc::SIGXCPU, action.as_ptr(), ptr::null_mut()) }.into())?;
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
@@ -326,18 +364,28 @@ pub(crate) fn notices() -> u64 {
 /// What EVL says of itself.
 pub(crate) fn evl_core_info(control: &File) -> io::Result<CoreInfo> {
     let mut info = CoreInfo::default();
-    // SAFETY: the file is open; the pointer is to writable memory, alive through the call, of the size that the request's number has,
-    // which the kernel compares with its own.
-    checked(unsafe { libc::syscall(libc::SYS_ioctl, number_of(control), word(GET_CORE_INFO.into()), &raw mut info) })?;
+    // SAFETY: the file is open; the pointer is to writable memory, alive through the call, of the
+    // size that the request's number has, which the kernel compares with its own.
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_ioctl,
+            number_of(control),
+            word(GET_CORE_INFO.into()),
+            &raw mut info,
+        )
+    })?;
     Ok(info)
 }
 
 /// Makes the calling thread one of EVL, without a name. The file stands for it.
 pub(crate) fn evl_attach(factory: &File) -> io::Result<File> {
     let mut clone = CloneRequest::default();
-    // SAFETY: the file is open; the pointer is to initialised, writable memory, alive through the call, of the size that the request's
-    // number has; the pointers in it are null, which stands for no name and no attributes.
-    checked(unsafe { libc::syscall(libc::SYS_ioctl, number_of(factory), word(CLONE.into()), &raw mut clone) })?;
+    // SAFETY: the file is open; the pointer is to initialised, writable memory, alive through the
+    // call, of the size that the request's number has; the pointers in it are null, which
+    // stands for no name and no attributes.
+    checked(unsafe {
+        libc::syscall(libc::SYS_ioctl, number_of(factory), word(CLONE.into()), &raw mut clone)
+    })?;
     let file = i32::try_from(clone.file).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
     // SAFETY: EVL has just opened this file for us and given its number to nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(file) }.into())
@@ -346,31 +394,55 @@ pub(crate) fn evl_attach(factory: &File) -> io::Result<File> {
 /// Makes the calling thread an ordinary one again.
 pub(crate) fn evl_detach(thread: &File) -> io::Result<()> {
     // SAFETY: the file is open; the request has no data.
-    checked(unsafe { libc::syscall(libc::SYS_ioctl, number_of(thread), word(DETACH.into()), word(0)) })
+    checked(unsafe {
+        libc::syscall(libc::SYS_ioctl, number_of(thread), word(DETACH.into()), word(0))
+    })
 }
 
 /// An ioctl on EVL's stage.
 ///
 /// # Safety
-/// `data` is a pointer to memory, alive and as the request needs it, or 0 for a request without data.
-unsafe fn evl_ioctl<T>(convention: Convention, file: &File, request: u32, data: *mut T) -> io::Result<()> {
-    let (file, request, flagged) = (number_of(file), word(request.into()), word(TO_CO_KERNEL | EVL_IOCTL));
+/// `data` is a pointer to memory, alive and as the request needs it, or 0 for a request without
+/// data.
+unsafe fn evl_ioctl<T>(
+    convention: Convention,
+    file: &File,
+    request: u32,
+    data: *mut T,
+) -> io::Result<()> {
+    let (file, request, flagged) =
+        (number_of(file), word(request.into()), word(TO_CO_KERNEL | EVL_IOCTL));
     checked(match convention {
         // SAFETY: the caller's promise; the file is open.
         Convention::SystemCall => unsafe { libc::syscall(flagged, file, request, data) },
         // SAFETY: as above. To prctl of a kernel without EVL this is an unknown option.
-        Convention::PrctlNumber => unsafe { libc::syscall(libc::SYS_prctl, flagged, file, request, data) },
+        Convention::PrctlNumber => unsafe {
+            libc::syscall(libc::SYS_prctl, flagged, file, request, data)
+        },
         // SAFETY: as above.
         Convention::PrctlOption => unsafe {
-            libc::syscall(libc::SYS_prctl, word(PR_OOB_SYSCALL), word(EVL_IOCTL), file, request, data)
+            libc::syscall(
+                libc::SYS_prctl,
+                word(PR_OOB_SYSCALL),
+                word(EVL_IOCTL),
+                file,
+                request,
+                data,
+            )
         },
     })
 }
 
 /// Gives the calling thread a scheduling on EVL's stage.
-pub(crate) fn evl_set_scheduling(convention: Convention, thread: &File, policy: i32, priority: i32) -> io::Result<()> {
+pub(crate) fn evl_set_scheduling(
+    convention: Convention,
+    thread: &File,
+    policy: i32,
+    priority: i32,
+) -> io::Result<()> {
     let mut scheduling = EvlScheduling { policy, priority, ..EvlScheduling::default() };
-    // SAFETY: the request reads a struct of this type, which is initialised and alive through the call.
+    // SAFETY: the request reads a struct of this type, which is initialised and alive through the
+    // call.
     unsafe { evl_ioctl(convention, thread, SET_SCHEDULING, &raw mut scheduling) }
 }
 
@@ -380,11 +452,15 @@ pub(crate) fn evl_switch_out_of_band(convention: Convention, thread: &File) -> i
     unsafe { evl_ioctl::<()>(convention, thread, SWITCH_OUT_OF_BAND, ptr::null_mut()) }
 }
 
-/// How often the thread fell back to Linux; none where the core keeps no statistics: then every count is 0, and a thread that runs there
-/// has been switched to and has made calls.
-pub(crate) fn evl_in_band_switches(convention: Convention, thread: &File) -> io::Result<Option<u64>> {
+/// How often the thread fell back to Linux; none where the core keeps no statistics: then every
+/// count is 0, and a thread that runs there has been switched to and has made calls.
+pub(crate) fn evl_in_band_switches(
+    convention: Convention,
+    thread: &File,
+) -> io::Result<Option<u64>> {
     let mut state = EvlState::default();
-    // SAFETY: the request writes a struct of this type, which is writable and alive through the call.
+    // SAFETY: the request writes a struct of this type, which is writable and alive through the
+    // call.
     unsafe { evl_ioctl(convention, thread, GET_STATE, &raw mut state) }?;
     let are_kept = state.context_switches != 0 || state.calls != 0;
     Ok(are_kept.then(|| state.in_band_switches.into()))
@@ -393,7 +469,8 @@ pub(crate) fn evl_in_band_switches(convention: Convention, thread: &File) -> io:
 /// The time of an EVL clock, ns.
 pub(crate) fn evl_now(convention: Convention, clock: &File) -> io::Result<i64> {
     let mut time: Time = [0; 2];
-    // SAFETY: the request writes two integers of 64 bits, which are writable and alive through the call.
+    // SAFETY: the request writes two integers of 64 bits, which are writable and alive through the
+    // call.
     unsafe { evl_ioctl(convention, clock, GET_TIME, &raw mut time) }?;
     Ok(ns_of(time))
 }
@@ -401,7 +478,8 @@ pub(crate) fn evl_now(convention: Convention, clock: &File) -> io::Result<i64> {
 /// Sleeps until an absolute time of an EVL clock.
 pub(crate) fn evl_sleep_until(convention: Convention, clock: &File, ns: i64) -> io::Result<()> {
     let mut time = time_of(ns);
-    // SAFETY: the request reads two integers of 64 bits, which are initialised and alive through the call.
+    // SAFETY: the request reads two integers of 64 bits, which are initialised and alive through
+    // the call.
     unsafe { evl_ioctl(convention, clock, SLEEP, &raw mut time) }
 }
 

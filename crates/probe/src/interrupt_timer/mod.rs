@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Devices that interrupt at a fixed rate and whose file counts the interrupts: the real-time clock and the HPET.
+//! Devices that interrupt at a fixed rate and whose file counts the interrupts: the real-time clock
+//! and the HPET.
 //!
-//! Rate and start are asked for, and the end is, while the caller has ordinary scheduling. The kernel makes the real-time clock's
-//! interrupt from a timer of its own, and waits for that timer's handler by spinning. Under PREEMPT_RT the handler runs in a thread of priority 1:
-//! a real-time thread that stops or restarts the clock while it has preempted that handler spins for ever on its CPU.
+//! Rate and start are asked for, and the end is, while the caller has ordinary scheduling. The
+//! kernel makes the real-time clock's interrupt from a timer of its own, and waits for that timer's
+//! handler by spinning. Under PREEMPT_RT the handler runs in a thread of priority 1: a real-time
+//! thread that stops or restarts the clock while it has preempted that handler spins for ever on
+//! its CPU.
 
 #[expect(unsafe_code, reason = "ioctl has no safe interface; see the file's head")]
 mod sys;
@@ -39,8 +42,13 @@ pub(crate) struct TimerError {
 }
 
 impl InterruptTimer {
-    /// Opens a device, which can be had once at a time, and lets it interrupt so many times a second.
-    pub(crate) fn start(device: Device, path: &Path, hertz: u32) -> Result<InterruptTimer, TimerError> {
+    /// Opens a device, which can be had once at a time, and lets it interrupt so many times a
+    /// second.
+    pub(crate) fn start(
+        device: Device,
+        path: &Path,
+        hertz: u32,
+    ) -> Result<InterruptTimer, TimerError> {
         let failed = |doing| move |error: io::Error| TimerError { doing, error };
         let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         let file = file.map_err(|error| failed("open")(error.into()))?;
@@ -60,7 +68,10 @@ impl InterruptTimer {
 
     /// Waits for an interrupt, so many ms at most: whether one came.
     pub(crate) fn comes_within(&self, millis: u32) -> Result<bool, Errno> {
-        let timeout = Timespec { tv_sec: i64::from(millis / 1_000), tv_nsec: i64::from(millis % 1_000) * 1_000_000 };
+        let timeout = Timespec {
+            tv_sec: i64::from(millis / 1_000),
+            tv_nsec: i64::from(millis % 1_000) * 1_000_000,
+        };
         Ok(poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout))? > 0)
     }
 
@@ -71,7 +82,10 @@ impl InterruptTimer {
         if rustix::io::read(&self.file, &mut read)? != read.len() {
             return Err(Errno::IO);
         }
-        #[allow(clippy::useless_conversion, reason = "an unsigned long has other widths on other targets")]
+        #[allow(
+            clippy::useless_conversion,
+            reason = "an unsigned long has other widths on other targets"
+        )]
         let read = u64::from(libc::c_ulong::from_ne_bytes(read));
         Ok(match self.device {
             // The lowest byte says of what kind they were.

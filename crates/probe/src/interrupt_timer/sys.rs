@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The requests that `/dev/rtc*` and `/dev/hpet` take, each wrapped so that nothing unsafe leaves this file.
+//! The requests that `/dev/rtc*` and `/dev/hpet` take, each wrapped so that nothing unsafe leaves
+//! this file.
 
 use rustix::fd::{AsRawFd, OwnedFd};
 use std::io;
@@ -24,7 +25,8 @@ pub(super) enum Request {
 }
 
 impl Request {
-    /// As the kernel numbers it (include/uapi/linux/rtc.h, include/uapi/linux/hpet.h); the same on x86, Arm and RISC-V.
+    /// As the kernel numbers it (include/uapi/linux/rtc.h, include/uapi/linux/hpet.h); the same on
+    /// x86, Arm and RISC-V.
     const fn number(self) -> u32 {
         /// _IO and _IOW of include/uapi/asm-generic/ioctl.h; what is written is an unsigned long.
         const fn plain(kind: u8, number: u32) -> u32 {
@@ -47,10 +49,15 @@ impl Request {
 
 /// Asks a device for something; `value` is 0 where the request has none.
 pub(super) fn ask(device: &OwnedFd, request: Request, value: u32) -> io::Result<()> {
-    #[allow(clippy::cast_possible_wrap, clippy::cast_lossless, reason = "below 2^31; the type has other widths on other targets")]
+    #[allow(
+        clippy::cast_possible_wrap,
+        clippy::cast_lossless,
+        reason = "below 2^31; the type has other widths on other targets"
+    )]
     let number = request.number() as libc::Ioctl;
-    // SAFETY: each of these requests takes its argument by value, so the kernel reads and writes no memory of ours; the descriptor
-    // is open, as its owner is borrowed; a device that does not know the request refuses it.
+    // SAFETY: each of these requests takes its argument by value, so the kernel reads and writes no
+    // memory of ours; the descriptor is open, as its owner is borrowed; a device that does not
+    // know the request refuses it.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), number, libc::c_ulong::from(value)) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

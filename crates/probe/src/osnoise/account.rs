@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Gaps, and what the kernel's events say ran in them. Pure: gaps and events in the order of their time go in.
+//! Gaps, and what the kernel's events say ran in them. Pure: gaps and events in the order of their
+//! time go in.
 
 /// What had the CPU, in the order of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +61,8 @@ impl Account {
         self.gaps.len() == self.gaps.capacity()
     }
 
-    /// Takes an event: at this time a source had had the CPU for so long. The loop itself ran at the beginning of the gap, so whatever
-    /// ended within it began there.
+    /// Takes an event: at this time a source had had the CPU for so long. The loop itself ran at
+    /// the beginning of the gap, so whatever ended within it began there.
     pub(crate) fn ran(&mut self, time: i64, source: Source, duration: i64) {
         self.last = time;
         while self.gaps.get(self.at).is_some_and(|gap| gap.end < time) {
@@ -74,7 +75,11 @@ impl Account {
 
     /// Events are missing, after the last one and until this time.
     pub(crate) fn lost(&mut self, until: i64, events: u64) {
-        let touched = self.gaps.iter_mut().skip(self.at).filter(|gap| gap.end > self.last && gap.begin < until);
+        let touched = self
+            .gaps
+            .iter_mut()
+            .skip(self.at)
+            .filter(|gap| gap.end > self.last && gap.begin < until);
         let mut gaps = 0;
         for gap in touched {
             gaps += u64::from(gap.lost == 0);
@@ -113,7 +118,8 @@ mod tests {
     #[test]
     fn parts_and_what_they_leave_are_the_gap() {
         let mut account = account(&[(1_000, 9_000), (20_000, 21_000), (30_000, 30_500)]);
-        // Below the threshold of a gap; in the first; between two; exactly at the end of the second.
+        // Below the threshold of a gap; in the first; between two; exactly at the end of the
+        // second.
         for (time, source, duration) in [
             (500, Source::Irq, 100),
             (2_000, Source::Irq, 700),
@@ -138,7 +144,8 @@ mod tests {
     /// They may have been of any gap since the last event that is there.
     #[test]
     fn lost_events_are_counted_in_the_gaps_they_may_be_of() {
-        let mut account = account(&[(1_000, 2_000), (3_000, 4_000), (5_000, 6_000), (9_000, 9_500)]);
+        let mut account =
+            account(&[(1_000, 2_000), (3_000, 4_000), (5_000, 6_000), (9_000, 9_500)]);
         account.ran(3_500, Source::Irq, 100);
         account.lost(8_000, 17);
         account.ran(9_100, Source::Irq, 60);

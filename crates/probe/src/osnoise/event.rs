@@ -19,7 +19,8 @@ const MARKER: &str = "ftrace/print";
 pub(crate) enum Event {
     /// Of a source, how long it ran; of threads, which.
     Ran { source: Source, duration: i64, thread: Option<i64> },
-    /// This thread wrote a marker: its number as the kernel counts, which is another one in a PID namespace.
+    /// This thread wrote a marker: its number as the kernel counts, which is another one in a PID
+    /// namespace.
     Marked { thread: i64 },
 }
 
@@ -48,18 +49,29 @@ impl Layout {
         for (event, source) in EVENTS {
             formats.push((source, session.format(event)?));
         }
-        Self::from_formats(&marker, &formats)
-            .ok_or_else(|| TraceError::Missing("this kernel's events of osnoise have no duration".to_owned()))
+        Self::from_formats(&marker, &formats).ok_or_else(|| {
+            TraceError::Missing("this kernel's events of osnoise have no duration".to_owned())
+        })
     }
 
     fn from_formats(marker: &Format, formats: &[(Source, Format)]) -> Option<Self> {
         let kind = |(source, format): &(Source, Format)| {
             let pid = format.field("pid");
             let duration = format.field("duration")?;
-            (*source != Source::Thread || pid.is_some()).then_some(Kind { id: format.id, source: *source, duration, pid })
+            (*source != Source::Thread || pid.is_some()).then_some(Kind {
+                id: format.id,
+                source: *source,
+                duration,
+                pid,
+            })
         };
         let kinds = formats.iter().map(kind).collect::<Option<Vec<_>>>()?;
-        Some(Layout { number: marker.field("common_type")?, thread: marker.field("common_pid")?, marker: marker.id, kinds })
+        Some(Layout {
+            number: marker.field("common_type")?,
+            thread: marker.field("common_pid")?,
+            marker: marker.id,
+            kinds,
+        })
     }
 
     /// An event, if it is one of these.
@@ -69,7 +81,8 @@ impl Layout {
             return Some(Event::Marked { thread: self.thread.of(bytes)? });
         }
         let kind = self.kinds.iter().find(|kind| kind.id == id)?;
-        let thread = kind.pid.and_then(|pid| pid.of(bytes)).filter(|_| kind.source == Source::Thread);
+        let thread =
+            kind.pid.and_then(|pid| pid.of(bytes)).filter(|_| kind.source == Source::Thread);
         Some(Event::Ran { source: kind.source, duration: kind.duration.of(bytes)?, thread })
     }
 }
@@ -84,8 +97,9 @@ mod tests {
     use super::*;
 
     fn format(id: u16, fields: &str) -> Format {
-        let common = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
-            \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
+        let common = "\tfield:unsigned short \
+                      common_type;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:int \
+                      common_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
         Format::parse(&format!("ID: {id}\nformat:\n{common}{fields}")).unwrap()
     }
 
@@ -93,7 +107,10 @@ mod tests {
         let duration = "\tfield:u64 duration;\toffset:16;\tsize:8;\tsigned:0;\n";
         let pid = "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n";
         let irq = (Source::Irq, format(449, duration));
-        Layout::from_formats(&format(5, ""), &[irq, (Source::Thread, format(451, &format!("{duration}{pid}")))])
+        Layout::from_formats(
+            &format(5, ""),
+            &[irq, (Source::Thread, format(451, &format!("{duration}{pid}")))],
+        )
     }
 
     fn bytes(id: u16, by: i32, duration: u64, pid: i32) -> Vec<u8> {
@@ -112,7 +129,10 @@ mod tests {
         assert_eq!(layout.decode(&bytes(449, 7, 3_025, 9)), ran(Source::Irq, 3_025, None));
         assert_eq!(layout.decode(&bytes(451, 7, 4_391, 9)), ran(Source::Thread, 4_391, Some(9)));
         assert_eq!(layout.decode(&bytes(5, 7, 0, 0)), Some(Event::Marked { thread: 7 }));
-        assert_eq!((layout.decode(&bytes(4, 7, 0, 0)), layout.decode(&bytes(449, 7, 1, 1)[..20])), (None, None));
+        assert_eq!(
+            (layout.decode(&bytes(4, 7, 0, 0)), layout.decode(&bytes(449, 7, 1, 1)[..20])),
+            (None, None)
+        );
     }
 
     #[test]

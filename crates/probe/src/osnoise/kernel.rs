@@ -23,14 +23,19 @@ static RUNNING: Mutex<Weak<Kernel>> = Mutex::new(Weak::new());
 const OPTIONS: &str = "osnoise/options";
 const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 
-/// Each CPU's buffer, KiB: the events of 2 s, which is the longest time to poll, if there are 40,000 a second.
+/// Each CPU's buffer, KiB: the events of 2 s, which is the longest time to poll, if there are
+/// 40,000 a second.
 const BUFFER_KIB: &str = "4096";
 
 /// What this machine lacks for it.
 pub(crate) fn lacks() -> Option<String> {
     let here = Tracefs::find().and_then(|tracefs| {
         tracefs.needs_tracer("osnoise", "CONFIG_OSNOISE_TRACER")?;
-        tracefs.needs_option(OPTIONS, WORKLOAD, "Linux 6.2 or later, or a 6.1 that has it, such as Debian's")?;
+        tracefs.needs_option(
+            OPTIONS,
+            WORKLOAD,
+            "Linux 6.2 or later, or a 6.1 that has it, such as Debian's",
+        )?;
         tracefs.needs_idle_tracers()
     });
     here.err().map(|error| error.to_string())
@@ -42,7 +47,9 @@ impl Kernel {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = match running.upgrade() {
             Some(kernel) => kernel,
-            None => Arc::new(Kernel { state: Mutex::new(State { session: begin()?, cpus: Vec::new() }) }),
+            None => Arc::new(Kernel {
+                state: Mutex::new(State { session: begin()?, cpus: Vec::new() }),
+            }),
         };
         kernel.add(cpu)?;
         *running = Arc::downgrade(&kernel);
@@ -74,7 +81,11 @@ impl Kernel {
 
     /// Makes an event of the calling thread, on its CPU.
     pub(crate) fn mark(&self) -> Result<(), TraceError> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).session.write("trace_marker", "teiji")
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .session
+            .write("trace_marker", "teiji")
     }
 }
 
@@ -84,7 +95,8 @@ fn begin() -> Result<Session, TraceError> {
     let mut session = Session::begin(&tracefs)?;
     session.borrow_option(OPTIONS, WORKLOAD, false)?;
     // Somebody's limits would end the trace, and a stack in it would cost time.
-    for knob in ["osnoise/stop_tracing_us", "osnoise/stop_tracing_total_us", "osnoise/print_stack"] {
+    for knob in ["osnoise/stop_tracing_us", "osnoise/stop_tracing_total_us", "osnoise/print_stack"]
+    {
         session.borrow_knob(knob, "0")?;
     }
     session.write("buffer_size_kb", BUFFER_KIB)?;

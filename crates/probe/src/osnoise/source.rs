@@ -43,7 +43,17 @@ impl Accounted {
     pub(crate) fn on(cpu: CpuId, noise: Noise) -> Result<Self, TraceError> {
         let kernel = Kernel::on(cpu)?;
         let (reader, layout) = (kernel.reader(cpu)?, kernel.layout()?);
-        Ok(Accounted { cpu, noise, reader, layout, account: Account::new(GAPS), next: None, thread: 0, readings: 0, kernel })
+        Ok(Accounted {
+            cpu,
+            noise,
+            reader,
+            layout,
+            account: Account::new(GAPS),
+            next: None,
+            thread: 0,
+            readings: 0,
+            kernel,
+        })
     }
 
     /// The tracer, which ends with the last reference.
@@ -94,7 +104,15 @@ fn read_all(reader: &mut RawReader, mut each: impl FnMut(Raw<'_>)) -> io::Result
 
 fn columns(gap: &Gap) -> [i64; COLUMNS] {
     let [nmi, irq, softirq, thread] = gap.parts;
-    [gap.end - gap.begin, nmi, irq, softirq, thread, gap.unexplained(), i64::try_from(gap.lost).unwrap_or(i64::MAX)]
+    [
+        gap.end - gap.begin,
+        nmi,
+        irq,
+        softirq,
+        thread,
+        gap.unexplained(),
+        i64::try_from(gap.lost).unwrap_or(i64::MAX),
+    ]
 }
 
 impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
@@ -116,7 +134,11 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
         match self.noise.next(attachment, until) {
             Awaited::Event(begin, [length]) => self.account.gap(begin.0, begin.0 + length),
             Awaited::Failed(error) => return Awaited::Failed(error),
-            Awaited::Recorded(..) | Awaited::More | Awaited::Lost(_) | Awaited::Ended | Awaited::Nothing => {}
+            Awaited::Recorded(..)
+            | Awaited::More
+            | Awaited::Lost(_)
+            | Awaited::Ended
+            | Awaited::Nothing => {}
         }
         // It reads when the time to poll is over, and not again after the sleep.
         let is_read = self.noise.readings() == self.readings;
@@ -127,7 +149,8 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
             let errno = error.raw_os_error().unwrap_or(libc::EIO);
             return Awaited::Failed(SampleError { doing: "read of trace_pipe_raw", errno });
         }
-        self.hand_over().map_or(Awaited::Nothing, |gap| Awaited::Event(Nanos(gap.begin), columns(&gap)))
+        self.hand_over()
+            .map_or(Awaited::Nothing, |gap| Awaited::Event(Nanos(gap.begin), columns(&gap)))
     }
 
     fn left(&mut self, _attachment: &mut A) -> Option<Awaited<COLUMNS>> {
@@ -139,7 +162,8 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
 
     fn findings(&self, _attachment: &mut A) -> Vec<Warning> {
         let (events, rows) = self.account.total_lost();
-        let lost = (events > 0).then_some(Warning::AccountEventsLost { cpu: self.cpu, events, rows });
+        let lost =
+            (events > 0).then_some(Warning::AccountEventsLost { cpu: self.cpu, events, rows });
         lost.into_iter().collect()
     }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `app`: the wake-ups of another program, in which nothing is changed.
 //!
-//! The kernel records when the program arms a timer, when a thread of it is woken and when that is on a CPU. Each wake-up is a row. The
-//! judged time is from the planned one, which the program gave its timer, until the thread runs; where no timer of the program was the
-//! cause, from when the thread was woken.
+//! The kernel records when the program arms a timer, when a thread of it is woken and when that is
+//! on a CPU. Each wake-up is a row. The judged time is from the planned one, which the program gave
+//! its timer, until the thread runs; where no timer of the program was the cause, from when the
+//! thread was woken.
 
 use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::attachment::Linux;
@@ -29,7 +30,8 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-pub(super) const WITHOUT_MEANING: super::WithoutMeaning = &[("interval", "when the program wakes up is its own affair")];
+pub(super) const WITHOUT_MEANING: super::WithoutMeaning =
+    &[("interval", "when the program wakes up is its own affair")];
 
 /// Between two wake-ups of a busy program: as many as that have room until they are written.
 const EXPECTED: Nanos = Nanos::from_micros(100);
@@ -76,19 +78,25 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
         name: PROBE.name.into(),
         rows: RowKind::Events,
         columns: vec![
-            Column::ns("latency_ns", "from the planned time of the program's timer, or from being woken, until the thread runs"),
+            Column::ns(
+                "latency_ns",
+                "from the planned time of the program's timer, or from being woken, until the \
+                 thread runs",
+            ),
             Column::ns("switch_ns", "from being woken until the thread runs"),
-            count(Column::MISSED, "planned times of a periodic thread that passed since its wake-up before"),
+            count(
+                Column::MISSED,
+                "planned times of a periodic thread that passed since its wake-up before",
+            ),
             count("cause", "1: a timer of the program, 2: anything else"),
             count("tid", "number of the thread that was woken"),
             count(Column::ON_CPU, "CPU that it ran on"),
         ],
         overrun_column: None,
         clock: "CLOCK_MONOTONIC".into(),
-        measuring_point:
-            "from the time that the program gave its timer, or from the event sched_waking, to the event sched_switch, \
-                          in the kernel"
-                .into(),
+        measuring_point: "from the time that the program gave its timer, or from the event \
+                          sched_waking, to the event sched_switch, in the kernel"
+            .into(),
         quantity: Quantity::Latency,
         period_ns: None,
         only_observes: true,
@@ -97,11 +105,16 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
 
 fn conflict(run: &Run) -> Option<SettingConflict> {
     let given = |setting: &ProbeSetting| run.probe_settings.contains_key(setting.name);
-    let conflict = |setting: &ProbeSetting, reason: &str| Some(SettingConflict { setting: setting.name, reason: reason.into() });
+    let conflict = |setting: &ProbeSetting, reason: &str| {
+        Some(SettingConflict { setting: setting.name, reason: reason.into() })
+    };
     match (given(&PID), given(&COMMAND)) {
         (true, true) => conflict(&PID, "one program is measured. Give a process or a command"),
         (false, false) => conflict(&PID, "no program is named. Give --pid N, or -- COMMAND"),
-        (false, true) => match (rights::may_start_programs(), wakeups::words(COMMAND.value_in(&run.probe_settings))) {
+        (false, true) => match (
+            rights::may_start_programs(),
+            wakeups::words(COMMAND.value_in(&run.probe_settings)),
+        ) {
             (Err(refused), _) => conflict(&COMMAND, &refused.to_string()),
             (_, Err(error)) => conflict(&COMMAND, &error.to_string()),
             _ => None,
@@ -124,6 +137,8 @@ fn lacks(settings: &ProbeSettings) -> Option<String> {
 fn program(settings: &ProbeSettings) -> io::Result<Program> {
     match settings.get(PID.name) {
         Some(pid) => Program::find(pid.parse().unwrap_or(0)).map_err(io::Error::other),
-        None => Program::hold(&wakeups::words(COMMAND.value_in(settings)).map_err(io::Error::other)?),
+        None => {
+            Program::hold(&wakeups::words(COMMAND.value_in(settings)).map_err(io::Error::other)?)
+        }
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `auto`: the probe of a co-kernel where one runs, and otherwise that of Linux.
 //!
-//! A core that is there and refuses is no reason to measure Linux instead: whoever wants that says so.
+//! A core that is there and refuses is no reason to measure Linux instead: whoever wants that says
+//! so.
 
 use super::ProbeSettingError;
 use super::co_kernels::running;
@@ -9,9 +10,10 @@ use crate::cokernel::{self, Absence, Core, cobalt, evl};
 use model::CoKernel;
 use plan::{AUTO_PROBE, DEFAULT_PROBE, Run};
 
-/// Names the probe of a run that leaves it to the machine, and the co-kernel that it was chosen for. Other runs stay as they are. Where
-/// a co-kernel is measured on, this process is known to it afterwards, and has the rights that it gives to its users.
-/// Without a co-kernel this is a question for the kernel's version, and one system call that fails.
+/// Names the probe of a run that leaves it to the machine, and the co-kernel that it was chosen
+/// for. Other runs stay as they are. Where a co-kernel is measured on, this process is known to it
+/// afterwards, and has the rights that it gives to its users. Without a co-kernel this is a
+/// question for the kernel's version, and one system call that fails.
 ///
 /// # Errors
 /// The co-kernel that is there and refuses, and why.
@@ -21,7 +23,11 @@ pub fn choose(run: &mut Run) -> Result<Option<CoKernel>, ProbeSettingError> {
         let _ = running(&run.probe);
         return Ok(None);
     }
-    let found = if cokernel::is_known_processor() { found() } else { unreachable_core(cokernel::has_core_in_files()) };
+    let found = if cokernel::is_known_processor() {
+        found()
+    } else {
+        unreachable_core(cokernel::has_core_in_files())
+    };
     match found {
         Ok(None) => {
             DEFAULT_PROBE.clone_into(&mut run.probe);
@@ -37,7 +43,10 @@ pub fn choose(run: &mut Run) -> Result<Option<CoKernel>, ProbeSettingError> {
 
 /// The refusal of a core, with what to do where Linux will do.
 fn refused(what: &str) -> ProbeSettingError {
-    let what = format!("{what}. The Linux beside a co-kernel is measured by the probe {DEFAULT_PROBE}: --probe {DEFAULT_PROBE}");
+    let what = format!(
+        "{what}. The Linux beside a co-kernel is measured by the probe {DEFAULT_PROBE}: --probe \
+         {DEFAULT_PROBE}"
+    );
     ProbeSettingError::Lacks { probe: AUTO_PROBE, what }
 }
 
@@ -45,12 +54,14 @@ fn refused(what: &str) -> ProbeSettingError {
 type Found = Option<(&'static str, Core)>;
 
 fn found() -> Result<Found, String> {
-    among(cokernel::is_pipelined, cokernel::has_cobalt_in_files, cobalt::find, evl::find).map_err(|absence| absence.to_string())
+    among(cokernel::is_pipelined, cokernel::has_cobalt_in_files, cobalt::find, evl::find)
+        .map_err(|absence| absence.to_string())
 }
 
-/// Of two cores that are never there at once. On Dovetail the kernel's version names the pipeline that both need. Cobalt on the I-pipe of
-/// older kernels is seen by its files. Only then is a core called: to a kernel without one the call is unknown, and a filter of system
-/// calls may end who makes it.
+/// Of two cores that are never there at once. On Dovetail the kernel's version names the pipeline
+/// that both need. Cobalt on the I-pipe of older kernels is seen by its files. Only then is a core
+/// called: to a kernel without one the call is unknown, and a filter of system calls may end who
+/// makes it.
 fn among(
     is_pipelined: impl FnOnce() -> bool,
     has_cobalt_in_files: impl FnOnce() -> bool,
@@ -78,7 +89,11 @@ fn among(
 
 /// On a processor whose calls are not known a core can be seen only.
 fn unreachable_core(is_there: bool) -> Result<Found, String> {
-    if is_there { Err(format!("a co-kernel runs here, and {}", cokernel::UNKNOWN_PROCESSOR)) } else { Ok(None) }
+    if is_there {
+        Err(format!("a co-kernel runs here, and {}", cokernel::UNKNOWN_PROCESSOR))
+    } else {
+        Ok(None)
+    }
 }
 
 #[cfg(test)]
@@ -119,7 +134,10 @@ mod tests {
         let cobalt = Ok(Some(("cobalt", core("Cobalt"))));
         assert_eq!(among(|| true, || false, || Ok(core("Cobalt")), panics), cobalt);
         assert_eq!(among(|| false, || true, || Ok(core("Cobalt")), panics), cobalt);
-        assert_eq!(among(|| true, || false, || Err(NONE), || Ok(core("EVL"))), Ok(Some(("evl", core("EVL")))));
+        assert_eq!(
+            among(|| true, || false, || Err(NONE), || Ok(core("EVL"))),
+            Ok(Some(("evl", core("EVL"))))
+        );
         assert_eq!(among(|| true, || false, || Err(NONE), || Err(NONE)), Ok(None));
         assert_eq!(among(|| false, || true, || Err(NONE), panics), Ok(None));
     }
@@ -136,9 +154,15 @@ mod tests {
         ] {
             let (cobalt, evl) = (refusal.clone(), refusal.clone());
             assert_eq!(among(|| true, || false, move || Err(cobalt), panics), Err(refusal.clone()));
-            assert_eq!(among(|| true, || false, || Err(NONE), move || Err(evl)), Err(refusal.clone()));
+            assert_eq!(
+                among(|| true, || false, || Err(NONE), move || Err(evl)),
+                Err(refusal.clone())
+            );
             let said = refused(&refusal.to_string()).to_string();
-            assert!(said.starts_with(&format!("the probe auto cannot measure here: {refusal}. ")), "{said}");
+            assert!(
+                said.starts_with(&format!("the probe auto cannot measure here: {refusal}. ")),
+                "{said}"
+            );
             assert!(said.ends_with("--probe cyclic"), "{said}");
         }
         assert!(unreachable_core(true).unwrap_err().contains("on x86_64 and arm64 only"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cobalt` and `evl`: what `cyclic` measures, by a thread of a co-kernel on that co-kernel's timer.
+//! `cobalt` and `evl`: what `cyclic` measures, by a thread of a co-kernel on that co-kernel's
+//! timer.
 
 use super::cyclic::Cyclic;
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
@@ -45,7 +46,8 @@ pub(super) const EVL: Probe = Probe {
         statement(
             "evl",
             "monotonic clock of EVL",
-            "from the absolute time given to EVL's clock sleep to the clock read after its return, in user space",
+            "from the absolute time given to EVL's clock sleep to the clock read after its \
+             return, in user space",
         )
     },
     conflict,
@@ -66,19 +68,31 @@ pub(super) fn running(probe: &str) -> Option<CoKernel> {
     find().ok().map(CoKernel::from)
 }
 
-fn statement(name: &'static str, clock: &'static str, measuring_point: impl Into<Cow<'static, str>>) -> ProbeStatement {
-    ProbeStatement { name: name.into(), clock: clock.into(), measuring_point: measuring_point.into(), ..ProbeStatement::cyclic() }
+fn statement(
+    name: &'static str,
+    clock: &'static str,
+    measuring_point: impl Into<Cow<'static, str>>,
+) -> ProbeStatement {
+    ProbeStatement {
+        name: name.into(),
+        clock: clock.into(),
+        measuring_point: measuring_point.into(),
+        ..ProbeStatement::cyclic()
+    }
 }
 
 fn cobalt_statement(by_timer: bool) -> ProbeStatement {
     let call = if by_timer { "a timerfd of Cobalt" } else { "Cobalt's clock_nanosleep" };
-    let measuring_point = format!("from the absolute time given to {call} to the clock read after its return, in user space");
+    let measuring_point = format!(
+        "from the absolute time given to {call} to the clock read after its return, in user space"
+    );
     statement("cobalt", "CLOCK_MONOTONIC of Cobalt", measuring_point)
 }
 
 /// A thread of another policy falls back to Linux after each call.
 fn conflict(run: &Run) -> Option<SettingConflict> {
-    let reason = format!("a co-kernel keeps real-time threads only, fifo or rr, not {}", run.scheduling);
+    let reason =
+        format!("a co-kernel keeps real-time threads only, fifo or rr, not {}", run.scheduling);
     (!run.scheduling.policy.is_real_time()).then_some(SettingConflict { setting: "policy", reason })
 }
 
@@ -87,7 +101,8 @@ fn check_granted(config: &ThreadConfig) -> io::Result<()> {
     if config.scheduling.policy.is_real_time() {
         return Ok(());
     }
-    let error = "a co-kernel keeps real-time threads only, which this user may not have: raise its limit (ulimit -r), or be root";
+    let error = "a co-kernel keeps real-time threads only, which this user may not have: raise \
+                 its limit (ulimit -r), or be root";
     Err(io::Error::new(io::ErrorKind::PermissionDenied, error))
 }
 
@@ -120,9 +135,17 @@ mod tests {
             run.scheduling = Scheduling::OTHER;
             let found = statement(&run).unwrap_err();
             assert_eq!(found.setting(), "policy");
-            assert!(found.to_string().contains("a co-kernel keeps real-time threads only"), "{found}");
+            assert!(
+                found.to_string().contains("a co-kernel keeps real-time threads only"),
+                "{found}"
+            );
             run.scheduling = Scheduling::DEFAULT;
-            assert!(statement(&run).unwrap().measuring_point.contains("the clock read after its return"));
+            assert!(
+                statement(&run)
+                    .unwrap()
+                    .measuring_point
+                    .contains("the clock read after its return")
+            );
         }
     }
 }

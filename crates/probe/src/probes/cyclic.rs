@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cyclic`: a thread that sleeps until an absolute time, again and again; or by another call, or on another clock.
+//! `cyclic`: a thread that sleeps until an absolute time, again and again; or by another call, or
+//! on another clock.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Monotonic;
@@ -56,9 +57,12 @@ fn clock(settings: &ProbeSettings) -> Clock {
 const OVERRUNS: Column = Column {
     name: std::borrow::Cow::Borrowed("timer_overruns"),
     unit: ColumnUnit::Count,
-    meaning: std::borrow::Cow::Borrowed("expiries of the timer that the kernel counted beside the one awaited"),
+    meaning: std::borrow::Cow::Borrowed(
+        "expiries of the timer that the kernel counted beside the one awaited",
+    ),
 };
-const STEP: Column = Column::ns(Column::STEP, "how far the clock was set since the row before, forwards above 0");
+const STEP: Column =
+    Column::ns(Column::STEP, "how far the clock was set since the row before, forwards above 0");
 
 fn counts_overruns(settings: &ProbeSettings) -> bool {
     matches!(SLEEP.value_in(settings), "timerfd" | "signal")
@@ -73,15 +77,26 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
     columns.extend(counts_overruns(settings).then_some(OVERRUNS));
     columns.extend((clock != Clock::Monotonic).then_some(STEP));
     let call = match sleep {
-        "relative" => "the end of the time given to clock_nanosleep, what was left until the planned time,",
+        "relative" => {
+            "the end of the time given to clock_nanosleep, what was left until the planned time,"
+        }
         "timerfd" => "the expiry of a periodic timerfd",
         "signal" => "the expiry of a periodic POSIX timer that signals the thread",
-        "itimer" => "the end of the time given to setitimer(ITIMER_REAL), what was left until the planned time,",
+        "itimer" => {
+            "the end of the time given to setitimer(ITIMER_REAL), what was left until the planned \
+             time,"
+        }
         "poll" => "the end of the timeout given to ppoll, what was left until the planned time,",
         _ => "the absolute time given to clock_nanosleep",
     };
-    let measuring_point = format!("from {call} to the clock read after the thread woke, in user space").into();
-    ProbeStatement { columns, clock: clock.name().into(), measuring_point, ..ProbeStatement::cyclic() }
+    let measuring_point =
+        format!("from {call} to the clock read after the thread woke, in user space").into();
+    ProbeStatement {
+        columns,
+        clock: clock.name().into(),
+        measuring_point,
+        ..ProbeStatement::cyclic()
+    }
 }
 
 fn conflict(run: &Run) -> Option<SettingConflict> {
@@ -90,9 +105,14 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     let conflict = |setting, reason: String| Some(SettingConflict { setting, reason });
     match (sleep, clock) {
         (_, Clock::Monotonic) | ("absolute" | "signal", _) | ("timerfd", Clock::Realtime) => {}
-        ("timerfd", _) => return conflict("clock", format!("Linux has no timerfd on {clock_name}")),
+        ("timerfd", _) => {
+            return conflict("clock", format!("Linux has no timerfd on {clock_name}"));
+        }
         _ => {
-            let reason = format!("'{sleep}' sleeps for what is left, which Linux counts on CLOCK_MONOTONIC, not on {clock_name}");
+            let reason = format!(
+                "'{sleep}' sleeps for what is left, which Linux counts on CLOCK_MONOTONIC, not on \
+                 {clock_name}"
+            );
             return conflict("clock", reason);
         }
     }
@@ -111,7 +131,10 @@ fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched
         _ => Box::new(Absolute(clock)),
     };
     let columns = Columns { overruns: counts_overruns(settings), step: clock != Clock::Monotonic };
-    config.launch(Linux, Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns })
+    config.launch(
+        Linux,
+        Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns },
+    )
 }
 
 /// Reads the clock.
@@ -130,8 +153,9 @@ impl<A: Attachment> Sampler<A, 1> for Cyclic {
 struct Sleeping {
     sleep: Box<dyn Sleep>,
     clock: Clock,
-    /// By how much the clock was ahead of CLOCK_MONOTONIC when row 0 was planned, ns. Planned times stay where they are on the thread's
-    /// clock when it is set, as those of a program that follows it do.
+    /// By how much the clock was ahead of CLOCK_MONOTONIC when row 0 was planned, ns. Planned
+    /// times stay where they are on the thread's clock when it is set, as those of a program
+    /// that follows it do.
     planned_ahead: i64,
     /// The same as last seen.
     ahead: i64,
@@ -168,7 +192,8 @@ impl Sleeping {
         (0..READINGS).map(reading).min().map_or(0, |(_, ahead)| ahead)
     }
 
-    /// How far the clock was set since the row before, ns; it was just read as `now`. Within what the readings leave open it was not.
+    /// How far the clock was set since the row before, ns; it was just read as `now`. Within what
+    /// the readings leave open it was not.
     fn step(&mut self, now: i64) -> i64 {
         if self.clock == Clock::Monotonic {
             return 0;
@@ -183,7 +208,8 @@ impl Sleeping {
 /// The offset of two clocks is known to this, ns: a clock is set by no less.
 const CLOSE: i64 = 1_000;
 
-/// How far a clock was set that was read before and after a time which was expected to lie between the two, ns.
+/// How far a clock was set that was read before and after a time which was expected to lie between
+/// the two, ns.
 const fn step_between(expected: i64, before: i64, after: i64) -> i64 {
     if expected < before - CLOSE {
         before - expected
@@ -201,11 +227,19 @@ impl<A: Attachment> Sampler<A, 3> for Sleeping {
         1 + usize::from(self.columns.overruns) + usize::from(self.columns.step)
     }
 
-    fn begin(&mut self, _attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
+    fn begin(
+        &mut self,
+        _attachment: &mut A,
+        first: Nanos,
+        interval: Nanos,
+    ) -> Result<(), SampleError> {
         self.planned_ahead = self.ahead_now();
         (self.ahead, self.left) = (self.planned_ahead, 0);
         let begun = self.sleep.begin(Nanos(first.0 + self.planned_ahead), interval);
-        begun.map_err(|error| SampleError { doing: self.sleep.call(), errno: error.raw_os_error().unwrap_or(libc::EIO) })
+        begun.map_err(|error| SampleError {
+            doing: self.sleep.call(),
+            errno: error.raw_os_error().unwrap_or(libc::EIO),
+        })
     }
 
     fn wait(&mut self, _attachment: &mut A, planned: Nanos) -> Woken {
@@ -231,7 +265,8 @@ impl<A: Attachment> Sampler<A, 3> for Sleeping {
         Ok(if self.columns.overruns { [latency, overruns, step] } else { [latency, step, 0] })
     }
 
-    /// A timer that runs by itself has passed those that it counted, even if one more has passed since.
+    /// A timer that runs by itself has passed those that it counted, even if one more has passed
+    /// since.
     fn passed(&mut self, overrun: i64, unit: i64) -> i64 {
         match self.sleep.overruns() {
             Some(_) => std::mem::take(&mut self.left).cast_signed(),
@@ -245,7 +280,8 @@ mod tests {
     use super::*;
     use crate::test_runs::test_run;
 
-    /// However long the thread was kept from its CPU between two readings, a clock that nobody sets has no step.
+    /// However long the thread was kept from its CPU between two readings, a clock that nobody sets
+    /// has no step.
     #[test]
     fn only_what_readings_leave_no_room_for_is_a_step() {
         let (before, after) = (1_000_000, 1_000_050);
@@ -284,7 +320,15 @@ mod tests {
         let script = vec![(Woken::OnTime, 3), (Woken::Interrupted, 0), (Woken::OnTime, 0)];
         let columns = Columns { overruns: true, step: false };
         let sleep = Box::new(Scripted(script, 0));
-        let mut sleeping = Sleeping { sleep, clock: Clock::Monotonic, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns };
+        let mut sleeping = Sleeping {
+            sleep,
+            clock: Clock::Monotonic,
+            planned_ahead: 0,
+            ahead: 0,
+            left: 0,
+            overruns: 0,
+            columns,
+        };
         let wait = |sleeping: &mut Sleeping, planned| {
             let woken = Sampler::<Linux, 3>::wait(sleeping, &mut Linux, Nanos(planned));
             (woken, sleeping.overruns, sleeping.left)
@@ -298,23 +342,42 @@ mod tests {
     fn error(settings: &[(&str, &str)], threads: usize) -> Option<String> {
         let mut run = test_run(Nanos::from_millis(1), 5);
         run.cpus = vec![run.cpus[0]; threads];
-        run.probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        run.probe_settings = settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
     }
 
     #[test]
     fn what_linux_cannot_sleep_by() {
-        for (sleep, clock) in [("absolute", "tai"), ("signal", "tai"), ("signal", "realtime"), ("timerfd", "realtime")] {
+        for (sleep, clock) in [
+            ("absolute", "tai"),
+            ("signal", "tai"),
+            ("signal", "realtime"),
+            ("timerfd", "realtime"),
+        ] {
             assert_eq!(error(&[("sleep", sleep), ("clock", clock)], 2), None);
         }
         for sleep in ["relative", "poll", "itimer"] {
             let found = error(&[("sleep", sleep), ("clock", "realtime")], 1).unwrap();
-            let expected = format!("clock: 'clock' of the probe cyclic is impossible here: '{sleep}' sleeps for what is left");
+            let expected = format!(
+                "clock: 'clock' of the probe cyclic is impossible here: '{sleep}' sleeps for what \
+                 is left"
+            );
             assert!(found.starts_with(&expected), "{found}");
         }
-        assert!(error(&[("sleep", "timerfd"), ("clock", "tai")], 1).unwrap().ends_with("no timerfd on CLOCK_TAI"));
+        assert!(
+            error(&[("sleep", "timerfd"), ("clock", "tai")], 1)
+                .unwrap()
+                .ends_with("no timerfd on CLOCK_TAI")
+        );
         assert_eq!(error(&[("sleep", "itimer")], 1), None);
         let found = error(&[("sleep", "itimer")], 2).unwrap();
-        assert_eq!(found, "threads: the probe cyclic measures with at most 1 thread, not 2, as it is set: give -t 1");
+        assert_eq!(
+            found,
+            "threads: the probe cyclic measures with at most 1 thread, not 2, as it is set: give \
+             -t 1"
+        );
     }
 }

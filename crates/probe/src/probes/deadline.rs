@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `deadline`: periodic jobs under SCHED_DEADLINE.
 //!
-//! The period is the run's interval. A job wakes at its planned time, reads the clock, and computes for as long as it was asked to. The
-//! kernel throttles a thread that has used up its runtime until its next period, so a job is over, and its thread free, when it has
-//! computed: that time decides what was late and skipped.
+//! The period is the run's interval. A job wakes at its planned time, reads the clock, and computes
+//! for as long as it was asked to. The kernel throttles a thread that has used up its runtime until
+//! its next period, so a job is over, and its thread free, when it has computed: that time decides
+//! what was late and skipped.
 //!
-//! Whether a job overran its budget follows from its CPU time, which is what the kernel charges to it. The kernel's own notice
-//! (`SCHED_FLAG_DL_OVERRUN`) is a signal to the process: it does not say which thread it was, and two become one.
+//! Whether a job overran its budget follows from its CPU time, which is what the kernel charges to
+//! it. The kernel's own notice (`SCHED_FLAG_DL_OVERRUN`) is a signal to the process: it does not
+//! say which thread it was, and two become one.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::attachment::Attachment;
@@ -100,7 +102,8 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
         columns,
         overrun_column: Some(if works { DONE } else { 0 }),
         clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "from the absolute time given to clock_nanosleep to the clock read after its return, in user space"
+        measuring_point: "from the absolute time given to clock_nanosleep to the clock read after \
+                          its return, in user space"
             .into(),
         quantity: Quantity::Latency,
         period_ns: None,
@@ -113,13 +116,22 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     let period = run.interval_of(0);
     let Reservation { runtime, deadline, .. } = reservation(&run.probe_settings, period);
     if runtime < MIN_RUNTIME {
-        return conflict(RUNTIME.name, format!("the kernel reserves {MIN_RUNTIME} or more, not {runtime}"));
+        return conflict(
+            RUNTIME.name,
+            format!("the kernel reserves {MIN_RUNTIME} or more, not {runtime}"),
+        );
     }
     if deadline > period {
-        return conflict(DEADLINE.name, format!("{deadline} is longer than the period, which is the interval, {period}"));
+        return conflict(
+            DEADLINE.name,
+            format!("{deadline} is longer than the period, which is the interval, {period}"),
+        );
     }
     if runtime > deadline {
-        return conflict(RUNTIME.name, format!("{runtime} is longer than the deadline, {deadline}"));
+        return conflict(
+            RUNTIME.name,
+            format!("{runtime} is longer than the deadline, {deadline}"),
+        );
     }
     let work = time(&WORK, &run.probe_settings)?;
     // In each period of the longest interval it gets its runtime.
@@ -128,7 +140,10 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     let job = if work > runtime { whole_periods } else { work };
     (job > MAX_JOB).then(|| SettingConflict {
         setting: WORK.name,
-        reason: format!("with {runtime} in each {longest} a job of {work} takes {job}. At most {MAX_JOB} is allowed"),
+        reason: format!(
+            "with {runtime} in each {longest} a job of {work} takes {job}. At most {MAX_JOB} is \
+             allowed"
+        ),
     })
 }
 
@@ -166,7 +181,11 @@ impl<A: Attachment, const OVERRUN: usize> Sampler<A, COLUMNS> for Job<OVERRUN> {
         if OVERRUN == DONE { COLUMNS } else { COLUMNS_WITHOUT_WORK }
     }
 
-    fn sample(&mut self, attachment: &mut A, planned: Nanos) -> Result<[i64; COLUMNS], SampleError> {
+    fn sample(
+        &mut self,
+        attachment: &mut A,
+        planned: Nanos,
+    ) -> Result<[i64; COLUMNS], SampleError> {
         let latency = attachment.now().0 - planned.0;
         let cpu = on_cpu();
         if OVERRUN != DONE {
@@ -193,26 +212,44 @@ mod tests {
         let mut run = test_run(Nanos::from_millis(10), 10);
         run.probe = PROBE.name.to_owned();
         run.scheduling = scheduling;
-        run.probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        run.probe_settings = settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
     }
 
     #[test]
     fn runtime_is_at_most_the_deadline_which_is_at_most_the_period() {
         let error = |settings: &[(&str, &str)]| error(settings, Scheduling::DEADLINE);
-        for settings in [&[][..], &[("runtime", "10ms")], &[("runtime", "5ms"), ("deadline", "5ms")], &[("work", "300us")]] {
+        for settings in [
+            &[][..],
+            &[("runtime", "10ms")],
+            &[("runtime", "5ms"), ("deadline", "5ms")],
+            &[("work", "300us")],
+        ] {
             assert_eq!(error(settings), None);
         }
         for (settings, setting, reason) in [
             (&[("runtime", "1us")][..], "runtime", "the kernel reserves 1024ns or more, not 1us"),
             (&[("runtime", "11ms")], "runtime", "11ms is longer than the deadline, 10ms"),
-            (&[("runtime", "2ms"), ("deadline", "1ms")], "runtime", "2ms is longer than the deadline, 1ms"),
-            (&[("deadline", "20ms")], "deadline", "20ms is longer than the period, which is the interval, 10ms"),
+            (
+                &[("runtime", "2ms"), ("deadline", "1ms")],
+                "runtime",
+                "2ms is longer than the deadline, 1ms",
+            ),
+            (
+                &[("deadline", "20ms")],
+                "deadline",
+                "20ms is longer than the period, which is the interval, 10ms",
+            ),
             (&[("work", "1s")], "work", "with 200us in each 10ms a job of 1s takes"),
         ] {
             let found = error(settings).unwrap();
             assert!(
-                found.starts_with(&format!("{setting}: '{setting}' of the probe deadline is impossible here: {reason}")),
+                found.starts_with(&format!(
+                    "{setting}: '{setting}' of the probe deadline is impossible here: {reason}"
+                )),
                 "{found}"
             );
         }
@@ -221,7 +258,10 @@ mod tests {
     #[test]
     fn the_policy_is_the_probes_own() {
         let found = error(&[], Scheduling::DEFAULT).unwrap();
-        assert!(found.starts_with("policy: 'policy' of the probe deadline is impossible here: "), "{found}");
+        assert!(
+            found.starts_with("policy: 'policy' of the probe deadline is impossible here: "),
+            "{found}"
+        );
         let mut run = test_run(Nanos::from_millis(10), 10);
         run.scheduling = Scheduling::DEADLINE;
         let found = super::super::statement(&run).unwrap_err();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Probes of every kind of row that the seam allows, for tests of everything behind it. Not in the released program.
+//! Probes of every kind of row that the seam allows, for tests of everything behind it. Not in the
+//! released program.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux, Woken};
@@ -18,8 +19,15 @@ pub(super) const COLUMNS: Probe = Probe {
         rows: RowKind::Activations,
         columns: vec![
             Column::ns("latency_ns", "from the planned time until the thread runs again"),
-            Column::ns("second_read_ns", "from the planned time until the clock was read once more"),
-            Column { name: "parity".into(), unit: ColumnUnit::Count, meaning: "0 or 1, in turn".into() },
+            Column::ns(
+                "second_read_ns",
+                "from the planned time until the clock was read once more",
+            ),
+            Column {
+                name: "parity".into(),
+                unit: ColumnUnit::Count,
+                meaning: "0 or 1, in turn".into(),
+            },
         ],
         overrun_column: Some(1),
         ..ProbeStatement::cyclic()
@@ -46,7 +54,8 @@ impl<A: Attachment> Sampler<A, 3> for Columns {
     }
 }
 
-/// Activations of a timer that counts what was missed: two in every tenth row, whatever the machine does.
+/// Activations of a timer that counts what was missed: two in every tenth row, whatever the machine
+/// does.
 pub(super) const MISSED: Probe = Probe {
     name: "example-missed",
     summary: "an example of activations that were missed",
@@ -56,7 +65,11 @@ pub(super) const MISSED: Probe = Probe {
         name: "example-missed".into(),
         columns: vec![
             Column::ns("latency_ns", "from the planned time until the thread runs again"),
-            Column { name: "missed".into(), unit: ColumnUnit::Count, meaning: "0, and in every tenth row 2".into() },
+            Column {
+                name: "missed".into(),
+                unit: ColumnUnit::Count,
+                meaning: "0, and in every tenth row 2".into(),
+            },
         ],
         overrun_column: Some(1),
         ..ProbeStatement::cyclic()
@@ -106,7 +119,11 @@ pub(super) const EVENTS: Probe = Probe {
         rows: RowKind::Events,
         columns: vec![
             Column::ns("length_ns", "how long the event took"),
-            Column { name: "number".into(), unit: ColumnUnit::Count, meaning: "of the event, from 0".into() },
+            Column {
+                name: "number".into(),
+                unit: ColumnUnit::Count,
+                meaning: "of the event, from 0".into(),
+            },
         ],
         overrun_column: None,
         clock: "CLOCK_MONOTONIC".into(),
@@ -149,7 +166,9 @@ impl<A: Attachment> EventSource<A, 2> for Events {
                 Awaited::Event(Nanos(began), [ended - began, self.number - 1])
             }
             Woken::OnTime | Woken::Interrupted => Awaited::Nothing,
-            Woken::Failed(errno) => Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }),
+            Woken::Failed(errno) => {
+                Awaited::Failed(SampleError { doing: "clock_nanosleep", errno })
+            }
         }
     }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `hwlat`: times in which the hardware, its firmware or a hypervisor took the CPU away, found by the kernel's hwlat tracer.
+//! `hwlat`: times in which the hardware, its firmware or a hypervisor took the CPU away, found by
+//! the kernel's hwlat tracer.
 //!
-//! A kernel thread reads the clock again and again with interrupts off. Whatever comes between two readings is no software of this
-//! kernel, except a non-maskable interrupt. Our thread reads what the tracer prints of each window.
+//! A kernel thread reads the clock again and again with interrupts off. Whatever comes between two
+//! readings is no software of this kernel, except a non-maskable interrupt. Our thread reads what
+//! the tracer prints of each window.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Woken;
@@ -37,9 +39,13 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-const WINDOW: ProbeSetting =
-    time("hwlat-window", "Time from the beginning of one sampling with interrupts off to the next", "1s");
-const WIDTH: ProbeSetting = time("hwlat-width", "How long of each window the tracer samples, with interrupts off", "500ms");
+const WINDOW: ProbeSetting = time(
+    "hwlat-window",
+    "Time from the beginning of one sampling with interrupts off to the next",
+    "1s",
+);
+const WIDTH: ProbeSetting =
+    time("hwlat-width", "How long of each window the tracer samples, with interrupts off", "500ms");
 const THRESHOLD: ProbeSetting = time("hwlat-threshold", "Gaps above this are recorded", "10us");
 
 const fn time(name: &'static str, help: &'static str, default: &'static str) -> ProbeSetting {
@@ -57,14 +63,24 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
         name: PROBE.name.into(),
         rows: RowKind::Events,
         columns: vec![
-            Column::ns("gap_ns", "the longest time in one window that the CPU did not execute the tracer"),
-            Column::ns("inner_ns", "the longest between two readings of the clock, one right after the other"),
-            Column::ns("outer_ns", "the longest from the second reading to the first of the next two"),
+            Column::ns(
+                "gap_ns",
+                "the longest time in one window that the CPU did not execute the tracer",
+            ),
+            Column::ns(
+                "inner_ns",
+                "the longest between two readings of the clock, one right after the other",
+            ),
+            Column::ns(
+                "outer_ns",
+                "the longest from the second reading to the first of the next two",
+            ),
             Column { name: "count".into(), unit: ColumnUnit::Count, meaning: count.into() },
         ],
         overrun_column: None,
         clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "between two successive readings of the clock by a kernel thread with interrupts off, in whole us"
+        measuring_point: "between two successive readings of the clock by a kernel thread with \
+                          interrupts off, in whole us"
             .into(),
         quantity: Quantity::Latency,
         period_ns: None,
@@ -73,17 +89,25 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
 }
 
 fn conflict(run: &Run) -> Option<SettingConflict> {
-    let conflict = |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
+    let conflict =
+        |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
     for setting in [WINDOW, WIDTH, THRESHOLD] {
         if nanos(&setting, &run.probe_settings).0 % 1_000 != 0 {
             return conflict(setting.name, "the tracer takes whole us");
         }
     }
     if nanos(&WIDTH, &run.probe_settings) >= nanos(&WINDOW, &run.probe_settings) {
-        return conflict(WIDTH.name, "it is less than hwlat-window, or the CPU would never run anything else");
+        return conflict(
+            WIDTH.name,
+            "it is less than hwlat-window, or the CPU would never run anything else",
+        );
     }
     if run.scheduling.policy.is_real_time() {
-        return conflict("policy", "the tracer's thread samples with interrupts off, and has no priority: leave it at other");
+        return conflict(
+            "policy",
+            "the tracer's thread samples with interrupts off, and has no priority: leave it at \
+             other",
+        );
     }
     None
 }
@@ -112,12 +136,14 @@ impl Hwlat {
         // Not in kernels before 5.14, which do what it says there by default.
         let mode = std::fs::read_to_string(session.folder().join("../../hwlat_detector/mode"));
         if mode.is_ok_and(|mode| !mode.contains("[round-robin]")) {
-            let what = "somebody has set hwlat_detector/mode of tracefs, by which the tracer's thread is not kept on one CPU. Write round-robin to it";
+            let what = "somebody has set hwlat_detector/mode of tracefs, by which the tracer's \
+                        thread is not kept on one CPU. Write round-robin to it";
             return Err(TraceError::Busy(what.to_owned()));
         }
         let micros = |setting| (nanos(setting, settings).0 / 1_000).to_string();
         let (window, width) = (micros(&WINDOW), micros(&WIDTH));
-        // Which of the two can be written first depends on what they were: the kernel takes no width above the window.
+        // Which of the two can be written first depends on what they were: the kernel takes no
+        // width above the window.
         if session.borrow_knob("hwlat_detector/window", &window).is_err() {
             session.borrow_knob("hwlat_detector/width", &width)?;
             session.borrow_knob("hwlat_detector/window", &window)?;
@@ -127,7 +153,11 @@ impl Hwlat {
         // In turn on each CPU of the mask, which is one.
         session.write("tracing_cpumask", &cpu_mask(cpu))?;
         session.set_tracer("hwlat")?;
-        Ok(Hwlat { reader: session.reader(cpu)?, smis: SmiCounter::open(Path::new("/"), cpu), session: Arc::new(session) })
+        Ok(Hwlat {
+            reader: session.reader(cpu)?,
+            smis: SmiCounter::open(Path::new("/"), cpu),
+            session: Arc::new(session),
+        })
     }
 
     /// The next gap that was printed, and when; none if there is none yet.
@@ -135,12 +165,14 @@ impl Hwlat {
         while let Some(text) = self.reader.next()? {
             match text {
                 Text::Line(line) => {
-                    let gap = Line::parse(line).and_then(|line| Some((line.time, Gap::parse(line.payload)?)));
+                    let gap = Line::parse(line)
+                        .and_then(|line| Some((line.time, Gap::parse(line.payload)?)));
                     if gap.is_some() {
                         return Ok(gap);
                     }
                 }
-                // A gap that is lost cannot be counted among events, which have no number of their own: the run ends.
+                // A gap that is lost cannot be counted among events, which have no number of their
+                // own: the run ends.
                 Text::Lost(_) => return Err(io::Error::from_raw_os_error(libc::ENOBUFS)),
             }
         }
@@ -155,7 +187,8 @@ fn cpu_mask(cpu: CpuId) -> String {
 
 impl<A: Attachment> EventSource<A, 4> for Hwlat {
     fn begin(&mut self, attachment: &mut A, start: Nanos, _interval: Nanos) {
-        // Those before the start are not counted. The engine waits for it too, and looks at what ended this wait.
+        // Those before the start are not counted. The engine waits for it too, and looks at what
+        // ended this wait.
         let _ = attachment.sleep_until(start);
         self.smis.begin();
     }
@@ -173,7 +206,9 @@ impl<A: Attachment> EventSource<A, 4> for Hwlat {
                     return Awaited::Event(time, [inner.max(outer), inner, outer, count]);
                 }
                 Ok(None) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Awaited::Nothing,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    return Awaited::Nothing;
+                }
                 Err(error) => {
                     let errno = error.raw_os_error().unwrap_or(libc::EIO);
                     return Awaited::Failed(SampleError { doing: "read of trace_pipe", errno });
@@ -186,7 +221,9 @@ impl<A: Attachment> EventSource<A, 4> for Hwlat {
             match attachment.sleep_until(Nanos(now.0 + READ_EVERY.0).min(until)) {
                 Woken::OnTime => {}
                 Woken::Interrupted => return Awaited::Nothing,
-                Woken::Failed(errno) => return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }),
+                Woken::Failed(errno) => {
+                    return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno });
+                }
             }
         }
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `rtc` and `hpet`: the jitter of periodic interrupts, by the method of rtc_wakeup: the time between two successive returns of a
-//! read that waits for the next interrupt.
+//! `rtc` and `hpet`: the jitter of periodic interrupts, by the method of rtc_wakeup: the time
+//! between two successive returns of a read that waits for the next interrupt.
 //!
-//! The device runs by itself, so nothing is planned but its period. How many interrupts passed unseen the read says.
+//! The device runs by itself, so nothing is planned but its period. How many interrupts passed
+//! unseen the read says.
 
 use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Monotonic;
@@ -37,35 +38,53 @@ pub(super) const RTC: Probe = Probe {
         period_ns: Some(rtc_period(run.interval_ns)),
         ..statement(
             "rtc",
-            "between two successive returns of read from the real-time clock, in user space. Since Linux 2.6.38 the clock's periodic \
-             interrupt is made by a high-resolution timer of the kernel",
+            "between two successive returns of read from the real-time clock, in user space. \
+             Since Linux 2.6.38 the clock's periodic interrupt is made by a high-resolution timer \
+             of the kernel",
         )
     },
     conflict: |run| conflict(run, &RTC_RATES),
     max_threads: |_| Some(1),
     lacks: |settings, interval| {
-        lacks(Device::RealTimeClock, Path::new(DEVICE.value_in(settings)), nearest_rate(interval, &RTC_RATES))
+        lacks(
+            Device::RealTimeClock,
+            Path::new(DEVICE.value_in(settings)),
+            nearest_rate(interval, &RTC_RATES),
+        )
     },
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
     launch: |settings, config| {
         let period = rtc_period(config.cycle.interval);
-        launch(Device::RealTimeClock, Path::new(DEVICE.value_in(settings)), &RTC_RATES, period, config)
+        launch(
+            Device::RealTimeClock,
+            Path::new(DEVICE.value_in(settings)),
+            &RTC_RATES,
+            period,
+            config,
+        )
     },
 };
 
 pub(super) const HPET: Probe = Probe {
     name: "hpet",
     summary: "jitter of the HPET's periodic interrupt, which a device makes",
-    needs: "an HPET with a timer to spare (/dev/hpet), and CAP_SYS_RESOURCE above 64 interrupts a second",
+    needs: "an HPET with a timer to spare (/dev/hpet), and CAP_SYS_RESOURCE above 64 interrupts a \
+            second",
     settings: &[],
     statement: |run| ProbeStatement {
         period_ns: Some(run.interval_ns),
-        ..statement("hpet", "between two successive returns of read from the HPET, one of whose timers interrupts, in user space")
+        ..statement(
+            "hpet",
+            "between two successive returns of read from the HPET, one of whose timers \
+             interrupts, in user space",
+        )
     },
     conflict: |run| conflict(run, &HPET_RATES),
     max_threads: |_| Some(1),
-    lacks: |_, interval| lacks(Device::Hpet, Path::new(HPET_PATH), nearest_rate(interval, &HPET_RATES)),
+    lacks: |_, interval| {
+        lacks(Device::Hpet, Path::new(HPET_PATH), nearest_rate(interval, &HPET_RATES))
+    },
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
     launch: |_, config| {
@@ -89,7 +108,10 @@ fn statement(name: &'static str, measuring_point: &'static str) -> ProbeStatemen
         name: name.into(),
         rows: RowKind::Activations,
         columns: vec![
-            Column::ns("jitter_ns", "from one return of read to the next, each for an interrupt, minus the period"),
+            Column::ns(
+                "jitter_ns",
+                "from one return of read to the next, each for an interrupt, minus the period",
+            ),
             Column {
                 name: Cow::Borrowed("missed"),
                 unit: ColumnUnit::Count,
@@ -113,7 +135,8 @@ fn rtc_period(interval: Nanos) -> Nanos {
     Nanos(NANOS_PER_SEC / i64::from(nearest_rate(interval, &RTC_RATES)))
 }
 
-/// Interrupts a second at this interval; none where it is not a whole number of them that the device can make.
+/// Interrupts a second at this interval; none where it is not a whole number of them that the
+/// device can make.
 fn hertz(interval: Nanos, rates: &RangeInclusive<u32>) -> Option<u32> {
     let nearest = nearest_rate(interval, rates);
     // An interval is written to the nearest ns.
@@ -129,15 +152,19 @@ fn nearest_rate(interval: Nanos, rates: &RangeInclusive<u32>) -> u32 {
 
 fn conflict(run: &Run, rates: &RangeInclusive<u32>) -> Option<SettingConflict> {
     if hertz(run.interval_ns, rates).is_none() {
-        let (first, last, nearest) = (rates.start(), rates.end(), nearest_rate(run.interval_ns, rates));
+        let (first, last, nearest) =
+            (rates.start(), rates.end(), nearest_rate(run.interval_ns, rates));
         let reason = format!(
-            "the device interrupts a whole number of times in a second, {first} to {last}, not once in {}. The nearest is 1/{nearest}s",
+            "the device interrupts a whole number of times in a second, {first} to {last}, not \
+             once in {}. The nearest is 1/{nearest}s",
             run.interval_ns
         );
         return Some(SettingConflict { setting: "interval", reason });
     }
-    (run.overrun_policy == OverrunPolicy::CatchUp)
-        .then(|| SettingConflict { setting: "catch-up", reason: "an interrupt that was missed does not come again".to_owned() })
+    (run.overrun_policy == OverrunPolicy::CatchUp).then(|| SettingConflict {
+        setting: "catch-up",
+        reason: "an interrupt that was missed does not come again".to_owned(),
+    })
 }
 
 /// Tried at the rate that is to be measured: not everybody may have any.
@@ -146,7 +173,8 @@ fn lacks(device: Device, path: &Path, hertz: u32) -> Option<String> {
     Some(explained(device, path, hertz, &error))
 }
 
-/// The same as far as it shows without opening the device. An open one is nobody else's, such as hwclock's, and its interrupts run.
+/// The same as far as it shows without opening the device. An open one is nobody else's, such as
+/// hwclock's, and its interrupts run.
 fn lacks_unopened(device: Device, path: &Path) -> Option<String> {
     let error = rustix::fs::access(path, Access::READ_OK).err()?;
     Some(explained(device, path, 0, &TimerError { doing: "open", error: error.into() }))
@@ -160,7 +188,8 @@ pub(super) fn hpet_lacks_unopened() -> Option<String> {
     lacks_unopened(Device::Hpet, Path::new(HPET_PATH))
 }
 
-/// Where the kernel has the rate that anybody may ask for. A device may be named by a link, such as `/dev/rtc`.
+/// Where the kernel has the rate that anybody may ask for. A device may be named by a link, such as
+/// `/dev/rtc`.
 fn limit_of(device: Device, path: &Path) -> String {
     if device == Device::Hpet {
         return "/proc/sys/dev/hpet/max-user-freq".to_owned();
@@ -169,9 +198,16 @@ fn limit_of(device: Device, path: &Path) -> String {
     format!("/sys/class/rtc/{}/max_user_freq", device.file_name().unwrap_or_default().display())
 }
 
-fn explained(device: Device, path: &Path, hertz: u32, TimerError { doing, error }: &TimerError) -> String {
+fn explained(
+    device: Device,
+    path: &Path,
+    hertz: u32,
+    TimerError { doing, error }: &TimerError,
+) -> String {
     let (what, option) = match device {
-        Device::RealTimeClock => ("a real-time clock", "CONFIG_RTC_INTF_DEV and a driver such as CONFIG_RTC_DRV_CMOS"),
+        Device::RealTimeClock => {
+            ("a real-time clock", "CONFIG_RTC_INTF_DEV and a driver such as CONFIG_RTC_DRV_CMOS")
+        }
         Device::Hpet => ("an HPET", "CONFIG_HPET, and a machine that has one"),
     };
     let place = path.display();
@@ -181,27 +217,47 @@ fn explained(device: Device, path: &Path, hertz: u32, TimerError { doing, error 
         }
         Some(libc::EACCES) if *doing != "open" => {
             let limit = limit_of(device, path);
-            format!("{hertz} interrupts a second from {place} need CAP_SYS_RESOURCE. Run as root, or raise {limit}")
+            format!(
+                "{hertz} interrupts a second from {place} need CAP_SYS_RESOURCE. Run as root, or \
+                 raise {limit}"
+            )
         }
         Some(libc::EACCES | libc::EPERM) => format!("no right to open {place}. Run as root"),
-        Some(libc::EBUSY) => format!("{place} is in use by another program, or has no timer to spare"),
+        Some(libc::EBUSY) => {
+            format!("{place} is in use by another program, or has no timer to spare")
+        }
         Some(libc::EIO) if device == Device::Hpet => {
             format!("the timer of {place} that is to spare has no interrupt on this machine")
         }
-        Some(libc::ENOTTY | libc::EINVAL) => format!("{place} is not {what} that interrupts periodically ({doing}: {error})"),
+        Some(libc::ENOTTY | libc::EINVAL) => {
+            format!("{place} is not {what} that interrupts periodically ({doing}: {error})")
+        }
         _ => format!("{place} does not interrupt periodically ({doing}: {error})"),
     }
 }
 
-fn launch(device: Device, path: &Path, rates: &RangeInclusive<u32>, period: Nanos, config: ThreadConfig) -> io::Result<Launched> {
+fn launch(
+    device: Device,
+    path: &Path,
+    rates: &RangeInclusive<u32>,
+    period: Nanos,
+    config: ThreadConfig,
+) -> io::Result<Launched> {
     let hertz = nearest_rate(config.cycle.interval, rates);
     let timer = InterruptTimer::start(device, path, hertz);
-    let timer = timer.map_err(|error| io::Error::new(error.error.kind(), explained(device, path, hertz, &error)))?;
+    let timer = timer.map_err(|error| {
+        io::Error::new(error.error.kind(), explained(device, path, hertz, &error))
+    })?;
     // Here and not in the measuring thread, which would wait at its priority.
     if !timer.comes_within(SILENT_MS)? {
-        return Err(io::Error::other(format!("{} has not interrupted for {} s", path.display(), SILENT_MS / 1_000)));
+        return Err(io::Error::other(format!(
+            "{} has not interrupted for {} s",
+            path.display(),
+            SILENT_MS / 1_000
+        )));
     }
-    config.launch(Linux, Interrupts { timer, period: period.0, returned: 0, interval: 0, missed: 0 })
+    config
+        .launch(Linux, Interrupts { timer, period: period.0, returned: 0, interval: 0, missed: 0 })
 }
 
 struct Interrupts {
@@ -216,7 +272,8 @@ struct Interrupts {
     missed: i64,
 }
 
-/// A device that is silent for so long will not begin to interrupt. More than two periods of the slowest.
+/// A device that is silent for so long will not begin to interrupt. More than two periods of the
+/// slowest.
 const SILENT_MS: u32 = 2_000;
 
 impl Interrupts {
@@ -233,13 +290,22 @@ impl Interrupts {
 impl<A: Attachment> Sampler<A, 2> for Interrupts {
     const OVERRUN: Overrun = Overrun::Missed(MISSED);
 
-    /// Waits for the time of the first row, and for an interrupt, from which the first interval runs.
-    fn begin(&mut self, attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
+    /// Waits for the time of the first row, and for an interrupt, from which the first interval
+    /// runs.
+    fn begin(
+        &mut self,
+        attachment: &mut A,
+        first: Nanos,
+        interval: Nanos,
+    ) -> Result<(), SampleError> {
         if attachment.sleep_until(Nanos(first.0 - interval.0)) != Woken::OnTime {
             // The run is being stopped, as the first wait finds.
             return Ok(());
         }
-        let failed = |errno: Errno| SampleError { doing: "waiting for the first interrupt", errno: errno.raw_os_error() };
+        let failed = |errno: Errno| SampleError {
+            doing: "waiting for the first interrupt",
+            errno: errno.raw_os_error(),
+        };
         let begun = self.wait_for_next();
         if begun == Err(Errno::INTR) { Ok(()) } else { begun.map_err(failed) }
     }
@@ -283,7 +349,10 @@ mod tests {
         ] {
             assert_eq!(hertz(Nanos(interval), &RTC_RATES), expected, "{interval}");
         }
-        assert_eq!((rtc_period(Nanos(976_563)), rtc_period(Nanos(333_333))), (Nanos(976_562), Nanos(333_333)));
+        assert_eq!(
+            (rtc_period(Nanos(976_563)), rtc_period(Nanos(333_333))),
+            (Nanos(976_562), Nanos(333_333))
+        );
     }
 
     fn error(change: impl Fn(&mut Run)) -> Option<String> {
@@ -300,7 +369,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rtc0");
         let lacks = lacks_unopened(Device::RealTimeClock, &path).unwrap();
-        assert!(lacks.starts_with("there is no ") && lacks.contains("It takes a real-time clock"), "{lacks}");
+        assert!(
+            lacks.starts_with("there is no ") && lacks.contains("It takes a real-time clock"),
+            "{lacks}"
+        );
         mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
         let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
         inotify::add_watch(&watch, &path, inotify::WatchFlags::OPEN).unwrap();
@@ -312,38 +384,76 @@ mod tests {
     fn what_a_clock_cannot_do_names_its_setting() {
         assert_eq!(error(|_| ()), None);
         let found = error(|run| run.interval_ns = Nanos::from_micros(300)).unwrap();
-        assert!(found.starts_with("interval: ") && found.ends_with("not once in 300us. The nearest is 1/3333s"), "{found}");
+        assert!(
+            found.starts_with("interval: ")
+                && found.ends_with("not once in 300us. The nearest is 1/3333s"),
+            "{found}"
+        );
         let found = error(|run| run.overrun_policy = OverrunPolicy::CatchUp).unwrap();
-        assert!(found.starts_with("catch-up: ") && found.ends_with("does not come again"), "{found}");
+        assert!(
+            found.starts_with("catch-up: ") && found.ends_with("does not come again"),
+            "{found}"
+        );
         let found = error(|run| run.cpus.push(run.cpus[0])).unwrap();
-        assert!(found.starts_with("threads: the probe rtc measures with at most 1 thread"), "{found}");
+        assert!(
+            found.starts_with("threads: the probe rtc measures with at most 1 thread"),
+            "{found}"
+        );
     }
 
     #[test]
     fn what_lacks_is_named_with_what_to_do() {
         let said = |device, doing, errno| {
-            explained(device, Path::new("/dev/x"), 1_024, &TimerError { doing, error: io::Error::from_raw_os_error(errno) })
+            explained(
+                device,
+                Path::new("/dev/x"),
+                1_024,
+                &TimerError { doing, error: io::Error::from_raw_os_error(errno) },
+            )
         };
         for (device, doing, errno, expected) in [
-            (Device::RealTimeClock, "open", libc::ENOENT, "there is no /dev/x. It takes a real-time clock: CONFIG_RTC_INTF_DEV"),
-            (Device::Hpet, "open", libc::ENOENT, "there is no /dev/x. It takes an HPET: CONFIG_HPET"),
+            (
+                Device::RealTimeClock,
+                "open",
+                libc::ENOENT,
+                "there is no /dev/x. It takes a real-time clock: CONFIG_RTC_INTF_DEV",
+            ),
+            (
+                Device::Hpet,
+                "open",
+                libc::ENOENT,
+                "there is no /dev/x. It takes an HPET: CONFIG_HPET",
+            ),
             (Device::RealTimeClock, "open", libc::EACCES, "no right to open /dev/x. Run as root"),
             (Device::RealTimeClock, "open", libc::EBUSY, "/dev/x is in use by another program"),
             (
                 Device::RealTimeClock,
                 "RTC_IRQP_SET",
                 libc::EACCES,
-                "1024 interrupts a second from /dev/x need CAP_SYS_RESOURCE. Run as root, or raise /sys/class/rtc/x/max_user_freq",
+                "1024 interrupts a second from /dev/x need CAP_SYS_RESOURCE. Run as root, or \
+                 raise /sys/class/rtc/x/max_user_freq",
             ),
-            (Device::RealTimeClock, "RTC_PIE_ON", libc::ENOTTY, "/dev/x is not a real-time clock that interrupts periodically"),
-            (Device::Hpet, "HPET_IE_ON", libc::EIO, "the timer of /dev/x that is to spare has no interrupt on this machine"),
+            (
+                Device::RealTimeClock,
+                "RTC_PIE_ON",
+                libc::ENOTTY,
+                "/dev/x is not a real-time clock that interrupts periodically",
+            ),
+            (
+                Device::Hpet,
+                "HPET_IE_ON",
+                libc::EIO,
+                "the timer of /dev/x that is to spare has no interrupt on this machine",
+            ),
         ] {
             let said = said(device, doing, errno);
             assert!(said.starts_with(expected), "{said}");
         }
         // A file that is no device at all.
         assert!(
-            lacks(Device::RealTimeClock, Path::new("/dev/null"), 64).unwrap().starts_with("/dev/null is not a real-time clock")
+            lacks(Device::RealTimeClock, Path::new("/dev/null"), 64)
+                .unwrap()
+                .starts_with("/dev/null is not a real-time clock")
         );
         // A link to another device.
         let folder = std::env::temp_dir().join(format!("teiji-rtc-{}", std::process::id()));

@@ -24,7 +24,10 @@ pub(crate) use noise::Noise;
 use crate::sampler::Overrun;
 use crate::thread::{Launched, RowShape, ThreadConfig};
 use model::{CoKernel, ColumnUnit, ProbeStatement, RowKind};
-use plan::{AUTO_PROBE, DEFAULT_PROBE, Interval, Length, Nanos, Policy, ProbeSettings, Run, Scheduling, Unit};
+use plan::{
+    AUTO_PROBE, DEFAULT_PROBE, Interval, Length, Nanos, Policy, ProbeSettings, Run, Scheduling,
+    Unit,
+};
 use std::io;
 
 /// Time from one row to the next, of most probes.
@@ -57,8 +60,10 @@ pub const PROBES: &[Probe] = &[
 type SeenToLack = fn() -> Option<String>;
 
 /// That of each probe whose device does something when it is opened.
-const UNOPENED: &[(&str, SeenToLack)] =
-    &[(interrupts::RTC.name, interrupts::rtc_lacks_unopened), (interrupts::HPET.name, interrupts::hpet_lacks_unopened)];
+const UNOPENED: &[(&str, SeenToLack)] = &[
+    (interrupts::RTC.name, interrupts::rtc_lacks_unopened),
+    (interrupts::HPET.name, interrupts::hpet_lacks_unopened),
+];
 
 /// Settings that every run has, and that have no meaning for a probe, each with the reason.
 type WithoutMeaning = &'static [(&'static str, &'static str)];
@@ -75,16 +80,18 @@ pub struct Probe {
     pub summary: &'static str,
     /// What it needs of a machine, in a few words.
     pub needs: &'static str,
-    /// What can be set beside what every run has. A name means the same in every probe that has it.
+    /// What can be set beside what every run has. A name means the same in every probe that has
+    /// it.
     pub settings: &'static [ProbeSetting],
     /// What it measures in a run, whose settings are valid each by itself.
     statement: fn(&Run) -> ProbeStatement,
-    /// Which setting cannot be as it is beside the others of a run, whose own settings are valid each by itself.
+    /// Which setting cannot be as it is beside the others of a run, whose own settings are valid
+    /// each by itself.
     conflict: fn(&Run) -> Option<SettingConflict>,
     /// How many threads can measure by it at most, with these settings; none where any number can.
     max_threads: fn(&ProbeSettings) -> Option<usize>,
-    /// What this machine lacks for it, with these settings and this time from one row to the next, in one line; none where it can
-    /// measure here.
+    /// What this machine lacks for it, with these settings and this time from one row to the next,
+    /// in one line; none where it can measure here.
     lacks: fn(&ProbeSettings, Nanos) -> Option<String>,
     /// Time from one row to the next, where nobody says another.
     pub default_interval: Nanos,
@@ -105,7 +112,8 @@ pub struct ProbeSetting {
     pub values: SettingValues,
     /// What it is where nothing is said.
     pub default: &'static str,
-    /// Whether the default is recorded too. Not where recordings were made before the setting was there.
+    /// Whether the default is recorded too. Not where recordings were made before the setting was
+    /// there.
     pub default_is_recorded: bool,
 }
 
@@ -122,7 +130,8 @@ pub(crate) struct SettingConflict {
 pub enum SettingValues {
     /// One of these words.
     OneOf(&'static [&'static str]),
-    /// A period: a time such as `200us` or `1/1024s`, or a rate such as `1kHz`; a bare number counts microseconds.
+    /// A period: a time such as `200us` or `1/1024s`, or a rate such as `1kHz`; a bare number
+    /// counts microseconds.
     Period,
     /// A time such as `200us`; a bare number counts microseconds.
     Time,
@@ -143,7 +152,8 @@ pub enum ProbeSettingError {
     },
     /// More than one where a run has one.
     #[error(
-        "this is one run, with one probe: in a plan, write several as a list below [vary], such as probe = [\"cobalt\", \"cyclic\"]"
+        "this is one run, with one probe: in a plan, write several as a list below [vary], such \
+         as probe = [\"cobalt\", \"cyclic\"]"
     )]
     Several,
     /// A setting of another probe.
@@ -187,7 +197,10 @@ pub enum ProbeSettingError {
         reason: String,
     },
     /// Something there is one of can be measured by no more threads than this.
-    #[error("the probe {probe} measures with at most {limit} thread, not {asked}, as it is set: give -t {limit}")]
+    #[error(
+        "the probe {probe} measures with at most {limit} thread, not {asked}, as it is set: give \
+         -t {limit}"
+    )]
     Threads {
         /// The probe.
         probe: &'static str,
@@ -198,7 +211,8 @@ pub enum ProbeSettingError {
     },
     /// So many events cannot be promised.
     #[error(
-        "the probe {0} waits for events, whose number is not known in advance. Give a duration instead of a number of samples"
+        "the probe {0} waits for events, whose number is not known in advance. Give a duration \
+         instead of a number of samples"
     )]
     EventsHaveNoNumber(&'static str),
     /// The machine lacks something.
@@ -216,7 +230,9 @@ impl ProbeSettingError {
     #[must_use]
     pub fn setting(&self) -> &str {
         match self {
-            ProbeSettingError::NoProbe { .. } | ProbeSettingError::Several | ProbeSettingError::Lacks { .. } => "probe",
+            ProbeSettingError::NoProbe { .. }
+            | ProbeSettingError::Several
+            | ProbeSettingError::Lacks { .. } => "probe",
             ProbeSettingError::NoSetting { setting, .. } => setting,
             ProbeSettingError::Value { setting, .. }
             | ProbeSettingError::NoMeaning { setting, .. }
@@ -238,16 +254,29 @@ fn settings_instead(probe: &str, setting: &str) -> String {
     if !owners.is_empty() {
         return format!("it is one of the probe {}", owners.join(" and of "));
     }
-    let own: Vec<&str> = PROBES.iter().filter(|one| one.name == probe).flat_map(|one| one.settings).map(|one| one.name).collect();
-    if own.is_empty() { "it has no settings".to_owned() } else { format!("it has {}", own.join(", ")) }
+    let own: Vec<&str> = PROBES
+        .iter()
+        .filter(|one| one.name == probe)
+        .flat_map(|one| one.settings)
+        .map(|one| one.name)
+        .collect();
+    if own.is_empty() {
+        "it has no settings".to_owned()
+    } else {
+        format!("it has {}", own.join(", "))
+    }
 }
 
 /// The probe of this name.
 pub(crate) fn find(name: &str) -> Result<&'static Probe, ProbeSettingError> {
-    PROBES.iter().find(|probe| probe.name == name).ok_or_else(|| ProbeSettingError::NoProbe { name: name.to_owned() })
+    PROBES
+        .iter()
+        .find(|probe| probe.name == name)
+        .ok_or_else(|| ProbeSettingError::NoProbe { name: name.to_owned() })
 }
 
-/// The probe by which a run is checked before its own is chosen: those that [`choose`] takes are set and measure alike.
+/// The probe by which a run is checked before its own is chosen: those that [`choose`] takes are
+/// set and measure alike.
 fn checked_as(name: &str) -> &str {
     if name == AUTO_PROBE { DEFAULT_PROBE } else { name }
 }
@@ -255,28 +284,40 @@ fn checked_as(name: &str) -> &str {
 /// Time from one row to the next, for a probe of this name, where nobody says another.
 #[must_use]
 pub fn default_interval(name: &str) -> Nanos {
-    PROBES.iter().find(|probe| probe.name == name).map_or(DEFAULT_INTERVAL, |probe| probe.default_interval)
+    PROBES
+        .iter()
+        .find(|probe| probe.name == name)
+        .map_or(DEFAULT_INTERVAL, |probe| probe.default_interval)
 }
 
 /// How threads of a probe of this name are scheduled, where nobody says otherwise.
 #[must_use]
 pub fn default_scheduling(name: &str) -> Scheduling {
-    PROBES.iter().find(|probe| probe.name == name).map_or(Scheduling::DEFAULT, |probe| probe.default_scheduling)
+    PROBES
+        .iter()
+        .find(|probe| probe.name == name)
+        .map_or(Scheduling::DEFAULT, |probe| probe.default_scheduling)
 }
 
-/// Whether a setting that every run has means something for a probe of this name, where somebody set it.
+/// Whether a setting that every run has means something for a probe of this name, where somebody
+/// set it.
 ///
 /// # Errors
 /// Why it does not.
 pub fn check_meaning(name: &str, setting: &str) -> Result<(), ProbeSettingError> {
-    let all = WITHOUT_MEANING.iter().flat_map(|(probe, settings)| settings.iter().map(move |known| (*probe, *known)));
+    let all = WITHOUT_MEANING
+        .iter()
+        .flat_map(|(probe, settings)| settings.iter().map(move |known| (*probe, *known)));
     match all.into_iter().find(|(probe, (known, _))| *probe == name && *known == setting) {
-        Some((probe, (setting, reason))) => Err(ProbeSettingError::NoMeaning { probe, setting, reason }),
+        Some((probe, (setting, reason))) => {
+            Err(ProbeSettingError::NoMeaning { probe, setting, reason })
+        }
         None => Ok(()),
     }
 }
 
-/// What this machine lacks for the probe of a run; none where it can measure, or another error comes first.
+/// What this machine lacks for the probe of a run; none where it can measure, or another error
+/// comes first.
 #[must_use]
 pub fn lacking(run: &Run) -> Option<ProbeSettingError> {
     if run.probe == AUTO_PROBE {
@@ -294,7 +335,8 @@ pub fn co_kernel(name: &str) -> Option<CoKernel> {
     co_kernels::running(name)
 }
 
-/// How many threads can measure by a probe of this name at most, set like this; none where any number can.
+/// How many threads can measure by a probe of this name at most, set like this; none where any
+/// number can.
 #[must_use]
 pub fn max_threads(name: &str, settings: &ProbeSettings) -> Option<usize> {
     PROBES.iter().find(|probe| probe.name == name).and_then(|probe| (probe.max_threads)(settings))
@@ -311,28 +353,39 @@ pub fn statement(run: &Run) -> Result<ProbeStatement, ProbeSettingError> {
     if statement.rows == RowKind::Events && matches!(run.length, Length::Samples(_)) {
         return Err(ProbeSettingError::EventsHaveNoNumber(probe.name));
     }
-    if let Some(limit) = (probe.max_threads)(&run.probe_settings).filter(|limit| run.cpus.len() > *limit) {
+    if let Some(limit) =
+        (probe.max_threads)(&run.probe_settings).filter(|limit| run.cpus.len() > *limit)
+    {
         return Err(ProbeSettingError::Threads { probe: probe.name, limit, asked: run.cpus.len() });
     }
-    if let Some(SettingConflict { setting, reason }) = policy_conflict(probe, run).or_else(|| (probe.conflict)(run)) {
+    if let Some(SettingConflict { setting, reason }) =
+        policy_conflict(probe, run).or_else(|| (probe.conflict)(run))
+    {
         return Err(ProbeSettingError::Conflict { probe: probe.name, setting, reason });
     }
     Ok(statement)
 }
 
-/// SCHED_DEADLINE needs a runtime and a period, which only the probe of it has, and that probe has no other policy.
+/// SCHED_DEADLINE needs a runtime and a period, which only the probe of it has, and that probe has
+/// no other policy.
 fn policy_conflict(probe: &Probe, run: &Run) -> Option<SettingConflict> {
     let is_deadline = |scheduling: Scheduling| scheduling.policy == Policy::Deadline;
     let reason = match (is_deadline(probe.default_scheduling), is_deadline(run.scheduling)) {
-        (true, false) => format!("its threads run under SCHED_DEADLINE, not {}: leave policy and priority out", run.scheduling),
-        (false, true) => "SCHED_DEADLINE needs a runtime in each period: use --probe deadline".to_owned(),
+        (true, false) => format!(
+            "its threads run under SCHED_DEADLINE, not {}: leave policy and priority out",
+            run.scheduling
+        ),
+        (false, true) => {
+            "SCHED_DEADLINE needs a runtime in each period: use --probe deadline".to_owned()
+        }
         _ => return None,
     };
     Some(SettingConflict { setting: "policy", reason })
 }
 
 impl Probe {
-    /// What this machine lacks for it, as it is set by default, in one line; none where it can measure here.
+    /// What this machine lacks for it, as it is set by default, in one line; none where it can
+    /// measure here.
     #[must_use]
     pub fn lacks(&self) -> Option<String> {
         (self.lacks)(&ProbeSettings::new(), self.default_interval)
@@ -354,7 +407,10 @@ impl Probe {
     fn check(&self, settings: &ProbeSettings) -> Result<(), ProbeSettingError> {
         for (name, value) in settings {
             let setting = self.settings.iter().find(|setting| setting.name == name);
-            let setting = setting.ok_or_else(|| ProbeSettingError::NoSetting { probe: self.name, setting: name.clone() })?;
+            let setting = setting.ok_or_else(|| ProbeSettingError::NoSetting {
+                probe: self.name,
+                setting: name.clone(),
+            })?;
             setting.values.check(value).map_err(|expected| ProbeSettingError::Value {
                 probe: self.name,
                 setting: setting.name,
@@ -369,16 +425,22 @@ impl Probe {
     ///
     /// # Errors
     /// Which setting is wrong, or what the machine lacks; then why the thread could not be made.
-    pub(crate) fn launch(&self, run: &Run, config: ThreadConfig) -> Result<io::Result<Launched>, ProbeSettingError> {
+    pub(crate) fn launch(
+        &self,
+        run: &Run,
+        config: ThreadConfig,
+    ) -> Result<io::Result<Launched>, ProbeSettingError> {
         let settings = &run.probe_settings;
         self.check(settings)?;
         match (self.lacks)(settings, run.interval_ns) {
             Some(what) => Err(ProbeSettingError::Lacks { probe: self.name, what }),
-            None => Ok((self.launch)(settings, config).inspect(|launched| self.assert_stated(run, launched.shape))),
+            None => Ok((self.launch)(settings, config)
+                .inspect(|launched| self.assert_stated(run, launched.shape))),
         }
     }
 
-    /// The engine counts overruns by the thread's own column, and every consumer by the stated one: they are the same.
+    /// The engine counts overruns by the thread's own column, and every consumer by the stated one:
+    /// they are the same.
     fn assert_stated(&self, run: &Run, measured: RowShape) {
         let statement = (self.statement)(run);
         let overrun = statement.overrun_column.map(|column| match statement.columns[column].unit {
@@ -386,7 +448,11 @@ impl Probe {
             ColumnUnit::Count => Overrun::Missed(column),
         });
         let stated = RowShape { columns: statement.columns.len(), overrun };
-        debug_assert_eq!(measured, stated, "what the probe {} measures by, and what it states", self.name);
+        debug_assert_eq!(
+            measured, stated,
+            "what the probe {} measures by, and what it states",
+            self.name
+        );
     }
 }
 
@@ -430,7 +496,10 @@ mod tests {
     fn run(probe: &str, settings: &[(&str, &str)]) -> Run {
         let mut run = crate::test_runs::test_run(Nanos::from_millis(1), 5);
         run.probe = probe.to_owned();
-        run.probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        run.probe_settings = settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         run
     }
 
@@ -438,15 +507,30 @@ mod tests {
     fn errors_name_their_setting() {
         for (probe, settings, setting, output) in [
             ("nosuch", &[][..], "probe", "unknown probe 'nosuch': expected one of cyclic, "),
-            ("cyclic", &[("method", "fork")], "method", "the probe cyclic has no setting 'method': it is one of the probe spawn"),
-            ("cyclic", &[("colour", "red")], "colour", "the probe cyclic has no setting 'colour': it has sleep, clock"),
+            (
+                "cyclic",
+                &[("method", "fork")],
+                "method",
+                "the probe cyclic has no setting 'method': it is one of the probe spawn",
+            ),
+            (
+                "cyclic",
+                &[("colour", "red")],
+                "colour",
+                "the probe cyclic has no setting 'colour': it has sleep, clock",
+            ),
             (
                 "example-missed",
                 &[("colour", "red")],
                 "colour",
                 "the probe example-missed has no setting 'colour': it has no settings",
             ),
-            ("spawn", &[("colour", "red")], "colour", "the probe spawn has no setting 'colour': it has method"),
+            (
+                "spawn",
+                &[("colour", "red")],
+                "colour",
+                "the probe spawn has no setting 'colour': it has method",
+            ),
             (
                 "spawn",
                 &[("method", "thread")],
@@ -466,10 +550,18 @@ mod tests {
     fn statements_are_sound() {
         for probe in PROBES {
             let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
-                SettingValues::OneOf(words) => words.iter().map(|word| vec![(setting.name, *word)]).collect(),
+                SettingValues::OneOf(words) => {
+                    words.iter().map(|word| vec![(setting.name, *word)]).collect()
+                }
                 SettingValues::Time | SettingValues::Period => vec![vec![(setting.name, "1ms")]],
-                SettingValues::Number(..) | SettingValues::Text(_) if setting.default.is_empty() => Vec::new(),
-                SettingValues::Number(..) | SettingValues::Text(_) => vec![vec![(setting.name, setting.default)]],
+                SettingValues::Number(..) | SettingValues::Text(_)
+                    if setting.default.is_empty() =>
+                {
+                    Vec::new()
+                }
+                SettingValues::Number(..) | SettingValues::Text(_) => {
+                    vec![vec![(setting.name, setting.default)]]
+                }
             });
             for settings in settings.chain([Vec::new()]) {
                 let mut run = run(probe.name, &settings);
@@ -485,7 +577,9 @@ mod tests {
                 assert!(!statement.columns.is_empty());
                 assert_eq!(statement.columns[0].unit, model::ColumnUnit::Nanoseconds);
                 assert_eq!(statement.overrun_column.is_none(), statement.rows == RowKind::Events);
-                assert!(statement.overrun_column.is_none_or(|column| column < statement.columns.len()));
+                assert!(
+                    statement.overrun_column.is_none_or(|column| column < statement.columns.len())
+                );
             }
             // One without a default is left out.
             for setting in probe.settings.iter().filter(|setting| !setting.default.is_empty()) {

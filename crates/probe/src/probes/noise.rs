@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `noise`: gaps in a loop that reads the clock again and again.
 //!
-//! The thread polls for a part of each interval and sleeps in the rest, so that other work has its CPU then. Whatever takes the CPU
-//! from the loop, or stops it, is a gap between two readings. One above the threshold is an event. How long the loop polled is handed
-//! over at the end: noise is a share of that time.
+//! The thread polls for a part of each interval and sleeps in the rest, so that other work has its
+//! CPU then. Whatever takes the CPU from the loop, or stops it, is a gap between two readings. One
+//! above the threshold is an event. How long the loop polled is handed over at the end: noise is a
+//! share of that time.
 
 use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Polled;
@@ -18,7 +19,8 @@ use std::io;
 pub(super) const PROBE: Probe = Probe {
     name: "noise",
     summary: "gaps in a loop that reads the clock: what takes the CPU away from a thread",
-    needs: "nothing. With --account osnoise the osnoise tracer (CONFIG_OSNOISE_TRACER, with its option OSNOISE_WORKLOAD), and root",
+    needs: "nothing. With --account osnoise the osnoise tracer (CONFIG_OSNOISE_TRACER, with its \
+            option OSNOISE_WORKLOAD), and root",
     settings: &[THRESHOLD, POLL, ACCOUNT],
     statement: |run| statement(&run.probe_settings),
     conflict,
@@ -33,7 +35,8 @@ pub(super) const PROBE: Probe = Probe {
         }
         let accounted = Accounted::on(config.cpu, noise).map_err(io::Error::other)?;
         let outlives = Some(accounted.tracer());
-        let launched = config.launch_events::<_, { osnoise::COLUMNS }, { osnoise::COLUMNS + 1 }>(Linux, accounted)?;
+        let launched = config
+            .launch_events::<_, { osnoise::COLUMNS }, { osnoise::COLUMNS + 1 }>(Linux, accounted)?;
         Ok(Launched { outlives, ..launched })
     },
 };
@@ -49,7 +52,8 @@ const THRESHOLD: ProbeSetting = ProbeSetting {
     default_is_recorded: true,
 };
 
-/// At most what the kernel leaves real-time threads by default (sched_rt_runtime_us); how much of that is safe depends on the interval.
+/// At most what the kernel leaves real-time threads by default (sched_rt_runtime_us); how much of
+/// that is safe depends on the interval.
 const POLL: ProbeSetting = ProbeSetting {
     name: "poll",
     help: "Percent of each interval in which the thread polls. It sleeps in the rest",
@@ -66,7 +70,8 @@ const ACCOUNT: ProbeSetting = ProbeSetting {
     default_is_recorded: false,
 };
 
-/// The longest time to poll without sleep. Nothing of lower priority runs on the CPU meanwhile: the guard ends a run after 5 s of that.
+/// The longest time to poll without sleep. Nothing of lower priority runs on the CPU meanwhile: the
+/// guard ends a run after 5 s of that.
 const MAX_POLL: Nanos = Nanos::from_secs(2);
 
 fn threshold(settings: &ProbeSettings) -> Nanos {
@@ -93,7 +98,10 @@ fn columns(settings: &ProbeSettings) -> Vec<Column> {
         Column::ns("irq_ns", "of the gap, interrupt handlers"),
         Column::ns("softirq_ns", "of the gap, soft interrupts"),
         Column::ns("thread_ns", "of the gap, other threads"),
-        Column::ns("unexplained_ns", "of the gap, the rest: hardware or a hypervisor, and the way into the kernel and back"),
+        Column::ns(
+            "unexplained_ns",
+            "of the gap, the rest: hardware or a hypervisor, and the way into the kernel and back",
+        ),
         Column { name: "lost_events".into(), unit: ColumnUnit::Count, meaning: lost.into() },
     ]
 }
@@ -105,7 +113,9 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
         columns: columns(settings),
         overrun_column: None,
         clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "from the last clock read before the gap to the first one after it, in user space".into(),
+        measuring_point: "from the last clock read before the gap to the first one after it, in \
+                          user space"
+            .into(),
         quantity: Quantity::Latency,
         period_ns: None,
         only_observes: false,
@@ -123,13 +133,15 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     (poll > MAX_POLL).then(|| SettingConflict {
         setting: POLL.name,
         reason: format!(
-            "at an interval of {longest} it polls for {poll} without sleep, and nothing of lower priority runs on its CPU in \
-             that time. At most {MAX_POLL} is allowed: give a shorter interval or a smaller share"
+            "at an interval of {longest} it polls for {poll} without sleep, and nothing of lower \
+             priority runs on its CPU in that time. At most {MAX_POLL} is allowed: give a shorter \
+             interval or a smaller share"
         ),
     })
 }
 
-/// Time that the kernel leaves real-time threads in each of its periods, ns; none where it does not limit them.
+/// Time that the kernel leaves real-time threads in each of its periods, ns; none where it does not
+/// limit them.
 fn real_time_limit() -> Option<(i64, i64)> {
     let read = |name| -> Option<i64> {
         let text = std::fs::read_to_string(format!("/proc/sys/kernel/sched_rt_{name}_us")).ok()?;
@@ -148,15 +160,17 @@ fn poll_within(period: i64, interval: Nanos, percent: i64) -> i64 {
     (period / interval).saturating_mul(poll) + (period % interval).min(poll)
 }
 
-/// Where the kernel would take the loop off its CPU, by which a gap would be this program's own doing.
+/// Where the kernel would take the loop off its CPU, by which a gap would be this program's own
+/// doing.
 fn throttled((runtime, period): (i64, i64), interval: Nanos, percent: i64) -> Option<String> {
     let polled = poll_within(period, interval, percent);
     #[expect(clippy::cast_precision_loss, reason = "times of seconds, in ns")]
     let is_throttled = polled as f64 > runtime as f64 - FOR_OTHERS * period as f64;
     is_throttled.then(|| {
         format!(
-            "it would poll for {} of {}, and the kernel takes real-time threads off their CPU after {} of it \
-             (/proc/sys/kernel/sched_rt_runtime_us), which would be gaps. Give a smaller --poll or a shorter interval, or write -1 there",
+            "it would poll for {} of {}, and the kernel takes real-time threads off their CPU \
+             after {} of it (/proc/sys/kernel/sched_rt_runtime_us), which would be gaps. Give a \
+             smaller --poll or a shorter interval, or write -1 there",
             Nanos(polled),
             Nanos(period),
             Nanos(runtime)
@@ -165,7 +179,8 @@ fn throttled((runtime, period): (i64, i64), interval: Nanos, percent: i64) -> Op
 }
 
 fn lacks(settings: &ProbeSettings, interval: Nanos) -> Option<String> {
-    let limited = real_time_limit().and_then(|limit| throttled(limit, interval, poll_percent(settings)));
+    let limited =
+        real_time_limit().and_then(|limit| throttled(limit, interval, poll_percent(settings)));
     if limited.is_some() {
         return limited;
     }
@@ -175,8 +190,9 @@ fn lacks(settings: &ProbeSettings, interval: Nanos) -> Option<String> {
     let (turn, threshold) = (Nanos(turn_ns()), threshold(settings));
     (turn >= threshold).then(|| {
         format!(
-            "one turn of its loop takes {turn}, and the threshold of a gap is {threshold}. Give a higher --threshold, or the kernel a \
-             faster clock (/sys/devices/system/clocksource/clocksource0/available_clocksource)"
+            "one turn of its loop takes {turn}, and the threshold of a gap is {threshold}. Give a \
+             higher --threshold, or the kernel a faster clock \
+             (/sys/devices/system/clocksource/clocksource0/available_clocksource)"
         )
     })
 }
@@ -196,7 +212,8 @@ fn turn_ns() -> i64 {
     (0..TRIALS).map(trial).min().unwrap_or(0)
 }
 
-/// After so long the loop returns to the engine, which sees whether the run is to stop. Its turn then is longer by that.
+/// After so long the loop returns to the engine, which sees whether the run is to stop. Its turn
+/// then is longer by that.
 const RETURN_EVERY_NS: i64 = 10_000_000;
 
 /// The loop.
@@ -222,7 +239,15 @@ struct Polling {
 impl Noise {
     fn new(threshold: Nanos, poll_percent: i64) -> Noise {
         let (threshold_ns, polled) = (threshold.0, Polled::default());
-        Noise { threshold_ns, poll_percent, start_ns: 0, interval_ns: 1, poll_ns: 1, polling: None, polled }
+        Noise {
+            threshold_ns,
+            poll_percent,
+            start_ns: 0,
+            interval_ns: 1,
+            poll_ns: 1,
+            polling: None,
+            polled,
+        }
     }
 
     /// Whether it is not to sleep yet.
@@ -239,14 +264,19 @@ impl Noise {
     const fn part_of_interval(&self, now_ns: i64) -> Result<i64, i64> {
         let into_ns = (now_ns - self.start_ns).rem_euclid(self.interval_ns);
         let begin_ns = now_ns - into_ns;
-        if into_ns < self.poll_ns { Ok(begin_ns + self.poll_ns) } else { Err(begin_ns + self.interval_ns) }
+        if into_ns < self.poll_ns {
+            Ok(begin_ns + self.poll_ns)
+        } else {
+            Err(begin_ns + self.interval_ns)
+        }
     }
 
     /// Polls until there is a gap, the time to poll is over, or the engine is to have a look.
     #[inline]
     fn poll<A: Attachment>(&mut self, attachment: &mut A, from: Polling) -> Awaited<COLUMNS> {
         let return_ns = from.end_ns.min(from.last_ns + RETURN_EVERY_NS);
-        let (mut last, mut readings, mut smallest) = (from.last_ns, 0, self.polled.resolution_ns.unwrap_or(i64::MAX));
+        let (mut last, mut readings, mut smallest) =
+            (from.last_ns, 0, self.polled.resolution_ns.unwrap_or(i64::MAX));
         let gap = loop {
             let now = attachment.now().0;
             let turn = now - last;
@@ -291,10 +321,14 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Noise {
             return Awaited::Nothing;
         }
         match self.part_of_interval(now.0) {
-            Ok(end_ns) => self.poll(attachment, Polling { last_ns: now.0, end_ns: end_ns.min(until.0) }),
+            Ok(end_ns) => {
+                self.poll(attachment, Polling { last_ns: now.0, end_ns: end_ns.min(until.0) })
+            }
             Err(begin_ns) => match attachment.sleep_until(Nanos(begin_ns).min(until)) {
                 Woken::OnTime | Woken::Interrupted => Awaited::Nothing,
-                Woken::Failed(errno) => Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }),
+                Woken::Failed(errno) => {
+                    Awaited::Failed(SampleError { doing: "clock_nanosleep", errno })
+                }
             },
         }
     }
@@ -315,15 +349,27 @@ mod tests {
     #[test]
     fn what_the_kernel_would_throttle_is_refused() {
         let second = 1_000_000_000;
-        let refused = |interval, percent| throttled((950_000_000, second), Nanos(interval), percent).is_some();
-        assert!(!refused(second, 90) && !refused(second, 93) && !refused(500_000_000, 93) && !refused(20_000_000, 93));
-        // 950 ms leave nothing for others; 1.8 s in one piece are longer than a period; of 700 ms, 2 begin within a period.
+        let refused = |interval, percent| {
+            throttled((950_000_000, second), Nanos(interval), percent).is_some()
+        };
+        assert!(
+            !refused(second, 90)
+                && !refused(second, 93)
+                && !refused(500_000_000, 93)
+                && !refused(20_000_000, 93)
+        );
+        // 950 ms leave nothing for others; 1.8 s in one piece are longer than a period; of 700 ms,
+        // 2 begin within a period.
         assert!(refused(second, 95) && refused(2 * second, 90) && refused(700_000_000, 93));
-        assert!(!refused(2 * second, 46) && throttled((second, second), Nanos(2 * second), 95).is_some());
+        assert!(
+            !refused(2 * second, 46)
+                && throttled((second, second), Nanos(2 * second), 95).is_some()
+        );
         assert_eq!(poll_within(second, Nanos(300_000_000), 50), 3 * 150_000_000 + 100_000_000);
     }
 
-    /// A clock that each reading moves on by 50 ns, and by what a script says beside that: at this time by so much.
+    /// A clock that each reading moves on by 50 ns, and by what a script says beside that: at this
+    /// time by so much.
     struct Scripted {
         now: i64,
         script: Vec<(i64, i64)>,
@@ -366,7 +412,8 @@ mod tests {
         let mut noise = Noise::new(Nanos(1_000), 60);
         let (mut producer, mut consumer) = ring::<2>(4_096, 2);
         let mut clock = Scripted { now: -2_000_000, script: script.to_vec(), late };
-        let counts = events::measure(&mut clock, &mut noise, &cycle, &mut producer, &Control::new());
+        let counts =
+            events::measure(&mut clock, &mut noise, &cycle, &mut producer, &Control::new());
         let mut rows = Vec::new();
         let Ok(()) = consumer.drain(|_, values| {
             let (times, gaps) = values.split_at(values.len() / 2);
@@ -380,19 +427,31 @@ mod tests {
     fn a_loop_that_nothing_disturbs_has_no_gaps() {
         let (rows, polled, counts) = measured(&[], 0);
         assert_eq!((rows, counts.due()), (Vec::new(), 0));
-        // Each time it begins 50 ns into the interval, or 100 where the engine read the clock too, and ends with the first reading beyond.
+        // Each time it begins 50 ns into the interval, or 100 where the engine read the clock too,
+        // and ends with the first reading beyond.
         assert!((5_998_000..=6_000_000).contains(&polled.polled_ns), "{polled:?}");
-        assert_eq!((polled.resolution_ns, polled.readings * 50), (Some(50), u64::try_from(polled.polled_ns).unwrap()));
+        assert_eq!(
+            (polled.resolution_ns, polled.readings * 50),
+            (Some(50), u64::try_from(polled.polled_ns).unwrap())
+        );
     }
 
     #[test]
     fn gaps_have_their_time_and_length() {
-        // At the threshold; above it; while it sleeps; over the end of the time to poll; over several intervals, to the end.
-        let script = [(1_100_000, 950), (1_200_000, 7_000), (1_700_000, 9_000), (2_590_000, 50_000), (9_100_000, 5_000_000)];
+        // At the threshold; above it; while it sleeps; over the end of the time to poll; over
+        // several intervals, to the end.
+        let script = [
+            (1_100_000, 950),
+            (1_200_000, 7_000),
+            (1_700_000, 9_000),
+            (2_590_000, 50_000),
+            (9_100_000, 5_000_000),
+        ];
         let (rows, polled, counts) = measured(&script, 0);
         let expected = [(199_950, 7_050), (1_589_950, 50_050), (8_099_950, 5_000_050)];
         assert_eq!((rows.as_slice(), counts.on_time), (&expected[..], 3));
-        // Whole gaps are polled time, so that no share of it is above 1. What delayed its wake-up, 9 us, is not.
+        // Whole gaps are polled time, so that no share of it is above 1. What delayed its wake-up,
+        // 9 us, is not.
         let whole = 8 * 600_000 - 9_000 + 40_000 + 100_000 + 5_000_000;
         assert!((whole - 2_000..=whole + 100).contains(&polled.polled_ns), "{polled:?}");
     }
@@ -412,7 +471,8 @@ mod tests {
         run.length = plan::Length::DurationNs(Nanos::from_secs(20));
         run.probe = PROBE.name.to_owned();
         let control = Control::new();
-        let mut measurement = crate::Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
+        let mut measurement =
+            crate::Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
         measurement.begin(measurement.earliest());
         std::thread::sleep(std::time::Duration::from_millis(100));
         control.stop(StopReason::Asked);
@@ -420,14 +480,20 @@ mod tests {
         let results = measurement.join();
         assert!(before.elapsed() < std::time::Duration::from_secs(1));
         let polled = results[0].as_ref().unwrap().polled.unwrap();
-        assert!(polled.polled_ns > 0 && polled.readings > 0 && polled.resolution_ns.is_some(), "{polled:?}");
+        assert!(
+            polled.polled_ns > 0 && polled.readings > 0 && polled.resolution_ns.is_some(),
+            "{polled:?}"
+        );
     }
 
     fn error(interval: Nanos, settings: &[(&str, &str)]) -> Option<String> {
         let mut run = test_run(interval, 10);
         run.length = plan::Length::DurationNs(Nanos::from_secs(10));
         run.probe = PROBE.name.to_owned();
-        run.probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        run.probe_settings = settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
     }
 
@@ -436,10 +502,17 @@ mod tests {
         assert_eq!(error(Nanos::from_secs(2), &[]), None);
         let found = error(Nanos::from_secs(3), &[("poll", "80")]).unwrap();
         assert!(
-            found.starts_with("poll: 'poll' of the probe noise is impossible here: at an interval of 3s it polls for"),
+            found.starts_with(
+                "poll: 'poll' of the probe noise is impossible here: at an interval of 3s it \
+                 polls for"
+            ),
             "{found}"
         );
-        assert!(error(Nanos::from_secs(1), &[("poll", "96")]).unwrap().contains("a whole number from 1 to 95"));
+        assert!(
+            error(Nanos::from_secs(1), &[("poll", "96")])
+                .unwrap()
+                .contains("a whole number from 1 to 95")
+        );
     }
 
     #[test]

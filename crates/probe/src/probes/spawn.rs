@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `spawn`: how long it takes to start a process.
 //!
-//! Each trial starts a tiny static program, whose first instructions read the clock, and waits for its end. The judged time is
-//! from the call to that first reading. A trial is over when the child has been waited for; one that is not over when the next is
-//! due is late, and the next one is skipped.
+//! Each trial starts a tiny static program, whose first instructions read the clock, and waits for
+//! its end. The judged time is from the call to that first reading. A trial is over when the child
+//! has been waited for; one that is not over when the next is due is late, and the next one is
+//! skipped.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
@@ -21,7 +22,11 @@ pub(super) const PROBE: Probe = Probe {
     statement: |run| statement(&run.probe_settings),
     conflict: |_| None,
     max_threads: |_| None,
-    lacks: |_, _| ChildProgram::new().err().map(|error| format!("a program cannot be made in memory: {error}")),
+    lacks: |_, _| {
+        ChildProgram::new()
+            .err()
+            .map(|error| format!("a program cannot be made in memory: {error}"))
+    },
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
     launch: |settings, config| {
@@ -63,7 +68,8 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
         columns,
         overrun_column: Some(DONE),
         clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "from the clock read before the call to the child's own reading, its first instructions after exec"
+        measuring_point: "from the clock read before the call to the child's own reading, its \
+                          first instructions after exec"
             .into(),
         quantity: Quantity::Latency,
         period_ns: None,
@@ -81,7 +87,8 @@ struct Spawn {
     name: &'static str,
 }
 
-/// A child that a signal ended is started again so often: a Ctrl-C goes to it too, and the run then sees that it is to stop.
+/// A child that a signal ended is started again so often: a Ctrl-C goes to it too, and the run then
+/// sees that it is to stop.
 const MAX_REPEATS: usize = 3;
 
 impl Spawn {
@@ -90,8 +97,17 @@ impl Spawn {
         loop {
             match start(&self.program, self.method) {
                 Ok(started) => return Ok(started),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted && repeats < MAX_REPEATS => repeats += 1,
-                Err(error) => return Err(SampleError { doing: self.name, errno: error.raw_os_error().unwrap_or(libc::EIO) }),
+                Err(error)
+                    if error.kind() == io::ErrorKind::Interrupted && repeats < MAX_REPEATS =>
+                {
+                    repeats += 1
+                }
+                Err(error) => {
+                    return Err(SampleError {
+                        doing: self.name,
+                        errno: error.raw_os_error().unwrap_or(libc::EIO),
+                    });
+                }
             }
         }
     }
@@ -100,7 +116,8 @@ impl Spawn {
 impl<A: Attachment> Sampler<A, 4> for Spawn {
     const OVERRUN: Overrun = Overrun::Time(DONE);
 
-    /// What happens in the child before exec is the C library's own with posix_spawn, and has no column.
+    /// What happens in the child before exec is the C library's own with posix_spawn, and has no
+    /// column.
     fn columns(&self) -> usize {
         if self.method == Method::PosixSpawn { 3 } else { 4 }
     }
@@ -112,7 +129,12 @@ impl<A: Attachment> Sampler<A, 4> for Spawn {
             None if self.method == Method::PosixSpawn => 0,
             None => return Err(SampleError { doing: self.name, errno: libc::EIO }),
         };
-        Ok([first_instruction_ns - called_ns, ended_ns - planned.0, called_ns - planned.0, in_child])
+        Ok([
+            first_instruction_ns - called_ns,
+            ended_ns - planned.0,
+            called_ns - planned.0,
+            in_child,
+        ])
     }
 }
 
@@ -125,10 +147,12 @@ mod tests {
 
     /// What the threads of a run recorded: rows of each, column after column.
     fn measured(run: &Run) -> Vec<Vec<i64>> {
-        let mut measurement = Measurement::prepare(run, Scheduling::OTHER, &Control::new()).unwrap();
+        let mut measurement =
+            Measurement::prepare(run, Scheduling::OTHER, &Control::new()).unwrap();
         measurement.begin(measurement.earliest());
         let mut consumers = std::mem::take(&mut measurement.consumers);
-        let counts: u64 = measurement.join().into_iter().map(|result| result.unwrap().counts.due()).sum();
+        let counts: u64 =
+            measurement.join().into_iter().map(|result| result.unwrap().counts.due()).sum();
         assert_eq!(counts, 20 * run.cpus.len() as u64);
         let rows = |consumer: &mut crate::Consumer| {
             let mut columns: Vec<Vec<i64>> = Vec::new();
@@ -136,7 +160,10 @@ mod tests {
                 let width = statement(&run.probe_settings).columns.len();
                 columns.resize(width, Vec::new());
                 let rows = values.len() / width;
-                columns.iter_mut().zip(values.chunks_exact(rows)).for_each(|(column, values)| column.extend(values));
+                columns
+                    .iter_mut()
+                    .zip(values.chunks_exact(rows))
+                    .for_each(|(column, values)| column.extend(values));
                 Ok::<_, std::convert::Infallible>(())
             });
             columns
@@ -167,7 +194,10 @@ mod tests {
             assert_eq!(columns.len(), if method == "posix_spawn" { 3 } else { 4 }, "{method}");
             for row in 0..columns[0].len() {
                 let [exec, done, wakeup] = [columns[0][row], columns[1][row], columns[2][row]];
-                assert!(exec > 0 && wakeup >= 0 && done >= wakeup + exec, "{method}: {exec} {done} {wakeup}");
+                assert!(
+                    exec > 0 && wakeup >= 0 && done >= wakeup + exec,
+                    "{method}: {exec} {done} {wakeup}"
+                );
                 if let Some(child) = columns.get(3).map(|column| column[row]) {
                     assert!(0 < child && child < exec, "{method}: {child} of {exec}");
                 }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `stream`: timestamps, intervals or latencies that were measured elsewhere, as they come from a file, FIFO, serial port or socket.
+//! `stream`: timestamps, intervals or latencies that were measured elsewhere, as they come from a
+//! file, FIFO, serial port or socket.
 //!
-//! The thread only reads. Each row is an event at the stream's own time, with what stood between it and the row before: records that
-//! are no number, steps backwards, periods without a record. Rows are no activations: those are planned at multiples of an interval on
-//! this machine's clock, which another clock leaves in time, and the period of a stream may be unknown.
+//! The thread only reads. Each row is an event at the stream's own time, with what stood between it
+//! and the row before: records that are no number, steps backwards, periods without a record. Rows
+//! are no activations: those are planned at multiples of an interval on this machine's clock, which
+//! another clock leaves in time, and the period of a stream may be unknown.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::attachment::{Attachment, Linux};
 use crate::sampler::{Awaited, EventSource, SampleError};
-use crate::stream::{Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, Width, absent, place_error};
+use crate::stream::{
+    Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, Width, absent, place_error,
+};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, Warning};
 use plan::{Interval, Nanos, ProbeSettings, Run, Scheduling};
 
@@ -37,33 +41,62 @@ pub(super) const WITHOUT_MEANING: super::WithoutMeaning = &[
 ];
 const READS_ONLY: &str = "its thread only reads what was measured elsewhere";
 
-const fn setting(name: &'static str, help: &'static str, values: SettingValues, default: &'static str) -> ProbeSetting {
+const fn setting(
+    name: &'static str,
+    help: &'static str,
+    values: SettingValues,
+    default: &'static str,
+) -> ProbeSetting {
     ProbeSetting { name, help, values, default, default_is_recorded: true }
 }
 
 const FROM: ProbeSetting = setting(
     "from",
-    "Where the numbers come from: a file, FIFO, device or serial port, unix:PATH, tcp:HOST:PORT, or - for standard input",
+    "Where the numbers come from: a file, FIFO, device or serial port, unix:PATH, tcp:HOST:PORT, \
+     or - for standard input",
     SettingValues::Text("PATH"),
     "-",
 );
-const KIND: ProbeSetting =
-    setting("kind", "What a number is", SettingValues::OneOf(&["timestamp", "interval", "latency"]), "timestamp");
-const UNIT: ProbeSetting =
-    setting("unit", "What numbers count, tsc being ticks of --hz", SettingValues::OneOf(&["ns", "us", "ms", "s", "tsc"]), "ns");
-const HZ: ProbeSetting = setting("hz", "Ticks per second, with --unit tsc", SettingValues::Number(1, 1_000_000_000_000), "");
+const KIND: ProbeSetting = setting(
+    "kind",
+    "What a number is",
+    SettingValues::OneOf(&["timestamp", "interval", "latency"]),
+    "timestamp",
+);
+const UNIT: ProbeSetting = setting(
+    "unit",
+    "What numbers count, tsc being ticks of --hz",
+    SettingValues::OneOf(&["ns", "us", "ms", "s", "tsc"]),
+    "ns",
+);
+const HZ: ProbeSetting = setting(
+    "hz",
+    "Ticks per second, with --unit tsc",
+    SettingValues::Number(1, 1_000_000_000_000),
+    "",
+);
 const PERIOD: ProbeSetting = setting("period", PERIOD_HELP, SettingValues::Period, "");
-const PERIOD_HELP: &str = "Nominal time between two events, such as 1ms or 1/1024s, or their rate, such as 1024Hz; a bare number counts \
-                           microseconds. Events without a record are then counted";
-const WIDTH: ProbeSetting =
-    setting("width", "Read integers of so many bits, not lines of text", SettingValues::OneOf(&["32", "64"]), "");
+const PERIOD_HELP: &str = "Nominal time between two events, such as 1ms or 1/1024s, or their \
+                           rate, such as 1024Hz; a bare number counts microseconds. Events \
+                           without a record are then counted";
+const WIDTH: ProbeSetting = setting(
+    "width",
+    "Read integers of so many bits, not lines of text",
+    SettingValues::OneOf(&["32", "64"]),
+    "",
+);
 const BYTE_ORDER: ProbeSetting = ProbeSetting {
     default_is_recorded: false,
     ..setting("byte-order", "Of these integers", SettingValues::OneOf(&["little", "big"]), "little")
 };
 const SIGN: ProbeSetting = ProbeSetting {
     default_is_recorded: false,
-    ..setting("sign", "Of these integers", SettingValues::OneOf(&["unsigned", "signed"]), "unsigned")
+    ..setting(
+        "sign",
+        "Of these integers",
+        SettingValues::OneOf(&["unsigned", "signed"]),
+        "unsigned",
+    )
 };
 const WRAP: ProbeSetting = setting(
     "wrap",
@@ -71,7 +104,8 @@ const WRAP: ProbeSetting = setting(
     SettingValues::Number(8, 64),
     "",
 );
-const BAUD: ProbeSetting = setting("baud", "Bits per second of a serial port", SettingValues::Number(50, 4_000_000), "");
+const BAUD: ProbeSetting =
+    setting("baud", "Bits per second of a serial port", SettingValues::Number(50, 4_000_000), "");
 
 fn number<T: std::str::FromStr>(setting: &ProbeSetting, settings: &ProbeSettings) -> Option<T> {
     setting.value_in(settings).parse().ok()
@@ -116,13 +150,16 @@ fn per_ns(settings: &ProbeSettings) -> u64 {
 
 fn conflict(run: &Run) -> Option<SettingConflict> {
     let settings = &run.probe_settings;
-    let conflict = |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
+    let conflict =
+        |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
     let is_set = |setting: &ProbeSetting| setting.value_in(settings) != setting.default;
     if let Some(error) = place_error(FROM.value_in(settings)) {
         return conflict("from", error);
     }
     match (UNIT.value_in(settings) == "tsc", is_set(&HZ)) {
-        (true, false) => return conflict("unit", "ticks need their rate: add --hz N, such as --hz 866000000"),
+        (true, false) => {
+            return conflict("unit", "ticks need their rate: add --hz N, such as --hz 866000000");
+        }
         (false, true) => return conflict("hz", "it is the rate of ticks: add --unit tsc"),
         _ => {}
     }
@@ -149,10 +186,11 @@ fn count(name: &'static str, meaning: &'static str) -> Column {
 }
 
 const BETWEEN: &str = "between two successive timestamps of the stream, minus the period";
-const BETWEEN_UNCOUNTED: &str =
-    "between two successive timestamps of the stream. Without a period it is unknown how many events have no record";
+const BETWEEN_UNCOUNTED: &str = "between two successive timestamps of the stream. Without a \
+                                 period it is unknown how many events have no record";
 const GIVEN: &str = "interval, as the stream gives it, minus the period";
-const GIVEN_UNCOUNTED: &str = "interval, as the stream gives it. Without a period it is unknown how many events have no record";
+const GIVEN_UNCOUNTED: &str = "interval, as the stream gives it. Without a period it is unknown \
+                               how many events have no record";
 
 fn statement(settings: &ProbeSettings) -> ProbeStatement {
     let kind = kind(settings);
@@ -164,13 +202,24 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
             Column::ns(name, if is_counted { BETWEEN } else { BETWEEN_UNCOUNTED }),
             "between two timestamps, which were taken elsewhere, as the stream says",
         ),
-        Kind::Interval => (Column::ns(name, if is_counted { GIVEN } else { GIVEN_UNCOUNTED }), "elsewhere, as the stream says"),
-        Kind::Latency => (Column::ns("latency_ns", "latency, as the stream gives it"), "elsewhere, as the stream says"),
+        Kind::Interval => (
+            Column::ns(name, if is_counted { GIVEN } else { GIVEN_UNCOUNTED }),
+            "elsewhere, as the stream says",
+        ),
+        Kind::Latency => (
+            Column::ns("latency_ns", "latency, as the stream gives it"),
+            "elsewhere, as the stream says",
+        ),
     };
-    let mut columns = vec![judged, count("unreadable", "records since the row before that are no number")];
-    columns
-        .extend((kind == Kind::Timestamp).then(|| count("backwards", "steps backwards of the timestamps since the row before")));
-    columns.extend(period_ns.map(|_| count(Column::MISSED, "periods without a record since the row before")));
+    let mut columns =
+        vec![judged, count("unreadable", "records since the row before that are no number")];
+    columns.extend(
+        (kind == Kind::Timestamp)
+            .then(|| count("backwards", "steps backwards of the timestamps since the row before")),
+    );
+    columns.extend(
+        period_ns.map(|_| count(Column::MISSED, "periods without a record since the row before")),
+    );
     ProbeStatement {
         name: PROBE.name.into(),
         rows: RowKind::Events,
@@ -265,9 +314,14 @@ impl Stream {
 
     fn columns_of(&mut self, value_ns: i64, missed: u64) -> [i64; 4] {
         let missed = i64::try_from(missed).unwrap_or(i64::MAX);
-        let (unreadable, backwards) = (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.backwards));
+        let (unreadable, backwards) =
+            (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.backwards));
         let value_ns = value_ns - self.period_ns.unwrap_or(0);
-        if self.kind == Kind::Timestamp { [value_ns, unreadable, backwards, missed] } else { [value_ns, unreadable, missed, 0] }
+        if self.kind == Kind::Timestamp {
+            [value_ns, unreadable, backwards, missed]
+        } else {
+            [value_ns, unreadable, missed, 0]
+        }
     }
 }
 
@@ -332,7 +386,10 @@ mod tests {
         run.cpus.truncate(1);
         run.length = plan::Length::DurationNs(Nanos::from_secs(1));
         run.probe = PROBE.name.to_owned();
-        run.probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        run.probe_settings = settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
     }
 
@@ -349,7 +406,10 @@ mod tests {
             (&[("width", "32"), ("sign", "signed")], "sign", "are counters"),
         ] {
             let found = error(settings).unwrap_or_default();
-            assert!(found.starts_with(&format!("{setting}: ")) && found.contains(reason), "{settings:?}: {found}");
+            assert!(
+                found.starts_with(&format!("{setting}: ")) && found.contains(reason),
+                "{settings:?}: {found}"
+            );
         }
         for settings in [
             &[][..],
@@ -365,11 +425,16 @@ mod tests {
     fn a_period_is_a_time_or_a_rate() {
         let period = |text: &str| {
             let settings = ProbeSettings::from([("period".to_owned(), text.to_owned())]);
-            error(&[("period", text)]).map_or_else(|| Ok(period(&settings).map(|period| period.0)), Err)
+            error(&[("period", text)])
+                .map_or_else(|| Ok(period(&settings).map(|period| period.0)), Err)
         };
-        for (text, ns) in
-            [("1kHz", 1_000_000), ("1024Hz", 976_563), ("1/1024s", 976_563), ("976562ns", 976_562), ("250", 250_000)]
-        {
+        for (text, ns) in [
+            ("1kHz", 1_000_000),
+            ("1024Hz", 976_563),
+            ("1/1024s", 976_563),
+            ("976562ns", 976_562),
+            ("250", 250_000),
+        ] {
             assert_eq!(period(text), Ok(Some(ns)), "{text}");
         }
         for (text, reason) in [

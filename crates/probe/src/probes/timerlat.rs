@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `timerlat`: the kernel's own measurement of its timers, in the interrupt and in a thread of its own.
+//! `timerlat`: the kernel's own measurement of its timers, in the interrupt and in a thread of its
+//! own.
 //!
-//! The measured threads are the kernel's, one for each CPU, with the run's interval and scheduling; or ones of this program in their
-//! place, which come back to user space each time. Our thread reads what the tracer prints, a tenth of a second behind it.
+//! The measured threads are the kernel's, one for each CPU, with the run's interval and scheduling;
+//! or ones of this program in their place, which come back to user space each time. Our thread
+//! reads what the tracer prints, a tenth of a second behind it.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Woken;
@@ -19,8 +21,10 @@ use trace::{Reader, Text};
 
 pub(super) const PROBE: Probe = Probe {
     name: "timerlat",
-    summary: "latency of the kernel's timer in its interrupt and in a kernel thread (timerlat tracer)",
-    needs: "the timerlat tracer (CONFIG_TIMERLAT_TRACER, Linux 5.17 or later, with --timerlat-thread user 6.5), and root",
+    summary: "latency of the kernel's timer in its interrupt and in a kernel thread (timerlat \
+              tracer)",
+    needs: "the timerlat tracer (CONFIG_TIMERLAT_TRACER, Linux 5.17 or later, with \
+            --timerlat-thread user 6.5), and root",
     settings: &[THREAD],
     statement: |run| statement(&run.probe_settings),
     conflict,
@@ -61,7 +65,8 @@ pub(super) const PROBE: Probe = Probe {
 
 const THREAD: ProbeSetting = ProbeSetting {
     name: "timerlat-thread",
-    help: "Whose thread waits for the timer: the kernel's, or one in user space, of which the return there is measured",
+    help: "Whose thread waits for the timer: the kernel's, or one in user space, of which the \
+           return there is measured",
     values: SettingValues::OneOf(&["kernel", "user"]),
     default: "kernel",
     default_is_recorded: false,
@@ -73,7 +78,11 @@ fn thread(settings: &ProbeSettings) -> Thread {
 
 fn columns(thread: Thread) -> Vec<Column> {
     let irq = Column::ns("irq_ns", "from the timer's expiry until its interrupt handler runs");
-    let missed = |meaning: &'static str| Column { name: "missed".into(), unit: ColumnUnit::Count, meaning: meaning.into() };
+    let missed = |meaning: &'static str| Column {
+        name: "missed".into(),
+        unit: ColumnUnit::Count,
+        meaning: meaning.into(),
+    };
     match thread {
         Thread::Kernel => vec![
             Column::ns("thread_ns", "from the timer's expiry until the kernel's thread runs"),
@@ -81,7 +90,11 @@ fn columns(thread: Thread) -> Vec<Column> {
             missed("activations that passed before the kernel's thread waited for the next"),
         ],
         Thread::User => vec![
-            Column::ns("user_ns", "from the timer's expiry until the thread is back in user space and calls read again"),
+            Column::ns(
+                "user_ns",
+                "from the timer's expiry until the thread is back in user space and calls read \
+                 again",
+            ),
             irq,
             missed("activations that passed before the thread called read again"),
             Column::ns("thread_ns", "from the timer's expiry until the thread runs in the kernel"),
@@ -93,11 +106,12 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
     let thread = thread(settings);
     let measuring_point = match thread {
         Thread::Kernel => {
-            "from the time the kernel's timer was set to, to the clock read by its thread timerlat/N, in the kernel"
+            "from the time the kernel's timer was set to, to the clock read by its thread \
+             timerlat/N, in the kernel"
         }
         Thread::User => {
-            "from the time the kernel's timer was set to, to the clock read by the kernel when the thread that had returned to user \
-             space entered it again"
+            "from the time the kernel's timer was set to, to the clock read by the kernel when the \
+             thread that had returned to user space entered it again"
         }
     };
     ProbeStatement {
@@ -121,7 +135,8 @@ const MIN_INTERVAL: Nanos = Nanos::from_micros(100);
 const MAX_INTERVAL: Nanos = Nanos::from_secs(1);
 
 fn conflict(run: &Run) -> Option<SettingConflict> {
-    let conflict = |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
+    let conflict =
+        |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
     let interval = run.interval_ns;
     if !(MIN_INTERVAL..=MAX_INTERVAL).contains(&interval) || interval.0 % 1_000 != 0 {
         return conflict("interval", "the tracer's period is whole µs, from 100 µs to 1 s");
@@ -140,7 +155,8 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     None
 }
 
-/// How often the trace is read: seldom, because reading takes time on the measured CPU where there is no other.
+/// How often the trace is read: seldom, because reading takes time on the measured CPU where there
+/// is no other.
 const READ_EVERY: Nanos = Nanos::from_millis(100);
 /// A tracer that says nothing for so long, or for ten intervals, has ended.
 const MAX_SILENCE: Nanos = Nanos::from_secs(30);
@@ -154,7 +170,8 @@ struct Timerlat {
     lost: u64,
     /// Those that were lost so far.
     untraced: u64,
-    /// Rows of the warm-up that the last one passed. Of those that are measured the engine takes account.
+    /// Rows of the warm-up that the last one passed. Of those that are measured the engine takes
+    /// account.
     owed: u64,
     /// When the last row was read.
     silent_since: i64,
@@ -190,13 +207,20 @@ impl<A: Attachment> Sampler<A, 4> for Timerlat {
         if self.thread == Thread::User { 4 } else { 3 }
     }
 
-    fn begin(&mut self, attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
+    fn begin(
+        &mut self,
+        attachment: &mut A,
+        first: Nanos,
+        interval: Nanos,
+    ) -> Result<(), SampleError> {
         self.rows.restart(first, interval);
         if self.thread == Thread::User && self.user.is_none() {
             let file = self.kernel.file_of_user(self.cpu);
             let user = UserThread::start(file, self.cpu, self.scheduling);
-            let failed =
-                |error: io::Error| SampleError { doing: "start of a thread", errno: error.raw_os_error().unwrap_or(libc::EIO) };
+            let failed = |error: io::Error| SampleError {
+                doing: "start of a thread",
+                errno: error.raw_os_error().unwrap_or(libc::EIO),
+            };
             self.user = Some(user.map_err(failed)?);
         }
         (self.owed, self.lost) = (0, 0);
@@ -219,7 +243,9 @@ impl<A: Attachment> Sampler<A, 4> for Timerlat {
                     self.silent_since = attachment.now().0;
                     return Woken::OnTime;
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Woken::Interrupted,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    return Woken::Interrupted;
+                }
                 Err(error) => return Woken::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
             }
             if let Some(errno) = self.user.as_ref().and_then(UserThread::error) {
@@ -242,7 +268,8 @@ impl<A: Attachment> Sampler<A, 4> for Timerlat {
     }
 
     fn sample(&mut self, _attachment: &mut A, _planned: Nanos) -> Result<[i64; 4], SampleError> {
-        let row = self.row.take().ok_or(SampleError { doing: "read of trace_pipe", errno: libc::EIO })?;
+        let row =
+            self.row.take().ok_or(SampleError { doing: "read of trace_pipe", errno: libc::EIO })?;
         self.lost = row.lost;
         self.owed = self.owed.saturating_add(row.lost).saturating_add(row.missed.unsigned_abs());
         let judged = if self.thread == Thread::User { row.user_ns } else { row.thread_ns };

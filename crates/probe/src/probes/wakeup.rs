@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `wakeup`: how long it takes until a thread runs that another has woken.
 //!
-//! In each trial the measuring thread asks its partner to wake it, and waits. The judged time is from the call by which the partner wakes
-//! it to its own reading of the clock.
+//! In each trial the measuring thread asks its partner to wake it, and waits. The judged time is
+//! from the call by which the partner wakes it to its own reading of the clock.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
@@ -16,7 +16,8 @@ use std::io;
 pub(super) const PROBE: Probe = Probe {
     name: "wakeup",
     summary: "time until a thread runs that another thread has woken",
-    needs: "nothing; for --wake-on other two CPUs, for --by mq and semaphore kernels that have them",
+    needs: "nothing; for --wake-on other two CPUs, for --by mq and semaphore kernels that have \
+            them",
     settings: &[BY, WAKE_ON],
     statement: |run| statement(&run.probe_settings),
     conflict: |_| None,
@@ -37,7 +38,8 @@ const BY: ProbeSetting = ProbeSetting {
 
 const WAKE_ON: ProbeSetting = ProbeSetting {
     name: "wake-on",
-    help: "Which CPU the thread that wakes runs on: that of the thread that it wakes, or the next one",
+    help: "Which CPU the thread that wakes runs on: that of the thread that it wakes, or the next \
+           one",
     values: SettingValues::OneOf(&["same", "other"]),
     default: "same",
     default_is_recorded: true,
@@ -54,15 +56,20 @@ fn is_on_other(settings: &ProbeSettings) -> bool {
 fn statement(settings: &ProbeSettings) -> ProbeStatement {
     let Named { wake_call, wait_call, .. } = way(settings);
     let mut columns = vec![
-        Column::ns("wake_ns", "from the call that wakes to the clock read by the thread that was woken"),
+        Column::ns(
+            "wake_ns",
+            "from the call that wakes to the clock read by the thread that was woken",
+        ),
         Column::ns("done_ns", "from the planned time until both threads were done"),
         Column::ns("wakeup_ns", "from the planned time until the call"),
         Column::ns("return_ns", "from the call that wakes until it returned"),
     ];
     let cpu = if is_on_other(settings) { "from another CPU" } else { "on the same CPU" };
     columns.extend(is_on_other(settings).then_some(WAKER_CPU));
-    let measuring_point =
-        format!("from the clock read before {wake_call} to the clock read after {wait_call} in the woken thread, {cpu}");
+    let measuring_point = format!(
+        "from the clock read before {wake_call} to the clock read after {wait_call} in the woken \
+         thread, {cpu}"
+    );
     ProbeStatement {
         name: PROBE.name.into(),
         rows: RowKind::Trials,
@@ -78,7 +85,8 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
 
 /// The column of `done_ns`.
 const DONE: usize = 1;
-/// Where the thread that wakes ran, where that is not the CPU of the thread that is recorded anyway.
+/// Where the thread that wakes ran, where that is not the CPU of the thread that is recorded
+/// anyway.
 const WAKER_CPU: Column = Column {
     name: std::borrow::Cow::Borrowed("waker_cpu"),
     unit: ColumnUnit::Count,
@@ -88,7 +96,10 @@ const WAKER_CPU: Column = Column {
 fn lacks_other_cpu(settings: &ProbeSettings) -> Option<String> {
     let usable = crate::process_cpus().map_or(0, |cpus| cpus.usable.len());
     let is_lacking = is_on_other(settings) && usable < 2;
-    is_lacking.then(|| "--wake-on other needs a second CPU, and the process may use one only. Give --wake-on same".to_owned())
+    is_lacking.then(|| {
+        "--wake-on other needs a second CPU, and the process may use one only. Give --wake-on same"
+            .to_owned()
+    })
 }
 
 /// The next usable CPU after this one, the first after the last.
@@ -126,17 +137,32 @@ impl<A: Attachment> Sampler<A, 5> for Wakeup {
         if self.shows_cpu { 5 } else { 4 }
     }
 
-    fn begin(&mut self, _attachment: &mut A, _first: Nanos, _interval: Nanos) -> Result<(), SampleError> {
+    fn begin(
+        &mut self,
+        _attachment: &mut A,
+        _first: Nanos,
+        _interval: Nanos,
+    ) -> Result<(), SampleError> {
         self.partner.attach();
         Ok(())
     }
 
     fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 5], SampleError> {
         let doing = self.partner.wake_call();
-        let failed = |error: io::Error| SampleError { doing, errno: error.raw_os_error().unwrap_or(libc::EIO) };
-        let Woke { called_ns, returned_ns, cpu, woken_ns, done_ns } = self.partner.wake().map_err(failed)?;
+        let failed = |error: io::Error| SampleError {
+            doing,
+            errno: error.raw_os_error().unwrap_or(libc::EIO),
+        };
+        let Woke { called_ns, returned_ns, cpu, woken_ns, done_ns } =
+            self.partner.wake().map_err(failed)?;
         let from_plan = |time: i64| time - planned.0;
-        Ok([woken_ns - called_ns, from_plan(done_ns), from_plan(called_ns), returned_ns - called_ns, cpu.into()])
+        Ok([
+            woken_ns - called_ns,
+            from_plan(done_ns),
+            from_plan(called_ns),
+            returned_ns - called_ns,
+            cpu.into(),
+        ])
     }
 }
 
@@ -151,7 +177,9 @@ mod tests {
     fn run(by: &str, wake_on: &str, interval: Nanos) -> Run {
         let mut run = test_run(interval, 30);
         run.probe = PROBE.name.to_owned();
-        run.probe_settings = [("by", by), ("wake-on", wake_on)].map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        run.probe_settings = [("by", by), ("wake-on", wake_on)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
         run
     }
 
@@ -167,16 +195,21 @@ mod tests {
     /// Rows of every thread, each as wide as the statement says.
     fn measured(run: &Run) -> Vec<Vec<i64>> {
         let width = statement(&run.probe_settings).columns.len();
-        let mut measurement = Measurement::prepare(run, Scheduling::OTHER, &Control::new()).unwrap();
+        let mut measurement =
+            Measurement::prepare(run, Scheduling::OTHER, &Control::new()).unwrap();
         measurement.begin(measurement.earliest());
         let mut consumers = std::mem::take(&mut measurement.consumers);
-        let due: u64 = measurement.join().into_iter().map(|result| result.unwrap().counts.due()).sum();
+        let due: u64 =
+            measurement.join().into_iter().map(|result| result.unwrap().counts.due()).sum();
         assert_eq!(due, 30 * run.cpus.len() as u64);
         let mut rows = Vec::new();
         for consumer in &mut consumers {
             let Ok(()) = consumer.drain(|_, values| {
                 let count = values.len() / width;
-                rows.extend((0..count).map(|row| (0..width).map(|column| values[column * count + row]).collect()));
+                rows.extend(
+                    (0..count)
+                        .map(|row| (0..width).map(|column| values[column * count + row]).collect()),
+                );
                 Ok::<_, std::convert::Infallible>(())
             });
         }
@@ -185,14 +218,19 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_wake_up_are_in_order() {
-        for (by, wake_on) in NAMES.iter().flat_map(|by| places().iter().map(move |wake_on| (*by, *wake_on))) {
+        for (by, wake_on) in
+            NAMES.iter().flat_map(|by| places().iter().map(move |wake_on| (*by, *wake_on)))
+        {
             let run = run(by, wake_on, Nanos::from_millis(2));
             let rows = measured(&run);
             assert!(!rows.is_empty());
             for row in rows {
                 let [wake, done, wakeup, returned] = [row[0], row[1], row[2], row[3]];
                 assert!(wake > 0 && wakeup >= 0 && returned > 0, "{by} {wake_on}: {row:?}");
-                assert!(done >= wakeup + wake && done >= wakeup + returned, "{by} {wake_on}: {row:?}");
+                assert!(
+                    done >= wakeup + wake && done >= wakeup + returned,
+                    "{by} {wake_on}: {row:?}"
+                );
                 assert_eq!(row.len(), if wake_on == "other" { 5 } else { 4 });
             }
         }
@@ -202,7 +240,10 @@ mod tests {
     fn the_next_cpu_is_another_one() {
         let cpus = [0, 2, 3].map(CpuId);
         let next = |cpu: u32, usable: &[CpuId]| next_cpu(CpuId(cpu), usable).map(|cpu| cpu.0);
-        assert_eq!((next(0, &cpus), next(2, &cpus), next(3, &cpus), next(1, &cpus)), (Some(2), Some(3), Some(0), Some(2)));
+        assert_eq!(
+            (next(0, &cpus), next(2, &cpus), next(3, &cpus), next(1, &cpus)),
+            (Some(2), Some(3), Some(0), Some(2))
+        );
         assert_eq!(next(0, &cpus[..1]), None);
     }
 
@@ -211,8 +252,12 @@ mod tests {
         let mut run = run("pipe", "other", Nanos::from_millis(1));
         run.cpus.truncate(1);
         match next_cpu(run.cpus[0], &crate::process_cpus().unwrap().usable) {
-            Some(expected) => assert!(measured(&run).iter().all(|row| row[4] == i64::from(expected.0))),
-            None => assert!(Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).is_err()),
+            Some(expected) => {
+                assert!(measured(&run).iter().all(|row| row[4] == i64::from(expected.0)))
+            }
+            None => {
+                assert!(Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).is_err())
+            }
         }
     }
 
@@ -220,10 +265,15 @@ mod tests {
     #[test]
     fn a_run_that_is_stopped_ends_at_once() {
         for by in NAMES {
-            for (interval, after) in [(Nanos::from_secs(3_600), 20), (Nanos::from_micros(300), 20), (Nanos::from_millis(1), 0)] {
+            for (interval, after) in [
+                (Nanos::from_secs(3_600), 20),
+                (Nanos::from_micros(300), 20),
+                (Nanos::from_millis(1), 0),
+            ] {
                 let (mut run, control) = (run(by, "same", interval), Control::new());
                 run.length = plan::Length::Samples(1_000_000);
-                let mut measurement = Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
+                let mut measurement =
+                    Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
                 measurement.begin(measurement.earliest());
                 std::thread::sleep(Duration::from_millis(after));
                 control.stop(StopReason::Asked);

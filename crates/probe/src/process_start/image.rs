@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A static program of a few instructions as an ELF file: no linker, no interpreter, one segment. An exec of it costs the
-//! kernel's own work and little else.
+//! A static program of a few instructions as an ELF file: no linker, no interpreter, one segment.
+//! An exec of it costs the kernel's own work and little else.
 
 /// Where the file is mapped: above any `vm.mmap_min_addr`, and a multiple of any page size.
 const ADDRESS: usize = 0x40_0000;
@@ -15,7 +15,8 @@ const PROGRAM_HEADER: u16 = if IS_64_BIT { 56 } else { 32 };
 const PROGRAM_HEADERS: u16 = 2;
 const CODE: usize = HEADER as usize + (PROGRAM_HEADERS * PROGRAM_HEADER) as usize;
 
-/// The processor's number, and the flags its kernels check or its tools expect (include/uapi/linux/elf-em.h).
+/// The processor's number, and the flags its kernels check or its tools expect
+/// (include/uapi/linux/elf-em.h).
 #[cfg(target_arch = "x86_64")]
 const MACHINE: (u16, u32) = (62, 0);
 #[cfg(target_arch = "aarch64")]
@@ -35,7 +36,15 @@ const EXECUTE: u32 = 1;
 pub(super) fn image(code: &[u8]) -> Vec<u8> {
     let length = CODE + code.len();
     let mut file = File(Vec::with_capacity(length));
-    file.bytes(&[0x7f, b'E', b'L', b'F', if IS_64_BIT { 2 } else { 1 }, if cfg!(target_endian = "little") { 1 } else { 2 }, 1]);
+    file.bytes(&[
+        0x7f,
+        b'E',
+        b'L',
+        b'F',
+        if IS_64_BIT { 2 } else { 1 },
+        if cfg!(target_endian = "little") { 1 } else { 2 },
+        1,
+    ]);
     file.bytes(&[0; 9]);
     // An executable at a fixed address.
     file.half(2);
@@ -75,7 +84,14 @@ impl File {
     }
 
     /// The flags have another place in 64 bits, where they fill what alignment would leave empty.
-    fn program_header(&mut self, kind: u32, flags: u32, address: usize, length: usize, alignment: usize) {
+    fn program_header(
+        &mut self,
+        kind: u32,
+        flags: u32,
+        address: usize,
+        length: usize,
+        alignment: usize,
+    ) {
         self.int(kind);
         if IS_64_BIT {
             self.int(flags);

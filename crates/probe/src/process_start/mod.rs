@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One start of a process, timed: from the call to the first instruction that the new program executes.
+//! One start of a process, timed: from the call to the first instruction that the new program
+//! executes.
 //!
-//! The program is as small as one can be, so that what is measured is the kernel's and the C library's work: a copy of the
-//! task, an exec, a few page faults. It lives in memory, so that no disk is part of it.
+//! The program is as small as one can be, so that what is measured is the kernel's and the C
+//! library's work: a copy of the task, an exec, a few page faults. It lives in memory, so that no
+//! disk is part of it.
 //!
-//! The child inherits the CPU, the policy and the priority of the thread that starts it: a real-time thread on one CPU
-//! therefore runs on until it waits, and only then does its child run (but for `vfork`, which holds it). Its memory is not
-//! locked: locks do not survive an exec. No signal is blocked in it. Signals that its parent ignores it ignores too.
+//! The child inherits the CPU, the policy and the priority of the thread that starts it: a
+//! real-time thread on one CPU therefore runs on until it waits, and only then does its child run
+//! (but for `vfork`, which holds it). Its memory is not locked: locks do not survive an exec. No
+//! signal is blocked in it. Signals that its parent ignores it ignores too.
 
 mod image;
 #[expect(unsafe_code, reason = "makes processes, and shares memory with them; see the file's head")]
@@ -22,13 +25,16 @@ use std::sync::atomic::Ordering;
 /// How the child is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// `posix_spawn`, as the C library does it: in glibc and musl a `clone` in the parent's memory, which holds the parent.
+    /// `posix_spawn`, as the C library does it: in glibc and musl a `clone` in the parent's memory,
+    /// which holds the parent.
     PosixSpawn,
     /// `fork`: a copy of the memory map.
     Fork,
-    /// What `vfork` is to the kernel: `clone(CLONE_VM | CLONE_VFORK)`, the parent held until the exec.
+    /// What `vfork` is to the kernel: `clone(CLONE_VM | CLONE_VFORK)`, the parent held until the
+    /// exec.
     Vfork,
-    /// `clone(CLONE_VM)`: the child shares the parent's memory until its exec, and the parent continues.
+    /// `clone(CLONE_VM)`: the child shares the parent's memory until its exec, and the parent
+    /// continues.
     Clone,
 }
 
@@ -50,7 +56,8 @@ pub(crate) struct Started {
     pub(crate) ended_ns: i64,
 }
 
-/// A tiny program in memory, and all that starting it needs. It reads the clock, writes the time to a pipe, and ends.
+/// A tiny program in memory, and all that starting it needs. It reads the clock, writes the time to
+/// a pipe, and ends.
 pub(crate) struct ChildProgram {
     launch: sys::Launch,
     /// The pipe's other end; never blocks.
@@ -58,7 +65,8 @@ pub(crate) struct ChildProgram {
 }
 
 impl ChildProgram {
-    /// Makes it. Signal handlers of this process should be installed before: those that are found are left out of children.
+    /// Makes it. Signal handlers of this process should be installed before: those that are found
+    /// are left out of children.
     pub(crate) fn new() -> io::Result<Self> {
         Self::from_image(&image::image(sys::code()))
     }
@@ -71,11 +79,13 @@ impl ChildProgram {
 
     /// The time a child has written; leaves the pipe empty.
     fn first_instruction_ns(&self) -> io::Result<Option<i64>> {
-        // The kernel's timespec: seconds and nanoseconds, 64 bits each. Room for more shows whether there was more.
+        // The kernel's timespec: seconds and nanoseconds, 64 bits each. Room for more shows whether
+        // there was more.
         let mut bytes = [0; 32];
         match rustix::io::read(&self.times, &mut bytes) {
             Ok(16) => {
-                let half = |at: usize| i64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+                let half =
+                    |at: usize| i64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
                 Ok(Some(half(0) * 1_000_000_000 + half(8)))
             }
             Ok(_) | Err(Errno::AGAIN) => Ok(None),
@@ -87,16 +97,17 @@ impl ChildProgram {
 /// An executable file in memory.
 fn program_in_memory(image: &[u8]) -> io::Result<OwnedFd> {
     // MFD_EXEC is needed where `vm.memfd_noexec` is set, and unknown before Linux 6.3.
-    let program = match rustix::fs::memfd_create("teiji-child", MemfdFlags::CLOEXEC | MemfdFlags::EXEC) {
-        Err(Errno::INVAL) => rustix::fs::memfd_create("teiji-child", MemfdFlags::CLOEXEC)?,
-        result => result?,
-    };
+    let program =
+        match rustix::fs::memfd_create("teiji-child", MemfdFlags::CLOEXEC | MemfdFlags::EXEC) {
+            Err(Errno::INVAL) => rustix::fs::memfd_create("teiji-child", MemfdFlags::CLOEXEC)?,
+            result => result?,
+        };
     let mut rest = image;
     while !rest.is_empty() {
         rest = &rest[rustix::io::write(&program, rest)?..];
     }
-    // Nobody may read it, so the kernel lets nobody trace the child: it runs at a priority that its caller may not have, where the file of
-    // teiji has capabilities.
+    // Nobody may read it, so the kernel lets nobody trace the child: it runs at a priority that its
+    // caller may not have, where the file of teiji has capabilities.
     rustix::fs::fchmod(&program, Mode::XUSR | Mode::XGRP | Mode::XOTH)?;
     Ok(program)
 }
@@ -106,12 +117,13 @@ fn monotonic_ns() -> i64 {
     now.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec)
 }
 
-/// Starts the program once and waits for its end, with all signals kept from this thread meanwhile: one that stops the run is
-/// delivered on return. Allocates nothing.
+/// Starts the program once and waits for its end, with all signals kept from this thread meanwhile:
+/// one that stops the run is delivered on return. Allocates nothing.
 ///
 /// # Errors
-/// The call's or the exec's error. [`io::ErrorKind::Interrupted`] if a signal ended the child before it stored its time, as
-/// Ctrl-C does, which goes to all processes of a terminal: the start is lost, and may be repeated.
+/// The call's or the exec's error. [`io::ErrorKind::Interrupted`] if a signal ended the child
+/// before it stored its time, as Ctrl-C does, which goes to all processes of a terminal: the start
+/// is lost, and may be repeated.
 pub(crate) fn start(program: &ChildProgram, method: Method) -> io::Result<Started> {
     let signals = sys::BlockedSignals::new();
     let report = program.launch.report();

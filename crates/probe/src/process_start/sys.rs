@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a process start needs and safe code cannot do: the child's instructions, the four ways to make a child, and the
-//! memory it shares with its parent. Nothing unsafe leaves this file.
+//! What a process start needs and safe code cannot do: the child's instructions, the four ways to
+//! make a child, and the memory it shares with its parent. Nothing unsafe leaves this file.
 
 use super::Method;
 use rustix::io::Errno;
@@ -14,9 +14,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
-// The whole child program, for each processor: clock_gettime(CLOCK_MONOTONIC), write 16 bytes of it to the standard output,
-// exit_group(0). The system call and not the vDSO, which a program would have to find first. Constant data to this process:
-// it is copied into a file of its own and runs only there.
+// The whole child program, for each processor: clock_gettime(CLOCK_MONOTONIC), write 16 bytes of it
+// to the standard output, exit_group(0). The system call and not the vDSO, which a program would
+// have to find first. Constant data to this process: it is copied into a file of its own and runs
+// only there.
 global_asm!(
     ".pushsection .rodata.teiji_child, \"a\"",
     ".balign 4",
@@ -37,8 +38,8 @@ global_asm!(
     ".popsection",
 );
 
-// SAFETY: both are defined above, at the beginning of the code and just behind it, in a section of constants that is at least
-// one byte long; only their addresses are taken.
+// SAFETY: both are defined above, at the beginning of the code and just behind it, in a section of
+// constants that is at least one byte long; only their addresses are taken.
 unsafe extern "C" {
     static teiji_child: u8;
     static teiji_child_end: u8;
@@ -48,8 +49,9 @@ unsafe extern "C" {
 pub(super) fn code() -> &'static [u8] {
     let begin = &raw const teiji_child;
     let length = (&raw const teiji_child_end).addr() - begin.addr();
-    // SAFETY: the two symbols bound one run of bytes in one section of constants, which is loaded for as long as the process
-    // lives, is never written, and has no alignment to keep as bytes.
+    // SAFETY: the two symbols bound one run of bytes in one section of constants, which is loaded
+    // for as long as the process lives, is never written, and has no alignment to keep as
+    // bytes.
     unsafe { std::slice::from_raw_parts(begin, length) }
 }
 
@@ -57,17 +59,26 @@ pub(super) fn code() -> &'static [u8] {
 const SIGNAL_SET: usize = 8;
 /// No signal.
 const NO_SIGNALS: u64 = 0;
-/// More than the kernel's `struct sigaction` on any processor. All zero it is the default action; its first word is the handler.
+/// More than the kernel's `struct sigaction` on any processor. All zero it is the default action;
+/// its first word is the handler.
 type Action = [usize; 8];
 
 /// Which signals have a handler in this process, a bit for each.
 fn handled_signals() -> u64 {
     (1..=64_i32).fold(0, |handled, signal| {
         let mut action = Action::default();
-        // SAFETY: the kernel writes at most its struct sigaction, which is shorter than `action`, alive and writable; the
-        // action is asked for and not changed, and a signal that does not exist is an error.
-        let result =
-            unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, ptr::null::<Action>(), action.as_mut_ptr(), SIGNAL_SET) };
+        // SAFETY: the kernel writes at most its struct sigaction, which is shorter than `action`,
+        // alive and writable; the action is asked for and not changed, and a signal that
+        // does not exist is an error.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                ptr::null::<Action>(),
+                action.as_mut_ptr(),
+                SIGNAL_SET,
+            )
+        };
         let has_handler = result == 0 && action[0] != libc::SIG_DFL && action[0] != libc::SIG_IGN;
         handled | u64::from(has_handler) << (signal - 1)
     })
@@ -88,13 +99,21 @@ impl Drop for BlockedSignals {
     }
 }
 
-/// The calling thread's mask; returns the one before. By the raw system call: the C library's own spares signals of its own,
-/// whose handlers must not run in a child that shares this memory.
+/// The calling thread's mask; returns the one before. By the raw system call: the C library's own
+/// spares signals of its own, whose handlers must not run in a child that shares this memory.
 fn set_signal_mask(mask: u64) -> u64 {
     let mut before = NO_SIGNALS;
-    // SAFETY: both pointers are to live integers of the length given with them, the second writable. With these arguments the
-    // call cannot fail.
-    unsafe { libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const mask, &raw mut before, SIGNAL_SET) };
+    // SAFETY: both pointers are to live integers of the length given with them, the second
+    // writable. With these arguments the call cannot fail.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const mask,
+            &raw mut before,
+            SIGNAL_SET,
+        )
+    };
     before
 }
 
@@ -104,13 +123,22 @@ struct Mapping {
     length: usize,
 }
 
-// SAFETY: the memory belongs to the value alone and to no thread: it may be used and unmapped by any.
+// SAFETY: the memory belongs to the value alone and to no thread: it may be used and unmapped by
+// any.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
     fn new(length: usize, kind: MapFlags) -> io::Result<Self> {
-        // SAFETY: without MAP_FIXED the kernel chooses a place where nothing is; nothing is known of that memory before.
-        let start = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, kind) }?;
+        // SAFETY: without MAP_FIXED the kernel chooses a place where nothing is; nothing is known
+        // of that memory before.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(
+                ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                kind,
+            )
+        }?;
         let start = NonNull::new(start.cast()).ok_or(Errno::NOMEM)?;
         Ok(Mapping { start, length })
     }
@@ -120,8 +148,11 @@ impl Mapping {
         const STACK: usize = 128 << 10;
         let guard = rustix::param::page_size();
         let stack = Mapping::new(guard + STACK, MapFlags::PRIVATE | MapFlags::STACK)?;
-        // SAFETY: the first page lies in the mapping just made, of which nothing points anywhere yet. A stack grows towards it.
-        unsafe { rustix::mm::mprotect(stack.start.as_ptr().cast(), guard, MprotectFlags::empty()) }?;
+        // SAFETY: the first page lies in the mapping just made, of which nothing points anywhere
+        // yet. A stack grows towards it.
+        unsafe {
+            rustix::mm::mprotect(stack.start.as_ptr().cast(), guard, MprotectFlags::empty())
+        }?;
         Ok(stack)
     }
 
@@ -133,8 +164,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly what was mapped, once. Its owner lends it out no longer than it lives, and a child that used it has
-        // ended before `Launch::run` returned.
+        // SAFETY: exactly what was mapped, once. Its owner lends it out no longer than it lives,
+        // and a child that used it has ended before `Launch::run` returned.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
         debug_assert!(unmapped.is_ok());
     }
@@ -149,14 +180,16 @@ pub(super) struct ChildReport {
     pub(super) errno: AtomicI32,
 }
 
-/// What `posix_spawn` does in the child before the exec: the pipe as standard output, no signal blocked.
+/// What `posix_spawn` does in the child before the exec: the pipe as standard output, no signal
+/// blocked.
 struct SpawnSettings {
     actions: libc::posix_spawn_file_actions_t,
     attributes: libc::posix_spawnattr_t,
 }
 
-// SAFETY: the pointers in it are to the C library's heap, which belongs to the process and to no thread, and to nothing else's
-// memory; the value stays in its box, and only its owner uses and destroys it.
+// SAFETY: the pointers in it are to the C library's heap, which belongs to the process and to no
+// thread, and to nothing else's memory; the value stays in its box, and only its owner uses and
+// destroys it.
 unsafe impl Send for SpawnSettings {}
 
 impl SpawnSettings {
@@ -172,20 +205,30 @@ impl SpawnSettings {
         checked(unsafe { libc::posix_spawn_file_actions_init(actions) })?;
         // SAFETY: the same of the other type.
         checked(unsafe { libc::posix_spawnattr_init(attributes) })?;
-        // SAFETY: both were initialised by the two calls before, and all bytes were zeroed, which is valid for the integers,
-        // pointers and arrays of these that they consist of.
+        // SAFETY: both were initialised by the two calls before, and all bytes were zeroed, which
+        // is valid for the integers, pointers and arrays of these that they consist of.
         let mut settings = unsafe { settings.assume_init() };
-        // SAFETY: the actions are initialised and borrowed by nobody else; the descriptors are only numbers, looked at in the child.
+        // SAFETY: the actions are initialised and borrowed by nobody else; the descriptors are only
+        // numbers, looked at in the child.
         checked(unsafe {
-            libc::posix_spawn_file_actions_adddup2(&mut settings.actions, output.as_raw_fd(), libc::STDOUT_FILENO)
+            libc::posix_spawn_file_actions_adddup2(
+                &mut settings.actions,
+                output.as_raw_fd(),
+                libc::STDOUT_FILENO,
+            )
         })?;
         let mut none = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
         unsafe { libc::sigemptyset(none.as_mut_ptr()) };
-        // SAFETY: the attributes are initialised and borrowed by nobody else; the set was initialised by sigemptyset.
-        checked(unsafe { libc::posix_spawnattr_setsigmask(&mut settings.attributes, none.as_ptr()) })?;
-        let flags = libc::c_short::try_from(libc::POSIX_SPAWN_SETSIGMASK).map_err(io::Error::other)?;
-        // SAFETY: the attributes are initialised and borrowed by nobody else; an unknown flag would be an error.
+        // SAFETY: the attributes are initialised and borrowed by nobody else; the set was
+        // initialised by sigemptyset.
+        checked(unsafe {
+            libc::posix_spawnattr_setsigmask(&mut settings.attributes, none.as_ptr())
+        })?;
+        let flags =
+            libc::c_short::try_from(libc::POSIX_SPAWN_SETSIGMASK).map_err(io::Error::other)?;
+        // SAFETY: the attributes are initialised and borrowed by nobody else; an unknown flag would
+        // be an error.
         checked(unsafe { libc::posix_spawnattr_setflags(&mut settings.attributes, flags) })?;
         Ok(settings)
     }
@@ -205,13 +248,15 @@ fn checked(error: libc::c_int) -> io::Result<()> {
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
-/// The arguments of the program: a name. Since Linux 5.18 the kernel asks for at least one. No environment.
+/// The arguments of the program: a name. Since Linux 5.18 the kernel asks for at least one. No
+/// environment.
 const NAME: &CStr = c"teiji-child";
 
 /// All that starts need, made beforehand.
 pub(super) struct Launch {
     program: OwnedFd,
-    /// The program's path as long as its descriptor is open, for `posix_spawn`, which takes no descriptor.
+    /// The program's path as long as its descriptor is open, for `posix_spawn`, which takes no
+    /// descriptor.
     path: CString,
     /// Becomes the child's standard output.
     output: OwnedFd,
@@ -235,23 +280,27 @@ impl Launch {
     }
 
     pub(super) fn report(&self) -> &ChildReport {
-        // SAFETY: the mapping is page-aligned, at least as long as `ChildReport` and lives as long as `self`; it began as zeroes, and
-        // every pattern of bits is valid for its atomics. Parent and child touch it by those atomics only.
+        // SAFETY: the mapping is page-aligned, at least as long as `ChildReport` and lives as long
+        // as `self`; it began as zeroes, and every pattern of bits is valid for its
+        // atomics. Parent and child touch it by those atomics only.
         unsafe { self.report.start.cast::<ChildReport>().as_ref() }
     }
 
-    /// Starts the program once and waits until it has ended. All signals should be blocked: see [`BlockedSignals`].
+    /// Starts the program once and waits until it has ended. All signals should be blocked: see
+    /// [`BlockedSignals`].
     pub(super) fn run(&self, method: Method) -> io::Result<WaitStatus> {
         let child = match method {
             Method::PosixSpawn => self.posix_spawn(),
             Method::Fork => self.fork(),
-            // These two flags are what vfork is to the kernel: the parent is held until the child's exec or end. The C library's
-            // function returns twice on one stack, which Rust cannot bear; here the child has a stack of its own.
+            // These two flags are what vfork is to the kernel: the parent is held until the child's
+            // exec or end. The C library's function returns twice on one stack, which
+            // Rust cannot bear; here the child has a stack of its own.
             Method::Vfork => self.clone(libc::CLONE_VM | libc::CLONE_VFORK),
             Method::Clone => self.clone(libc::CLONE_VM),
         }?;
         loop {
-            // An error other than an interruption says that the child is gone, and that it was reaped elsewhere.
+            // An error other than an interruption says that the child is gone, and that it was
+            // reaped elsewhere.
             match waitpid(Some(child), WaitOptions::empty()) {
                 Ok(Some((_, status))) => return Ok(status),
                 Ok(None) | Err(Errno::INTR) => {}
@@ -264,8 +313,9 @@ impl Launch {
         let arguments = [NAME.as_ptr().cast_mut(), ptr::null_mut()];
         let environment = [ptr::null_mut()];
         let mut child = 0;
-        // SAFETY: the path and the name are NUL-terminated strings, the two arrays end with a null pointer, the actions and
-        // attributes are initialised; all live through the call, which only reads them, and `child` is writable.
+        // SAFETY: the path and the name are NUL-terminated strings, the two arrays end with a null
+        // pointer, the actions and attributes are initialised; all live through the call,
+        // which only reads them, and `child` is writable.
         checked(unsafe {
             libc::posix_spawn(
                 &mut child,
@@ -280,8 +330,9 @@ impl Launch {
     }
 
     fn fork(&self) -> io::Result<Pid> {
-        // SAFETY: the child may have been forked from a process of many threads, so it may do only what is async-signal-safe:
-        // `become_program` makes system calls and never returns, so nothing of Rust's is run or dropped twice.
+        // SAFETY: the child may have been forked from a process of many threads, so it may do only
+        // what is async-signal-safe: `become_program` makes system calls and never returns,
+        // so nothing of Rust's is run or dropped twice.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => self.become_program(),
@@ -289,26 +340,32 @@ impl Launch {
         }
     }
 
-    /// A child in the same memory, on a stack of its own. It belongs to no function but `run`, which reaps the child: a second
-    /// one must not be given the stack before.
+    /// A child in the same memory, on a stack of its own. It belongs to no function but `run`,
+    /// which reaps the child: a second one must not be given the stack before.
     fn clone(&self, flags: libc::c_int) -> io::Result<Pid> {
         let argument = ptr::from_ref(self).cast_mut().cast();
         // SAFETY:
-        // - The stack is mapped, 16-byte aligned at its end as all pages are, large enough, guarded below, and used by one
-        //   child at a time: `run` returns only after the child is gone, and `self` cannot be shared between threads.
-        // - The argument points to `self`, which outlives the child for the same reason; the child reads it only.
-        // - The child shares the thread pointer of the calling thread, so also its errno. It calls no C function that uses
-        //   anything else of it, and the parent makes no call that touches errno until the child has been reaped.
-        // - No signal handler runs in the child: all signals are blocked at the call, and it drops handlers before unblocking.
+        // - The stack is mapped, 16-byte aligned at its end as all pages are, large enough, guarded
+        //   below, and used by one child at a time: `run` returns only after the child is gone, and
+        //   `self` cannot be shared between threads.
+        // - The argument points to `self`, which outlives the child for the same reason; the child
+        //   reads it only.
+        // - The child shares the thread pointer of the calling thread, so also its errno. It calls
+        //   no C function that uses anything else of it, and the parent makes no call that touches
+        //   errno until the child has been reaped.
+        // - No signal handler runs in the child: all signals are blocked at the call, and it drops
+        //   handlers before unblocking.
         // - Without the flags that need them, the remaining arguments are not looked at.
-        match unsafe { libc::clone(child_main, self.stack.end(), flags | libc::SIGCHLD, argument) } {
+        match unsafe { libc::clone(child_main, self.stack.end(), flags | libc::SIGCHLD, argument) }
+        {
             -1 => Err(io::Error::last_os_error()),
             child => Pid::from_raw(child).ok_or_else(|| Errno::SRCH.into()),
         }
     }
 
-    /// What the child does after the call has returned in it. It allocates nothing, takes no lock and cannot panic: it may be in
-    /// its parent's memory, or the copy of a process whose other threads held locks.
+    /// What the child does after the call has returned in it. It allocates nothing, takes no lock
+    /// and cannot panic: it may be in its parent's memory, or the copy of a process whose other
+    /// threads held locks.
     fn become_program(&self) -> ! {
         self.report().child_ns.store(super::monotonic_ns(), Ordering::Relaxed);
         let error = self.exec();
@@ -322,19 +379,31 @@ impl Launch {
         let standard: Action = Action::default();
         let arguments = [NAME.as_ptr(), ptr::null()];
         let environment = [ptr::null::<libc::c_char>()];
-        // SAFETY: dup2 takes two integers. The descriptors are a copy of the parent's, not shared with it.
+        // SAFETY: dup2 takes two integers. The descriptors are a copy of the parent's, not shared
+        // with it.
         if unsafe { libc::dup2(self.output.as_raw_fd(), libc::STDOUT_FILENO) } < 0 {
             return errno();
         }
-        // An exec would do that too, but a signal may come before it, and a handler of the parent's would run in its memory.
+        // An exec would do that too, but a signal may come before it, and a handler of the parent's
+        // would run in its memory.
         for signal in (1..=64_i32).filter(|signal| self.handled_signals >> (signal - 1) & 1 == 1) {
-            // SAFETY: the kernel reads its struct sigaction, which is shorter than `standard`, alive and initialised. All zero, it
-            // is the default action. Actions are a copy of the parent's, not shared with it.
-            unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, standard.as_ptr(), ptr::null_mut::<Action>(), SIGNAL_SET) };
+            // SAFETY: the kernel reads its struct sigaction, which is shorter than `standard`,
+            // alive and initialised. All zero, it is the default action. Actions are a
+            // copy of the parent's, not shared with it.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_rt_sigaction,
+                    signal,
+                    standard.as_ptr(),
+                    ptr::null_mut::<Action>(),
+                    SIGNAL_SET,
+                )
+            };
         }
         set_signal_mask(NO_SIGNALS);
-        // SAFETY: the descriptor is open, the path is an empty string, which with AT_EMPTY_PATH means the descriptor's file; the
-        // arrays end with a null pointer, and all is alive until the call has replaced this program or returned.
+        // SAFETY: the descriptor is open, the path is an empty string, which with AT_EMPTY_PATH
+        // means the descriptor's file; the arrays end with a null pointer, and all is alive
+        // until the call has replaced this program or returned.
         unsafe {
             libc::syscall(
                 libc::SYS_execveat,
@@ -355,7 +424,8 @@ fn errno() -> libc::c_int {
 }
 
 extern "C" fn child_main(launch: *mut libc::c_void) -> libc::c_int {
-    // SAFETY: `Launch::clone` gives a pointer to itself, which it keeps alive and unchanged until this child is gone.
+    // SAFETY: `Launch::clone` gives a pointer to itself, which it keeps alive and unchanged until
+    // this child is gone.
     let launch = unsafe { &*launch.cast::<Launch>() };
     launch.become_program()
 }
@@ -365,19 +435,23 @@ pub(super) mod tests {
     use super::*;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// Gives the calling thread a table of descriptors of its own, so that it can count them while other tests open files.
+    /// Gives the calling thread a table of descriptors of its own, so that it can count them while
+    /// other tests open files.
     pub(crate) fn unshare_descriptors() {
-        // SAFETY: the descriptors of the process are copied, so all that this thread owns stay valid in it.
+        // SAFETY: the descriptors of the process are copied, so all that this thread owns stay
+        // valid in it.
         assert_eq!(unsafe { libc::unshare(libc::CLONE_FILES) }, 0);
     }
 
-    /// For tests that look at all children of the process, or at its signal actions, which its threads share.
+    /// For tests that look at all children of the process, or at its signal actions, which its
+    /// threads share.
     pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
         static LOCK: Mutex<()> = Mutex::new(());
         LOCK.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A program whose standard output nobody reads: writing ends it, unless it blocks or ignores SIGPIPE.
+    /// A program whose standard output nobody reads: writing ends it, unless it blocks or ignores
+    /// SIGPIPE.
     fn unread() -> Launch {
         let program = super::super::program_in_memory(&super::super::image::image(code())).unwrap();
         let (_unread, output) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
@@ -393,7 +467,8 @@ pub(super) mod tests {
     fn no_signal_is_blocked_in_the_child() {
         let _alone = one_at_a_time();
         let launch = unread();
-        // SAFETY: the default action is the kernel's own; nothing in this crate's tests but the child writes to a broken pipe.
+        // SAFETY: the default action is the kernel's own; nothing in this crate's tests but the
+        // child writes to a broken pipe.
         let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
         let ended = ended_by(&launch, Method::ALL);
         // SAFETY: the action that was there.
@@ -401,8 +476,9 @@ pub(super) mod tests {
         assert_eq!(ended, [Some(libc::SIGPIPE); 4]);
     }
 
-    /// Else a handler of the parent's could run in a child that shares its memory. The test's SIGPIPE is ignored, and stays so
-    /// through an exec unless the child puts it back to its default.
+    /// Else a handler of the parent's could run in a child that shares its memory. The test's
+    /// SIGPIPE is ignored, and stays so through an exec unless the child puts it back to its
+    /// default.
     #[test]
     fn what_has_a_handler_is_reset_before_the_exec() {
         let _alone = one_at_a_time();

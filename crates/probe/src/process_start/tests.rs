@@ -25,10 +25,15 @@ fn every_method_starts_and_leaves_nothing() {
             let started = start(&program, method).unwrap();
             assert_eq!(started.child_ns.is_some(), method != Method::PosixSpawn);
             let child_ns = started.child_ns.unwrap_or(started.called_ns);
-            let times = [started.called_ns, child_ns, started.first_instruction_ns, started.ended_ns];
+            let times =
+                [started.called_ns, child_ns, started.first_instruction_ns, started.ended_ns];
             assert!(times.is_sorted(), "{method:?}: {started:?}");
         }
-        assert_eq!((open_descriptors(), own_signal_mask()), (with_program, mask.clone()), "{method:?}");
+        assert_eq!(
+            (open_descriptors(), own_signal_mask()),
+            (with_program, mask.clone()),
+            "{method:?}"
+        );
         assert_eq!(waitpid(None, WaitOptions::NOHANG).unwrap_err(), Errno::CHILD, "{method:?}");
     }
     drop(program);
@@ -49,7 +54,8 @@ fn a_signal_that_wakes_the_thread_does_not_disturb_a_start() {
             }
         });
         let program = ChildProgram::new().unwrap();
-        let starts: Vec<_> = (0..50).flat_map(|_| Method::ALL).map(|method| start(&program, method)).collect();
+        let starts: Vec<_> =
+            (0..50).flat_map(|_| Method::ALL).map(|method| start(&program, method)).collect();
         done.store(true, Ordering::Relaxed);
         assert!(starts.iter().all(Result::is_ok), "{starts:?}");
     });
@@ -98,7 +104,8 @@ fn ctrl_c_is_distinguished_from_a_crash() {
     assert_eq!(silent(None).kind(), io::ErrorKind::UnexpectedEof);
 }
 
-/// A child of which nobody can read the file is traced by nobody, who would make another program of it, at its priority.
+/// A child of which nobody can read the file is traced by nobody, who would make another program of
+/// it, at its priority.
 #[test]
 fn nobody_can_read_what_the_child_executes() {
     let program = program_in_memory(b"\x7fELF").unwrap();

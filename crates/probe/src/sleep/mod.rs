@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The calls by which a periodic thread can sleep until its next planned time, on each clock that a thread may follow.
+//! The calls by which a periodic thread can sleep until its next planned time, on each clock that a
+//! thread may follow.
 //!
-//! Two kinds: a call for each sleep, with an absolute time or with what is left of it; and a timer that the kernel runs by itself,
-//! of which the thread awaits one expiry after the other. The kernel counts those that passed while the thread was busy.
+//! Two kinds: a call for each sleep, with an absolute time or with what is left of it; and a timer
+//! that the kernel runs by itself, of which the thread awaits one expiry after the other. The
+//! kernel counts those that passed while the thread was busy.
 
-#[expect(unsafe_code, reason = "timers that signal a thread have no safe interface; see the file's head")]
+#[expect(
+    unsafe_code,
+    reason = "timers that signal a thread have no safe interface; see the file's head"
+)]
 mod sys;
 
 use crate::{Monotonic, Woken};
@@ -12,7 +17,9 @@ use plan::Nanos;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::thread::NanosleepRelativeResult;
-use rustix::time::{ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
+};
 use std::io;
 
 pub(crate) use sys::{AlarmSignal, SignalTimer};
@@ -59,13 +66,16 @@ const NANOS_PER_SEC: i64 = 1_000_000_000;
 pub(crate) trait Sleep: Send {
     /// Its name, for errors.
     fn call(&self) -> &'static str;
-    /// Starts what runs by itself: the first expiry at this time, then one in each interval. Called by the thread that will wait.
+    /// Starts what runs by itself: the first expiry at this time, then one in each interval. Called
+    /// by the thread that will wait.
     fn begin(&mut self, _first: Nanos, _interval: Nanos) -> io::Result<()> {
         Ok(())
     }
-    /// Sleeps until this time of the thread's clock, or until the next expiry of a timer that runs by itself.
+    /// Sleeps until this time of the thread's clock, or until the next expiry of a timer that runs
+    /// by itself.
     fn until(&mut self, time: Nanos) -> Woken;
-    /// How many expiries the kernel counted beside the one that was awaited last; none where it runs no timer by itself.
+    /// How many expiries the kernel counted beside the one that was awaited last; none where it
+    /// runs no timer by itself.
     fn overruns(&self) -> Option<u64> {
         None
     }
@@ -128,8 +138,15 @@ pub(crate) struct TimerFile {
 impl TimerFile {
     /// On CLOCK_REALTIME or, for any other, on CLOCK_MONOTONIC: Linux has no others of that kind.
     pub(crate) fn new(clock: Clock) -> io::Result<TimerFile> {
-        let clock = if clock == Clock::Realtime { TimerfdClockId::Realtime } else { TimerfdClockId::Monotonic };
-        Ok(TimerFile { file: rustix::time::timerfd_create(clock, TimerfdFlags::CLOEXEC)?, overruns: 0 })
+        let clock = if clock == Clock::Realtime {
+            TimerfdClockId::Realtime
+        } else {
+            TimerfdClockId::Monotonic
+        };
+        Ok(TimerFile {
+            file: rustix::time::timerfd_create(clock, TimerfdFlags::CLOEXEC)?,
+            overruns: 0,
+        })
     }
 }
 
@@ -180,7 +197,8 @@ impl Sleep for SignalTimer {
     }
 }
 
-/// `setitimer(ITIMER_REAL)` with what is left until the time, in whole microseconds as it takes them, rounded up.
+/// `setitimer(ITIMER_REAL)` with what is left until the time, in whole microseconds as it takes
+/// them, rounded up.
 impl Sleep for AlarmSignal {
     fn call(&self) -> &'static str {
         "setitimer"

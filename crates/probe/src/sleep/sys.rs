@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Clocks by number, timers that send a signal, and the wait for it. Safe by what the types hold: a timer is deleted before its
-//! number is forgotten.
+//! Clocks by number, timers that send a signal, and the wait for it. Safe by what the types hold: a
+//! timer is deleted before its number is forgotten.
 
 use super::Clock;
 use rustix::time::Timespec;
@@ -11,7 +11,8 @@ use std::ptr;
 /// A clock's time, ns; 0 where there is no such clock.
 pub(super) fn now(clock: Clock) -> i64 {
     let mut time = zero();
-    // SAFETY: `time` is writable memory of the right type, alive through the call; a clock that does not exist is an error.
+    // SAFETY: `time` is writable memory of the right type, alive through the call; a clock that
+    // does not exist is an error.
     unsafe { libc::clock_gettime(clock.number(), &raw mut time) };
     #[allow(clippy::useless_conversion, reason = "the fields have other widths on other targets")]
     let (seconds, nanos) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
@@ -19,7 +20,8 @@ pub(super) fn now(clock: Clock) -> i64 {
 }
 
 fn zero() -> libc::timespec {
-    // SAFETY: timespec consists of integers, padding among them on some targets, for which zeroes are valid.
+    // SAFETY: timespec consists of integers, padding among them on some targets, for which zeroes
+    // are valid.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
@@ -27,7 +29,9 @@ fn zero() -> libc::timespec {
 pub(super) fn sleep_until(clock: Clock, time: Timespec) -> io::Result<()> {
     let time = native(time);
     // SAFETY: `time` is alive and initialised; what is left of an absolute sleep is not wanted.
-    match unsafe { libc::clock_nanosleep(clock.number(), libc::TIMER_ABSTIME, &raw const time, ptr::null_mut()) } {
+    match unsafe {
+        libc::clock_nanosleep(clock.number(), libc::TIMER_ABSTIME, &raw const time, ptr::null_mut())
+    } {
         0 => Ok(()),
         errno => Err(io::Error::from_raw_os_error(errno)),
     }
@@ -55,13 +59,14 @@ pub(crate) struct SignalTimer {
 
 struct TimerId(libc::timer_t);
 
-// SAFETY: the number of a timer belongs to the process, and every thread of it may set or delete the timer; musl and glibc
-// encode it in a pointer, which is never followed here.
+// SAFETY: the number of a timer belongs to the process, and every thread of it may set or delete
+// the timer; musl and glibc encode it in a pointer, which is never followed here.
 unsafe impl Send for TimerId {}
 
 impl Drop for TimerId {
     fn drop(&mut self) {
-        // SAFETY: the timer was created by this process and is deleted here only; the call touches no memory of ours.
+        // SAFETY: the timer was created by this process and is deleted here only; the call touches
+        // no memory of ours.
         unsafe { libc::timer_delete(self.0) };
     }
 }
@@ -91,8 +96,10 @@ impl SignalTimer {
     /// Waits for the next signal.
     pub(super) fn wait(&mut self) -> io::Result<()> {
         awaited(timer_signal(), Await::Signal)?;
-        let timer = self.timer.as_ref().ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
-        // SAFETY: the timer exists as long as it is in `self.timer`; the call touches no memory of ours.
+        let timer =
+            self.timer.as_ref().ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+        // SAFETY: the timer exists as long as it is in `self.timer`; the call touches no memory of
+        // ours.
         let overruns = unsafe { libc::timer_getoverrun(timer.0) };
         self.overruns = u64::try_from(overruns).map_err(|_| io::Error::last_os_error())?;
         Ok(())
@@ -100,13 +107,15 @@ impl SignalTimer {
 }
 
 fn timer_for_this_thread(clock: Clock) -> io::Result<TimerId> {
-    // SAFETY: sigevent consists of integers and a pointer, for which zeroes are valid; nothing follows the pointer.
+    // SAFETY: sigevent consists of integers and a pointer, for which zeroes are valid; nothing
+    // follows the pointer.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
     event.sigev_notify = libc::SIGEV_THREAD_ID;
     event.sigev_signo = timer_signal();
     event.sigev_notify_thread_id = rustix::thread::gettid().as_raw_nonzero().get();
     let mut timer = MaybeUninit::<libc::timer_t>::uninit();
-    // SAFETY: both pointers are to live memory of the right types, the second writable; an unknown clock is an error.
+    // SAFETY: both pointers are to live memory of the right types, the second writable; an unknown
+    // clock is an error.
     if unsafe { libc::timer_create(clock.number(), &raw mut event, timer.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -117,15 +126,18 @@ fn timer_for_this_thread(clock: Clock) -> io::Result<TimerId> {
 /// Sets a timer's first expiry, absolute, and its interval; zeroes switch it off.
 fn set(timer: libc::timer_t, first: Timespec, interval: Timespec) -> io::Result<()> {
     let times = libc::itimerspec { it_interval: native(interval), it_value: native(first) };
-    // SAFETY: the timer exists, as callers hold its `TimerId`; `times` is alive and initialised; the old setting is not wanted.
-    match unsafe { libc::timer_settime(timer, libc::TIMER_ABSTIME, &raw const times, ptr::null_mut()) } {
+    // SAFETY: the timer exists, as callers hold its `TimerId`; `times` is alive and initialised;
+    // the old setting is not wanted.
+    match unsafe {
+        libc::timer_settime(timer, libc::TIMER_ABSTIME, &raw const times, ptr::null_mut())
+    } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// The process's interval timer ITIMER_REAL. Its signal goes to any thread that does not block it, so there is one, and all others
-/// have to be started after it.
+/// The process's interval timer ITIMER_REAL. Its signal goes to any thread that does not block it,
+/// so there is one, and all others have to be started after it.
 pub(crate) struct AlarmSignal;
 
 impl AlarmSignal {
@@ -136,7 +148,8 @@ impl AlarmSignal {
         unsafe { libc::sigemptyset(alarm.as_mut_ptr()) };
         // SAFETY: the set was initialised by sigemptyset, and SIGALRM is a signal that exists.
         unsafe { libc::sigaddset(alarm.as_mut_ptr(), libc::SIGALRM) };
-        // SAFETY: the set is initialised; the old mask is not wanted. With these the call cannot fail.
+        // SAFETY: the set is initialised; the old mask is not wanted. With these the call cannot
+        // fail.
         unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, alarm.as_ptr(), ptr::null_mut()) };
         AlarmSignal
     }
@@ -157,7 +170,8 @@ impl Drop for AlarmSignal {
 
 fn set_alarm(micros: i64) -> io::Result<()> {
     let nothing = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    let once = libc::timeval { tv_sec: (micros / 1_000_000) as _, tv_usec: (micros % 1_000_000) as _ };
+    let once =
+        libc::timeval { tv_sec: (micros / 1_000_000) as _, tv_usec: (micros % 1_000_000) as _ };
     let times = libc::itimerval { it_interval: nothing, it_value: once };
     // SAFETY: `times` is alive and initialised; the old setting is not wanted.
     match unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const times, ptr::null_mut()) } {
@@ -175,7 +189,8 @@ enum Await {
     Nothing,
 }
 
-/// Takes a signal that the calling thread blocks. By the raw system call: musl's function goes on waiting when another signal comes.
+/// Takes a signal that the calling thread blocks. By the raw system call: musl's function goes on
+/// waiting when another signal comes.
 fn awaited(signal: libc::c_int, how_long: Await) -> io::Result<()> {
     let set = 1_u64 << (signal - 1);
     // Nothing is the same in every layout of a timespec.
@@ -185,8 +200,17 @@ fn awaited(signal: libc::c_int, how_long: Await) -> io::Result<()> {
         Await::Nothing => nothing.as_ptr(),
     };
     let information: *mut libc::siginfo_t = ptr::null_mut();
-    // SAFETY: the set is 64 bits, as the length says and the kernel takes them on every little-endian machine; the timeout is null or
-    // two zeroed words, as long as the longest timespec; what comes with the signal is not wanted.
-    let result = unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, information, timeout, KERNEL_SIGNALS) };
+    // SAFETY: the set is 64 bits, as the length says and the kernel takes them on every
+    // little-endian machine; the timeout is null or two zeroed words, as long as the longest
+    // timespec; what comes with the signal is not wanted.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigtimedwait,
+            &raw const set,
+            information,
+            timeout,
+            KERNEL_SIGNALS,
+        )
+    };
     if result == libc::c_long::from(signal) { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

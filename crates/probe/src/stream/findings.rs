@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a reader of the recording has to know of a stream: what could not be read, what was missing, how it ended.
+//! What a reader of the recording has to know of a stream: what could not be read, what was
+//! missing, how it ended.
 
 use super::records::{Record, Records};
 use model::Warning;
@@ -77,14 +78,23 @@ impl Findings {
     /// Why nothing was measured; none if something was.
     pub(crate) fn nothing_measured(&self, records: &Records) -> Option<&'static str> {
         match (self.rows, self.numbers) {
-            (0, 0) if self.unreadable == 0 && records.half().is_none() => Some("no number came from the stream"),
-            (0, 0) if records.is_text() => {
-                Some("no whole line of the stream is a number. If its numbers are binary, give --width 32 or 64")
+            (0, 0) if self.unreadable == 0 && records.half().is_none() => {
+                Some("no number came from the stream")
             }
-            (0, 0) => Some("no record of the stream is a number of this kind. Check --kind, --width and --byte-order"),
-            (0, 1) if self.unreadable == 0 => Some("one timestamp came from the stream, and an interval takes two"),
+            (0, 0) if records.is_text() => Some(
+                "no whole line of the stream is a number. If its numbers are binary, give --width \
+                 32 or 64",
+            ),
+            (0, 0) => Some(
+                "no record of the stream is a number of this kind. Check --kind, --width and \
+                 --byte-order",
+            ),
+            (0, 1) if self.unreadable == 0 => {
+                Some("one timestamp came from the stream, and an interval takes two")
+            }
             (0, _) => Some(
-                "no two successive timestamps of the stream make an interval. Check --unit, --width, --byte-order and --wrap",
+                "no two successive timestamps of the stream make an interval. Check --unit, \
+                 --width, --byte-order and --wrap",
             ),
             _ => None,
         }
@@ -109,7 +119,8 @@ impl Findings {
         self.furthest_back_ns = self.furthest_back_ns.max(by_ns);
     }
 
-    /// A row, before which so many periods passed. It has the count of what came since the row before.
+    /// A row, before which so many periods passed. It has the count of what came since the row
+    /// before.
     pub(crate) const fn row(&mut self, missed: u64) {
         self.trailing = (0, 0);
         self.rows += 1;
@@ -120,8 +131,15 @@ impl Findings {
         self.ended = Some(now);
     }
 
-    /// All of it, at the end of reading. `beyond` is what was left of a file, of which the end is no event.
-    pub(crate) fn warnings(&self, now: Nanos, records: &Records, beyond: Option<u64>, is_file: bool) -> Vec<Warning> {
+    /// All of it, at the end of reading. `beyond` is what was left of a file, of which the end is
+    /// no event.
+    pub(crate) fn warnings(
+        &self,
+        now: Nanos,
+        records: &Records,
+        beyond: Option<u64>,
+        is_file: bool,
+    ) -> Vec<Warning> {
         let from = || self.from.clone();
         let mut warnings = Vec::new();
         let since = |time: Nanos| Nanos(now.0 - time.0);
@@ -138,10 +156,16 @@ impl Findings {
         let has_ended = self.ended.is_some();
         // Of a file that was not read to its end it is among the bytes that are left.
         if let Some((bytes, offset)) = records.half().filter(|_| has_ended || !is_file) {
-            warnings.push(Warning::StreamHalfRecord { from: from(), bytes, offset, ended: has_ended });
+            warnings.push(Warning::StreamHalfRecord {
+                from: from(),
+                bytes,
+                offset,
+                ended: has_ended,
+            });
         }
         if self.backwards > 0 {
-            let (steps, first, furthest_ns) = (self.backwards, self.first_backwards, Nanos(self.furthest_back_ns));
+            let (steps, first, furthest_ns) =
+                (self.backwards, self.first_backwards, Nanos(self.furthest_back_ns));
             warnings.push(Warning::StreamBackwards { from: from(), steps, first, furthest_ns });
         }
         if let (unreadable, backwards) = self.trailing
@@ -156,14 +180,26 @@ impl Findings {
         match self.ended {
             Some(ended) if !is_file || self.numbers == 0 => {
                 let after_ns = Nanos(ended.0 - began.0);
-                warnings.push(Warning::StreamEnded { from: from(), numbers: self.numbers, after_ns });
+                warnings.push(Warning::StreamEnded {
+                    from: from(),
+                    numbers: self.numbers,
+                    after_ns,
+                });
             }
             Some(_) => {}
             None if is_file => {
-                warnings.extend(beyond.filter(|bytes| *bytes > 0).map(|bytes| Warning::StreamUnread { from: from(), bytes }));
+                warnings.extend(
+                    beyond
+                        .filter(|bytes| *bytes > 0)
+                        .map(|bytes| Warning::StreamUnread { from: from(), bytes }),
+                );
             }
             None if self.numbers == 0 || since(self.arrived).0 >= SILENT_NS => {
-                warnings.push(Warning::StreamSilent { from: from(), numbers: self.numbers, silent_ns: since(self.arrived) });
+                warnings.push(Warning::StreamSilent {
+                    from: from(),
+                    numbers: self.numbers,
+                    silent_ns: since(self.arrived),
+                });
             }
             None => {}
         }

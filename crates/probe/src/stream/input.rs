@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Opens a stream and reads it: a file, FIFO, device, serial port or socket.
 //!
-//! Nothing here waits longer than it is told to, and a signal ends each wait: a FIFO without a writer is opened without waiting for
-//! one. A serial port's settings are borrowed: they are put back when the stream is dropped.
+//! Nothing here waits longer than it is told to, and a signal ends each wait: a FIFO without a
+//! writer is opened without waiting for one. A serial port's settings are borrowed: they are put
+//! back when the stream is dropped.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, FileType, Mode, OFlags};
@@ -38,7 +39,9 @@ impl<'a> Place<'a> {
             Some(("unix", "")) => Err("unix: names a socket, such as unix:/run/stream.sock"),
             Some(("unix", path)) => Ok(Place::Unix(path)),
             Some(("tcp", address)) => match address.rsplit_once(':') {
-                Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(Place::Tcp(address)),
+                Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                    Ok(Place::Tcp(address))
+                }
                 _ => Err("tcp: names a host and a port, such as tcp:192.168.0.5:4000"),
             },
             _ if text == "-" => Ok(Place::StandardInput),
@@ -57,7 +60,8 @@ pub(crate) struct Input {
     file: OwnedFd,
     /// What a serial port was set to.
     saved: Option<Box<Termios>>,
-    /// Of a regular file, whose bytes are all there: where reading begins. Standard input may have been read before.
+    /// Of a regular file, whose bytes are all there: where reading begins. Standard input may have
+    /// been read before.
     file_begin: Option<u64>,
 }
 
@@ -81,7 +85,9 @@ pub(crate) fn absent(from: &str, baud: Option<u32>) -> Option<String> {
     let kind = match std::fs::metadata(path) {
         Ok(found) => found.file_type(),
         Err(error) if error.kind() == io::ErrorKind::NotFound && socket => {
-            return Some(format!("there is no socket {path}: start the program that listens on it first"));
+            return Some(format!(
+                "there is no socket {path}: start the program that listens on it first"
+            ));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Some(missing(path));
@@ -97,7 +103,10 @@ pub(crate) fn absent(from: &str, baud: Option<u32>) -> Option<String> {
         };
     }
     if kind.is_dir() || kind.is_block_device() {
-        return wrong(if kind.is_dir() { "a directory" } else { "a block device" }, "name a file, FIFO, device or socket");
+        return wrong(
+            if kind.is_dir() { "a directory" } else { "a block device" },
+            "name a file, FIFO, device or socket",
+        );
     }
     if baud.is_some() && !kind.is_char_device() {
         return wrong("not a serial port", "leave out --baud");
@@ -110,7 +119,10 @@ pub(crate) fn absent(from: &str, baud: Option<u32>) -> Option<String> {
 fn missing(path: &str) -> String {
     let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     if name.contains("fifo") || name.contains("pipe") {
-        format!("there is no FIFO {path}: start the program that makes it, or make it with 'mkfifo {path}' and have it written")
+        format!(
+            "there is no FIFO {path}: start the program that makes it, or make it with 'mkfifo \
+             {path}' and have it written"
+        )
     } else if path.starts_with("/dev/") {
         format!("there is no device {path}: connect it, or load its driver")
     } else {
@@ -119,21 +131,27 @@ fn missing(path: &str) -> String {
 }
 
 impl Input {
-    /// Opens it. A serial port is put into raw mode, and set to so many bits per second if that is said.
+    /// Opens it. A serial port is put into raw mode, and set to so many bits per second if that is
+    /// said.
     pub(crate) fn open(from: &str, baud: Option<u32>) -> io::Result<Self> {
-        let failed = |error: &io::Error, doing: &str| io::Error::new(error.kind(), format!("cannot {doing} {from}: {error}"));
+        let failed = |error: &io::Error, doing: &str| {
+            io::Error::new(error.kind(), format!("cannot {doing} {from}: {error}"))
+        };
         let place = Place::parse(from).map_err(io::Error::other)?;
-        let connected = |file: io::Result<OwnedFd>| file.map_err(|error| failed(&error, "connect to"));
+        let connected =
+            |file: io::Result<OwnedFd>| file.map_err(|error| failed(&error, "connect to"));
         let file = match place {
             Place::StandardInput => rustix::io::fcntl_dupfd_cloexec(io::stdin().as_fd(), 0)?,
             Place::Path(path) => {
                 let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-                rustix::fs::open(path, flags, Mode::empty()).map_err(|error| failed(&error.into(), "open"))?
+                rustix::fs::open(path, flags, Mode::empty())
+                    .map_err(|error| failed(&error.into(), "open"))?
             }
             Place::Unix(path) => connected(UnixStream::connect(path).map(OwnedFd::from))?,
             Place::Tcp(address) => connected(connect(address).map(OwnedFd::from))?,
         };
-        let is_file = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) == FileType::RegularFile;
+        let is_file =
+            FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) == FileType::RegularFile;
         let file_begin = if is_file { Some(rustix::fs::tell(&file)?) } else { None };
         let mut input = Input { file, saved: None, file_begin };
         let is_terminal = matches!(place, Place::Path(_)) && rustix::termios::isatty(&input.file);
@@ -162,7 +180,8 @@ impl Input {
     /// Waits for bytes, so many nanoseconds at most, and reads them.
     pub(crate) fn read(&self, buffer: &mut [u8], timeout_ns: i64) -> Read {
         let timeout_ns = timeout_ns.max(0);
-        let timeout = Timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: timeout_ns % 1_000_000_000 };
+        let timeout =
+            Timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: timeout_ns % 1_000_000_000 };
         match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout)) {
             Ok(0) | Err(Errno::INTR) => return Read::Nothing,
             Ok(_) => {}
@@ -240,12 +259,20 @@ mod tests {
     fn what_is_absent_is_named() {
         for (from, baud, expected) in [
             ("/nonexistent/log.txt", None, "there is no file /nonexistent/log.txt"),
-            ("/nonexistent/My-FIFO", None, "there is no FIFO /nonexistent/My-FIFO: start the program that makes it, or make"),
+            (
+                "/nonexistent/My-FIFO",
+                None,
+                "there is no FIFO /nonexistent/My-FIFO: start the program that makes it, or make",
+            ),
             ("/dev/rtf99", None, "there is no device /dev/rtf99: connect it, or load its driver"),
             ("unix:/nonexistent/x", None, "there is no socket /nonexistent/x: start the program"),
             ("/proc", None, "/proc is a directory: name a file"),
             ("unix:/dev/null", None, "/dev/null is not a socket: name it without 'unix:'"),
-            ("/proc/self/stat", Some(9_600), "/proc/self/stat is not a serial port: leave out --baud"),
+            (
+                "/proc/self/stat",
+                Some(9_600),
+                "/proc/self/stat is not a serial port: leave out --baud",
+            ),
         ] {
             let found = absent(from, baud).unwrap_or_default();
             assert!(found.starts_with(expected), "{found}");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Timestamps that were made elsewhere: bytes of a stream in, rows out.
 //!
-//! `number.rs` reads one number, `records.rs` cuts bytes into records, `series.rs` makes times of their numbers: these three are pure.
-//! `input.rs` opens and reads the stream. `findings.rs` counts what a reader of the recording has to know.
+//! `number.rs` reads one number, `records.rs` cuts bytes into records, `series.rs` makes times of
+//! their numbers: these three are pure. `input.rs` opens and reads the stream. `findings.rs` counts
+//! what a reader of the recording has to know.
 
 mod findings;
 mod input;

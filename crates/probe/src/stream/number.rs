@@ -19,8 +19,9 @@ impl Number {
     }
 }
 
-/// The number on a line: decimal, with a fraction or without, or hexadecimal with `0x`, between spaces. What follows `#` is a comment.
-/// None if nothing else is there. Digits of a fraction beyond the ninth are cut off.
+/// The number on a line: decimal, with a fraction or without, or hexadecimal with `0x`, between
+/// spaces. What follows `#` is a comment. None if nothing else is there. Digits of a fraction
+/// beyond the ninth are cut off.
 ///
 /// # Errors
 /// When there is something else.
@@ -102,9 +103,22 @@ mod tests {
         for text in ["", "  ", "# a comment", "\t# 5"] {
             assert_eq!(read(text), Ok(None), "{text}");
         }
-        for text in
-            ["x", "1 2", "1,5", "1e5", "0x", "-", ".", "1.2.3", "--1", "12a", "18446744073709551616", "1.-5", "0x1.8", "٣"]
-        {
+        for text in [
+            "x",
+            "1 2",
+            "1,5",
+            "1e5",
+            "0x",
+            "-",
+            ".",
+            "1.2.3",
+            "--1",
+            "12a",
+            "18446744073709551616",
+            "1.-5",
+            "0x1.8",
+            "٣",
+        ] {
             assert_eq!(read(text), Err(()), "{text}");
         }
         assert_eq!(text_number(b"\xff\xfe"), Err(()));

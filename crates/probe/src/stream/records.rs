@@ -41,7 +41,8 @@ pub struct Record {
 
 /// Bytes that are read at once, and memory for them.
 const BUFFER: usize = 1 << 16;
-/// No number takes more bytes, without the blanks around it and a comment. The rest of a line is passed over as it comes.
+/// No number takes more bytes, without the blanks around it and a comment. The rest of a line is
+/// passed over as it comes.
 const MAX_NUMBER: usize = 256;
 /// So many bytes of a record are quoted.
 const QUOTED: usize = 24;
@@ -69,10 +70,21 @@ impl Records {
     #[must_use]
     pub fn new(format: Format) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        Records { format, buffer, start: 0, end: 0, offset: 0, position: 0, passing_over: false, squeezed: 0, last: (0, 0) }
+        Records {
+            format,
+            buffer,
+            start: 0,
+            end: 0,
+            offset: 0,
+            position: 0,
+            passing_over: false,
+            squeezed: 0,
+            last: (0, 0),
+        }
     }
 
-    /// Where the next bytes go. To be called when there is no further record in those before: then it is not empty.
+    /// Where the next bytes go. To be called when there is no further record in those before: then
+    /// it is not empty.
     pub fn free(&mut self) -> &mut [u8] {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end, self.last) = (0, self.end - self.start, (0, 0));
@@ -95,7 +107,11 @@ impl Records {
                 };
                 let integer = self.buffer[self.start..self.end].get(..bytes)?;
                 let number = Number::whole(integer_of(integer, big_endian, signed));
-                let record = Record { position: self.position + 1, offset: self.offset, number: Some(number) };
+                let record = Record {
+                    position: self.position + 1,
+                    offset: self.offset,
+                    number: Some(number),
+                };
                 self.take(bytes, bytes);
                 self.position += 1;
                 Some(record)
@@ -126,15 +142,21 @@ impl Records {
         }
     }
 
-    /// Whether a line that has begun is long, and nothing that may come changes what it says. Does not depend on what was squeezed.
+    /// Whether a line that has begun is long, and nothing that may come changes what it says. Does
+    /// not depend on what was squeezed.
     fn is_known(&self) -> bool {
         let begun = &self.buffer[self.start..self.end];
         let says = begun.trim_ascii();
-        let is_decided = || says.contains(&b'#') || says.len() > MAX_NUMBER || says.iter().any(u8::is_ascii_whitespace);
+        let is_decided = || {
+            says.contains(&b'#')
+                || says.len() > MAX_NUMBER
+                || says.iter().any(u8::is_ascii_whitespace)
+        };
         begun.len() + self.squeezed > MAX_NUMBER && is_decided()
     }
 
-    /// Takes blanks out of a long line that has begun: all at its beginning, and all but one behind what it says.
+    /// Takes blanks out of a long line that has begun: all at its beginning, and all but one behind
+    /// what it says.
     fn squeeze(&mut self) {
         let begun = &self.buffer[self.start..self.end];
         if begun.len() <= MAX_NUMBER {
@@ -170,12 +192,14 @@ impl Records {
         self.offset += (bytes + std::mem::take(&mut self.squeezed)) as u64;
     }
 
-    /// Bytes of a record that has begun and not ended, and where it begins. None of a comment, and of the rest of a line that was too
-    /// long and is counted.
+    /// Bytes of a record that has begun and not ended, and where it begins. None of a comment, and
+    /// of the rest of a line that was too long and is counted.
     #[must_use]
     pub fn half(&self) -> Option<(u64, u64)> {
         let rest = &self.buffer[self.start..self.end];
-        let is_record = !rest.is_empty() && !self.passing_over && (self.format != Format::Text || text_number(rest) != Ok(None));
+        let is_record = !rest.is_empty()
+            && !self.passing_over
+            && (self.format != Format::Text || text_number(rest) != Ok(None));
         is_record.then_some(((rest.len() + self.squeezed) as u64, self.offset))
     }
 
@@ -205,7 +229,8 @@ impl Records {
 /// An integer of up to eight bytes.
 fn integer_of(bytes: &[u8], big_endian: bool, signed: bool) -> i128 {
     let push = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
-    let bits = if big_endian { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) };
+    let bits =
+        if big_endian { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) };
     let limit = 1_i128 << (8 * bytes.len());
     let number = i128::from(bits);
     if signed && number >= limit / 2 { number - limit } else { number }
@@ -248,17 +273,21 @@ mod tests {
         for portion in [1, 2, 7, 100] {
             let (found, unfinished) = records(Format::Text, text, portion);
             assert_eq!((numbers(&found), unfinished), (vec![Some(1), Some(2), None, Some(3)], 1));
-            let places: Vec<(u64, u64)> = found.iter().map(|record| (record.position, record.offset)).collect();
+            let places: Vec<(u64, u64)> =
+                found.iter().map(|record| (record.position, record.offset)).collect();
             assert_eq!(places, [(2, 17), (4, 21), (5, 32), (6, 40)]);
         }
     }
 
-    /// A line without an end costs no memory, and is one record, or none if it is blank or a comment.
+    /// A line without an end costs no memory, and is one record, or none if it is blank or a
+    /// comment.
     #[test]
     fn a_line_that_does_not_end() {
-        for (first, expected) in
-            [(b'7', vec![Some(1), None, Some(2)]), (b'#', vec![Some(1), Some(2)]), (b' ', vec![Some(1), Some(2)])]
-        {
+        for (first, expected) in [
+            (b'7', vec![Some(1), None, Some(2)]),
+            (b'#', vec![Some(1), Some(2)]),
+            (b' ', vec![Some(1), Some(2)]),
+        ] {
             let mut text = b"1\n".to_vec();
             text.extend(std::iter::repeat_n(first, 300_000));
             text.extend(b"\n2\n");
@@ -269,7 +298,8 @@ mod tests {
         }
     }
 
-    /// What is around a number does not make it another, however long it is. Two numbers are none, however far apart.
+    /// What is around a number does not make it another, however long it is. Two numbers are none,
+    /// however far apart.
     #[test]
     fn a_number_between_blanks_or_before_a_comment() {
         for length in [1, 200, 300, BUFFER, 2 * BUFFER] {
@@ -292,7 +322,8 @@ mod tests {
                         (vec![Some(1), expected, Some(2)], half as u64),
                         "{length} {portion}"
                     );
-                    let places: Vec<(u64, u64)> = found.iter().map(|record| (record.position, record.offset)).collect();
+                    let places: Vec<(u64, u64)> =
+                        found.iter().map(|record| (record.position, record.offset)).collect();
                     let third = (2 + line.len() + 1 + blanks.len() + 2 + comment.len() + 1) as u64;
                     assert_eq!(places, [(1, 0), (2, 2), (4, third)], "{length} {portion}");
                 }
@@ -306,7 +337,11 @@ mod tests {
         for (digits, expected) in [(MAX_NUMBER, Some(1)), (MAX_NUMBER + 1, None)] {
             let text = format!("{}1 # x\n", "0".repeat(digits - 1));
             for portion in [1, 100, 1_000] {
-                assert_eq!(numbers(&records(Format::Text, text.as_bytes(), portion).0), [expected], "{digits} {portion}");
+                assert_eq!(
+                    numbers(&records(Format::Text, text.as_bytes(), portion).0),
+                    [expected],
+                    "{digits} {portion}"
+                );
             }
         }
     }
@@ -316,7 +351,10 @@ mod tests {
         let bytes = [0x01, 0x02, 0x03, 0xff, 0x05, 0x06, 0x07, 0x08, 0x09];
         let cases = [
             (binary(Width::Bits32, false, false), vec![Some(0xff03_0201), Some(0x0807_0605)]),
-            (binary(Width::Bits32, false, true), vec![Some(0xff03_0201 - (1 << 32)), Some(0x0807_0605)]),
+            (
+                binary(Width::Bits32, false, true),
+                vec![Some(0xff03_0201 - (1 << 32)), Some(0x0807_0605)],
+            ),
             (binary(Width::Bits32, true, true), vec![Some(0x0102_03ff), Some(0x0506_0708)]),
             (binary(Width::Bits64, false, false), vec![Some(0x0807_0605_ff03_0201)]),
             (binary(Width::Bits64, true, false), vec![Some(0x0102_03ff_0506_0708)]),

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Makes times of the numbers of a stream.
 //!
-//! Exact: timestamps are unwrapped and added up in 10^-9 of their unit, in 128 bits. The sum is converted to whole nanoseconds, rounded
-//! down, and intervals are differences of these. So intervals add up to the time between the first and the last timestamp, to less than
-//! 1 ns, however many there are. Intervals and latencies that the stream gives are each rounded to the nearest nanosecond.
+//! Exact: timestamps are unwrapped and added up in 10^-9 of their unit, in 128 bits. The sum is
+//! converted to whole nanoseconds, rounded down, and intervals are differences of these. So
+//! intervals add up to the time between the first and the last timestamp, to less than
+//! 1 ns, however many there are. Intervals and latencies that the stream gives are each rounded to
+//! the nearest nanosecond.
 
 use super::number::{Number, ONE};
 
-/// No interval or latency is longer: 104 days. What reads as more is another unit, width or byte order, and its squares would be beyond
-/// any sum.
+/// No interval or latency is longer: 104 days. What reads as more is another unit, width or byte
+/// order, and its squares would be beyond any sum.
 const MAX_NS: i64 = 1 << 53;
 
 /// What the numbers of a stream are.
@@ -29,14 +31,16 @@ pub enum Taken {
     First,
     /// An event.
     Event {
-        /// When, ns since the first timestamp, by the stream's own time. None of latencies without a period.
+        /// When, ns since the first timestamp, by the stream's own time. None of latencies without
+        /// a period.
         time_ns: Option<i64>,
         /// The judged time, ns.
         value_ns: i64,
         /// Periods before it that passed without a record; 0 where no period is known.
         missed: u64,
     },
-    /// A timestamp this far before the last one, ns: no interval follows from it. The next one does.
+    /// A timestamp this far before the last one, ns: no interval follows from it. The next one
+    /// does.
     Backwards(i64),
 }
 
@@ -63,20 +67,30 @@ pub struct Series {
 }
 
 impl Series {
-    /// Of numbers with so many 10^-9 of their unit in a nanosecond: `10^9` if that is their unit, their rate in Hz of ticks. A counter
-    /// of `wrap` bits begins again at `2^wrap`.
+    /// Of numbers with so many 10^-9 of their unit in a nanosecond: `10^9` if that is their unit,
+    /// their rate in Hz of ticks. A counter of `wrap` bits begins again at `2^wrap`.
     #[must_use]
     pub fn new(kind: Kind, per_ns: u64, wrap: Option<u32>, period_ns: Option<i64>) -> Self {
         let modulus = wrap.map(|bits| (1_i128 << bits.min(64)) * ONE);
         let period_ns = period_ns.filter(|period| *period > 0);
-        Series { kind, per_ns: i128::from(per_ns.max(1)), modulus, period_ns, last: None, total: 0, time_ns: 0, events: 0 }
+        Series {
+            kind,
+            per_ns: i128::from(per_ns.max(1)),
+            modulus,
+            period_ns,
+            last: None,
+            total: 0,
+            time_ns: 0,
+            events: 0,
+        }
     }
 
     /// Takes the next number.
     ///
     /// # Errors
-    /// When it is beyond its counter, below 0 as an interval, or beyond 104 days as an interval or latency. A timestamp that follows the
-    /// one before after longer breaks the series: no interval runs to it or from it.
+    /// When it is beyond its counter, below 0 as an interval, or beyond 104 days as an interval or
+    /// latency. A timestamp that follows the one before after longer breaks the series: no
+    /// interval runs to it or from it.
     pub fn take(&mut self, number: Number) -> Result<Taken, Unreadable> {
         match self.kind {
             Kind::Timestamp => self.timestamp(number.0),
@@ -106,7 +120,10 @@ impl Series {
             return Ok(Taken::Backwards(i64::try_from(-step / self.per_ns).unwrap_or(i64::MAX)));
         }
         let before = self.total.div_euclid(self.per_ns);
-        let interval = self.total.checked_add(step).map(|total| (total, i64::try_from(total.div_euclid(self.per_ns) - before)));
+        let interval = self
+            .total
+            .checked_add(step)
+            .map(|total| (total, i64::try_from(total.div_euclid(self.per_ns) - before)));
         let Some((total, Ok(value_ns @ ..=MAX_NS))) = interval else {
             self.last = None;
             return Err(Unreadable);
@@ -139,10 +156,12 @@ impl Series {
         nearest.ok().filter(|ns| (-MAX_NS..=MAX_NS).contains(ns)).ok_or(Unreadable)
     }
 
-    /// Periods that passed without a record before one that came so long after the last: its interval in whole periods, rounded, less
-    /// the one that it ends.
+    /// Periods that passed without a record before one that came so long after the last: its
+    /// interval in whole periods, rounded, less the one that it ends.
     fn missed(&self, interval_ns: i64) -> u64 {
-        let missed = |period: i64| (i128::from(interval_ns) + i128::from(period / 2)) / i128::from(period) - 1;
+        let missed = |period: i64| {
+            (i128::from(interval_ns) + i128::from(period / 2)) / i128::from(period) - 1
+        };
         self.period_ns.map_or(0, |period| u64::try_from(missed(period)).unwrap_or(0))
     }
 }
@@ -167,8 +186,13 @@ mod tests {
     fn timestamps_with_and_without_a_period() {
         let numbers = [5_000, 6_000, 7_010, 9_995, 11_000];
         let series = Series::new(Kind::Timestamp, NS, None, Some(1_000));
-        let expected =
-            [Ok(Taken::First), event(1_000, 1_000, 0), event(2_010, 1_010, 0), event(4_995, 2_985, 2), event(6_000, 1_005, 0)];
+        let expected = [
+            Ok(Taken::First),
+            event(1_000, 1_000, 0),
+            event(2_010, 1_010, 0),
+            event(4_995, 2_985, 2),
+            event(6_000, 1_005, 0),
+        ];
         assert_eq!(taken(series, &numbers), expected);
         let series = Series::new(Kind::Timestamp, NS, None, None);
         assert_eq!(taken(series, &numbers)[3], event(4_995, 2_985, 0));
@@ -179,7 +203,13 @@ mod tests {
         for bits in [24_u32, 32, 64] {
             let top = 1_i128 << bits;
             let series = Series::new(Kind::Timestamp, NS, Some(bits), None);
-            let expected = [Ok(Taken::First), event(30, 30, 0), Ok(Taken::Backwards(10)), event(35, 5, 0), Err(Unreadable)];
+            let expected = [
+                Ok(Taken::First),
+                event(30, 30, 0),
+                Ok(Taken::Backwards(10)),
+                event(35, 5, 0),
+                Err(Unreadable),
+            ];
             assert_eq!(taken(series, &[top - 20, 10, 0, 5, top]), expected, "{bits}");
         }
         let series = Series::new(Kind::Timestamp, NS, None, None);
@@ -197,7 +227,13 @@ mod tests {
     fn a_timestamp_too_far_ahead_breaks_the_series() {
         let far = i128::from(u64::MAX) - 500;
         let series = Series::new(Kind::Timestamp, NS, None, None);
-        let expected = [Ok(Taken::First), event(10, 10, 0), Err(Unreadable), Ok(Taken::First), event(15, 5, 0)];
+        let expected = [
+            Ok(Taken::First),
+            event(10, 10, 0),
+            Err(Unreadable),
+            Ok(Taken::First),
+            event(15, 5, 0),
+        ];
         assert_eq!(taken(series, &[100, 110, far, far + 7, far + 12]), expected);
         let series = Series::new(Kind::Timestamp, NS, None, None);
         assert_eq!(taken(series, &[100, 110, far, 120, 125]), expected);
@@ -206,14 +242,18 @@ mod tests {
     #[test]
     fn intervals_and_latencies() {
         let series = Series::new(Kind::Interval, US, None, Some(1_000_000));
-        let expected = [event(1_000_000, 1_000_000, 0), event(3_000_000, 2_000_000, 1), Err(Unreadable)];
+        let expected =
+            [event(1_000_000, 1_000_000, 0), event(3_000_000, 2_000_000, 1), Err(Unreadable)];
         assert_eq!(taken(series, &[1_000, 2_000, -1]), expected);
         let latency = |time_ns, value_ns| Ok(Taken::Event { time_ns, value_ns, missed: 0 });
         let series = Series::new(Kind::Latency, US, None, None);
         assert_eq!(taken(series, &[7, -2]), [latency(None, 7_000), latency(None, -2_000)]);
         let series = Series::new(Kind::Latency, US, None, Some(250));
         assert_eq!(taken(series, &[7, 8]), [latency(Some(0), 7_000), latency(Some(250), 8_000)]);
-        assert_eq!(taken(Series::new(Kind::Latency, 1, None, None), &[i128::from(u64::MAX)]), [Err(Unreadable)]);
+        assert_eq!(
+            taken(Series::new(Kind::Latency, 1, None, None), &[i128::from(u64::MAX)]),
+            [Err(Unreadable)]
+        );
     }
 
     #[test]

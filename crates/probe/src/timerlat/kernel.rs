@@ -16,7 +16,8 @@ pub(crate) enum Thread {
     User,
 }
 
-/// Where it is said whether the tracer has threads of its own. Not in kernels before 6.2, where it always has.
+/// Where it is said whether the tracer has threads of its own. Not in kernels before 6.2, where it
+/// always has.
 const OPTIONS: &str = "osnoise/options";
 const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 
@@ -47,11 +48,18 @@ pub(crate) fn lacks(thread: Thread) -> Option<String> {
 
 impl Kernel {
     /// Lets the tracer run on one more CPU, in the session of this process.
-    pub(crate) fn on(cpu: CpuId, interval: Nanos, thread: Thread, scheduling: Scheduling) -> Result<Arc<Self>, TraceError> {
+    pub(crate) fn on(
+        cpu: CpuId,
+        interval: Nanos,
+        thread: Thread,
+        scheduling: Scheduling,
+    ) -> Result<Arc<Self>, TraceError> {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = match running.upgrade() {
             Some(kernel) => kernel,
-            None => Arc::new(Kernel { state: Mutex::new(State { session: begin(interval, thread)?, cpus: Vec::new() }) }),
+            None => Arc::new(Kernel {
+                state: Mutex::new(State { session: begin(interval, thread)?, cpus: Vec::new() }),
+            }),
         };
         kernel.add(cpu, thread, scheduling)?;
         *running = Arc::downgrade(&kernel);
@@ -96,7 +104,8 @@ fn begin(interval: Nanos, thread: Thread) -> Result<Session, TraceError> {
         session.borrow_option(OPTIONS, WORKLOAD, thread == Thread::Kernel)?;
     }
     // Somebody's limits would end the trace, and a stack in it would cost time.
-    for knob in ["osnoise/stop_tracing_us", "osnoise/stop_tracing_total_us", "osnoise/print_stack"] {
+    for knob in ["osnoise/stop_tracing_us", "osnoise/stop_tracing_total_us", "osnoise/print_stack"]
+    {
         session.borrow_knob(knob, "0")?;
     }
     Ok(session)
@@ -105,19 +114,30 @@ fn begin(interval: Nanos, thread: Thread) -> Result<Session, TraceError> {
 /// Gives the kernel's thread on a CPU the run's scheduling.
 fn schedule(cpu: CpuId, scheduling: Scheduling) -> Result<(), TraceError> {
     let thread = kernel_thread(cpu);
-    let thread = thread.ok_or_else(|| TraceError::Missing(format!("the timerlat tracer made no thread timerlat/{}", cpu.0)))?;
-    sys::set_scheduling_of(Some(thread), scheduling)
-        .map_err(|error| TraceError::Missing(format!("timerlat/{} of the kernel cannot be given {scheduling}: {error}", cpu.0)))
+    let thread = thread.ok_or_else(|| {
+        TraceError::Missing(format!("the timerlat tracer made no thread timerlat/{}", cpu.0))
+    })?;
+    sys::set_scheduling_of(Some(thread), scheduling).map_err(|error| {
+        TraceError::Missing(format!(
+            "timerlat/{} of the kernel cannot be given {scheduling}: {error}",
+            cpu.0
+        ))
+    })
 }
 
 /// The kernel's measuring thread on a CPU.
 fn kernel_thread(cpu: CpuId) -> Option<Pid> {
-    let numbers = std::fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let stat = |number: i32| std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    let numbers = std::fs::read_dir("/proc")
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let stat =
+        |number: i32| std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
     numbers.filter(|number| is_kernel_thread(&stat(*number), *number, cpu)).find_map(Pid::from_raw)
 }
 
-/// Whether it is that thread, by its line of /proc/PID/stat. A program may take the name, but not kthreadd as its parent.
+/// Whether it is that thread, by its line of /proc/PID/stat. A program may take the name, but not
+/// kthreadd as its parent.
 fn is_kernel_thread(stat: &str, number: i32, cpu: CpuId) -> bool {
     const KTHREADD: &str = "2";
     let rest = stat.strip_prefix(&format!("{number} (timerlat/{}) ", cpu.0));
@@ -132,9 +152,13 @@ mod tests {
     fn a_program_that_took_the_name_is_no_thread_of_the_kernel() {
         let is = |stat: &str| is_kernel_thread(stat, 812, CpuId(1));
         assert!(is("812 (timerlat/1) S 2 0 0 0 -1 2129984"));
-        for other in
-            ["812 (timerlat/1) S 1 812 812", "812 (timerlat/0) S 2 0", "812 (timerlat/1) S 2) R 1 0", "81 (timerlat/1) S 2", ""]
-        {
+        for other in [
+            "812 (timerlat/1) S 1 812 812",
+            "812 (timerlat/0) S 2 0",
+            "812 (timerlat/1) S 2) R 1 0",
+            "81 (timerlat/1) S 2",
+            "",
+        ] {
             assert!(!is(other), "{other}");
         }
     }

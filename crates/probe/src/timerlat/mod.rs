@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernel's timerlat tracer at work: one session of it for all threads of a run, and the rows of each CPU.
+//! The kernel's timerlat tracer at work: one session of it for all threads of a run, and the rows
+//! of each CPU.
 
 mod kernel;
 mod rows;

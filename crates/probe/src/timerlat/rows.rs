@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rows from what timerlat prints.
 //!
-//! The kernel counts interrupts, not periods: a period that its thread missed has no number. It shows in the time only, when the timer
-//! was set to expire, which is a line's time without its latency. Lines come in whole µs and are made somewhat after the clock was
-//! read, so that time is known to a few µs, and far longer periods can be counted by it.
+//! The kernel counts interrupts, not periods: a period that its thread missed has no number. It
+//! shows in the time only, when the timer was set to expire, which is a line's time without its
+//! latency. Lines come in whole µs and are made somewhat after the clock was read, so that time is
+//! known to a few µs, and far longer periods can be counted by it.
 
 use plan::Nanos;
 use trace::{Context, Line, TimerLatency};
@@ -48,7 +49,15 @@ pub(crate) struct Rows {
 
 impl Rows {
     pub(crate) fn new(first: Nanos, interval: Nanos) -> Self {
-        Rows { first: first.0, interval: interval.0, irq: None, has_user: false, thread: None, seen: None, passed_before: 0 }
+        Rows {
+            first: first.0,
+            interval: interval.0,
+            irq: None,
+            has_user: false,
+            thread: None,
+            seen: None,
+            passed_before: 0,
+        }
     }
 
     /// Of a thread in user space, which has one line more.
@@ -56,14 +65,16 @@ impl Rows {
         Rows { has_user: true, ..self }
     }
 
-    /// Begins at another time. An activation that was seen already, because what preceded it had to be complete, may be the first.
+    /// Begins at another time. An activation that was seen already, because what preceded it had to
+    /// be complete, may be the first.
     pub(crate) fn restart(&mut self, first: Nanos, interval: Nanos) {
         (self.first, self.interval) = (first.0, interval.0);
         self.seen = self.seen.filter(|seen| seen.expiry >= first.0);
         self.passed_before = self.seen.map_or(0, |seen| (seen.expiry - first.0) / interval.0);
     }
 
-    /// Takes a line. Returns the activation before it, when that is complete: what it missed is known from the one that follows.
+    /// Takes a line. Returns the activation before it, when that is complete: what it missed is
+    /// known from the one that follows.
     pub(crate) fn line(&mut self, line: &str) -> Option<Row> {
         let line = Line::parse(line)?;
         let TimerLatency { number, context, latency } = TimerLatency::parse(line.payload)?;
@@ -73,10 +84,17 @@ impl Rows {
                 self.irq = Some((number, latency.0, expiry));
                 None
             }
-            // A thread whose interrupt is not known is a row with a value missing: it counts as lost.
+            // A thread whose interrupt is not known is a row with a value missing: it counts as
+            // lost.
             Context::Thread => {
                 let (_, irq_ns, irq_expiry) = self.irq.take().filter(|(of, ..)| *of == number)?;
-                let seen = Seen { number, expiry: expiry.min(irq_expiry), thread_ns: latency.0, irq_ns, user_ns: 0 };
+                let seen = Seen {
+                    number,
+                    expiry: expiry.min(irq_expiry),
+                    thread_ns: latency.0,
+                    irq_ns,
+                    user_ns: 0,
+                };
                 if self.has_user {
                     self.thread = Some(seen);
                     return None;
@@ -121,11 +139,13 @@ mod tests {
         let at = |us: i64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
         [
             format!(
-                "          <idle>-0       [000] d..h1..     {}: #{number}     context    irq timer_latency       {irq_ns} ns",
+                "          <idle>-0       [000] d..h1..     {}: #{number}     context    irq \
+                 timer_latency       {irq_ns} ns",
                 at(due_us + irq_ns / 1_000 + 1)
             ),
             format!(
-                "           <...>-97      [000] .......     {}: #{number}     context thread timer_latency      {thread_ns} ns",
+                "           <...>-97      [000] .......     {}: #{number}     context thread \
+                 timer_latency      {thread_ns} ns",
                 at(due_us + thread_ns / 1_000 + 1)
             ),
         ]
@@ -142,8 +162,12 @@ mod tests {
 
     #[test]
     fn each_activation_is_a_row_from_the_first_one_on() {
-        let all =
-            [lines(1, 10_000, 600, 4_000), lines(2, 11_000, 700, 4_100), lines(3, 12_000, 800, 4_200), lines(4, 13_000, 1, 2)];
+        let all = [
+            lines(1, 10_000, 600, 4_000),
+            lines(2, 11_000, 700, 4_100),
+            lines(3, 12_000, 800, 4_200),
+            lines(4, 13_000, 1, 2),
+        ];
         assert_eq!(rows(10_500, &all), [row(4_100, 700, 0, 0), row(4_200, 800, 0, 0)]);
     }
 
@@ -152,27 +176,49 @@ mod tests {
     fn a_thread_in_user_space_has_three_lines() {
         let mut rows = Rows::new(Nanos(9_900_000), Nanos(1_000_000)).with_user();
         let mut found = Vec::new();
-        for (number, due_us, user_ns) in
-            [(1, 10_000, Some(5_100)), (2, 11_000, None), (3, 12_000, Some(5_300)), (4, 13_000, Some(1))]
-        {
+        for (number, due_us, user_ns) in [
+            (1, 10_000, Some(5_100)),
+            (2, 11_000, None),
+            (3, 12_000, Some(5_300)),
+            (4, 13_000, Some(1)),
+        ] {
             let [irq, thread] = lines(number, due_us, 600, 4_000);
-            let back =
-                user_ns.map(|ns| thread.replace("context thread", "context user-ret").replace("4000 ns", &format!("{ns} ns")));
-            found.extend([Some(irq), Some(thread), back].into_iter().flatten().filter_map(|line| rows.line(&line)));
+            let back = user_ns.map(|ns| {
+                thread
+                    .replace("context thread", "context user-ret")
+                    .replace("4000 ns", &format!("{ns} ns"))
+            });
+            found.extend(
+                [Some(irq), Some(thread), back]
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|line| rows.line(&line)),
+            );
         }
         let row = |user_ns, lost| Row { user_ns, ..row(4_000, 600, 0, lost) };
         assert_eq!(found, [row(5_100, 1), row(5_300, 0)]);
     }
 
-    /// Threads of two CPUs have lines of their own, and a number each: what one missed is none of the other's.
+    /// Threads of two CPUs have lines of their own, and a number each: what one missed is none of
+    /// the other's.
     #[test]
     fn rows_of_two_cpus() {
         let on_cpu = |cpu: u32, all: &[[String; 2]]| -> Vec<[String; 2]> {
             let moved = |line: &String| line.replace("[000]", &format!("[{cpu:03}]"));
             all.iter().map(|[irq, thread]| [moved(irq), moved(thread)]).collect()
         };
-        let first = on_cpu(0, &[lines(1, 10_000, 600, 4_000), lines(2, 11_000, 700, 4_100), lines(3, 12_000, 1, 2)]);
-        let second = on_cpu(1, &[lines(1, 10_000, 500, 2_400_000), lines(2, 13_000, 550, 3_900), lines(3, 14_000, 1, 2)]);
+        let first = on_cpu(
+            0,
+            &[lines(1, 10_000, 600, 4_000), lines(2, 11_000, 700, 4_100), lines(3, 12_000, 1, 2)],
+        );
+        let second = on_cpu(
+            1,
+            &[
+                lines(1, 10_000, 500, 2_400_000),
+                lines(2, 13_000, 550, 3_900),
+                lines(3, 14_000, 1, 2),
+            ],
+        );
         assert_eq!(rows(9_900, &first), [row(4_000, 600, 0, 0), row(4_100, 700, 0, 0)]);
         assert_eq!(rows(9_900, &second), [row(2_400_000, 500, 2, 0), row(3_900, 550, 0, 0)]);
     }
@@ -180,14 +226,26 @@ mod tests {
     /// The kernel's number does not count them.
     #[test]
     fn periods_that_the_thread_was_too_late_for_are_missed() {
-        let all = [lines(1, 10_000, 600, 3_400_000), lines(2, 14_000, 700, 999_999), lines(3, 15_000, 1, 2)];
+        let all = [
+            lines(1, 10_000, 600, 3_400_000),
+            lines(2, 14_000, 700, 999_999),
+            lines(3, 15_000, 1, 2),
+        ];
         assert_eq!(rows(9_900, &all), [row(3_400_000, 600, 3, 0), row(999_999, 700, 0, 0)]);
     }
 
     #[test]
     fn lost_lines_are_counted_apart_from_missed_periods() {
-        let all = [lines(1, 10_000, 600, 4_000), lines(4, 13_000, 700, 4_100), lines(6, 18_000, 7, 8), lines(7, 19_000, 7, 8)];
-        assert_eq!(rows(9_900, &all), [row(4_000, 600, 0, 2), row(4_100, 700, 3, 1), row(8, 7, 0, 0)]);
+        let all = [
+            lines(1, 10_000, 600, 4_000),
+            lines(4, 13_000, 700, 4_100),
+            lines(6, 18_000, 7, 8),
+            lines(7, 19_000, 7, 8),
+        ];
+        assert_eq!(
+            rows(9_900, &all),
+            [row(4_000, 600, 0, 2), row(4_100, 700, 3, 1), row(8, 7, 0, 0)]
+        );
     }
 
     /// Warming up reads one activation further than it has rows.
@@ -195,19 +253,24 @@ mod tests {
     fn the_first_row_has_been_seen_before_it_begins() {
         let mut rows = Rows::new(Nanos(9_000_000), Nanos(1_000_000));
         let mut feed = |activations: &[[String; 2]], restart| {
-            let found: Vec<Row> = activations.iter().flatten().filter_map(|line| rows.line(line)).collect();
+            let found: Vec<Row> =
+                activations.iter().flatten().filter_map(|line| rows.line(line)).collect();
             if restart {
                 rows.restart(Nanos(10_500_000), Nanos(1_000_000));
             }
             found
         };
-        assert_eq!(feed(&[lines(1, 10_000, 600, 4_000), lines(2, 11_000, 700, 4_100)], true).len(), 1);
+        assert_eq!(
+            feed(&[lines(1, 10_000, 600, 4_000), lines(2, 11_000, 700, 4_100)], true).len(),
+            1
+        );
         assert_eq!(feed(&[lines(3, 12_000, 800, 4_200)], false), [row(4_100, 700, 0, 0)]);
     }
 
     #[test]
     fn half_an_activation_is_lost() {
-        let [mut all, second, third] = [lines(1, 10_000, 600, 4_000), lines(2, 11_000, 700, 4_100), lines(3, 12_000, 7, 8)];
+        let [mut all, second, third] =
+            [lines(1, 10_000, 600, 4_000), lines(2, 11_000, 700, 4_100), lines(3, 12_000, 7, 8)];
         all[1].clone_from(&second[1]);
         let fourth = lines(4, 13_000, 7, 8);
         assert_eq!(rows(9_900, &[all, third, fourth]).len(), 1);

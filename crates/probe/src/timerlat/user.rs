@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A thread of this program in the place of the kernel's: it reads `timerlat_fd`, which returns when the timer expired, and again.
+//! A thread of this program in the place of the kernel's: it reads `timerlat_fd`, which returns
+//! when the timer expired, and again.
 //!
-//! The kernel takes the return to user space when the thread is back and calls read again, so it does nothing else. The kernel kills
-//! whoever has that file open when the tracer ends, or when its CPUs change: the thread begins after and ends before.
+//! The kernel takes the return to user space when the thread is back and calls read again, so it
+//! does nothing else. The kernel kills whoever has that file open when the tracer ends, or when its
+//! CPUs change: the thread begins after and ends before.
 
 use crate::{attachment, sys};
 use plan::{CpuId, Scheduling};
@@ -34,7 +36,10 @@ impl UserThread {
     pub(crate) fn start(file: PathBuf, cpu: CpuId, scheduling: Scheduling) -> io::Result<Self> {
         let state = Arc::new(State::default());
         let its = Arc::clone(&state);
-        let thread = Builder::new().name(format!("teiji-user-{}", cpu.0)).stack_size(STACK_BYTES).spawn(move || {
+        let thread = Builder::new()
+            .name(format!("teiji-user-{}", cpu.0))
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
             if let Err(error) = read_on(&file, cpu, scheduling, &its) {
                 its.errno.store(error.raw_os_error().unwrap_or(libc::EIO), Ordering::Relaxed);
             }
@@ -49,7 +54,12 @@ impl UserThread {
     }
 }
 
-fn read_on(file: &std::path::Path, cpu: CpuId, scheduling: Scheduling, state: &State) -> io::Result<()> {
+fn read_on(
+    file: &std::path::Path,
+    cpu: CpuId,
+    scheduling: Scheduling,
+    state: &State,
+) -> io::Result<()> {
     sys::block_all_signals();
     attachment::pin(None, cpu)?;
     sys::set_scheduling(scheduling)?;

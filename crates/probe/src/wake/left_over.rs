@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! SysV semaphores outlive the process that made them. A run removes its own however it ends, unless it is killed by SIGKILL:
-//! then the next run that needs a semaphore does.
+//! SysV semaphores outlive the process that made them. A run removes its own however it ends,
+//! unless it is killed by SIGKILL: then the next run that needs a semaphore does.
 
 use super::sys;
 use rustix::io::Errno;
@@ -20,7 +20,8 @@ pub(super) fn remove() {
 fn private_sets(list: &str) -> impl Iterator<Item = libc::c_int> {
     list.lines().skip(1).filter_map(|line| {
         let mut fields = line.split_whitespace();
-        let (key, id, _permissions, semaphores) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let (key, id, _permissions, semaphores) =
+            (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
         let is_alike = key == "0" && semaphores.parse() == Ok(sys::SEMAPHORES);
         is_alike.then(|| id.parse().ok()).flatten()
     })
@@ -37,10 +38,11 @@ mod tests {
 
     #[test]
     fn only_sets_that_look_like_ours() {
-        let list = "       key      semid perms      nsems   uid   gid  cuid  cgid      otime      ctime\n\
-                    0          3   600          3     0     0     0     0          0 1764020000\n\
-                    0          4   600          1     0     0     0     0          0 1764020000\n\
-                    5678234          5   600          3     0     0     0     0          0 1764020000\n";
+        let list = "       key      semid perms      nsems   uid   gid  cuid  cgid      otime      \
+             ctime\n0          3   600          3     0     0     0     0          0 \
+             1764020000\n0          4   600          1     0     0     0     0          0 \
+             1764020000\n5678234          5   600          3     0     0     0     0          0 \
+             1764020000\n";
         assert_eq!(private_sets(list).collect::<Vec<_>>(), [3]);
         assert_eq!(private_sets("").count(), 0);
     }

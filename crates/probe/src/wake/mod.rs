@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One thread wakes another, timed: the ways to do it, and the thread that wakes.
 //!
-//! The measuring thread asks its partner, a thread of the same scheduling, to wake it, and waits in one of the [`Way`]s. The partner, which
-//! has waited to be asked in the same way, reads the clock and wakes it; the measuring thread reads the clock as the first thing after.
-//! So whatever the kernel does in the wake-up that is timed, it has just done. The partner ends when the [`Partner`] is dropped.
+//! The measuring thread asks its partner, a thread of the same scheduling, to wake it, and waits in
+//! one of the [`Way`]s. The partner, which has waited to be asked in the same way, reads the clock
+//! and wakes it; the measuring thread reads the clock as the first thing after. So whatever the
+//! kernel does in the wake-up that is timed, it has just done. The partner ends when the
+//! [`Partner`] is dropped.
 
 mod left_over;
 mod partner;
@@ -21,22 +23,26 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How one thread waits and another wakes it. Wake-ups are counted by the kernel or in memory: one that comes before the wait ends it
-/// at once. All signals are blocked in the thread that waits, but perhaps the one that stops a run.
+/// How one thread waits and another wakes it. Wake-ups are counted by the kernel or in memory: one
+/// that comes before the wait ends it at once. All signals are blocked in the thread that waits,
+/// but perhaps the one that stops a run.
 pub(crate) trait Way: Send + Sync {
     /// Prepares for waits of the calling thread, which is the only one that does.
     fn attach(&self) {}
 
-    /// Waits for one wake-up. Ends with EINTR where the signal that stops a run came first, or [`Way::release`].
+    /// Waits for one wake-up. Ends with EINTR where the signal that stops a run came first, or
+    /// [`Way::release`].
     fn wait(&self) -> io::Result<()>;
 
-    /// Wakes the thread that waits. Never blocks as long as at most one wake-up before it was not taken yet.
+    /// Wakes the thread that waits. Never blocks as long as at most one wake-up before it was not
+    /// taken yet.
     fn wake(&self) -> io::Result<()>;
 
     /// Ends a wait that no signal ends, or the next one, with EINTR. Never blocks.
     fn release(&self) {}
 
-    /// Removes what would outlive the process. Called when no more is measured, perhaps while the partner still waits.
+    /// Removes what would outlive the process. Called when no more is measured, perhaps while the
+    /// partner still waits.
     fn remove(&self) {}
 }
 
@@ -147,7 +153,12 @@ fn pipe() -> io::Result<Box<dyn Way>> {
 }
 
 fn sockets() -> io::Result<Box<dyn Way>> {
-    let (input, output) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let (input, output) = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
     Ok(Box::new(Bytes { input, output }))
 }
 
@@ -173,7 +184,10 @@ impl Named {
         let error = (self.make)().map(|way| way.remove()).err()?;
         Some(match Errno::from_io_error(&error) {
             Some(Errno::NOSYS | Errno::AFNOSUPPORT) => {
-                format!("the kernel was built without what --by {} needs ({})", self.name, self.option)
+                format!(
+                    "the kernel was built without what --by {} needs ({})",
+                    self.name, self.option
+                )
             }
             Some(Errno::NOSPC | Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {
                 format!("a limit is reached for --by {}: {error}. Raise {}", self.name, self.limit)

@@ -64,16 +64,23 @@ pub(crate) struct Woke {
     pub(crate) done_ns: i64,
 }
 
-/// Once the run is being stopped, a partner has so long to wake: something may keep it from its CPU for ever.
+/// Once the run is being stopped, a partner has so long to wake: something may keep it from its CPU
+/// for ever.
 const LAST_WAKE: i64 = Nanos::from_millis(100).0;
 /// A partner that has failed tells the measuring thread so again and again: it may not wait yet.
 const FAILED_AGAIN: Duration = Duration::from_millis(5);
-/// So long to end. Less than [`crate::JOIN_TIMEOUT`], after which the measuring thread that waits for it would be given up.
+/// So long to end. Less than [`crate::JOIN_TIMEOUT`], after which the measuring thread that waits
+/// for it would be given up.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Partner {
     /// Makes it. It is ready: bound to this CPU, with this scheduling.
-    pub(crate) fn start(way: &Named, index: usize, cpu: CpuId, scheduling: Scheduling) -> io::Result<Partner> {
+    pub(crate) fn start(
+        way: &Named,
+        index: usize,
+        cpu: CpuId,
+        scheduling: Scheduling,
+    ) -> io::Result<Partner> {
         let shared = Arc::new(Shared::new(way)?);
         let (sender, receiver) = channel();
         let its_own = Arc::clone(&shared);
@@ -82,7 +89,9 @@ impl Partner {
             .stack_size(STACK_BYTES)
             .spawn(move || its_own.run(cpu, scheduling, &sender))
             .inspect_err(|_| shared.remove())?;
-        let pid = receiver.recv().unwrap_or_else(|_| Err(io::Error::other("the thread that wakes panicked")));
+        let pid = receiver
+            .recv()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that wakes panicked")));
         let pid = pid.inspect_err(|_| shared.remove())?;
         Ok(Partner { shared, thread: Some(thread), pid, wake_call: way.wake_call, asked: 0 })
     }
@@ -90,7 +99,9 @@ impl Partner {
     /// Makes the calling thread the one that it wakes.
     pub(crate) fn attach(&self) {
         self.shared.way.attach();
-        self.shared.measuring.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Release);
+        self.shared
+            .measuring
+            .store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Release);
     }
 
     /// Its number.
@@ -123,7 +134,13 @@ impl Partner {
         let done_ns = Monotonic.now().0;
         let of = |time: &AtomicI64| time.load(Ordering::Relaxed);
         let (called_ns, returned_ns) = (of(&shared.called_ns), of(&shared.returned_ns));
-        Ok(Woke { called_ns, returned_ns, cpu: shared.cpu.load(Ordering::Relaxed), woken_ns, done_ns })
+        Ok(Woke {
+            called_ns,
+            returned_ns,
+            cpu: shared.cpu.load(Ordering::Relaxed),
+            woken_ns,
+            done_ns,
+        })
     }
 }
 
@@ -135,7 +152,8 @@ impl Drop for Partner {
         let step = Duration::from_millis(1);
         let mut waited = Duration::ZERO;
         let Some(thread) = self.thread.take() else { return };
-        // While it is in the call that wakes, the calling thread must not end: a signal would go to whoever has its number next.
+        // While it is in the call that wakes, the calling thread must not end: a signal would go to
+        // whoever has its number next.
         while !thread.is_finished() && (waited < END_TIMEOUT || self.shared.is_in_call()) {
             sleep(step);
             waited += step;
@@ -196,7 +214,10 @@ impl Shared {
                 return Err(error);
             }
         }
-        self.cpu.store(u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(u32::MAX), Ordering::Relaxed);
+        self.cpu.store(
+            u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(u32::MAX),
+            Ordering::Relaxed,
+        );
         self.begun.store(wake, Ordering::SeqCst);
         if self.ends.load(Ordering::SeqCst) {
             return Ok(false);
@@ -244,10 +265,15 @@ impl Shared {
         }
     }
 
-    /// Waits until the partner's call has returned. On the same CPU and with real-time priority it has: otherwise this would not run.
+    /// Waits until the partner's call has returned. On the same CPU and with real-time priority it
+    /// has: otherwise this would not run.
     #[inline]
     fn wait_until_returned(&self, wake: u32) -> io::Result<()> {
-        if self.returned.load(Ordering::SeqCst) == wake { Ok(()) } else { self.sleep_until_returned(wake) }
+        if self.returned.load(Ordering::SeqCst) == wake {
+            Ok(())
+        } else {
+            self.sleep_until_returned(wake)
+        }
     }
 
     fn sleep_until_returned(&self, wake: u32) -> io::Result<()> {
@@ -268,11 +294,13 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether a wait that ended early goes on: it does until the partner has had the time for its last wake-up, however many signals
-    /// come. The first may also say that the process was stopped and goes on.
+    /// Whether a wait that ended early goes on: it does until the partner has had the time for its
+    /// last wake-up, however many signals come. The first may also say that the process was
+    /// stopped and goes on.
     #[cold]
     fn interrupted(&self, waited: io::Result<()>, first: &mut Option<i64>) -> io::Result<()> {
-        if let Some(error) = waited.err().filter(|error| error.kind() != io::ErrorKind::Interrupted) {
+        if let Some(error) = waited.err().filter(|error| error.kind() != io::ErrorKind::Interrupted)
+        {
             return Err(error);
         }
         match self.errno.load(Ordering::Acquire) {
@@ -322,12 +350,19 @@ mod tests {
                 let woke = partner.wake().unwrap();
                 let name = way.name;
                 assert!(woke.called_ns < woke.woken_ns && woke.woken_ns < woke.done_ns, "{name}");
-                assert!(woke.called_ns < woke.returned_ns && woke.returned_ns < woke.done_ns, "{name}");
+                assert!(
+                    woke.called_ns < woke.returned_ns && woke.returned_ns < woke.done_ns,
+                    "{name}"
+                );
                 assert_eq!(woke.cpu, cpu.0, "{name}");
             }
             let pid = partner.pid();
             drop(partner);
-            assert!(sys::thread_cpu_time_ns(pid).is_none(), "{}: the partner is still there", way.name);
+            assert!(
+                sys::thread_cpu_time_ns(pid).is_none(),
+                "{}: the partner is still there",
+                way.name
+            );
         }
         assert_eq!(NAMES.len(), WAYS.len());
     }
@@ -349,8 +384,10 @@ mod tests {
     fn a_partner_that_does_not_wake_holds_up_no_stop() {
         sys::let_wake_interrupt().unwrap();
         for way in &WAYS {
-            for wait in [|shared: &Shared| shared.wait_until_woken(1).map(drop), |shared: &Shared| shared.wait_until_returned(1)]
-            {
+            for wait in [
+                |shared: &Shared| shared.wait_until_woken(1).map(drop),
+                |shared: &Shared| shared.wait_until_returned(1),
+            ] {
                 is_given_up(way, wait);
             }
         }
@@ -381,7 +418,13 @@ mod tests {
         sys::let_wake_interrupt().unwrap();
         for way in &WAYS {
             let shared = Arc::new(Shared::new(way).unwrap());
-            let mut partner = Partner { shared, thread: None, pid: rustix::thread::gettid(), wake_call: "", asked: 0 };
+            let mut partner = Partner {
+                shared,
+                thread: None,
+                pid: rustix::thread::gettid(),
+                wake_call: "",
+                asked: 0,
+            };
             let its_own = Arc::clone(&partner.shared);
             let (sender, receiver) = channel();
             let fails = std::thread::spawn(move || {
@@ -395,7 +438,12 @@ mod tests {
                 partner.attach();
                 partner.wake().err()
             });
-            assert_eq!(error.and_then(|error| error.raw_os_error()), Some(libc::EIDRM), "{}", way.name);
+            assert_eq!(
+                error.and_then(|error| error.raw_os_error()),
+                Some(libc::EIDRM),
+                "{}",
+                way.name
+            );
             fails.join().unwrap();
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ways to wake that have no safe interface: pthread's mutex and condition variable, SysV semaphores, POSIX message queues, signals.
-//! Safe by what the types hold: a queue is closed before its number is forgotten, and a condition stays where it was made.
+//! Ways to wake that have no safe interface: pthread's mutex and condition variable, SysV
+//! semaphores, POSIX message queues, signals. Safe by what the types hold: a queue is closed before
+//! its number is forgotten, and a condition stays where it was made.
 
 use super::Way;
 use rustix::io::Errno;
@@ -34,12 +35,13 @@ struct Guarded {
     is_released: AtomicBool,
 }
 
-// SAFETY: mutex and condition are made to be used by several threads at once, and only their addresses are handed to pthread calls;
-// the others are atomic; nothing in them belongs to one thread between calls, since every function here unlocks what it locked.
+// SAFETY: mutex and condition are made to be used by several threads at once, and only their
+// addresses are handed to pthread calls; the others are atomic; nothing in them belongs to one
+// thread between calls, since every function here unlocks what it locked.
 unsafe impl Sync for Guarded {}
 
-// SAFETY: the box is never moved out of, so that the addresses stay; no thread holds the mutex when it is dropped, as every function
-// unlocks it, and the two threads hold it by an Arc.
+// SAFETY: the box is never moved out of, so that the addresses stay; no thread holds the mutex when
+// it is dropped, as every function unlocks it, and the two threads hold it by an Arc.
 unsafe impl Send for Guarded {}
 
 impl Condition {
@@ -53,17 +55,20 @@ impl Condition {
     }
 
     fn lock(&self) -> io::Result<()> {
-        // SAFETY: the mutex is initialised, stays at its address and lives as long as `self`; this thread does not hold it.
+        // SAFETY: the mutex is initialised, stays at its address and lives as long as `self`; this
+        // thread does not hold it.
         zero_or_errno(unsafe { libc::pthread_mutex_lock(self.0.mutex.get()) })
     }
 
     fn unlock(&self) -> io::Result<()> {
-        // SAFETY: the mutex is initialised, stays at its address and lives as long as `self`; callers hold it.
+        // SAFETY: the mutex is initialised, stays at its address and lives as long as `self`;
+        // callers hold it.
         zero_or_errno(unsafe { libc::pthread_mutex_unlock(self.0.mutex.get()) })
     }
 
     fn signal(&self) -> io::Result<()> {
-        // SAFETY: the condition is initialised, stays at its address and lives as long as `self`; it may be signalled without the mutex.
+        // SAFETY: the condition is initialised, stays at its address and lives as long as `self`;
+        // it may be signalled without the mutex.
         zero_or_errno(unsafe { libc::pthread_cond_signal(self.0.condition.get()) })
     }
 
@@ -73,9 +78,11 @@ impl Condition {
             if self.0.is_released.swap(false, Ordering::Relaxed) {
                 return Err(Errno::INTR.into());
             }
-            // SAFETY: both are initialised, stay at their addresses and live as long as `self`; the caller holds the mutex, and
-            // the condition is used with no other.
-            zero_or_errno(unsafe { libc::pthread_cond_wait(self.0.condition.get(), self.0.mutex.get()) })?;
+            // SAFETY: both are initialised, stay at their addresses and live as long as `self`; the
+            // caller holds the mutex, and the condition is used with no other.
+            zero_or_errno(unsafe {
+                libc::pthread_cond_wait(self.0.condition.get(), self.0.mutex.get())
+            })?;
         }
         self.0.pending.fetch_sub(1, Ordering::Relaxed);
         Ok(())
@@ -96,15 +103,16 @@ impl Way for Condition {
         self.signal()
     }
 
-    /// No signal ends `pthread_cond_wait`. Without the mutex, which a thread may hold that is kept from its CPU: a wait that begins just
-    /// now may miss it, and ends with the next.
+    /// No signal ends `pthread_cond_wait`. Without the mutex, which a thread may hold that is kept
+    /// from its CPU: a wait that begins just now may miss it, and ends with the next.
     fn release(&self) {
         self.0.is_released.store(true, Ordering::Relaxed);
         let _ = self.signal();
     }
 }
 
-/// Semaphores in a set: the one that is measured, and two marks, by which a set that was left over is known.
+/// Semaphores in a set: the one that is measured, and two marks, by which a set that was left over
+/// is known.
 pub(super) const SEMAPHORES: libc::c_int = 3;
 /// What the marks hold, semaphores 1 and 2.
 const MARKS: [libc::c_int; 2] = [0x7e13, 0x1e11];
@@ -131,7 +139,8 @@ impl Semaphore {
     fn add(&self, change: libc::c_short) -> io::Result<()> {
         let mut operation = libc::sembuf { sem_num: 0, sem_op: change, sem_flg: 0 };
         let number_of_operations = 1;
-        // SAFETY: the pointer is to one live operation, as the number says; the kernel reads it only. A set that is gone is an error.
+        // SAFETY: the pointer is to one live operation, as the number says; the kernel reads it
+        // only. A set that is gone is an error.
         or_errno(unsafe { libc::semop(self.id, &raw mut operation, number_of_operations) })?;
         Ok(())
     }
@@ -161,14 +170,16 @@ impl Drop for Semaphore {
 
 /// Removes a set; whoever waits in it gets an error.
 pub(super) fn remove_set(id: libc::c_int) {
-    // SAFETY: the call takes integers and touches no memory of ours; a set that is gone, or another's, is an error.
+    // SAFETY: the call takes integers and touches no memory of ours; a set that is gone, or
+    // another's, is an error.
     unsafe { libc::semctl(id, 0, libc::IPC_RMID) };
 }
 
 /// The process that made this set, if it has our marks.
 pub(super) fn owner_of_marked(id: libc::c_int) -> Option<Pid> {
     let (first, second) = (1, 2);
-    // SAFETY: the call takes integers and touches no memory of ours; what is not there, or not readable, is an error.
+    // SAFETY: the call takes integers and touches no memory of ours; what is not there, or not
+    // readable, is an error.
     let get = |number, what| unsafe { libc::semctl(id, number, what) };
     let marks = [first, second].map(|number| get(number, libc::GETVAL));
     if marks != MARKS {
@@ -186,7 +197,8 @@ const MESSAGE: [u8; MESSAGE_BYTES as usize] = *b"wake up\0";
 const MESSAGE_BYTES: u8 = 8;
 /// Messages there is room for: the one awaited, and the one that ends the wait for it.
 const MESSAGES: u8 = 2;
-/// Names that are tried: queues of a run that was killed before it could remove the name may be in the way.
+/// Names that are tried: queues of a run that was killed before it could remove the name may be in
+/// the way.
 const NAMES: u32 = 64;
 
 impl Queue {
@@ -204,19 +216,23 @@ impl Queue {
         result
     }
 
-    /// Makes a new one and removes its name at once: it goes with its last descriptor, however the process ends.
+    /// Makes a new one and removes its name at once: it goes with its last descriptor, however the
+    /// process ends.
     fn named(name: &CString) -> io::Result<Self> {
         // SAFETY: mq_attr consists of integers, for which zeroes are valid.
         let mut attributes: libc::mq_attr = unsafe { MaybeUninit::zeroed().assume_init() };
         attributes.mq_maxmsg = MESSAGES.into();
         attributes.mq_msgsize = MESSAGE_BYTES.into();
-        let (flags, mode): (_, libc::c_uint) = (libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC, 0o600);
-        // SAFETY: the name ends with a zero, and the attributes are initialised; both are alive through the call and read only.
+        let (flags, mode): (_, libc::c_uint) =
+            (libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC, 0o600);
+        // SAFETY: the name ends with a zero, and the attributes are initialised; both are alive
+        // through the call and read only.
         let queue = unsafe { libc::mq_open(name.as_ptr(), flags, mode, &raw const attributes) };
         if queue < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the name ends with a zero and is alive through the call. It was made above, and nobody else knows it.
+        // SAFETY: the name ends with a zero and is alive through the call. It was made above, and
+        // nobody else knows it.
         unsafe { libc::mq_unlink(name.as_ptr()) };
         Ok(Queue(queue))
     }
@@ -232,16 +248,21 @@ impl Drop for Queue {
 impl Way for Queue {
     fn wait(&self) -> io::Result<()> {
         let mut message = [0_u8; MESSAGE.len()];
-        // SAFETY: the buffer is alive and writable, of the length given; the queue is open as long as `self` lives; the message's
-        // priority is not wanted.
-        or_errno(unsafe { libc::mq_receive(self.0, message.as_mut_ptr().cast(), MESSAGE.len(), ptr::null_mut()) })?;
+        // SAFETY: the buffer is alive and writable, of the length given; the queue is open as long
+        // as `self` lives; the message's priority is not wanted.
+        or_errno(unsafe {
+            libc::mq_receive(self.0, message.as_mut_ptr().cast(), MESSAGE.len(), ptr::null_mut())
+        })?;
         Ok(())
     }
 
     fn wake(&self) -> io::Result<()> {
         let priority = 1;
-        // SAFETY: the message is alive and as long as is said; the queue is open as long as `self` lives.
-        or_errno(unsafe { libc::mq_send(self.0, MESSAGE.as_ptr().cast(), MESSAGE.len(), priority) })?;
+        // SAFETY: the message is alive and as long as is said; the queue is open as long as `self`
+        // lives.
+        or_errno(unsafe {
+            libc::mq_send(self.0, MESSAGE.as_ptr().cast(), MESSAGE.len(), priority)
+        })?;
         Ok(())
     }
 }
@@ -260,9 +281,12 @@ const KERNEL_SIGNALS: usize = 8;
 fn set_mask(mask: u64) -> io::Result<u64> {
     let mut before = 0_u64;
     let (set, old) = (&raw const mask, &raw mut before);
-    // SAFETY: both are 64 bits, as the length says and the kernel takes them on every little-endian machine; the first is read only, the
-    // second writable. Which signals are blocked has no part in memory safety.
-    or_errno(unsafe { libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, set, old, KERNEL_SIGNALS) })?;
+    // SAFETY: both are 64 bits, as the length says and the kernel takes them on every little-endian
+    // machine; the first is read only, the second writable. Which signals are blocked has no
+    // part in memory safety.
+    or_errno(unsafe {
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, set, old, KERNEL_SIGNALS)
+    })?;
     Ok(before)
 }
 
@@ -277,21 +301,25 @@ impl Way for Signal {
         unsafe { libc::sigemptyset(set.as_mut_ptr()) };
         // SAFETY: the set was initialised by sigemptyset, and the signal exists.
         unsafe { libc::sigaddset(set.as_mut_ptr(), signal()) };
-        // musl's function goes on waiting when another signal comes, so the one that stops a run is waited for too.
-        // SAFETY: as above.
+        // musl's function goes on waiting when another signal comes, so the one that stops a run is
+        // waited for too. SAFETY: as above.
         unsafe { libc::sigaddset(set.as_mut_ptr(), crate::sys::WAKE) };
         let mut came = 0;
-        // SAFETY: the set is initialised; both pointers are to live memory of the right types, the second writable.
+        // SAFETY: the set is initialised; both pointers are to live memory of the right types, the
+        // second writable.
         zero_or_errno(unsafe { libc::sigwait(set.as_ptr(), &raw mut came) })?;
         if came == signal() { Ok(()) } else { Err(Errno::INTR.into()) }
     }
 
-    /// The system calls of glibc's `pthread_kill`, whichever C library this is built with: so it is what most programs do.
+    /// The system calls of glibc's `pthread_kill`, whichever C library this is built with: so it is
+    /// what most programs do.
     fn wake(&self) -> io::Result<()> {
         let before = set_mask(u64::MAX)?;
-        let (process, thread) = (rustix::process::getpid().as_raw_nonzero().get(), self.thread.load(Ordering::Relaxed));
-        // SAFETY: tgkill takes three integers and touches no memory of ours; by naming our own process it cannot reach a stranger
-        // even if the thread has ended; the thread blocks the signal before it says its number, and no thread has the number 0.
+        let (process, thread) =
+            (rustix::process::getpid().as_raw_nonzero().get(), self.thread.load(Ordering::Relaxed));
+        // SAFETY: tgkill takes three integers and touches no memory of ours; by naming our own
+        // process it cannot reach a stranger even if the thread has ended; the thread
+        // blocks the signal before it says its number, and no thread has the number 0.
         let sent = or_errno(unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal()) });
         set_mask(before)?;
         sent.map(drop)
@@ -307,11 +335,13 @@ fn signal() -> libc::c_int {
 #[cfg(test)]
 pub(super) fn left_by_a_dead_process() -> libc::c_int {
     let (read, write) = rustix::pipe::pipe().unwrap();
-    // SAFETY: the child calls nothing that takes a lock: system calls and an exit that runs no handlers.
+    // SAFETY: the child calls nothing that takes a lock: system calls and an exit that runs no
+    // handlers.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        let written =
-            Semaphore::new().map(std::mem::ManuallyDrop::new).map(|made| rustix::io::write(&write, &made.id.to_ne_bytes()));
+        let written = Semaphore::new()
+            .map(std::mem::ManuallyDrop::new)
+            .map(|made| rustix::io::write(&write, &made.id.to_ne_bytes()));
         // SAFETY: ends the child at once, without destructors.
         unsafe { libc::_exit(i32::from(!matches!(written, Ok(Ok(4))))) };
     }

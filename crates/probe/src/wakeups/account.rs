@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From the events of a program to its wake-ups. Pure: events in the order of their time go in, wake-ups come out.
+//! From the events of a program to its wake-ups. Pure: events in the order of their time go in,
+//! wake-ups come out.
 //!
-//! A thread that sleeps with a timer of its own arms it just before: the time it asked for is the planned one. Timers of a process
-//! (timer files, POSIX timers) wake whichever of its threads waits for them. They count as the cause where they
-//! expired while that thread slept, and the wake-up came from an interrupt. All other wake-ups have another cause.
+//! A thread that sleeps with a timer of its own arms it just before: the time it asked for is the
+//! planned one. Timers of a process (timer files, POSIX timers) wake whichever of its threads waits
+//! for them. They count as the cause where they expired while that thread slept, and the wake-up
+//! came from an interrupt. All other wake-ups have another cause.
 
 use super::deadlines::Deadlines;
 use super::event::{Event, What};
@@ -74,7 +76,8 @@ const TAI: i64 = 11;
 const TEN_YEARS: i64 = 315_360_000_000_000_000;
 
 impl Clocks {
-    /// A time of one of these clocks on CLOCK_MONOTONIC. Of a timer that was made before anybody looked the clock is not known.
+    /// A time of one of these clocks on CLOCK_MONOTONIC. Of a timer that was made before anybody
+    /// looked the clock is not known.
     fn monotonic(&self, time: i64, clock: Option<i64>) -> i64 {
         match clock {
             Some(REALTIME) => time - self.realtime,
@@ -103,7 +106,8 @@ struct Begun {
     missed: i64,
     /// The thread had not left its CPU yet.
     while_running: bool,
-    /// It left since. What it does next tells whether it was on its way to sleep when it was woken, or slept anew.
+    /// It left since. What it does next tells whether it was on its way to sleep when it was
+    /// woken, or slept anew.
     left: bool,
 }
 
@@ -131,7 +135,8 @@ struct ProcessTimer {
     deadlines: Deadlines,
 }
 
-/// What is kept in advance, so that nothing is allocated later. Threads and timers beyond it are counted, and not followed.
+/// What is kept in advance, so that nothing is allocated later. Threads and timers beyond it are
+/// counted, and not followed.
 const MAX_THREADS: usize = 4_096;
 const MAX_TIMERS: usize = 4_096;
 /// A thread that was woken before it left its CPU does so, or does not, within this, ns.
@@ -150,7 +155,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Of these threads, and of those they make; where a program is started, from when this thread executes it.
+    /// Of these threads, and of those they make; where a program is started, from when this thread
+    /// executes it.
     pub(crate) fn new(functions: Functions, threads: &[i64], awaited: Option<i64>) -> Self {
         let mut account = Account {
             functions,
@@ -170,7 +176,9 @@ impl Account {
     }
 
     fn follow(&mut self, number: i64) {
-        let Err(place) = self.threads.binary_search_by_key(&number, |thread| thread.number) else { return };
+        let Err(place) = self.threads.binary_search_by_key(&number, |thread| thread.number) else {
+            return;
+        };
         if self.threads.len() == MAX_THREADS {
             self.unfollowed += 1;
             return;
@@ -240,7 +248,8 @@ impl Account {
     /// What was under way may have gone on unseen.
     fn forget(&mut self, each: &mut impl FnMut(Found)) {
         for thread in &mut self.threads {
-            thread.carried += thread.sleeper.map_or(0, |timer| timer.missed) + thread.begun.map_or(0, |begun| begun.missed);
+            thread.carried += thread.sleeper.map_or(0, |timer| timer.missed)
+                + thread.begun.map_or(0, |begun| begun.missed);
             thread.begun.iter().for_each(|begun| each(begun.unseen()));
             (thread.sleeper, thread.begun, thread.is_running) = (None, None, false);
         }
@@ -252,7 +261,12 @@ impl Account {
             thread.made = Some((timer, clock));
         }
         if let Some(known) = self.timers.iter_mut().find(|known| known.timer == timer) {
-            *known = ProcessTimer { timer, clock: Some(clock), armed: None, deadlines: Deadlines::default() };
+            *known = ProcessTimer {
+                timer,
+                clock: Some(clock),
+                armed: None,
+                deadlines: Deadlines::default(),
+            };
         }
     }
 
@@ -261,10 +275,13 @@ impl Account {
         let Some(thread) = self.thread(event.by) else { return };
         let made = thread.made.filter(|(made, _)| *made == timer).map(|(_, clock)| clock);
         // The kernel takes the time that is left on CLOCK_REALTIME as one on CLOCK_MONOTONIC.
-        let clock = |clock: Option<i64>| if is_absolute { clock } else { clock.filter(|clock| *clock != REALTIME) };
+        let clock = |clock: Option<i64>| {
+            if is_absolute { clock } else { clock.filter(|clock| *clock != REALTIME) }
+        };
         if function == functions.sleeper && !event.in_interrupt {
             let missed = if is_absolute { thread.deadlines.next(expires) } else { 0 };
-            thread.sleeper = Some(Armed { planned: clocks.monotonic(expires, clock(made)), missed });
+            thread.sleeper =
+                Some(Armed { planned: clocks.monotonic(expires, clock(made)), missed });
             return;
         }
         if function == 0 || !functions.process.contains(&function) {
@@ -273,7 +290,12 @@ impl Account {
         let place = self.timers.iter().position(|known| known.timer == timer).or_else(|| {
             let has_room = self.timers.len() < MAX_TIMERS;
             if has_room {
-                self.timers.push(ProcessTimer { timer, clock: made, armed: None, deadlines: Deadlines::default() });
+                self.timers.push(ProcessTimer {
+                    timer,
+                    clock: made,
+                    armed: None,
+                    deadlines: Deadlines::default(),
+                });
             } else {
                 self.unfollowed += 1;
             }
@@ -281,7 +303,8 @@ impl Account {
         });
         if let Some(known) = place.and_then(|place| self.timers.get_mut(place)) {
             let missed = known.deadlines.next(expires);
-            known.armed = Some(Armed { planned: clocks.monotonic(expires, clock(known.clock)), missed });
+            known.armed =
+                Some(Armed { planned: clocks.monotonic(expires, clock(known.clock)), missed });
         }
     }
 
@@ -312,9 +335,14 @@ impl Account {
         if !event.in_interrupt || thread.sleeper.is_some_and(|timer| timer.planned <= event.time) {
             return None;
         }
-        let expired =
-            |timer: &&mut ProcessTimer| timer.armed.is_some_and(|armed| (slept_at..=event.time).contains(&armed.planned));
-        let last = self.timers.iter_mut().filter(expired).max_by_key(|timer| timer.armed.map(|armed| armed.planned))?;
+        let expired = |timer: &&mut ProcessTimer| {
+            timer.armed.is_some_and(|armed| (slept_at..=event.time).contains(&armed.planned))
+        };
+        let last = self
+            .timers
+            .iter_mut()
+            .filter(expired)
+            .max_by_key(|timer| timer.armed.map(|armed| armed.planned))?;
         last.armed.take()
     }
 

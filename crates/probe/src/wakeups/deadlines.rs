@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The deadlines of a periodic thread, from the times that it sleeps until, and those that passed without a wake-up.
+//! The deadlines of a periodic thread, from the times that it sleeps until, and those that passed
+//! without a wake-up.
 
-/// So many equal distances in a row are a period: distances of a program that sleeps for what is left differ by more than a ns.
+/// So many equal distances in a row are a period: distances of a program that sleeps for what is
+/// left differ by more than a ns.
 const EQUAL: u32 = 3;
 /// Programs that add up a period in floating point are off by this, ns.
 const TOLERANCE_NS: i64 = 1;
@@ -16,9 +18,14 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Takes the next deadline, and says how many passed since the one before: 0 where no period is known.
+    /// Takes the next deadline, and says how many passed since the one before: 0 where no period is
+    /// known.
     pub(crate) fn next(&mut self, deadline: i64) -> i64 {
-        let Some(distance) = self.last.replace(deadline).map(|last| deadline - last).filter(|distance| *distance > TOLERANCE_NS)
+        let Some(distance) = self
+            .last
+            .replace(deadline)
+            .map(|last| deadline - last)
+            .filter(|distance| *distance > TOLERANCE_NS)
         else {
             self.equal = 0;
             return 0;
@@ -27,7 +34,8 @@ impl Deadlines {
         if let Some(passed) = self.period.and_then(|period| passed(distance, period)) {
             return passed;
         }
-        self.equal = if (distance - self.distance).abs() <= TOLERANCE_NS { self.equal + 1 } else { 1 };
+        self.equal =
+            if (distance - self.distance).abs() <= TOLERANCE_NS { self.equal + 1 } else { 1 };
         self.distance = distance;
         if self.equal >= EQUAL {
             self.period = Some(distance);
@@ -39,7 +47,8 @@ impl Deadlines {
 /// How many deadlines lie within a distance of so many periods; none if it is not that.
 fn passed(distance: i64, period: i64) -> Option<i64> {
     let periods = (distance + period / 2) / period;
-    (periods > 0 && (distance - periods * period).abs() <= TOLERANCE_NS * periods).then(|| periods - 1)
+    (periods > 0 && (distance - periods * period).abs() <= TOLERANCE_NS * periods)
+        .then(|| periods - 1)
 }
 
 #[cfg(test)]
@@ -58,12 +67,18 @@ mod tests {
 
     #[test]
     fn what_passed_is_counted_once_a_period_is_known() {
-        assert_eq!(passed(&[500, 500, 500, 500, 2_000, 500, 1_000, 1_001]), [0, 0, 0, 0, 3, 0, 1, 1]);
+        assert_eq!(
+            passed(&[500, 500, 500, 500, 2_000, 500, 1_000, 1_001]),
+            [0, 0, 0, 0, 3, 0, 1, 1]
+        );
     }
 
     #[test]
     fn missed_again_and_again_is_no_longer_period() {
-        assert_eq!(passed(&[500, 500, 500, 1_000, 1_000, 1_000, 1_000, 500]), [0, 0, 0, 1, 1, 1, 1, 0]);
+        assert_eq!(
+            passed(&[500, 500, 500, 1_000, 1_000, 1_000, 1_000, 500]),
+            [0, 0, 0, 1, 1, 1, 1, 0]
+        );
     }
 
     #[test]

@@ -113,7 +113,9 @@ impl Layout {
     fn from_formats(formats: &[Format]) -> Result<Self, String> {
         let field = |index: usize, name: &str| {
             let format = formats.get(index);
-            format.and_then(|format| format.field(name)).ok_or_else(|| format!("the event {} has no {name}", EVENTS[index]))
+            format
+                .and_then(|format| format.field(name))
+                .ok_or_else(|| format!("the event {} has no {name}", EVENTS[index]))
         };
         let by = field(0, "common_pid")?;
         let mut events = [(0, [by; 4]); EVENTS.len()];
@@ -123,13 +125,19 @@ impl Layout {
                 *place = field(index, name)?;
             }
         }
-        Ok(Layout { flags: field(0, "common_flags")?, by, number: field(0, "common_type")?, events })
+        Ok(Layout {
+            flags: field(0, "common_flags")?,
+            by,
+            number: field(0, "common_type")?,
+            events,
+        })
     }
 
     /// An event from its bytes; none if it is another one or too short.
     pub(crate) fn decode(&self, time: i64, cpu: u32, bytes: &[u8]) -> Option<Event> {
         let number = self.number.of(bytes)?;
-        let (index, (_, fields)) = self.events.iter().enumerate().find(|(_, (id, _))| i64::from(*id) == number)?;
+        let (index, (_, fields)) =
+            self.events.iter().enumerate().find(|(_, (id, _))| i64::from(*id) == number)?;
         let field = |place: usize| fields[place].of(bytes);
         let what = match index {
             0 => What::Waking { thread: field(0)? },
@@ -156,13 +164,14 @@ mod tests {
     use super::*;
 
     fn formats() -> Vec<Format> {
-        let common = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
-            \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\
-            \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
+        let common = "\tfield:unsigned short \
+                      common_type;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:unsigned char \
+                      common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\tfield:int \
+                      common_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
         let format = |(index, names): (usize, &&[&str])| {
-            let fields = (0..)
-                .zip(*names)
-                .map(|(place, name)| format!("\tfield:long {name};\toffset:{};\tsize:8;\tsigned:1;\n", 8 + 8 * place));
+            let fields = (0..).zip(*names).map(|(place, name)| {
+                format!("\tfield:long {name};\toffset:{};\tsize:8;\tsigned:1;\n", 8 + 8 * place)
+            });
             let text = format!("ID: {}\n{common}{}", 100 + index, fields.collect::<String>());
             Format::parse(&text).unwrap()
         };
@@ -179,10 +188,16 @@ mod tests {
     fn events_are_decoded() {
         let layout = Layout::from_formats(&formats()).unwrap();
         let event = layout.decode(5, 1, &bytes(100, 0x08, 7, &[42])).unwrap();
-        assert_eq!(event, Event { time: 5, cpu: 1, by: 7, in_interrupt: true, what: What::Waking { thread: 42 } });
+        assert_eq!(
+            event,
+            Event { time: 5, cpu: 1, by: 7, in_interrupt: true, what: What::Waking { thread: 42 } }
+        );
         let what = |bytes: &[u8]| layout.decode(5, 1, bytes).map(|event| event.what);
         // Preempted, not asleep.
-        assert_eq!(what(&bytes(101, 0, 7, &[42, 0x100, 0])), Some(What::Switch { from: 42, sleeps: false, to: 0 }));
+        assert_eq!(
+            what(&bytes(101, 0, 7, &[42, 0x100, 0])),
+            Some(What::Switch { from: 42, sleeps: false, to: 0 })
+        );
         let armed = What::TimerArmed { timer: 1, function: 2, expires: 3, is_absolute: false };
         assert_eq!(what(&bytes(102, 0, 7, &[1, 2, 3, 9])), Some(armed));
         assert_eq!((what(&bytes(102, 0, 7, &[1, 2])), what(&bytes(99, 0, 7, &[1]))), (None, None));
@@ -192,6 +207,10 @@ mod tests {
     fn a_field_that_is_missing_is_named() {
         let mut formats = formats();
         formats[1] = Format::parse("ID: 5\n").unwrap();
-        assert!(Layout::from_formats(&formats).unwrap_err().contains("sched/sched_switch has no prev_pid"));
+        assert!(
+            Layout::from_formats(&formats)
+                .unwrap_err()
+                .contains("sched/sched_switch has no prev_pid")
+        );
     }
 }

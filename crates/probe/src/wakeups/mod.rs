@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The wake-ups of another program, from the kernel's own events: nothing is changed in it.
 //!
-//! `trace.rs` records the events of the program alone, in an instance of tracefs of our own; `event.rs` reads them as they are stored;
-//! `account.rs` makes wake-ups of them, which is pure; `source.rs` hands those over, and `program.rs` is the program: one that runs,
-//! or one that is started.
+//! `trace.rs` records the events of the program alone, in an instance of tracefs of our own;
+//! `event.rs` reads them as they are stored; `account.rs` makes wake-ups of them, which is pure;
+//! `source.rs` hands those over, and `program.rs` is the program: one that runs, or one that is
+//! started.
 
 mod account;
 mod deadlines;
 mod event;
 mod program;
 mod source;
-#[expect(unsafe_code, reason = "what a child does before exec has no safe interface; see the file's head")]
+#[expect(
+    unsafe_code,
+    reason = "what a child does before exec has no safe interface; see the file's head"
+)]
 mod sys;
 mod trace;
 

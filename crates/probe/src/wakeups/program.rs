@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The program whose wake-ups are measured: one that runs, or one that is started for it and ended with the run.
+//! The program whose wake-ups are measured: one that runs, or one that is started for it and ended
+//! with the run.
 
 use super::sys::{Held, hold_before_exec};
 use crate::sys::block_all_signals;
@@ -23,14 +24,18 @@ pub(crate) enum ProgramError {
     NoProcess(u32),
     #[error("process {0} is teiji itself")]
     Ourselves(u32),
-    #[error("there is no program '{0}' to start in the folders of PATH. To start a file, write its path, such as ./{0}")]
+    #[error(
+        "there is no program '{0}' to start in the folders of PATH. To start a file, write its \
+         path, such as ./{0}"
+    )]
     NoProgram(String),
     #[error("there is no program {0}")]
     NoFile(String),
     #[error("{0} is a directory: name a program in it")]
     Directory(String),
     #[error(
-        "{0} is not executable: name the program that runs it in front of it, such as sh {0}, or make it executable (chmod +x)"
+        "{0} is not executable: name the program that runs it in front of it, such as sh {0}, or \
+         make it executable (chmod +x)"
     )]
     NotExecutable(String),
     #[error("the command has a quotation mark without its second one")]
@@ -49,7 +54,8 @@ pub(crate) struct Program {
     parent: Option<Parent>,
 }
 
-/// The thread that started a program. The kernel kills the program when this thread ends, so it lives as long as the program is measured.
+/// The thread that started a program. The kernel kills the program when this thread ends, so it
+/// lives as long as the program is measured.
 struct Parent {
     thread: JoinHandle<()>,
     /// It ends when this is dropped.
@@ -75,7 +81,8 @@ const STACK_BYTES: usize = 128 << 10;
 
 static KEEP_STANDARD_OUTPUT: AtomicBool = AtomicBool::new(false);
 
-/// Programs that probes start from now on write what they have for standard output to standard error.
+/// Programs that probes start from now on write what they have for standard output to standard
+/// error.
 pub fn keep_standard_output() {
     KEEP_STANDARD_OUTPUT.store(true, Ordering::Relaxed);
 }
@@ -83,7 +90,8 @@ pub fn keep_standard_output() {
 impl Program {
     /// The process that a thread of this number belongs to.
     pub(crate) fn find(number: u32) -> Result<Self, ProgramError> {
-        let status = fs::read_to_string(format!("/proc/{number}/status")).map_err(|_| ProgramError::NoProcess(number))?;
+        let status = fs::read_to_string(format!("/proc/{number}/status"))
+            .map_err(|_| ProgramError::NoProcess(number))?;
         let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
         let pid = pid.ok_or(ProgramError::NoProcess(number))?;
         let program = Program { pid, stat: stat(pid), started: None, ended: false, parent: None };
@@ -94,11 +102,14 @@ impl Program {
         }
     }
 
-    /// Starts a command up to where it would execute its program. It has the scheduling, CPUs and files of the calling thread.
+    /// Starts a command up to where it would execute its program. It has the scheduling, CPUs and
+    /// files of the calling thread.
     pub(crate) fn hold(words: &[String]) -> io::Result<Self> {
         let (number, number_of_child) = pipe_with(PipeFlags::CLOEXEC)?;
         let (go, release) = pipe_with(PipeFlags::CLOEXEC)?;
-        let Some((name, arguments)) = words.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let Some((name, arguments)) = words.split_first() else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
         let mut command = Command::new(name);
         command.args(arguments);
         if KEEP_STANDARD_OUTPUT.load(Ordering::Relaxed) {
@@ -127,7 +138,8 @@ impl Program {
             Some(Started::Held { release, executed }) => {
                 self.started = Some(Started::Failed);
                 rustix::io::write(&release, &[1])?;
-                let child = executed.recv().map_err(|_| io::Error::from_raw_os_error(libc::EIO))??;
+                let child =
+                    executed.recv().map_err(|_| io::Error::from_raw_os_error(libc::EIO))??;
                 self.started = Some(Started::Running(child));
             }
             other => self.started = other,
@@ -163,9 +175,12 @@ impl Program {
     /// Gone, or a zombie that its parent has not waited for.
     fn is_gone(&self) -> bool {
         let mut text = [0; 512];
-        let Ok(length) = File::open(&self.stat).and_then(|mut file| file.read(&mut text)) else { return true };
+        let Ok(length) = File::open(&self.stat).and_then(|mut file| file.read(&mut text)) else {
+            return true;
+        };
         // The name stands in brackets, and may have some itself.
-        let after = text[..length].iter().rposition(|byte| *byte == b')').and_then(|end| text.get(end + 2));
+        let after =
+            text[..length].iter().rposition(|byte| *byte == b')').and_then(|end| text.get(end + 2));
         after.is_none_or(|state| matches!(state, b'Z' | b'X'))
     }
 
@@ -195,18 +210,20 @@ impl Program {
 }
 
 impl Parent {
-    /// Starts a command in a thread of its own. What came of it is received when the child executes its program.
+    /// Starts a command in a thread of its own. What came of it is received when the child executes
+    /// its program.
     fn start(mut command: Command) -> io::Result<(Self, Receiver<io::Result<Child>>)> {
         let (stay, until_dropped) = channel();
         let (sender, executed) = channel();
-        let thread = Builder::new().name("teiji-start".into()).stack_size(STACK_BYTES).spawn(move || {
-            let _ = sender.send(command.spawn());
-            // Only now, as the child has the mask of its parent.
-            block_all_signals();
-            // The child's ends of pipes are closed here too.
-            drop(command);
-            let _ = until_dropped.recv();
-        })?;
+        let thread =
+            Builder::new().name("teiji-start".into()).stack_size(STACK_BYTES).spawn(move || {
+                let _ = sender.send(command.spawn());
+                // Only now, as the child has the mask of its parent.
+                block_all_signals();
+                // The child's ends of pipes are closed here too.
+                drop(command);
+                let _ = until_dropped.recv();
+            })?;
         Ok((Parent { thread, stay }, executed))
     }
 }
@@ -237,8 +254,8 @@ fn stat(pid: u32) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/stat"))
 }
 
-/// The words of a command, as a shell reads them that expands nothing: apart by spaces, but for those in quotation marks and after a
-/// backslash.
+/// The words of a command, as a shell reads them that expands nothing: apart by spaces, but for
+/// those in quotation marks and after a backslash.
 pub(crate) fn words(command: &str) -> Result<Vec<String>, ProgramError> {
     let (mut words, mut word, mut quotation) = (Vec::new(), None::<String>, None);
     let mut characters = command.chars();
@@ -266,7 +283,10 @@ pub(crate) fn words(command: &str) -> Result<Vec<String>, ProgramError> {
 pub(crate) fn check(command: &str) -> Result<(), ProgramError> {
     let words = words(command)?;
     let name = words.first().ok_or(ProgramError::Empty)?;
-    let can_run = |path: &Path| fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+    let can_run = |path: &Path| {
+        fs::metadata(path)
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let file = Path::new(name);
     match name.contains('/') {
@@ -291,7 +311,10 @@ mod tests {
         ] {
             assert_eq!(words(command).unwrap(), expected);
         }
-        assert_eq!((words("a 'b"), words("  ")), (Err(ProgramError::Quotation), Err(ProgramError::Empty)));
+        assert_eq!(
+            (words("a 'b"), words("  ")),
+            (Err(ProgramError::Quotation), Err(ProgramError::Empty))
+        );
     }
 
     #[test]
@@ -301,7 +324,10 @@ mod tests {
         assert_eq!(check("/bin"), Err(ProgramError::Directory("/bin".into())));
         assert_eq!(check("/etc/passwd"), Err(ProgramError::NotExecutable("/etc/passwd".into())));
         assert_eq!(check("/nonexistent/x"), Err(ProgramError::NoFile("/nonexistent/x".into())));
-        assert_eq!(check("no-such-program 1"), Err(ProgramError::NoProgram("no-such-program".into())));
+        assert_eq!(
+            check("no-such-program 1"),
+            Err(ProgramError::NoProgram("no-such-program".into()))
+        );
         let own = std::process::id();
         assert_eq!(Program::find(own).err(), Some(ProgramError::Ourselves(own)));
         assert_eq!(Program::find(4_194_304).err(), Some(ProgramError::NoProcess(4_194_304)));

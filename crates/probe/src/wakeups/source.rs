@@ -18,13 +18,15 @@ pub(crate) const COLUMNS: usize = 6;
 /// With the time in front.
 pub(crate) const SLOT: usize = COLUMNS + 1;
 
-/// Between two times that the kernel's buffers are read: seldom, as the reader is one more task beside the program.
+/// Between two times that the kernel's buffers are read: seldom, as the reader is one more task
+/// beside the program.
 const EVERY: Nanos = Nanos::from_millis(100);
 /// At the end, for events that are on their way.
 const SETTLE: Nanos = Nanos::from_millis(3);
 /// Rows of one reading.
 const ROWS: usize = 1 << 16;
-/// At the end the kernel's buffers are read so often at most, each time as far as there is room: many times what they hold.
+/// At the end the kernel's buffers are read so often at most, each time as far as there is room:
+/// many times what they hold.
 const MAX_LAST_READINGS: u32 = 1_000;
 
 /// The wake-ups of a program.
@@ -47,7 +49,8 @@ pub(crate) struct Wakeups {
     until: Nanos,
     /// When the end of the program was seen, and that of the run.
     ended: Option<(Nanos, Nanos)>,
-    /// Rows that have no values, so far: those that the trace does not show as a whole, and those that there was no room for.
+    /// Rows that have no values, so far: those that the trace does not show as a whole, and those
+    /// that there was no room for.
     untraced: u64,
     no_room: u64,
     told_lost: u64,
@@ -89,7 +92,9 @@ impl Wakeups {
         let (begun, until) = (self.begun.unwrap_or(now), self.until.0);
         let Wakeups { trace, account, rows, wanted, untraced, no_room, events_lost, .. } = self;
         let Some(trace) = trace else { return Ok(now) };
-        let counts = |time, cause| (begun..until).contains(&time) && wanted.is_none_or(|wanted| wanted == cause);
+        let counts = |time, cause| {
+            (begun..until).contains(&time) && wanted.is_none_or(|wanted| wanted == cause)
+        };
         let taken = trace.take(now, |event| {
             account.take(event, &mut |found| match found {
                 Found::Wakeup(wakeup) if !counts(wakeup.running, wakeup.cause) => {}
@@ -97,7 +102,9 @@ impl Wakeups {
                 Found::Wakeup(_) => *no_room += 1,
                 Found::Unseen { cause, woken } => *untraced += u64::from(counts(woken, cause)),
                 // Of a page that could not be read no time is known.
-                Found::EventsLost { time, events } => *events_lost += if time == 0 || time >= begun { events } else { 0 },
+                Found::EventsLost { time, events } => {
+                    *events_lost += if time == 0 || time >= begun { events } else { 0 }
+                }
             });
         })?;
         // One that is known by what the thread did next comes after others.
@@ -135,7 +142,9 @@ impl Wakeups {
         (self.is_ending, self.until) = (true, time);
         let settled = Nanos(attachment.now().0 + SETTLE.0);
         // What asks the thread to stop ends its sleep.
-        while attachment.now() < settled && !matches!(attachment.sleep_until(settled), Woken::Failed(_)) {}
+        while attachment.now() < settled
+            && !matches!(attachment.sleep_until(settled), Woken::Failed(_))
+        {}
     }
 
     /// Reads on until all of the run was read.
@@ -168,7 +177,9 @@ fn nothing_seen(wanted: Option<Cause>) -> Awaited<COLUMNS> {
 }
 
 fn failed(doing: &'static str) -> impl Fn(io::Error) -> Awaited<COLUMNS> {
-    move |error| Awaited::Failed(SampleError { doing, errno: error.raw_os_error().unwrap_or(libc::EIO) })
+    move |error| {
+        Awaited::Failed(SampleError { doing, errno: error.raw_os_error().unwrap_or(libc::EIO) })
+    }
 }
 
 impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
@@ -194,11 +205,17 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
             if self.is_over {
                 return Awaited::Ended;
             }
-            let next = if self.is_ending { attachment.now() } else { Nanos(attachment.now().0 + EVERY.0).min(until) };
+            let next = if self.is_ending {
+                attachment.now()
+            } else {
+                Nanos(attachment.now().0 + EVERY.0).min(until)
+            };
             match attachment.sleep_until(next) {
                 Woken::OnTime => {}
                 Woken::Interrupted => return Awaited::Nothing,
-                Woken::Failed(errno) => return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }),
+                Woken::Failed(errno) => {
+                    return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno });
+                }
             }
             if let Err(error) = self.read_further(attachment) {
                 return failed("read the kernel's events")(error);
@@ -262,8 +279,13 @@ impl Drop for Wakeups {
 
 fn clocks() -> Clocks {
     let ns = |time: rustix::time::Timespec| time.tv_sec * 1_000_000_000 + time.tv_nsec;
-    let (monotonic, realtime) = (ns(clock_gettime(ClockId::Monotonic)), ns(clock_gettime(ClockId::Realtime)));
+    let (monotonic, realtime) =
+        (ns(clock_gettime(ClockId::Monotonic)), ns(clock_gettime(ClockId::Realtime)));
     // Where the kernel has no such clock, nothing sleeps on it.
     let ahead = |clock| clock_gettime_dynamic(clock).map_or(0, |time| ns(time) - monotonic);
-    Clocks { realtime: realtime - monotonic, tai: ahead(DynamicClockId::Tai), boottime: ahead(DynamicClockId::Boottime) }
+    Clocks {
+        realtime: realtime - monotonic,
+        tai: ahead(DynamicClockId::Tai),
+        boottime: ahead(DynamicClockId::Boottime),
+    }
 }

@@ -15,8 +15,9 @@ pub(crate) struct Held {
     pub(crate) go: OwnedFd,
 }
 
-/// Lets the command's child say its number and wait before exec. `release` is the other end of `go`: its copy in the child is closed, so
-/// that the end of this process is the end of the file there. The child is killed when the thread that starts it ends.
+/// Lets the command's child say its number and wait before exec. `release` is the other end of
+/// `go`: its copy in the child is closed, so that the end of this process is the end of the file
+/// there. The child is killed when the thread that starts it ends.
 pub(crate) fn hold_before_exec(command: &mut Command, held: Held, release: &OwnedFd) {
     let release = release.as_raw_fd();
     let parent = getpid();
@@ -34,8 +35,9 @@ pub(crate) fn hold_before_exec(command: &mut Command, held: Held, release: &Owne
             _ => Ok(()),
         }
     };
-    // SAFETY: between fork and exec of a process with several threads the closure only makes system calls (prctl, getppid, close, getpid, write, read),
-    // takes no lock and allocates nothing: errors made from a number hold no memory of the heap. What it owns is alive in `command`.
+    // SAFETY: between fork and exec of a process with several threads the closure only makes system
+    // calls (prctl, getppid, close, getpid, write, read), takes no lock and allocates nothing:
+    // errors made from a number hold no memory of the heap. What it owns is alive in `command`.
     unsafe {
         command.pre_exec(hold);
     }
@@ -43,8 +45,9 @@ pub(crate) fn hold_before_exec(command: &mut Command, held: Held, release: &Owne
 
 /// Closes a descriptor of the child's copy of the table.
 fn close(descriptor: i32) {
-    // SAFETY: called in the child alone, whose table is its own; nothing in the child uses this descriptor, whose owner lives in the
-    // parent. Closing a number that is not open does nothing.
+    // SAFETY: called in the child alone, whose table is its own; nothing in the child uses this
+    // descriptor, whose owner lives in the parent. Closing a number that is not open does
+    // nothing.
     unsafe {
         libc::close(descriptor);
     }

@@ -8,7 +8,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use trace::{Raw, RawReader, Session, TraceError, Tracefs};
 
-/// All CPUs' buffers together, KiB, and each at most: a second of a program that wakes 20,000 times a second there; and at least.
+/// All CPUs' buffers together, KiB, and each at most: a second of a program that wakes 20,000 times
+/// a second there; and at least.
 const BUFFERS_KIB: u64 = 65_536;
 const MAX_BUFFER_KIB: u64 = 8_192;
 const MIN_BUFFER_KIB: u64 = 512;
@@ -49,16 +50,24 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Records the events of these threads, and of all that they make, from now on. `threads` is asked again until none is new.
-    pub(crate) fn begin(threads: impl Fn() -> io::Result<Vec<i64>>) -> Result<(Self, Vec<i64>), TraceError> {
+    /// Records the events of these threads, and of all that they make, from now on. `threads` is
+    /// asked again until none is new.
+    pub(crate) fn begin(
+        threads: impl Fn() -> io::Result<Vec<i64>>,
+    ) -> Result<(Self, Vec<i64>), TraceError> {
         let functions = functions("/proc/kallsyms")?;
         let session = Session::begin(&Tracefs::find()?)?;
         let cpus = cpus(&session);
-        let buffer_kib = (BUFFERS_KIB / u64::try_from(cpus.len().max(1)).unwrap_or(1)).clamp(MIN_BUFFER_KIB, MAX_BUFFER_KIB);
+        let buffer_kib = (BUFFERS_KIB / u64::try_from(cpus.len().max(1)).unwrap_or(1))
+            .clamp(MIN_BUFFER_KIB, MAX_BUFFER_KIB);
         session.write("buffer_size_kb", &buffer_kib.to_string())?;
         let layout = Layout::of(&session)?;
         session.write("options/event-fork", "1")?;
-        let list = || threads().map_err(|error| TraceError::Missing(format!("the program cannot be followed: {error}")));
+        let list = || {
+            threads().map_err(|error| {
+                TraceError::Missing(format!("the program cannot be followed: {error}"))
+            })
+        };
         let mut followed = Vec::new();
         loop {
             let now = list()?;
@@ -69,22 +78,33 @@ impl Trace {
             let text: Vec<String> = followed.iter().map(i64::to_string).collect();
             session.write("set_event_pid", &text.join(" "))?;
         }
-        let read = |number| Ok(Cpu { number, reader: session.raw_reader(CpuId(number))?, last: i64::MIN, is_read: false });
+        let read = |number| {
+            Ok(Cpu {
+                number,
+                reader: session.raw_reader(CpuId(number))?,
+                last: i64::MIN,
+                is_read: false,
+            })
+        };
         let cpus = cpus.into_iter().map(read).collect::<Result<Vec<_>, TraceError>>()?;
         event::enable(&session)?;
         let per_page = rustix::param::page_size() / EVENT_BYTES;
         // Of each CPU but one, a page may have to wait.
         let pending = Vec::with_capacity(PENDING.max((cpus.len() + 1) * per_page));
-        Ok((Trace { session, cpus, layout, functions, buffer_kib, pending, per_page, read: 0 }, followed))
+        Ok((
+            Trace { session, cpus, layout, functions, buffer_kib, pending, per_page, read: 0 },
+            followed,
+        ))
     }
 
-    /// Reads what there is, and takes the events before a time, in order. Those of the last moment wait for the next call, as another
-    /// CPU may have one before them. Returns the time before which all were taken.
+    /// Reads what there is, and takes the events before a time, in order. Those of the last moment
+    /// wait for the next call, as another CPU may have one before them. Returns the time before
+    /// which all were taken.
     pub(crate) fn take(&mut self, now: i64, mut each: impl FnMut(&Event)) -> io::Result<i64> {
         let Trace { cpus, layout, pending, per_page, read, .. } = self;
         cpus.iter_mut().for_each(|cpu| cpu.is_read = false);
-        // The CPU that is furthest behind comes next, so that what was read of others does not wait for it. What has no room stays in
-        // the kernel's buffer.
+        // The CPU that is furthest behind comes next, so that what was read of others does not wait
+        // for it. What has no room stays in the kernel's buffer.
         while pending.capacity() - pending.len() >= *per_page
             && let Some(cpu) = cpus.iter_mut().filter(|cpu| !cpu.is_read).min_by_key(|cpu| cpu.last)
         {
@@ -123,9 +143,11 @@ impl Trace {
 }
 
 fn cpus(session: &Session) -> Vec<u32> {
-    let entries = std::fs::read_dir(session.folder().join("per_cpu")).into_iter().flatten().flatten();
+    let entries =
+        std::fs::read_dir(session.folder().join("per_cpu")).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut cpus: Vec<u32> = names.filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect();
+    let mut cpus: Vec<u32> =
+        names.filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect();
     cpus.sort_unstable();
     cpus
 }
@@ -136,11 +158,14 @@ const PROCESS_TIMERS: [&str; 3] = ["timerfd_tmrproc", "posix_timer_fn", "it_real
 /// Where the kernel's functions are that timers of programs call.
 fn functions(path: &str) -> Result<Functions, TraceError> {
     let missing = |what: String| TraceError::Missing(what);
-    let file = File::open(path).map_err(|error| missing(format!("{path} cannot be read: {error}. It takes CONFIG_KALLSYMS")))?;
+    let file = File::open(path).map_err(|error| {
+        missing(format!("{path} cannot be read: {error}. It takes CONFIG_KALLSYMS"))
+    })?;
     let functions = functions_in(BufReader::with_capacity(1 << 16, file));
     functions.ok_or_else(|| {
         missing(format!(
-            "{path} does not tell where the kernel's function {SLEEPER} is. Run as root, with sysctl kernel.kptr_restrict=1 or 0"
+            "{path} does not tell where the kernel's function {SLEEPER} is. Run as root, with \
+             sysctl kernel.kptr_restrict=1 or 0"
         ))
     })
 }
@@ -149,8 +174,10 @@ fn functions_in(mut symbols: impl BufRead) -> Option<Functions> {
     let (mut functions, mut found, mut line) = (Functions::default(), 0, String::new());
     while found <= PROCESS_TIMERS.len() && symbols.read_line(&mut line).ok()? > 0 {
         let mut fields = line.split_ascii_whitespace();
-        if let (Some(address), Some(_), Some(name)) = (fields.next(), fields.next(), fields.next()) {
-            // Compilers append to the names of functions that they change. What they split off as cold is not where one begins.
+        if let (Some(address), Some(_), Some(name)) = (fields.next(), fields.next(), fields.next())
+        {
+            // Compilers append to the names of functions that they change. What they split off as
+            // cold is not where one begins.
             let whole = if name.ends_with(".cold") { "" } else { name };
             let name = whole.split('.').next().unwrap_or(whole);
             let address = || u64::from_str_radix(address, 16).map_or(0, u64::cast_signed);
@@ -173,8 +200,10 @@ mod tests {
 
     #[test]
     fn functions_of_timers() {
-        let symbols = "0000000000000000 A percpu\nffffffff81000001 t hrtimer_wakeup.cold\nffffffff81000010 t hrtimer_wakeup.isra.0\nffffffff81000020 t it_real_fn\n\
-            ffffffff81000030 T timerfd_tmrproc\t[timerfd]\n";
+        let symbols = "0000000000000000 A percpu\nffffffff81000001 t \
+                       hrtimer_wakeup.cold\nffffffff81000010 t \
+                       hrtimer_wakeup.isra.0\nffffffff81000020 t it_real_fn\nffffffff81000030 T \
+                       timerfd_tmrproc\t[timerfd]\n";
         let functions = functions_in(symbols.as_bytes()).unwrap();
         assert_eq!(functions.sleeper, 0xffff_ffff_8100_0010_u64.cast_signed());
         assert_eq!(functions.process.map(|address| address & 0xff), [0x30, 0, 0x20]);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recordings that nobody measured: the same ones every time, for the tests and for looking at a page.
+//! Recordings that nobody measured: the same ones every time, for the tests and for looking at a
+//! page.
 
 use model::{
-    CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab, LabFile, LabKernel, LabQemu,
-    LoadEvidence, LoadOnCpu, QemuOrigin, Reached, Recorded, State, Thread, ThreadEvidence, VERSION, Warning, WorstActivation,
+    CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab,
+    LabFile, LabKernel, LabQemu, LoadEvidence, LoadOnCpu, QemuOrigin, Reached, Recorded, State,
+    Thread, ThreadEvidence, VERSION, Warning, WorstActivation,
 };
 use plan::{CpuId, Guest, GuestTime, Machine, Nanos, Policy, Run, Scheduling};
 use stats::{AfterOverrun, Span, Statistics, analyse, summarise};
@@ -62,9 +64,14 @@ impl Synthetic {
         }
     }
 
-    /// A machine that passes messages: mostly quicker to wake, because it never sleeps deeply, and sometimes very late.
+    /// A machine that passes messages: mostly quicker to wake, because it never sleeps deeply, and
+    /// sometimes very late.
     pub fn hackbench() -> Self {
-        Synthetic { title: "hackbench".into(), loads: vec!["hackbench,groups=10"], ..Synthetic::idle() }
+        Synthetic {
+            title: "hackbench".into(),
+            loads: vec!["hackbench,groups=10"],
+            ..Synthetic::idle()
+        }
     }
 
     /// Under one more load, such as `cpu@50%`; it reaches its level.
@@ -126,7 +133,8 @@ impl Synthetic {
 
     /// The recording.
     pub fn build(&self) -> Recorded {
-        let threads: Vec<Statistics> = (0..self.threads).map(|index| self.statistics(index)).collect();
+        let threads: Vec<Statistics> =
+            (0..self.threads).map(|index| self.statistics(index)).collect();
         let seconds = (self.due / 1_000).max(1);
         let cpus: Vec<CpuId> = (0..self.threads).map(CpuId).collect();
         let run = Run {
@@ -146,7 +154,9 @@ impl Synthetic {
             end: Some(model::End::Done),
             started_at: "2026-11-04T09:12:00Z".into(),
             ended_at: Some("2026-11-04T09:12:10Z".into()),
-            command_line: ["teiji", "measure", "-d", "10s", "-o", &format!("{}.teiji", self.title)].map(str::to_owned).to_vec(),
+            command_line: ["teiji", "measure", "-d", "10s", "-o", &format!("{}.teiji", self.title)]
+                .map(str::to_owned)
+                .to_vec(),
             run,
             probe: model::ProbeStatement::cyclic(),
             instrument: Instrument {
@@ -162,13 +172,22 @@ impl Synthetic {
                 co_kernel: None,
             },
             warnings: vec![Warning::DiskSlow { max_delay_ns: Nanos::from_millis(700) }],
-            threads: threads.iter().enumerate().map(|(index, statistics)| self.thread(index, statistics)).collect(),
+            threads: threads
+                .iter()
+                .enumerate()
+                .map(|(index, statistics)| self.thread(index, statistics))
+                .collect(),
             load: self.loads.iter().map(|spec| self.evidence(spec, &cpus)).collect(),
             load_off_target: false,
             lab: self.lab.map(lab),
             host: Host { before: host(0, self), after: Some(host(seconds, self)), processes: None },
         };
-        Recorded { path: format!("{}.teiji", self.title).into(), document, threads, beside: Vec::new() }
+        Recorded {
+            path: format!("{}.teiji", self.title).into(),
+            document,
+            threads,
+            beside: Vec::new(),
+        }
     }
 
     fn thread(&self, index: usize, statistics: &Statistics) -> Thread {
@@ -216,7 +235,9 @@ impl Synthetic {
 
     /// A load that keeps near its level, or near 98 % if it has none.
     fn evidence(&self, spec: &str, cpus: &[CpuId]) -> LoadEvidence {
-        let requested = spec.split_once('@').and_then(|(_, level)| level.split('%').next()?.parse::<f64>().ok());
+        let requested = spec
+            .split_once('@')
+            .and_then(|(_, level)| level.split('%').next()?.parse::<f64>().ok());
         let mean = requested.unwrap_or(97.8);
         let on = |cpu: &CpuId| LoadOnCpu {
             cpu: *cpu,
@@ -226,7 +247,11 @@ impl Synthetic {
                 .map(|mean| Reached { mean, worst_second: mean - 1.2 }),
             machine_busy: Some(99.1 - 0.4 * f64::from(cpu.0 % 3)),
         };
-        let rate = if requested.is_some() { ("rounds_per_s", 45_120.0) } else { ("messages_per_s", 812_345.0) };
+        let rate = if requested.is_some() {
+            ("rounds_per_s", 45_120.0)
+        } else {
+            ("messages_per_s", 812_345.0)
+        };
         LoadEvidence {
             spec: spec.to_owned(),
             requested,
@@ -248,16 +273,20 @@ impl Synthetic {
     /// One point a second, the first a moment late; after the last whole second nothing was read.
     fn course(&self, mean: f64) -> Vec<(u64, f64)> {
         let mut numbers = Numbers(self.seed + 99);
-        let reached = |numbers: &mut Numbers| (mean + 1.3 * numbers.normal()).clamp(mean - 3.7, 100.2);
-        (1..=self.due / 1_000).map(|second| (8_000_400_000 + second * 1_000_000_000, reached(&mut numbers))).collect()
+        let reached =
+            |numbers: &mut Numbers| (mean + 1.3 * numbers.normal()).clamp(mean - 3.7, 100.2);
+        (1..=self.due / 1_000)
+            .map(|second| (8_000_400_000 + second * 1_000_000_000, reached(&mut numbers)))
+            .collect()
     }
 
     /// The recording with the analyses of its threads, for a request of exact figures.
     #[allow(dead_code)]
     pub fn examined(&self, exact: &stats::ExactRequest) -> (Recorded, Vec<stats::Analysis>) {
         let analysis = |thread| {
-            let Ok(analysis) =
-                self.with_rows(thread, |spans, _| analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.max_steps, exact));
+            let Ok(analysis) = self.with_rows(thread, |spans, _| {
+                analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.max_steps, exact)
+            });
             analysis
         };
         (self.build(), (0..self.threads).map(analysis).collect())
@@ -276,12 +305,16 @@ impl Synthetic {
             }
         }
         rows.truncate(usize::try_from(self.due).unwrap_or(usize::MAX));
-        let woken: Vec<Vec<i32>> =
-            rows.chunk_by(|a, b| a.is_some() == b.is_some()).map(|part| part.iter().flatten().copied().collect()).collect();
+        let woken: Vec<Vec<i32>> = rows
+            .chunk_by(|a, b| a.is_some() == b.is_some())
+            .map(|part| part.iter().flatten().copied().collect())
+            .collect();
         let spans: Vec<Span<'_>> = rows
             .chunk_by(|a, b| a.is_some() == b.is_some())
             .zip(&woken)
-            .map(|(part, woken)| if woken.is_empty() { Span::Missing(part.len() as u64) } else { Span::Woken(woken) })
+            .map(|(part, woken)| {
+                if woken.is_empty() { Span::Missing(part.len() as u64) } else { Span::Woken(woken) }
+            })
             .collect();
         of(&spans, &woken)
     }
@@ -290,10 +323,12 @@ impl Synthetic {
         self.with_rows(thread, |spans, woken| {
             if self.with_jitter {
                 let exact = stats::ExactRequest::default();
-                let Ok(analysis) = analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.max_steps, &exact);
+                let Ok(analysis) =
+                    analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.max_steps, &exact);
                 return analysis.statistics;
             }
-            let Ok(mut statistics) = summarise(spans, INTERVAL_NS, AfterOverrun::Skip, self.max_steps);
+            let Ok(mut statistics) =
+                summarise(spans, INTERVAL_NS, AfterOverrun::Skip, self.max_steps);
             woken.iter().for_each(|values| statistics.linear.record_all(values));
             statistics
         })
@@ -332,7 +367,11 @@ fn host(seconds: u64, of: &Synthetic) -> HostFacts {
     let cpu = |cpu: u32| CpuFacts {
         cpu: CpuId(cpu),
         governor: Some("schedutil".into()),
-        frequency_khz: Some(if seconds > 0 { 3_400_000 } else { 1_200_000 + u64::from(cpu) * 1_000 }),
+        frequency_khz: Some(if seconds > 0 {
+            3_400_000
+        } else {
+            1_200_000 + u64::from(cpu) * 1_000
+        }),
         frequency_min_khz: Some(800_000),
         frequency_max_khz: Some(3_600_000),
         time_ms: [
@@ -345,7 +384,9 @@ fn host(seconds: u64, of: &Synthetic) -> HostFacts {
         .map(|(name, percent)| (name.to_owned(), 1_000_000 + ms * percent / 100))
         .into(),
     };
-    let counts = |per_s: u64| (0..of.threads).map(|cpu| 5_000 + seconds * per_s / (u64::from(cpu) + 1)).collect();
+    let counts = |per_s: u64| {
+        (0..of.threads).map(|cpu| 5_000 + seconds * per_s / (u64::from(cpu) + 1)).collect()
+    };
     let event = |name: &str, description: &str, per_s| EventCounts {
         name: name.into(),
         description: description.into(),
@@ -356,10 +397,14 @@ fn host(seconds: u64, of: &Synthetic) -> HostFacts {
         architecture: "x86_64".into(),
         kernel: Some("6.1.0-37-amd64".into()),
         kernel_version: Some(
-            "Linux version 6.1.0-37-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1".into(),
+            "Linux version 6.1.0-37-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC \
+             Debian 6.1.140-1"
+                .into(),
         ),
         preemption: Some("voluntary (PREEMPT_DYNAMIC)".into()),
-        kernel_command_line: Some("BOOT_IMAGE=/boot/vmlinuz-6.1.0-37-amd64 root=UUID=5f0c ro quiet".into()),
+        kernel_command_line: Some(
+            "BOOT_IMAGE=/boot/vmlinuz-6.1.0-37-amd64 root=UUID=5f0c ro quiet".into(),
+        ),
         cpu_model: Some("Intel(R) Core(TM) i5-1135G7 @ 2.40GHz".into()),
         hypervisor: Some(true),
         cpus: (0..of.threads).map(cpu).collect(),
@@ -396,11 +441,21 @@ pub fn lab(ns_per_instruction: Option<u64>) -> Lab {
     let shift = ns_per_instruction.map(|ns| u8::try_from(ns.trailing_zeros()).unwrap_or(0));
     let time = shift.map_or(GuestTime::Host, |shift| GuestTime::Virtual { shift });
     Lab {
-        guest: Guest { machine: Machine::X86_64, memory_mib: 512, cpus: 1, time, kernel_args: String::new() },
+        guest: Guest {
+            machine: Machine::X86_64,
+            memory_mib: 512,
+            cpus: 1,
+            time,
+            kernel_args: String::new(),
+        },
         ns_per_instruction,
         deterministic: ns_per_instruction.is_some(),
         accelerator: "tcg".into(),
-        kernel: LabKernel { name: "debian:amd64=6.1.0-56".into(), image: file("vmlinuz", "a"), modules: None },
+        kernel: LabKernel {
+            name: "debian:amd64=6.1.0-56".into(),
+            image: file("vmlinuz", "a"),
+            modules: None,
+        },
         device_tree: None,
         program: file("teiji", "b"),
         modules: Vec::new(),
@@ -421,5 +476,10 @@ pub fn lab(ns_per_instruction: Option<u64>) -> Lab {
 pub(crate) fn no_real_time() -> Warning {
     let (asked, granted) = (Scheduling::DEFAULT, Scheduling::OTHER);
     let error = "Operation not permitted (os error 1)".into();
-    Warning::NoRealTime { asked, granted, error, program: "target/x86_64-unknown-linux-musl/release/teiji".into() }
+    Warning::NoRealTime {
+        asked,
+        granted,
+        error,
+        program: "target/x86_64-unknown-linux-musl/release/teiji".into(),
+    }
 }

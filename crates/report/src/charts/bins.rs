@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bins of the histogram as drawn: coarser than those counted, and about equally wide on a logarithmic axis.
+//! The bins of the histogram as drawn: coarser than those counted, and about equally wide on a
+//! logarithmic axis.
 
 use crate::format::rounded;
 use stats::{Histogram, Moments};
 use std::sync::LazyLock;
 
-/// Latencies below this share the first bin, the early ones (below 0) too: no kernel wakes a thread within 128 ns, and a
-/// logarithmic axis has to begin somewhere.
+/// Latencies below this share the first bin, the early ones (below 0) too: no kernel wakes a thread
+/// within 128 ns, and a logarithmic axis has to begin somewhere.
 pub(crate) const FLOOR_NS: i64 = 128;
-/// Bins of an octave, from coarse to fine: steps of 4.4, 2.2 and 1.1 % of a value. Finer ones would be narrower than the buckets.
+/// Bins of an octave, from coarse to fine: steps of 4.4, 2.2 and 1.1 % of a value. Finer ones would
+/// be narrower than the buckets.
 const PER_OCTAVE: [usize; 3] = [16, 32, 64];
 /// The finest steps that need no more bins than this are taken: each is then some pixels wide.
 const MAX_BINS: usize = 160;
@@ -17,11 +19,13 @@ const MIN_EACH: u64 = 20;
 /// Octaves of the largest latency there can be.
 const OCTAVES: usize = 56;
 
-/// Edges within an octave as steps of 1/128 of its lower bound: the whole steps nearest to equal ones on a logarithmic axis, so
-/// that every bucket of [`stats::Histogram`] lies in exactly one bin.
+/// Edges within an octave as steps of 1/128 of its lower bound: the whole steps nearest to equal
+/// ones on a logarithmic axis, so that every bucket of [`stats::Histogram`] lies in exactly one
+/// bin.
 static STEPS: LazyLock<[Vec<i64>; PER_OCTAVE.len()]> = LazyLock::new(|| {
     PER_OCTAVE.map(|bins| {
-        let edge = |bin: usize| rounded(FLOOR_NS as f64 * ((bin as f64 / bins as f64).exp2() - 1.0));
+        let edge =
+            |bin: usize| rounded(FLOOR_NS as f64 * ((bin as f64 / bins as f64).exp2() - 1.0));
         (0..=bins).map(edge).collect()
     })
 });
@@ -58,8 +62,9 @@ pub(crate) struct Bins {
 }
 
 impl Bins {
-    /// From the first to the last bin that holds something in any of them, and one more on both sides: as fine as latencies that
-    /// lie close together need, and as there are enough of them for.
+    /// From the first to the last bin that holds something in any of them, and one more on both
+    /// sides: as fine as latencies that lie close together need, and as there are enough of
+    /// them for.
     pub(crate) fn from_moments<'m>(all: impl Iterator<Item = &'m Moments>) -> Bins {
         let ends = |moments: &Moments| Some((moments.min()?, moments.max()?, moments.count()));
         let ends: Vec<(i64, i64, u64)> = all.filter_map(ends).collect();
@@ -69,7 +74,11 @@ impl Bins {
         let within = |grain: usize| {
             let (first, last) = (bin_in(grain, min), bin_in(grain, max));
             // An empty bin on both sides, so that the drawing comes back to 0.
-            Bins { grain, first: first.saturating_sub(1), last: (last + 1).min(OCTAVES * PER_OCTAVE[grain]) }
+            Bins {
+                grain,
+                first: first.saturating_sub(1),
+                last: (last + 1).min(OCTAVES * PER_OCTAVE[grain]),
+            }
         };
         let fits = |bins: &Bins| {
             let n = bins.last - bins.first;
@@ -91,7 +100,9 @@ impl Bins {
     /// The counts of a histogram that lies within.
     pub(crate) fn counts(self, histogram: &Histogram) -> Vec<u64> {
         let mut counts = vec![0; self.last + 1 - self.first];
-        histogram.buckets().for_each(|bucket| counts[bin_in(self.grain, bucket.lower) - self.first] += bucket.count);
+        histogram.buckets().for_each(|bucket| {
+            counts[bin_in(self.grain, bucket.lower) - self.first] += bucket.count
+        });
         counts
     }
 }
@@ -108,7 +119,10 @@ mod tests {
                 assert_eq!(bin_in(grain, lower), bin);
                 assert_eq!(bin_in(grain, lower - 1), bin - 1);
             }
-            assert_eq!((bin_in(grain, i64::MIN), bin_in(grain, i64::MAX)), (0, OCTAVES * per_octave));
+            assert_eq!(
+                (bin_in(grain, i64::MIN), bin_in(grain, i64::MAX)),
+                (0, OCTAVES * per_octave)
+            );
         }
     }
 
@@ -121,7 +135,10 @@ mod tests {
             (bins.edges().len() - 1, format!("{:.1}", bins.step_percent()))
         };
         // As a kernel in the lab: most around 3.5 µs, some up to 16.
-        assert_eq!(of(&mut (0..5_000).map(|n| 3_400 + n % 300 + (n % 100 / 99) * 13_000)), (150, "1.1".to_owned()));
+        assert_eq!(
+            of(&mut (0..5_000).map(|n| 3_400 + n % 300 + (n % 100 / 99) * 13_000)),
+            (150, "1.1".to_owned())
+        );
         assert_eq!(of(&mut (0..5_000).map(|n| 3_400 + n * 300)).1, "4.4");
         // Too few for fine ones.
         assert_eq!(of(&mut (0..50).map(|n| 3_400 + n)).1, "4.4");

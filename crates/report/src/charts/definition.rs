@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What each chart is, whatever is drawn in it: its axes with their names and how far they reach, and the dashes of its lines.
-//! The SVG writer draws by these values, and the scripts of a page by the same ones as JSON.
+//! What each chart is, whatever is drawn in it: its axes with their names and how far they reach,
+//! and the dashes of its lines. The SVG writer draws by these values, and the scripts of a page by
+//! the same ones as JSON.
 
 use crate::charts::options::{AxisScale, Heights, OverTime};
 use crate::charts::svg::DASHES;
@@ -17,7 +18,8 @@ pub(crate) struct Definition {
     pub(crate) exceedance: Axes,
     pub(crate) load: Axes,
     pub(crate) steps: StepNames,
-    /// A limit is seen, also where nothing came near it: the axis goes on to so many times its latency.
+    /// A limit is seen, also where nothing came near it: the axis goes on to so many times its
+    /// latency.
     pub(crate) beyond_limit: f64,
     /// Unit of the axis over time, ns.
     pub(crate) unit_ns: i64,
@@ -25,7 +27,8 @@ pub(crate) struct Definition {
     pub(crate) shift_ns: i64,
     /// Whether values over time have two sides, and so no logarithm.
     pub(crate) two_sided: bool,
-    /// Of the lines, in the order of the recordings: lengths drawn and left out; empty for a solid line.
+    /// Of the lines, in the order of the recordings: lengths drawn and left out; empty for a solid
+    /// line.
     dashes: [&'static str; DASHES.len()],
 }
 
@@ -79,23 +82,35 @@ impl StepNames {
             Heights::Counts => names.counts,
             Heights::Shares => names.shares,
         };
-        name.replace("{width}", width.unwrap_or_default()).replace("{percent}", &percent.to_string())
+        name.replace("{width}", width.unwrap_or_default())
+            .replace("{percent}", &percent.to_string())
     }
 }
 
 impl Axis {
     /// Ends where it begins and ends: on it lies what is drawn and no more.
     const fn tight(name: &'static str, full_name: &'static str) -> Axis {
-        Axis { name, full_name, floor: 0.0, log: [1.0, 1.0], linear: [0.0, 0.0], min_width: 0.0, with_zero: false }
+        Axis {
+            name,
+            full_name,
+            floor: 0.0,
+            log: [1.0, 1.0],
+            linear: [0.0, 0.0],
+            min_width: 0.0,
+            with_zero: false,
+        }
     }
 
     /// From where to where it reaches if its values lie between these.
     pub(crate) fn range(&self, scale: AxisScale, min: f64, max: f64) -> (f64, f64) {
         match scale {
-            AxisScale::Log => (min.max(self.floor) * self.log[0], max.max(2.0 * self.floor) * self.log[1]),
+            AxisScale::Log => {
+                (min.max(self.floor) * self.log[0], max.max(2.0 * self.floor) * self.log[1])
+            }
             AxisScale::Linear => {
                 let width = (max - min).max(self.min_width);
-                let (from, to) = if self.with_zero { (min.min(0.0), max.max(0.0)) } else { (min, max) };
+                let (from, to) =
+                    if self.with_zero { (min.min(0.0), max.max(0.0)) } else { (min, max) };
                 (from - self.linear[0] * width, to + self.linear[1] * width)
             }
         }
@@ -108,22 +123,35 @@ impl Definition {
         let of = |of_wake_ups, of_others| translated(measured.pick(of_wake_ups, of_others));
         let two_sided = measured.is_two_sided();
         let time = || {
-            let name = translated(if two_sided { "sample number" } else { "time since measuring began, s" });
+            let name = translated(if two_sided {
+                "sample number"
+            } else {
+                "time since measuring began, s"
+            });
             Axis::tight(name, name)
         };
         let jitter = translated("jitter, µs");
         let latency = |floor| match measured {
             Measured::Jitter(_) => Axis { floor, ..Axis::tight(jitter, jitter) },
-            _ => Axis { floor, ..Axis::tight(translated("latency, µs"), translated("latency, µs (logarithmic)")) },
+            _ => Axis {
+                floor,
+                ..Axis::tight(translated("latency, µs"), translated("latency, µs (logarithmic)"))
+            },
         };
         let interval = translated("interval, µs");
-        let (size, share_of_sizes) = (translated("|jitter|, µs"), translated("share with at least this |jitter|"));
+        let (size, share_of_sizes) =
+            (translated("|jitter|, µs"), translated("share with at least this |jitter|"));
         let load = translated("load, %");
         Definition {
             histogram: Axes {
                 x: latency(0.064),
                 // Where even the smallest step is seen.
-                y: Axis { log: [0.5, 1.6], linear: [0.0, 0.06], with_zero: true, ..Axis::tight("", "") },
+                y: Axis {
+                    log: [0.5, 1.6],
+                    linear: [0.0, 0.06],
+                    with_zero: true,
+                    ..Axis::tight("", "")
+                },
             },
             latency: Axes {
                 x: time(),
@@ -142,7 +170,12 @@ impl Definition {
             },
             jitter: Axes {
                 x: time(),
-                y: Axis { linear: [0.06, 0.06], min_width: 0.1, with_zero: true, ..Axis::tight(jitter, jitter) },
+                y: Axis {
+                    linear: [0.06, 0.06],
+                    min_width: 0.1,
+                    with_zero: true,
+                    ..Axis::tight(jitter, jitter)
+                },
             },
             exceedance: Axes {
                 x: if two_sided { Axis::tight(size, size) } else { latency(0.0) },
@@ -152,22 +185,40 @@ impl Definition {
                         Axis::tight(share_of_sizes, share_of_sizes)
                     } else {
                         Axis::tight(
-                            of("activations with at least this latency", "share with at least this latency"),
-                            of("share of activations with at least this latency", "share with at least this latency"),
+                            of(
+                                "activations with at least this latency",
+                                "share with at least this latency",
+                            ),
+                            of(
+                                "share of activations with at least this latency",
+                                "share with at least this latency",
+                            ),
                         )
                     }
                 },
             },
             // A little above all of a CPU, so that a line at 100 % is seen whole.
-            load: Axes { x: time(), y: Axis { linear: [0.0, 0.05], with_zero: true, ..Axis::tight(load, load) } },
+            load: Axes {
+                x: time(),
+                y: Axis { linear: [0.0, 0.05], with_zero: true, ..Axis::tight(load, load) },
+            },
             steps: StepNames {
                 bins: Names {
                     counts: of("activations in bins of {width}", "latencies in bins of {width}"),
-                    shares: of("% of activations in bins of {width}", "% of latencies in bins of {width}"),
+                    shares: of(
+                        "% of activations in bins of {width}",
+                        "% of latencies in bins of {width}",
+                    ),
                 },
                 growing: Names {
-                    counts: of("activations in a step of {percent} %", "latencies in a step of {percent} %"),
-                    shares: of("% of activations in a step of {percent} %", "% of latencies in a step of {percent} %"),
+                    counts: of(
+                        "activations in a step of {percent} %",
+                        "latencies in a step of {percent} %",
+                    ),
+                    shares: of(
+                        "% of activations in a step of {percent} %",
+                        "% of latencies in a step of {percent} %",
+                    ),
                 },
             },
             beyond_limit: 1.05,
@@ -196,7 +247,11 @@ mod tests {
     fn an_axis_reaches_beyond_its_values_as_defined() {
         let all = Definition::new(Measured::WakeUps);
         assert_eq!(all.latency.y.range(AxisScale::Log, -3.0, 100.0), (0.1 * 0.8, 125.0));
-        assert_eq!(all.jitter.y.range(AxisScale::Linear, 0.0, 0.0), (-0.006, 0.006), "a line without jitter has some height");
+        assert_eq!(
+            all.jitter.y.range(AxisScale::Linear, 0.0, 0.0),
+            (-0.006, 0.006),
+            "a line without jitter has some height"
+        );
         assert_eq!(all.jitter.y.range(AxisScale::Linear, -10.0, 90.0), (-16.0, 96.0));
         assert_eq!(all.load.y.range(AxisScale::Linear, 0.0, 100.0), (0.0, 105.0));
         assert_eq!(all.histogram.x.range(AxisScale::Linear, 3.0, 5.0), (3.0, 5.0), "no 0");
@@ -207,9 +262,11 @@ mod tests {
         let names = Definition::new(Measured::WakeUps).steps;
         assert_eq!(names.name(Some("1 µs"), 4.4, Heights::Counts), "activations in bins of 1 µs");
         assert_eq!(names.name(None, 4.4, Heights::Shares), "% of activations in a step of 4.4 %");
-        let japanese =
-            in_language(Language::Japanese, || Definition::new(Measured::WakeUps).steps.name(None, 4.4, Heights::Counts));
-        let of_events = Definition::new(Measured::Other).steps.name(Some("1 µs"), 4.4, Heights::Counts);
+        let japanese = in_language(Language::Japanese, || {
+            Definition::new(Measured::WakeUps).steps.name(None, 4.4, Heights::Counts)
+        });
+        let of_events =
+            Definition::new(Measured::Other).steps.name(Some("1 µs"), 4.4, Heights::Counts);
         assert_eq!(of_events, "latencies in bins of 1 µs");
         assert_eq!(japanese, "4.4 % 刻みごとの起床回数");
     }

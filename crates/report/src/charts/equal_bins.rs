@@ -17,7 +17,10 @@ impl EqualBins {
     pub(crate) fn new(linear: &LinearHistogram, max: usize) -> EqualBins {
         let mut equal = EqualBins { width_ns: linear.width_ns(), bins: linear.bins().collect() };
         while equal.bins.len() > max.max(1) {
-            equal = EqualBins { bins: joined(&equal.bins, 2), width_ns: equal.width_ns.saturating_mul(2) };
+            equal = EqualBins {
+                bins: joined(&equal.bins, 2),
+                width_ns: equal.width_ns.saturating_mul(2),
+            };
             // Widths that people say: 10, 20, 50, 100.
             if equal.width_ns.to_string().starts_with('4') {
                 equal = EqualBins::from_linear(linear, equal.width_ns / 4 * 5);
@@ -44,7 +47,8 @@ fn joined(bins: &[(i64, u64)], times: i64) -> Vec<(i64, u64)> {
         .collect()
 }
 
-/// The width that bins of all of these have when this one is asked for: the next that all their bins make up, ns.
+/// The width that bins of all of these have when this one is asked for: the next that all their
+/// bins make up, ns.
 pub(crate) fn possible(all: &[&EqualBins], asked_ns: i64) -> i64 {
     // Widths are 1, 2 or 5 times a power of ten; so is what all of them divide.
     let mut common = 1;
@@ -68,7 +72,9 @@ pub(crate) fn automatic(all: &[&EqualBins]) -> i64 {
     let mut widest = 1;
     for equal in all {
         let count: u64 = equal.bins.iter().map(|(_, n)| n).sum();
-        let (Some((first, _)), Some((last, _))) = (equal.bins.first(), equal.bins.last()) else { continue };
+        let (Some((first, _)), Some((last, _))) = (equal.bins.first(), equal.bins.last()) else {
+            continue;
+        };
         let mut left = stats::nearest_rank(count, 99, 100);
         let body = equal.bins.iter().find(|(_, n)| {
             let here = left <= *n;
@@ -76,7 +82,9 @@ pub(crate) fn automatic(all: &[&EqualBins]) -> i64 {
             here
         });
         let distance = |to: i64, bins: i64| (to - first + 1).saturating_mul(equal.width_ns) / bins;
-        widest = widest.max(distance(body.map_or(*last, |(bin, _)| *bin), BINS_OF_BODY)).max(distance(*last, MAX_BINS));
+        widest = widest
+            .max(distance(body.map_or(*last, |(bin, _)| *bin), BINS_OF_BODY))
+            .max(distance(*last, MAX_BINS));
     }
     possible(all, rounded_up(widest))
 }
@@ -84,11 +92,15 @@ pub(crate) fn automatic(all: &[&EqualBins]) -> i64 {
 /// The next width that people say: 1, 2 or 5 times a power of ten.
 fn rounded_up(width: i64) -> i64 {
     let power = 10_i64.saturating_pow(width.max(1).ilog10());
-    [1, 2, 5, 10].into_iter().map(|times| power.saturating_mul(times)).find(|round| *round >= width).unwrap_or(width)
+    [1, 2, 5, 10]
+        .into_iter()
+        .map(|times| power.saturating_mul(times))
+        .find(|round| *round >= width)
+        .unwrap_or(width)
 }
 
-/// Edges of the bins that hold something in any of them, in ns, and how many each has there: between two edges lies a bin, or
-/// several that are empty.
+/// Edges of the bins that hold something in any of them, in ns, and how many each has there:
+/// between two edges lies a bin, or several that are empty.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChartSet {
     pub(crate) edges_ns: Vec<i64>,
@@ -99,7 +111,13 @@ pub(crate) struct ChartSet {
 pub(crate) fn drawn(all: &[&EqualBins], width_ns: i64) -> ChartSet {
     let each: Vec<Vec<(i64, u64)>> = all
         .iter()
-        .map(|equal| if equal.is_empty() { Vec::new() } else { joined(&equal.bins, width_ns / equal.width_ns) })
+        .map(|equal| {
+            if equal.is_empty() {
+                Vec::new()
+            } else {
+                joined(&equal.bins, width_ns / equal.width_ns)
+            }
+        })
         .collect();
     let mut edges: Vec<i64> = each.iter().flatten().flat_map(|(bin, _)| [*bin, bin + 1]).collect();
     edges.sort_unstable();
@@ -109,7 +127,10 @@ pub(crate) fn drawn(all: &[&EqualBins], width_ns: i64) -> ChartSet {
         let holds = |edge: &i64| bins.next_if(|(bin, _)| bin == edge).map_or(0, |(_, n)| *n);
         edges.iter().take(edges.len().saturating_sub(1)).map(holds).collect()
     });
-    ChartSet { counts: counts.collect(), edges_ns: edges.iter().map(|edge| edge.saturating_mul(width_ns)).collect() }
+    ChartSet {
+        counts: counts.collect(),
+        edges_ns: edges.iter().map(|edge| edge.saturating_mul(width_ns)).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +160,9 @@ mod tests {
         assert_eq!(widths, [10, 20, 50, 100, 500]);
         let few = EqualBins::new(&all, 100);
         assert_eq!(few.bins.iter().map(|(_, n)| n).sum::<u64>(), 3_000);
-        assert_eq!((automatic(&[&few]), rounded_up(1), rounded_up(21), rounded_up(6_000)), (1_000, 1, 50, 10_000));
+        assert_eq!(
+            (automatic(&[&few]), rounded_up(1), rounded_up(21), rounded_up(6_000)),
+            (1_000, 1, 50, 10_000)
+        );
     }
 }

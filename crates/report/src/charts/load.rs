@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Below the latencies of a recording, on the same time axis: what its loads reached, in steps. As SVG.
+//! Below the latencies of a recording, on the same time axis: what its loads reached, in steps. As
+//! SVG.
 
 use crate::charts::definition::Definition;
 use crate::charts::load_course::{LoadCourse, LoadCourses};
@@ -29,10 +30,15 @@ pub(crate) fn height(courses: &LoadCourses, width: f64) -> f64 {
     if courses.drawn.is_empty() {
         return 0.0;
     }
-    LEGEND_TOP + LEGEND_LINE * (legend_rows(&names(courses), width).len() - 1) as f64 + GAP + FLAT + BELOW
+    LEGEND_TOP
+        + LEGEND_LINE * (legend_rows(&names(courses), width).len() - 1) as f64
+        + GAP
+        + FLAT
+        + BELOW
 }
 
-/// Draws below `above`, in its width and on its time axis; `place` is the recording's, whose colour the first load has.
+/// Draws below `above`, in its width and on its time axis; `place` is the recording's, whose colour
+/// the first load has.
 pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCourses) {
     let mut y = above.bottom + LEGEND_TOP;
     for (line, row) in legend_rows(&names(courses), above.right - above.left).iter().enumerate() {
@@ -40,7 +46,11 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
         for (x, name, text) in row {
             let x = above.left + x;
             if *name < courses.drawn.len() {
-                svg.line((x, y - 4.0), (x + 22.0, y - 4.0), &line_of(colour(place + name), dash(*name), 1.6));
+                svg.line(
+                    (x, y - 4.0),
+                    (x + 22.0, y - 4.0),
+                    &line_of(colour(place + name), dash(*name), 1.6),
+                );
             }
             svg.text(x + 28.0, y, Anchor::Start, &format!("{SOFT} font-size=\"11\""), text);
         }
@@ -58,7 +68,13 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
         svg.path(&[steps(&plot, course)], &line_of(colour(place + n), dash(n), 1.3));
     }
     let middle = f64::midpoint(top, bottom);
-    svg.text(18.0, middle, Anchor::Middle, &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""), axis.full_name);
+    svg.text(
+        18.0,
+        middle,
+        Anchor::Middle,
+        &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""),
+        axis.full_name,
+    );
 }
 
 /// Names for the legend; the last may be of those that are not drawn.
@@ -67,8 +83,8 @@ fn names(courses: &LoadCourses) -> Vec<String> {
         let asked = course.requested.map_or_else(|| tr!("as much as it gets"), loads::level);
         tr!("{load}, asked for {asked}", load = course.spec, asked)
     };
-    let left_out =
-        (courses.left_out > 0).then(|| tr!("{loads} not drawn", loads = counted(courses.left_out as u64, "more load")));
+    let left_out = (courses.left_out > 0)
+        .then(|| tr!("{loads} not drawn", loads = counted(courses.left_out as u64, "more load")));
     courses.drawn.iter().map(name).chain(left_out).collect()
 }
 
@@ -94,7 +110,11 @@ mod tests {
 
     fn drawn(recorded: &model::Recorded) -> String {
         let all = [Overview::new(recorded)];
-        crate::charts::draw(Chart::Time, &Charts::new(&all, &crate::ChartOptions::default(), 10_000), &all)
+        crate::charts::draw(
+            Chart::Time,
+            &Charts::new(&all, &crate::ChartOptions::default(), 10_000),
+            &all,
+        )
     }
 
     #[test]
@@ -118,12 +138,20 @@ mod tests {
             top: 0.0,
             bottom: 105.0,
         };
-        let course = LoadCourse { spec: "cpu".into(), requested: None, points: vec![(2.0, 40.0), (9.0, 130.0)] };
+        let course = LoadCourse {
+            spec: "cpu".into(),
+            requested: None,
+            points: vec![(2.0, 40.0), (9.0, 130.0)],
+        };
         let corners: Vec<(i64, i64)> = steps(&plot, &course)
             .iter()
             .map(|(x, y)| (format!("{x:.0}").parse().unwrap(), format!("{y:.0}").parse().unwrap()))
             .collect();
-        assert_eq!(corners, [(100, 65), (120, 65), (120, 0), (190, 0)], "what lies above all is drawn at the edge");
+        assert_eq!(
+            corners,
+            [(100, 65), (120, 65), (120, 0), (190, 0)],
+            "what lies above all is drawn at the edge"
+        );
     }
 
     #[test]
@@ -132,6 +160,9 @@ mod tests {
         recorded.document.load = vec![recorded.document.load[0].clone(); 11];
         let svg = drawn(&recorded);
         assert!(svg.contains(">3 more loads not drawn</text>"), "{svg}");
-        assert_eq!(svg.matches(">hackbench,groups=10, asked for as much as it gets</text>").count(), 8);
+        assert_eq!(
+            svg.matches(">hackbench,groups=10, asked for as much as it gets</text>").count(),
+            8
+        );
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the loads reached over time, to be drawn below the latencies of the same time.
 //!
-//! Points are joined by their mean over time, as the recording itself joins those of a long run: a longer step says what was
-//! reached in all of it. The worst second of a load stands in its table.
+//! Points are joined by their mean over time, as the recording itself joins those of a long run: a
+//! longer step says what was reached in all of it. The worst second of a load stands in its table.
 
 use crate::format;
 use crate::overview::Overview;
@@ -34,15 +34,22 @@ pub(crate) struct LoadCourse {
     pub(crate) spec: String,
     /// Percent of one CPU; none for a load that takes as much as it gets.
     pub(crate) requested: Option<f64>,
-    /// `[until, percent]`: seconds since the first activation, ascending and above 0, and CPU use since the point before, or
-    /// since 0; percent of one CPU, averaged over the load's CPUs.
+    /// `[until, percent]`: seconds since the first activation, ascending and above 0, and CPU use
+    /// since the point before, or since 0; percent of one CPU, averaged over the load's CPUs.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
 /// Points of each load, when all loads of a report share `max`.
 pub(crate) fn points_each(all: &[Overview<'_>], max: usize) -> usize {
     let drawn = |overview: &Overview<'_>| {
-        overview.recorded.document.load.iter().filter(|load| !load.course.is_empty()).count().min(MAX_DRAWN)
+        overview
+            .recorded
+            .document
+            .load
+            .iter()
+            .filter(|load| !load.course.is_empty())
+            .count()
+            .min(MAX_DRAWN)
     };
     let drawn: usize = all.iter().map(drawn).sum();
     (max / drawn.max(1)).clamp(MIN_POINTS, MAX_POINTS)
@@ -50,15 +57,25 @@ pub(crate) fn points_each(all: &[Overview<'_>], max: usize) -> usize {
 
 impl LoadCourses {
     /// The courses of a recording that lasts `length_ns`, in at most `max` points each.
-    pub(crate) fn from_overview(overview: &Overview<'_>, length_ns: i64, max: usize) -> LoadCourses {
+    pub(crate) fn from_overview(
+        overview: &Overview<'_>,
+        length_ns: i64,
+        max: usize,
+    ) -> LoadCourses {
         let document = &overview.recorded.document;
-        let Some(start) = document.threads.iter().map(|thread| thread.start_ns.0).min() else { return LoadCourses::default() };
+        let Some(start) = document.threads.iter().map(|thread| thread.start_ns.0).min() else {
+            return LoadCourses::default();
+        };
         let mut drawn: Vec<LoadCourse> = document
             .load
             .iter()
             .map(|load| {
                 let points = since(start, length_ns, &load.course);
-                LoadCourse { spec: format::clip(&load.spec, MAX_SPEC), requested: load.requested, points: joined(&points, max) }
+                LoadCourse {
+                    spec: format::clip(&load.spec, MAX_SPEC),
+                    requested: load.requested,
+                    points: joined(&points, max),
+                }
             })
             .filter(|course| !course.points.is_empty())
             .collect();
@@ -87,7 +104,8 @@ impl LoadCourse {
     }
 }
 
-/// Points of CLOCK_MONOTONIC, ns, as seconds since `start`, to the ms; what lies before it or behind the end is cut off.
+/// Points of CLOCK_MONOTONIC, ns, as seconds since `start`, to the ms; what lies before it or
+/// behind the end is cut off.
 fn since(start: i64, length_ns: i64, course: &[(u64, f64)]) -> Vec<(f64, f64)> {
     let end = Nanos(length_ns).as_secs_f64();
     let mut points: Vec<(f64, f64)> = Vec::new();
@@ -141,11 +159,21 @@ mod tests {
     fn times_are_those_of_the_latencies() {
         let start = 8 * SECOND;
         let at = |ns: u64, percent| (8_000_000_000 + ns, percent);
-        let points =
-            [(7_000_000_000, 1.0), at(0, 2.0), at(1_000_400_000, 50.04), at(2_000_000_000, 60.0), at(3_100_000_000, 70.0)];
+        let points = [
+            (7_000_000_000, 1.0),
+            at(0, 2.0),
+            at(1_000_400_000, 50.04),
+            at(2_000_000_000, 60.0),
+            at(3_100_000_000, 70.0),
+        ];
         assert_eq!(since(start, 3 * SECOND, &points), [(1.0, 50.0), (2.0, 60.0), (3.0, 70.0)]);
         // Behind the end there is nothing to draw, and a time that does not grow is no step.
-        let behind = [at(3_000_000_000, 1.0), at(3_000_000_000, 2.0), at(4_000_000_000, 3.0), at(5_000_000_000, f64::NAN)];
+        let behind = [
+            at(3_000_000_000, 1.0),
+            at(3_000_000_000, 2.0),
+            at(4_000_000_000, 3.0),
+            at(5_000_000_000, f64::NAN),
+        ];
         assert_eq!(since(start, 3 * SECOND, &behind), [(3.0, 1.0)]);
     }
 
@@ -181,7 +209,8 @@ mod tests {
         let load = recorded.document.load[0].clone();
         recorded.document.load = vec![load; 11];
         recorded.document.load[10].course.clear();
-        recorded.document.load[9].course = (1..=5_000).map(|n| (8_000_000_000 + n * 2_000_000, 50.0)).collect();
+        recorded.document.load[9].course =
+            (1..=5_000).map(|n| (8_000_000_000 + n * 2_000_000, 50.0)).collect();
         recorded.document.load.swap(0, 9);
         let all = [Overview::new(&recorded), Overview::new(&recorded)];
         let each = points_each(&all, 9_000);
@@ -190,13 +219,20 @@ mod tests {
         assert_eq!((courses.drawn.len(), courses.left_out), (8, 2));
         assert!(courses.drawn.iter().all(|course| course.points.len() <= each));
         assert_eq!(courses.drawn[0].points.last(), Some(&(10.0, 50.0)));
-        assert_eq!((points_each(&all, 10), points_each(&all[..0], 90_000)), (MIN_POINTS, MAX_POINTS));
+        assert_eq!(
+            (points_each(&all, 10), points_each(&all[..0], 90_000)),
+            (MIN_POINTS, MAX_POINTS)
+        );
     }
 
     #[test]
     fn no_load_no_course() {
         let mut recorded = Synthetic::hackbench().build();
-        assert!(LoadCourses::from_overview(&Overview::new(&Synthetic::idle().build()), SECOND, 9).drawn.is_empty());
+        assert!(
+            LoadCourses::from_overview(&Overview::new(&Synthetic::idle().build()), SECOND, 9)
+                .drawn
+                .is_empty()
+        );
         recorded.document.load[0].course.clear();
         assert!(LoadCourses::from_overview(&Overview::new(&recorded), SECOND, 9).drawn.is_empty());
         recorded.document.threads.clear();

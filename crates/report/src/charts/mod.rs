@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The charts as SVG: for files, for paper, and for a browser that runs no scripts. What they share is here, with the exceedance.
+//! The charts as SVG: for files, for paper, and for a browser that runs no scripts. What they share
+//! is here, with the exceedance.
 
 pub(crate) mod bins;
 pub(crate) mod definition;
@@ -67,13 +68,24 @@ pub(crate) fn us(ns: i64) -> f64 {
 
 /// A picture of the usual size with title, legend and room for a plot.
 pub(crate) fn framed(chart: Chart, charts: &Charts, description: &str, height: u32) -> (Svg, f64) {
-    let names: Vec<String> = charts.recordings.iter().map(|series| series.curve.name.clone()).collect();
+    let names: Vec<String> =
+        charts.recordings.iter().map(|series| series.curve.name.clone()).collect();
     let rows = legend_rows(&names, f64::from(WIDTH) - 32.0);
     let title = &chart.headed(charts);
     let top = TITLE + 20.0 + rows.len() as f64 * LEGEND_LINE;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred pixels")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a few hundred pixels"
+    )]
     let mut svg = Svg::new(WIDTH, height + top as u32, title, description);
-    svg.text(16.0, TITLE, Anchor::Start, "class=\"title\" font-size=\"16\" font-weight=\"600\" fill=\"#16191d\"", title);
+    svg.text(
+        16.0,
+        TITLE,
+        Anchor::Start,
+        "class=\"title\" font-size=\"16\" font-weight=\"600\" fill=\"#16191d\"",
+        title,
+    );
     for (line, row) in rows.iter().enumerate() {
         let y = TITLE + 24.0 + line as f64 * LEGEND_LINE;
         for (x, place, name) in row {
@@ -85,8 +97,8 @@ pub(crate) fn framed(chart: Chart, charts: &Charts, description: &str, height: u
     (svg, top)
 }
 
-/// Rows of a legend `width` wide: where each name begins, which it is, and itself. A letter is taken to be 7 pixels wide, one of
-/// double width 14.
+/// Rows of a legend `width` wide: where each name begins, which it is, and itself. A letter is
+/// taken to be 7 pixels wide, one of double width 14.
 pub(crate) fn legend_rows(names: &[String], width: f64) -> Vec<Vec<(f64, usize, &str)>> {
     let mut rows: Vec<Vec<(f64, usize, &str)>> = vec![Vec::new()];
     let mut x = 0.0;
@@ -110,13 +122,23 @@ pub(crate) fn stroke(place: usize, width: f64) -> String {
 
 /// A line's attributes; `dash` is empty for a solid one.
 pub(crate) fn line_of(colour: &str, dash: &str, width: f64) -> String {
-    let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
-    format!("stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" fill=\"none\"{dash}")
+    let dash =
+        if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
+    format!(
+        "stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" \
+         fill=\"none\"{dash}"
+    )
 }
 
 impl Plot {
     /// Lines at round values, and their labels.
-    pub(crate) fn grid(&self, svg: &mut Svg, x_ticks: usize, y_ticks: usize, y_label: fn(f64) -> String) {
+    pub(crate) fn grid(
+        &self,
+        svg: &mut Svg,
+        x_ticks: usize,
+        y_ticks: usize,
+        y_label: fn(f64) -> String,
+    ) {
         self.lines(svg, x_ticks, y_ticks, y_label);
         for tick in self.x.ticks(x_ticks) {
             svg.text(self.x.at(tick), self.bottom + 18.0, Anchor::Middle, SOFT, &tick_label(tick));
@@ -124,7 +146,13 @@ impl Plot {
     }
 
     /// The same without labels of the horizontal axis.
-    pub(crate) fn lines(&self, svg: &mut Svg, x_ticks: usize, y_ticks: usize, y_label: fn(f64) -> String) {
+    pub(crate) fn lines(
+        &self,
+        svg: &mut Svg,
+        x_ticks: usize,
+        y_ticks: usize,
+        y_label: fn(f64) -> String,
+    ) {
         for tick in self.y.ticks(y_ticks) {
             let y = self.y.at(tick);
             svg.line((self.left, y), (self.right, y), GRID);
@@ -144,20 +172,36 @@ impl Plot {
 
     pub(crate) fn name_y(&self, svg: &mut Svg, y: &str) {
         let middle = f64::midpoint(self.top, self.bottom);
-        svg.text(18.0, middle, Anchor::Middle, &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""), y);
+        svg.text(
+            18.0,
+            middle,
+            Anchor::Middle,
+            &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""),
+            y,
+        );
     }
 
     /// A line at one interval: what lies to its right is late.
     pub(crate) fn interval(&self, svg: &mut Svg, charts: &Charts) {
         if let Some(interval) = charts.interval().filter(|interval| self.x.holds(us(interval.ns))) {
             let x = self.x.at(us(interval.ns));
-            svg.line((x, self.top), (x, self.bottom), "stroke=\"#5b626b\" stroke-dasharray=\"1 3\" fill=\"none\"");
-            svg.text(x - 5.0, self.top + 12.0, Anchor::End, &format!("{SOFT} font-size=\"11\""), &interval.name);
+            svg.line(
+                (x, self.top),
+                (x, self.bottom),
+                "stroke=\"#5b626b\" stroke-dasharray=\"1 3\" fill=\"none\"",
+            );
+            svg.text(
+                x - 5.0,
+                self.top + 12.0,
+                Anchor::End,
+                &format!("{SOFT} font-size=\"11\""),
+                &interval.name,
+            );
         }
     }
 
-    /// Lines at limits of latency on the horizontal axis, with a ground beyond those that fail; where `share`, beyond all of them
-    /// and above the share of activations that each allows.
+    /// Lines at limits of latency on the horizontal axis, with a ground beyond those that fail;
+    /// where `share`, beyond all of them and above the share of activations that each allows.
     pub(crate) fn limits_across(&self, svg: &mut Svg, charts: &Charts, share: bool) {
         // The share of what is at least so long has no lower side.
         let drawn = charts.limits.iter().filter(|limit| !(share && limit.is_lower));
@@ -167,15 +211,22 @@ impl Plot {
             let has_ground = if share { limit.share.is_some() } else { fails(limit) };
             if has_ground {
                 let (from, to) = if limit.is_lower { (self.left, x) } else { (x, self.right) };
-                svg.rect((from, self.top), (to - from, foot - self.top), &format!("fill=\"{ink}\" fill-opacity=\"0.07\""));
+                svg.rect(
+                    (from, self.top),
+                    (to - from, foot - self.top),
+                    &format!("fill=\"{ink}\" fill-opacity=\"0.07\""),
+                );
             }
             if foot < self.bottom {
                 svg.line((x, foot), (self.right, foot), &line_of(ink, "6 3", 1.0));
             }
             svg.line((x, self.top), (x, self.bottom), &line_of(ink, "6 3", 1.6));
             let y = self.top + 28.0 + 15.0 * row as f64;
-            let (x, anchor) =
-                if x > f64::midpoint(self.left, self.right) { (x - 6.0, Anchor::End) } else { (x + 6.0, Anchor::Start) };
+            let (x, anchor) = if x > f64::midpoint(self.left, self.right) {
+                (x - 6.0, Anchor::End)
+            } else {
+                (x + 6.0, Anchor::Start)
+            };
             label(svg, (x, y), anchor, ink, &limit.name);
         }
     }
@@ -198,7 +249,8 @@ impl Plot {
 
 /// On whatever is drawn below it.
 fn label(svg: &mut Svg, (x, y): (f64, f64), anchor: Anchor, ink: &str, text: &str) {
-    let style = "font-size=\"11\" font-weight=\"600\" stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\"";
+    let style = "font-size=\"11\" font-weight=\"600\" stroke=\"#ffffff\" stroke-width=\"3\" \
+                 paint-order=\"stroke\"";
     svg.text(x, y, anchor, &format!("fill=\"{ink}\" {style}"), text);
 }
 
@@ -219,21 +271,35 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Exceedance, charts, description, 380);
     let definition = Definition::new(charts.measured);
     let axes = &definition.exceedance;
-    let curves = || charts.recordings.iter().map(|series| (&series.curve, &series.curve.exceedance.latency_ns));
+    let curves = || {
+        charts.recordings.iter().map(|series| (&series.curve, &series.curve.exceedance.latency_ns))
+    };
     let from = curves().filter_map(|(_, x)| x.first()).min().copied().unwrap_or(1_000);
     let tails = || charts.recordings.iter().map(|series| series.tail.as_ref());
     let last = tails().flatten().filter_map(|tail| tail.latency_ns.last());
     let limits = || charts.limits.iter().map(|limit| &limit.latency_ns);
     let from = limits().filter(|ns| **ns > 0).min().map_or(from, |limit| from.min(*limit));
-    let to = curves().filter_map(|(_, x)| x.last()).chain(last).chain(limits()).max().copied().unwrap_or(10_000);
-    let max = charts.recordings.iter().map(|series| series.curve.samples).max().unwrap_or(1).max(10);
+    let to = curves()
+        .filter_map(|(_, x)| x.last())
+        .chain(last)
+        .chain(limits())
+        .max()
+        .copied()
+        .unwrap_or(10_000);
+    let max =
+        charts.recordings.iter().map(|series| series.curve.samples).max().unwrap_or(1).max(10);
     // A fitted tail goes on to a tenth of one.
     let max = if tails().any(|tail| tail.is_some()) { max.saturating_mul(10) } else { max };
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
     let (min, all) = axes.y.range(AxisScale::Log, 1.0 / max as f64, 1.0);
     let plot = Plot {
         x: if charts.style.below_zero {
-            Scale::linear(us(from), us(to) + (definition.beyond_limit - 1.0) * us(to - from), LEFT, right)
+            Scale::linear(
+                us(from),
+                us(to) + (definition.beyond_limit - 1.0) * us(to - from),
+                LEFT,
+                right,
+            )
         } else {
             Scale::log(us(from), us(to) * definition.beyond_limit, LEFT, right)
         },
@@ -250,14 +316,24 @@ fn exceedance(charts: &Charts, description: &str) -> String {
         let Some(tail) = tail else { continue };
         let along = |shares: &[f64]| -> Vec<(f64, f64)> {
             let y = |share: f64| plot.y.at(share.clamp(min, all));
-            tail.latency_ns.iter().zip(shares).map(|(ns, share)| (plot.x.at(us(*ns)), y(*share))).collect()
+            tail.latency_ns
+                .iter()
+                .zip(shares)
+                .map(|(ns, share)| (plot.x.at(us(*ns)), y(*share)))
+                .collect()
         };
         let mut band = along(&tail.upper);
         band.extend(along(&tail.lower).into_iter().rev());
-        svg.path(&[band], &format!("fill=\"{}\" fill-opacity=\"0.15\" stroke=\"none\"", colour(place)));
+        svg.path(
+            &[band],
+            &format!("fill=\"{}\" fill-opacity=\"0.15\" stroke=\"none\"", colour(place)),
+        );
         svg.path(
             &[along(&tail.share)],
-            &format!("fill=\"none\" stroke=\"{}\" stroke-width=\"1.4\" stroke-dasharray=\"2 3\"", colour(place)),
+            &format!(
+                "fill=\"none\" stroke=\"{}\" stroke-width=\"1.4\" stroke-dasharray=\"2 3\"",
+                colour(place)
+            ),
         );
     }
     for (place, (curve, latencies)) in curves().enumerate() {
@@ -290,12 +366,17 @@ mod tests {
 
     #[test]
     fn each_chart_is_one_whole_picture_with_words() {
-        let recordings = [Synthetic::idle().title("</svg><script>").build(), Synthetic::hackbench().build()];
+        let recordings =
+            [Synthetic::idle().title("</svg><script>").build(), Synthetic::hackbench().build()];
         let all = Overview::all(&recordings);
         let charts = Charts::new(&all, &ChartOptions::default(), 10_000);
         for chart in Chart::ALL {
             let svg = draw(chart, &charts, &all);
-            assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.matches("</svg>").count() == 1);
+            assert!(
+                svg.starts_with("<svg ")
+                    && svg.ends_with("</svg>\n")
+                    && svg.matches("</svg>").count() == 1
+            );
             assert!(!svg.contains("<script>") && svg.contains("hackbench: "), "{chart:?}");
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{chart:?}");
             assert!(svg.len() < 120_000, "{chart:?}: {}", svg.len());
@@ -319,18 +400,29 @@ mod tests {
         for svg in drawn(&[10, 100]) {
             let (head, picture) = svg.split_once("</desc>").unwrap();
             let (title, description) = head.split_once("<desc").unwrap();
-            assert!(title.contains(", as measured, without the 10 skipped activations</title>"), "{title}");
-            assert!(description.contains("As measured, without the 10 skipped activations."), "{description}");
-            assert!(picture.contains(", as measured, without the 10 skipped activations</text>"), "{picture}");
+            assert!(
+                title.contains(", as measured, without the 10 skipped activations</title>"),
+                "{title}"
+            );
+            assert!(
+                description.contains("As measured, without the 10 skipped activations."),
+                "{description}"
+            );
+            assert!(
+                picture.contains(", as measured, without the 10 skipped activations</text>"),
+                "{picture}"
+            );
         }
     }
 
-    /// A core may wake a thread early. A logarithm has no place for that, and none is put where it is not.
+    /// A core may wake a thread early. A logarithm has no place for that, and none is put where it
+    /// is not.
     #[test]
     fn latencies_below_zero_are_where_they_are() {
         let early: Vec<i32> = (0..500).map(|n| -1_600 + n % 100).collect();
         let early = Synthetic::idle().threads(1).due(500).samples(&early).title("early").build();
-        let late = Synthetic::idle().threads(1).due(500).samples(&[27_600; 500]).title("late").build();
+        let late =
+            Synthetic::idle().threads(1).due(500).samples(&[27_600; 500]).title("late").build();
         let asked = ChartOptions { x: Some(options::AxisScale::Log), ..ChartOptions::default() };
         for recordings in [vec![early.clone()], vec![late.clone(), early]] {
             let all = Overview::all(&recordings);
@@ -340,13 +432,24 @@ mod tests {
                 let rows = crate::page::tables::histogram(&charts).rows;
                 let early = recordings.len();
                 assert!(rows[0][0].starts_with("-1.6") && rows[0][early] != "0", "{rows:?}");
-                assert!(recordings.len() == 1 || rows.iter().any(|row| row[0].starts_with("27.") && row[1] == "500"), "{rows:?}");
+                assert!(
+                    recordings.len() == 1
+                        || rows.iter().any(|row| row[0].starts_with("27.") && row[1] == "500"),
+                    "{rows:?}"
+                );
                 let points = &charts.recordings.last().unwrap().curve.exceedance;
                 assert!(points.latency_ns.len() > 10, "{points:?}");
-                assert!(points.latency_ns[0] <= -1_600 && points.latency_ns.last() == Some(&-1_501), "{points:?}");
+                assert!(
+                    points.latency_ns[0] <= -1_600 && points.latency_ns.last() == Some(&-1_501),
+                    "{points:?}"
+                );
                 for chart in Chart::ALL {
                     let svg = draw(chart, &charts, &all);
-                    assert!(!svg.contains("latency, µs (logarithmic)") && !svg.contains("both axes logarithmic"), "{svg}");
+                    assert!(
+                        !svg.contains("latency, µs (logarithmic)")
+                            && !svg.contains("both axes logarithmic"),
+                        "{svg}"
+                    );
                     assert!(svg.contains(">-1") || recordings.len() > 1, "a tick below 0: {svg}");
                     assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
                 }
@@ -355,7 +458,10 @@ mod tests {
         let recordings = [late];
         let all = Overview::all(&recordings);
         let charts = Charts::new(&all, &asked, 10_000);
-        assert!(!charts.style.below_zero && draw(Chart::Exceedance, &charts, &all).contains("µs (logarithmic)"));
+        assert!(
+            !charts.style.below_zero
+                && draw(Chart::Exceedance, &charts, &all).contains("µs (logarithmic)")
+        );
     }
 
     #[test]
@@ -366,7 +472,10 @@ mod tests {
             let charts = Charts::new(&all, &ChartOptions::default(), 1_000);
             for chart in Chart::ALL {
                 let svg = draw(chart, &charts, &all);
-                assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{chart:?} of {samples:?}: {svg}");
+                assert!(
+                    !svg.contains("NaN") && !svg.contains("inf\""),
+                    "{chart:?} of {samples:?}: {svg}"
+                );
             }
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How charts are drawn, where the reader says so: the same in SVG files and, until something else is chosen there, on the page.
+//! How charts are drawn, where the reader says so: the same in SVG files and, until something else
+//! is chosen there, on the page.
 
 use crate::charts::bins::{Bins, FLOOR_NS};
 use crate::charts::equal_bins::{self, EqualBins};
@@ -45,8 +46,8 @@ pub enum OverTime {
 /// What a reader asked for; nothing is asked for by default.
 #[derive(Clone, Debug, Default)]
 pub struct ChartOptions {
-    /// Latencies of the histogram. Logarithmic, unless they all lie close together or bins of equal width are asked for; linear,
-    /// whatever is asked for, where any is not above 0.
+    /// Latencies of the histogram. Logarithmic, unless they all lie close together or bins of
+    /// equal width are asked for; linear, whatever is asked for, where any is not above 0.
     pub x: Option<AxisScale>,
     /// Counts of the histogram; logarithmic.
     pub y: Option<AxisScale>,
@@ -69,7 +70,8 @@ pub struct ChartOptions {
 pub(crate) struct Style {
     pub(crate) x: AxisScale,
     pub(crate) y: AxisScale,
-    /// Width of the bins, ns. None: as long as the axis is logarithmic, bins that grow with their values.
+    /// Width of the bins, ns. None: as long as the axis is logarithmic, bins that grow with their
+    /// values.
     pub(crate) bin_ns: Option<i64>,
     /// Width of bins on a linear axis where none was asked for, ns.
     pub(crate) auto_bin_ns: i64,
@@ -78,11 +80,13 @@ pub(crate) struct Style {
     pub(crate) heights: Heights,
     pub(crate) over_time: OverTime,
     pub(crate) overlay: bool,
-    /// Whether any latency is not above 0, as those of a thread that was woken early: a logarithmic axis has no place for it.
+    /// Whether any latency is not above 0, as those of a thread that was woken early: a
+    /// logarithmic axis has no place for it.
     pub(crate) below_zero: bool,
 }
 
-/// Latencies that differ by less than this factor lie close together: a logarithmic axis is as good as linear for them.
+/// Latencies that differ by less than this factor lie close together: a logarithmic axis is as good
+/// as linear for them.
 const CLOSE: i64 = 2;
 /// Numbers of latencies that differ by less than this share are as good as equal.
 const ALIKE: f64 = 0.01;
@@ -97,15 +101,22 @@ impl Style {
     ) -> Style {
         let min = moments.iter().filter_map(|moments| moments.min()).min();
         let max = moments.iter().filter_map(|moments| moments.max()).max();
-        let close = min.zip(max).is_some_and(|(min, max)| min >= FLOOR_NS && max < min.saturating_mul(CLOSE));
+        let close = min
+            .zip(max)
+            .is_some_and(|(min, max)| min >= FLOOR_NS && max < min.saturating_mul(CLOSE));
         let two_sided = measured.is_two_sided();
         let below_zero = !two_sided && min.is_some_and(|min| min <= 0);
-        let linear = (close || two_sided || below_zero || options.bin.is_some()) && equal.iter().any(|equal| !equal.is_empty());
+        let linear = (close || two_sided || below_zero || options.bin.is_some())
+            && equal.iter().any(|equal| !equal.is_empty());
         let counts = || moments.iter().map(|moments| moments.count()).filter(|count| *count > 0);
         let (min, max) = (counts().min().unwrap_or(0) as f64, counts().max().unwrap_or(0) as f64);
         let heights = if max - min > ALIKE * max { Heights::Shares } else { Heights::Counts };
         Style {
-            x: options.x.filter(|_| !below_zero).unwrap_or(if linear { AxisScale::Linear } else { AxisScale::Log }),
+            x: options.x.filter(|_| !below_zero).unwrap_or(if linear {
+                AxisScale::Linear
+            } else {
+                AxisScale::Log
+            }),
             y: options.y.unwrap_or(AxisScale::Log),
             bin_ns: options.bin.map(|width| width.0.max(1)),
             auto_bin_ns: equal_bins::automatic(equal),
@@ -120,17 +131,26 @@ impl Style {
 }
 
 impl ChartOptions {
-    /// The lines of its limits, each with what became of it in the worst of the recordings; of jitter on both sides.
+    /// The lines of its limits, each with what became of it in the worst of the recordings; of
+    /// jitter on both sides.
     pub(crate) fn lines(&self, measured: Measured) -> Vec<LimitLine> {
         let line = |limit: &Limit| {
             let line = LimitLine::from_limit(limit)?;
-            let of = self.gate.judged.iter().filter(|judged| judged.criterion == Criterion::Limit(limit.clone()));
+            let of = self
+                .gate
+                .judged
+                .iter()
+                .filter(|judged| judged.criterion == Criterion::Limit(limit.clone()));
             Some(match of.map(|judged| judged.verdict).max() {
                 Some(verdict) => line.judged(verdict),
                 None => line,
             })
         };
         let lines = self.limits.iter().filter_map(line);
-        if measured.is_two_sided() { lines.flat_map(LimitLine::either_side).collect() } else { lines.collect() }
+        if measured.is_two_sided() {
+            lines.flat_map(LimitLine::either_side).collect()
+        } else {
+            lines.collect()
+        }
     }
 }

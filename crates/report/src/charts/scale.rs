@@ -47,19 +47,31 @@ impl Scale {
 
     /// Values for ticks, ascending, about `count` of them.
     pub(crate) fn ticks(&self, count: usize) -> Vec<f64> {
-        if self.log { log_ticks(self.from.exp(), self.to.exp(), count) } else { linear_ticks(self.from, self.to, count) }
+        if self.log {
+            log_ticks(self.from.exp(), self.to.exp(), count)
+        } else {
+            linear_ticks(self.from, self.to, count)
+        }
     }
 }
 
 fn linear_ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
     let rough = (to - from) / count.max(1) as f64;
     let power = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| *step >= rough).unwrap_or(rough);
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|m| m * power)
+        .find(|step| *step >= rough)
+        .unwrap_or(rough);
     let first = (from / step - 1e-9).ceil();
-    (0..=count + 1).map(|n| (first + n as f64) * step).take_while(|tick| *tick <= to + to.abs() * 1e-9).collect()
+    (0..=count + 1)
+        .map(|n| (first + n as f64) * step)
+        .take_while(|tick| *tick <= to + to.abs() * 1e-9)
+        .collect()
 }
 
-/// Powers of ten, every second or third of them where there are many, and their 2- and 5-fold where there are few.
+/// Powers of ten, every second or third of them where there are many, and their 2- and 5-fold where
+/// there are few.
 fn log_ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
     let decades = (to / from).log10();
     let multiples: &[f64] = if decades * 3.0 <= count as f64 { &[1.0, 2.0, 5.0] } else { &[1.0] };
@@ -78,7 +90,11 @@ fn log_ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
 /// A tick's value with its thousands apart, and as many decimals as it needs.
 pub(crate) fn tick_label(value: f64) -> String {
     if value >= 1.0 && (value - value.round()).abs() < 1e-6 * value {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive whole number, saturating")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive whole number, saturating"
+        )]
         return count(value.round() as u64);
     }
     let text = format!("{value:.6}");
@@ -97,12 +113,15 @@ mod tests {
     fn ticks_at_round_values() {
         assert_eq!(Scale::linear(0.0, 10.0, 0.0, 1.0).ticks(5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(Scale::linear(0.0, 0.0, 0.0, 1.0).ticks(2), [0.0, 0.5, 1.0]);
-        let labels: Vec<String> = Scale::log(3.0, 5_000.0, 0.0, 1.0).ticks(6).into_iter().map(tick_label).collect();
+        let labels: Vec<String> =
+            Scale::log(3.0, 5_000.0, 0.0, 1.0).ticks(6).into_iter().map(tick_label).collect();
         assert_eq!(labels, ["10", "100", "1,000"]);
-        let labels: Vec<String> = Scale::log(0.15, 6.0, 0.0, 1.0).ticks(6).into_iter().map(tick_label).collect();
+        let labels: Vec<String> =
+            Scale::log(0.15, 6.0, 0.0, 1.0).ticks(6).into_iter().map(tick_label).collect();
         assert_eq!(labels, ["0.2", "0.5", "1", "2", "5"]);
         assert_eq!([1_000.2, 0.25, -0.5].map(tick_label), ["1,000.2", "0.25", "-0.5"]);
-        let labels: Vec<String> = Scale::log(55.0, 58.2, 0.0, 1.0).ticks(4).into_iter().map(tick_label).collect();
+        let labels: Vec<String> =
+            Scale::log(55.0, 58.2, 0.0, 1.0).ticks(4).into_iter().map(tick_label).collect();
         assert_eq!(labels, ["56", "58", "60"]);
     }
 

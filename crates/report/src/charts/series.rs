@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the charts show. The page and the SVG files draw from these values and from nothing else.
 //!
-//! Points are reduced here and nowhere later: neighbours are joined, extremes and counts are never dropped.
+//! Points are reduced here and nowhere later: neighbours are joined, extremes and counts are never
+//! dropped.
 
 use crate::charts::bins::{Bins, FLOOR_NS, bin_of};
 use crate::charts::equal_bins::EqualBins;
@@ -26,8 +27,8 @@ pub(crate) const MAX_CHARTED: usize = 16;
 /// All charts of a report.
 #[derive(Debug, Serialize)]
 pub(crate) struct Charts {
-    /// Bin `i` of every histogram holds latencies from `edges_ns[i]` up to, not including, `edges_ns[i + 1]`; the first also
-    /// holds what lies below.
+    /// Bin `i` of every histogram holds latencies from `edges_ns[i]` up to, not including,
+    /// `edges_ns[i + 1]`; the first also holds what lies below.
     pub(crate) edges_ns: Vec<i64>,
     pub(crate) recordings: Vec<Series>,
     pub(crate) style: Style,
@@ -105,7 +106,8 @@ pub(crate) struct Recurring {
 impl Recurring {
     fn all(overview: &Overview<'_>) -> Vec<Recurring> {
         // A number of events is no time.
-        let inferences = if overview.recorded.document.probe.is_planned() { overview.inferences } else { &[] };
+        let inferences =
+            if overview.recorded.document.probe.is_planned() { overview.inferences } else { &[] };
         let threads = overview.recorded.document.threads.iter().zip(inferences);
         let several = overview.recorded.document.threads.len() > 1;
         let of = |(thread, inference): (&model::Thread, &Inference)| {
@@ -117,7 +119,11 @@ impl Recurring {
                 first_ns: start_ns + period.first * interval.0 as f64,
                 period_ns: period.activations * interval.0 as f64,
                 words: if several {
-                    tr!("thread {thread}: {words}", thread = index, words = inference::period(period, interval, rows))
+                    tr!(
+                        "thread {thread}: {words}",
+                        thread = index,
+                        words = inference::period(period, interval, rows)
+                    )
                 } else {
                     inference::period(period, interval, rows)
                 },
@@ -142,7 +148,8 @@ pub(crate) struct Exceedance {
 /// Extremes over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Time {
-    /// When the first step begins, since the first activation of the run; 0 in everything that is drawn.
+    /// When the first step begins, since the first activation of the run; 0 in everything that is
+    /// drawn.
     #[serde(skip)]
     pub(crate) start_ns: i64,
     /// Step `i` covers the time from `i * step_ns` after that.
@@ -152,8 +159,8 @@ pub(crate) struct Time {
     /// ns; null where nothing woke.
     pub(crate) min_ns: Vec<Option<i64>>,
     pub(crate) max_ns: Vec<Option<i64>>,
-    /// Smallest and largest jitter, ns, below zero where wake-ups came closer than the interval; null where no two activations in
-    /// succession woke, or none was computed.
+    /// Smallest and largest jitter, ns, below zero where wake-ups came closer than the interval;
+    /// null where no two activations in succession woke, or none was computed.
     pub(crate) jitter_min_ns: Vec<Option<i64>>,
     pub(crate) jitter_max_ns: Vec<Option<i64>>,
     /// `[step, activations without a sample]`, where there are any.
@@ -180,15 +187,18 @@ pub(crate) struct WorstPoint {
 }
 
 impl Charts {
-    /// At most `max_steps` steps of latency over time in all, and a quarter as many points of loads and bins.
+    /// At most `max_steps` steps of latency over time in all, and a quarter as many points of loads
+    /// and bins.
     pub(crate) fn new(all: &[Overview<'_>], options: &ChartOptions, max_steps: usize) -> Charts {
         let bins = Bins::from_moments(all.iter().map(|overview| &overview.moments));
         let steps = Steps::share(all, max_steps);
         let points = load_course::points_each(all, max_steps / 4);
         let measured = Measured::from_overviews(all);
         let equal_bins = max_steps / 4 / all.len().max(1);
-        let resolution = Resolution { bins, equal_bins, steps, points, shift_ns: measured.period_ns() };
-        let recordings: Vec<Series> = all.iter().map(|overview| Series::new(overview, resolution)).collect();
+        let resolution =
+            Resolution { bins, equal_bins, steps, points, shift_ns: measured.period_ns() };
+        let recordings: Vec<Series> =
+            all.iter().map(|overview| Series::new(overview, resolution)).collect();
         let moments: Vec<&Moments> = all.iter().map(|overview| &overview.moments).collect();
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
         let style = Style::new(options, measured, &moments, bins, &equal);
@@ -199,15 +209,25 @@ impl Charts {
 
     /// Smallest and largest value over time of all, ns.
     pub(crate) fn range_ns(&self, what: OverTime) -> Option<(i64, i64)> {
-        let min = self.recordings.iter().flat_map(|series| series.time.drawn(what).0.iter().flatten()).min()?;
-        let max = self.recordings.iter().flat_map(|series| series.time.drawn(what).1.iter().flatten()).max()?;
+        let min = self
+            .recordings
+            .iter()
+            .flat_map(|series| series.time.drawn(what).0.iter().flatten())
+            .min()?;
+        let max = self
+            .recordings
+            .iter()
+            .flat_map(|series| series.time.drawn(what).1.iter().flatten())
+            .max()?;
         Some((*min, *max))
     }
 
     /// The interval of every recording, where they share one: what is later is late.
     pub(crate) fn interval(&self) -> Option<&Interval> {
         let first = self.recordings.first()?.curve.interval.as_ref();
-        first.filter(|_| self.recordings.iter().all(|series| series.curve.interval.as_ref() == first))
+        first.filter(|_| {
+            self.recordings.iter().all(|series| series.curve.interval.as_ref() == first)
+        })
     }
 }
 
@@ -244,7 +264,13 @@ pub(crate) struct Resolution {
 
 impl Curve {
     /// The latencies of `counted`, in `bins` and in at most so many `equal_bins`.
-    pub(crate) fn new(name: String, interval_ns: Option<i64>, counted: &Counted<'_>, bins: Bins, equal_bins: usize) -> Curve {
+    pub(crate) fn new(
+        name: String,
+        interval_ns: Option<i64>,
+        counted: &Counted<'_>,
+        bins: Bins,
+        equal_bins: usize,
+    ) -> Curve {
         let Counted { histogram, linear, moments, .. } = *counted;
         let (judged, largest) = counted.judged();
         Curve {
@@ -256,7 +282,11 @@ impl Curve {
             counts: bins.counts(histogram),
             equal: EqualBins::new(linear, equal_bins),
             // Sizes begin at 0.
-            exceedance: Exceedance::new(&judged, largest, !counted.by_size && moments.min().is_some_and(|min| min <= 0)),
+            exceedance: Exceedance::new(
+                &judged,
+                largest,
+                !counted.by_size && moments.min().is_some_and(|min| min <= 0),
+            ),
         }
     }
 }
@@ -270,7 +300,12 @@ impl Series {
         let whole: Vec<Time> = threads
             .clone()
             .map(|(thread, statistics)| {
-                let time = Time::new(statistics, &document.probe, thread.interval_ns.0, start_since_first(document, thread));
+                let time = Time::new(
+                    statistics,
+                    &document.probe,
+                    thread.interval_ns.0,
+                    start_since_first(document, thread),
+                );
                 time.shifted(shift_ns)
             })
             .collect();
@@ -279,13 +314,19 @@ impl Series {
             .enumerate()
             .flat_map(|(index, (thread, statistics))| {
                 // Events happened when they happened, and not at their number.
-                let times = overview.recorded.beside.get(index).map_or(&[][..], |beside| &beside.worst_times_ns);
-                let happened = |place: usize| Some(times.get(place)? + start_since_first(document, thread));
+                let times = overview
+                    .recorded
+                    .beside
+                    .get(index)
+                    .map_or(&[][..], |beside| &beside.worst_times_ns);
+                let happened =
+                    |place: usize| Some(times.get(place)? + start_since_first(document, thread));
                 statistics.worst.iter().enumerate().map(move |(place, worst)| WorstPoint {
                     thread: thread.index,
                     cpu: document.probe.cpu_of(thread).map(|cpu| cpu.0),
                     activation: worst.activation,
-                    since_start_ns: happened(place).unwrap_or_else(|| due_since_first(document, thread, worst.activation)),
+                    since_start_ns: happened(place)
+                        .unwrap_or_else(|| due_since_first(document, thread, worst.activation)),
                     latency_ns: worst.latency_ns + shift_ns,
                 })
             })
@@ -297,7 +338,13 @@ impl Series {
         // Nothing that was not planned is late.
         let interval_ns = overview.interval_ns().filter(|_| document.probe.is_planned());
         Series {
-            curve: Curve::new(overview.name.clone(), interval_ns, &overview.counted(), bins, equal_bins),
+            curve: Curve::new(
+                overview.name.clone(),
+                interval_ns,
+                &overview.counted(),
+                bins,
+                equal_bins,
+            ),
             time,
             threads: threads
                 .zip(&whole)
@@ -310,7 +357,8 @@ impl Series {
                 .collect(),
             worst,
             loads,
-            // That of jitter is fitted to intervals that were too long, and the curve is of both sides.
+            // That of jitter is fitted to intervals that were too long, and the curve is of both
+            // sides.
             tail: FittedTail::from_overview(overview).filter(|_| !overview.counted().by_size),
             periods: Recurring::all(overview),
         }
@@ -337,15 +385,25 @@ impl Steps {
         // A single thread of each recording is all of its threads together.
         let shown = each >= Self::MIN_STEPS && threads > all.len();
         Steps {
-            together: if shown { together } else { (max_steps / all.len().max(1)).clamp(2, Self::MAX_STEPS) },
+            together: if shown {
+                together
+            } else {
+                (max_steps / all.len().max(1)).clamp(2, Self::MAX_STEPS)
+            },
             each: if shown { each } else { 0 },
         }
     }
 }
 
 impl Time {
-    fn new(statistics: &stats::Statistics, probe: &model::ProbeStatement, interval_ns: i64, start_ns: i64) -> Time {
-        let lasting = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX).saturating_mul(interval_ns);
+    fn new(
+        statistics: &stats::Statistics,
+        probe: &model::ProbeStatement,
+        interval_ns: i64,
+        start_ns: i64,
+    ) -> Time {
+        let lasting =
+            |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX).saturating_mul(interval_ns);
         let steps = statistics.envelope.steps();
         // Steps of events are by time, and not by how many there were.
         let rows = if probe.is_planned() {
@@ -394,14 +452,20 @@ impl Time {
         Time::together(std::slice::from_ref(self), max)
     }
 
-    /// Several as one that begins with the first activation of the run, in at most `max_steps` steps. A step that straddles two goes to
-    /// the earlier.
+    /// Several as one that begins with the first activation of the run, in at most `max_steps`
+    /// steps. A step that straddles two goes to the earlier.
     fn together(parts: &[Time], max_steps: usize) -> Time {
         let finest = parts.iter().map(|part| part.step_ns).max().unwrap_or(1).max(1);
-        let length_ns = parts.iter().map(|part| part.start_ns.saturating_add(part.length_ns)).max().unwrap_or(0);
+        let length_ns = parts
+            .iter()
+            .map(|part| part.start_ns.saturating_add(part.length_ns))
+            .max()
+            .unwrap_or(0);
         let max_steps = i64::try_from(max_steps.max(1)).unwrap_or(i64::MAX);
-        // Whole multiples of the coarsest part's step, so that equal parts are joined without moving anything.
-        let step_ns = finest.saturating_mul(length_ns.div_ceil_of(finest).div_ceil_of(max_steps).max(1));
+        // Whole multiples of the coarsest part's step, so that equal parts are joined without
+        // moving anything.
+        let step_ns =
+            finest.saturating_mul(length_ns.div_ceil_of(finest).div_ceil_of(max_steps).max(1));
         let steps = usize::try_from(length_ns.div_ceil_of(step_ns)).unwrap_or(0);
         let none = || vec![None; steps];
         let mut time = Time {
@@ -417,21 +481,30 @@ impl Time {
         let mut missing = vec![0_u64; steps];
         for part in parts {
             let place = |step: usize| {
-                let begins = i64::try_from(step).unwrap_or(0).saturating_mul(part.step_ns).saturating_add(part.start_ns);
+                let begins = i64::try_from(step)
+                    .unwrap_or(0)
+                    .saturating_mul(part.step_ns)
+                    .saturating_add(part.start_ns);
                 usize::try_from(begins / step_ns).unwrap_or(0)
             };
-            let joined = |into: &mut (&mut [Option<i64>], &mut [Option<i64>]), of: (&[Option<i64>], &[Option<i64>])| {
+            let joined = |into: &mut (&mut [Option<i64>], &mut [Option<i64>]),
+                          of: (&[Option<i64>], &[Option<i64>])| {
                 for (step, (min, max)) in of.0.iter().zip(of.1).enumerate() {
                     let place = place(step);
                     // An interval that somebody has edited may be anything.
-                    if let (Some(smallest), Some(largest)) = (into.0.get_mut(place), into.1.get_mut(place)) {
+                    if let (Some(smallest), Some(largest)) =
+                        (into.0.get_mut(place), into.1.get_mut(place))
+                    {
                         *smallest = [*smallest, *min].into_iter().flatten().min();
                         *largest = (*largest).max(*max);
                     }
                 }
             };
             joined(&mut (&mut time.min_ns, &mut time.max_ns), part.drawn(OverTime::Latency));
-            joined(&mut (&mut time.jitter_min_ns, &mut time.jitter_max_ns), part.drawn(OverTime::Jitter));
+            joined(
+                &mut (&mut time.jitter_min_ns, &mut time.jitter_max_ns),
+                part.drawn(OverTime::Jitter),
+            );
             for (step, n) in &part.missing {
                 if let Some(all) = missing.get_mut(place(*step)) {
                     *all += n;
@@ -455,7 +528,8 @@ impl DivCeil for i64 {
 }
 
 impl Exceedance {
-    /// Where any is `below_zero`, on a linear axis, all are where they are; a logarithmic one has to begin somewhere.
+    /// Where any is `below_zero`, on a linear axis, all are where they are; a logarithmic one has
+    /// to begin somewhere.
     fn new(histogram: &Histogram, max: Option<i64>, below_zero: bool) -> Exceedance {
         let floor = if below_zero { i64::MIN } else { FLOOR_NS };
         let buckets: Vec<Bucket> = histogram.buckets().collect();
@@ -463,16 +537,23 @@ impl Exceedance {
         let mut above = histogram.total();
         let mut bin = None;
         for bucket in &buckets {
-            // A point at the first bucket of each bin, and wherever the curve has fallen by 2 %: there the count of
-            // everything from the bucket on is exact.
-            let fell = exceedance.at_least.last().is_none_or(|last| (last - above).saturating_mul(50) > *last);
-            if bin.replace(bin_of(bucket.lower)) != Some(bin_of(bucket.lower)) || fell && bucket.lower >= floor {
+            // A point at the first bucket of each bin, and wherever the curve has fallen by 2 %:
+            // there the count of everything from the bucket on is exact.
+            let fell = exceedance
+                .at_least
+                .last()
+                .is_none_or(|last| (last - above).saturating_mul(50) > *last);
+            if bin.replace(bin_of(bucket.lower)) != Some(bin_of(bucket.lower))
+                || fell && bucket.lower >= floor
+            {
                 exceedance.latency_ns.push(bucket.lower.max(floor));
                 exceedance.at_least.push(above);
             }
             above -= bucket.count;
         }
-        if let Some(max) = max.filter(|max| exceedance.latency_ns.last().is_some_and(|last| last < max)) {
+        if let Some(max) =
+            max.filter(|max| exceedance.latency_ns.last().is_some_and(|last| last < max))
+        {
             exceedance.latency_ns.push(max);
             exceedance.at_least.push(1);
         }
@@ -493,14 +574,29 @@ mod tests {
             let charts = Charts::new(&all, &ChartOptions::default(), max_steps);
             for (series, overview) in charts.recordings.iter().zip(&all) {
                 assert_eq!(series.curve.counts.iter().sum::<u64>(), overview.moments.count());
-                assert_eq!(series.time.max_ns.iter().flatten().max().copied(), overview.moments.max());
-                assert_eq!(series.time.min_ns.iter().flatten().min().copied(), overview.moments.min());
-                assert_eq!(series.time.missing.iter().map(|(_, n)| n).sum::<u64>(), overview.activations.skipped().unwrap());
+                assert_eq!(
+                    series.time.max_ns.iter().flatten().max().copied(),
+                    overview.moments.max()
+                );
+                assert_eq!(
+                    series.time.min_ns.iter().flatten().min().copied(),
+                    overview.moments.min()
+                );
+                assert_eq!(
+                    series.time.missing.iter().map(|(_, n)| n).sum::<u64>(),
+                    overview.activations.skipped().unwrap()
+                );
                 for (thread, statistics) in series.threads.iter().zip(&overview.recorded.threads) {
-                    assert_eq!(thread.time.max_ns.iter().flatten().max().copied(), statistics.latency.map(|summary| summary.max));
+                    assert_eq!(
+                        thread.time.max_ns.iter().flatten().max().copied(),
+                        statistics.latency.map(|summary| summary.max)
+                    );
                     assert!(thread.time.max_ns.len() <= max_steps / 3);
                 }
-                assert_eq!(series.worst.first().map(|worst| worst.latency_ns), overview.moments.max());
+                assert_eq!(
+                    series.worst.first().map(|worst| worst.latency_ns),
+                    overview.moments.max()
+                );
             }
         }
     }
@@ -509,10 +605,14 @@ mod tests {
     fn exceedance_falls_from_all_to_one() {
         let recordings = [Synthetic::hackbench().build()];
         let all = Overview::all(&recordings);
-        let exceedance = &Charts::new(&all, &ChartOptions::default(), 100).recordings[0].curve.exceedance;
+        let exceedance =
+            &Charts::new(&all, &ChartOptions::default(), 100).recordings[0].curve.exceedance;
         assert_eq!(exceedance.at_least.first().copied(), Some(all[0].moments.count()));
         assert_eq!(exceedance.latency_ns.last().copied(), all[0].moments.max());
-        assert!(exceedance.at_least.is_sorted_by(|a, b| a >= b) && exceedance.at_least.iter().all(|n| *n > 0));
+        assert!(
+            exceedance.at_least.is_sorted_by(|a, b| a >= b)
+                && exceedance.at_least.iter().all(|n| *n > 0)
+        );
         assert!(exceedance.latency_ns.is_sorted_by(|a, b| a < b));
     }
 
@@ -523,13 +623,24 @@ mod tests {
         latencies[10] = 90_000;
         let mut recordings = [Synthetic::idle().samples(&latencies).build()];
         recordings[0].document.threads[1].start_ns.0 += 500_000_000;
-        let period = stats::Period { activations: 4.0, first: 1.0, jitter: 0.0, present: 1.0, latency_ns: 9_000, chance: 1e-9 };
+        let period = stats::Period {
+            activations: 4.0,
+            first: 1.0,
+            jitter: 0.0,
+            present: 1.0,
+            latency_ns: 9_000,
+            chance: 1e-9,
+        };
         let inferences = vec![vec![inference_of(vec![period]); 2]];
         let all = Overview::all_with(&recordings, &inferences);
         let series = &Charts::new(&all, &ChartOptions::default(), 10_000).recordings[0];
-        let latest: Vec<i64> = series.worst.iter().take(2).map(|worst| worst.since_start_ns).collect();
+        let latest: Vec<i64> =
+            series.worst.iter().take(2).map(|worst| worst.since_start_ns).collect();
         assert_eq!(latest, [10_000_000, 510_000_000]);
-        let first = |time: &Time| time.min_ns.iter().position(Option::is_some).unwrap() * usize::try_from(time.step_ns).unwrap();
+        let first = |time: &Time| {
+            time.min_ns.iter().position(Option::is_some).unwrap()
+                * usize::try_from(time.step_ns).unwrap()
+        };
         let begins: Vec<usize> = series.threads.iter().map(|thread| first(&thread.time)).collect();
         assert_eq!(begins, [0, 500_000_000]);
         assert_eq!(series.time.length_ns, 1_500_000_000);

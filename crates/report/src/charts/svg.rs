@@ -4,9 +4,11 @@
 use crate::terminal::shown::steers;
 use std::fmt::Write as _;
 
-/// Colours on white that most kinds of colour-blindness distinguish (Okabe and Ito, "Color Universal Design", 2008; the light
-/// ones darkened for thin lines). Dashes distinguish the same lines without any colour.
-pub(crate) const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#a8528a", "#b07d00", "#3a9bd1", "#6b5a00", "#444444"];
+/// Colours on white that most kinds of colour-blindness distinguish (Okabe and Ito, "Color
+/// Universal Design", 2008; the light ones darkened for thin lines). Dashes distinguish the same
+/// lines without any colour.
+pub(crate) const COLOURS: [&str; 8] =
+    ["#0072b2", "#d55e00", "#009e73", "#a8528a", "#b07d00", "#3a9bd1", "#6b5a00", "#444444"];
 pub(crate) const DASHES: [&str; 4] = ["", "7 3", "2 2", "9 3 2 3"];
 
 /// The colour of the n-th recording.
@@ -14,13 +16,15 @@ pub(crate) fn colour(place: usize) -> &'static str {
     COLOURS[place % COLOURS.len()]
 }
 
-/// The dash pattern of the n-th recording; empty for a solid line. Shifted by one when the colours begin again.
+/// The dash pattern of the n-th recording; empty for a solid line. Shifted by one when the colours
+/// begin again.
 pub(crate) fn dash(place: usize) -> &'static str {
     DASHES[(place + place / COLOURS.len()) % DASHES.len()]
 }
 
-/// A colour so far on the way from one to another, 0 to 1, all written as `#rrggbb`: as CSS mixes them `in oklab`, where equal
-/// steps look equal (Björn Ottosson, "A perceptual color space for image processing", 2020).
+/// A colour so far on the way from one to another, 0 to 1, all written as `#rrggbb`: as CSS mixes
+/// them `in oklab`, where equal steps look equal (Björn Ottosson, "A perceptual color space for
+/// image processing", 2020).
 pub(crate) fn mixed(from: &str, to: &str, share: f64) -> String {
     /// Linear red, green and blue to the cones' response, and back.
     const TO_CONES: [[f64; 3]; 3] = [
@@ -33,19 +37,27 @@ pub(crate) fn mixed(from: &str, to: &str, share: f64) -> String {
         [-1.268_438_004_6, 2.609_757_401_1, -0.341_319_396_5],
         [-0.004_196_086_3, -0.703_418_614_7, 1.707_614_701_0],
     ];
-    let times = |by: [[f64; 3]; 3], of: [f64; 3]| by.map(|row| row.iter().zip(of).map(|(a, b)| a * b).sum::<f64>());
+    let times = |by: [[f64; 3]; 3], of: [f64; 3]| {
+        by.map(|row| row.iter().zip(of).map(|(a, b)| a * b).sum::<f64>())
+    };
     let linear = |colour: &str| {
         [1, 3, 5].map(|at| {
-            let byte = colour.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+            let byte =
+                colour.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
             let value = f64::from(byte.unwrap_or(0)) / 255.0;
             if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
         })
     };
     let [from, to] = [from, to].map(|colour| times(TO_CONES, linear(colour)).map(f64::cbrt));
-    let cones: [f64; 3] = std::array::from_fn(|cone| (from[cone] + (to[cone] - from[cone]) * share).powi(3));
+    let cones: [f64; 3] =
+        std::array::from_fn(|cone| (from[cone] + (to[cone] - from[cone]) * share).powi(3));
     let [r, g, b] = times(FROM_CONES, cones).map(|value| {
         let value = value.clamp(0.0, 1.0);
-        let value = if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
+        let value = if value <= 0.003_130_8 {
+            value * 12.92
+        } else {
+            1.055 * value.powf(1.0 / 2.4) - 0.055
+        };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
         let byte = (value * 255.0).round() as u8;
         byte
@@ -74,9 +86,11 @@ impl Svg {
         let mut body = String::new();
         let _ = write!(
             body,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-             font-family=\"system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif\" font-size=\"12\">\n\
-             <title>{}</title>\n<desc>{}</desc>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"system-ui, \
+             -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif\" \
+             font-size=\"12\">\n<title>{}</title>\n<desc>{}</desc>\n<rect width=\"{width}\" \
+             height=\"{height}\" fill=\"#ffffff\"/>\n",
             escape(title),
             escape(description)
         );
@@ -97,12 +111,19 @@ impl Svg {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let _ =
-            writeln!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{}</text>", escape(text));
+        let _ = writeln!(
+            self.body,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{}</text>",
+            escape(text)
+        );
     }
 
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), attributes: &str) {
-        let _ = writeln!(self.body, "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" {attributes}/>", from.0, from.1, to.0, to.1);
+        let _ = writeln!(
+            self.body,
+            "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" {attributes}/>",
+            from.0, from.1, to.0, to.1
+        );
     }
 
     /// Lines through points, each part on its own; a part of no points is left out.
@@ -127,11 +148,18 @@ impl Svg {
 
     pub(crate) fn rect(&mut self, at: (f64, f64), size: (f64, f64), attributes: &str) {
         let ((x, y), (width, height)) = (at, size);
-        let _ = writeln!(self.body, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" {attributes}/>");
+        let _ = writeln!(
+            self.body,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+             {attributes}/>"
+        );
     }
 
     pub(crate) fn circle(&mut self, x: f64, y: f64, radius: f64, attributes: &str) {
-        let _ = writeln!(self.body, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" {attributes}/>");
+        let _ = writeln!(
+            self.body,
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" {attributes}/>"
+        );
     }
 
     pub(crate) fn finish(mut self) -> String {
@@ -166,14 +194,22 @@ mod tests {
     /// As Chromium draws `color-mix(in oklab, #083c6e 22%, #e8f0f8)`.
     #[test]
     fn colours_are_mixed_as_a_browser_mixes_them() {
-        let shades = [0.0, 0.22, 0.44, 0.66, 0.83, 1.0].map(|share| mixed("#e8f0f8", "#083c6e", share));
+        let shades =
+            [0.0, 0.22, 0.44, 0.66, 0.83, 1.0].map(|share| mixed("#e8f0f8", "#083c6e", share));
         assert_eq!(shades, ["#e8f0f8", "#b5c6d9", "#849ebb", "#55769d", "#315985", "#083c6e"]);
     }
 
     #[test]
     fn steps_take_one_coordinate() {
         let mut svg = Svg::new(10, 10, "", "");
-        svg.path(&[vec![(0.0, 1.0), (2.0, 1.01), (2.0, 3.0), (4.0, 5.5)], vec![(4.0, 5.5), (4.0, 5.5)], vec![]], "");
+        svg.path(
+            &[
+                vec![(0.0, 1.0), (2.0, 1.01), (2.0, 3.0), (4.0, 5.5)],
+                vec![(4.0, 5.5), (4.0, 5.5)],
+                vec![],
+            ],
+            "",
+        );
         assert!(svg.finish().contains("d=\"M0.0 1.0H2.0V3.0L4.0 5.5M4.0 5.5H4.0\""));
     }
 
@@ -182,7 +218,9 @@ mod tests {
         let mut svg = Svg::new(10, 10, "a<b", "\"&\u{1}");
         svg.text(1.0, 2.0, Anchor::End, "", "</script><img onerror=x>");
         let written = svg.finish();
-        assert!(written.contains("<title>a&lt;b</title>") && written.contains("&quot;&amp;\u{fffd}"));
+        assert!(
+            written.contains("<title>a&lt;b</title>") && written.contains("&quot;&amp;\u{fffd}")
+        );
         assert!(!written.contains("<img") && !written.contains("</script>"));
     }
 }

@@ -20,7 +20,11 @@ const OVERLAID: f64 = 320.0;
 const PANEL_STEPS: usize = 420;
 
 pub(crate) fn draw(charts: &Charts, description: &str) -> String {
-    if charts.style.overlay { overlaid(charts, description) } else { below_one_another(charts, description) }
+    if charts.style.overlay {
+        overlaid(charts, description)
+    } else {
+        below_one_another(charts, description)
+    }
 }
 
 /// The vertical axis of all panels.
@@ -38,7 +42,12 @@ fn vertical(charts: &Charts, bottom: f64, top: f64) -> Scale {
         // Jitter has two sides, and so no logarithm.
         OverTime::Jitter => (min, max, AxisScale::Linear),
     };
-    Scale::new(scale, Definition::new(charts.measured).over_time(what).y.range(scale, us(min), us(max)), bottom, top)
+    Scale::new(
+        scale,
+        Definition::new(charts.measured).over_time(what).y.range(scale, us(min), us(max)),
+        bottom,
+        top,
+    )
 }
 
 /// The name of that axis, which says that it is logarithmic where it is.
@@ -51,9 +60,11 @@ fn name_of_values(charts: &Charts, axes: &Axes) -> &'static str {
 fn overlaid(charts: &Charts, description: &str) -> String {
     let right = f64::from(WIDTH) - RIGHT;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one panel")]
-    let (mut svg, top) = framed(Chart::Time, charts, description, (10.0 + OVERLAID + BOTTOM) as u32);
+    let (mut svg, top) =
+        framed(Chart::Time, charts, description, (10.0 + OVERLAID + BOTTOM) as u32);
     let (top, bottom) = (top + 10.0, top + 10.0 + OVERLAID);
-    let longest = charts.recordings.iter().map(|series| series.time.length_ns).max().unwrap_or(1).max(1);
+    let longest =
+        charts.recordings.iter().map(|series| series.time.length_ns).max().unwrap_or(1).max(1);
     let unit = Definition::new(charts.measured).unit_ns;
     let x = Scale::linear(0.0, in_units(longest, unit), LEFT, right);
     let plot = Plot { x, y: vertical(charts, bottom, top), left: LEFT, right, top, bottom };
@@ -81,10 +92,17 @@ fn overlaid(charts: &Charts, description: &str) -> String {
 /// A panel for each recording, with its loads below it.
 fn below_one_another(charts: &Charts, description: &str) -> String {
     let right = f64::from(WIDTH) - RIGHT;
-    let heights: Vec<f64> =
-        charts.recordings.iter().map(|series| PANEL + 24.0 + load::height(&series.loads, right - LEFT)).collect();
+    let heights: Vec<f64> = charts
+        .recordings
+        .iter()
+        .map(|series| PANEL + 24.0 + load::height(&series.loads, right - LEFT))
+        .collect();
     let whole = heights.iter().sum::<f64>().max(PANEL + 24.0) + BOTTOM - 12.0;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most sixteen panels")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most sixteen panels"
+    )]
     let (mut svg, top) = framed(Chart::Time, charts, description, whole as u32);
     let what = charts.style.over_time;
     let definition = Definition::new(charts.measured);
@@ -94,7 +112,12 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
         let (top, bottom) = (next, next + PANEL);
         next += height;
         let plot = Plot {
-            x: Scale::linear(0.0, in_units(series.time.length_ns.max(1), definition.unit_ns), LEFT, right),
+            x: Scale::linear(
+                0.0,
+                in_units(series.time.length_ns.max(1), definition.unit_ns),
+                LEFT,
+                right,
+            ),
             y: vertical(charts, bottom, top),
             left: LEFT,
             right,
@@ -119,7 +142,8 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
     svg.finish()
 }
 
-/// Where late wake-ups recur: dotted lines, or ticks at the foot where those would be too near; none nearer than that.
+/// Where late wake-ups recur: dotted lines, or ticks at the foot where those would be too near;
+/// none nearer than that.
 fn recurring(svg: &mut Svg, plot: &Plot, series: &Series, unit: i64) {
     let end = in_units(series.time.length_ns.max(1), unit);
     for period in &series.periods {
@@ -129,9 +153,20 @@ fn recurring(svg: &mut Svg, plot: &Plot, series: &Series, unit: i64) {
             continue;
         }
         let times = (0_u32..).map(|n| first + f64::from(n) * every).take_while(|at| *at <= end);
-        let (top, style) = if apart >= 24.0 { (plot.top, " stroke-dasharray=\"2 4\"") } else { (plot.bottom - 6.0, "") };
-        let lines: Vec<Vec<(f64, f64)>> = times.map(|at| vec![(plot.x.at(at), top), (plot.x.at(at), plot.bottom)]).collect();
-        svg.path(&lines, &format!("fill=\"none\" stroke=\"#16191d\" stroke-opacity=\"0.4\" stroke-width=\"0.8\"{style}"));
+        let (top, style) = if apart >= 24.0 {
+            (plot.top, " stroke-dasharray=\"2 4\"")
+        } else {
+            (plot.bottom - 6.0, "")
+        };
+        let lines: Vec<Vec<(f64, f64)>> =
+            times.map(|at| vec![(plot.x.at(at), top), (plot.x.at(at), plot.bottom)]).collect();
+        svg.path(
+            &lines,
+            &format!(
+                "fill=\"none\" stroke=\"#16191d\" stroke-opacity=\"0.4\" \
+                 stroke-width=\"0.8\"{style}"
+            ),
+        );
     }
 }
 
@@ -156,19 +191,34 @@ fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series, (what, unit):
         // One step between others without a value is a mark that can be seen.
         if let [(min, max)] = bounds.as_slice() {
             let (x, y) = (f64::midpoint(at(step), at(step + 1)), f64::midpoint(*min, *max));
-            let (right, down) = (((at(step + 1) - at(step)) / 2.0).max(MARK), ((min - max).abs() / 2.0).max(MARK));
-            parts.push(vec![(x - right, y - down), (x + right, y - down), (x + right, y + down), (x - right, y + down)]);
+            let (right, down) =
+                (((at(step + 1) - at(step)) / 2.0).max(MARK), ((min - max).abs() / 2.0).max(MARK));
+            parts.push(vec![
+                (x - right, y - down),
+                (x + right, y - down),
+                (x + right, y + down),
+                (x - right, y + down),
+            ]);
             step += 1;
             continue;
         }
-        let upper = (step..).zip(&bounds).flat_map(|(step, (_, max))| [(at(step), *max), (at(step + 1), *max)]);
-        let lower =
-            (step..step + bounds.len()).zip(&bounds).rev().flat_map(|(step, (min, _))| [(at(step + 1), *min), (at(step), *min)]);
+        let upper = (step..)
+            .zip(&bounds)
+            .flat_map(|(step, (_, max))| [(at(step), *max), (at(step + 1), *max)]);
+        let lower = (step..step + bounds.len())
+            .zip(&bounds)
+            .rev()
+            .flat_map(|(step, (min, _))| [(at(step + 1), *min), (at(step), *min)]);
         parts.push(upper.chain(lower).collect());
         step += run.len();
     }
     let colour = colour(place);
-    svg.path(&parts, &format!("fill=\"{colour}\" fill-opacity=\"0.45\" stroke=\"{colour}\" stroke-width=\"0.7\""));
+    svg.path(
+        &parts,
+        &format!(
+            "fill=\"{colour}\" fill-opacity=\"0.45\" stroke=\"{colour}\" stroke-width=\"0.7\""
+        ),
+    );
     for worst in series.worst.iter().filter(|_| what == OverTime::Latency) {
         let x = plot.x.at(in_units(worst.since_start_ns, unit));
         svg.circle(
@@ -181,7 +231,13 @@ fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series, (what, unit):
     let marks: Vec<Vec<(f64, f64)>> = time
         .missing
         .iter()
-        .map(|(step, _)| vec![(at(*step) - 3.0, plot.top - 7.0), (at(*step) + 3.0, plot.top - 7.0), (at(*step), plot.top - 1.0)])
+        .map(|(step, _)| {
+            vec![
+                (at(*step) - 3.0, plot.top - 7.0),
+                (at(*step) + 3.0, plot.top - 7.0),
+                (at(*step), plot.top - 1.0),
+            ]
+        })
         .collect();
     if !marks.is_empty() {
         svg.path(&marks, "fill=\"#16191d\" stroke=\"none\"");
@@ -196,7 +252,8 @@ mod tests {
     use crate::synthetic::Synthetic;
 
     fn drawn(options: &ChartOptions) -> String {
-        let recordings = [Synthetic::idle().with_jitter().build(), Synthetic::hackbench().with_jitter().build()];
+        let recordings =
+            [Synthetic::idle().with_jitter().build(), Synthetic::hackbench().with_jitter().build()];
         draw(&Charts::new(&Overview::all(&recordings), options, 10_000), "")
     }
 
@@ -222,7 +279,8 @@ mod tests {
             .collect();
         recorded.threads[0].envelope = stats::Envelope::from_steps(1_000, extents);
         let recordings = [recorded];
-        let svg = draw(&Charts::new(&Overview::all(&recordings), &ChartOptions::default(), 10_000), "");
+        let svg =
+            draw(&Charts::new(&Overview::all(&recordings), &ChartOptions::default(), 10_000), "");
         let path = svg.lines().find(|line| line.contains("fill-opacity=\"0.45\"")).unwrap();
         assert!(path.contains('H') && path.contains('V'), "it has no height: {path}");
     }

@@ -53,10 +53,12 @@ impl Chart {
         }
     }
 
-    /// The title of a picture: what is without its skipped activations says so, as tables count them in.
+    /// The title of a picture: what is without its skipped activations says so, as tables count
+    /// them in.
     pub(crate) fn headed(self, charts: &Charts) -> String {
         let jitter = self == Chart::Time && charts.style.over_time == OverTime::Jitter;
-        let title = if jitter { translated("Jitter over time") } else { self.title_of(charts.measured) };
+        let title =
+            if jitter { translated("Jitter over time") } else { self.title_of(charts.measured) };
         match without_skipped(charts) {
             Some(without) => tr!("{title}, as measured, {without}", title, without),
             None => title.to_owned(),
@@ -66,17 +68,25 @@ impl Chart {
     /// What it shows, with its figures.
     pub(crate) fn described(self, charts: &Charts, all: &[Overview<'_>]) -> String {
         let what = match self {
-            Chart::Histogram => charts.measured.pick("Number of activations by latency.", "How many there were of each latency."),
+            Chart::Histogram => charts
+                .measured
+                .pick("Number of activations by latency.", "How many there were of each latency."),
             Chart::Time if charts.style.over_time == OverTime::Jitter => {
                 "Smallest and largest jitter over the time of each recording."
             }
-            Chart::Time if charts.measured.is_two_sided() => "Smallest and largest interval by sample number, of each recording.",
+            Chart::Time if charts.measured.is_two_sided() => {
+                "Smallest and largest interval by sample number, of each recording."
+            }
             Chart::Time if charts.recordings.iter().all(|series| series.loads.drawn.is_empty()) => {
                 "Smallest and largest latency over the time of each recording."
             }
-            Chart::Time => "Smallest and largest latency over the time of each recording, and below it the CPU use of its loads.",
+            Chart::Time => {
+                "Smallest and largest latency over the time of each recording, and below it the \
+                 CPU use of its loads."
+            }
             Chart::Exceedance if charts.measured.is_two_sided() => {
-                "Share of intervals that are off their period by at least this, either way, both axes logarithmic."
+                "Share of intervals that are off their period by at least this, either way, both \
+                 axes logarithmic."
             }
             Chart::Exceedance if charts.style.below_zero => charts.measured.pick(
                 "Share of activations with at least this latency, the share on a logarithmic axis.",
@@ -88,7 +98,8 @@ impl Chart {
             ),
         };
         let mut parts = vec![translated(what).to_owned()];
-        parts.extend(without_skipped(charts).map(|without| tr!("As measured, {without}.", without)));
+        parts
+            .extend(without_skipped(charts).map(|without| tr!("As measured, {without}.", without)));
         for (place, overview) in all.iter().enumerate().take(MAX_READ_OUT) {
             let figures = match self {
                 Chart::Histogram => distribution(overview),
@@ -98,7 +109,10 @@ impl Chart {
             parts.push(tr!("{name}: {figures}.", name = overview.name, figures));
         }
         if all.len() > MAX_READ_OUT {
-            parts.push(tr!("And {recordings} more.", recordings = counted((all.len() - MAX_READ_OUT) as u64, "recording")));
+            parts.push(tr!(
+                "And {recordings} more.",
+                recordings = counted((all.len() - MAX_READ_OUT) as u64, "recording")
+            ));
         }
         parts.join(" ")
     }
@@ -106,11 +120,15 @@ impl Chart {
 
 /// `without the 3 skipped activations`, where there are any.
 fn without_skipped(charts: &Charts) -> Option<String> {
-    (charts.skipped > 0).then(|| tr!("without the {skipped}", skipped = charts.rows.counted_skipped(charts.skipped)))
+    (charts.skipped > 0).then(|| {
+        tr!("without the {skipped}", skipped = charts.rows.counted_skipped(charts.skipped))
+    })
 }
 
 fn distribution(overview: &Overview<'_>) -> String {
-    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else { return tr!("no latency was measured") };
+    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else {
+        return tr!("no latency was measured");
+    };
     let mut text = tr!(
         "{latencies} from {min} to {max}",
         latencies = counted(overview.moments.count(), "latency"),
@@ -135,13 +153,22 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
         let (min, max) = (latency(min), latency(worst.latency_ns));
         let at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
         text += &match worst.cpu {
-            Some(cpu) => tr!(", latencies from {min} to {max}; the worst was at {at} s on CPU {cpu}", min, max, at, cpu),
+            Some(cpu) => tr!(
+                ", latencies from {min} to {max}; the worst was at {at} s on CPU {cpu}",
+                min,
+                max,
+                at,
+                cpu
+            ),
             None => tr!(", latencies from {min} to {max}; the worst was at {at} s", min, max, at),
         };
     }
     let missing: u64 = series.time.missing.iter().map(|(_, n)| n).sum();
     if missing > 0 {
-        text += &tr!("; {rows} skipped or lost", rows = Rows::from(overview.recorded.document.probe.rows).counted(missing));
+        text += &tr!(
+            "; {rows} skipped or lost",
+            rows = Rows::from(overview.recorded.document.probe.rows).counted(missing)
+        );
     }
     for load in &series.loads.drawn {
         let percent = || load.points.iter().map(|(_, percent)| *percent);
@@ -171,7 +198,9 @@ fn rarity(overview: &Overview<'_>) -> String {
     }
     let points: Vec<String> = points
         .into_iter()
-        .map(|(one_in, ns)| tr!("1 in {one_in} at {time} or more", one_in = count(one_in), time = latency(ns)))
+        .map(|(one_in, ns)| {
+            tr!("1 in {one_in} at {time} or more", one_in = count(one_in), time = latency(ns))
+        })
         .collect();
     tr!(
         "{points}; the worst at {max}",
@@ -180,8 +209,9 @@ fn rarity(overview: &Overview<'_>) -> String {
     )
 }
 
-/// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples carry. Where only the histogram
-/// is known, the lower end of a bucket: so late were all that are in it.
+/// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples
+/// carry. Where only the histogram is known, the lower end of a bucket: so late were all that are
+/// in it.
 pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
     if !overview.measured().knows_distribution() {
         return Vec::new();
@@ -220,7 +250,8 @@ mod tests {
             let found = rarities(&overview);
             assert_eq!(found.len(), 3, "{threads}");
             for (one_in, ns) in found {
-                let so_late = samples.iter().filter(|latency| i64::from(**latency) >= ns).count() as u64;
+                let so_late =
+                    samples.iter().filter(|latency| i64::from(**latency) >= ns).count() as u64;
                 assert!(
                     so_late * one_in >= 3_000,
                     "{threads} threads: {so_late} of 3,000 were {ns} or later, said 1 in {one_in}"

@@ -23,19 +23,35 @@ pub(super) struct Differing {
 }
 
 /// Facts that differ at every run, and say nothing; nor do phases, which are pooled.
-const ALWAYS: [&str; 5] = ["Recorded", "Clock", "Start until measuring began", "Preempted while measuring", method::PHASE];
+const ALWAYS: [&str; 5] = [
+    "Recorded",
+    "Clock",
+    "Start until measuring began",
+    "Preempted while measuring",
+    method::PHASE,
+];
 
-/// Every fact of machine and method in which the groups differ, and what was not alike while they were measured.
-pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>) -> Vec<Differing> {
+/// Every fact of machine and method in which the groups differ, and what was not alike while they
+/// were measured.
+pub(super) fn differing(
+    base: &[Recorded],
+    other: &[Recorded],
+    apart: Vec<Apart>,
+) -> Vec<Differing> {
     let all: Vec<Overview<'_>> = base.iter().chain(other).map(Overview::new).collect();
     let unknown = || tr!("not known");
     let facts = conditions::facts(&all).into_iter().filter(|fact| fact.differs).map(|fact| {
-        let values: Vec<String> = fact.values.into_iter().map(|value| value.before.unwrap_or_else(unknown)).collect();
+        let values: Vec<String> =
+            fact.values.into_iter().map(|value| value.before.unwrap_or_else(unknown)).collect();
         (fact.name, values)
     });
-    let rows = method::rows(&all).into_iter().filter(|row| !row.one_for_all && !ALWAYS.contains(&row.name));
+    let rows = method::rows(&all)
+        .into_iter()
+        .filter(|row| !row.one_for_all && !ALWAYS.contains(&row.name));
     let loads: Vec<String> = all.iter().map(Overview::condition).collect();
-    let distinct = |values: &[String]| values.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
+    let distinct = |values: &[String]| {
+        values.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+    };
     (facts.chain(rows.map(|row| (row.name, row.values))))
         .chain([("Load", loads)])
         .map(|(name, values)| Differing {
@@ -44,7 +60,11 @@ pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>
             other: distinct(&values[base.len()..]),
         })
         .filter(|fact| fact.base != fact.other)
-        .chain(apart.into_iter().map(|one| Differing { name: one.name, base: vec![one.base], other: vec![one.other] }))
+        .chain(apart.into_iter().map(|one| Differing {
+            name: one.name,
+            base: vec![one.base],
+            other: vec![one.other],
+        }))
         .collect()
 }
 
@@ -57,7 +77,8 @@ fn time_of(document: &Document) -> &'static str {
     })
 }
 
-/// That these recordings are of different quantities, such as jitter and latency: no figure of one has its like in the other.
+/// That these recordings are of different quantities, such as jitter and latency: no figure of one
+/// has its like in the other.
 pub(crate) fn different_quantities(documents: &[&Document]) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for name in documents.iter().map(|document| judged_name(document.probe.quantity)) {
@@ -69,8 +90,8 @@ pub(crate) fn different_quantities(documents: &[&Document]) -> Option<String> {
     Some(tr!("their quantities differ ({quantities})", quantities))
 }
 
-/// Why figures of these must not be held against one another, the gravest first. The values of each are in the order of the
-/// documents.
+/// Why figures of these must not be held against one another, the gravest first. The values of each
+/// are in the order of the documents.
 pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
     type Answer = fn(&Document) -> String;
     let questions: [(&str, Answer); 6] = [
@@ -79,7 +100,10 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
         ("their clocks differ", |document| document.instrument.clock.clone()),
         ("their intervals differ", |document| document.run.interval_ns.to_string()),
         ("their periods differ", |document| {
-            document.probe.period_ns.map_or_else(|| tr!("none"), |period| tr!("{micros} µs", micros = exact_micros(period.0)))
+            document.probe.period_ns.map_or_else(
+                || tr!("none"),
+                |period| tr!("{micros} µs", micros = exact_micros(period.0)),
+            )
         }),
         ("their overrun rules differ", |document| match document.run.overrun_policy {
             plan::OverrunPolicy::Skip => tr!("skipping"),

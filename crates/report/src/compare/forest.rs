@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The differences of a comparison as a picture: each figure's ratio with its interval, on one axis.
+//! The differences of a comparison as a picture: each figure's ratio with its interval, on one
+//! axis.
 
 use super::Compared;
 use crate::charts::SOFT;
@@ -72,51 +73,111 @@ fn times(ratio: f64) -> String {
 /// None where nothing could be compared.
 pub(super) fn draw(compared: &Compared) -> Option<String> {
     let lines = lines(compared);
-    let ends = || lines.iter().flat_map(|line| [Some(line.ratio), Some(line.lower), line.upper]).flatten();
-    let (low, high) = (ends().fold(0.9, f64::min).max(1.0 / MAX_RATIO), ends().fold(1.1, f64::max).min(MAX_RATIO));
+    let ends =
+        || lines.iter().flat_map(|line| [Some(line.ratio), Some(line.lower), line.upper]).flatten();
+    let (low, high) = (
+        ends().fold(0.9, f64::min).max(1.0 / MAX_RATIO),
+        ends().fold(1.1, f64::max).min(MAX_RATIO),
+    );
     let bottom = TOP + LINE * lines.len() as f64;
     if lines.is_empty() {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred pixels")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a few hundred pixels"
+    )]
     let mut svg = Svg::new(WIDTH, (bottom + 48.0) as u32, &tr!("Differences"), &compared.verdict());
     let x = Scale::log(low / 1.05, high * 1.05, LEFT, RIGHT);
     for tick in x.ticks(6) {
         svg.line((x.at(tick), TOP), (x.at(tick), bottom), "stroke=\"#e3e5e8\" fill=\"none\"");
-        svg.text(x.at(tick), bottom + 18.0, Anchor::Middle, SOFT, &crate::charts::scale::tick_label(tick));
+        svg.text(
+            x.at(tick),
+            bottom + 18.0,
+            Anchor::Middle,
+            SOFT,
+            &crate::charts::scale::tick_label(tick),
+        );
     }
     svg.line((x.at(1.0), TOP - 8.0), (x.at(1.0), bottom), "stroke=\"#16191d\" fill=\"none\"");
-    svg.text(x.at(1.0), TOP - 12.0, Anchor::Middle, &format!("{SOFT} font-size=\"11\""), translated("equal"));
+    svg.text(
+        x.at(1.0),
+        TOP - 12.0,
+        Anchor::Middle,
+        &format!("{SOFT} font-size=\"11\""),
+        translated("equal"),
+    );
     let mut clipped = false;
     for (place, line) in lines.iter().enumerate() {
         let y = TOP + LINE * (place as f64 + 0.5);
         // Lower is blue, higher orange, and what is inconclusive is grey and hollow.
-        let ink = if !line.significant { "#8a9099" } else { colour(usize::from(line.lower >= 1.0)) };
+        let ink =
+            if !line.significant { "#8a9099" } else { colour(usize::from(line.lower >= 1.0)) };
         let (from, to) = (x.at(line.lower), x.at(line.upper.unwrap_or(f64::MAX)));
         svg.text(LEFT - 12.0, y + 4.0, Anchor::End, "fill=\"#16191d\"", &line.name);
         svg.line((from, y), (to, y), &format!("stroke=\"{ink}\" stroke-width=\"3\" fill=\"none\""));
         // An end that lies beyond the axis has no mark there.
-        let ends = [Some(line.lower).filter(|end| x.holds(*end)), line.upper.filter(|end| x.holds(*end))];
+        let ends =
+            [Some(line.lower).filter(|end| x.holds(*end)), line.upper.filter(|end| x.holds(*end))];
         for end in ends.into_iter().flatten().map(|end| x.at(end)) {
-            svg.line((end, y - 5.0), (end, y + 5.0), &format!("stroke=\"{ink}\" stroke-width=\"1.5\" fill=\"none\""));
+            svg.line(
+                (end, y - 5.0),
+                (end, y + 5.0),
+                &format!("stroke=\"{ink}\" stroke-width=\"1.5\" fill=\"none\""),
+            );
         }
         let fill = if line.significant { ink } else { "#ffffff" };
         let style = format!("fill=\"{fill}\" stroke=\"{ink}\" stroke-width=\"1.5\"");
         if x.holds(line.ratio) {
             svg.circle(x.at(line.ratio), y, 4.5, &style);
         } else {
-            // An arrow that leaves the axis, and how far: its place says no more than on which side.
-            let (edge, inward, side) = if line.ratio > 1.0 { (RIGHT, -10.0, Anchor::End) } else { (LEFT, 10.0, Anchor::Start) };
-            let arrow = [(edge + inward, y - 5.0), (edge, y), (edge + inward, y + 5.0), (edge + inward, y - 5.0)];
+            // An arrow that leaves the axis, and how far: its place says no more than on which
+            // side.
+            let (edge, inward, side) = if line.ratio > 1.0 {
+                (RIGHT, -10.0, Anchor::End)
+            } else {
+                (LEFT, 10.0, Anchor::Start)
+            };
+            let arrow = [
+                (edge + inward, y - 5.0),
+                (edge, y),
+                (edge + inward, y + 5.0),
+                (edge + inward, y - 5.0),
+            ];
             svg.path(&[arrow.to_vec()], &style);
-            svg.text(edge + 1.6 * inward, y - 7.0, side, &format!("fill=\"{ink}\" font-size=\"11\""), &times(line.ratio));
+            svg.text(
+                edge + 1.6 * inward,
+                y - 7.0,
+                side,
+                &format!("fill=\"{ink}\" font-size=\"11\""),
+                &times(line.ratio),
+            );
             clipped = true;
         }
-        svg.text(RIGHT + 20.0, y + 4.0, Anchor::Start, if line.significant { "fill=\"#16191d\"" } else { SOFT }, &line.words);
+        svg.text(
+            RIGHT + 20.0,
+            y + 4.0,
+            Anchor::Start,
+            if line.significant { "fill=\"#16191d\"" } else { SOFT },
+            &line.words,
+        );
     }
-    svg.text(f64::midpoint(LEFT, RIGHT), bottom + 38.0, Anchor::Middle, SOFT, translated("second over first (logarithmic)"));
+    svg.text(
+        f64::midpoint(LEFT, RIGHT),
+        bottom + 38.0,
+        Anchor::Middle,
+        SOFT,
+        translated("second over first (logarithmic)"),
+    );
     if clipped {
-        svg.text(RIGHT, bottom + 38.0, Anchor::End, SOFT, &format!("▸ {}", translated("beyond the axis")));
+        svg.text(
+            RIGHT,
+            bottom + 38.0,
+            Anchor::End,
+            SOFT,
+            &format!("▸ {}", translated("beyond the axis")),
+        );
     }
     Some(svg.finish())
 }
@@ -138,7 +199,14 @@ mod tests {
             upper: *ratio as f64 * 1.1,
         };
         let quantiles = ratios.iter().zip(Level::ALL).map(one).collect();
-        let comparison = Comparison { quantiles, rate: None, spread: None, maximum: None, blocks: (16, 16), between_runs: false };
+        let comparison = Comparison {
+            quantiles,
+            rate: None,
+            spread: None,
+            maximum: None,
+            blocks: (16, 16),
+            between_runs: false,
+        };
         let (base, other) = ("a".to_owned(), "b".to_owned());
         let texts = Texts { base, other, ..Texts::default() };
         draw(&Compared {
@@ -158,6 +226,9 @@ mod tests {
             assert!(all.contains(part), "{part} is not in {all}");
         }
         let within = drawn(&[2, 3]);
-        assert!(within.matches("<circle").count() == 2 && !within.contains("beyond the axis"), "{within}");
+        assert!(
+            within.matches("<circle").count() == 2 && !within.contains("beyond the axis"),
+            "{within}"
+        );
     }
 }

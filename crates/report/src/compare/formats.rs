@@ -25,12 +25,20 @@ fn not_judged() -> String {
 impl Compared {
     /// A figure by its name: of jitter, one of its size.
     pub(super) fn named(&self, figure: &str) -> String {
-        if self.quantity == Quantity::Jitter { tr!("|jitter| {figure}", figure) } else { figure.to_owned() }
+        if self.quantity == Quantity::Jitter {
+            tr!("|jitter| {figure}", figure)
+        } else {
+            figure.to_owned()
+        }
     }
 
     /// A figure in a table. Of jitter, which is less than 1 µs on most machines, with three digits.
     fn micros(&self, ns: i64) -> String {
-        if self.quantity == Quantity::Latency { format::micros(ns) } else { format::fine_micros(ns) }
+        if self.quantity == Quantity::Latency {
+            format::micros(ns)
+        } else {
+            format::fine_micros(ns)
+        }
     }
 
     /// How much values vary.
@@ -57,14 +65,21 @@ impl Compared {
     pub(super) fn verdict(&self) -> String {
         let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
         let spread = spread.and_then(|spread| Some((spread.is_significant(), spread.ratio?)));
-        if quantiles.is_empty() && spread.is_none() && !maximum.is_some_and(|maximum| maximum.is_significant) {
+        if quantiles.is_empty()
+            && spread.is_none()
+            && !maximum.is_some_and(|maximum| maximum.is_significant)
+        {
             let Texts { base: first, other: second, unordered, .. } = self.texts();
             return if unordered.is_empty() {
-                tr!("{second} against {first}: too few independent samples to compare.", second, first)
+                tr!(
+                    "{second} against {first}: too few independent samples to compare.",
+                    second,
+                    first
+                )
             } else {
                 tr!(
-                    "{second} against {first}: not compared. The order of samples is unknown, so how they depend on one another \
-                     cannot be estimated.",
+                    "{second} against {first}: not compared. The order of samples is unknown, so \
+                     how they depend on one another cannot be estimated.",
                     second,
                     first
                 )
@@ -74,14 +89,22 @@ impl Compared {
             quantiles.iter().partition(|one| one.is_significant());
         let name = |one: &QuantileDifference| self.named(&one.level.to_string());
         let of_spread = spread.filter(|(is_significant, _)| *is_significant);
-        let mut parts: Vec<String> =
-            of_spread.iter().map(|(_, ratio)| changed(translated("the standard deviation"), *ratio)).collect();
-        parts.extend(significant.into_iter().map(|one| changed(&name(one), (one.lower, one.upper))));
-        let same_spread = spread.filter(|(is_significant, _)| !is_significant).map(|_| tr!("the standard deviation"));
-        let mut same: Vec<String> = same_spread.into_iter().chain(not.into_iter().map(name)).collect();
+        let mut parts: Vec<String> = of_spread
+            .iter()
+            .map(|(_, ratio)| changed(translated("the standard deviation"), *ratio))
+            .collect();
+        parts
+            .extend(significant.into_iter().map(|one| changed(&name(one), (one.lower, one.upper))));
+        let same_spread = spread
+            .filter(|(is_significant, _)| !is_significant)
+            .map(|_| tr!("the standard deviation"));
+        let mut same: Vec<String> =
+            same_spread.into_iter().chain(not.into_iter().map(name)).collect();
         match maximum {
             Some(maximum) if maximum.is_significant => parts.push(the_latest(maximum)),
-            Some(_) if self.quantity == Quantity::Jitter => same.push(tr!("the maximum of |jitter|")),
+            Some(_) if self.quantity == Quantity::Jitter => {
+                same.push(tr!("the maximum of |jitter|"))
+            }
             Some(_) => same.push(tr!("the maximum")),
             None => {}
         }
@@ -116,13 +139,24 @@ impl Compared {
             } else if maximum.latest == 1 {
                 tr!("not significant: only one independent large latency")
             } else {
-                let but = if maximum.disagrees { translated(", but the largest is in the other") } else { "" };
+                let but = if maximum.disagrees {
+                    translated(", but the largest is in the other")
+                } else {
+                    ""
+                };
                 format!("{}{}{but}", translated("not significant: "), of_the_latest(maximum))
             };
-            rows.push([self.named("max"), self.micros(maximum.base_ns), self.micros(maximum.other_ns), verdict]);
+            rows.push([
+                self.named("max"),
+                self.micros(maximum.base_ns),
+                self.micros(maximum.other_ns),
+                verdict,
+            ]);
         }
         if let Some(rate) = &self.comparison.rate {
-            let share = |(beyond, of): (u64, u64)| tr!("{n} of {all}", n = format::count(beyond), all = format::count(of));
+            let share = |(beyond, of): (u64, u64)| {
+                tr!("{n} of {all}", n = format::count(beyond), all = format::count(of))
+            };
             let name = self.named(&format!(">{}", format::latency(rate.limit_ns)));
             rows.push([name, share(rate.base), share(rate.other), times(rate)]);
         }
@@ -135,11 +169,17 @@ impl Compared {
         if rows.is_empty() {
             return;
         }
-        let figures = rows.iter().map(|[name, base, other, _]| [name, base, other].map(String::clone).to_vec()).collect();
-        let rendered = Table { head: vec!["µs", translated("first"), translated("second")], rows: figures }.render();
+        let figures = rows
+            .iter()
+            .map(|[name, base, other, _]| [name, base, other].map(String::clone).to_vec())
+            .collect();
+        let rendered =
+            Table { head: vec!["µs", translated("first"), translated("second")], rows: figures }
+                .render();
         let verdicts = std::iter::once("").chain(rows.iter().map(|[.., verdict]| verdict.as_str()));
         for (line, verdict) in rendered.lines().zip(verdicts) {
-            let lead = format!("{line}{}  ", " ".repeat(36_usize.saturating_sub(text::columns(line))));
+            let lead =
+                format!("{line}{}  ", " ".repeat(36_usize.saturating_sub(text::columns(line))));
             let mut wrapped = String::new();
             text::wrapped(&mut wrapped, &" ".repeat(text::columns(&lead)), verdict);
             let rest = wrapped.trim_start();
@@ -147,7 +187,11 @@ impl Compared {
         }
         out.push('\n');
         let (first, second) = (&self.texts().base, &self.texts().other);
-        let what = tr!("First: {first}. Second: {second}. Together these intervals hold at 95 % confidence.", first, second);
+        let what = tr!(
+            "First: {first}. Second: {second}. Together these intervals hold at 95 % confidence.",
+            first,
+            second
+        );
         text::wrapped(out, "", &what);
     }
 
@@ -157,16 +201,19 @@ impl Compared {
         let unordered = &self.texts().unordered;
         if !unordered.is_empty() {
             notes.push(tr!(
-                "no samples in {recordings}. Compare recordings that hold every sample, as those of teiji measure do",
+                "no samples in {recordings}. Compare recordings that hold every sample, as those \
+                 of teiji measure do",
                 recordings = list(unordered)
             ));
         }
         if self.observed.contains(&false) && !self.comparison.quantiles.is_empty() {
-            notes.push(tr!("~: of all threads and runs together, from the histogram, up to 1 % above"));
+            notes.push(tr!(
+                "~: of all threads and runs together, from the histogram, up to 1 % above"
+            ));
         }
         if !self.comparison.between_runs {
-            notes
-                .push(tr!("few runs of each: this holds for these runs only, other runs on the same machine may differ by more"));
+            notes.push(tr!("few runs of each: this holds for these runs only, other runs on the \
+                            same machine may differ by more"));
         }
         notes
     }
@@ -187,13 +234,22 @@ fn of_the_latest(maximum: &MaximumDifference) -> String {
 fn the_latest(maximum: &MaximumDifference) -> String {
     #[expect(clippy::cast_precision_loss, reason = "dozens")]
     let more = maximum.of_other as f64 > maximum.expected;
-    let (n, latest, expected) = (maximum.of_other, maximum.latest, format!("{:.1}", maximum.expected));
-    // The longer of two groups has more of the latest anyway: what counts is whether it has more than its share.
+    let (n, latest, expected) =
+        (maximum.of_other, maximum.latest, format!("{:.1}", maximum.expected));
+    // The longer of two groups has more of the latest anyway: what counts is whether it has more
+    // than its share.
     if more {
-        tr!("the second has more of the {latest} largest latencies than expected: {n} instead of {expected}", latest, n, expected)
+        tr!(
+            "the second has more of the {latest} largest latencies than expected: {n} instead of \
+             {expected}",
+            latest,
+            n,
+            expected
+        )
     } else {
         tr!(
-            "the second has fewer of the {latest} largest latencies than expected: {n} instead of {expected}",
+            "the second has fewer of the {latest} largest latencies than expected: {n} instead of \
+             {expected}",
             latest,
             n,
             expected
@@ -207,16 +263,24 @@ pub(super) fn how_often(rate: &RateDifference) -> String {
     let is_nothing = |ratio: f64| ratio < 0.005;
     match rate.upper {
         Some(upper) if is_nothing(upper) => tr!("less than 0.01 times as often"),
-        Some(upper) if is_nothing(rate.lower) => tr!("at most {high} times as often", high = ratio(upper)),
+        Some(upper) if is_nothing(rate.lower) => {
+            tr!("at most {high} times as often", high = ratio(upper))
+        }
         None if is_nothing(rate.lower) => tr!("the ratio is inconclusive"),
-        Some(upper) => tr!("{low} to {high} times as often", low = ratio(rate.lower), high = ratio(upper)),
+        Some(upper) => {
+            tr!("{low} to {high} times as often", low = ratio(rate.lower), high = ratio(upper))
+        }
         None => tr!("at least {low} times as often", low = ratio(rate.lower)),
     }
 }
 
 /// The same with whether that is more than chance.
 fn times(rate: &RateDifference) -> String {
-    format!("{}{}", if rate.is_significant() { "" } else { translated("not significant: ") }, how_often(rate))
+    format!(
+        "{}{}",
+        if rate.is_significant() { "" } else { translated("not significant: ") },
+        how_often(rate)
+    )
 }
 
 /// A text longer than this is shown where it differs only.
@@ -228,7 +292,13 @@ fn unlike(base: &str, other: &str) -> (String, String) {
     let (base_words, other_words) = (words(base), words(other));
     let begin = base_words.iter().zip(&other_words).take_while(|(a, b)| a == b).count();
     let left = base_words.len().min(other_words.len()) - begin;
-    let end = base_words.iter().rev().zip(other_words.iter().rev()).take(left).take_while(|(a, b)| a == b).count();
+    let end = base_words
+        .iter()
+        .rev()
+        .zip(other_words.iter().rev())
+        .take(left)
+        .take_while(|(a, b)| a == b)
+        .count();
     if base.chars().count().max(other.chars().count()) <= LONG {
         return (base.to_owned(), other.to_owned());
     }
@@ -267,12 +337,20 @@ impl Comparisons {
             for note in compared.notes() {
                 text::wrapped(&mut out, "", &tr!("Note: {note}.", note));
             }
-            let differs =
-                if compared.texts().differing.is_empty() { "Nothing else is known to differ." } else { "What else differs:" };
+            let differs = if compared.texts().differing.is_empty() {
+                "Nothing else is known to differ."
+            } else {
+                "What else differs:"
+            };
             let _ = writeln!(out, "\n{}", translated(differs));
             for fact in &compared.texts().differing {
                 let (base, other) = unlike(&fact.base.join(", "), &fact.other.join(", "));
-                let both = format!("{}: {} | {}", fact.name, format::clip(&base, 200), format::clip(&other, 200));
+                let both = format!(
+                    "{}: {} | {}",
+                    fact.name,
+                    format::clip(&base, 200),
+                    format::clip(&other, 200)
+                );
                 text::wrapped(&mut out, "  ", &both);
             }
         }
@@ -318,8 +396,13 @@ impl Comparisons {
                     cell(&compared.texts().other)
                 );
                 for fact in &compared.texts().differing {
-                    let _ =
-                        writeln!(out, "| {} | {} | {} |", fact.name, cell(&fact.base.join(", ")), cell(&fact.other.join(", ")));
+                    let _ = writeln!(
+                        out,
+                        "| {} | {} | {} |",
+                        fact.name,
+                        cell(&fact.base.join(", ")),
+                        cell(&fact.other.join(", "))
+                    );
                 }
             }
             out.push('\n');
@@ -359,10 +442,16 @@ impl Comparisons {
                 "ratio_lower": lower, "ratio_upper": upper, "significant": one.is_significant(),
             })
         };
-        let peak_to_peak =
-            |one: &SpreadDifference| json!({ "base_ns": one.base_peak_to_peak_ns, "other_ns": one.other_peak_to_peak_ns });
+        let peak_to_peak = |one: &SpreadDifference| json!({ "base_ns": one.base_peak_to_peak_ns, "other_ns": one.other_peak_to_peak_ns });
         let one = |compared: &Compared| {
-            let Comparison { quantiles, rate: beyond, spread, maximum: latest, blocks, between_runs } = &compared.comparison;
+            let Comparison {
+                quantiles,
+                rate: beyond,
+                spread,
+                maximum: latest,
+                blocks,
+                between_runs,
+            } = &compared.comparison;
             json!({
                 "base": compared.texts().base,
                 "base_quantiles_observed": compared.observed[0],
@@ -423,10 +512,17 @@ mod tests {
             blocks: (1, 1),
             between_runs: false,
         };
-        let mut compared =
-            Compared { comparison, quantity: Quantity::Latency, observed: [true; 2], texts: crate::language::InEach::default() };
+        let mut compared = Compared {
+            comparison,
+            quantity: Quantity::Latency,
+            observed: [true; 2],
+            texts: crate::language::InEach::default(),
+        };
         let [row] = compared.rows().try_into().unwrap();
-        assert_eq!(row, ["max", "0.0", "0.0", "not significant: only one independent large latency"]);
+        assert_eq!(
+            row,
+            ["max", "0.0", "0.0", "not significant: only one independent large latency"]
+        );
         compared.comparison.maximum = None;
         let mut table = String::new();
         compared.table_in_text(&mut table);
@@ -435,9 +531,21 @@ mod tests {
 
     #[test]
     fn of_long_facts_only_what_differs_is_shown() {
-        let line = |kernel: &str| format!("/usr/bin/qemu-system-x86_64 {} -kernel {kernel} {}", "-a b".repeat(30), "-append c");
-        assert_eq!(unlike(&line("one"), &line("two")), ("… one …".to_owned(), "… two …".to_owned()));
-        assert_eq!(unlike("quiet isolcpus=1", "quiet"), ("quiet isolcpus=1".to_owned(), "quiet".to_owned()));
+        let line = |kernel: &str| {
+            format!(
+                "/usr/bin/qemu-system-x86_64 {} -kernel {kernel} {}",
+                "-a b".repeat(30),
+                "-append c"
+            )
+        };
+        assert_eq!(
+            unlike(&line("one"), &line("two")),
+            ("… one …".to_owned(), "… two …".to_owned())
+        );
+        assert_eq!(
+            unlike("quiet isolcpus=1", "quiet"),
+            ("quiet isolcpus=1".to_owned(), "quiet".to_owned())
+        );
         let (base, other) = unlike(&"a ".repeat(80), &"a ".repeat(81));
         assert!(base.chars().count() < 10 && other.chars().count() < 10, "{base:?} {other:?}");
     }
@@ -455,7 +563,13 @@ mod tests {
                 disagrees: false,
             })
         };
-        assert_eq!(of_other(18, 19.8), "the second has fewer of the 20 largest latencies than expected: 18 instead of 19.8");
-        assert_eq!(of_other(20, 10.0), "the second has more of the 20 largest latencies than expected: 20 instead of 10.0");
+        assert_eq!(
+            of_other(18, 19.8),
+            "the second has fewer of the 20 largest latencies than expected: 18 instead of 19.8"
+        );
+        assert_eq!(
+            of_other(20, 10.0),
+            "the second has more of the 20 largest latencies than expected: 20 instead of 10.0"
+        );
     }
 }

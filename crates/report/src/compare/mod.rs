@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Groups of recordings held against one another: what differs in their latencies, with confidence, and what else differs between
-//! them, which may be why.
+//! Groups of recordings held against one another: what differs in their latencies, with confidence,
+//! and what else differs between them, which may be why.
 
 mod differs;
 mod forest;
@@ -26,8 +26,8 @@ pub struct Repeats {
     called: Option<String>,
     /// Of which runs they are.
     runs: Vec<RunIdentity>,
-    /// Recordings of the same run as an earlier one, as repeats in the lab are, and copies: they add nothing, and are left
-    /// out.
+    /// Recordings of the same run as an earlier one, as repeats in the lab are, and copies: they
+    /// add nothing, and are left out.
     identical: usize,
 }
 
@@ -36,7 +36,8 @@ impl Repeats {
     #[must_use]
     pub fn new(examined: Vec<Examined>) -> Self {
         let (recordings, runs) = (Vec::new(), Vec::new());
-        let mut repeats = Repeats { recordings, group: Group::default(), called: None, runs, identical: 0 };
+        let mut repeats =
+            Repeats { recordings, group: Group::default(), called: None, runs, identical: 0 };
         // Of phases that are all there is, quantiles are known exactly.
         if let [one] = examined.as_slice() {
             repeats.group.quantiles = one.group().quantiles;
@@ -84,7 +85,11 @@ impl Repeats {
             return name.clone();
         }
         let first = self.recordings.first().map(Recorded::name).unwrap_or_default();
-        if self.recordings.len() > 1 { tr!("{first} and {n} more", first, n = self.recordings.len() - 1) } else { first }
+        if self.recordings.len() > 1 {
+            tr!("{first} and {n} more", first, n = self.recordings.len() - 1)
+        } else {
+            first
+        }
     }
 }
 
@@ -103,7 +108,8 @@ struct Compared {
 struct Texts {
     base: String,
     other: String,
-    /// What to know before the figures: their caveats, and conditions that differ though nobody varied them.
+    /// What to know before the figures: their caveats, and conditions that differ though nobody
+    /// varied them.
     caveats: Vec<String>,
     /// Recordings of which the order of samples is unknown.
     unordered: Vec<String>,
@@ -127,31 +133,54 @@ impl Comparisons {
     ///
     /// # Errors
     /// Why they cannot be compared, in this language, unless `anyway`.
-    pub fn new(groups: &[Repeats], anyway: bool, language: Language) -> Result<Comparisons, String> {
+    pub fn new(
+        groups: &[Repeats],
+        anyway: bool,
+        language: Language,
+    ) -> Result<Comparisons, String> {
         let Some((base, others)) = groups.split_first() else { return Ok(Comparisons::default()) };
-        let all = others.iter().map(|other| Compared::new(base, other, anyway, language)).collect::<Result<_, _>>()?;
+        let all = others
+            .iter()
+            .map(|other| Compared::new(base, other, anyway, language))
+            .collect::<Result<_, _>>()?;
         let time = InEach::new(|| groups.iter().find_map(Repeats::what_time_is));
         Ok(Comparisons { all, time })
     }
 }
 
 impl Compared {
-    fn new(base: &Repeats, other: &Repeats, anyway: bool, language: Language) -> Result<Compared, String> {
-        let both = || base.recordings.iter().chain(&other.recordings).map(|recorded| &recorded.document);
+    fn new(
+        base: &Repeats,
+        other: &Repeats,
+        anyway: bool,
+        language: Language,
+    ) -> Result<Compared, String> {
+        let both =
+            || base.recordings.iter().chain(&other.recordings).map(|recorded| &recorded.document);
         let quantities = || different_quantities(&both().collect::<Vec<_>>());
-        let refusal =
-            |why| tr!("{first} and {second} cannot be compared: {why}", first = base.name(), second = other.name(), why);
+        let refusal = |why| {
+            tr!(
+                "{first} and {second} cannot be compared: {why}",
+                first = base.name(),
+                second = other.name(),
+                why
+            )
+        };
         // There is nothing to compare, whatever is asked.
         if let Some(sentence) = in_language(language, || quantities().map(refusal)) {
             return Err(sentence);
         }
         let texts = InEach::new(|| Texts::new(base, other));
-        if !anyway && let Some(sentence) = in_language(language, || texts.get().refusal(base, other)) {
+        if !anyway
+            && let Some(sentence) = in_language(language, || texts.get().refusal(base, other))
+        {
             return Err(sentence);
         }
         Ok(Compared {
             comparison: compare(&base.group, &other.group),
-            quantity: both().next().map_or_else(Quantity::default, |document| document.probe.quantity),
+            quantity: both()
+                .next()
+                .map_or_else(Quantity::default, |document| document.probe.quantity),
             observed: [&base.group, &other.group].map(stats::Group::has_observed_quantiles),
             texts,
         })
@@ -166,28 +195,50 @@ impl Compared {
 impl Texts {
     fn new(base: &Repeats, other: &Repeats) -> Texts {
         let both: Vec<&Recorded> = base.recordings.iter().chain(&other.recordings).collect();
-        let incomparable = incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
+        let incomparable =
+            incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
         let mut reservations = incomparable.clone();
         let all: Vec<Overview<'_>> = both.iter().map(|recorded| Overview::new(recorded)).collect();
         let mut caveats = cautions::of_each(&all);
         let apart = cautions::between(&all, base.recordings.len());
         let (of_base, of_other) = all.split_at(base.recordings.len());
-        caveats.extend(apart.iter().chain(&co_kernel::gravity_apart(of_base, of_other)).map(cautions::Apart::in_words));
+        caveats.extend(
+            apart
+                .iter()
+                .chain(&co_kernel::gravity_apart(of_base, of_other))
+                .map(cautions::Apart::in_words),
+        );
         let in_both = |run: &RunIdentity| !run.is_deterministic() && base.runs.contains(run);
         let again = other.recordings.iter().zip(&other.runs).filter(|(_, run)| in_both(run));
-        reservations
-            .extend(again.map(|(one, _)| tr!("{recording} is given twice and counts as two runs", recording = one.name())));
+        reservations.extend(again.map(|(one, _)| {
+            tr!("{recording} is given twice and counts as two runs", recording = one.name())
+        }));
         let (of_base, of_other) = distinct(base.name(), other.name(), other);
         for (repeats, group) in [(base, &of_base), (other, &of_other)] {
             if repeats.identical > 0 {
                 let recordings = counted(repeats.identical as u64, "recording");
-                reservations.push(tr!("{recordings} of {group} left out, identical to an earlier one", recordings, group));
+                reservations.push(tr!(
+                    "{recordings} of {group} left out, identical to an earlier one",
+                    recordings,
+                    group
+                ));
             }
         }
         let differing = differing(&base.recordings, &other.recordings, apart);
-        let unordered = all.iter().filter(|one| !judge::knows_order(&one.recorded.document)).map(|one| one.name.clone());
+        let unordered = all
+            .iter()
+            .filter(|one| !judge::knows_order(&one.recorded.document))
+            .map(|one| one.name.clone());
         let unordered = unordered.collect();
-        Texts { base: of_base, other: of_other, caveats, unordered, incomparable, reservations, differing }
+        Texts {
+            base: of_base,
+            other: of_other,
+            caveats,
+            unordered,
+            incomparable,
+            reservations,
+            differing,
+        }
     }
 
     /// Why the groups are not compared; none if nothing is against it.
@@ -202,7 +253,8 @@ impl Texts {
     }
 }
 
-/// `debian-amd64-6.1.0-56-phase-*`; none of what is no pool, or has a title, or nothing in common but a `*`.
+/// `debian-amd64-6.1.0-56-phase-*`; none of what is no pool, or has a title, or nothing in common
+/// but a `*`.
 fn name_of_phases(examined: &Examined) -> Option<String> {
     examined.pool.as_ref().filter(|_| examined.recorded.document.run.title.is_none())?;
     let name = examined.path().file_stem()?.to_string_lossy().into_owned();
@@ -214,7 +266,11 @@ fn distinct(base: String, other: String, group: &Repeats) -> (String, String) {
     if base != other {
         return (base, other);
     }
-    let path = group.recordings.first().map(|recorded| recorded.path.display().to_string()).unwrap_or_default();
+    let path = group
+        .recordings
+        .first()
+        .map(|recorded| recorded.path.display().to_string())
+        .unwrap_or_default();
     (base, format!("{other} ({path})"))
 }
 

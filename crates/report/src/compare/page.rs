@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The offline page of a comparison: the verdict, each difference with its interval, the distributions overlaid, and
-//! what else differs.
+//! The offline page of a comparison: the verdict, each difference with its interval, the
+//! distributions overlaid, and what else differs.
 
 use super::{Comparisons, Repeats, forest};
 use crate::charts::options::ChartOptions;
@@ -53,7 +53,8 @@ struct Differs {
 }
 
 impl Comparisons {
-    /// One offline page, under 2 MB. `groups` are those that were compared; `command_line` is what the page says it was made by.
+    /// One offline page, under 2 MB. `groups` are those that were compared; `command_line` is what
+    /// the page says it was made by.
     #[must_use]
     pub fn html(&self, groups: &[Repeats], command_line: &str, language: Language) -> String {
         let mut steps = 24_000;
@@ -73,26 +74,47 @@ impl Comparisons {
             .map(|first| first.texts().base.clone())
             .into_iter()
             .chain(self.all.iter().map(|one| one.texts().other.clone()));
-        let pooled: Vec<Overview<'_>> =
-            groups.iter().zip(names).filter_map(|(group, name)| Overview::pooled(&group.recordings, name)).collect();
-        let each: Vec<Overview<'_>> = groups.iter().flat_map(|group| &group.recordings).map(Overview::new).collect();
+        let pooled: Vec<Overview<'_>> = groups
+            .iter()
+            .zip(names)
+            .filter_map(|(group, name)| Overview::pooled(&group.recordings, name))
+            .collect();
+        let each: Vec<Overview<'_>> =
+            groups.iter().flat_map(|group| &group.recordings).map(Overview::new).collect();
         let several = groups.iter().any(|group| group.recordings.len() > 1);
         let (all, pooled) = (pooled.len(), overview::charted(pooled));
         let series = Charts::new(&pooled, &ChartOptions::default(), steps);
         let verdicts = self.verdicts();
         let title = match self.all.as_slice() {
-            [only] => tr!("{second} against {first}", second = only.texts().other, first = only.texts().base),
-            all => tr!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.texts().base.as_str())),
+            [only] => tr!(
+                "{second} against {first}",
+                second = only.texts().other,
+                first = only.texts().base
+            ),
+            all => tr!(
+                "{n} against {first}",
+                n = all.len(),
+                first = all.first().map_or("", |one| one.texts().base.as_str())
+            ),
         };
         rendered(&Page {
-            frame: Frame::new(&title, &verdicts.join(" "), series.measured, &Probes::from_overviews(&each)),
+            frame: Frame::new(
+                &title,
+                &verdicts.join(" "),
+                series.measured,
+                &Probes::from_overviews(&each),
+            ),
             header: Header {
                 verdict: unbroken(&verdicts.join(" ")),
                 headline: None,
                 about: about(groups, several, (all, pooled.len()), Measured::from_overviews(&each)),
                 banners: banners::banners(&each).into_iter().take(MAX_BANNERS).collect(),
             },
-            compared: self.all.iter().map(|one| Section::new(one, self.all.len() < MAX_CHARTED)).collect(),
+            compared: self
+                .all
+                .iter()
+                .map(|one| Section::new(one, self.all.len() < MAX_CHARTED))
+                .collect(),
             drawn: ChartSet::overlaid(&series, &pooled),
             commands: method::commands(&[], command_line),
         })
@@ -100,12 +122,21 @@ impl Comparisons {
 }
 
 /// How much was measured, in one line.
-fn about(groups: &[Repeats], several: bool, (all, drawn): (usize, usize), measured: Measured) -> String {
+fn about(
+    groups: &[Repeats],
+    several: bool,
+    (all, drawn): (usize, usize),
+    measured: Measured,
+) -> String {
     let recordings: usize = groups.iter().map(|group| group.recordings.len()).sum();
     let mut parts = vec![crate::format::counted(recordings as u64, "recording")];
-    parts.extend(several.then(|| tr!("distributions of all repeats, latency over time of the worst one")));
+    parts.extend(
+        several.then(|| tr!("distributions of all repeats, latency over time of the worst one")),
+    );
     parts.extend((drawn < all).then(|| match measured {
-        Measured::WakeUps => tr!("{drawn} of {all} groups drawn, those with the worst wake-ups", all, drawn),
+        Measured::WakeUps => {
+            tr!("{drawn} of {all} groups drawn, those with the worst wake-ups", all, drawn)
+        }
         Measured::Jitter(_) | Measured::Other => {
             tr!("{drawn} of {all} groups drawn, those with the largest latencies", all, drawn)
         }
@@ -126,7 +157,11 @@ impl Section {
             rows: compared.rows(),
             notes: compared.notes().iter().map(|note| tr!("Note: {note}.", note)).collect(),
             differing: (texts.differing.iter())
-                .map(|fact| Differs { name: fact.name.clone(), first: fact.base.join("; "), second: fact.other.join("; ") })
+                .map(|fact| Differs {
+                    name: fact.name.clone(),
+                    first: fact.base.join("; "),
+                    second: fact.other.join("; "),
+                })
                 .collect(),
         }
     }

@@ -4,7 +4,10 @@
 use crate::language::{Language, in_language};
 use crate::synthetic::{self, Synthetic};
 use crate::{ChartOptions, Report, compared_causes, explained_text, timeline_svg};
-use model::{Account, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, Part, PartKind, Source, Sources, Span, Timeline};
+use model::{
+    Account, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, Part, PartKind, Source, Sources,
+    Span, Timeline,
+};
 
 fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -> Part {
     Part {
@@ -28,7 +31,9 @@ fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -
 /// 237 µs, most of it with interrupts off.
 fn spike(activation: u64) -> Account {
     let off = Part {
-        called_by: ["free_unref_page_list", "release_pages", "tlb_finish_mmu", "exit_mmap"].map(str::to_owned).to_vec(),
+        called_by: ["free_unref_page_list", "release_pages", "tlb_finish_mmu", "exit_mmap"]
+            .map(str::to_owned)
+            .to_vec(),
         off_at: Some("_raw_spin_lock_irqsave+0xf".to_owned()),
         on_at: Some("_raw_spin_unlock_irqrestore+0x13".to_owned()),
         off_before_ns: Some(1_234),
@@ -38,18 +43,25 @@ fn spike(activation: u64) -> Account {
         ..part(PartKind::InterruptsOff, 0, 231_669, Some("free_pcppages_bulk"))
     };
     let interrupted = Some("_raw_spin_unlock_irqrestore".to_owned());
-    let interrupt =
-        Part { interrupted, ..part(PartKind::HardInterrupt, 231_669, 3_600, Some("asm_sysvec_apic_timer_interrupt")) };
-    let switch = Part { next_task: Some("teiji-0".to_owned()), ..part(PartKind::Switch, 235_269, 2_041, None) };
-    let spans = [(0, 0, 0, 237_310), (1, 1, 0, 231_669), (1, 2, 231_669, 3_600)].map(|(depth, name, begin_ns, length_ns)| Span {
-        depth,
-        name,
-        begin_ns,
-        length_ns,
-    });
+    let interrupt = Part {
+        interrupted,
+        ..part(PartKind::HardInterrupt, 231_669, 3_600, Some("asm_sysvec_apic_timer_interrupt"))
+    };
+    let switch = Part {
+        next_task: Some("teiji-0".to_owned()),
+        ..part(PartKind::Switch, 235_269, 2_041, None)
+    };
+    let spans = [(0, 0, 0, 237_310), (1, 1, 0, 231_669), (1, 2, 231_669, 3_600)]
+        .map(|(depth, name, begin_ns, length_ns)| Span { depth, name, begin_ns, length_ns });
     let names = ["hackbench", "free_pcppages_bulk", "<script>"].map(str::to_owned).to_vec();
     let timeline = Timeline { names, spans: spans.to_vec() };
-    Account { thread: 0, activation, latency_ns: 237_310, parts: vec![off, interrupt, switch], timeline }
+    Account {
+        thread: 0,
+        activation,
+        latency_ns: 237_310,
+        parts: vec![off, interrupt, switch],
+        timeline,
+    }
 }
 
 #[test]
@@ -88,10 +100,20 @@ fn located_spike() -> Account {
     let off = &mut account.parts[0];
     off.called_by.truncate(2);
     off.sources = Sources {
-        function: Some(within(at("mm/page_alloc.c", 1_512), "__free_one_page", "mm/page_alloc.c", 1_106)),
+        function: Some(within(
+            at("mm/page_alloc.c", 1_512),
+            "__free_one_page",
+            "mm/page_alloc.c",
+            1_106,
+        )),
         called_by: vec![Some(at("mm/page_alloc.c", 3_491)), None],
         interrupted: None,
-        off_at: Some(within(at("kernel/locking/spinlock.c", 162), "native_irq_disable", "arch/x86/include/asm/irqflags.h", 40)),
+        off_at: Some(within(
+            at("kernel/locking/spinlock.c", 162),
+            "native_irq_disable",
+            "arch/x86/include/asm/irqflags.h",
+            40,
+        )),
         on_at: Some(at("kernel/locking/spinlock.c", 194)),
     };
     off.mostly[0].source = Some(at("mm/page_alloc.c", 1_100));
@@ -134,7 +156,12 @@ fn at_last_comes_what_the_ns_are() {
     let mut lab = synthetic::lab(Some(2));
     lab.guest.cpus = 2;
     let text = explained_text(&[spike(1)], Some(&lab), Language::English);
-    assert!(text.contains("\n\nVirtual ns: 2 CPUs take turns, mostly of less than 0.2 µs, and each executes an\n"), "{text}");
+    assert!(
+        text.contains(
+            "\n\nVirtual ns: 2 CPUs take turns, mostly of less than 0.2 µs, and each executes an\n"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -142,7 +169,10 @@ fn of_several_the_causes_come_first() {
     let short = Account {
         activation: 7,
         latency_ns: 16_000,
-        parts: vec![Part { task: None, ..part(PartKind::PreemptionOff, 0, 16_000, Some("extract_entropy")) }],
+        parts: vec![Part {
+            task: None,
+            ..part(PartKind::PreemptionOff, 0, 16_000, Some("extract_entropy"))
+        }],
         thread: 1,
         timeline: Timeline::default(),
     };
@@ -156,7 +186,8 @@ latencies  share  largest, µs     activation  cause
     assert!(text.contains(ledger), "{text}");
     assert!(
         text.contains(
-            "\n16.000 µs at activation 7 of thread 1: preemption off for 16.000 µs in\nextract_entropy, task unknown.\n"
+            "\n16.000 µs at activation 7 of thread 1: preemption off for 16.000 µs \
+             in\nextract_entropy, task unknown.\n"
         ),
         "{text}"
     );
@@ -169,7 +200,10 @@ fn causes_that_one_recording_has_and_the_other_lacks() {
         parts: vec![part(PartKind::PreemptionOff, 0, ns, Some(function))],
         ..spike(3)
     };
-    let (one, other) = ([spike(1), spike(2), short("write", 9_000)], [short("write", 5_000), short("read", 4_000)]);
+    let (one, other) = (
+        [spike(1), spike(2), short("write", 9_000)],
+        [short("write", 5_000), short("read", 4_000)],
+    );
     let text = compared_causes(("vanilla", &one), ("rt", &other), Language::English).unwrap();
     assert_eq!(
         text,
@@ -190,7 +224,8 @@ fn a_picture_has_each_part_and_function() {
         let svg = timeline_svg(&spike(1), language);
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
         assert!(svg.contains(">free_pcppages_bulk</text>") && !svg.contains("<script>"), "{svg}");
-        // Two of three parts are wide enough to be named; the ground, three parts, three spans, three colours that are explained.
+        // Two of three parts are wide enough to be named; the ground, three parts, three spans,
+        // three colours that are explained.
         assert_eq!(svg.matches("<rect").count(), 10, "{svg}");
         let switch = in_language(language, || super::words::kind_name(PartKind::Switch));
         assert!(svg.contains(&format!(">{switch}</text>")), "{svg}");
@@ -205,14 +240,23 @@ fn a_picture_has_each_part_and_function() {
 fn a_page_shows_it_where_something_was_explained() {
     let recordings = [Synthetic::idle().samples(&[1, 2, 3]).title("one").build()];
     let options = ChartOptions::default();
-    let explained = Explained { version: EXPLAINED_VERSION, identical_samples: 3, accounts: vec![spike(1), spike(2)] };
+    let explained = Explained {
+        version: EXPLAINED_VERSION,
+        identical_samples: 3,
+        accounts: vec![spike(1), spike(2)],
+    };
     for language in Language::ALL {
         let report = Report::new(&recordings, &[], &options);
         assert!(!report.html("teiji report", language).contains("id=\"explained\""));
         let report = report.explained(vec![("one".to_owned(), explained.clone())]);
-        let (page, text) = (report.html("teiji report", language), report.markdown("teiji report", None, language));
+        let (page, text) = (
+            report.html("teiji report", language),
+            report.markdown("teiji report", None, language),
+        );
         assert!(page.contains("<section id=\"explained\">") && page.contains("231.669"));
-        assert!(page.matches("free_pcppages_bulk").count() >= 3 && !page.contains("37.640, <script>"));
+        assert!(
+            page.matches("free_pcppages_bulk").count() >= 3 && !page.contains("37.640, <script>")
+        );
         // The page says which latency it is, so its picture does not say it again.
         let title = in_language(language, || super::words::account_title(&spike(1)));
         let drawn = |picture: &str| picture.contains(&format!(">{title}</text>"));

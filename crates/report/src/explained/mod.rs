@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where latencies went, as people read it: a sentence, the parts, the causes of many, and the functions as a picture.
+//! Where latencies went, as people read it: a sentence, the parts, the causes of many, and the
+//! functions as a picture.
 
 mod page;
 mod timeline;
@@ -21,8 +22,9 @@ const GAP: &str = "  ";
 /// Latencies of which each is a sentence.
 const MAX_SENTENCES: usize = 20;
 
-/// What `teiji explain` prints: of one latency a sentence and its parts; of several their causes first. At last what their ns are, by the
-/// lab that they were recorded in, where that is not said elsewhere.
+/// What `teiji explain` prints: of one latency a sentence and its parts; of several their causes
+/// first. At last what their ns are, by the lab that they were recorded in, where that is not said
+/// elsewhere.
 #[must_use]
 pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Language) -> String {
     in_language(language, || {
@@ -38,11 +40,22 @@ pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Languag
             }
             let left = accounts.len().saturating_sub(MAX_SENTENCES);
             if left > 0 {
-                wrapped(&mut out, "", &tr!("Not listed: {latencies}.", latencies = format::counted(left as u64, "latency")));
+                wrapped(
+                    &mut out,
+                    "",
+                    &tr!(
+                        "Not listed: {latencies}.",
+                        latencies = format::counted(left as u64, "latency")
+                    ),
+                );
             }
         }
         out.push('\n');
-        wrapped(&mut out, "", &tr!("{account}, from the planned time on, µs:", account = account_title(worst)));
+        wrapped(
+            &mut out,
+            "",
+            &tr!("{account}, from the planned time on, µs:", account = account_title(worst)),
+        );
         out += &parts(worst);
         if let Some((part, _)) = worst.cause() {
             detail(part).iter().for_each(|line| wrapped(&mut out, "", line));
@@ -62,33 +75,60 @@ pub fn timeline_svg(account: &Account, language: Language) -> String {
     in_language(language, || timeline(account, Heading::Own))
 }
 
-/// Which causes one recording has and another lacks, of what was explained of both; each by its name. None where either was not explained.
+/// Which causes one recording has and another lacks, of what was explained of both; each by its
+/// name. None where either was not explained.
 #[must_use]
-pub fn compared_causes(one: (&str, &[Account]), other: (&str, &[Account]), language: Language) -> Option<String> {
+pub fn compared_causes(
+    one: (&str, &[Account]),
+    other: (&str, &[Account]),
+    language: Language,
+) -> Option<String> {
     if one.1.is_empty() || other.1.is_empty() {
         return None;
     }
     Some(in_language(language, || {
         let mut out = String::new();
-        let ((one, of_one), (other, of_other)) = ((one.0, causes(one.1)), (other.0, causes(other.1)));
+        let ((one, of_one), (other, of_other)) =
+            ((one.0, causes(one.1)), (other.0, causes(other.1)));
         let same = |cause: &Cause, all: &[Cause]| {
-            all.iter().find(|other| (other.kind, &other.function) == (cause.kind, &cause.function)).cloned()
+            all.iter()
+                .find(|other| (other.kind, &other.function) == (cause.kind, &cause.function))
+                .cloned()
         };
         let named = |cause: &Cause| {
-            tr!("{cause}, largest {time} µs", cause = cause_name(cause), time = exact_micros(cause.worst_ns.cast_signed()))
+            tr!(
+                "{cause}, largest {time} µs",
+                cause = cause_name(cause),
+                time = exact_micros(cause.worst_ns.cast_signed())
+            )
         };
         let mut both = Vec::new();
         for (name, causes, others) in [(one, &of_one, &of_other), (other, &of_other, &of_one)] {
-            let only: Vec<String> = causes.iter().filter(|cause| same(cause, others).is_none()).map(named).collect();
+            let only: Vec<String> =
+                causes.iter().filter(|cause| same(cause, others).is_none()).map(named).collect();
             if !only.is_empty() {
-                wrapped(&mut out, "", &tr!("Causes of late wake-ups only in {name}: {causes}.", name, causes = only.join("; ")));
+                wrapped(
+                    &mut out,
+                    "",
+                    &tr!(
+                        "Causes of late wake-ups only in {name}: {causes}.",
+                        name,
+                        causes = only.join("; ")
+                    ),
+                );
             }
         }
         for cause in &of_one {
             if let Some(there) = same(cause, &of_other) {
-                let times = [cause.worst_ns, there.worst_ns].map(|ns| exact_micros(ns.cast_signed()));
+                let times =
+                    [cause.worst_ns, there.worst_ns].map(|ns| exact_micros(ns.cast_signed()));
                 let [of_one, of_other] = times;
-                both.push(tr!("{cause}, largest {of_one} and {of_other} µs", cause = cause_name(cause), of_one, of_other));
+                both.push(tr!(
+                    "{cause}, largest {of_one} and {of_other} µs",
+                    cause = cause_name(cause),
+                    of_one,
+                    of_other
+                ));
             }
         }
         if !both.is_empty() {
@@ -112,7 +152,8 @@ fn explained_count(causes: &[Cause]) -> u64 {
 }
 
 fn ledger(accounts: &[Account]) -> String {
-    let head = ["latencies", "share", "largest, µs", "activation", "cause"].map(|name| translated(name).to_owned());
+    let head = ["latencies", "share", "largest, µs", "activation", "cause"]
+        .map(|name| translated(name).to_owned());
     let rows = std::iter::once(head.to_vec()).chain(cause_rows(&causes(accounts), accounts.len()));
     table(&rows.collect::<Vec<_>>(), 4)
 }
@@ -120,17 +161,26 @@ fn ledger(accounts: &[Account]) -> String {
 fn parts(account: &Account) -> String {
     let mut rows: Vec<Vec<String>> = part_rows(account).into_iter().map(Vec::from).collect();
     let sum = account.parts.iter().map(|part| part.length_ns).sum::<u64>();
-    rows.push(vec![String::new(), exact_micros(sum.cast_signed()), translated("in all").to_owned(), String::new()]);
+    rows.push(vec![
+        String::new(),
+        exact_micros(sum.cast_signed()),
+        translated("in all").to_owned(),
+        String::new(),
+    ]);
     table(&rows, 2)
 }
 
-/// Rows below one another: so many columns flush right, the others left. The last one goes on below itself where it is too long.
+/// Rows below one another: so many columns flush right, the others left. The last one goes on below
+/// itself where it is too long.
 fn table(rows: &[Vec<String>], numbers: usize) -> String {
     let last = rows.first().map_or(0, |row| row.len().saturating_sub(1));
-    let widths: Vec<usize> = (0..last).map(|column| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..last)
+        .map(|column| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0))
+        .collect();
     let indent = " ".repeat(widths.iter().map(|width| width + GAP.len()).sum());
     let cell = |(column, text): (usize, &String)| {
-        (if column < numbers { right(text, widths[column]) } else { left(text, widths[column]) }) + GAP
+        (if column < numbers { right(text, widths[column]) } else { left(text, widths[column]) })
+            + GAP
     };
     let mut out = String::new();
     for row in rows {

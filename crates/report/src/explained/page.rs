@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What was explained of recordings, as a page shows it: of each the worst as a sentence, a picture and its parts, and the causes.
+//! What was explained of recordings, as a page shows it: of each the worst as a sentence, a picture
+//! and its parts, and the causes.
 
 use super::timeline::{Heading, timeline};
 use super::words::{account_title, cause_rows, detail, part_rows, sentence};
@@ -29,10 +30,18 @@ pub(crate) fn views(explained: &[(String, Explained)]) -> Vec<ExplainedView> {
             recording: recording.clone(),
             sentence: sentence(worst),
             title: account_title(worst),
-            svg: if worst.timeline.is_empty() { String::new() } else { timeline(worst, Heading::Page) },
+            svg: if worst.timeline.is_empty() {
+                String::new()
+            } else {
+                timeline(worst, Heading::Page)
+            },
             parts: part_rows(worst),
             details: worst.cause().map_or_else(Vec::new, |(part, _)| detail(part)),
-            causes: if explained.accounts.len() > 1 { cause_rows(&all, explained.accounts.len()) } else { Vec::new() },
+            causes: if explained.accounts.len() > 1 {
+                cause_rows(&all, explained.accounts.len())
+            } else {
+                Vec::new()
+            },
         })
     };
     explained.iter().filter_map(view).take(MAX_RECORDINGS).collect()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The functions of a latency as a picture: time across, the parts on top, below them the task and each function below what called it.
+//! The functions of a latency as a picture: time across, the parts on top, below them the task and
+//! each function below what called it.
 
 use super::words::{account_title, kind_name, sentence};
 use crate::charts::svg::{Anchor, Svg};
@@ -56,20 +57,34 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
     let below = top + PARTS + ROW * f64::from(rows);
     #[expect(clippy::cast_precision_loss, reason = "a row or two")]
     let height = below + 30.0 + LEGEND * legend.len() as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand pixels at most")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "some thousand pixels at most"
+    )]
     let mut svg = Svg::new(960, height as u32, &account_title(account), &sentence(account));
     #[expect(clippy::cast_precision_loss, reason = "a latency has fewer than 2^53 ns")]
     let x = |ns: u64| MARGIN + wide * ns as f64 / account.latency_ns.max(1) as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pixels")]
     let letters = |width: f64, letter: f64| (width / letter) as usize;
     if heading == Heading::Own {
-        svg.text(MARGIN, 24.0, Anchor::Start, &format!("font-size=\"15\" font-weight=\"600\" {INK}"), &account_title(account));
+        svg.text(
+            MARGIN,
+            24.0,
+            Anchor::Start,
+            &format!("font-size=\"15\" font-weight=\"600\" {INK}"),
+            &account_title(account),
+        );
         svg.text(MARGIN, 44.0, Anchor::Start, SOFT, &clip(&sentence(account), letters(wide, 6.4)));
     }
     for part in 0..=4_u64 {
         let ns = account.latency_ns * part / 4;
         let anchor = [Anchor::Start, Anchor::Middle, Anchor::Middle, Anchor::Middle, Anchor::End];
-        let label = if part == 0 { tr!("planned time") } else { tr!("{time} µs", time = exact_micros(ns.cast_signed())) };
+        let label = if part == 0 {
+            tr!("planned time")
+        } else {
+            tr!("{time} µs", time = exact_micros(ns.cast_signed()))
+        };
         svg.text(x(ns), top - 8.0, anchor[usize::try_from(part).unwrap_or(0)], SOFT, &label);
     }
     let cell = |svg: &mut Svg, bands: &[Band], y: f64, high: f64, text: &str| {
@@ -78,29 +93,50 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
             let (left, width) = (x(band.begin), x(band.end) - x(band.begin));
             // A line of the ground between neighbours, where there is space for it.
             let gap = if band.end == last.end && width > 2.0 { 0.5 } else { 0.0 };
-            svg.rect((left, y), ((width - gap).max(0.2), high - 1.0), &format!("fill=\"{}\"", band.fill));
+            svg.rect(
+                (left, y),
+                ((width - gap).max(0.2), high - 1.0),
+                &format!("fill=\"{}\"", band.fill),
+            );
         }
         let (left, width) = (x(first.begin), x(last.end) - x(first.begin));
         if width > 4.0 * LETTER {
             let text = clip(text, letters(width - 4.0, LETTER));
-            svg.text(left + 3.0, y + high - 5.0, Anchor::Start, &format!("font-size=\"10\" {INK}"), &text);
+            svg.text(
+                left + 3.0,
+                y + high - 5.0,
+                Anchor::Start,
+                &format!("font-size=\"10\" {INK}"),
+                &text,
+            );
         }
     };
     for part in &account.parts {
-        let band = Band { begin: part.begin_ns, end: part.begin_ns + part.length_ns, fill: colour(part.kind) };
+        let band = Band {
+            begin: part.begin_ns,
+            end: part.begin_ns + part.length_ns,
+            fill: colour(part.kind),
+        };
         cell(&mut svg, &[band], top, PARTS, kind_name(part.kind));
     }
     for span in drawn.spans.iter().filter(|span| span.depth < rows) {
         let y = top + PARTS + ROW * f64::from(span.depth);
         let bands = if span.depth == 0 {
-            vec![Band { begin: span.begin_ns, end: span.begin_ns + span.length_ns, fill: "#eceef1" }]
+            vec![Band {
+                begin: span.begin_ns,
+                end: span.begin_ns + span.length_ns,
+                fill: "#eceef1",
+            }]
         } else {
             // What cannot be seen has the colour of its neighbour.
             bands(account, span, account.latency_ns / 2_000)
         };
         cell(&mut svg, &bands, y, ROW, drawn.name(span));
     }
-    let how = translated("Each function below what called it; as wide as it ran. What is too short to be seen is left out.");
+    let how = translated(
+        "Each function below what called it; as wide as it ran. What is too short to be seen is \
+         left out.",
+    );
     svg.text(MARGIN, below + 18.0, Anchor::Start, SOFT, how);
     for (line, row) in (1..).zip(&legend) {
         let y = below + 18.0 + LEGEND * f64::from(line);
@@ -109,7 +145,10 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
             svg.rect(
                 (left, y - 9.0),
                 (10.0, 10.0),
-                &format!("fill=\"{}\" stroke=\"#b9bec5\" stroke-width=\"0.5\"", colour(kinds[*kind])),
+                &format!(
+                    "fill=\"{}\" stroke=\"#b9bec5\" stroke-width=\"0.5\"",
+                    colour(kinds[*kind])
+                ),
             );
             svg.text(left + 15.0, y, Anchor::Start, SOFT, name);
         }
@@ -136,7 +175,8 @@ struct Band {
     fill: &'static str,
 }
 
-/// What a function was part of while it ran, as colours; those of less than `least` ns are the band's before them.
+/// What a function was part of while it ran, as colours; those of less than `least` ns are the
+/// band's before them.
 fn bands(account: &Account, span: &Span, least: u64) -> Vec<Band> {
     let (begin, end) = (span.begin_ns, span.begin_ns + span.length_ns);
     let mut bands: Vec<Band> = Vec::new();

@@ -36,7 +36,9 @@ fn micros(ns: u64) -> String {
 fn located(function: &str, source: Option<&Source>) -> String {
     source.map_or_else(
         || function.to_owned(),
-        |source| tr!("{function} at {file}:{line}", function, file = source.file, line = source.line),
+        |source| {
+            tr!("{function} at {file}:{line}", function, file = source.file, line = source.line)
+        },
     )
 }
 
@@ -54,10 +56,14 @@ fn located_within(function: &str, source: Option<&Source>) -> String {
 /// The stack of a part, innermost first, with what was inlined.
 fn stack(part: &Part) -> Vec<String> {
     let sources = std::iter::once(part.sources.function.as_ref());
-    let sources = sources.chain(part.sources.called_by.iter().map(Option::as_ref)).chain(std::iter::repeat(None));
+    let sources = sources
+        .chain(part.sources.called_by.iter().map(Option::as_ref))
+        .chain(std::iter::repeat(None));
     let mut stack = Vec::new();
     for (function, source) in part.function.iter().chain(&part.called_by).zip(sources) {
-        for Inlined { function, file, line } in source.into_iter().flat_map(|source| &source.inlined) {
+        for Inlined { function, file, line } in
+            source.into_iter().flat_map(|source| &source.inlined)
+        {
             stack.push(tr!("{function} at {file}:{line} (inlined)", function, file, line));
         }
         stack.push(located(function, source));
@@ -71,22 +77,42 @@ pub(crate) fn sentence(account: &Account) -> String {
     let Some((part, sum)) = account.cause() else { return title };
     let what = tr!("{what} for {time} µs", what = kind_name(part.kind), time = micros(sum));
     let source = part.sources.function.as_ref();
-    let place =
-        part.function.as_ref().map_or_else(String::new, |function| tr!(" in {function}", function = located(function, source)));
+    let place = part.function.as_ref().map_or_else(String::new, |function| {
+        tr!(" in {function}", function = located(function, source))
+    });
     let callers: Vec<&str> = part.called_by.iter().take(CALLERS).map(String::as_str).collect();
-    let callers =
-        if callers.is_empty() { String::new() } else { tr!(", called by {callers}", callers = callers.join(translated(", "))) };
-    let task = part.task.as_ref().map_or_else(|| tr!(", task unknown"), |task| tr!(", in task {task}", task));
+    let callers = if callers.is_empty() {
+        String::new()
+    } else {
+        tr!(", called by {callers}", callers = callers.join(translated(", ")))
+    };
+    let task = part
+        .task
+        .as_ref()
+        .map_or_else(|| tr!(", task unknown"), |task| tr!(", in task {task}", task));
     let meanwhile = part.other_cpu.as_ref().and_then(|other| other.function.as_ref());
-    let meanwhile = meanwhile.map_or_else(String::new, |function| tr!(", while that CPU ran {function}", function));
-    tr!("{title}: {what}{place}{callers}{task}{meanwhile}.", title, what, place, callers, task, meanwhile)
+    let meanwhile = meanwhile
+        .map_or_else(String::new, |function| tr!(", while that CPU ran {function}", function));
+    tr!(
+        "{title}: {what}{place}{callers}{task}{meanwhile}.",
+        title,
+        what,
+        place,
+        callers,
+        task,
+        meanwhile
+    )
 }
 
 /// Which latency it is.
 pub(crate) fn account_title(account: &Account) -> String {
     let time = micros(account.latency_ns);
     match account.thread {
-        0 => tr!("{time} µs at activation {activation}", time, activation = format::count(account.activation)),
+        0 => tr!(
+            "{time} µs at activation {activation}",
+            time,
+            activation = format::count(account.activation)
+        ),
         thread => tr!(
             "{time} µs at activation {activation} of thread {thread}",
             time,
@@ -108,15 +134,22 @@ pub(crate) fn part_rows(account: &Account) -> Vec<[String; 4]> {
 
 /// The function of a part and its task, as far as they say something.
 fn place(part: &Part) -> String {
-    let function = part.function.as_ref().map_or_else(String::new, |function| located(function, part.sources.function.as_ref()));
+    let function = part
+        .function
+        .as_ref()
+        .map_or_else(String::new, |function| located(function, part.sources.function.as_ref()));
     let task = match (&part.task, &part.next_task) {
         (Some(from), Some(to)) => tr!("from {from} to {to}", from, to),
         (Some(task), None) => tr!("task {task}", task),
         (None, _) => String::new(),
     };
-    let interrupted = part.interrupted.as_ref().map_or_else(String::new, |function| tr!("interrupted {function}", function));
+    let interrupted = part
+        .interrupted
+        .as_ref()
+        .map_or_else(String::new, |function| tr!("interrupted {function}", function));
     let meanwhile = part.other_cpu.as_ref().and_then(|other| other.function.as_ref());
-    let meanwhile = meanwhile.map_or_else(String::new, |function| tr!("that CPU in {function}", function));
+    let meanwhile =
+        meanwhile.map_or_else(String::new, |function| tr!("that CPU in {function}", function));
     [function, interrupted, task, meanwhile]
         .into_iter()
         .filter(|text| !text.is_empty())
@@ -128,24 +161,37 @@ fn place(part: &Part) -> String {
 pub(crate) fn detail(part: &Part) -> Vec<String> {
     let mut lines = Vec::new();
     if part.kind == PartKind::InterruptsOff {
-        let off_at = part.off_at.as_ref().map(|place| located_within(place, part.sources.off_at.as_ref()));
+        let off_at =
+            part.off_at.as_ref().map(|place| located_within(place, part.sources.off_at.as_ref()));
         let off = off_at.map_or_else(
             || tr!("Interrupts were switched off before what was recorded"),
             |place| match part.off_before_ns {
                 Some(0) | None => tr!("Interrupts were switched off at {place}", place),
                 Some(before) => {
-                    tr!("Interrupts were switched off at {place}, {before} µs before", place, before = micros(before))
+                    tr!(
+                        "Interrupts were switched off at {place}, {before} µs before",
+                        place,
+                        before = micros(before)
+                    )
                 }
             },
         );
-        let on = part.on_at.as_ref().map(|place| located_within(place, part.sources.on_at.as_ref()));
+        let on =
+            part.on_at.as_ref().map(|place| located_within(place, part.sources.on_at.as_ref()));
         let on = on.map_or_else(String::new, |place| tr!(", and on again at {place}", place));
         lines.push(tr!("{off}{on}.", off, on));
     }
     if let Some(OtherCpu { function: Some(function), called_by, task }) = &part.other_cpu {
-        let stack: Vec<&str> = std::iter::once(function).chain(called_by).map(String::as_str).collect();
-        let task = task.as_ref().map_or_else(|| tr!(", task unknown"), |task| tr!(", in task {task}", task));
-        lines.push(tr!("The other CPU meanwhile, innermost first: {stack}{task}.", stack = stack.join(" < "), task));
+        let stack: Vec<&str> =
+            std::iter::once(function).chain(called_by).map(String::as_str).collect();
+        let task = task
+            .as_ref()
+            .map_or_else(|| tr!(", task unknown"), |task| tr!(", in task {task}", task));
+        lines.push(tr!(
+            "The other CPU meanwhile, innermost first: {stack}{task}.",
+            stack = stack.join(" < "),
+            task
+        ));
     }
     if !part.called_by.is_empty() {
         lines.push(tr!("Stack, innermost first: {stack}.", stack = stack(part).join(" < ")));
@@ -156,7 +202,10 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
             format!("{function} {}", micros(time.own_ns))
         });
         let mostly: Vec<String> = mostly.collect();
-        lines.push(tr!("Most of its own time, µs: {functions}.", functions = mostly.join(translated(", "))));
+        lines.push(tr!(
+            "Most of its own time, µs: {functions}.",
+            functions = mostly.join(translated(", "))
+        ));
     }
     lines
 }
@@ -178,10 +227,20 @@ pub(crate) fn cause_rows(causes: &[Cause], all: usize) -> Vec<Vec<String>> {
         let activation = match cause.example {
             (0, activation) => format::count(activation),
             (thread, activation) => {
-                tr!("{activation} of thread {thread}", activation = format::count(activation), thread)
+                tr!(
+                    "{activation} of thread {thread}",
+                    activation = format::count(activation),
+                    thread
+                )
             }
         };
-        vec![format::count(cause.count), format!("{:.0} %", share * 100.0), micros(cause.worst_ns), activation, cause_name(cause)]
+        vec![
+            format::count(cause.count),
+            format!("{:.0} %", share * 100.0),
+            micros(cause.worst_ns),
+            activation,
+            cause_name(cause),
+        ]
     };
     causes.iter().map(row).collect()
 }

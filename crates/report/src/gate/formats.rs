@@ -23,10 +23,15 @@ impl Gate {
         let Tally { all, fail, lack } = self.tally();
         let head = match self.verdict() {
             Verdict::Pass => tr!("PASS: {all}", all),
-            Verdict::Fail if lack > 0 => tr!("FAIL: {n} of {all}; {lack} without enough evidence", n = fail, all, lack),
+            Verdict::Fail if lack > 0 => {
+                tr!("FAIL: {n} of {all}; {lack} without enough evidence", n = fail, all, lack)
+            }
             Verdict::Fail => tr!("FAIL: {n} of {all}", n = fail, all),
             Verdict::NotEnough if lack == 0 => {
-                tr!("NOT ENOUGH EVIDENCE: {runs} without a recording", runs = counted(self.missing as u64, "run"))
+                tr!(
+                    "NOT ENOUGH EVIDENCE: {runs} without a recording",
+                    runs = counted(self.missing as u64, "run")
+                )
             }
             Verdict::NotEnough => tr!("NOT ENOUGH EVIDENCE: {n} of {all}", n = lack, all),
         };
@@ -41,7 +46,9 @@ impl Gate {
                     text::wrapped(&mut out, "  ", &tr!("Caution: {caveat}.", caveat));
                 }
                 for pool in self.pools.iter().filter(|pool| pool.path == recording) {
-                    if let Some((sentence, again)) = phases::worst_and_again(&pool.maxima, &pool.recordings) {
+                    if let Some((sentence, again)) =
+                        phases::worst_and_again(&pool.maxima, &pool.recordings)
+                    {
                         text::wrapped(&mut out, "  ", &sentence);
                         text::unwrapped(&mut out, "  ", &again);
                     }
@@ -76,13 +83,18 @@ impl Gate {
                 "lacking": judged.lacking.map(|what| lacking(what, judged.rows.into()).unwrap_or_else(|| seen(judged))),
             })
         };
-        let caveats: Vec<Value> =
-            self.caveats.get().iter().map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat })).collect();
+        let caveats: Vec<Value> = self
+            .caveats
+            .get()
+            .iter()
+            .map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat }))
+            .collect();
         let limits: Vec<Value> = self.judged.iter().map(one).collect();
         let sources = self.sources_in_words();
         let mut gate = json!({ "verdict": self.verdict().name(), "sources": sources, "caveats": caveats, "limits": limits });
         let of_pool = |pool: &JudgedPool| {
-            let maxima = phases::maxima_json(&pool.maxima, |place| pool.recordings[place].as_path());
+            let maxima =
+                phases::maxima_json(&pool.maxima, |place| pool.recordings[place].as_path());
             json!({ "recording": pool.path.display().to_string(), "phases": maxima })
         };
         if !self.pools.is_empty() {
@@ -91,7 +103,8 @@ impl Gate {
         gate
     }
 
-    /// As JUnit's XML, one test suite with a case for each limit. Not enough evidence is an error, not a failure.
+    /// As JUnit's XML, one test suite with a case for each limit. Not enough evidence is an error,
+    /// not a failure.
     #[must_use]
     pub fn junit(&self) -> String {
         in_language(Language::English, || self.in_junit())
@@ -101,7 +114,8 @@ impl Gate {
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         let _ = writeln!(
             out,
-            "<testsuites>\n  <testsuite name=\"teiji gate\" tests=\"{}\" failures=\"{}\" errors=\"{}\">",
+            "<testsuites>\n  <testsuite name=\"teiji gate\" tests=\"{}\" failures=\"{}\" \
+             errors=\"{}\">",
             self.judged.len(),
             self.count(Verdict::Fail),
             self.count(Verdict::NotEnough)
@@ -116,12 +130,18 @@ impl Gate {
             let _ = match judged.verdict {
                 Verdict::Pass => write!(out, "<system-out>{words}</system-out>"),
                 Verdict::Fail => write!(out, "<failure message=\"{words}\"/>"),
-                Verdict::NotEnough => write!(out, "<error message=\"not enough evidence: {words}\"/>"),
+                Verdict::NotEnough => {
+                    write!(out, "<error message=\"not enough evidence: {words}\"/>")
+                }
             };
             out.push_str("</testcase>\n");
         }
-        let caveats: Vec<String> =
-            self.caveats.get().iter().map(|(recording, caveat)| format!("{recording}: {caveat}")).collect();
+        let caveats: Vec<String> = self
+            .caveats
+            .get()
+            .iter()
+            .map(|(recording, caveat)| format!("{recording}: {caveat}"))
+            .collect();
         let sources = self.sources_in_words();
         if !sources.is_empty() {
             let _ = writeln!(out, "    <system-out>{}</system-out>", escaped(&sources.join(" ")));
@@ -145,7 +165,11 @@ impl Gate {
             let _ = writeln!(out, "# {}", sentence.replace(char::is_control, " "));
         }
         for (recording, caveat) in self.caveats.get() {
-            let _ = writeln!(out, "# caution: {}", format!("{recording}: {caveat}").replace(char::is_control, " "));
+            let _ = writeln!(
+                out,
+                "# caution: {}",
+                format!("{recording}: {caveat}").replace(char::is_control, " ")
+            );
         }
         for (number, judged) in (1..).zip(&self.judged) {
             let ok = if judged.verdict == Verdict::Pass { "ok" } else { "not ok" };
@@ -153,8 +177,10 @@ impl Gate {
                 .replace('#', "\\#")
                 .replace(char::is_control, " ");
             let _ = writeln!(out, "{ok} {number} - {name}");
-            let lead = if judged.verdict == Verdict::NotEnough { "not enough evidence: " } else { "" };
-            let _ = writeln!(out, "# {lead}{}", judged_in_words(judged).replace(char::is_control, " "));
+            let lead =
+                if judged.verdict == Verdict::NotEnough { "not enough evidence: " } else { "" };
+            let _ =
+                writeln!(out, "# {lead}{}", judged_in_words(judged).replace(char::is_control, " "));
         }
         out
     }

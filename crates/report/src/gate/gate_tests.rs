@@ -32,7 +32,8 @@ fn examined_for(latencies: &[i32], limits: &[&str]) -> Examined {
     let limits: Vec<Limit> = limits.iter().map(|text| text.parse().unwrap()).collect();
     let exact = Limit::exact_request(&limits);
     let recorded = Synthetic::idle().threads(1).samples(latencies).build();
-    let Ok(analysis) = analyse(&[Span::Woken(latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &exact);
+    let Ok(analysis) =
+        analyse(&[Span::Woken(latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &exact);
     Examined { recorded, analyses: vec![analysis], pool: None }
 }
 
@@ -47,7 +48,8 @@ struct Judgement {
 
 fn judged(limit: &str, examined: &Examined) -> Judgement {
     let judged = judge(&limit.parse().unwrap(), examined);
-    let lacking = judged.lacking.map(|why| lacking(why, judged.rows.into()).unwrap_or_else(|| seen(&judged)));
+    let lacking =
+        judged.lacking.map(|why| lacking(why, judged.rows.into()).unwrap_or_else(|| seen(&judged)));
     Judgement { verdict: judged.verdict, seen: seen(&judged), margin: judged.margin, lacking }
 }
 
@@ -57,20 +59,31 @@ fn intervals(jitter: &[i32]) -> Examined {
     recorded.document.probe.quantity = model::Quantity::Jitter;
     recorded.document.probe.period_ns = Some(Nanos(1_000_000));
     let rows = [Span::Woken(jitter)];
-    let Ok(analysis) = analyse(&stats::Sizes(&rows[..]), 1_000_000, AfterOverrun::Skip, 64, &stats::ExactRequest::default());
+    let Ok(analysis) = analyse(
+        &stats::Sizes(&rows[..]),
+        1_000_000,
+        AfterOverrun::Skip,
+        64,
+        &stats::ExactRequest::default(),
+    );
     Examined { recorded, analyses: vec![analysis], pool: None }
 }
 
 #[test]
 fn an_interval_that_is_too_short_breaks_a_limit() {
-    let jitter: Vec<i32> = latencies(2_000, &[]).iter().enumerate().map(|(n, ns)| if n % 2 == 0 { *ns } else { -ns }).collect();
+    let jitter: Vec<i32> = latencies(2_000, &[])
+        .iter()
+        .enumerate()
+        .map(|(n, ns)| if n % 2 == 0 { *ns } else { -ns })
+        .collect();
     let mut short = jitter.clone();
     short[77] = -400_000;
     let (even, short) = (intervals(&jitter), intervals(&short));
     let max = judged("max<100us", &short);
     assert_eq!((max.verdict, max.seen.as_str()), (Verdict::Fail, "|jitter| 400.000 µs"));
     assert_eq!(judged("max<100us", &even).verdict, Verdict::Pass);
-    // Half of the intervals are 10 to 20 µs too short: a limit that took them with their sign would hold.
+    // Half of the intervals are 10 to 20 µs too short: a limit that took them with their sign would
+    // hold.
     let median = judged("p50<5us", &even);
     assert_eq!((median.verdict, &median.seen[..11]), (Verdict::Fail, "|jitter| 14"));
     assert_eq!(judged("mean<1us", &even).verdict, Verdict::Fail);
@@ -91,9 +104,15 @@ fn how_much_intervals_vary_is_judged_with_their_sign() {
     assert_eq!(judged("peak-to-peak<9us", &latencies).seen, "8.000 µs");
     assert_eq!(judged("sd<9us", &latencies).seen, "4.359 µs");
     let one = judged("sd<9us", &intervals(&[5]));
-    assert_eq!((one.verdict, one.lacking.as_deref()), (Verdict::NotEnough, Some("1 activation: too few")));
+    assert_eq!(
+        (one.verdict, one.lacking.as_deref()),
+        (Verdict::NotEnough, Some("1 activation: too few"))
+    );
     let nothing = judged("peak-to-peak<9us", &intervals(&[]));
-    assert_eq!((nothing.verdict, nothing.seen.as_str()), (Verdict::NotEnough, "thread 0 measured nothing"));
+    assert_eq!(
+        (nothing.verdict, nothing.seen.as_str()),
+        (Verdict::NotEnough, "thread 0 measured nothing")
+    );
 }
 
 /// The curve says of a limit what a gate says: both count an interval that is too short.
@@ -103,11 +122,17 @@ fn the_exceedance_of_jitter_is_of_both_sides() {
     short[77] = -400_000;
     let examined = intervals(&short);
     let overviews = Overview::all(std::slice::from_ref(&examined.recorded));
-    let charts = crate::charts::series::Charts::new(&overviews, &crate::ChartOptions::default(), 1_000);
+    let charts =
+        crate::charts::series::Charts::new(&overviews, &crate::ChartOptions::default(), 1_000);
     let curve = &charts.recordings[0].curve.exceedance;
     assert_eq!((curve.at_least.first(), curve.latency_ns.last()), (Some(&1_000), Some(&400_000)));
     let svg = crate::charts::draw(crate::charts::words::Chart::Exceedance, &charts, &overviews);
-    assert!(svg.contains("Exceedance of |jitter|") && svg.contains("the worst at 400 µs") && !svg.contains("NaN"), "{svg}");
+    assert!(
+        svg.contains("Exceedance of |jitter|")
+            && svg.contains("the worst at 400 µs")
+            && !svg.contains("NaN"),
+        "{svg}"
+    );
     assert_eq!(judged("max<100us", &examined).seen, "|jitter| 400.000 µs");
 }
 
@@ -118,7 +143,11 @@ fn a_histogram_does_not_show_how_much_values_vary() {
     examined.recorded.document.threads[0].detail = model::Detail::Histogram;
     for limit in ["sd<1s", "peak-to-peak<1s"] {
         let judged = judged(limit, &examined);
-        assert_eq!((judged.verdict, judged.seen.as_str()), (Verdict::NotEnough, "not known"), "{limit}");
+        assert_eq!(
+            (judged.verdict, judged.seen.as_str()),
+            (Verdict::NotEnough, "not known"),
+            "{limit}"
+        );
     }
 }
 
@@ -126,12 +155,22 @@ fn a_histogram_does_not_show_how_much_values_vary() {
 fn what_was_seen() {
     let examined = examined(&latencies(20_000, &[80_000]));
     let (max, beyond) = (judged("max<100us", &examined), judged("max<80us", &examined));
-    assert_eq!((max.verdict, max.seen.as_str(), max.margin), (Verdict::Pass, "80.000 µs", Some(0.2)));
-    assert_eq!((beyond.verdict, beyond.margin), (Verdict::Fail, Some(0.0)), "a limit is not below itself");
+    assert_eq!(
+        (max.verdict, max.seen.as_str(), max.margin),
+        (Verdict::Pass, "80.000 µs", Some(0.2))
+    );
+    assert_eq!(
+        (beyond.verdict, beyond.margin),
+        (Verdict::Fail, Some(0.0)),
+        "a limit is not below itself"
+    );
     assert_eq!(judged("max<=80us", &examined).verdict, Verdict::Pass);
     assert_eq!(judged("p99<20us", &examined).verdict, Verdict::Pass);
     let too_few = judged("p99.999<20us", &examined);
-    assert_eq!((too_few.verdict, too_few.lacking.as_deref()), (Verdict::NotEnough, Some("p99.999 needs 100,000")));
+    assert_eq!(
+        (too_few.verdict, too_few.lacking.as_deref()),
+        (Verdict::NotEnough, Some("p99.999 needs 100,000"))
+    );
     assert_eq!(judged("skipped==0", &examined).verdict, Verdict::Pass);
     assert_eq!(judged("late<1", &examined).verdict, Verdict::Pass);
 }
@@ -149,11 +188,21 @@ fn how_sure_it_is() {
     assert_eq!(judged("rate(>50us)<1e-5@95%", &examined).verdict, Verdict::Fail);
     assert_eq!(judged("rate(>50us)<2e-4@95%", &examined).verdict, Verdict::NotEnough);
     let none = judged("rate(>1ms)<1e-6@95%", &examined);
-    assert_eq!(none.lacking.as_deref(), Some("needs 2,975,731 more activations, none above the limit"), "{none:?}");
+    assert_eq!(
+        none.lacking.as_deref(),
+        Some("needs 2,975,731 more activations, none above the limit"),
+        "{none:?}"
+    );
     // As long a run as `teiji plan-length` names, and not one activation less.
     assert_eq!(stats::samples_for_rate(1e-3, 0.95), 2_995);
-    assert_eq!(judged("rate(>1ms)<1e-3@95%", &self::examined(&latencies(2_995, &[]))).verdict, Verdict::Pass);
-    assert_eq!(judged("rate(>1ms)<1e-3@95%", &self::examined(&latencies(2_994, &[]))).verdict, Verdict::NotEnough);
+    assert_eq!(
+        judged("rate(>1ms)<1e-3@95%", &self::examined(&latencies(2_995, &[]))).verdict,
+        Verdict::Pass
+    );
+    assert_eq!(
+        judged("rate(>1ms)<1e-3@95%", &self::examined(&latencies(2_994, &[]))).verdict,
+        Verdict::NotEnough
+    );
 }
 
 #[test]
@@ -174,7 +223,8 @@ fn caveats_of_a_run_weaken_a_pass_and_not_a_failure() {
 #[test]
 fn worse_than_before() {
     let (base, same) = (examined(&latencies(20_000, &[])), examined(&latencies(20_000, &[])));
-    let slower: Vec<i32> = latencies(20_000, &[]).into_iter().map(|latency| latency * 5 / 4).collect();
+    let slower: Vec<i32> =
+        latencies(20_000, &[]).into_iter().map(|latency| latency * 5 / 4).collect();
     let mut gate = Gate::default();
     gate.against(&base, 0.1, &[same], Language::English).unwrap();
     assert!(gate.judged.len() == 4 && gate.verdict() == Verdict::Pass, "{gate:?}");
@@ -198,27 +248,49 @@ fn a_rate_is_shown_on_its_side_of_the_limit() {
         "0 of 10,000 above 1ms, rate at most 2.995e-4; less than 0.1 % below the limit"
     );
     let beyond = words("rate(>1ms)<2.995e-4@95%");
-    assert!(beyond.starts_with("0 of 10,000 above 1ms, rate at most 3.00e-4; less than 0.1 % above the limit;"), "{beyond}");
-    assert_eq!(words("rate(>1ms)<1e-3@95%"), "0 of 10,000 above 1ms, rate at most 3.00e-4; 70 % below the limit");
+    assert!(
+        beyond.starts_with(
+            "0 of 10,000 above 1ms, rate at most 3.00e-4; less than 0.1 % above the limit;"
+        ),
+        "{beyond}"
+    );
+    assert_eq!(
+        words("rate(>1ms)<1e-3@95%"),
+        "0 of 10,000 above 1ms, rate at most 3.00e-4; 70 % below the limit"
+    );
 }
 
 #[test]
 fn every_form_says_the_same() {
     let mut examined = examined(&latencies(20_000, &[80_000]));
     examined.recorded.path = "a<&\"b\u{7}.teiji".into();
-    let limits: Vec<Limit> = ["max<100us", "max<50us", "rate(>1ms)<1e-9@95%"].map(|text| text.parse().unwrap()).to_vec();
+    let limits: Vec<Limit> =
+        ["max<100us", "max<50us", "rate(>1ms)<1e-9@95%"].map(|text| text.parse().unwrap()).to_vec();
     let gate = Gate::judge(&limits, &[examined]);
     assert_eq!(gate.verdict(), Verdict::Fail);
     let verdicts: Vec<&str> = gate.judged.iter().map(|judged| judged.verdict.name()).collect();
     assert_eq!(verdicts, ["pass", "fail", "not enough evidence"]);
-    let (junit, tap, text, json) = (gate.junit(), gate.tap(), gate.text(Language::English), gate.json());
+    let (junit, tap, text, json) =
+        (gate.junit(), gate.tap(), gate.text(Language::English), gate.json());
     assert!(
-        junit.contains("tests=\"3\" failures=\"1\" errors=\"1\"") && junit.contains("classname=\"a&lt;&amp;&quot;b .teiji\""),
+        junit.contains("tests=\"3\" failures=\"1\" errors=\"1\"")
+            && junit.contains("classname=\"a&lt;&amp;&quot;b .teiji\""),
         "{junit}"
     );
-    assert!(tap.starts_with("TAP version 13\n1..3\nok 1 - max<100us in ") && tap.contains("\nnot ok 3 - "), "{tap}");
-    assert!(text.starts_with("FAIL: 1 of 3 limits; 1 without enough evidence\n") && !text.contains('\u{7}'), "{text}");
-    assert_eq!((&json["verdict"], &json["limits"][2]["verdict"]), (&"fail".into(), &"not enough evidence".into()));
+    assert!(
+        tap.starts_with("TAP version 13\n1..3\nok 1 - max<100us in ")
+            && tap.contains("\nnot ok 3 - "),
+        "{tap}"
+    );
+    assert!(
+        text.starts_with("FAIL: 1 of 3 limits; 1 without enough evidence\n")
+            && !text.contains('\u{7}'),
+        "{text}"
+    );
+    assert_eq!(
+        (&json["verdict"], &json["limits"][2]["verdict"]),
+        (&"fail".into(), &"not enough evidence".into())
+    );
 }
 
 /// One limit and four recordings were counted as four limits.
@@ -230,15 +302,21 @@ fn of_several_recordings_those_that_fail_are_counted() {
         one
     };
     let all = [named("a", 80_000), named("b", 20_000), named("c", 90_000), named("d", 20_000)];
-    let limits = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Limit>>();
-    let head = |limits: &[Limit], language| Gate::judge(limits, &all).text(language).lines().next().unwrap().to_owned();
+    let limits =
+        |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Limit>>();
+    let head = |limits: &[Limit], language| {
+        Gate::judge(limits, &all).text(language).lines().next().unwrap().to_owned()
+    };
     let one = limits(&["max<50us"]);
     assert_eq!(head(&one, Language::English), "FAIL: 2 of 4 recordings, checked against 1 limit");
     assert_eq!(head(&one, Language::Japanese), "不合格: 記録 4 件(制限 1 件で判定)中 2 件");
     let two = limits(&["max<85us", "rate(>1ms)<1e-9@95%"]);
     let text = "FAIL: 1 of 4 recordings, checked against 2 limits; 3 without enough evidence";
     assert_eq!(head(&two, Language::English), text);
-    assert_eq!(head(&limits(&["max<1ms"]), Language::English), "PASS: 4 recordings, checked against 1 limit");
+    assert_eq!(
+        head(&limits(&["max<1ms"]), Language::English),
+        "PASS: 4 recordings, checked against 1 limit"
+    );
     let lacking = head(&limits(&["rate(>1ms)<1e-9@95%"]), Language::English);
     assert_eq!(lacking, "NOT ENOUGH EVIDENCE: 4 of 4 recordings, checked against 1 limit");
     let page = crate::page::limits::LimitsView::from_gate(&Gate::judge(&one, &all)).unwrap();
@@ -249,12 +327,16 @@ fn of_several_recordings_those_that_fail_are_counted() {
 #[test]
 fn a_quantile_of_long_latencies_is_one_that_was_observed() {
     let long: Vec<i32> = (0..20_000).map(|n| 300_000 + n * 7_919 % 199_901).collect();
-    let limits = ["p50<401us", "p77.7<456us", "p77.7<455us", "rate(>441.237us)<0.9@95%", "p99.99<500us"];
+    let limits =
+        ["p50<401us", "p77.7<456us", "p77.7<455us", "rate(>441.237us)<0.9@95%", "p99.99<500us"];
     let examined = examined_for(&long, &limits);
     let mut sorted = long;
     sorted.sort_unstable();
     let p50 = judged("p50<401us", &examined);
-    assert_eq!((p50.verdict, p50.seen), (Verdict::Pass, format!("{} µs", format::exact_micros(i64::from(sorted[9_999])))));
+    assert_eq!(
+        (p50.verdict, p50.seen),
+        (Verdict::Pass, format!("{} µs", format::exact_micros(i64::from(sorted[9_999]))))
+    );
     assert_eq!(
         (judged("p77.7<456us", &examined).verdict, judged("p77.7<455us", &examined).verdict),
         (Verdict::Pass, Verdict::Fail)
@@ -293,7 +375,8 @@ fn a_mean_is_rounded_as_it_is_shown_alone() {
     }
 }
 
-/// A document that says nothing was lost is not believed where its samples show it, nor is one of a run that ended early.
+/// A document that says nothing was lost is not believed where its samples show it, nor is one of a
+/// run that ended early.
 #[test]
 fn no_losses_are_known_of_whole_recordings_only() {
     let mut hidden = examined(&latencies(2_000, &[]));
@@ -319,7 +402,8 @@ fn a_latency_beyond_break_above_contradicts_a_planned_end() {
     assert_eq!(judged("max<1s", &examined).verdict, Verdict::NotEnough);
 }
 
-/// What a probe states decides what figures mean: a statement that no such probe makes lets nothing pass.
+/// What a probe states decides what figures mean: a statement that no such probe makes lets nothing
+/// pass.
 #[test]
 fn a_statement_of_another_probe_passes_nothing() {
     type Corrupt = fn(&mut model::ProbeStatement);
@@ -350,13 +434,24 @@ fn a_thread_without_counters_has_all_that_was_planned() {
 
 #[test]
 fn a_limit_that_the_recording_breaks_fails() {
-    // 203 of 4,000 beyond 1 ms are too many for a 99.99th percentile, whatever else a longer run would show.
+    // 203 of 4,000 beyond 1 ms are too many for a 99.99th percentile, whatever else a longer run
+    // would show.
     let late = examined(&latencies(4_000, &[900_000; 203]));
-    for limit in ["p99<800us", "p99.99<800us", "p99.99<800us@95%", "rate(>800us)<1e-6@95%", "rate(>800us)<0.05@95%"] {
+    for limit in [
+        "p99<800us",
+        "p99.99<800us",
+        "p99.99<800us@95%",
+        "rate(>800us)<1e-6@95%",
+        "rate(>800us)<0.05@95%",
+    ] {
         assert_eq!(judged(limit, &late).verdict, Verdict::Fail, "{limit}");
     }
-    assert_eq!(judged("p99.99<800us", &late).seen, "203 of 4,000 above it, p99.99 allows 1 in 10,000");
-    // 70 together tell as little of a rate as one would, and are too many for one in a million all the same.
+    assert_eq!(
+        judged("p99.99<800us", &late).seen,
+        "203 of 4,000 above it, p99.99 allows 1 in 10,000"
+    );
+    // 70 together tell as little of a rate as one would, and are too many for one in a million all
+    // the same.
     let mut together = latencies(4_000, &[]);
     together[2_000..2_070].fill(900_000);
     assert_eq!(judged("rate(>800us)<1e-6@95%", &examined(&together)).verdict, Verdict::Fail);
@@ -370,7 +465,8 @@ fn a_limit_that_the_recording_breaks_fails() {
 
 #[test]
 fn a_document_that_its_samples_contradict_passes_nothing() {
-    let mut recorded = Synthetic::idle().threads(1).samples(&[2_500_000, 10_000, 11_000, 12_000]).due(8).build();
+    let mut recorded =
+        Synthetic::idle().threads(1).samples(&[2_500_000, 10_000, 11_000, 12_000]).due(8).build();
     let thread = &mut recorded.document.threads[0];
     let mut activations = thread.activations.unwrap().all();
     assert!(activations.skipped > 0 && activations.late > 0);
@@ -398,7 +494,8 @@ fn overrun() -> Examined {
     let spans = [Span::Woken(&rows[..701]), Span::Missing(30), Span::Woken(&rows[701..1_970])];
     let exact = "p99".parse::<crate::Figure>().unwrap().exact_request();
     let Ok(analysis) = analyse(&spans[..], 1_000_000, AfterOverrun::Skip, 64, &exact);
-    let (measured, all) = (analysis.statistics.latency.unwrap(), analysis.statistics.latency_with_skipped.unwrap());
+    let (measured, all) =
+        (analysis.statistics.latency.unwrap(), analysis.statistics.latency_with_skipped.unwrap());
     assert!(p99_of(&measured) < 20_000 && p99_of(&all) > 1_000_000, "{measured:?} {all:?}");
     assert_eq!(recorded.threads[0].latency_with_skipped.unwrap().p99, all.p99);
     Examined { recorded, analyses: vec![analysis], pool: None }
@@ -411,10 +508,14 @@ fn table_gate_and_compare_have_one_figure() {
     let (recorded, statistics) = (&examined.recorded, &examined.analyses[0].statistics);
     let (measured, all) = (statistics.latency.unwrap(), statistics.latency_with_skipped.unwrap());
     let (p99, not) = (format::micros(p99_of(&all)), format::micros(p99_of(&measured)));
-    let table = crate::Report::new(std::slice::from_ref(recorded), &[], &crate::ChartOptions::default())
-        .terminal_summary(crate::Paint::Plain, Language::English);
-    let (front, behind) = table.split_once("As measured, without the skipped activations:").unwrap();
-    let row = |text: &str| text.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap().to_owned();
+    let table =
+        crate::Report::new(std::slice::from_ref(recorded), &[], &crate::ChartOptions::default())
+            .terminal_summary(crate::Paint::Plain, Language::English);
+    let (front, behind) =
+        table.split_once("As measured, without the skipped activations:").unwrap();
+    let row = |text: &str| {
+        text.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap().to_owned()
+    };
     assert!(row(front).contains(&p99) && !row(front).contains(&not), "{table}");
     assert!(row(behind).contains(&not) && !row(behind).contains(&p99), "{table}");
     assert!(front.contains("with skipped counted in") && !front.contains("as measured"), "{table}");
@@ -422,10 +523,14 @@ fn table_gate_and_compare_have_one_figure() {
     assert!(beside.contains(&p99) && beside.contains("skipped ones counted in"), "{beside}");
     let seen = judged("p99<1h", &examined).seen;
     assert_eq!(seen, format!("{} µs", format::exact_micros(p99_of(&all))));
-    assert_eq!(stats::Measured::from(&examined.analyses[0]).quantiles.map(|all| all[2]), Some(p99_of(&all)));
+    assert_eq!(
+        stats::Measured::from(&examined.analyses[0]).quantiles.map(|all| all[2]),
+        Some(p99_of(&all))
+    );
 }
 
-/// And so in a plan's table, in `show --figure` and in tables of recordings; there the other stands beside it, by its name.
+/// And so in a plan's table, in `show --figure` and in tables of recordings; there the other stands
+/// beside it, by its name.
 #[test]
 fn a_plan_and_show_have_the_gates_figure() {
     let examined = overrun();
@@ -434,14 +539,20 @@ fn a_plan_and_show_have_the_gates_figure() {
     let figure = |name: &str| name.parse::<crate::Figure>().unwrap().value(&examined).unwrap();
     assert_eq!(format!("{} µs", figure("p99")), judged("p99<1h", &examined).seen.replace(',', ""));
 
-    let mut matrix = crate::Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
+    let mut matrix =
+        crate::Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     matrix.add(0, 1, examined.recorded.clone());
     let json = matrix.json();
     let row = &json["combinations"][0];
     let in_plan = [&row["p99_ns"], &row["as_measured"]["p99_ns"]].map(|ns| ns.as_i64());
     assert_eq!(in_plan, [Some(p99_of(&all)), Some(p99_of(&measured))], "{row}");
-    assert_eq!((row["n"].as_u64(), row["as_measured"]["n"].as_u64()), (Some(all.count), Some(measured.count)), "{row}");
-    let close = |ns: &serde_json::Value, exact: f64| (ns.as_f64().unwrap() - exact).abs() < 1e-6 * exact;
+    assert_eq!(
+        (row["n"].as_u64(), row["as_measured"]["n"].as_u64()),
+        (Some(all.count), Some(measured.count)),
+        "{row}"
+    );
+    let close =
+        |ns: &serde_json::Value, exact: f64| (ns.as_f64().unwrap() - exact).abs() < 1e-6 * exact;
     assert!(close(&row["mean_ns"], all.mean) && close(&row["sd_ns"], all.sd.unwrap()), "{row}");
     assert!(close(&row["as_measured"]["mean_ns"], measured.mean), "{row}");
     assert_eq!((row["max_ns"].as_i64(), measured.max), (Some(all.max), all.max));
@@ -457,12 +568,16 @@ fn a_plan_and_show_have_the_gates_figure() {
         );
     }
     let cells = |csv: &str, name: &str| -> String {
-        let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+        let mut lines =
+            csv.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
         let column = lines.next().unwrap().iter().position(|head| head == name).unwrap();
         lines.next().unwrap().swap_remove(column)
     };
     assert_eq!(cells(&matrix.csv(), "p99_ns"), row["p99_ns"].to_string());
-    assert_eq!(cells(&matrix.csv(), "as_measured_p99_ns"), row["as_measured"]["p99_ns"].to_string());
+    assert_eq!(
+        cells(&matrix.csv(), "as_measured_p99_ns"),
+        row["as_measured"]["p99_ns"].to_string()
+    );
 
     let recordings = [examined.recorded.clone()];
     let csv = crate::threads_csv(&recordings);
@@ -473,7 +588,10 @@ fn a_plan_and_show_have_the_gates_figure() {
     let markdown = crate::threads_markdown(&recordings, Language::English);
     let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with("| idle")).collect();
     assert!(rows.len() == 2 && rows[0].contains(&format::micros(p99_of(&all))), "{markdown}");
-    assert!(rows[1].contains("as measured") && rows[1].contains(&format::micros(p99_of(&measured))), "{markdown}");
+    assert!(
+        rows[1].contains("as measured") && rows[1].contains(&format::micros(p99_of(&measured))),
+        "{markdown}"
+    );
 }
 
 mod monotonic {
@@ -484,9 +602,11 @@ mod monotonic {
     const RATES: [&str; 5] = ["0.5", "1e-1", "1e-2", "1e-3", "1e-5"];
     const CONFIDENCES: [&str; 4] = ["", "@60%", "@95%", "@99.9%"];
 
-    /// From the loosest on, every one of a list is stricter than those before it: its verdict is no better.
+    /// From the loosest on, every one of a list is stricter than those before it: its verdict is no
+    /// better.
     fn never_better(examined: &Examined, limits: &[String]) -> Result<(), TestCaseError> {
-        let verdicts: Vec<Verdict> = limits.iter().map(|limit| judged(limit, examined).verdict).collect();
+        let verdicts: Vec<Verdict> =
+            limits.iter().map(|limit| judged(limit, examined).verdict).collect();
         prop_assert!(verdicts.is_sorted(), "{limits:?}: {verdicts:?}");
         Ok(())
     }
@@ -547,15 +667,19 @@ fn one_activation_is_one() {
 /// Two threads with the same latencies.
 /// A gate of two plans with limits of their own and a recording that has none, in a form.
 fn of_two_plans(named: &[&str]) -> Gate {
-    let of = |limits: &[&str]| limits.iter().map(|limit| limit.parse().unwrap()).collect::<Vec<Limit>>();
+    let of =
+        |limits: &[&str]| limits.iter().map(|limit| limit.parse().unwrap()).collect::<Vec<Limit>>();
     let mut gate = Gate::default();
-    for (path, limits) in [("a/1.teiji", &["max<1us"][..]), ("b/1.teiji", &["p50<1ms"]), ("c.teiji", &[])] {
+    for (path, limits) in
+        [("a/1.teiji", &["max<1us"][..]), ("b/1.teiji", &["p50<1ms"]), ("c.teiji", &[])]
+    {
         let mut examined = examined(&latencies(2_000, &[]));
         examined.recorded.path = path.into();
         let limits = if named.is_empty() { of(limits) } else { of(named) };
         gate.merge(Gate::judge_among(&limits, &examined, true));
     }
-    let plans = vec![("a/plan.toml".into(), of(&["max<1us"])), ("b/plan.toml".into(), of(&["p50<1ms"]))];
+    let plans =
+        vec![("a/plan.toml".into(), of(&["max<1us"])), ("b/plan.toml".into(), of(&["p50<1ms"]))];
     gate.with_sources(LimitSources { plans, named: of(named) });
     gate
 }
@@ -565,20 +689,42 @@ fn every_form_says_whose_limits_they_are() {
     let gate = of_two_plans(&[]);
     assert_eq!(gate.verdict(), Verdict::Fail);
     let text = gate.text(Language::English);
-    let head = "FAIL: 1 of 3 recordings, each checked against the limits of its plan; 1 without enough evidence\n\
-                Limits of a/plan.toml: max<1us.\nLimits of b/plan.toml: p50<1ms.\na/1.teiji\n";
+    let head = "FAIL: 1 of 3 recordings, each checked against the limits of its plan; 1 without \
+                enough evidence\nLimits of a/plan.toml: max<1us.\nLimits of b/plan.toml: \
+                p50<1ms.\na/1.teiji\n";
     assert!(text.starts_with(head), "{text}");
-    assert!(text.contains("c.teiji\n  ????  no limit\n        no limit is named for it: add [limits] to its plan, or"), "{text}");
+    assert!(
+        text.contains(
+            "c.teiji\n  ????  no limit\n        no limit is named for it: add [limits] to its \
+             plan, or"
+        ),
+        "{text}"
+    );
     let json = gate.json();
     let from = |place: usize| json["limits"][place]["from"].clone();
-    assert_eq!((from(0), from(1), from(2)), ("a/plan.toml".into(), "b/plan.toml".into(), serde_json::Value::Null));
+    assert_eq!(
+        (from(0), from(1), from(2)),
+        ("a/plan.toml".into(), "b/plan.toml".into(), serde_json::Value::Null)
+    );
     assert_eq!(json["sources"][1], "Limits of b/plan.toml: p50<1ms.");
     let junit = gate.junit();
-    assert!(junit.contains("<system-out>Limits of a/plan.toml: max&lt;1us. Limits of b/"), "{junit}");
-    assert!(junit.contains("<error message=\"not enough evidence: no limit is named for it"), "{junit}");
-    assert!(gate.tap().contains("# Limits of b/plan.toml: p50<1ms.\n") && gate.tap().contains("not ok 3 - no limit in c.teiji"));
+    assert!(
+        junit.contains("<system-out>Limits of a/plan.toml: max&lt;1us. Limits of b/"),
+        "{junit}"
+    );
+    assert!(
+        junit.contains("<error message=\"not enough evidence: no limit is named for it"),
+        "{junit}"
+    );
+    assert!(
+        gate.tap().contains("# Limits of b/plan.toml: p50<1ms.\n")
+            && gate.tap().contains("not ok 3 - no limit in c.teiji")
+    );
     let japanese = gate.text(Language::Japanese);
-    assert!(japanese.contains("a/plan.toml の制限: max<1us。") && japanese.contains("制限なし"), "{japanese}");
+    assert!(
+        japanese.contains("a/plan.toml の制限: max<1us。") && japanese.contains("制限なし"),
+        "{japanese}"
+    );
 }
 
 #[test]
@@ -586,15 +732,18 @@ fn limits_of_the_command_line_take_the_place_of_plans() {
     let gate = of_two_plans(&["max<1h"]);
     assert_eq!(gate.verdict(), Verdict::Pass);
     let text = gate.text(Language::English).replace("\n  ", " ").replace('\n', " ");
-    let output = "PASS: 3 recordings, checked against 1 limit Limits of --limit: max<1h, in place of those of a/plan.toml (max<1us) and \
-                  b/plan.toml (p50<1ms).";
+    let output = "PASS: 3 recordings, checked against 1 limit Limits of --limit: max<1h, in place \
+                  of those of a/plan.toml (max<1us) and b/plan.toml (p50<1ms).";
     assert!(text.starts_with(output), "{text}");
     assert_eq!(gate.json()["limits"][2]["from"], "--limit");
 }
 
 #[test]
 fn no_form_passes_without_all_runs() {
-    let mut gate = Gate::judge(&["max<1h".parse().unwrap()], std::slice::from_ref(&examined(&latencies(2_000, &[]))));
+    let mut gate = Gate::judge(
+        &["max<1h".parse().unwrap()],
+        std::slice::from_ref(&examined(&latencies(2_000, &[]))),
+    );
     gate.with_missing(2);
     let text = gate.text(Language::English);
     assert!(text.starts_with("NOT ENOUGH EVIDENCE: 2 runs without a recording\n"), "{text}");
@@ -618,13 +767,21 @@ fn a_plan_without_a_recording_keeps_a_gate_from_passing() {
     gate.with_sources(LimitSources { plans, named: Vec::new() });
     assert_eq!(gate.verdict(), Verdict::NotEnough);
     let text = gate.text(Language::English);
-    assert!(text.contains("Limits of a/plan.toml and b/plan.toml: max<1h.") && text.contains("\nb\n  ????  max<1h\n"), "{text}");
+    assert!(
+        text.contains("Limits of a/plan.toml and b/plan.toml: max<1h.")
+            && text.contains("\nb\n  ????  max<1h\n"),
+        "{text}"
+    );
 }
 
 fn on_two_threads(latencies: &[i32]) -> Examined {
     let (one, other) = (examined(latencies), examined(latencies));
     let recorded = Synthetic::idle().threads(2).samples(latencies).build();
-    Examined { recorded, analyses: one.analyses.into_iter().chain(other.analyses).collect(), pool: None }
+    Examined {
+        recorded,
+        analyses: one.analyses.into_iter().chain(other.analyses).collect(),
+        pool: None,
+    }
 }
 
 /// Whatever a limit finds, judged and shown in Japanese.
@@ -632,15 +789,24 @@ fn on_two_threads(latencies: &[i32]) -> Examined {
 fn every_finding_is_japanese() {
     let mut late = vec![15_000; 2_000];
     late.extend([90_000; 2_000]);
-    let samples = [latencies(20_000, &[80_000, 81_000, 82_000]), late, vec![15_000; 4], vec![15_000], Vec::new()];
-    let mut all: Vec<Examined> = samples.iter().flat_map(|samples| [examined(samples), on_two_threads(samples)]).collect();
+    let samples = [
+        latencies(20_000, &[80_000, 81_000, 82_000]),
+        late,
+        vec![15_000; 4],
+        vec![15_000],
+        Vec::new(),
+    ];
+    let mut all: Vec<Examined> =
+        samples.iter().flat_map(|samples| [examined(samples), on_two_threads(samples)]).collect();
     let mut none = examined(&[]);
     none.analyses.clear();
     all.push(none);
     let figures = ["max", "mean", "p50", "p99", "p99.99", "p99.999"];
     let latencies = figures.iter().flat_map(|figure| {
         let bounds = ["1us", "19.91us", "50us", "80us", "1h"];
-        bounds.into_iter().flat_map(move |bound| [format!("{figure}<{bound}"), format!("{figure}<{bound}@95%")])
+        bounds
+            .into_iter()
+            .flat_map(move |bound| [format!("{figure}<{bound}"), format!("{figure}<{bound}@95%")])
     });
     let rates = ["0.5", "1e-3", "2e-4", "1e-9"].map(|rate| format!("rate(>50us)<{rate}@95%"));
     let counts = ["skipped==0", "late<3", "lost==0"].map(str::to_owned);
@@ -648,7 +814,8 @@ fn every_finding_is_japanese() {
     let limits: Vec<Limit> = limits.collect();
     assert!(limits.len() > 50, "{}", limits.len());
     let found = in_language(Language::Japanese, || {
-        let found = all.iter().flat_map(|examined| limits.iter().map(move |limit| judge(limit, examined)));
+        let found =
+            all.iter().flat_map(|examined| limits.iter().map(move |limit| judge(limit, examined)));
         found.map(|judged| (criterion(&judged), judged_in_words(&judged))).collect::<Vec<_>>()
     });
     for (limit, words) in found {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What became of limits, for people and for programs; what is judged, and how, is in the crate `judge`.
+//! What became of limits, for people and for programs; what is judged, and how, is in the crate
+//! `judge`.
 
 mod formats;
 #[cfg(test)]
@@ -13,7 +14,9 @@ use crate::language::{InEach, Language, in_language, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::co_kernel;
-use judge::{Examined, Judged, PhaseMaxima, Verdict, judge, judge_against, nothing_recorded, without_limit};
+use judge::{
+    Examined, Judged, PhaseMaxima, Verdict, judge, judge_against, nothing_recorded, without_limit,
+};
 use plan::{Figure, Limit, Subject};
 use serde::Serialize;
 pub use sources::LimitSources;
@@ -51,7 +54,11 @@ impl JudgedPool {
     fn from_examined(examined: &Examined) -> Option<JudgedPool> {
         examined.pool.as_ref()?;
         let recordings = examined.recordings().map(|recorded| recorded.path.clone()).collect();
-        Some(JudgedPool { path: examined.path(), maxima: PhaseMaxima::new(examined.recordings()), recordings })
+        Some(JudgedPool {
+            path: examined.path(),
+            maxima: PhaseMaxima::new(examined.recordings()),
+            recordings,
+        })
     }
 }
 
@@ -64,7 +71,10 @@ impl Gate {
         let of = |examined: &Examined| {
             let path = examined.path().display().to_string();
             let mut caveats: Vec<String> = Vec::new();
-            for caveat in examined.recordings().flat_map(|recorded| cautions::collect(&Overview::new(recorded))) {
+            for caveat in examined
+                .recordings()
+                .flat_map(|recorded| cautions::collect(&Overview::new(recorded)))
+            {
                 if !caveats.contains(&caveat) {
                     caveats.push(caveat);
                 }
@@ -84,11 +94,13 @@ impl Gate {
     #[must_use]
     pub fn judge_among(limits: &[Limit], examined: &Examined, others_have_limits: bool) -> Gate {
         let mut gate = Gate::judge(limits, std::slice::from_ref(examined));
-        gate.judged.extend((limits.is_empty() && others_have_limits).then(|| without_limit(examined)));
+        gate.judged
+            .extend((limits.is_empty() && others_have_limits).then(|| without_limit(examined)));
         gate
     }
 
-    /// Says where the limits come from. Those of a plan of which nothing is recorded, where plans have the word, are not known to hold.
+    /// Says where the limits come from. Those of a plan of which nothing is recorded, where plans
+    /// have the word, are not known to hold.
     pub fn with_sources(&mut self, sources: LimitSources) {
         for (plan, limits) in sources.plans.iter().filter(|_| sources.named.is_empty()) {
             let folder = plan.parent().unwrap_or(plan);
@@ -104,8 +116,9 @@ impl Gate {
         self.missing = runs;
     }
 
-    /// Adds whether each recording is worse than `baseline` by more than `worse_than`, a share, in any quantile that both have
-    /// latencies enough for; at 95 % confidence for all of them together.
+    /// Adds whether each recording is worse than `baseline` by more than `worse_than`, a share, in
+    /// any quantile that both have latencies enough for; at 95 % confidence for all of them
+    /// together.
     ///
     /// # Errors
     /// Why one of them cannot be compared with it at all, in this language.
@@ -117,7 +130,11 @@ impl Gate {
         language: Language,
     ) -> Result<(), String> {
         for examined in recordings {
-            let why = || incomparable(&[&examined.recorded.document, &baseline.recorded.document]).into_iter().next();
+            let why = || {
+                incomparable(&[&examined.recorded.document, &baseline.recorded.document])
+                    .into_iter()
+                    .next()
+            };
             let sentence = |why| {
                 tr!(
                     "{second} cannot be compared with {first}: {why}",
@@ -130,12 +147,15 @@ impl Gate {
                 return Err(sentence);
             }
             let path = examined.path().display().to_string();
-            let both: Vec<Overview<'_>> = baseline.recordings().chain(examined.recordings()).map(Overview::new).collect();
+            let both: Vec<Overview<'_>> =
+                baseline.recordings().chain(examined.recordings()).map(Overview::new).collect();
             let first = baseline.recordings().count();
             self.caveats.each(|caveats| {
                 let mut apart = cautions::between(&both, first);
                 apart.extend(co_kernel::gravity_apart(&both[..first], &both[first..]));
-                let against = apart.iter().map(|one| format!("{} ({})", one.in_words(), baseline.path().display()));
+                let against = apart
+                    .iter()
+                    .map(|one| format!("{} ({})", one.in_words(), baseline.path().display()));
                 caveats.extend(against.map(|caveat| (path.clone(), caveat)));
             });
             self.judged.extend(judge_against(baseline, worse_than, examined));
@@ -153,7 +173,8 @@ impl Gate {
     /// The worst of all: a limit that fails, otherwise an inconclusive one.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let worst = self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough);
+        let worst =
+            self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough);
         if self.missing > 0 { worst.max(Verdict::NotEnough) } else { worst }
     }
 
@@ -162,7 +183,8 @@ impl Gate {
         self.judged.iter().filter(|judged| judged.verdict == verdict).count() as u64
     }
 
-    /// What has verdicts, and how many of it fail and lack evidence: the limits of one recording; of several, the recordings.
+    /// What has verdicts, and how many of it fail and lack evidence: the limits of one recording;
+    /// of several, the recordings.
     pub(crate) fn tally(&self) -> Tally {
         let mut recordings: BTreeMap<&Path, Verdict> = BTreeMap::new();
         for judged in &self.judged {
@@ -171,14 +193,24 @@ impl Gate {
         }
         if recordings.len() <= 1 {
             let all = counted(self.judged.len() as u64, "limit");
-            return Tally { all, fail: self.count(Verdict::Fail), lack: self.count(Verdict::NotEnough) };
+            return Tally {
+                all,
+                fail: self.count(Verdict::Fail),
+                lack: self.count(Verdict::NotEnough),
+            };
         }
         let limits: BTreeSet<String> = self.judged.iter().map(criterion).collect();
         let have_all = limits.len() * recordings.len() == self.judged.len();
-        let with = |verdict: Verdict| recordings.values().filter(|worst| **worst == verdict).count() as u64;
+        let with = |verdict: Verdict| {
+            recordings.values().filter(|worst| **worst == verdict).count() as u64
+        };
         let n = counted(recordings.len() as u64, "recording");
         let all = if have_all {
-            tr!("{recordings}, checked against {limits}", recordings = n, limits = counted(limits.len() as u64, "limit"))
+            tr!(
+                "{recordings}, checked against {limits}",
+                recordings = n,
+                limits = counted(limits.len() as u64, "limit")
+            )
         } else {
             tr!("{recordings}, each checked against the limits of its plan", recordings = n)
         };
@@ -187,7 +219,11 @@ impl Gate {
 
     /// The caveats of one recording.
     fn caveats_of<'a>(&'a self, recording: &'a Path) -> impl Iterator<Item = &'a str> {
-        self.caveats.get().iter().filter(move |(of, _)| Path::new(of) == recording).map(|(_, caveat)| caveat.as_str())
+        self.caveats
+            .get()
+            .iter()
+            .filter(move |(of, _)| Path::new(of) == recording)
+            .map(|(_, caveat)| caveat.as_str())
     }
 }
 
@@ -211,7 +247,8 @@ pub(crate) const fn sign(verdict: Verdict) -> &'static str {
 /// Where a limit lies in charts of latencies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct LimitLine {
-    /// Beside its line: as it was written, behind the sign of what became of it, which no colour has to be known for.
+    /// Beside its line: as it was written, behind the sign of what became of it, which no colour
+    /// has to be known for.
     pub(crate) name: String,
     pub(crate) latency_ns: i64,
     /// No larger share of activations may be beyond it; none where that is no share, as of a mean.
@@ -229,11 +266,20 @@ impl LimitLine {
         let (latency, share) = match limit.subject {
             Subject::Latency { of: Figure::Max, limit, .. } => (limit, Some(0.0)),
             Subject::Latency { of: Figure::Mean, limit, .. } => (limit, None),
-            Subject::Latency { of: Figure::Quantile(level), limit, .. } => (limit, Some(1.0 - level.share())),
+            Subject::Latency { of: Figure::Quantile(level), limit, .. } => {
+                (limit, Some(1.0 - level.share()))
+            }
             Subject::Rate { beyond, limit, .. } => (beyond, Some(limit)),
-            Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } | Subject::Count { .. } => return None,
+            Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. }
+            | Subject::Count { .. } => return None,
         };
-        Some(LimitLine { name: limit.to_string(), latency_ns: latency.0, share, is_lower: false, verdict: None })
+        Some(LimitLine {
+            name: limit.to_string(),
+            latency_ns: latency.0,
+            share,
+            is_lower: false,
+            verdict: None,
+        })
     }
 
     /// Of jitter, the same line on both sides of the period.
@@ -244,6 +290,10 @@ impl LimitLine {
 
     /// The same with what became of it.
     pub(crate) fn judged(self, verdict: Verdict) -> LimitLine {
-        LimitLine { name: format!("{} {}", sign(verdict), self.name), verdict: Some(verdict), ..self }
+        LimitLine {
+            name: format!("{} {}", sign(verdict), self.name),
+            verdict: Some(verdict),
+            ..self
+        }
     }
 }

@@ -16,7 +16,9 @@ pub(crate) fn criterion(judged: &Judged) -> String {
         Criterion::NotWorse { level, by, than } => {
             let (percent, than) = (percent(*by), than.display());
             match level {
-                Some(level) => tr!("{level} at most {percent} worse than {than}", level, percent, than),
+                Some(level) => {
+                    tr!("{level} at most {percent} worse than {than}", level, percent, than)
+                }
                 None => tr!("no quantile more than {percent} worse than {than}", percent, than),
             }
         }
@@ -33,11 +35,18 @@ pub(crate) fn seen(judged: &Judged) -> String {
 fn judges_sizes(judged: &Judged) -> bool {
     let is_figure = matches!(
         judged.seen,
-        Seen::Latency { .. } | Seen::Quantile { .. } | Seen::Beyond { .. } | Seen::Rate { .. } | Seen::Change { .. }
+        Seen::Latency { .. }
+            | Seen::Quantile { .. }
+            | Seen::Beyond { .. }
+            | Seen::Rate { .. }
+            | Seen::Change { .. }
     );
     let varies = matches!(
         &judged.criterion,
-        Criterion::Limit(Limit { subject: Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. }, .. })
+        Criterion::Limit(Limit {
+            subject: Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. },
+            ..
+        })
     );
     judged.quantity == Quantity::Jitter && is_figure && !varies
 }
@@ -49,7 +58,9 @@ fn figure_seen(judged: &Judged) -> String {
         Seen::Latency { ns, thread: Some(thread) } => {
             tr!("{micros} µs on thread {thread}", micros = exact_micros(ns), thread)
         }
-        Seen::Quantile { observed_ns, upper_ns, thread } => quantile(&exact_micros(observed_ns), upper_ns, thread),
+        Seen::Quantile { observed_ns, upper_ns, thread } => {
+            quantile(&exact_micros(observed_ns), upper_ns, thread)
+        }
         Seen::Beyond { n, of, level, thread: None } => tr!(
             "{n} of {all} above it, {level} allows 1 in {one_in}",
             n = count(n),
@@ -91,23 +102,41 @@ fn figure_seen(judged: &Judged) -> String {
 
 /// A rate to three digits, or to as many as it takes to stand to the limit as the rate itself does.
 fn rate_beside(rate: f64, criterion: &Criterion) -> String {
-    let Criterion::Limit(Limit { subject: Subject::Rate { limit, .. }, .. }) = criterion else { return format!("{rate:.2e}") };
-    let stands = |shown: &String| shown.parse::<f64>().is_ok_and(|shown| shown.total_cmp(limit) == rate.total_cmp(limit));
-    (2..).map(|places: usize| format!("{rate:.places$e}")).take(16).find(stands).unwrap_or_else(|| format!("{rate:e}"))
+    let Criterion::Limit(Limit { subject: Subject::Rate { limit, .. }, .. }) = criterion else {
+        return format!("{rate:.2e}");
+    };
+    let stands = |shown: &String| {
+        shown.parse::<f64>().is_ok_and(|shown| shown.total_cmp(limit) == rate.total_cmp(limit))
+    };
+    (2..)
+        .map(|places: usize| format!("{rate:.places$e}"))
+        .take(16)
+        .find(stands)
+        .unwrap_or_else(|| format!("{rate:e}"))
 }
 
 fn quantile(micros: &str, upper_ns: Option<i64>, thread: Option<usize>) -> String {
     match (upper_ns.map(exact_micros), thread) {
-        (Some(upper), None) => tr!("at most {upper} µs, {observed} observed", upper, observed = micros),
+        (Some(upper), None) => {
+            tr!("at most {upper} µs, {observed} observed", upper, observed = micros)
+        }
         (Some(upper), Some(thread)) => {
-            tr!("at most {upper} µs, {observed} observed on thread {thread}", upper, observed = micros, thread)
+            tr!(
+                "at most {upper} µs, {observed} observed on thread {thread}",
+                upper,
+                observed = micros,
+                thread
+            )
         }
         (None, None) => tr!("{micros} µs observed, upper bound unknown", micros),
-        (None, Some(thread)) => tr!("{micros} µs observed on thread {thread}, upper bound unknown", micros, thread),
+        (None, Some(thread)) => {
+            tr!("{micros} µs observed on thread {thread}, upper bound unknown", micros, thread)
+        }
     }
 }
 
-/// A quantile as it is shown: of several threads it is that of all of them together, and not quite the observed one.
+/// A quantile as it is shown: of several threads it is that of all of them together, and not quite
+/// the observed one.
 fn compared(ns: i64, is_exact: bool) -> String {
     let time = format::latency(ns);
     if is_exact { time } else { tr!("~{time} of all threads", time) }
@@ -117,11 +146,19 @@ fn compared(ns: i64, is_exact: bool) -> String {
 pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
     Some(match lacking {
         Lacking::Figure => return None,
-        Lacking::Limit => tr!("no limit is named for it: add [limits] to its plan, or name a --limit"),
+        Lacking::Limit => {
+            tr!("no limit is named for it: add [limits] to its plan, or name a --limit")
+        }
         Lacking::Whole(why) => incomplete_reason(why),
-        Lacking::Activations(level) => tr!("{level} needs {needs}", level, needs = count(level.needs())),
+        Lacking::Activations(level) => {
+            tr!("{level} needs {needs}", level, needs = count(level.needs()))
+        }
         Lacking::Bound(level) => {
-            tr!("too few {rows} for an upper bound of {level} at this confidence", level, rows = rows.plural())
+            tr!(
+                "too few {rows} for an upper bound of {level} at this confidence",
+                level,
+                rows = rows.plural()
+            )
         }
         Lacking::CloserBound => tr!("a longer run would give a tighter bound"),
         Lacking::MoreWithin(more) => {
@@ -130,16 +167,16 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
         Lacking::LongerRun => tr!("needs a longer run"),
         Lacking::LongerRuns => tr!("needs longer runs"),
         Lacking::Samples => {
-            tr!(
-                "the recording holds no samples, which would show what was late, skipped or lost and how latencies were distributed"
-            )
+            tr!("the recording holds no samples, which would show what was late, skipped or lost \
+                 and how latencies were distributed")
         }
         Lacking::Unplanned => tr!("events are not planned: none is late or skipped"),
         Lacking::ValuesOfSkipped(skipped) => {
             tr!("{skipped} skipped, which have no value to be judged", skipped = count(skipped))
         }
         Lacking::Independent => tr!("too few independent samples to compare any quantile"),
-        Lacking::Order => tr!("the order of samples is unknown, so how they depend on one another cannot be estimated"),
+        Lacking::Order => tr!("the order of samples is unknown, so how they depend on one \
+                               another cannot be estimated"),
     })
 }
 
@@ -151,14 +188,21 @@ pub(crate) fn incomplete_reason(why: Incomplete) -> String {
             tr!("{samples} lost, with unknown latencies", samples = counted(lost, "sample"))
         }
         Incomplete::TraceLost(lost) => {
-            tr!("{events} of the kernel's trace lost, and rows with them", events = counted(lost, "event"))
+            tr!(
+                "{events} of the kernel's trace lost, and rows with them",
+                events = counted(lost, "event")
+            )
         }
-        Incomplete::StreamOffPeriod => tr!("the stream's intervals are not those of the period that was given"),
+        Incomplete::StreamOffPeriod => {
+            tr!("the stream's intervals are not those of the period that was given")
+        }
         Incomplete::StreamBroken => tr!("parts of the stream are missing or could not be read"),
         Incomplete::ProgramFailed => tr!("the program that was measured crashed or failed"),
         Incomplete::FellBack => tr!("threads of the co-kernel ran on Linux in between"),
         Incomplete::LoadOffTarget => tr!("a load was off target"),
-        Incomplete::Contradicts => tr!("run.json contradicts its samples: teiji verify lists the differences"),
+        Incomplete::Contradicts => {
+            tr!("run.json contradicts its samples: teiji verify lists the differences")
+        }
     }
 }
 
@@ -182,7 +226,11 @@ fn margin(margin: f64) -> String {
 /// What was seen, how far off the limit, and what is lacking.
 pub(crate) fn judged_in_words(judged: &Judged) -> String {
     let seen = Some(seen(judged)).filter(|seen| !seen.is_empty());
-    let parts = [seen, judged.margin.map(margin), judged.lacking.and_then(|what| lacking(what, judged.rows.into()))];
+    let parts = [
+        seen,
+        judged.margin.map(margin),
+        judged.lacking.and_then(|what| lacking(what, judged.rows.into())),
+    ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -192,7 +240,8 @@ fn percent(share: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// `31 to 44 % lower`, `between 4 % lower and 12 % higher`, `between 6 % lower and 11 times as high`.
+/// `31 to 44 % lower`, `between 4 % lower and 12 % higher`, `between 6 % lower and 11 times as
+/// high`.
 pub(crate) fn change(lower: f64, upper: f64) -> String {
     let percent = |ratio: f64| ((ratio - 1.0).abs() * 100.0).round();
     let side = |ratio: f64| match ratio {
@@ -211,7 +260,9 @@ pub(crate) fn change(lower: f64, upper: f64) -> String {
         }
         (true, true) if high >= 1.0 => tr!("{low} to {high} % lower", low = high, high = low),
         (false, false) if low >= 1.0 && upper < TIMES => tr!("{low} to {high} % higher", low, high),
-        (false, false) if low >= 1.0 => tr!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper)),
+        (false, false) if low >= 1.0 => {
+            tr!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper))
+        }
         _ => tr!("between {low} and {high}", low = side(lower), high = side(upper)),
     }
 }

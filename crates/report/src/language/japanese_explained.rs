@@ -22,23 +22,41 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     (", in task {task}", "、タスク {task}"),
     (", task unknown", "、タスク不明"),
     (", while that CPU ran {function}", "、その間その CPU は {function} を実行"),
-    ("{title}: {what}{place}{callers}{task}{meanwhile}.", "{title}: {what}{place}{callers}{task}{meanwhile}。"),
+    (
+        "{title}: {what}{place}{callers}{task}{meanwhile}.",
+        "{title}: {what}{place}{callers}{task}{meanwhile}。",
+    ),
     ("that CPU in {function}", "その CPU は {function}"),
-    ("The other CPU meanwhile, innermost first: {stack}{task}.", "その間のほかの CPU (内側から): {stack}{task}。"),
+    (
+        "The other CPU meanwhile, innermost first: {stack}{task}.",
+        "その間のほかの CPU (内側から): {stack}{task}。",
+    ),
     ("{time} µs at activation {activation}", "起床 {activation} で {time} µs"),
-    ("{time} µs at activation {activation} of thread {thread}", "スレッド {thread} の起床 {activation} で {time} µs"),
+    (
+        "{time} µs at activation {activation} of thread {thread}",
+        "スレッド {thread} の起床 {activation} で {time} µs",
+    ),
     ("from {from} to {to}", "{from} から {to} へ"),
     ("task {task}", "タスク {task}"),
     ("interrupted {function}", "{function} に割り込み"),
-    ("Interrupts were switched off before what was recorded", "割り込みは記録の範囲より前に禁止された"),
+    (
+        "Interrupts were switched off before what was recorded",
+        "割り込みは記録の範囲より前に禁止された",
+    ),
     ("Interrupts were switched off at {place}", "割り込みは {place} で禁止された"),
-    ("Interrupts were switched off at {place}, {before} µs before", "割り込みは {before} µs 前に {place} で禁止された"),
+    (
+        "Interrupts were switched off at {place}, {before} µs before",
+        "割り込みは {before} µs 前に {place} で禁止された",
+    ),
     (", and on again at {place}", "。{place} で再び許可"),
     ("{off}{on}.", "{off}{on}。"),
     ("Stack, innermost first: {stack}.", "スタック (内側から): {stack}。"),
     ("Most of its own time, µs: {functions}.", "自身の実行時間の多い順、µs: {functions}。"),
     ("{function} at {file}:{line}", "{function} ({file}:{line})"),
-    ("{located} (inlined: {function} at {file}:{line})", "{located} (インライン展開: {function}、{file}:{line})"),
+    (
+        "{located} (inlined: {function} at {file}:{line})",
+        "{located} (インライン展開: {function}、{file}:{line})",
+    ),
     ("{function} at {file}:{line} (inlined)", "{function} ({file}:{line}、インライン展開)"),
     ("{what} in {function}", "{function} 内の{what}"),
     ("{activation} of thread {thread}", "スレッド {thread} の {activation}"),
@@ -52,7 +70,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{account}, from the planned time on, µs:", "{account}、予定時刻からの内訳、µs:"),
     ("Why", "理由"),
     (
-        "Where the largest latency that was explained went. The parts add up to it, µs from the planned time on.",
+        "Where the largest latency that was explained went. The parts add up to it, µs from the \
+         planned time on.",
         "説明済みの最大レイテンシの内訳。予定時刻からの µs。合計はレイテンシに一致。",
     ),
     ("from", "開始"),
@@ -62,13 +81,20 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Causes of those explained", "説明済みのレイテンシの原因"),
     ("{cause}, largest {time} µs", "{cause}、最大 {time} µs"),
     ("{cause}, largest {of_one} and {of_other} µs", "{cause}、最大 {of_one} と {of_other} µs"),
-    ("Causes of late wake-ups only in {name}: {causes}.", "{name} だけにある起床遅れの原因: {causes}。"),
+    (
+        "Causes of late wake-ups only in {name}: {causes}.",
+        "{name} だけにある起床遅れの原因: {causes}。",
+    ),
     ("In both: {causes}.", "両方にある原因: {causes}。"),
-    ("Of the latencies that were explained: {of_one} and {of_other}.", "説明済みのレイテンシの数: {of_one} と {of_other}。"),
+    (
+        "Of the latencies that were explained: {of_one} and {of_other}.",
+        "説明済みのレイテンシの数: {of_one} と {of_other}。",
+    ),
     ("planned time", "予定時刻"),
     ("{time} µs", "{time} µs"),
     (
-        "Each function below what called it; as wide as it ran. What is too short to be seen is left out.",
+        "Each function below what called it; as wide as it ran. What is too short to be seen is \
+         left out.",
         "関数は呼び出し元の下に、実行時間の幅で表示。短すぎて見えないものは省略。",
     ),
 ];

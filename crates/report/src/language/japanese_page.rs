@@ -9,8 +9,14 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Sections", "目次"),
     ("Verdict", "判定"),
     ("Caveats", "注意点"),
-    ("This page is one file and needs no network.", "このページは単一ファイルで、ネットワーク接続は不要です。"),
-    ("Charts are drawn by uPlot 1.6.32 (MIT licence)", "グラフの描画は uPlot 1.6.32(MIT ライセンス)"),
+    (
+        "This page is one file and needs no network.",
+        "このページは単一ファイルで、ネットワーク接続は不要です。",
+    ),
+    (
+        "Charts are drawn by uPlot 1.6.32 (MIT licence)",
+        "グラフの描画は uPlot 1.6.32(MIT ライセンス)",
+    ),
     ("No recording", "記録なし"),
     ("Summary", "測定結果"),
     ("– of counts:", "回数の – :"),
@@ -40,7 +46,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Largest peak to peak", "最大と最小の差の最大値"),
     ("largest peak to peak", "最大と最小の差の最大値"),
     ("the largest peak to peak", "最大と最小の差の最大値"),
-    ("Largest peak to peak by {factor}{pairs}: {values}.", "{factor} 別の最大と最小の差{pairs}: {values}。"),
+    (
+        "Largest peak to peak by {factor}{pairs}: {values}.",
+        "{factor} 別の最大と最小の差{pairs}: {values}。",
+    ),
     ("peak to peak", "最大と最小の差"),
     (" (the largest of {n})", "({n} 件中最大)"),
     ("{rows}: measured on {core}, not on Linux.", "{rows}: Linux ではなく {core} で測定。"),
@@ -51,7 +60,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("gravity", "gravity"),
     ("{value} (on {core})", "{value}({core} 上)"),
-    ("On the Linux of each, beside its co-kernel where it has one:", "それぞれの Linux 上(コカーネルがあれば、その横の Linux):"),
+    (
+        "On the Linux of each, beside its co-kernel where it has one:",
+        "それぞれの Linux 上(コカーネルがあれば、その横の Linux):",
+    ),
     (
         "Compared and drawn first, of kernels with a co-kernel, are threads on it, and not those on the Linux beside it.",
         "コカーネルのあるカーネルについて、最初に比較・描画するのはコカーネル上のスレッドで、その横の Linux 上のものではありません。",
@@ -60,7 +72,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Share of activations with at least this latency, the share on a logarithmic axis.",
         "このレイテンシ以上となった起床の割合(割合は対数軸)。",
     ),
-    ("Share with at least this latency, the share on a logarithmic axis.", "このレイテンシ以上となった割合(割合は対数軸)。"),
+    (
+        "Share with at least this latency, the share on a logarithmic axis.",
+        "このレイテンシ以上となった割合(割合は対数軸)。",
+    ),
     (
         "largest latency of all repeats; darker is larger, linear from {low} to {high}",
         "全繰り返しの最大レイテンシ。濃いほど大きく、{low} から {high} まで線形",
@@ -74,19 +89,31 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("their quantities differ ({quantities})", "測定量が異なる({quantities})"),
     ("rows cannot be held beside one another: {why}", "行を並べて比べることはできません: {why}"),
     ("their periods differ", "周期が異なる"),
-    ("{first} and {second} cannot be compared: {why}", "{first} と {second} は比較できません: {why}"),
+    (
+        "{first} and {second} cannot be compared: {why}",
+        "{first} と {second} は比較できません: {why}",
+    ),
     ("the standard deviation", "標準偏差"),
     ("the maximum of |jitter|", "|ジッター| の最大値"),
-    ("of these runs: it grows with their length", "これらの測定だけの値: 測定時間とともに大きくなる"),
+    (
+        "of these runs: it grows with their length",
+        "これらの測定だけの値: 測定時間とともに大きくなる",
+    ),
     ("too few independent samples to compare", "比較できる独立なサンプルが少なすぎる"),
     ("the largest jitter, {label}", "最大ジッター({label})"),
     (
         "What is called latency here is jitter: by how much an interval differs from the period. Times in µs.",
         "ここでレイテンシと呼ぶものはジッター、すなわち間隔と周期の差です。単位は µs。",
     ),
-    ("standard deviation {sd}, peak to peak {peak_to_peak}", "標準偏差 {sd}、最大と最小の差 {peak_to_peak}"),
+    (
+        "standard deviation {sd}, peak to peak {peak_to_peak}",
+        "標準偏差 {sd}、最大と最小の差 {peak_to_peak}",
+    ),
     ("peak to peak {peak_to_peak}", "最大と最小の差 {peak_to_peak}"),
-    ("from {min} to {max} around the period of {period} µs", "周期 {period} µs に対して {min} ~ {max}"),
+    (
+        "from {min} to {max} around the period of {period} µs",
+        "周期 {period} µs に対して {min} ~ {max}",
+    ),
     ("Jitter: {figures}.", "ジッター: {figures}。"),
     ("no interval was measured.", "間隔は測定されていません。"),
     ("{spread} {label}", "{label}: {spread}"),
@@ -109,7 +136,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("sample number", "サンプル番号"),
     ("interval, µs", "間隔(µs)"),
-    ("Smallest and largest interval by sample number, of each recording.", "各記録の、サンプル番号ごとの間隔の最小値と最大値。"),
+    (
+        "Smallest and largest interval by sample number, of each recording.",
+        "各記録の、サンプル番号ごとの間隔の最小値と最大値。",
+    ),
     (
         "Time between two successive interrupts or records: smallest to largest at each sample number. No extreme is averaged away. Rings: the ten longest. Triangles at the top: skipped or lost ones.",
         "連続する 2 つの割り込みまたは記録の間隔: サンプル番号ごとの最小値から最大値まで。極値は平均化されません。円: 長い順に 10 個。上端の三角: スキップまたは欠落。",
@@ -134,7 +164,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("{probe}: {meaning}.", "{probe}: {meaning}。"),
     ("As the probe of a recording has it. {each}", "各記録のプローブが判定する時間です。{each}"),
-    ("Ended one interval or more after its planned time.", "予定時刻から 1 周期以上あとに終わったもの。"),
+    (
+        "Ended one interval or more after its planned time.",
+        "予定時刻から 1 周期以上あとに終わったもの。",
+    ),
     (
         "Ended one interval or more after its planned time. Events are not planned.",
         "予定時刻から 1 周期以上あとに終わったもの。イベントに予定時刻はありません。",
@@ -153,14 +186,20 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "実際に実行された分だけの値。判定する時間が予定時刻から始まる場合、ほかの値は、スキップされた分も、その予定時刻からスレッドが次に動作するまで待たされたものとして含みます。",
     ),
     ("{name} ({recordings})", "{name}({recordings})"),
-    ("Woken one interval or more after its planned time.", "予定時刻から 1 周期以上遅れて起床したもの。"),
+    (
+        "Woken one interval or more after its planned time.",
+        "予定時刻から 1 周期以上遅れて起床したもの。",
+    ),
     ("skipped", "スキップ"),
     (
         "Never run: an earlier activation was so late that this one’s planned time had passed.",
         "前の起床が周期を超えて遅れ、予定時刻を過ぎたため実行されなかったもの。",
     ),
     ("as measured", "実測のみ"),
-    (" As measured: skipped {rows} are not drawn.", " 実測のみ: スキップされた{rows}は描画していません。"),
+    (
+        " As measured: skipped {rows} are not drawn.",
+        " 実測のみ: スキップされた{rows}は描画していません。",
+    ),
     (
         "Figures of the activations that ran. All other figures count skipped activations in, each waiting from its planned time until the thread ran again.",
         "実際に起床した分だけの値。ほかの値は、スキップされた起床も、その予定時刻からスレッドが次に動作するまで待たされたものとして含みます。",
@@ -173,14 +212,20 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("sd", "標準偏差"),
     ("Standard deviation, with divisor n − 1.", "標準偏差(不偏分散の平方根、n − 1 で除算)。"),
     ("exceedance", "超過確率"),
-    ("The share of the latencies that were at least this long.", "その値以上となったレイテンシの割合。"),
+    (
+        "The share of the latencies that were at least this long.",
+        "その値以上となったレイテンシの割合。",
+    ),
     ("95 % confidence", "信頼度 95 %"),
     (
         "If the machine does not change, 95 of 100 such statements are true. Correlation between latencies is allowed for, except in the rate of latencies above the maximum: there independence is assumed, the best case.",
         "同じ条件で測定を繰り返したとき、100 回中 95 回は区間が真の値を含みます。レイテンシ間の相関を考慮しています。ただし最大値を超える頻度は、独立を仮定した最良の場合の値です。",
     ),
     ("lost", "欠落"),
-    ("Measured, but not recorded because a buffer was full.", "測定したものの、バッファーがあふれて記録できなかったサンプル。"),
+    (
+        "Measured, but not recorded because a buffer was full.",
+        "測定したものの、バッファーがあふれて記録できなかったサンプル。",
+    ),
     ("jitter", "ジッター"),
     ("|jitter| {figure}", "|ジッター| {figure}"),
     (
@@ -216,8 +261,14 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Latency is how long after its planned time a thread woke. Times in µs.",
         "レイテンシは、予定時刻からスレッドが起床するまでの時間です。単位 µs。",
     ),
-    ("Not shown: {threads}, none later than those shown.", "{threads}は省略(最大値は表示したもの以下)。"),
-    ("Not listed: {threads}, none later than those listed.", "{threads}は省略(最大値は表示したもの以下)。"),
+    (
+        "Not shown: {threads}, none later than those shown.",
+        "{threads}は省略(最大値は表示したもの以下)。",
+    ),
+    (
+        "Not listed: {threads}, none later than those listed.",
+        "{threads}は省略(最大値は表示したもの以下)。",
+    ),
     ("Summary table", "測定結果の表"),
     ("activations", "起床"),
     ("trial", "試行"),
@@ -238,7 +289,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("p99.99", "p99.99"),
     ("max", "最大"),
     ("– : too few samples for the figure, or not known.", "– : サンプル不足、または不明。"),
-    ("~ : over all threads, at most 1 % above the exact value.", "~ : 全スレッドの合計からの近似値(誤差 +1 % 以内)。"),
+    (
+        "~ : over all threads, at most 1 % above the exact value.",
+        "~ : 全スレッドの合計からの近似値(誤差 +1 % 以内)。",
+    ),
     (
         ": without the skipped ones. All other figures count them in, each waiting since its planned time.",
         ": スキップされた分を除いた値。ほかの値は、スキップされた分も予定時刻から待たされたものとして含みます。",
@@ -274,8 +328,14 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     // Charts.
     ("Histogram of latencies", "レイテンシのヒストグラム"),
     ("Latency over time", "レイテンシの時間変化"),
-    ("Activations by latency: every activation that woke.", "起床遅延ごとの起床回数。起床したすべてのサンプルを含みます。"),
-    ("Vertical: one in so many activations had at least this latency.", "縦軸の回数に 1 回、横軸の値以上の遅延が発生しました。"),
+    (
+        "Activations by latency: every activation that woke.",
+        "起床遅延ごとの起床回数。起床したすべてのサンプルを含みます。",
+    ),
+    (
+        "Vertical: one in so many activations had at least this latency.",
+        "縦軸の回数に 1 回、横軸の値以上の遅延が発生しました。",
+    ),
     (
         "Vertical: one in so many activations had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.",
         "縦軸の回数に 1 回、横軸の値以上の遅延が発生しました。点線は裾の外挿とその 95 % 信頼帯です。検定を満たさない場合は表示しません。",
@@ -310,7 +370,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Pass: {all}", "合格: {all}"),
     ("Fail: {n} of {all}", "不合格: {all}中 {n} 件"),
     ("Not enough evidence: {n} of {all}", "判定不能(サンプル不足): {all}中 {n} 件"),
-    ("{n} more limits are not listed. No verdict among them is worse.", "ほかに {n} 件。表示した判定より悪いものはありません。"),
+    (
+        "{n} more limits are not listed. No verdict among them is worse.",
+        "ほかに {n} 件。表示した判定より悪いものはありません。",
+    ),
     ("pass", "合格"),
     ("fail", "不合格"),
     ("not enough evidence", "判定不能"),
@@ -329,7 +392,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("shares", "割合"),
     ("min jitter, µs", "ジッターの最小値(µs)"),
     ("max jitter, µs", "ジッターの最大値(µs)"),
-    ("Smallest and largest jitter over the time of each recording.", "各記録のジッターの最小値と最大値の時間変化。"),
+    (
+        "Smallest and largest jitter over the time of each recording.",
+        "各記録のジッターの最小値と最大値の時間変化。",
+    ),
     (
         "Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost ones.",
         "ジッター: 連続する 2 回の間隔と周期との差。各時点の最小値から最大値までを示します。0 未満は間隔が周期より短いことを表します。上端の三角はスキップまたは欠落です。",
@@ -355,16 +421,25 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("The worst wake-ups", "遅延の上位"),
     ("The largest latencies", "レイテンシの上位"),
     ("number", "番号"),
-    ("Without samples it is not known when the largest latencies were.", "サンプルがないため、最大レイテンシの時刻は不明です。"),
+    (
+        "Without samples it is not known when the largest latencies were.",
+        "サンプルがないため、最大レイテンシの時刻は不明です。",
+    ),
     ("Nothing to draw: there are no samples.", "サンプルがないため、描くものがありません。"),
     ("Latencies: every one that was measured.", "レイテンシの分布。測定したすべての値を含みます。"),
     ("How many there were of each latency.", "レイテンシごとの個数。"),
-    ("Vertical: one in so many had at least this latency.", "縦軸: このレイテンシ以上となった割合(何回に 1 回か)。"),
+    (
+        "Vertical: one in so many had at least this latency.",
+        "縦軸: このレイテンシ以上となった割合(何回に 1 回か)。",
+    ),
     (
         "Vertical: one in so many had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.",
         "縦軸: このレイテンシ以上となった割合(何回に 1 回か)。点線は裾の外挿と 95 % 信頼帯(状況が変わらない場合)。検定に合格しない場合は表示しません。",
     ),
-    ("Share with at least this latency, both axes logarithmic.", "このレイテンシ以上となった割合。両軸とも対数。"),
+    (
+        "Share with at least this latency, both axes logarithmic.",
+        "このレイテンシ以上となった割合。両軸とも対数。",
+    ),
     ("share with at least this latency", "このレイテンシ以上の割合"),
     ("latencies in bins of {width}", "{width} 刻みごとの個数"),
     ("% of latencies in bins of {width}", "{width} 刻みごとの割合(%)"),
@@ -374,7 +449,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{n} of {recorded} recordings shown, those with the largest latencies",
         "記録 {recorded} 件のうち、最大レイテンシの大きい {n} 件を表示",
     ),
-    ("{drawn} of {all} groups drawn, those with the largest latencies", "{all} 組のうち最大レイテンシの大きい {drawn} 組を表示"),
+    (
+        "{drawn} of {all} groups drawn, those with the largest latencies",
+        "{all} 組のうち最大レイテンシの大きい {drawn} 組を表示",
+    ),
     ("µs late", "遅延(µs)"),
     ("at, s", "時刻(s)"),
     ("CPU", "CPU"),
@@ -418,7 +496,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("yes, on a hypervisor", "はい(ハイパーバイザー上)"),
     ("off: real-time threads may use all CPU time", "無効(リアルタイムスレッドが CPU を占有可能)"),
     ("a period", "1 周期"),
-    ("real-time threads may use {runtime} ms of {period}", "リアルタイムスレッドは {period} あたり {runtime} ms まで"),
+    (
+        "real-time threads may use {runtime} ms of {period}",
+        "リアルタイムスレッドは {period} あたり {runtime} ms まで",
+    ),
     ("Lab: time", "ラボ: 時間"),
     ("Lab: machine", "ラボ: マシン"),
     ("Lab: kernel", "ラボ: カーネル"),
@@ -453,7 +534,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Memory available", "利用可能なメモリ"),
     ("Load average 1, 5, 15 min", "ロードアベレージ 1、5、15 分"),
     ("Where the CPUs’ time went", "CPU 時間の内訳"),
-    ("All CPUs, between the two snapshots of the machine.", "全 CPU の合計。測定の前後の差分です。"),
+    (
+        "All CPUs, between the two snapshots of the machine.",
+        "全 CPU の合計。測定の前後の差分です。",
+    ),
     ("Interrupts during the run", "測定中に発生した割り込み"),
     ("Softirqs during the run", "測定中に発生したソフト割り込み"),
     ("Counts on all CPUs, and how often a second.", "全 CPU の合計回数と 1 秒あたりの回数。"),
@@ -489,10 +573,16 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("run each missed one at once, late", "過ぎた周期も遅れたまま続けて実行する"),
     ("never", "なし"),
-    ("{interval}, each further thread {distance} more", "{interval}(スレッドごとに {distance} 加算)"),
+    (
+        "{interval}, each further thread {distance} more",
+        "{interval}(スレッドごとに {distance} 加算)",
+    ),
     ("{scheduling}, of the thread that only reads", "{scheduling}(読み取り専用スレッド)"),
     ("{scheduling} asked for", "要求: {scheduling}"),
-    ("{clock}, resolution {resolution} ns, a reading costs {cost} ns", "{clock}、分解能 {resolution} ns、読み出し時間 {cost} ns"),
+    (
+        "{clock}, resolution {resolution} ns, a reading costs {cost} ns",
+        "{clock}、分解能 {resolution} ns、読み出し時間 {cost} ns",
+    ),
     ("held at 0: no deep idle states", "0 に固定(深いアイドル状態を禁止)"),
     ("unchanged", "変更なし"),
 ];

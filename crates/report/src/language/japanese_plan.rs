@@ -18,7 +18,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Every combination", "全組み合わせ"),
     ("Skip the table", "表をスキップ"),
     ("Draw none", "すべて解除"),
-    ("A row for each, repeats pooled. Times in µs.", "1 行が 1 つの組み合わせ。繰り返し測定は合算しています。単位 µs。"),
+    (
+        "A row for each, repeats pooled. Times in µs.",
+        "1 行が 1 つの組み合わせ。繰り返し測定は合算しています。単位 µs。",
+    ),
     ("Ticked combinations are drawn below.", "チェックした組み合わせを下のグラフに表示します。"),
     (
         "{n} more combinations are left out. The largest latencies are among those shown.",
@@ -26,17 +29,26 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("drawn", "表示"),
     ("Draw", "表示"),
-    ("A stronger colour is a larger latency. Each cell shows its figure.", "色が濃いほど遅延が大きく、各セルに値を示します。"),
-    ("A click on a cell draws its combination, or removes it.", "クリックでグラフの表示を切り替えます。"),
+    (
+        "A stronger colour is a larger latency. Each cell shows its figure.",
+        "色が濃いほど遅延が大きく、各セルに値を示します。",
+    ),
+    (
+        "A click on a cell draws its combination, or removes it.",
+        "クリックでグラフの表示を切り替えます。",
+    ),
     ("down", "縦"),
     ("across", "横"),
     (
         "A factor has too many values for a static picture. A browser with scripts shows them.",
-        "水準の多い因子があるため静止画では表示できません。JavaScript が有効なブラウザーで表示されます。",
+        "水準の多い因子があるため静止画では表示できません。JavaScript \
+         が有効なブラウザーで表示されます。",
     ),
     (
-        "Over time, the charts show the run with the largest latency of each combination. In a browser with scripts, others can be chosen.",
-        "時間変化は、各組み合わせで最大レイテンシが最も大きい測定を示します。JavaScript が有効なブラウザーではほかの測定も選べます。",
+        "Over time, the charts show the run with the largest latency of each combination. In a \
+         browser with scripts, others can be chosen.",
+        "時間変化は、各組み合わせで最大レイテンシが最も大きい測定を示します。JavaScript \
+         が有効なブラウザーではほかの測定も選べます。",
     ),
     ("Drawn", "表示中"),
     ("Repeats", "繰り返し"),
@@ -88,20 +100,28 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         " 繰り返し測定は合算しています。「測定ごとの最大値」は、各測定の最大値の範囲です。",
     ),
     (
-        " A repeat identical to the first, as expected in the lab, adds nothing to n and is not drawn.",
+        " A repeat identical to the first, as expected in the lab, adds nothing to n and is not \
+         drawn.",
         " 1 回目と同一の繰り返し(ラボでは同一になります)は n に含めず、表示しません。",
     ),
-    (" A copy of a recording adds nothing to n and is not drawn.", " 記録のコピーは n に含めず、表示しません。"),
+    (
+        " A copy of a recording adds nothing to n and is not drawn.",
+        " 記録のコピーは n に含めず、表示しません。",
+    ),
     (
         "Figures in virtual ns, emulated figures and those of a machine are not comparable.",
         "仮想 ns、エミュレーション、実機の値は互いに比較できません。",
     ),
     (
-        "Plans of more than {n} runs have no confidence intervals here. teiji show prints those of each recording.",
+        "Plans of more than {n} runs have no confidence intervals here. teiji show prints those \
+         of each recording.",
         "測定が {n} 回を超えるため信頼区間は省略しています。teiji show で記録ごとに表示できます。",
     ),
     ("{runs} of the plan without a recording: {rows}.", "未測定: {runs}({rows})。"),
-    ("{recordings} of incomplete runs: not in the table. {names}", "途中で中断された測定の{recordings}は表に含みません。{names}"),
+    (
+        "{recordings} of incomplete runs: not in the table. {names}",
+        "途中で中断された測定の{recordings}は表に含みません。{names}",
+    ),
     ("{runs} of the plan without a recording.", "未測定: {runs}。"),
     (
         "{runs} of the plan without a recording. To run them: teiji run --resume.",
@@ -114,7 +134,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{figure} が上限を超えたのは {all} 通り中 {beyond} 通り{inconclusive}",
     ),
     (
-        "Limits of the plan: {limits}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
+        "Limits of the plan: {limits}. For the worst thread of the worst run, skipped ones \
+         counted in: {judged}.",
         "測定計画の上限: {limits}。最悪の測定の最悪のスレッド(スキップ込み)の結果: {judged}。",
     ),
     (
@@ -126,7 +147,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{n} missing", "未測定 {n} 回"),
     ("From the lab.", "ラボでの測定。"),
     ("Rights and scheduling.", "権限とスケジューリング。"),
-    ("{rights}. These are not real-time figures.", "{rights}。リアルタイム性能を示す値ではありません。"),
+    (
+        "{rights}. These are not real-time figures.",
+        "{rights}。リアルタイム性能を示す値ではありません。",
+    ),
     ("Caveats.", "注意点。"),
     ("{rows}: see below the table.", "{rows}。詳細は表の下に示します。"),
     (
@@ -163,13 +187,22 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     (", {max}{with} (the smallest)", "、最小の組み合わせで最大 {max}{with}"),
     (" in {rows} of {all}", "、{all}中 {rows} 通り"),
     (", all else equal in {n} cases", "(ほかの条件が同じ {n} 例)"),
-    ("Largest latency by {factor}{pairs}: {values}.", "{factor} 別の最大レイテンシ{pairs}: {values}。"),
+    (
+        "Largest latency by {factor}{pairs}: {values}.",
+        "{factor} 別の最大レイテンシ{pairs}: {values}。",
+    ),
     (", {samples} lost", "、{samples}が欠落"),
     ("more than {n} values", "{n} 水準超"),
     ("in {runs}", "{runs}"),
     (" (the figures are those of the first)", "(値は 1 回目のもの)"),
     (", the worst of all other factors", "(ほかの因子は最大値)"),
     (" (time: {kind})", "(時間: {kind})"),
-    ("Largest latency by {down} and {across}{folded}{on}", "{down} x {across} 別の最大レイテンシ{folded}{on}"),
-    ("From {low} to {high}; each cell has its figure written into it.", "{low} ~ {high}。各セルに値を示します。"),
+    (
+        "Largest latency by {down} and {across}{folded}{on}",
+        "{down} x {across} 別の最大レイテンシ{folded}{on}",
+    ),
+    (
+        "From {low} to {high}; each cell has its figure written into it.",
+        "{low} ~ {high}。各セルに値を示します。",
+    ),
 ];

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The language of a report. Every sentence stands where it is said, in English; a catalogue has it in the other languages.
+//! The language of a report. Every sentence stands where it is said, in English; a catalogue has it
+//! in the other languages.
 //!
-//! Every public function that writes text takes its language, which is the current one ([`in_language`]) until it returns. In between the
-//! language is that of the thread, as with gettext, so that none of the hundreds of functions that make a sentence or a part of
-//! one needs a parameter for it. Nobody outside this crate can set it, and nothing that is kept is in one language: what has to be
-//! said of something that is let go before anyone asks for text is made [in each](InEach).
+//! Every public function that writes text takes its language, which is the current one
+//! ([`in_language`]) until it returns. In between the language is that of the thread, as with
+//! gettext, so that none of the hundreds of functions that make a sentence or a part of one needs a
+//! parameter for it. Nobody outside this crate can set it, and nothing that is kept is in one
+//! language: what has to be said of something that is let go before anyone asks for text is made
+//! [in each](InEach).
 //!
-//! What a recording holds itself, such as names, command lines and what the kernel calls things, stays as it was recorded.
-//! Warnings, which it holds as values, have a file for each language (`warnings/`).
+//! What a recording holds itself, such as names, command lines and what the kernel calls things,
+//! stays as it was recorded. Warnings, which it holds as values, have a file for each language
+//! (`warnings/`).
 
 mod japanese;
 mod japanese_explained;
@@ -70,7 +74,8 @@ pub(crate) fn current_language() -> Language {
     CURRENT.get()
 }
 
-/// Texts, or what holds them, in each language: made while what they are about exists, and read in any language later.
+/// Texts, or what holds them, in each language: made while what they are about exists, and read in
+/// any language later.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InEach<T>([T; Language::ALL.len()]);
 
@@ -102,8 +107,12 @@ static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| in_japanese().collect())
 
 /// Every text with its Japanese.
 fn in_japanese() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let page = [japanese::TEXTS, japanese_page::TEXTS, japanese_plan::TEXTS, japanese_scripts::TEXTS];
-    page.into_iter().chain([japanese_explained::TEXTS, japanese_gate::TEXTS, japanese_terminal::TEXTS]).flatten().copied()
+    let page =
+        [japanese::TEXTS, japanese_page::TEXTS, japanese_plan::TEXTS, japanese_scripts::TEXTS];
+    page.into_iter()
+        .chain([japanese_explained::TEXTS, japanese_gate::TEXTS, japanese_terminal::TEXTS])
+        .flatten()
+        .copied()
 }
 
 /// A text without figures, in the current language.
@@ -118,13 +127,15 @@ pub(crate) fn translated(english: &'static str) -> &'static str {
     }
 }
 
-/// What a column of a probe is, as the probe states it, in the current language; none where nobody has translated it.
+/// What a column of a probe is, as the probe states it, in the current language; none where nobody
+/// has translated it.
 pub(crate) fn meaning(english: &str) -> Option<&'static str> {
     match current_language() {
         Language::English => None,
-        Language::Japanese => {
-            japanese_probes::MEANINGS.iter().find(|(known, _)| *known == english).map(|(_, japanese)| *japanese)
-        }
+        Language::Japanese => japanese_probes::MEANINGS
+            .iter()
+            .find(|(known, _)| *known == english)
+            .map(|(_, japanese)| *japanese),
     }
 }
 

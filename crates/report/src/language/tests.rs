@@ -22,7 +22,10 @@ fn the_same_figures_stand_in_both_languages() {
     for (english, japanese) in in_japanese() {
         assert_eq!(names(english), names(japanese), "{english}");
         assert!(!japanese.is_empty(), "{english}");
-        assert!(japanese_of(english).all(|other| other == japanese), "{english} is said in two ways");
+        assert!(
+            japanese_of(english).all(|other| other == japanese),
+            "{english} is said in two ways"
+        );
     }
 }
 
@@ -45,7 +48,11 @@ fn sources() -> String {
     let mut out = String::new();
     ["src", "templates", "assets"].iter().for_each(|folder| read(&room.join(folder), &mut out));
     let lines: Vec<&str> = out.split("\\\n").collect();
-    lines.iter().enumerate().map(|(place, line)| if place == 0 { line } else { line.trim_start() }).collect()
+    lines
+        .iter()
+        .enumerate()
+        .map(|(place, line)| if place == 0 { line } else { line.trim_start() })
+        .collect()
 }
 
 #[test]
@@ -53,16 +60,23 @@ fn nothing_is_translated_that_nobody_says() {
     let sources = sources();
     let unsaid: Vec<&str> = in_japanese()
         .map(|(english, _)| english)
-        .filter(|english| !sources.contains(&format!("\"{english}\"")) && !sources.contains(&format!("'{english}'")))
+        .filter(|english| {
+            !sources.contains(&format!("\"{english}\""))
+                && !sources.contains(&format!("'{english}'"))
+        })
         .collect();
     assert!(unsaid.is_empty(), "{unsaid:#?}");
 }
 
 /// The strings behind every `open` in the sources.
 fn texts_in(sources: &str, open: &str, quote: char) -> Vec<String> {
-    let is_whole = |place: usize| !sources[..place].ends_with(|before: char| before.is_alphanumeric() || before == '_');
-    let places = sources.match_indices(open).filter(|(place, _)| open.contains('.') || is_whole(*place));
-    let behind = places.filter_map(|(place, _)| sources[place + open.len()..].trim_start().strip_prefix(quote));
+    let is_whole = |place: usize| {
+        !sources[..place].ends_with(|before: char| before.is_alphanumeric() || before == '_')
+    };
+    let places =
+        sources.match_indices(open).filter(|(place, _)| open.contains('.') || is_whole(*place));
+    let behind = places
+        .filter_map(|(place, _)| sources[place + open.len()..].trim_start().strip_prefix(quote));
     behind.filter_map(|rest| rest.split_once(quote)).map(|(text, _)| text.to_owned()).collect()
 }
 
@@ -75,7 +89,8 @@ fn whatever_is_said_is_translated() {
     calls.extend(texts_in(&sources, "self.t(", '"'));
     calls.extend(texts_in(&sources, "self.defined(", '"'));
     assert!(calls.len() > 300, "{}", calls.len());
-    let scripts: BTreeSet<&str> = japanese_scripts::TEXTS.iter().map(|(english, _)| *english).collect();
+    let scripts: BTreeSet<&str> =
+        japanese_scripts::TEXTS.iter().map(|(english, _)| *english).collect();
     let by_scripts = texts_in(&sources, "tell(", '\'');
     assert!(by_scripts.len() > 30);
     let lacking: Vec<&String> = (calls.iter().filter(|text| !known.contains(text.as_str())))
@@ -107,20 +122,34 @@ fn a_page_of_everything_is_japanese() {
     let (recordings, options) = (recordings(), ChartOptions::default());
     let report = Report::new(&recordings, &[], &options);
     let [english, page] = Language::ALL.map(|language| report.html("teiji report", language));
-    assert!(page.contains("<html lang=\"ja\">") && page.contains("ヒストグラム") && english.contains("<html lang=\"en\">"));
-    assert!(page.contains("周期内") && !page.contains(">on time<") && !page.contains("<h2>Latency over time"));
+    assert!(
+        page.contains("<html lang=\"ja\">")
+            && page.contains("ヒストグラム")
+            && english.contains("<html lang=\"en\">")
+    );
+    assert!(
+        page.contains("周期内")
+            && !page.contains(">on time<")
+            && !page.contains("<h2>Latency over time")
+    );
     assert_eq!(current_language(), Language::English, "given back");
     assert_eq!(figures(&page), figures(&english));
 }
 
 /// The figures of a page, in ns.
 fn figures(page: &str) -> Vec<&str> {
-    page.split("data-ns=\"").skip(1).filter_map(|rest| rest.split_once('"')).map(|(ns, _)| ns).collect()
+    page.split("data-ns=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('"'))
+        .map(|(ns, _)| ns)
+        .collect()
 }
 
-/// Runs of every kind of time, of several repeats, with inferences that say something and inferences that refuse to.
+/// Runs of every kind of time, of several repeats, with inferences that say something and
+/// inferences that refuse to.
 fn matrix() -> Matrix {
-    let rows = (0..4).map(|row| vec![Some(format!("kernel {}", row / 2)), Some(format!("load {}", row % 2))]);
+    let rows = (0..4)
+        .map(|row| vec![Some(format!("kernel {}", row / 2)), Some(format!("load {}", row % 2))]);
     let mut matrix = Matrix::new(Some("題".into()), vec!["kernel".into(), "load".into()], rows);
     for (row, lab) in [(1, Some(1)), (2, None)] {
         for repeat in 1..=2 {
@@ -139,40 +168,53 @@ fn a_plan_with_its_claims_is_japanese() {
     let (matrix, japanese) = (matrix(), Language::Japanese);
     let page = matrix.html("[vary]", "teiji report", japanese);
     let text = matrix.page_as_markdown("[vary]", "teiji report", Some("charts"), japanese);
-    assert!(page.contains("(時間: 実機)") && page.contains("1 時間に 1 回は"), "{}", page.split("<main").nth(1).unwrap());
+    assert!(
+        page.contains("(時間: 実機)") && page.contains("1 時間に 1 回は"),
+        "{}",
+        page.split("<main").nth(1).unwrap()
+    );
     assert!(text.contains("](charts/histogram.svg)") && text.contains("1 時間に 1 回は"), "{text}");
 }
 
 /// A recording with what `gate` and `compare` need of it.
 fn examined(recorded: model::Recorded) -> Examined {
-    let latencies: Vec<i32> = (0..2_000).map(|n| 3_000 + n * 37 % 1_900 + n % 400 / 399 * 50_000).collect();
+    let latencies: Vec<i32> =
+        (0..2_000).map(|n| 3_000 + n * 37 % 1_900 + n % 400 / 399 * 50_000).collect();
     let spans = [Span::Woken(&latencies)];
     let analyses = recorded.threads.iter().map(|_| {
-        let Ok(analysis) = analyse(&spans[..], 1_000_000, AfterOverrun::Skip, 64, &ExactRequest::default());
+        let Ok(analysis) =
+            analyse(&spans[..], 1_000_000, AfterOverrun::Skip, 64, &ExactRequest::default());
         analysis
     });
     let analyses = analyses.collect();
     Examined { recorded, analyses, pool: None }
 }
 
-/// What a model says in one language is the same whatever language it was asked for in before, and of the other nothing is left.
+/// What a model says in one language is the same whatever language it was asked for in before, and
+/// of the other nothing is left.
 #[test]
 fn no_language_leaks_into_another() {
     let (recordings, options) = (recordings(), ChartOptions::default());
     let report = Report::new(&recordings, &[], &options);
     let matrix = matrix();
     let all: Vec<Examined> = recordings.iter().cloned().map(examined).collect();
-    let limits: Vec<plan::Limit> = ["max<10us", "p99.9<1ms@95%"].iter().map(|text| text.parse().unwrap()).collect();
+    let limits: Vec<plan::Limit> =
+        ["max<10us", "p99.9<1ms@95%"].iter().map(|text| text.parse().unwrap()).collect();
     let mut gate = Gate::judge(&limits, &all);
     gate.against(&all[0], 0.1, &all[1..2], Language::English).unwrap();
-    let groups: Vec<Repeats> = recordings.iter().map(|one| Repeats::new(vec![examined(one.clone())])).collect();
+    let groups: Vec<Repeats> =
+        recordings.iter().map(|one| Repeats::new(vec![examined(one.clone())])).collect();
     let comparisons = Comparisons::new(&groups, true, Language::English).unwrap();
-    let single: Vec<Report<'_>> = recordings.iter().map(|one| Report::new(std::slice::from_ref(one), &[], &options)).collect();
+    let single: Vec<Report<'_>> = recordings
+        .iter()
+        .map(|one| Report::new(std::slice::from_ref(one), &[], &options))
+        .collect();
     let (recorded, inferences) = crate::page::page_tests::with_a_tail();
     let (recorded, inferences) = ([recorded], [inferences]);
     let with_a_tail = Report::new(&recorded, &inferences, &options);
     let (interval, duration) = (plan::Nanos(1_000_000), Some(plan::Nanos::from_secs(10_800)));
-    let length = PlanLength { samples: 2_995, rate: 1e-3, confidence: 0.95, interval, threads: 4, duration };
+    let length =
+        PlanLength { samples: 2_995, rate: 1e-3, confidence: 0.95, interval, threads: 4, duration };
     let command = "teiji";
     let output = |language| {
         let mut texts = vec![
@@ -198,7 +240,11 @@ fn no_language_leaks_into_another() {
             ("plan's factor that it has not", matrix.by("cpu", language).unwrap_err()),
         ];
         texts.push(("summary", report.terminal_summary(Paint::Plain, language)));
-        texts.extend(single.iter().map(|one| ("summary of one", one.terminal_summary(Paint::Plain, language))));
+        texts.extend(
+            single
+                .iter()
+                .map(|one| ("summary of one", one.terminal_summary(Paint::Plain, language))),
+        );
         texts.push(("what a recording supports", with_a_tail.terminal_inference(language)));
         texts.extend(report.svg_charts(language).into_iter().map(|(_, svg)| ("chart", svg)));
         texts.extend(matrix.svg_charts(language).into_iter().map(|(_, svg)| ("plan's chart", svg)));
@@ -218,7 +264,8 @@ fn no_language_leaks_into_another() {
     let japanese = output(Language::Japanese);
     let (again, after) = (output(Language::English), for_programs());
     // What a plan is called comes from outside.
-    let is_japanese = |text: &str| text.replace('題', "").chars().any(|c| matches!(c, '\u{3040}'..='\u{9fff}'));
+    let is_japanese =
+        |text: &str| text.replace('題', "").chars().any(|c| matches!(c, '\u{3040}'..='\u{9fff}'));
     for (((name, english), (_, japanese)), (_, again)) in first.iter().zip(&japanese).zip(&again) {
         assert_eq!(english, again, "{name}");
         let line = english.lines().find(|line| is_japanese(line));
@@ -227,13 +274,30 @@ fn no_language_leaks_into_another() {
     }
     assert_eq!(before, after);
     assert!(!before.iter().any(|text| is_japanese(text)));
-    // Sentences that are made of a run before it is let go, or of a recording before anyone says in which language it is read.
+    // Sentences that are made of a run before it is let go, or of a recording before anyone says in
+    // which language it is read.
     for (name, text) in &japanese {
-        for english in ["real-time rights", "Steal time", "steal time", "off target", "Virtual ns", "Ordinary scheduling"] {
+        for english in [
+            "real-time rights",
+            "Steal time",
+            "steal time",
+            "off target",
+            "Virtual ns",
+            "Ordinary scheduling",
+        ] {
             let line = text.lines().find(|line| line.contains(english));
             assert_eq!(line, None, "{name} in Japanese");
         }
-        let of_terminal = ["planned", "as measured", "As measured", "Warning", "Next:", "Seen", "asked for", "confidence"];
+        let of_terminal = [
+            "planned",
+            "as measured",
+            "As measured",
+            "Warning",
+            "Next:",
+            "Seen",
+            "asked for",
+            "confidence",
+        ];
         for english in of_terminal.into_iter().filter(|_| !text.contains("<html")) {
             let line = text.lines().find(|line| line.contains(english));
             assert_eq!(line, None, "{name} in Japanese");

@@ -37,7 +37,8 @@ enum Of {
     Count(fn(&Figures<'_>) -> Option<u64>),
 }
 
-/// A combination, or one of its threads where these have intervals of their own: figures of one are no figures of the other.
+/// A combination, or one of its threads where these have intervals of their own: figures of one are
+/// no figures of the other.
 #[derive(Clone, Copy)]
 struct Case<'m> {
     row: &'m CellStats,
@@ -55,11 +56,13 @@ impl<'m> Case<'m> {
     }
 }
 
-/// Cases that differ in one factor only, by their other factors and by their thread: for each value of the factor, its case.
+/// Cases that differ in one factor only, by their other factors and by their thread: for each value
+/// of the factor, its case.
 type Alike<'m> = BTreeMap<(Vec<usize>, Option<usize>), Vec<Option<Case<'m>>>>;
 
 impl Matrix {
-    /// The table, and above it a sentence for each difference that a factor's values make where all else is equal.
+    /// The table, and above it a sentence for each difference that a factor's values make where all
+    /// else is equal.
     ///
     /// # Errors
     /// When the plan does not vary this factor: says which it varies.
@@ -71,11 +74,18 @@ impl Matrix {
         if let Some(why) = self.quantities_differ() {
             return Err(tr!("rows cannot be held beside one another: {why}", why));
         }
-        let factor = self.varied.iter().copied().find(|place| self.factors[*place].name == factor).ok_or_else(|| {
-            let known: Vec<&str> = self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
-            let known = if known.is_empty() { tr!("nothing") } else { known.join(translated(", ")) };
-            tr!("the plan does not vary '{factor}': it varies {known}", factor, known)
-        })?;
+        let factor = self
+            .varied
+            .iter()
+            .copied()
+            .find(|place| self.factors[*place].name == factor)
+            .ok_or_else(|| {
+                let known: Vec<&str> =
+                    self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
+                let known =
+                    if known.is_empty() { tr!("nothing") } else { known.join(translated(", ")) };
+                tr!("the plan does not vary '{factor}': it varies {known}", factor, known)
+            })?;
         let values = &self.factors[factor].values;
         let is_stage = self.is_stage(factor);
         let (mut alike, mut beside): (Alike<'_>, Alike<'_>) = Default::default();
@@ -100,51 +110,85 @@ impl Matrix {
         out += &self.side_by_side(factor, &alike);
         out.push('\n');
         if !beside.is_empty() {
-            wrapped(&mut out, "", translated("On the Linux of each, beside its co-kernel where it has one:"));
+            wrapped(
+                &mut out,
+                "",
+                translated("On the Linux of each, beside its co-kernel where it has one:"),
+            );
             out.push('\n');
             out += &self.side_by_side(factor, &beside);
             out.push('\n');
         }
         if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
             let name = &self.factors[factor].name;
-            let nothing =
-                tr!("–: not measured. No two combinations differ in {name} alone, so its effect cannot be shown.", name);
+            let nothing = tr!(
+                "–: not measured. No two combinations differ in {name} alone, so its effect \
+                 cannot be shown.",
+                name
+            );
             wrapped(&mut out, "", &nothing);
         }
-        wrapped(&mut out, "", translated("How certain a difference is: teiji compare, with a recording of each."));
+        wrapped(
+            &mut out,
+            "",
+            translated("How certain a difference is: teiji compare, with a recording of each."),
+        );
         self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
         Ok(out)
     }
 
-    /// `mem-alloc raises overruns from 0 to 71.`: against the factor's first value, over all cases that have both.
+    /// `mem-alloc raises overruns from 0 to 71.`: against the factor's first value, over all cases
+    /// that have both.
     fn effects(&self, factor: usize, alike: &Alike<'_>) -> Vec<String> {
-        let name = |value: usize| self.factors[factor].values[value].as_deref().unwrap_or(NOTHING).to_owned();
+        let name = |value: usize| {
+            self.factors[factor].values[value].as_deref().unwrap_or(NOTHING).to_owned()
+        };
         let mut changes = Vec::new();
         for value in 1..self.factors[factor].values.len() {
-            let pairs: Vec<(Case<'_>, Case<'_>)> = alike.values().filter_map(|rows| Some((rows[0]?, rows[value]?))).collect();
+            let pairs: Vec<(Case<'_>, Case<'_>)> =
+                alike.values().filter_map(|rows| Some((rows[0]?, rows[value]?))).collect();
             let Some((first, _)) = pairs.first() else { continue };
             // Figures on different clocks are not compared.
-            if pairs.iter().any(|(a, b)| a.row.kind != first.row.kind || b.row.kind != first.row.kind) {
+            if pairs
+                .iter()
+                .any(|(a, b)| a.row.kind != first.row.kind || b.row.kind != first.row.kind)
+            {
                 continue;
             }
             let change = Change { value: name(value), first: name(0), cases: pairs.len() };
-            let late = pairs.iter().map(|(was, is)| Late::between(*was, *is)).collect::<Option<Vec<_>>>();
+            let late =
+                pairs.iter().map(|(was, is)| Late::between(*was, *is)).collect::<Option<Vec<_>>>();
             changes.extend(late.and_then(|late| change.of_overruns(&late)));
-            let is_about = pairs.iter().any(|(was, is)| was.figures().due.about() != "" || is.figures().due.about() != "");
+            let is_about = pairs
+                .iter()
+                .any(|(was, is)| was.figures().due.about() != "" || is.figures().due.about() != "");
             let about = if is_about { "~" } else { "" };
             let each = |of: fn(&Figures<'_>) -> Option<i64>| {
-                pairs.iter().map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?))).collect::<Option<Vec<_>>>()
+                pairs
+                    .iter()
+                    .map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?)))
+                    .collect::<Option<Vec<_>>>()
             };
             if first.row.is_of_intervals() {
                 // Figures with a sign have no factor.
                 let sd = each(|all| all.due.sd().map(rounded));
                 changes.extend(sd.and_then(|pairs| change.of_latency(("sd", ""), &pairs)));
                 let peak_to_peak = each(|all| all.peak_to_peak());
-                changes.extend(peak_to_peak.and_then(|pairs| change.of_latency((translated("peak to peak"), ""), &pairs)));
+                changes.extend(
+                    peak_to_peak.and_then(|pairs| {
+                        change.of_latency((translated("peak to peak"), ""), &pairs)
+                    }),
+                );
                 continue;
             }
-            changes.extend(each(|all| all.due.quantile(Level::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
-            changes.extend(each(|all| all.due.max()).and_then(|pairs| change.of_latency((translated("max"), ""), &pairs)));
+            changes.extend(
+                each(|all| all.due.quantile(Level::P99))
+                    .and_then(|pairs| change.of_latency(("p99", about), &pairs)),
+            );
+            changes.extend(
+                each(|all| all.due.max())
+                    .and_then(|pairs| change.of_latency((translated("max"), ""), &pairs)),
+            );
         }
         changes
     }
@@ -152,7 +196,9 @@ impl Matrix {
     /// What these cases have of another factor, each once: on a co-kernel the probe is another.
     fn values_of(&self, cases: &[Option<Case<'_>>], factor: usize) -> String {
         let mut values: Vec<&str> = Vec::new();
-        for value in cases.iter().flatten().map(|case| self.value(case.row, factor).unwrap_or(NOTHING)) {
+        for value in
+            cases.iter().flatten().map(|case| self.value(case.row, factor).unwrap_or(NOTHING))
+        {
             if !values.contains(&value) {
                 values.push(value);
             }
@@ -161,34 +207,49 @@ impl Matrix {
     }
 
     fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> String {
-        let others: Vec<usize> =
-            (0..self.factors.len()).filter(|place| *place != factor && self.varied.contains(place)).collect();
-        let mut head: Vec<String> = others.iter().map(|place| self.factors[*place].name.clone()).collect();
+        let others: Vec<usize> = (0..self.factors.len())
+            .filter(|place| *place != factor && self.varied.contains(place))
+            .collect();
+        let mut head: Vec<String> =
+            others.iter().map(|place| self.factors[*place].name.clone()).collect();
         let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
         head.extend(by_thread.then(|| tr!("thread")));
         head.push(tr!("figure"));
         let texts = head.len();
-        head.extend(self.factors[factor].values.iter().map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned())));
+        head.extend(
+            self.factors[factor]
+                .values
+                .iter()
+                .map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned())),
+        );
         let mut lines = vec![head];
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
             let figures = if one.row.is_of_intervals() { &OF_INTERVALS } else { &OF_LATENCIES };
             for (index, (figure, of)) in figures.iter().enumerate() {
                 let value = |place: &usize| self.values_of(cases, *place);
-                let mut line: Vec<String> =
-                    others.iter().map(|place| if index == 0 { value(place) } else { String::new() }).collect();
-                line.extend(by_thread.then(|| if index == 0 { one.thread() } else { String::new() }));
+                let mut line: Vec<String> = others
+                    .iter()
+                    .map(|place| if index == 0 { value(place) } else { String::new() })
+                    .collect();
+                line.extend(
+                    by_thread.then(|| if index == 0 { one.thread() } else { String::new() }),
+                );
                 line.push(translated(figure).to_owned());
-                line.extend(cases.iter().map(|case| case.map_or_else(|| NOTHING.to_owned(), |case| of.text(&case.figures()))));
+                line.extend(cases.iter().map(|case| {
+                    case.map_or_else(|| NOTHING.to_owned(), |case| of.text(&case.figures()))
+                }));
                 lines.push(line);
             }
             if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
                 let mut line = vec![String::new(); others.len() + usize::from(by_thread)];
                 line.push(tr!("caveats"));
-                let caveats = |row: &CellStats| Some(row.in_short().join(translated(", "))).filter(|text| !text.is_empty());
-                line.extend(
-                    cases.iter().map(|case| case.and_then(|case| caveats(case.row)).unwrap_or_else(|| NOTHING.to_owned())),
-                );
+                let caveats = |row: &CellStats| {
+                    Some(row.in_short().join(translated(", "))).filter(|text| !text.is_empty())
+                };
+                line.extend(cases.iter().map(|case| {
+                    case.and_then(|case| caveats(case.row)).unwrap_or_else(|| NOTHING.to_owned())
+                }));
                 lines.push(line);
             }
         }
@@ -196,8 +257,14 @@ impl Matrix {
     }
 }
 
-/// Enters a row, by its value of a factor that has so many, among those that are equal to it in these others.
-fn enter<'m>(alike: &mut Alike<'m>, others: &[usize], (factor, values): (usize, usize), row: &'m CellStats) {
+/// Enters a row, by its value of a factor that has so many, among those that are equal to it in
+/// these others.
+fn enter<'m>(
+    alike: &mut Alike<'m>,
+    others: &[usize],
+    (factor, values): (usize, usize),
+    row: &'m CellStats,
+) {
     for thread in parts(row) {
         let key = (others.to_vec(), thread.map(|thread| thread.index));
         let cases = alike.entry(key).or_insert_with(|| vec![None; values]);
@@ -248,11 +315,13 @@ impl Late {
         self.due_is as f64 / self.due_was.max(1) as f64
     }
 
-    /// Counts differ significantly from two standard deviations apart on: that of a difference of counts
-    /// is the root of their sum.
+    /// Counts differ significantly from two standard deviations apart on: that of a difference of
+    /// counts is the root of their sum.
     fn way(self) -> Way {
         let expected = self.was as f64 * self.exposed();
-        if (self.is as f64 - expected).abs() <= 2.0 * (self.is as f64 + expected * self.exposed()).sqrt() {
+        if (self.is as f64 - expected).abs()
+            <= 2.0 * (self.is as f64 + expected * self.exposed()).sqrt()
+        {
             Way::Neither
         } else if self.is as f64 > expected {
             Way::Up
@@ -300,7 +369,12 @@ impl Change {
             return Some(if self.first == "none" {
                 tr!("{value}: no overruns, as without{cases}.", value, cases)
             } else {
-                tr!("{value}: no overruns, as with {first}{cases}.", value, first = self.first, cases)
+                tr!(
+                    "{value}: no overruns, as with {first}{cases}.",
+                    value,
+                    first = self.first,
+                    cases
+                )
             });
         }
         let ways: Vec<Way> = late.iter().map(|late| late.way()).collect();
@@ -315,8 +389,22 @@ impl Change {
         let total = if self.cases > 1 { translated(" in all") } else { "" };
         let (value, rest) = (&self.value, self.against() + &self.in_all());
         match sum.way() {
-            Way::Up => Some(tr!("{value} raises overruns from {was} to {is}{total}{rest}.", value, was, is, total, rest)),
-            Way::Down => Some(tr!("{value} lowers overruns from {was} to {is}{total}{rest}.", value, was, is, total, rest)),
+            Way::Up => Some(tr!(
+                "{value} raises overruns from {was} to {is}{total}{rest}.",
+                value,
+                was,
+                is,
+                total,
+                rest
+            )),
+            Way::Down => Some(tr!(
+                "{value} lowers overruns from {was} to {is}{total}{rest}.",
+                value,
+                was,
+                is,
+                total,
+                rest
+            )),
             Way::Neither => None,
         }
     }
@@ -332,14 +420,32 @@ impl Change {
         if let [(was, is)] = pairs {
             let (was, is) = (format!("{about}{}", micros(*was)), format!("{about}{}", micros(*is)));
             return Some(if decided == Way::Down {
-                tr!("{value} lowers {figure} from {was} to {is} µs{against}.", value, figure, was, is, against)
+                tr!(
+                    "{value} lowers {figure} from {was} to {is} µs{against}.",
+                    value,
+                    figure,
+                    was,
+                    is,
+                    against
+                )
             } else {
-                tr!("{value} raises {figure} from {was} to {is} µs{against}.", value, figure, was, is, against)
+                tr!(
+                    "{value} raises {figure} from {was} to {is} µs{against}.",
+                    value,
+                    figure,
+                    was,
+                    is,
+                    against
+                )
             });
         }
-        let times = |pair: (i64, i64)| if decided == Way::Down { 1.0 / factor(pair) } else { factor(pair) };
-        let factors: Vec<f64> = pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| times(*pair)).collect();
-        let (min, max) = factors.iter().fold((f64::MAX, 0.0_f64), |(min, max), one| (min.min(*one), max.max(*one)));
+        let times =
+            |pair: (i64, i64)| if decided == Way::Down { 1.0 / factor(pair) } else { factor(pair) };
+        let factors: Vec<f64> =
+            pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| times(*pair)).collect();
+        let (min, max) = factors
+            .iter()
+            .fold((f64::MAX, 0.0_f64), |(min, max), one| (min.min(*one), max.max(*one)));
         let (min, max) = (format!("{min:.1}"), format!("{max:.1}"));
         let times = if min == max { max } else { tr!("{min} to {max}", min, max) };
         let cases = if factors.len() == self.cases {
@@ -348,9 +454,23 @@ impl Change {
             tr!(", in {n} of {all} cases with all else equal", n = factors.len(), all = self.cases)
         };
         Some(if decided == Way::Down {
-            tr!("{value} lowers {figure} {times} times{against}{cases}.", value, figure, times, against, cases)
+            tr!(
+                "{value} lowers {figure} {times} times{against}{cases}.",
+                value,
+                figure,
+                times,
+                against,
+                cases
+            )
         } else {
-            tr!("{value} raises {figure} {times} times{against}{cases}.", value, figure, times, against, cases)
+            tr!(
+                "{value} raises {figure} {times} times{against}{cases}.",
+                value,
+                figure,
+                times,
+                against,
+                cases
+            )
         })
     }
 
@@ -371,15 +491,24 @@ impl Change {
     }
 
     fn against(&self) -> String {
-        if self.first == "none" { String::new() } else { tr!(" against {first}", first = self.first) }
+        if self.first == "none" {
+            String::new()
+        } else {
+            tr!(" against {first}", first = self.first)
+        }
     }
 
     fn in_all(&self) -> String {
-        if self.cases > 1 { tr!(", all else equal in {n} cases", n = count(self.cases as u64)) } else { String::new() }
+        if self.cases > 1 {
+            tr!(", all else equal in {n} cases", n = count(self.cases as u64))
+        } else {
+            String::new()
+        }
     }
 }
 
-/// Lines of cells below one another: the first so many read from the left, the others from the right.
+/// Lines of cells below one another: the first so many read from the left, the others from the
+/// right.
 fn aligned(lines: &[Vec<String>], texts: usize) -> String {
     let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..lines.first().map_or(0, Vec::len)).map(width).collect();

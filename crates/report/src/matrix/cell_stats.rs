@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One combination of a plan's factors, with all that was recorded of it: repeats as if they had been one run.
+//! One combination of a plan's factors, with all that was recorded of it: repeats as if they had
+//! been one run.
 //!
-//! In the lab's virtual time a repeat is the first run over again. It shows that nothing else was at work, and nothing more
-//! about latencies, so it is counted as a run and not as samples. So is a copy of a recording.
+//! In the lab's virtual time a repeat is the first run over again. It shows that nothing else was
+//! at work, and nothing more about latencies, so it is counted as a run and not as samples. So is a
+//! copy of a recording.
 
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::charts::series::Counted;
@@ -52,7 +54,8 @@ pub(super) struct CellStats {
     texts: InEach<Texts>,
     /// Whether real-time scheduling was asked for and not granted.
     pub(super) denied: bool,
-    /// Its threads, where they have intervals of their own: figures of one are no figures of the other.
+    /// Its threads, where they have intervals of their own: figures of one are no figures of the
+    /// other.
     pub(super) threads: Vec<CellThread>,
     pub(super) judged: Vec<Judged>,
     /// Of the first repeat; the others differ in nothing that is asked for.
@@ -68,10 +71,12 @@ pub(super) struct CellStats {
     made_by: Option<String>,
 }
 
-/// What a reader must know before the figures of a combination, made of each run before it is let go.
+/// What a reader must know before the figures of a combination, made of each run before it is let
+/// go.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was asked for.
+    /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was
+    /// asked for.
     pub(super) rights: Option<String>,
     /// What else a reader must know before the figures, each once.
     pub(super) run_caveats: Vec<String>,
@@ -102,7 +107,8 @@ pub(super) struct CellFigures {
 }
 
 impl CellFigures {
-    /// The largest latency, ns, skipped activations counted in: what tables, maps and verdicts call the maximum.
+    /// The largest latency, ns, skipped activations counted in: what tables, maps and verdicts call
+    /// the maximum.
     pub(super) fn max(&self) -> Option<i64> {
         self.due_moments.max()
     }
@@ -112,8 +118,18 @@ impl CellFigures {
         let (due, as_measured) = (self.observed.due(), self.observed.as_measured());
         Figures {
             activations: &self.activations,
-            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments, observed: due, has_sd },
-            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments, observed: as_measured, has_sd },
+            due: Latencies {
+                histogram: &self.due_histogram,
+                moments: &self.due_moments,
+                observed: due,
+                has_sd,
+            },
+            as_measured: Latencies {
+                histogram: &self.histogram,
+                moments: &self.moments,
+                observed: as_measured,
+                has_sd,
+            },
             maxima: &self.maxima,
             polled_ns: self.polled_ns,
         }
@@ -144,13 +160,16 @@ enum Observed {
 
 impl Observed {
     fn add(&mut self, threads: &[Statistics]) {
-        *self = if let Observed::Nothing = self { Observed::of(threads) } else { Observed::Several };
+        *self =
+            if let Observed::Nothing = self { Observed::of(threads) } else { Observed::Several };
     }
 
     const fn of(threads: &[Statistics]) -> Observed {
         match threads {
             [] => Observed::Nothing,
-            [Statistics { latency_with_skipped: Some(due), latency, .. }] => Observed::Of { due: *due, as_measured: *latency },
+            [Statistics { latency_with_skipped: Some(due), latency, .. }] => {
+                Observed::Of { due: *due, as_measured: *latency }
+            }
             _ => Observed::Several,
         }
     }
@@ -160,7 +179,11 @@ impl Observed {
     }
 
     const fn as_measured(&self) -> Option<&Summary> {
-        if let Observed::Of { as_measured: Some(summary), .. } = self { Some(summary) } else { None }
+        if let Observed::Of { as_measured: Some(summary), .. } = self {
+            Some(summary)
+        } else {
+            None
+        }
     }
 }
 
@@ -219,7 +242,8 @@ impl CellStats {
         self.quantity != Quantity::Latency
     }
 
-    /// The figure that it is ranked by, ns: of latencies the largest, of intervals from the shortest to the longest.
+    /// The figure that it is ranked by, ns: of latencies the largest, of intervals from the
+    /// shortest to the longest.
     pub(super) fn extent(&self) -> Option<i64> {
         if self.is_of_intervals() { self.figures().peak_to_peak() } else { self.stats.max() }
     }
@@ -227,13 +251,19 @@ impl CellStats {
     /// Its latencies.
     pub(super) fn counted(&self) -> Counted<'_> {
         let by_size = self.quantity == Quantity::Jitter;
-        Counted { histogram: &self.stats.histogram, linear: &self.linear, moments: &self.stats.moments, by_size }
+        Counted {
+            histogram: &self.stats.histogram,
+            linear: &self.linear,
+            moments: &self.stats.moments,
+            by_size,
+        }
     }
 
     /// What is said of the co-kernels its runs were measured on; none where all were on Linux.
     pub(super) fn on_cores(&self, say: impl Fn(&CoKernel) -> String) -> Option<String> {
         let is_any = self.cores.iter().any(Option::is_some);
-        let said = self.cores.iter().map(|core| core.as_ref().map_or_else(|| "Linux".to_owned(), &say));
+        let said =
+            self.cores.iter().map(|core| core.as_ref().map_or_else(|| "Linux".to_owned(), &say));
         is_any.then(|| said.collect::<Vec<_>>().join("; "))
     }
 
@@ -242,7 +272,8 @@ impl CellStats {
         self.cores.iter().flatten().next()
     }
 
-    /// Whether its threads ran on Linux, and were threads that sleep to a planned time, as those on a co-kernel are.
+    /// Whether its threads ran on Linux, and were threads that sleep to a planned time, as those on
+    /// a co-kernel are.
     pub(super) fn is_of_linux(&self) -> bool {
         self.runs > 0 && self.core().is_none() && self.is_cyclic
     }
@@ -275,7 +306,8 @@ impl CellStats {
             self.phases.add(PhaseMaximum { phase, place: self.phase_paths.len(), max_ns });
             self.phase_paths.push(overview.recorded.path.clone());
         }
-        let differs = run.is_deterministic() && self.distinct.iter().any(|known| known.phase() == run.phase());
+        let differs = run.is_deterministic()
+            && self.distinct.iter().any(|known| known.phase() == run.phase());
         self.distinct.push(run);
         self.lost += overview.lost;
         self.linear.merge(&overview.linear);
@@ -286,11 +318,14 @@ impl CellStats {
         stats.due_histogram.merge(&overview.due_histogram);
         stats.due_moments.merge(&overview.due_moments);
         stats.observed.add(&overview.recorded.threads);
-        stats.polled_ns = document.threads.iter().map(polled_ns).fold(stats.polled_ns, i64::saturating_add);
+        stats.polled_ns =
+            document.threads.iter().map(polled_ns).fold(stats.polled_ns, i64::saturating_add);
         self.add_threads(overview);
         for (place, reached) in document.load.iter().filter_map(|load| load.reached).enumerate() {
             match self.reached.get_mut(place) {
-                Some((low, high)) => (*low, *high) = (low.min(reached.mean), high.max(reached.mean)),
+                Some((low, high)) => {
+                    (*low, *high) = (low.min(reached.mean), high.max(reached.mean))
+                }
                 None => self.reached.push((reached.mean, reached.mean)),
             }
         }
@@ -299,7 +334,8 @@ impl CellStats {
         true
     }
 
-    /// Takes the figures of all its phases together, which are exact, for those that were added one by one.
+    /// Takes the figures of all its phases together, which are exact, for those that were added one
+    /// by one.
     pub(super) fn pool(&mut self, examined: &Examined) {
         let threads = examined.statistics();
         self.stats.observed = Observed::of(threads);
@@ -315,10 +351,14 @@ impl CellStats {
         }
     }
 
-    /// The largest latency of each phase, if its runs are phases of one run; and where their recordings are.
+    /// The largest latency of each phase, if its runs are phases of one run; and where their
+    /// recordings are.
     pub(super) fn phases(&self) -> Option<(&PhaseMaxima, &[PathBuf])> {
         let phases = &self.phases.of_each;
-        phases.iter().any(|one| one.phase != phases[0].phase).then_some((&self.phases, self.phase_paths.as_slice()))
+        phases
+            .iter()
+            .any(|one| one.phase != phases[0].phase)
+            .then_some((&self.phases, self.phase_paths.as_slice()))
     }
 
     /// Each thread by itself, unless all have one interval.
@@ -328,15 +368,18 @@ impl CellStats {
         }
         let recorded = overview.recorded;
         for (thread, statistics) in recorded.document.threads.iter().zip(&recorded.threads) {
-            let place = self.threads.iter().position(|known| known.index == thread.index).unwrap_or_else(|| {
-                self.threads.push(CellThread {
-                    index: thread.index,
-                    interval_ns: thread.interval_ns,
-                    stats: CellFigures::default(),
-                    key: MatchKey::from_thread(&recorded.document, thread),
-                });
-                self.threads.len() - 1
-            });
+            let place =
+                self.threads.iter().position(|known| known.index == thread.index).unwrap_or_else(
+                    || {
+                        self.threads.push(CellThread {
+                            index: thread.index,
+                            interval_ns: thread.interval_ns,
+                            stats: CellFigures::default(),
+                            key: MatchKey::from_thread(&recorded.document, thread),
+                        });
+                        self.threads.len() - 1
+                    },
+                );
             let pooled = &mut self.threads[place].stats;
             pooled.activations.merge(&Accounts::from_thread(thread, &recorded.document.probe));
             pooled.histogram.merge(&statistics.histogram);
@@ -375,15 +418,25 @@ impl CellStats {
         self.texts.get()
     }
 
-    /// What its figures must not be read without, in a few letters each: `no real-time rights, steal 26.3 %`.
+    /// What its figures must not be read without, in a few letters each: `no real-time rights,
+    /// steal 26.3 %`.
     pub(super) fn in_short(&self) -> Vec<String> {
         let texts = self.texts();
-        texts.marks.iter().cloned().chain(texts.caveats.iter().map(|caveat| caveat.short.clone())).collect()
+        texts
+            .marks
+            .iter()
+            .cloned()
+            .chain(texts.caveats.iter().map(|caveat| caveat.short.clone()))
+            .collect()
     }
 
     /// Whether its figures are all that was asked for.
     pub(super) fn is_whole(&self) -> bool {
-        self.runs > 0 && self.missing == 0 && self.texts().run_caveats.is_empty() && !self.off_target && !self.denied
+        self.runs > 0
+            && self.missing == 0
+            && self.texts().run_caveats.is_empty()
+            && !self.off_target
+            && !self.denied
     }
 
     /// Of all its threads.
@@ -393,8 +446,11 @@ impl CellStats {
 
     /// Whether any of its quantiles is not the observed one.
     pub(super) fn is_about(&self) -> bool {
-        let is_about = |all: Figures<'_>| all.due.about() != "" && all.due.quantile(Level::P50).is_some();
-        parts(self).into_iter().any(|part| is_about(part.map_or_else(|| self.figures(), CellThread::figures)))
+        let is_about =
+            |all: Figures<'_>| all.due.about() != "" && all.due.quantile(Level::P50).is_some();
+        parts(self)
+            .into_iter()
+            .any(|part| is_about(part.map_or_else(|| self.figures(), CellThread::figures)))
     }
 
     /// Samples that were lost; none where nothing is recorded, or where that is not known.
@@ -409,7 +465,9 @@ impl CellStats {
 
     /// What became of a limit in its worst run; none where no run was held against it.
     pub(super) fn judged(&self, limit: &Limit) -> Option<&Judged> {
-        self.judged.iter().find(|judged| matches!(&judged.criterion, Criterion::Limit(known) if known == limit))
+        self.judged
+            .iter()
+            .find(|judged| matches!(&judged.criterion, Criterion::Limit(known) if known == limit))
     }
 
     /// Whether no limit is named for what it measured.
@@ -424,20 +482,28 @@ impl CellStats {
 }
 
 impl Texts {
-    /// Adds those of one more run: `other`, it comes from another machine than the first; `differ`, the lab's repeats differ.
+    /// Adds those of one more run: `other`, it comes from another machine than the first; `differ`,
+    /// the lab's repeats differ.
     fn add(&mut self, overview: &Overview<'_>, other: bool, differ: bool) {
         let denied = overview.no_real_time().map(|how| tr!("No real-time rights ({how})", how));
-        let ordinary = || overview.ordinary().map(|policy| tr!("Ordinary scheduling ({policy})", policy));
+        let ordinary =
+            || overview.ordinary().map(|policy| tr!("Ordinary scheduling ({policy})", policy));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
         let marks = [other.then(|| tr!("mixed machines")), differ.then(|| tr!("repeats differ"))];
-        for mark in caveats::own(&overview.recorded.document).into_iter().chain(marks.into_iter().flatten()) {
+        for mark in
+            caveats::own(&overview.recorded.document).into_iter().chain(marks.into_iter().flatten())
+        {
             if !self.marks.contains(&mark) {
                 self.marks.push(mark);
             }
         }
-        let lost = (overview.lost > 0).then(|| tr!("lost {samples}", samples = counted(overview.lost, "sample")));
-        let other = other.then(|| tr!("its repeats come from different machines, kernels, co-kernels, programs or QEMUs"));
-        let differ = differ.then(|| tr!("its repeats in the lab differ, though equal runs are identical"));
+        let lost = (overview.lost > 0)
+            .then(|| tr!("lost {samples}", samples = counted(overview.lost, "sample")));
+        let other = other.then(|| {
+            tr!("its repeats come from different machines, kernels, co-kernels, programs or QEMUs")
+        });
+        let differ =
+            differ.then(|| tr!("its repeats in the lab differ, though equal runs are identical"));
         for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
             if !self.run_caveats.contains(&caveat) {
                 self.run_caveats.push(caveat);
@@ -452,14 +518,25 @@ pub(super) fn parts(row: &CellStats) -> Vec<Option<&CellThread>> {
 }
 
 /// What others have measured under the same circumstances as such a part.
-pub(super) fn beside(row: &CellStats, part: Option<&CellThread>, published: &Published) -> Vec<Arc<PublishedRun>> {
+pub(super) fn beside(
+    row: &CellStats,
+    part: Option<&CellThread>,
+    published: &Published,
+) -> Vec<Arc<PublishedRun>> {
     part.map_or_else(|| row.beside(published), |part| part.beside(published))
 }
 
-/// What has to be the same of runs that are pooled: in the lab program and QEMU too, since every byte of a guest moves its figures.
+/// What has to be the same of runs that are pooled: in the lab program and QEMU too, since every
+/// byte of a guest moves its figures.
 fn made_by(document: &Document) -> String {
     let before = &document.host.before;
-    let lab = document.lab.as_ref().map(|lab| (&lab.program.sha256, &lab.kernel.image.sha256, &lab.qemu.version));
+    let lab = document
+        .lab
+        .as_ref()
+        .map(|lab| (&lab.program.sha256, &lab.kernel.image.sha256, &lab.qemu.version));
     let core = co_kernel::of(document).map(format::co_kernel);
-    format!("{:?} {:?} {:?} {:?} {core:?} {lab:?}", before.hostname, before.cpu_model, before.kernel, before.preemption)
+    format!(
+        "{:?} {:?} {:?} {:?} {core:?} {lab:?}",
+        before.hostname, before.cpu_model, before.kernel, before.preemption
+    )
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The conditions of a plan's runs: each fact with the values it had, and in how many runs; and their warnings.
+//! The conditions of a plan's runs: each fact with the values it had, and in how many runs; and
+//! their warnings.
 //!
-//! A table with a column for each run, as a report of a few recordings has it, would be wider than anyone reads.
+//! A table with a column for each run, as a report of a few recordings has it, would be wider than
+//! anyone reads.
 
 use crate::format::{clip, counted};
 use crate::language::{tr, translated};
@@ -65,7 +67,11 @@ impl Conditions {
         let one = std::slice::from_ref(overview);
         for fact in conditions::facts(one) {
             let [value] = fact.values.as_slice() else { continue };
-            self.fact(fact.name, value.before.as_deref().unwrap_or_else(|| translated("not known")), value.changed);
+            self.fact(
+                fact.name,
+                value.before.as_deref().unwrap_or_else(|| translated("not known")),
+                value.changed,
+            );
         }
         for row in method::rows(one) {
             row.values.iter().for_each(|value| self.fact(row.name, value, false));
@@ -111,20 +117,30 @@ impl Conditions {
         let of = |runs: u32| if in_all { String::new() } else { counted(runs.into(), "run") };
         let values = if fact.values.len() > MAX_VALUES {
             // Such as a machine's load average: another every time.
-            let listed: Vec<&str> = fact.values[..3].iter().map(|(value, _)| value.as_str()).collect();
+            let listed: Vec<&str> =
+                fact.values[..3].iter().map(|(value, _)| value.as_str()).collect();
             vec![(format!("{}, …", listed.join("; ")), tr!("more than {n} values", n = MAX_VALUES))]
         } else {
             fact.values.iter().map(|(value, runs)| (value.clone(), of(*runs))).collect()
         };
-        let changed = if fact.changed > 0 { tr!("in {runs}", runs = counted(fact.changed.into(), "run")) } else { String::new() };
+        let changed = if fact.changed > 0 {
+            tr!("in {runs}", runs = counted(fact.changed.into(), "run"))
+        } else {
+            String::new()
+        };
         FactRow { name: fact.name, values, changed }
     }
 
     /// All warnings, each once, with the number of runs that have it.
     pub(super) fn warnings(&self) -> Vec<GroupedWarning> {
         let listed = |Listed { first, runs, differ }: &Listed| {
-            let of = if *runs == self.runs { String::new() } else { tr!("in {runs}", runs = counted((*runs).into(), "run")) };
-            let differ = if *differ { translated(" (the figures are those of the first)") } else { "" };
+            let of = if *runs == self.runs {
+                String::new()
+            } else {
+                tr!("in {runs}", runs = counted((*runs).into(), "run"))
+            };
+            let differ =
+                if *differ { translated(" (the figures are those of the first)") } else { "" };
             banners::grouped(first, format!("{of}{differ}"))
         };
         self.warnings.iter().take(MAX_WARNINGS).map(listed).collect()

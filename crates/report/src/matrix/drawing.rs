@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the page of a plan draws from: each combination's figures for the heat map, its distribution, and the course of its
-//! runs over time, of as many as there is room for.
+//! What the page of a plan draws from: each combination's figures for the heat map, its
+//! distribution, and the course of its runs over time, of as many as there is room for.
 
 use super::heat::{FIGURES, HeatMap};
 use super::{Factor, Matrix, TopRun};
@@ -102,8 +102,13 @@ pub(super) struct SizeBudget {
 }
 
 impl SizeBudget {
-    pub(super) const FULL: SizeBudget =
-        SizeBudget { rows: 12_000, curves: 600, runs: super::MAX_RETAINED, steps: 24_000, equal_bins: 40_000 };
+    pub(super) const FULL: SizeBudget = SizeBudget {
+        rows: 12_000,
+        curves: 600,
+        runs: super::MAX_RETAINED,
+        steps: 24_000,
+        equal_bins: 40_000,
+    };
 
     /// Half of what weighs most, or of everything; none if hardly anything is left.
     pub(super) fn smaller(self) -> Option<SizeBudget> {
@@ -123,25 +128,32 @@ impl SizeBudget {
 }
 
 impl Matrix {
-    /// What is drawn first: all combinations if they are few; otherwise the worst, beside those that differ from it in the first
-    /// factor alone.
+    /// What is drawn first: all combinations if they are few; otherwise the worst, beside those
+    /// that differ from it in the first factor alone.
     pub(super) fn selected(&self) -> Vec<usize> {
         // Curves on another kind of time are for the reader to add.
-        let mut latest = self.kinds().first().map(|kind| self.largest_of(*kind)).unwrap_or_default();
+        let mut latest =
+            self.kinds().first().map(|kind| self.largest_of(*kind)).unwrap_or_default();
         latest.retain(|row| !self.is_beside(&self.rows[*row]));
         if latest.len() <= MAX_SELECTED {
             let mut all = latest;
             all.sort_unstable();
             return all;
         }
-        let (Some(worst), Some(first)) = (latest.first().copied(), self.varied.first().copied()) else { return Vec::new() };
-        let alike = |row: &usize| self.all_else(&self.rows[*row], first) == self.all_else(&self.rows[worst], first);
+        let (Some(worst), Some(first)) = (latest.first().copied(), self.varied.first().copied())
+        else {
+            return Vec::new();
+        };
+        let alike = |row: &usize| {
+            self.all_else(&self.rows[*row], first) == self.all_else(&self.rows[worst], first)
+        };
         let mut chosen: Vec<usize> = latest.into_iter().filter(alike).take(MAX_SELECTED).collect();
         chosen.sort_unstable();
         chosen
     }
 
-    /// Rows that there is room for: the selected ones first, then those with the largest latencies, then those without any.
+    /// Rows that there is room for: the selected ones first, then those with the largest latencies,
+    /// then those without any.
     pub(super) fn first_rows(&self, max_rows: usize) -> BTreeSet<usize> {
         let mut order = self.selected();
         order.extend(self.largest_first());
@@ -159,13 +171,17 @@ impl Matrix {
     pub(super) fn drawing(&self, budget: SizeBudget) -> Drawing<'_> {
         let bins = Bins::from_moments(self.rows.iter().map(|row| &row.stats.moments));
         let curves = self.first_rows(budget.curves);
-        let mut top_runs: Vec<_> = self.top_runs.iter().filter(|top_run| curves.contains(&top_run.row)).collect();
+        let mut top_runs: Vec<_> =
+            self.top_runs.iter().filter(|top_run| curves.contains(&top_run.row)).collect();
         // The selected ones are the last to go.
         let selected = self.selected();
-        top_runs.sort_by_key(|top_run| (!selected.contains(&top_run.row), std::cmp::Reverse(top_run.max())));
+        top_runs.sort_by_key(|top_run| {
+            (!selected.contains(&top_run.row), std::cmp::Reverse(top_run.max()))
+        });
         top_runs.truncate(budget.runs);
         top_runs.sort_by_key(|top_run| (top_run.row, top_run.repeat));
-        let overviews: Vec<Overview<'_>> = top_runs.iter().map(|top_run| self.overview(top_run)).collect();
+        let overviews: Vec<Overview<'_>> =
+            top_runs.iter().map(|top_run| self.overview(top_run)).collect();
         let steps = Steps::share(&overviews, budget.steps);
         let points = load_course::points_each(&overviews, budget.steps / 4);
         let drawn = curves.len() + overviews.len();
@@ -176,30 +192,49 @@ impl Matrix {
             points,
             shift_ns: self.measured().period_ns(),
         };
-        let recordings: Vec<Series> = overviews.iter().map(|overview| Series::new(overview, resolution)).collect();
+        let recordings: Vec<Series> =
+            overviews.iter().map(|overview| Series::new(overview, resolution)).collect();
         let mut labels = Labels::default();
         let mut combination = |place: usize| {
             let row = &self.rows[place];
-            let runs = top_runs.iter().enumerate().filter(|(_, top_run)| top_run.row == place).map(|(run, _)| run);
+            let runs = top_runs
+                .iter()
+                .enumerate()
+                .filter(|(_, top_run)| top_run.row == place)
+                .map(|(run, _)| run);
             Combination {
                 row: place,
                 at: row.at.clone(),
                 figures: FIGURES.iter().map(|figure| (figure.of)(row)).collect(),
-                labels: FIGURES.iter().map(|figure| Some(labels.place(figure.label(row, (figure.of)(row)?)))).collect(),
-                curve: (curves.contains(&place) && row.runs > 0)
-                    .then(|| Curve::new(self.name_drawn(row), row.interval_ns, &row.counted(), bins, resolution.equal_bins)),
+                labels: FIGURES
+                    .iter()
+                    .map(|figure| Some(labels.place(figure.label(row, (figure.of)(row)?))))
+                    .collect(),
+                curve: (curves.contains(&place) && row.runs > 0).then(|| {
+                    Curve::new(
+                        self.name_drawn(row),
+                        row.interval_ns,
+                        &row.counted(),
+                        bins,
+                        resolution.equal_bins,
+                    )
+                }),
                 runs: runs.collect(),
                 recorded: row.runs - row.identical,
                 time: row.kind.map(TimeKind::key),
             }
         };
-        let combinations: Vec<Combination> = self.first_rows(budget.rows).into_iter().map(&mut combination).collect();
-        let moments: Vec<&Moments> = selected.iter().map(|row| &self.rows[*row].stats.moments).collect();
+        let combinations: Vec<Combination> =
+            self.first_rows(budget.rows).into_iter().map(&mut combination).collect();
+        let moments: Vec<&Moments> =
+            selected.iter().map(|row| &self.rows[*row].stats.moments).collect();
         let chosen = combinations.iter().filter(|one| selected.contains(&one.row));
-        let equal: Vec<&EqualBins> = chosen.filter_map(|one| Some(&one.curve.as_ref()?.equal)).collect();
+        let equal: Vec<&EqualBins> =
+            chosen.filter_map(|one| Some(&one.curve.as_ref()?.equal)).collect();
         let style = Style::new(&self.options, self.measured(), &moments, bins, &equal);
         let limits = self.options.lines(self.measured());
-        let (factors, varied, all) = (self.factors.as_slice(), self.varied.as_slice(), self.rows.len());
+        let (factors, varied, all) =
+            (self.factors.as_slice(), self.varied.as_slice(), self.rows.len());
         let (heat, labels) = (self.heat(), labels.texts);
         let plan = Choices { factors, heat, labels, varied, all, combinations, selected };
         Drawing { edges_ns: bins.edges(), style, limits, recordings, plan }
@@ -222,10 +257,14 @@ impl Matrix {
 
     /// The run of a combination with the largest latency.
     fn worst_of(&self, row: usize) -> Option<&TopRun> {
-        self.top_runs.iter().filter(|top_run| top_run.row == row).max_by_key(|top_run| top_run.max())
+        self.top_runs
+            .iter()
+            .filter(|top_run| top_run.row == row)
+            .max_by_key(|top_run| top_run.max())
     }
 
-    /// Of each combination that is drawn at first the run with the largest latency: for pictures over time.
+    /// Of each combination that is drawn at first the run with the largest latency: for pictures
+    /// over time.
     pub(super) fn worst_runs(&self) -> Vec<Overview<'_>> {
         let worst = |row| self.worst_of(row).map(|top_run| self.overview(top_run));
         self.selected().into_iter().filter_map(worst).collect()

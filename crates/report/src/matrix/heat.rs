@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the heat map of a plan is, whatever is drawn in it: the figures it can show and what is written into their cells, its
-//! axes and what stands in each cell, and how a figure becomes a shade. The SVG writer (`heat_svg.rs`) draws by these values,
-//! and the page's script by the same ones as JSON.
+//! What the heat map of a plan is, whatever is drawn in it: the figures it can show and what is
+//! written into their cells, its axes and what stands in each cell, and how a figure becomes a
+//! shade. The SVG writer (`heat_svg.rs`) draws by these values, and the page's script by the same
+//! ones as JSON.
 
 use super::Matrix;
 use super::cell_stats::CellStats;
@@ -27,7 +28,8 @@ pub(super) struct Figure {
     unit: &'static str,
     /// Where values lie on the scale of shades: at the logarithm of the value plus so much, ...
     plus: f64,
-    /// ... which is at least this; where the smallest is below 0, shades are spread evenly instead. A count of 0 is not the same as one of 1.
+    /// ... which is at least this; where the smallest is below 0, shades are spread evenly
+    /// instead. A count of 0 is not the same as one of 1.
     min: f64,
     /// Whether a combination knows it from its histogram only: up to 1 % above the exact one.
     #[serde(skip)]
@@ -75,7 +77,8 @@ impl Figure {
         format!("{about}{}", latency(value))
     }
 
-    /// Whether shades are spread evenly, because the smallest has no logarithm: a latency of a thread that was woken early.
+    /// Whether shades are spread evenly, because the smallest has no logarithm: a latency of a
+    /// thread that was woken early.
     pub(super) fn is_linear(&self, low: i64) -> bool {
         low < 0 && self.min > 0.0
     }
@@ -83,15 +86,19 @@ impl Figure {
     /// Where a value lies between the smallest and the largest: 0 to 1.
     pub(super) fn share(&self, value: i64, low: i64, high: i64) -> f64 {
         if self.is_linear(low) {
-            return if high > low { (value as f64 - low as f64) / (high as f64 - low as f64) } else { 0.0 };
+            return if high > low {
+                (value as f64 - low as f64) / (high as f64 - low as f64)
+            } else {
+                0.0
+            };
         }
         let at = |value: i64| ((value as f64).max(self.min) + self.plus).ln();
         if at(high) > at(low) { (at(value) - at(low)) / (at(high) - at(low)) } else { 0.0 }
     }
 }
 
-/// Shades from cold to hot, where lightness alone is enough, so that any eye and any printer can. The middle is left out: neither
-/// dark nor light figures can be read well on it.
+/// Shades from cold to hot, where lightness alone is enough, so that any eye and any printer can.
+/// The middle is left out: neither dark nor light figures can be read well on it.
 #[derive(Serialize)]
 pub(super) struct Shades {
     /// From this share on a cell is hot, and its figure stands on a strong ground.
@@ -130,9 +137,11 @@ pub(super) struct HeatMap {
     nothing: &'static str,
     /// The factor that goes down; on a page, until another is chosen.
     pub(super) down: usize,
-    /// Those that go across, one above the other; on a page, the first of them until another is chosen.
+    /// Those that go across, one above the other; on a page, the first of them until another is
+    /// chosen.
     pub(super) across: Vec<usize>,
-    /// The kinds of time that figures are on, which no cell compares. The first is shown until another is chosen.
+    /// The kinds of time that figures are on, which no cell compares. The first is shown until
+    /// another is chosen.
     times: Vec<&'static str>,
     /// Whether a picture has room for it.
     #[serde(skip)]
@@ -155,7 +164,10 @@ impl Cells<'_> {
     /// Those with the smallest and the largest figure; of equals the first.
     pub(super) fn range(&self) -> Option<[(&CellStats, i64); 2]> {
         let cells = || self.cells.iter().flatten().flatten().copied();
-        Some([cells().min_by_key(|(_, value)| *value)?, cells().rev().max_by_key(|(_, value)| *value)?])
+        Some([
+            cells().min_by_key(|(_, value)| *value)?,
+            cells().rev().max_by_key(|(_, value)| *value)?,
+        ])
     }
 }
 
@@ -181,22 +193,33 @@ impl Matrix {
             across.push(*others.iter().min()?);
         }
         let times = self.kinds().into_iter().map(TimeKind::key).collect();
-        Some(HeatMap { figures: &FIGURES, shades: SHADES, nothing: NOTHING, down: *down, across, times, fits })
+        Some(HeatMap {
+            figures: &FIGURES,
+            shades: SHADES,
+            nothing: NOTHING,
+            down: *down,
+            across,
+            times,
+            fits,
+        })
     }
 
     /// The cells of a picture of this figure; none where it has no room, or nothing is measured.
     pub(super) fn cells(&self, map: &HeatMap, figure: &Figure) -> Option<Cells<'_>> {
         let kinds = self.kinds();
         let kind = kinds.first().copied().filter(|_| map.fits)?;
-        let column_of = |at: &[usize]| -> Vec<usize> { map.across.iter().map(|factor| at[*factor]).collect() };
-        let columns: BTreeSet<Vec<usize>> = self.rows.iter().map(|row| column_of(&row.at)).collect();
+        let column_of =
+            |at: &[usize]| -> Vec<usize> { map.across.iter().map(|factor| at[*factor]).collect() };
+        let columns: BTreeSet<Vec<usize>> =
+            self.rows.iter().map(|row| column_of(&row.at)).collect();
         let columns: Vec<Vec<usize>> = columns.into_iter().collect();
         let mut cells = vec![vec![None; columns.len()]; self.factors[map.down].values.len()];
         for row in self.rows.iter().filter(|row| row.kind == Some(kind)) {
             let column = columns.binary_search(&column_of(&row.at)).ok()?;
             let cell: &mut Option<(&CellStats, i64)> = &mut cells[row.at[map.down]][column];
             let value = (figure.of)(row);
-            if let Some(value) = value.filter(|value| cell.is_none_or(|(_, known)| *value > known)) {
+            if let Some(value) = value.filter(|value| cell.is_none_or(|(_, known)| *value > known))
+            {
                 *cell = Some((row, value));
             }
         }
@@ -215,7 +238,11 @@ mod tests {
         for (_, values) in factors {
             combinations = combinations
                 .iter()
-                .flat_map(|row| values.iter().map(|value| row.iter().cloned().chain([Some((*value).to_owned())]).collect()))
+                .flat_map(|row| {
+                    values.iter().map(|value| {
+                        row.iter().cloned().chain([Some((*value).to_owned())]).collect()
+                    })
+                })
                 .collect();
         }
         let names = factors.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -228,7 +255,11 @@ mod tests {
     }
 
     fn values(cells: &Cells<'_>) -> Vec<Vec<Option<i64>>> {
-        cells.cells.iter().map(|line| line.iter().map(|cell| cell.map(|(_, value)| value)).collect()).collect()
+        cells
+            .cells
+            .iter()
+            .map(|line| line.iter().map(|cell| cell.map(|(_, value)| value)).collect())
+            .collect()
     }
 
     #[test]
@@ -238,14 +269,20 @@ mod tests {
         assert_eq!((map.down, map.across.as_slice()), (2, [0].as_slice()));
         let cells = all.cells(&map, &FIGURES[0]).unwrap();
         assert!(!cells.folded && cells.kind.is_none());
-        assert_eq!(values(&cells), [[Some(1_000), Some(4_000)], [Some(2_000), Some(5_000)], [Some(3_000), Some(6_000)]]);
+        assert_eq!(
+            values(&cells),
+            [[Some(1_000), Some(4_000)], [Some(2_000), Some(5_000)], [Some(3_000), Some(6_000)]]
+        );
     }
 
     #[test]
     fn what_has_no_room_is_folded_to_its_worst() {
         let many = ["1", "2", "3", "4", "5", "6", "7", "8"];
-        let wide =
-            matrix(&[("down", &["a", "b", "c", "d", "e", "f", "g", "h", "i"]), ("x", &many), ("y", &["p", "q", "r", "s"])]);
+        let wide = matrix(&[
+            ("down", &["a", "b", "c", "d", "e", "f", "g", "h", "i"]),
+            ("x", &many),
+            ("y", &["p", "q", "r", "s"]),
+        ]);
         let map = wide.heat().unwrap();
         assert_eq!((map.down, map.across.as_slice()), (0, [2].as_slice()));
         let cells = wide.cells(&map, &FIGURES[0]).unwrap();
@@ -258,12 +295,16 @@ mod tests {
     fn nothing_to_draw_and_nothing_measured() {
         assert!(matrix(&[("kernel", &["a", "b"]), ("one", &["x"])]).heat_map().is_none());
         let names = vec!["a".to_owned(), "<b".to_owned()];
-        let rows = [("1", "x"), ("2", "y")].map(|(a, b)| vec![Some(a.to_owned()), Some(b.to_owned())]);
+        let rows =
+            [("1", "x"), ("2", "y")].map(|(a, b)| vec![Some(a.to_owned()), Some(b.to_owned())]);
         let mut matrix = Matrix::new(None, names, rows.into_iter());
         assert!(matrix.heat_map().is_none(), "nothing is recorded yet");
         matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[500]).build());
         let svg = matrix.heat_map().unwrap();
-        assert!(!svg.contains("NaN") && !svg.contains("<b") && svg.matches('–').count() == 3, "{svg}");
+        assert!(
+            !svg.contains("NaN") && !svg.contains("<b") && svg.matches('–').count() == 3,
+            "{svg}"
+        );
     }
 
     #[test]
@@ -280,8 +321,16 @@ mod tests {
         assert_eq!(of("skipped").label(row, 1_234), "1,234");
         assert_eq!([1, 10, 100].map(|ns| of("max").share(ns, 1, 100)), [0.0, 0.5, 1.0]);
         assert_eq!(of("max").share(-5, -5, 1), 0.0, "the earliest is the coldest");
-        assert_eq!([-5, 0, 5].map(|ns| of("max").share(ns, -5, 5)), [0.0, 0.5, 1.0], "evenly, as none has a logarithm");
-        assert_eq!([0, 1, 3].map(|n| of("skipped").share(n, 0, 3)), [0.0, 0.5, 1.0], "none is less than one");
+        assert_eq!(
+            [-5, 0, 5].map(|ns| of("max").share(ns, -5, 5)),
+            [0.0, 0.5, 1.0],
+            "evenly, as none has a logarithm"
+        );
+        assert_eq!(
+            [0, 1, 3].map(|n| of("skipped").share(n, 0, 3)),
+            [0.0, 0.5, 1.0],
+            "none is less than one"
+        );
         assert_eq!([0.0, 0.5, 1.0].map(|share| SHADES.of_hot(share)), [0.0, 0.44, 1.0]);
         assert!(SHADES.of_hot(0.500_001) > 0.66 && SHADES.is_hot(0.500_001) && !SHADES.is_hot(0.5));
     }

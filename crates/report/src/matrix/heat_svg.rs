@@ -28,9 +28,11 @@ impl Matrix {
     pub(crate) fn heat_map(&self) -> Option<String> {
         let (map, figure) = (self.heat()?, &FIGURES[0]);
         let cells = self.cells(&map, figure)?;
-        let across: Vec<&str> = map.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
+        let across: Vec<&str> =
+            map.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
         let folded = if cells.folded { translated(", the worst of all other factors") } else { "" };
-        let on = cells.kind.map_or_else(String::new, |kind| tr!(" (time: {kind})", kind = kind.name()));
+        let on =
+            cells.kind.map_or_else(String::new, |kind| tr!(" (time: {kind})", kind = kind.name()));
         let title = tr!(
             "Largest latency by {down} and {across}{folded}{on}",
             down = self.factors[map.down].name,
@@ -48,22 +50,41 @@ fn label(value: Option<&str>) -> String {
 
 fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: &Matrix) -> String {
     let down = &matrix.factors[map.down];
-    let label = |factor: usize, value: usize| label(matrix.factors[factor].values[value].as_deref());
-    let longest = (0..down.values.len()).map(|value| label(map.down, value).chars().count()).max().unwrap_or(0);
+    let label =
+        |factor: usize, value: usize| label(matrix.factors[factor].values[value].as_deref());
+    let longest = (0..down.values.len())
+        .map(|value| label(map.down, value).chars().count())
+        .max()
+        .unwrap_or(0);
     let longest = longest.max(down.name.chars().count());
     let left = 38.0 + LETTER * longest as f64;
     let top = 52.0 + LINE * map.across.len() as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand pixels at most")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "some thousand pixels at most"
+    )]
     let height = (top + ROW * cells.cells.len() as f64 + 44.0) as u32;
     let range = cells.range();
     let (low, high) = range.map_or((0, 0), |[(_, low), (_, high)]| (low, high));
-    let [from, to] =
-        range.map_or([NOTHING, NOTHING].map(str::to_owned), |ends| ends.map(|(row, value)| figure.label(row, value)));
-    let description = tr!("From {low} to {high}; each cell has its figure written into it.", low = from, high = to);
+    let [from, to] = range.map_or([NOTHING, NOTHING].map(str::to_owned), |ends| {
+        ends.map(|(row, value)| figure.label(row, value))
+    });
+    let description = tr!(
+        "From {low} to {high}; each cell has its figure written into it.",
+        low = from,
+        high = to
+    );
     let mut svg = Svg::new(960, height, title, &description);
     let ink = "fill=\"#16191d\"";
     let soft = crate::charts::SOFT;
-    svg.text(16.0, 26.0, Anchor::Start, &format!("class=\"title\" font-size=\"16\" font-weight=\"600\" {ink}"), title);
+    svg.text(
+        16.0,
+        26.0,
+        Anchor::Start,
+        &format!("class=\"title\" font-size=\"16\" font-weight=\"600\" {ink}"),
+        title,
+    );
     let width = (WIDTH - left - 16.0) / cells.columns.len() as f64;
     for level in 0..map.across.len() {
         let y = 58.0 + LINE * level as f64;
@@ -74,7 +95,13 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pixels")]
             let letters = ((wide / LETTER) as usize).max(3);
             let text = crate::format::clip(&label(map.across[level], group[0][level]), letters);
-            svg.text(start + wide / 2.0, y, Anchor::Middle, if level == 0 { ink } else { soft }, &text);
+            svg.text(
+                start + wide / 2.0,
+                y,
+                Anchor::Middle,
+                if level == 0 { ink } else { soft },
+                &text,
+            );
             begin += group.len();
         }
     }
@@ -84,20 +111,37 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
         svg.text(left - 10.0, y + 17.0, Anchor::End, ink, &label(map.down, row));
         for (column, cell) in line.iter().enumerate() {
             let share = cell.map(|(_, value)| figure.share(value, low, high));
-            let fill = share.map_or("#f0f1f3".to_owned(), |share| mixed(COLD, HOT, SHADES.of_hot(share)));
+            let fill =
+                share.map_or("#f0f1f3".to_owned(), |share| mixed(COLD, HOT, SHADES.of_hot(share)));
             let x = left + width * column as f64;
             svg.rect((x, y), (width - 1.5, ROW - 1.5), &format!("fill=\"{fill}\""));
-            let colour = if share.is_some_and(|share| SHADES.is_hot(share)) { ON_HOT } else { ON_COLD };
-            let text = cell.map_or_else(|| NOTHING.to_owned(), |(row, value)| figure.label(row, value));
+            let colour =
+                if share.is_some_and(|share| SHADES.is_hot(share)) { ON_HOT } else { ON_COLD };
+            let text =
+                cell.map_or_else(|| NOTHING.to_owned(), |(row, value)| figure.label(row, value));
             let size = if width < 52.0 { 9 } else { 11 };
-            svg.text(x + width / 2.0, y + 17.0, Anchor::Middle, &format!("fill=\"{colour}\" font-size=\"{size}\""), &text);
+            svg.text(
+                x + width / 2.0,
+                y + 17.0,
+                Anchor::Middle,
+                &format!("fill=\"{colour}\" font-size=\"{size}\""),
+                &text,
+            );
         }
     }
     let below = top + ROW * cells.cells.len() as f64 + 24.0;
     let scale = if figure.is_linear(low) {
-        tr!("largest latency of all repeats; darker is larger, linear from {low} to {high}", low = from, high = to)
+        tr!(
+            "largest latency of all repeats; darker is larger, linear from {low} to {high}",
+            low = from,
+            high = to
+        )
     } else {
-        tr!("largest latency of all repeats; darker is larger, logarithmic from {low} to {high}", low = from, high = to)
+        tr!(
+            "largest latency of all repeats; darker is larger, logarithmic from {low} to {high}",
+            low = from,
+            high = to
+        )
     };
     svg.text(left, below, Anchor::Start, soft, &scale);
     svg.finish()
@@ -110,8 +154,13 @@ mod tests {
     #[test]
     fn the_page_has_the_same_colours() {
         let style = include_str!("../../assets/page.css");
-        let light = format!("--cold: {COLD}; --hot: {HOT}; --on-cold: {ON_COLD}; --on-hot: {ON_HOT};");
-        assert_eq!(style.matches(&light).count(), 2, "on a screen with light colours, and on paper");
+        let light =
+            format!("--cold: {COLD}; --hot: {HOT}; --on-cold: {ON_COLD}; --on-hot: {ON_HOT};");
+        assert_eq!(
+            style.matches(&light).count(),
+            2,
+            "on a screen with light colours, and on paper"
+        );
         assert!(style.contains("color-mix(in oklab, var(--hot) var(--share), var(--cold))"));
     }
 }

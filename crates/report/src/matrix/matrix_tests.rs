@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 fn matrix() -> Matrix {
     let factor = |text: &str| vec![Some("1ms".to_owned()), Some(text.to_owned())];
     let factors = vec!["interval".to_owned(), "load".to_owned()];
-    let combinations = [factor("none"), factor("cpu@50%, of \"one\" | core"), vec![None, Some("net".to_owned())]];
+    let combinations =
+        [factor("none"), factor("cpu@50%, of \"one\" | core"), vec![None, Some("net".to_owned())]];
     let mut matrix = Matrix::new(Some("A plan".to_owned()), factors, combinations.into_iter());
     matrix.add_missing(2);
     matrix.add_missing(2);
@@ -53,7 +54,12 @@ fn the_table_has_every_cell() {
 fn cells_cannot_break_their_tables() {
     let csv = matrix().csv();
     assert_eq!(csv.lines().count(), 4);
-    assert!(csv.contains("\r\n1ms,\"cpu@50%, of \"\"one\"\" | core\",,1000000,1,0,0,machine,10,1000,1000,"), "{csv}");
+    assert!(
+        csv.contains(
+            "\r\n1ms,\"cpu@50%, of \"\"one\"\" | core\",,1000000,1,0,0,machine,10,1000,1000,"
+        ),
+        "{csv}"
+    );
     assert!(
         csv.contains("\r\n,net,,,0,2,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"),
         "nothing was measured, and nothing is 0: {csv}"
@@ -68,22 +74,34 @@ fn exceeded_and_inconclusive_limits_are_named() {
     let limits = ["max<60us", "p90<20us", "p99<50us"];
     let rows = [Some("none"), Some("net"), None].map(|load| vec![load.map(str::to_owned)]);
     let mut matrix = Matrix::new(Some("A plan".into()), vec!["load".into()], rows.into_iter());
-    add_judged(&mut matrix, 0, &limits, &Synthetic::idle().threads(1).samples(&[10_000, 20_000, 60_000]));
+    add_judged(
+        &mut matrix,
+        0,
+        &limits,
+        &Synthetic::idle().threads(1).samples(&[10_000, 20_000, 60_000]),
+    );
     add_judged(&mut matrix, 1, &limits, &Synthetic::idle().threads(1).samples(&[1_000; 10]));
     let json = matrix.json();
-    let stands = |row: usize| (json["combinations"][row]["beyond"].clone(), json["combinations"][row]["inconclusive"].clone());
-    // Three samples carry no p90, but two of them are beyond its limit, and one of three beyond that of the p99 is more than chance.
+    let stands = |row: usize| {
+        (
+            json["combinations"][row]["beyond"].clone(),
+            json["combinations"][row]["inconclusive"].clone(),
+        )
+    };
+    // Three samples carry no p90, but two of them are beyond its limit, and one of three beyond
+    // that of the p99 is more than chance.
     assert_eq!(stands(0), (json!(["max", "p90", "p99"]), json!([])));
     assert_eq!(stands(1), (json!([]), json!(["p99"])));
     assert_eq!(stands(2), (json!([]), json!([])), "nothing is recorded");
     let text = matrix.text(English);
     assert!(text.lines().nth(3).unwrap().ends_with("  max p90 p99"), "{text}");
-    let output = "max exceeded its limit in 1 of 2; p90 exceeded its limit in 1 of 2; p99 exceeded its limit in 1 of 2, inconclusive in 1 (?): \
-                p99 needs 100.";
+    let output = "max exceeded its limit in 1 of 2; p90 exceeded its limit in 1 of 2; p99 \
+                  exceeded its limit in 1 of 2, inconclusive in 1 (?): p99 needs 100.";
     assert!(text.replace("\n  ", " ").replace('\n', " ").contains(output), "{text}");
 }
 
-/// Of two folders of plans: what only one of them limits is not judged in the other, and not dropped either.
+/// Of two folders of plans: what only one of them limits is not judged in the other, and not
+/// dropped either.
 #[test]
 fn each_row_is_judged_by_the_limits_of_its_plan() {
     let rows = ["idle", "net", "disk"].map(|load| vec![Some(load.to_owned())]);
@@ -92,16 +110,24 @@ fn each_row_is_judged_by_the_limits_of_its_plan() {
     for (row, limits) in [(0, &["max<1us"][..]), (1, &["max<2us", "p50<1ms"]), (2, &[])] {
         add_judged(&mut matrix, row, limits, &run);
     }
-    let of = |limits: &[&str]| limits.iter().map(|limit| limit.parse().unwrap()).collect::<Vec<Limit>>();
+    let of =
+        |limits: &[&str]| limits.iter().map(|limit| limit.parse().unwrap()).collect::<Vec<Limit>>();
     matrix.limits = of(&["max<1us", "max<2us", "p50<1ms"]);
-    matrix.limits_of = vec![("a/plan.toml".into(), of(&["max<1us"])), ("b/plan.toml".into(), of(&["max<2us", "p50<1ms"]))];
+    matrix.limits_of = vec![
+        ("a/plan.toml".into(), of(&["max<1us"])),
+        ("b/plan.toml".into(), of(&["max<2us", "p50<1ms"])),
+    ];
     let json = matrix.json();
     let beyond = |row: usize| json["combinations"][row]["beyond"].clone();
-    assert_eq!((beyond(0), beyond(1), beyond(2)), (json!(["max<1us"]), json!(["max<2us"]), json!([])));
+    assert_eq!(
+        (beyond(0), beyond(1), beyond(2)),
+        (json!(["max<1us"]), json!(["max<2us"]), json!([]))
+    );
     let text = matrix.text(English).replace("\n  ", " ").replace('\n', " ");
-    let limits = "Limits of the plan: max<1us (a/plan.toml), max<2us (b/plan.toml) and p50<1ms (b/plan.toml). For the worst thread of the \
-                  worst run: max<1us exceeded its limit in 1 of 1; max<2us exceeded its limit in 1 of 1; p50 exceeded its limit in 0 of 1. \
-                  No limit is named for disk.";
+    let limits = "Limits of the plan: max<1us (a/plan.toml), max<2us (b/plan.toml) and p50<1ms \
+                  (b/plan.toml). For the worst thread of the worst run: max<1us exceeded its \
+                  limit in 1 of 1; max<2us exceeded its limit in 1 of 1; p50 exceeded its limit \
+                  in 0 of 1. No limit is named for disk.";
     assert!(text.contains(limits), "{text}");
     assert!(
         matrix.markdown(crate::Language::Japanese).contains("制限の指定なし: disk"),
@@ -120,17 +146,32 @@ fn limits_are_judged_exactly_and_with_what_was_skipped() {
     };
     let mut near = vec![49_950; 100];
     near.extend([50_090; 100]);
-    assert_eq!((judged(&near, "p99<50us"), judged(&near, "p99<50.1us")), (Verdict::Fail, Verdict::Pass));
+    assert_eq!(
+        (judged(&near, "p99<50us"), judged(&near, "p99<50.1us")),
+        (Verdict::Fail, Verdict::Pass)
+    );
     // One of a hundred is 3.5 ms late and has three skipped behind it: 4 % are late, not 1 %.
     let mut skipping = vec![1_000; 96];
     skipping[10] = 3_500_000;
-    assert_eq!((judged(&skipping, "p90<2us"), judged(&skipping, "p99<2us")), (Verdict::Pass, Verdict::Fail));
+    assert_eq!(
+        (judged(&skipping, "p90<2us"), judged(&skipping, "p99<2us")),
+        (Verdict::Pass, Verdict::Fail)
+    );
     assert_eq!(judged(&skipping[20..], "p99<2us"), Verdict::NotEnough);
-    let mut cut = Synthetic::idle().threads(1).samples(&[1_000; 200]).examined(&stats::ExactRequest::default());
+    let mut cut = Synthetic::idle()
+        .threads(1)
+        .samples(&[1_000; 200])
+        .examined(&stats::ExactRequest::default());
     cut.0.document.state = model::State::Running;
     let examined = Examined { recorded: cut.0, analyses: cut.1, pool: None };
-    let judged_by = |limit: &str| Gate::judge(&[limit.parse().unwrap()], std::slice::from_ref(&examined)).verdict();
-    assert_eq!((judged_by("max<5us"), judged_by("max<1us")), (Verdict::NotEnough, Verdict::Fail), "what was seen was seen");
+    let judged_by = |limit: &str| {
+        Gate::judge(&[limit.parse().unwrap()], std::slice::from_ref(&examined)).verdict()
+    };
+    assert_eq!(
+        (judged_by("max<5us"), judged_by("max<1us")),
+        (Verdict::NotEnough, Verdict::Fail),
+        "what was seen was seen"
+    );
 }
 
 /// What has no latency is not said to be counted in.
@@ -143,7 +184,11 @@ fn limits_say_whether_skipped_ones_are_counted_in() {
         add_judged(&mut matrix, 0, &["p90<2us"], &Synthetic::idle().threads(1).samples(samples));
         let text = matrix.text(English).replace("\n  ", " ").replace('\n', " ");
         assert!(text.contains("For the worst thread of the worst run"), "{text}");
-        assert_eq!(text.contains("of the worst run, skipped ones counted in:"), are_counted_in, "{text}");
+        assert_eq!(
+            text.contains("of the worst run, skipped ones counted in:"),
+            are_counted_in,
+            "{text}"
+        );
     }
 }
 
@@ -161,11 +206,15 @@ fn add_judged(matrix: &mut Matrix, row: usize, limits: &[&str], run: &Synthetic)
 #[test]
 fn identical_repeats_add_no_samples() {
     let run = |seed: u64| Synthetic::idle().threads(1).due(100).seed(seed).in_lab(Some(1)).build();
-    let mut matrix = Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
+    let mut matrix =
+        Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     for (repeat, seed) in [(1, 7), (2, 7), (3, 7)] {
         matrix.add(0, repeat, run(seed));
     }
-    assert_eq!((matrix.rows[0].runs, matrix.rows[0].identical, matrix.rows[0].stats.moments.count()), (3, 2, 100));
+    assert_eq!(
+        (matrix.rows[0].runs, matrix.rows[0].identical, matrix.rows[0].stats.moments.count()),
+        (3, 2, 100)
+    );
     assert!(matrix.text(English).contains("3 identical"), "{}", matrix.text(English));
     matrix.add(0, 4, run(8));
     matrix.add(0, 5, run(8));
@@ -174,11 +223,16 @@ fn identical_repeats_add_no_samples() {
         (3, 200),
         "nor does one that is the fourth again"
     );
-    assert!(matrix.text(English).replace('\n', " ").contains("its repeats in the lab differ"), "{}", matrix.text(English));
+    assert!(
+        matrix.text(English).replace('\n', " ").contains("its repeats in the lab differ"),
+        "{}",
+        matrix.text(English)
+    );
     assert!(!matrix.text(English).contains("identical  "), "{}", matrix.text(English));
 }
 
-/// Neither equal latencies of another kernel nor other figures of a further column are the same run again.
+/// Neither equal latencies of another kernel nor other figures of a further column are the same run
+/// again.
 #[test]
 fn runs_of_the_lab_are_identical_in_all_that_is_known() {
     let run = || Synthetic::idle().threads(1).due(100).in_lab(Some(1)).build();
@@ -191,7 +245,8 @@ fn runs_of_the_lab_are_identical_in_all_that_is_known() {
     other_qemu.document.lab.as_mut().unwrap().qemu.version = "10.0.13".to_owned();
     matrix.add(0, 5, other_qemu);
     let mut other_column = run();
-    other_column.beside = vec![model::Beside { columns: other_column.threads.clone(), worst_times_ns: Vec::new() }];
+    other_column.beside =
+        vec![model::Beside { columns: other_column.threads.clone(), worst_times_ns: Vec::new() }];
     matrix.add(0, 3, other_column);
     assert_eq!(matrix.rows[0].identical, 0);
     matrix.add(0, 4, run());
@@ -206,19 +261,30 @@ fn a_copy_of_a_recording_is_no_run() {
     here.add(0, 1, one.clone());
     here.add(0, 2, Recorded { path: "copy.teiji".into(), ..one.clone() });
     assert_eq!((here.rows[0].identical, here.rows[0].stats.moments.count()), (1, 100));
-    assert!(here.text(English).replace('\n', " ").contains(" A copy of a recording adds nothing to n"), "{}", here.text(English));
+    assert!(
+        here.text(English).replace('\n', " ").contains(" A copy of a recording adds nothing to n"),
+        "{}",
+        here.text(English)
+    );
     one.document.threads[0].start_ns.0 += 1;
     here.add(0, 3, one);
-    assert_eq!((here.rows[0].runs, here.rows[0].identical, here.rows[0].stats.moments.count()), (3, 1, 200));
+    assert_eq!(
+        (here.rows[0].runs, here.rows[0].identical, here.rows[0].stats.moments.count()),
+        (3, 1, 200)
+    );
 }
 
-/// A recording without samples, as an import is one, may not know when its threads began: then its figures are looked at too.
+/// A recording without samples, as an import is one, may not know when its threads began: then its
+/// figures are looked at too.
 #[test]
 fn recordings_without_samples_are_runs_unless_all_is_equal() {
     let mut here = Matrix::new(None, vec![], [vec![]].into_iter());
     // Equal sums and equal sums of squares, and the same from the median on.
     let imported = |first: [i32; 3], started_at: &str| {
-        let mut recorded = Synthetic::idle().threads(1).samples(&[&[0], &first[..], &[8_000; 16]].concat()).build();
+        let mut recorded = Synthetic::idle()
+            .threads(1)
+            .samples(&[&[0], &first[..], &[8_000; 16]].concat())
+            .build();
         recorded.document.started_at = started_at.to_owned();
         let thread = &mut recorded.document.threads[0];
         (thread.activations, thread.detail) = (None, model::Detail::Histogram);
@@ -237,15 +303,23 @@ fn recordings_without_samples_are_runs_unless_all_is_equal() {
 
 #[test]
 fn noise_is_a_column_where_loops_polled() {
-    let mut matrix = Matrix::new(None, vec!["load".into()], ["none", "busy"].map(|load| vec![Some(load.to_owned())]).into_iter());
+    let mut matrix = Matrix::new(
+        None,
+        vec!["load".into()],
+        ["none", "busy"].map(|load| vec![Some(load.to_owned())]).into_iter(),
+    );
     let mut polled = Synthetic::idle().threads(1).samples(&[2_000, 4_000]).build();
     assert!(!matrix.text(English).contains("noise"));
-    polled.document.threads[0].polling = Some(model::Polling { polled_ns: 1_000_000, readings: 9, resolution_ns: None });
+    polled.document.threads[0].polling =
+        Some(model::Polling { polled_ns: 1_000_000, readings: 9, resolution_ns: None });
     matrix.add(0, 1, polled.clone());
     polled.document.threads[0].evidence.samples_lost = 1;
     matrix.add(1, 1, polled);
     let text = matrix.text(English);
-    assert!(text.contains("noise, %") && text.contains(" 0.600") && text.contains("≥0.600"), "{text}");
+    assert!(
+        text.contains("noise, %") && text.contains(" 0.600") && text.contains("≥0.600"),
+        "{text}"
+    );
     assert_eq!(matrix.json()["combinations"][0]["noise_percent"], json!(0.6));
 }
 
@@ -266,15 +340,25 @@ fn intervals_are_ranked_by_how_much_they_vary() {
     matrix.add(1, 1, jitter(&[-9_000, 0, 300]));
     let verdict = matrix.verdict(English);
     assert!(
-        verdict.starts_with("Largest peak to peak 9.30 µs with busy (the largest of 2), 600 ns with load=none (the smallest)."),
+        verdict.starts_with(
+            "Largest peak to peak 9.30 µs with busy (the largest of 2), 600 ns with load=none \
+             (the smallest)."
+        ),
         "{verdict}"
     );
-    assert_eq!(matrix.by_first_factor().unwrap(), "Largest peak to peak by load: none 600 ns, busy 9.30 µs.");
+    assert_eq!(
+        matrix.by_first_factor().unwrap(),
+        "Largest peak to peak by load: none 600 ns, busy 9.30 µs."
+    );
     let text = matrix.text(English);
-    let head: Vec<&str> = text.lines().next().unwrap().split("  ").filter(|cell| !cell.is_empty()).collect();
+    let head: Vec<&str> =
+        text.lines().next().unwrap().split("  ").filter(|cell| !cell.is_empty()).collect();
     assert!(head.iter().any(|cell| cell.trim() == "peak to peak"), "{text}");
     assert!(text.contains("0.300") && text.contains("9.30"), "{text}");
-    assert_eq!((&matrix.json()["combinations"][1]["peak_to_peak_ns"], matrix.heat_map().is_some()), (&json!(9_300), false));
+    assert_eq!(
+        (&matrix.json()["combinations"][1]["peak_to_peak_ns"], matrix.heat_map().is_some()),
+        (&json!(9_300), false)
+    );
     let by = matrix.by("load", English).unwrap();
     assert!(by.contains("busy raises sd") && by.contains("busy raises peak to peak"), "{by}");
 }
@@ -286,15 +370,22 @@ fn jitter_is_not_compared_with_latency() {
     matrix.add(0, 1, jitter(&[-300, 0, 300]));
     matrix.add(1, 1, Synthetic::idle().threads(1).samples(&[4_180]).build());
     assert!(
-        matrix
-            .verdict(English)
-            .starts_with("Largest peak to peak 600 ns with probe=rtc; worst latency 4.18 µs with probe=cyclic."),
+        matrix.verdict(English).starts_with(
+            "Largest peak to peak 600 ns with probe=rtc; worst latency 4.18 µs with probe=cyclic."
+        ),
         "{}",
         matrix.verdict(English)
     );
     let why = "their quantities differ (jitter; latency)";
-    assert!(matrix.text(English).contains(&format!("Rows are not comparable: {why}.")), "{}", matrix.text(English));
-    assert_eq!(matrix.by("probe", English), Err(format!("rows cannot be held beside one another: {why}")));
+    assert!(
+        matrix.text(English).contains(&format!("Rows are not comparable: {why}.")),
+        "{}",
+        matrix.text(English)
+    );
+    assert_eq!(
+        matrix.by("probe", English),
+        Err(format!("rows cannot be held beside one another: {why}"))
+    );
     assert_eq!((matrix.by_first_factor(), matrix.selected()), (None, vec![0]));
 }
 
@@ -305,11 +396,20 @@ fn rows_of_a_co_kernel_are_named() {
     let mut matrix = Matrix::new(None, vec!["kernel".into()], kernels.into_iter());
     matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[4_180]).build());
     let mut on_core = Synthetic::idle().threads(1).samples(&[2_000]).build();
-    on_core.document.instrument.co_kernel =
-        Some(model::CoKernel { name: "Cobalt".into(), version: Some("3.3.1".into()), abi: 19, gravity: None, chosen: true });
+    on_core.document.instrument.co_kernel = Some(model::CoKernel {
+        name: "Cobalt".into(),
+        version: Some("3.3.1".into()),
+        abi: 19,
+        gravity: None,
+        chosen: true,
+    });
     matrix.add(1, 1, on_core);
     let text = matrix.text(English);
-    assert!(text.replace('\n', " ").contains("both: measured on Cobalt 3.3.1 (ABI revision 19), not on Linux."), "{text}");
+    assert!(
+        text.replace('\n', " ")
+            .contains("both: measured on Cobalt 3.3.1 (ABI revision 19), not on Linux."),
+        "{text}"
+    );
     assert!(!text.contains("vanilla: measured on"), "{text}");
 }
 
@@ -322,10 +422,15 @@ fn kinds_of_time_are_named_and_not_compared() {
     let verdict = matrix.verdict(English);
     assert_eq!(
         verdict,
-        "Partly in the lab, partly on real machines: worst latency 57.6 µs, on a machine's own clock, with kernel=none; 4.18 µs, \
-         in virtual ns, with debian:amd64. 2 of 2 activations on time."
+        "Partly in the lab, partly on real machines: worst latency 57.6 µs, on a machine's own \
+         clock, with kernel=none; 4.18 µs, in virtual ns, with debian:amd64. 2 of 2 activations \
+         on time."
     );
-    assert!(matrix.text(English).replace('\n', " ").contains("debian:amd64: Virtual ns"), "{}", matrix.text(English));
+    assert!(
+        matrix.text(English).replace('\n', " ").contains("debian:amd64: Virtual ns"),
+        "{}",
+        matrix.text(English)
+    );
     assert!(matrix.by_first_factor().is_none());
 }
 
@@ -336,12 +441,22 @@ fn pictures_hold_one_kind_of_time() {
     let rows = [row("none", "here"), row("none", "lab"), row("cpu", "here"), row("cpu", "lab")];
     let mut matrix = Matrix::new(None, vec!["load".into(), "kernel".into()], rows.into_iter());
     for place in 0..4 {
-        let run = Synthetic::idle().threads(1).samples(&[1_000 * (i32::try_from(place).unwrap() + 1)]);
-        matrix.add(place, 1, if place % 2 == 1 { run.in_lab(Some(1)).build() } else { run.build() });
+        let run =
+            Synthetic::idle().threads(1).samples(&[1_000 * (i32::try_from(place).unwrap() + 1)]);
+        matrix.add(
+            place,
+            1,
+            if place % 2 == 1 { run.in_lab(Some(1)).build() } else { run.build() },
+        );
     }
     assert_eq!(matrix.selected(), [0, 2]);
     let svg = matrix.heat_map().unwrap();
-    assert!(svg.contains("(time: machine)") && svg.contains("from 1.00 µs to 3.00 µs") && svg.matches('–').count() == 2, "{svg}");
+    assert!(
+        svg.contains("(time: machine)")
+            && svg.contains("from 1.00 µs to 3.00 µs")
+            && svg.matches('–').count() == 2,
+        "{svg}"
+    );
 }
 
 #[test]
@@ -354,7 +469,12 @@ fn repeats_of_several_machines_are_said_to_be_so() {
     elsewhere.document.threads[0].start_ns.0 += 1;
     matrix.add(0, 2, elsewhere);
     let text = matrix.text(English).replace('\n', " ");
-    assert!(text.contains("its repeats come from different machines, kernels, co-kernels, programs or QEMUs"), "{text}");
+    assert!(
+        text.contains(
+            "its repeats come from different machines, kernels, co-kernels, programs or QEMUs"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -366,24 +486,32 @@ fn a_lack_of_rights_stands_first_with_what_would_help() {
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     matrix.add(0, 1, recorded);
     assert!(
-        matrix.verdict(English).starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency"),
+        matrix.verdict(English).starts_with(
+            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency"
+        ),
         "{}",
         matrix.verdict(English)
     );
     matrix.add(1, 1, Synthetic::hackbench().threads(1).samples(&[6_000]).build());
     assert!(
-        matrix
-            .verdict(English)
-            .starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 1 of 2 combinations; at worst "),
+        matrix.verdict(English).starts_with(
+            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 1 of 2 combinations; \
+             at worst "
+        ),
         "{}",
         matrix.verdict(English)
     );
     assert!(
-        matrix.text(English).contains("Join a group that has them: teiji check says how (rights-real-time)."),
+        matrix
+            .text(English)
+            .contains("Join a group that has them: teiji check says how (rights-real-time)."),
         "{}",
         matrix.text(English)
     );
-    assert_eq!(matrix.json()["combinations"][0]["caveats"][0], "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)");
+    assert_eq!(
+        matrix.json()["combinations"][0]["caveats"][0],
+        "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)"
+    );
 }
 
 /// An added combination that is unlike the others must not be laid at the first factor's door.
@@ -395,11 +523,15 @@ fn the_first_factor_is_reported_where_all_else_is_equal() {
     for (place, max) in [2_000, 3_000, 900_000].into_iter().enumerate() {
         matrix.add(place, 1, Synthetic::idle().threads(1).samples(&[max]).build());
     }
-    assert_eq!(matrix.by_first_factor().unwrap(), "Largest latency by load: none 2.00 µs, cpu 3.00 µs.");
+    assert_eq!(
+        matrix.by_first_factor().unwrap(),
+        "Largest latency by load: none 2.00 µs, cpu 3.00 µs."
+    );
     assert!(
-        matrix
-            .verdict(English)
-            .contains("900 µs with load=none, prio=20 (the largest of 3 maxima), 2.00 µs with load=none (the smallest)"),
+        matrix.verdict(English).contains(
+            "900 µs with load=none, prio=20 (the largest of 3 maxima), 2.00 µs with load=none \
+             (the smallest)"
+        ),
         "{}",
         matrix.verdict(English)
     );
@@ -408,18 +540,26 @@ fn the_first_factor_is_reported_where_all_else_is_equal() {
 #[test]
 fn what_others_published_stands_beside_it() {
     let mut matrix = matrix();
-    let lines = "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,avg_us,max_us,sd_us,overruns,note\n\
-                 Somebody,2010,a board,2.6.31,none,,none,0,1000,100000,,7.036,402.131,3.167,4,\n\
-                 Another,2020,a desk,4.19,none,fifo,none,0,1000,30000,3,5,289,,,\n";
+    let lines = "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,\
+                 avg_us,max_us,sd_us,overruns,note\nSomebody,2010,a \
+                 board,2.6.31,none,,none,0,1000,100000,,7.036,402.131,3.167,4,\nAnother,2020,a \
+                 desk,4.19,none,fifo,none,0,1000,30000,3,5,289,,,\n";
     matrix.published = Some(Published::read("a.csv", lines.as_bytes()).unwrap());
     let text = matrix.text(English);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[2].ends_with("their min  their mean  their sd  their max  their overruns  source"), "{text}");
+    assert!(
+        lines[2].ends_with("their min  their mean  their sd  their max  their overruns  source"),
+        "{text}"
+    );
     assert!(lines[3].ends_with("  7.036     3.167    402.131               4     [1]"), "{text}");
-    // Loads are told by the recording, not by a factor's name. A second one of the same combination: a line of its own, with nothing of ours.
+    // Loads are told by the recording, not by a factor's name. A second one of the same
+    // combination: a line of its own, with nothing of ours.
     assert!(lines[4].trim_start().starts_with("3  ") && lines[4].ends_with("[2]"), "{text}");
     assert!(lines[7].ends_with("–       –"), "{text}");
-    assert!(text.contains("[1] Somebody; a board; Linux 2.6.31; policy unknown; 100,000 wake-ups"), "{text}");
+    assert!(
+        text.contains("[1] Somebody; a board; Linux 2.6.31; policy unknown; 100,000 wake-ups"),
+        "{text}"
+    );
     assert!(text.contains("2 of 2 published figures match a combination."), "{text}");
     let csv = matrix.csv();
     assert_eq!(csv.lines().count(), 6, "{csv}");
@@ -439,7 +579,8 @@ fn threads_with_intervals_of_their_own_have_lines_of_their_own() {
     let mut recorded = Synthetic::idle().threads(2).samples(&[10_000, 2_000, 30_000]).build();
     recorded.document.host.before.preemption = Some("voluntary".into());
     recorded.document.threads[1].interval_ns = plan::Nanos(1_500_000);
-    let desktop = || Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
+    let desktop =
+        || Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     let mut matrix = desktop();
     matrix.add(0, 1, recorded.clone());
     recorded.document.threads[0].start_ns.0 += 1;
@@ -456,15 +597,28 @@ fn threads_with_intervals_of_their_own_have_lines_of_their_own() {
     assert!(lines[second].contains("  5         –        369"), "{text}");
     assert!(text.replace('\n', " ").contains("thread 1; 20,010 wake-ups"), "{text}");
     let csv = matrix.csv();
-    assert!(csv.contains("\r\nnone,0,1000000,2,") && csv.contains("\r\nnone,1,1500000,2,"), "{csv}");
+    assert!(
+        csv.contains("\r\nnone,0,1000000,2,") && csv.contains("\r\nnone,1,1500000,2,"),
+        "{csv}"
+    );
     let threads = &matrix.json()["combinations"][0]["threads"];
-    assert_eq!((&threads[1]["interval_ns"], &threads[1]["min_ns"]), (&json!(1_500_000), &json!(2_000)));
-    assert!(threads[0]["published"].as_array().is_some_and(|theirs| !theirs.is_empty()), "{threads}");
+    assert_eq!(
+        (&threads[1]["interval_ns"], &threads[1]["min_ns"]),
+        (&json!(1_500_000), &json!(2_000))
+    );
+    assert!(
+        threads[0]["published"].as_array().is_some_and(|theirs| !theirs.is_empty()),
+        "{threads}"
+    );
 }
 
 #[test]
 fn caveats_of_a_row_stand_before_its_figures() {
-    let mut matrix = Matrix::new(None, vec!["load".into()], ["none", "cpu"].map(|load| vec![Some(load.to_owned())]).into_iter());
+    let mut matrix = Matrix::new(
+        None,
+        vec!["load".into()],
+        ["none", "cpu"].map(|load| vec![Some(load.to_owned())]).into_iter(),
+    );
     matrix.add(0, 1, Synthetic::idle().threads(1).due(2_000).build());
     let mut recorded = Synthetic::hackbench().threads(1).due(2_000).build();
     recorded.document.load_off_target = true;
@@ -473,18 +627,23 @@ fn caveats_of_a_row_stand_before_its_figures() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("load  caveats "), "{text}");
     assert!(lines[1].starts_with("none  –  "), "{text}");
-    assert!(lines[2].starts_with("cpu   load off target, steal 1.0 %, clocksource changed  2,000"), "{text}");
+    assert!(
+        lines[2].starts_with("cpu   load off target, steal 1.0 %, clocksource changed  2,000"),
+        "{text}"
+    );
     assert!(matrix.csv().contains("steal time 1.0 % (20.0 ms) on CPU 0"), "{}", matrix.csv());
     let verdict = matrix.verdict(English);
-    let front = "Load off target in 1 combination. At worst steal 1.0 %, clocksource changed in 1 combination: worst latency";
+    let front = "Load off target in 1 combination. At worst steal 1.0 %, clocksource changed in 1 \
+                 combination: worst latency";
     assert!(verdict.starts_with(front), "{verdict}");
 }
 
 #[test]
 fn a_factor_side_by_side_says_what_it_does() {
     let levels = ["none", "mem-alloc"];
-    let rows =
-        ["300us", "1ms"].iter().flat_map(|interval| levels.map(|load| vec![Some((*interval).to_owned()), Some(load.to_owned())]));
+    let rows = ["300us", "1ms"].iter().flat_map(|interval| {
+        levels.map(|load| vec![Some((*interval).to_owned()), Some(load.to_owned())])
+    });
     let mut matrix = Matrix::new(None, vec!["interval".into(), "load".into()], rows);
     let late = |n: usize| {
         // As many due in each, whatever is skipped.
@@ -497,34 +656,59 @@ fn a_factor_side_by_side_says_what_it_does() {
     matrix.add(2, 1, late(0));
     matrix.add(3, 1, late(41));
     let text = matrix.by("load", English).unwrap();
-    assert!(text.starts_with("mem-alloc raises overruns from 0 to 36 in all, all else equal in 2 cases."), "{text}");
-    assert!(text.replace('\n', " ").contains("mem-alloc raises max 250.0 times, all else equal in 2 cases."), "{text}");
-    assert!(!text.contains("p50 from") && !text.contains("raises p99"), "quantiles of 20 and 90 say nothing: {text}");
+    assert!(
+        text.starts_with(
+            "mem-alloc raises overruns from 0 to 36 in all, all else equal in 2 cases."
+        ),
+        "{text}"
+    );
+    assert!(
+        text.replace('\n', " ")
+            .contains("mem-alloc raises max 250.0 times, all else equal in 2 cases."),
+        "{text}"
+    );
+    assert!(
+        !text.contains("p50 from") && !text.contains("raises p99"),
+        "quantiles of 20 and 90 say nothing: {text}"
+    );
     let lines: Vec<&str> = text.lines().collect();
     let head = lines.iter().position(|line| line.starts_with("interval  figure")).unwrap();
     assert!(lines[head].contains("none") && lines[head].ends_with("mem-alloc"), "{text}");
     assert!(lines[head + 1].starts_with("300us") && lines[head + 1].contains("p50"), "{text}");
-    assert!(matrix.by("kernel", English).is_err() && matrix.by("kernel", English).unwrap_err().contains("interval, load"));
+    assert!(
+        matrix.by("kernel", English).is_err()
+            && matrix.by("kernel", English).unwrap_err().contains("interval, load")
+    );
 }
 
-/// The largest of the one and the largest of the other may come from different cases: what is said of a value is said of each.
+/// The largest of the one and the largest of the other may come from different cases: what is said
+/// of a value is said of each.
 #[test]
 fn cases_that_go_both_ways_are_not_summed_up() {
-    let rows = ["300us", "1ms"]
-        .iter()
-        .flat_map(|interval| ["vanilla", "rt"].map(|kernel| vec![Some((*interval).to_owned()), Some(kernel.to_owned())]));
+    let rows = ["300us", "1ms"].iter().flat_map(|interval| {
+        ["vanilla", "rt"].map(|kernel| vec![Some((*interval).to_owned()), Some(kernel.to_owned())])
+    });
     let mut matrix = Matrix::new(None, vec!["interval".into(), "kernel".into()], rows);
     let run = |max: i32| Synthetic::idle().threads(1).samples(&[4_000, 4_000, 4_000, max]).build();
-    [9_000, 6_000, 6_000, 8_000].into_iter().enumerate().for_each(|(row, max)| matrix.add(row, 1, run(max)));
+    [9_000, 6_000, 6_000, 8_000]
+        .into_iter()
+        .enumerate()
+        .for_each(|(row, max)| matrix.add(row, 1, run(max)));
     let text = matrix.by("kernel", English).unwrap().replace('\n', " ");
-    assert!(text.contains("rt raises max in 1, lowers it in 1 of 2 cases against vanilla."), "{text}");
+    assert!(
+        text.contains("rt raises max in 1, lowers it in 1 of 2 cases against vanilla."),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_factor_that_never_varies_alone_is_said_to_tell_nothing() {
-    let rows = [("other", "none"), ("fifo", "49")].map(|(policy, prio)| vec![Some(policy.to_owned()), Some(prio.to_owned())]);
+    let rows = [("other", "none"), ("fifo", "49")]
+        .map(|(policy, prio)| vec![Some(policy.to_owned()), Some(prio.to_owned())]);
     let mut matrix = Matrix::new(None, vec!["policy".into(), "prio".into()], rows.into_iter());
-    (0..2).for_each(|row| matrix.add(row, 1, Synthetic::idle().threads(1).samples(&[4_000; 4]).build()));
+    (0..2).for_each(|row| {
+        matrix.add(row, 1, Synthetic::idle().threads(1).samples(&[4_000; 4]).build())
+    });
     let text = matrix.by("policy", English).unwrap().replace('\n', " ");
     assert!(text.contains("No two combinations differ in policy alone"), "{text}");
 }
@@ -540,16 +724,22 @@ fn threads_of_unlike_intervals_are_named() {
         matrix.add(row, 1, recorded);
     }
     let text = matrix.by("load", English).unwrap();
-    assert!(text.starts_with("cpu: no overruns, as without, all else equal in 2 cases.\ncpu raises max 10.0 times"), "{text}");
+    assert!(
+        text.starts_with(
+            "cpu: no overruns, as without, all else equal in 2 cases.\ncpu raises max 10.0 times"
+        ),
+        "{text}"
+    );
     assert!(text.contains("\n0: 1ms  p50") && text.contains("\n1: 2ms  p50"), "{text}");
 }
 
-/// A thread that was kept from its CPU until the run was ended: what it never ran waited longest, and every place that shows a
-/// maximum shows that.
+/// A thread that was kept from its CPU until the run was ended: what it never ran waited longest,
+/// and every place that shows a maximum shows that.
 #[test]
 fn what_was_never_run_is_in_every_maximum() {
     let mut recorded = Synthetic::idle().threads(1).samples(&[4_000, 5_000, 6_000]).build();
-    let rule = stats::AccountingRule { after: stats::AfterOverrun::Skip, given_up_ns: Some(9_500_000) };
+    let rule =
+        stats::AccountingRule { after: stats::AfterOverrun::Skip, given_up_ns: Some(9_500_000) };
     let rows = [stats::Span::Woken(&[4_000, 5_000, 6_000]), stats::Span::Missing(7)];
     let Ok(statistics) = stats::summarise(&rows[..], 1_000_000, rule, 8);
     let thread = &mut recorded.document.threads[0];
@@ -559,11 +749,16 @@ fn what_was_never_run_is_in_every_maximum() {
     // Activation 3 waited from 3 ms to 9.5 ms.
     let waited = "6.50 ms";
     let output = crate::sections::verdict::verdict(&[Overview::new(&recorded)]);
-    assert!(output.contains(&format!("activations waiting up to {waited}: worst latency {waited}")), "{output}");
+    assert!(
+        output.contains(&format!("activations waiting up to {waited}: worst latency {waited}")),
+        "{output}"
+    );
     let page =
-        crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default()).html("teiji report", English);
+        crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default())
+            .html("teiji report", English);
     assert!(page.contains(">6.50<") && !page.contains(">6.00<"), "the page's one figure");
-    let mut matrix = Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
+    let mut matrix =
+        Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     matrix.add(0, 1, recorded);
     let headline = matrix.headline();
     assert!(headline.contains(&format!("worst latency {waited}")), "{headline}");
@@ -572,15 +767,18 @@ fn what_was_never_run_is_in_every_maximum() {
     assert_eq!(matrix.json()["combinations"][0]["max_ns"], json!(6_500_000));
 }
 
-/// What became of activations is not known of a histogram: the table says so, and so does the same table by one factor.
+/// What became of activations is not known of a histogram: the table says so, and so does the same
+/// table by one factor.
 #[test]
 fn overruns_that_are_not_known_are_not_none() {
     let rows = ["a", "b"].map(|load| vec![Some(load.to_owned())]);
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     for row in 0..2 {
         let mut recorded = Synthetic::idle().threads(1).build();
-        recorded.threads = recorded.threads.iter().map(crate::sections::latencies::from_histogram).collect();
-        (recorded.document.threads[0].activations, recorded.document.threads[0].detail) = (None, model::Detail::Histogram);
+        recorded.threads =
+            recorded.threads.iter().map(crate::sections::latencies::from_histogram).collect();
+        (recorded.document.threads[0].activations, recorded.document.threads[0].detail) =
+            (None, model::Detail::Histogram);
         matrix.add(row, 1, recorded);
     }
     let by = matrix.by("load", English).unwrap();
@@ -604,7 +802,9 @@ fn three_kernels() -> Matrix {
         ("both", "auto", Some(crate::sections::co_kernel::cobalt(2_000)), 14_000),
         ("both", "cyclic", None, 64_000),
     ];
-    let values = rows.iter().map(|(kernel, probe, ..)| vec![Some((*kernel).to_owned()), Some((*probe).to_owned())]);
+    let values = rows
+        .iter()
+        .map(|(kernel, probe, ..)| vec![Some((*kernel).to_owned()), Some((*probe).to_owned())]);
     let mut matrix = Matrix::new(None, vec!["kernel".into(), "probe".into()], values);
     for (place, (.., core, max)) in rows.into_iter().enumerate() {
         let mut recorded = Synthetic::idle().threads(1).samples(&[max - 9_000, max]).build();
@@ -625,13 +825,17 @@ fn a_kernel_with_a_co_kernel_is_compared_by_its_threads_on_it() {
         "Largest latency by kernel: vanilla 42.0 µs, rt 38.0 µs, both (on Cobalt) 14.0 µs."
     );
     assert_eq!(matrix.selected(), [0, 1, 2], "drawn first");
-    let note = "Compared and drawn first, of kernels with a co-kernel, are threads on it, and not those on the Linux beside it.";
+    let note = "Compared and drawn first, of kernels with a co-kernel, are threads on it, and not \
+                those on the Linux beside it.";
     assert!(matrix.text(English).replace('\n', " ").contains(note), "{}", matrix.text(English));
     let by = matrix.by("kernel", English).unwrap();
     assert!(by.contains("both lowers max from 42.0 to 14.0 µs against vanilla."), "{by}");
     let (of_cores, of_linux) = by.split_once("On the Linux of each").unwrap();
     assert!(of_cores.contains("14.0") && !of_cores.contains("64.0"), "{by}");
-    assert!(of_linux.contains("64.0") && of_linux.contains("42.0") && !of_linux.contains("14.0"), "{by}");
+    assert!(
+        of_linux.contains("64.0") && of_linux.contains("42.0") && !of_linux.contains("14.0"),
+        "{by}"
+    );
     let page = matrix.page_as_markdown("", "", None, English);
     assert!(page.contains("both, probe=auto (Cobalt, gravity 2 µs)"), "{page}");
     // The probes themselves are compared as any factor is.

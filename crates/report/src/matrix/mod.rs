@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A plan's results: a row for each combination of its factors, repeats pooled.
 //!
-//! Pooled means: as if all repeats had been one run. What the repeats differ in is shown beside it, as the smallest and the
-//! largest of their maxima. Recordings are added one by one and let go, but for those with the latest wake-ups that a page
-//! is to draw, so a plan of thousands needs no more memory than its histograms.
+//! Pooled means: as if all repeats had been one run. What the repeats differ in is shown beside it,
+//! as the smallest and the largest of their maxima. Recordings are added one by one and let go, but
+//! for those with the latest wake-ups that a page is to draw, so a plan of thousands needs no more
+//! memory than its histograms.
 
 mod by;
 mod cell_stats;
@@ -109,27 +110,41 @@ struct TopRun {
 impl TopRun {
     /// The largest latency, ns.
     fn max(&self) -> Option<i64> {
-        self.recorded.threads.iter().filter_map(|thread| thread.latency_with_skipped.map(|summary| summary.max)).max()
+        self.recorded
+            .threads
+            .iter()
+            .filter_map(|thread| thread.latency_with_skipped.map(|summary| summary.max))
+            .max()
     }
 }
 
 impl Matrix {
-    /// With the plan's title, the factors' names in order, and for each combination, in the plan's order, their values.
+    /// With the plan's title, the factors' names in order, and for each combination, in the plan's
+    /// order, their values.
     #[must_use]
-    pub fn new(title: Option<String>, factors: Vec<String>, combinations: impl Iterator<Item = Vec<Option<String>>>) -> Self {
-        let mut factors: Vec<Factor> = factors.into_iter().map(|name| Factor { name, values: Vec::new() }).collect();
-        let mut known: Vec<HashMap<Option<String>, usize>> = factors.iter().map(|_| HashMap::new()).collect();
+    pub fn new(
+        title: Option<String>,
+        factors: Vec<String>,
+        combinations: impl Iterator<Item = Vec<Option<String>>>,
+    ) -> Self {
+        let mut factors: Vec<Factor> =
+            factors.into_iter().map(|name| Factor { name, values: Vec::new() }).collect();
+        let mut known: Vec<HashMap<Option<String>, usize>> =
+            factors.iter().map(|_| HashMap::new()).collect();
         let mut at = |values: Vec<Option<String>>| -> Vec<usize> {
-            let places = values.into_iter().zip(&mut factors).zip(&mut known).map(|((value, factor), known)| {
-                *known.entry(value.clone()).or_insert_with(|| {
-                    factor.values.push(value);
-                    factor.values.len() - 1
-                })
-            });
+            let places = values.into_iter().zip(&mut factors).zip(&mut known).map(
+                |((value, factor), known)| {
+                    *known.entry(value.clone()).or_insert_with(|| {
+                        factor.values.push(value);
+                        factor.values.len() - 1
+                    })
+                },
+            );
             places.collect()
         };
         let rows = combinations.map(|values| CellStats::new(at(values))).collect();
-        let varied = (0..factors.len()).filter(|factor| factors[*factor].values.len() > 1).collect();
+        let varied =
+            (0..factors.len()).filter(|factor| factors[*factor].values.len() > 1).collect();
         Matrix { title, factors, varied, rows, ..Matrix::default() }
     }
 
@@ -148,16 +163,29 @@ impl Matrix {
         self.add_run(row, repeat, recorded, Vec::new(), Vec::new());
     }
 
-    /// The same, with its threads' confidence intervals and tail, and what became of each of the limits in it, as a gate judges.
-    pub fn add_run(&mut self, row: usize, repeat: u32, recorded: Recorded, inferences: Vec<Inference>, judged: Vec<Judged>) {
+    /// The same, with its threads' confidence intervals and tail, and what became of each of the
+    /// limits in it, as a gate judges.
+    pub fn add_run(
+        &mut self,
+        row: usize,
+        repeat: u32,
+        recorded: Recorded,
+        inferences: Vec<Inference>,
+        judged: Vec<Judged>,
+    ) {
         self.rows[row].judge(judged);
         let one = [Overview::new(&recorded)];
         let is_new = self.rows[row].add(&one[0]);
-        self.measured = self.measured.into_iter().chain([Measured::from_overviews(&one)]).reduce(Measured::and);
+        self.measured =
+            self.measured.into_iter().chain([Measured::from_overviews(&one)]).reduce(Measured::and);
         self.probes.add(&one[0].recorded.document.probe);
         self.conditions.each(|conditions| conditions.add(&one[0]));
         if let Some(core) = co_kernel::of(&one[0].recorded.document) {
-            match self.cores.iter_mut().find(|(known, _)| format::co_kernel(known) == format::co_kernel(core)) {
+            match self
+                .cores
+                .iter_mut()
+                .find(|(known, _)| format::co_kernel(known) == format::co_kernel(core))
+            {
                 Some((_, rows)) => drop(rows.insert(row)),
                 None => self.cores.push((core.clone(), BTreeSet::from([row]))),
             }
@@ -177,13 +205,18 @@ impl Matrix {
             self.top_runs.push(TopRun { row, repeat, recorded, inferences });
         }
         if self.top_runs.len() > MAX_RETAINED {
-            let min = self.top_runs.iter().enumerate().min_by_key(|(_, top_runs)| top_runs.max()).map_or(0, |(place, _)| place);
+            let min = self
+                .top_runs
+                .iter()
+                .enumerate()
+                .min_by_key(|(_, top_runs)| top_runs.max())
+                .map_or(0, |(place, _)| place);
             self.top_runs.swap_remove(min);
         }
     }
 
-    /// The runs that were added to a row are phases of one run, and these are all of them together: the row's figures are exact. With
-    /// what became of the limits in it, as a gate judges.
+    /// The runs that were added to a row are phases of one run, and these are all of them together:
+    /// the row's figures are exact. With what became of the limits in it, as a gate judges.
     pub fn pool(&mut self, row: usize, examined: &Examined, judged: Vec<Judged>) {
         self.rows[row].judge(judged);
         self.rows[row].pool(examined);
@@ -200,12 +233,16 @@ impl Matrix {
         self.rows.iter().map(|row| u64::from(row.missing)).sum()
     }
 
-    /// What distinguishes a combination from the others: `debian:amd64=6.1.0-56, interval=500us, mem-alloc@100%`. Kernels and loads
-    /// are known by their looks.
+    /// What distinguishes a combination from the others: `debian:amd64=6.1.0-56, interval=500us,
+    /// mem-alloc@100%`. Kernels and loads are known by their looks.
     fn name(&self, row: &CellStats) -> String {
         let named = |factor: &usize| {
             let (key, value) = (self.factors[*factor].name.as_str(), self.value(row, *factor)?);
-            Some(if ["kernel", "load"].contains(&key) && value != "none" { value.to_owned() } else { format!("{key}={value}") })
+            Some(if ["kernel", "load"].contains(&key) && value != "none" {
+                value.to_owned()
+            } else {
+                format!("{key}={value}")
+            })
         };
         let values: Vec<String> = self.varied.iter().filter_map(named).collect();
         if values.is_empty() { tr!("all runs") } else { values.join(translated(", ")) }
@@ -214,7 +251,8 @@ impl Matrix {
     /// Some of these rows by name: `a, b and 52 more`.
     fn names<'r>(&self, rows: impl Iterator<Item = &'r CellStats>) -> String {
         let rows: Vec<&CellStats> = rows.collect();
-        let mut names: Vec<String> = rows.iter().take(MAX_NAMED).map(|row| self.name(row)).collect();
+        let mut names: Vec<String> =
+            rows.iter().take(MAX_NAMED).map(|row| self.name(row)).collect();
         let more = rows.len() - names.len();
         names.extend((more > 0).then(|| tr!("{n} more", n = count(more as u64))));
         // Names have commas of their own.
@@ -229,10 +267,13 @@ impl Matrix {
         format!("{}.", names.join(", "))
     }
 
-    /// That rows are of different quantities, such as jitter and latency; none where they are of one.
+    /// That rows are of different quantities, such as jitter and latency; none where they are of
+    /// one.
     fn quantities_differ(&self) -> Option<String> {
         let names: Vec<&str> = self.quantities().into_iter().map(judged_name).collect();
-        (names.len() > 1).then(|| tr!("their quantities differ ({quantities})", quantities = names.join(translated("; "))))
+        (names.len() > 1).then(|| {
+            tr!("their quantities differ ({quantities})", quantities = names.join(translated("; ")))
+        })
     }
 
     /// What must be known of the figures.
@@ -241,25 +282,40 @@ impl Matrix {
         if self.rows.iter().any(CellStats::is_about) {
             notes[0] += translated(" ~: from the histogram, up to 1 % above.");
         }
-        let pooled = |phases: bool| self.rows.iter().any(|row| row.runs > 1 && row.phases().is_some() == phases);
+        let pooled = |phases: bool| {
+            self.rows.iter().any(|row| row.runs > 1 && row.phases().is_some() == phases)
+        };
         match (pooled(false), pooled(true)) {
             (true, true) => {
-                notes[0] +=
-                    translated(" Repeats and phases are pooled; max of runs: the smallest and the largest of their maxima.");
+                notes[0] += translated(
+                    " Repeats and phases are pooled; max of runs: the smallest and the largest of \
+                     their maxima.",
+                );
             }
             (true, false) => {
-                notes[0] += translated(" Repeats are pooled; max of runs: the smallest and the largest of their maxima.");
+                notes[0] += translated(
+                    " Repeats are pooled; max of runs: the smallest and the largest of their \
+                     maxima.",
+                );
             }
             (false, true) => {
-                notes[0] += translated(" Phases are pooled; max of runs: the smallest and the largest of their maxima.");
+                notes[0] += translated(
+                    " Phases are pooled; max of runs: the smallest and the largest of their \
+                     maxima.",
+                );
             }
             (false, false) => {}
         }
-        let identical =
-            |in_lab: bool| self.rows.iter().any(|row| row.identical > 0 && (row.kind == Some(TimeKind::Virtual)) == in_lab);
+        let identical = |in_lab: bool| {
+            self.rows
+                .iter()
+                .any(|row| row.identical > 0 && (row.kind == Some(TimeKind::Virtual)) == in_lab)
+        };
         if identical(true) {
-            notes[0] +=
-                translated(" A repeat identical to the first, as expected in the lab, adds nothing to n and is not drawn.");
+            notes[0] += translated(
+                " A repeat identical to the first, as expected in the lab, adds nothing to n and \
+                 is not drawn.",
+            );
         }
         if identical(false) {
             notes[0] += translated(" A copy of a recording adds nothing to n and is not drawn.");
@@ -278,19 +334,25 @@ impl Matrix {
             notes.push(co_kernel::note(&rows, core));
         }
         if self.has_beside() {
-            notes.push(tr!(
-                "Compared and drawn first, of kernels with a co-kernel, are threads on it, and not those on the Linux beside it."
-            ));
+            notes.push(tr!("Compared and drawn first, of kernels with a co-kernel, are threads \
+                            on it, and not those on the Linux beside it."));
         }
         if self.kinds().len() > 1 {
-            notes.push(tr!("Figures in virtual ns, emulated figures and those of a machine are not comparable."));
+            notes.push(tr!("Figures in virtual ns, emulated figures and those of a machine are \
+                            not comparable."));
         }
-        notes.extend(self.quantities_differ().map(|why| tr!("Rows are not comparable: {why}.", why)));
+        notes.extend(
+            self.quantities_differ().map(|why| tr!("Rows are not comparable: {why}.", why)),
+        );
         notes.extend(self.caveat_notes());
         notes.extend(self.limits_judged());
         if self.missing() > 0 {
             let rows = self.names(self.rows.iter().filter(|row| row.missing > 0));
-            notes.push(tr!("{runs} of the plan without a recording: {rows}.", runs = counted(self.missing(), "run"), rows));
+            notes.push(tr!(
+                "{runs} of the plan without a recording: {rows}.",
+                runs = counted(self.missing(), "run"),
+                rows
+            ));
         }
         if !self.incomplete.is_empty() {
             notes.push(tr!(
@@ -301,7 +363,8 @@ impl Matrix {
         }
         if let Some(max) = self.inference_left_out_above {
             notes.push(tr!(
-                "Plans of more than {n} runs have no confidence intervals here. teiji show prints those of each recording.",
+                "Plans of more than {n} runs have no confidence intervals here. teiji show prints \
+                 those of each recording.",
                 n = max
             ));
         }
@@ -310,17 +373,20 @@ impl Matrix {
 
     /// The same with the worst phases, which have commands.
     fn notes_and_phases(&self) -> Vec<String> {
-        let phases = self.worst_phases().into_iter().map(|(sentence, again)| format!("{sentence} {again}"));
+        let phases =
+            self.worst_phases().into_iter().map(|(sentence, again)| format!("{sentence} {again}"));
         self.notes().into_iter().chain(phases).collect()
     }
 
-    /// The worst phase of each row, and the command that makes it again; of some rows, the largest first.
+    /// The worst phase of each row, and the command that makes it again; of some rows, the largest
+    /// first.
     fn worst_phases(&self) -> Vec<(String, String)> {
         let of_row = |row: usize| {
             let row = &self.rows[row];
             let (maxima, paths) = row.phases()?;
             let (sentence, again) = phases::worst_and_again(maxima, paths)?;
-            let name = if self.rows.len() > 1 { format!("{}: ", self.name(row)) } else { String::new() };
+            let name =
+                if self.rows.len() > 1 { format!("{}: ", self.name(row)) } else { String::new() };
             Some((format!("{name}{sentence}"), again))
         };
         self.largest_first().into_iter().filter_map(of_row).take(MAX_NAMED).collect()
@@ -341,10 +407,13 @@ impl Matrix {
                 }
             }
         }
-        let phrase =
-            |(text, rows): &(&String, Vec<&CellStats>)| tr!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text);
+        let phrase = |(text, rows): &(&String, Vec<&CellStats>)| {
+            tr!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text)
+        };
         let mut notes: Vec<String> = known.iter().map(phrase).collect();
-        notes.extend((more > 0).then(|| tr!("And {rows} like these.", rows = counted(more, "combination"))));
+        notes.extend(
+            (more > 0).then(|| tr!("And {rows} like these.", rows = counted(more, "combination"))),
+        );
         let grant = self.denied.as_ref().map(|warning| warning_text(warning).next_step);
         notes.extend(grant.map(|grant| grant.to_string()));
         notes
@@ -362,8 +431,13 @@ impl Matrix {
             let (beyond, inconclusive) = (with(Verdict::Fail), with(Verdict::NotEnough));
             let why = all.iter().find_map(|judged| judged.lacking);
             let why = why.and_then(|what| lacking(what, self.probes.rows()));
-            let inconclusive = (inconclusive > 0)
-                .then(|| tr!(", inconclusive in {inconclusive} (?): {why}", inconclusive, why = why.unwrap_or_default()));
+            let inconclusive = (inconclusive > 0).then(|| {
+                tr!(
+                    ", inconclusive in {inconclusive} (?): {why}",
+                    inconclusive,
+                    why = why.unwrap_or_default()
+                )
+            });
             tr!(
                 "{figure} exceeded its limit in {beyond} of {all}{inconclusive}",
                 figure = self.figure_of(limit),
@@ -377,23 +451,31 @@ impl Matrix {
         if measured.iter().any(|row| row.phases().is_some()) {
             judged += translated(", phases of a run together");
         }
-        let without: Vec<&CellStats> = measured.iter().copied().filter(|row| row.has_no_limit()).collect();
+        let without: Vec<&CellStats> =
+            measured.iter().copied().filter(|row| row.has_no_limit()).collect();
         if !without.is_empty() {
-            judged += &tr!(". No limit is named for {rows}", rows = self.names(without.into_iter()));
+            judged +=
+                &tr!(". No limit is named for {rows}", rows = self.names(without.into_iter()));
         }
         // Skipped rows without a latency are judged nowhere.
         Some(if self.rows.iter().any(CellStats::has_skipped) {
             tr!(
-                "Limits of the plan: {limits}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
+                "Limits of the plan: {limits}. For the worst thread of the worst run, skipped \
+                 ones counted in: {judged}.",
                 limits,
                 judged
             )
         } else {
-            tr!("Limits of the plan: {limits}. For the worst thread of the worst run: {judged}.", limits, judged)
+            tr!(
+                "Limits of the plan: {limits}. For the worst thread of the worst run: {judged}.",
+                limits,
+                judged
+            )
         })
     }
 
-    /// `max<1us and p99<10us`; where plans differ in them `max<1us (a/plan.toml) and p99<10us (b/plan.toml)`.
+    /// `max<1us and p99<10us`; where plans differ in them `max<1us (a/plan.toml) and p99<10us
+    /// (b/plan.toml)`.
     fn limits_listed(&self) -> String {
         let of = |(plan, limits): &(PathBuf, Vec<Limit>)| -> Vec<String> {
             limits.iter().map(|limit| format!("{limit} ({})", plan.display())).collect()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The offline page of a plan: every combination in a table and as a heat map, and any of them overlaid.
+//! The offline page of a plan: every combination in a table and as a heat map, and any of them
+//! overlaid.
 
 use super::Matrix;
 use super::conditions::FactRow;
@@ -116,8 +117,8 @@ struct HeatView {
 }
 
 impl Matrix {
-    /// One offline page, under 2 MB however many runs the plan has. `plan` is the plan as run; `command_line` is what the page
-    /// says it was made by.
+    /// One offline page, under 2 MB however many runs the plan has. `plan` is the plan as run;
+    /// `command_line` is what the page says it was made by.
     #[must_use]
     pub fn html(&self, plan: &str, command_line: &str, language: Language) -> String {
         in_language(language, || self.in_html(plan, command_line))
@@ -131,16 +132,24 @@ impl Matrix {
         loop {
             let page = self.page(plan, command_line, charts.clone(), budget, rows);
             match budget.smaller() {
-                Some(smaller) if page.len() >= MAX_BYTES => (budget, rows) = (smaller, (rows / 2).max(100)),
+                Some(smaller) if page.len() >= MAX_BYTES => {
+                    (budget, rows) = (smaller, (rows / 2).max(100))
+                }
                 _ => return page,
             }
         }
     }
 
-    /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of [`Matrix::svg_charts`] lie, as a
-    /// link says it.
+    /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of
+    /// [`Matrix::svg_charts`] lie, as a link says it.
     #[must_use]
-    pub fn page_as_markdown(&self, plan: &str, command_line: &str, pictures: Option<&str>, language: Language) -> String {
+    pub fn page_as_markdown(
+        &self,
+        plan: &str,
+        command_line: &str,
+        pictures: Option<&str>,
+        language: Language,
+    ) -> String {
         let budget = SizeBudget { rows: 0, curves: 0, runs: 0, steps: 2, equal_bins: 0 };
         in_language(language, || {
             let page = self.content(plan, command_line, self.views(10_000, true), budget, MAX_ROWS);
@@ -148,19 +157,39 @@ impl Matrix {
         })
     }
 
-    fn page(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, budget: SizeBudget, rows: usize) -> String {
+    fn page(
+        &self,
+        plan: &str,
+        command_line: &str,
+        charts: Vec<ChartView>,
+        budget: SizeBudget,
+        rows: usize,
+    ) -> String {
         rendered(&self.content(plan, command_line, charts, budget, rows))
     }
 
-    fn content(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, budget: SizeBudget, rows: usize) -> Page {
+    fn content(
+        &self,
+        plan: &str,
+        command_line: &str,
+        charts: Vec<ChartView>,
+        budget: SizeBudget,
+        rows: usize,
+    ) -> Page {
         let verdict = self.sentences();
         let table = Table::new(self);
         let (head, rows, without) = self.table(&table, rows);
         let drawing = self.drawing(budget);
         // Folders without a plan hold phases.
-        let untitled = if plan.is_empty() { translated("Phases of a run") } else { translated("A plan") };
+        let untitled =
+            if plan.is_empty() { translated("Phases of a run") } else { translated("A plan") };
         Page {
-            frame: Frame::new(self.title.as_deref().unwrap_or(untitled), &verdict, self.measured(), &self.probes),
+            frame: Frame::new(
+                self.title.as_deref().unwrap_or(untitled),
+                &verdict,
+                self.measured(),
+                &self.probes,
+            ),
             header: Header {
                 verdict: unbroken(&self.headline()),
                 headline: self.worst_figure(),
@@ -171,7 +200,11 @@ impl Matrix {
             head,
             rows,
             left_out: left_out(without, |n| {
-                tr!("{n} more combinations are left out. The largest latencies are among those shown.", n)
+                tr!(
+                    "{n} more combinations are left out. The largest latencies are among those \
+                     shown.",
+                    n
+                )
             }),
             notes: self.notes_and_phases().into_iter().chain(table.sources()).collect(),
             heat: self.heat_view(),
@@ -179,7 +212,9 @@ impl Matrix {
             inference_lead: inference_lead(&self.worst_runs()),
             drawn: ChartSet::new(charts, &drawing.recordings, self.measured(), &drawing),
             warnings: self.conditions.get().warnings(),
-            more_warnings: left_out(self.conditions.get().more_warnings(), |n| tr!("More warnings, each of some runs: {n}.", n)),
+            more_warnings: left_out(self.conditions.get().more_warnings(), |n| {
+                tr!("More warnings, each of some runs: {n}.", n)
+            }),
             facts: self.conditions.get().rows(),
             plan: format::clip(plan, MAX_PLAN),
             commands: method::commands(&[], command_line),
@@ -202,7 +237,10 @@ impl Matrix {
             })
             .to_owned(),
             supports_of: format!("{}: ", self.name(worst)),
-            supports: overview::supported_rate(worst.stats.due_moments.count(), &worst.stats.activations),
+            supports: overview::supported_rate(
+                worst.stats.due_moments.count(),
+                &worst.stats.activations,
+            ),
         })
     }
 
@@ -213,7 +251,11 @@ impl Matrix {
         let mut parts: Vec<String> = title.collect();
         parts.push(counted(self.rows.len() as u64, "combination"));
         let identical: u64 = self.rows.iter().map(|row| u64::from(row.identical)).sum();
-        let again = if identical > 0 { tr!(", {n} of them identical to another", n = count(identical)) } else { String::new() };
+        let again = if identical > 0 {
+            tr!(", {n} of them identical to another", n = count(identical))
+        } else {
+            String::new()
+        };
         parts.push(format!("{}{again}", counted(runs, "run")));
         parts.extend((self.missing() > 0).then(|| tr!("{n} missing", n = count(self.missing()))));
         parts.extend(self.by_first_factor());
@@ -225,13 +267,24 @@ impl Matrix {
         let rows = |n: usize| counted(n as u64, "combination");
         let mut banners: Vec<Banner> = Vec::new();
         for (text, of) in self.times.get() {
-            let of = if of.len() == self.rows.len() { String::new() } else { format!("{}: ", rows(of.len())) };
-            banners.push(Banner::new(translated("From the lab."), format!("{of}{text}"), &NextStep::Unknown));
+            let of = if of.len() == self.rows.len() {
+                String::new()
+            } else {
+                format!("{}: ", rows(of.len()))
+            };
+            banners.push(Banner::new(
+                translated("From the lab."),
+                format!("{of}{text}"),
+                &NextStep::Unknown,
+            ));
         }
         let rights = self.rights();
         if !rights.is_empty() {
             let text = tr!("{rights}. These are not real-time figures.", rights);
-            let grant = self.denied.as_ref().map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
+            let grant = self
+                .denied
+                .as_ref()
+                .map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
             banners.push(Banner::new(translated("Rights and scheduling."), text, &grant));
         }
         let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
@@ -240,8 +293,10 @@ impl Matrix {
             banners.push(Banner::new(translated("Caveats."), text, &NextStep::Unknown));
         }
         if off_target > 0 {
-            let text =
-                tr!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(off_target));
+            let text = tr!(
+                "{rows}, marked in the table. The figures hold, but not for the requested load.",
+                rows = rows(off_target)
+            );
             banners.push(Banner::new(translated("Load off target."), text, &NextStep::Unknown));
         }
         if self.missing() > 0 {
@@ -257,15 +312,19 @@ impl Matrix {
     /// Heading and lines; and how many combinations have no line, for want of room.
     fn table(&self, table: &Table, max_rows: usize) -> (Vec<Head>, Vec<Row>, usize) {
         let columns = table.columns();
-        let head =
-            columns.iter().map(|column| Head { name: table.head[*column].name.clone(), is_factor: table.is_text(*column) });
+        let head = columns.iter().map(|column| Head {
+            name: table.head[*column].name.clone(),
+            is_factor: table.is_text(*column),
+        });
         let shown = self.first_rows(max_rows);
         let mut rows: Vec<Row> = Vec::new();
         let mut before: Option<&super::table::Line> = None;
         for line in table.lines.iter().filter(|line| shown.contains(&line.row)) {
             let again = before.is_some_and(|before| before.row == line.row);
             // Same as above, in this factor and all before it.
-            let same = |column: usize| before.is_some_and(|before| before.cells[..=column] == line.cells[..=column]);
+            let same = |column: usize| {
+                before.is_some_and(|before| before.cells[..=column] == line.cells[..=column])
+            };
             let begins_group = !again && self.varied.first().is_some_and(|first| !same(*first));
             let cell = |column: &usize| Cell {
                 text: line.cells[*column].clone(),
@@ -276,7 +335,11 @@ impl Matrix {
                     Some("caveats") if line.cells[*column] != "–" => "bad",
                     Some("max") => "max",
                     Some("load, %") if self.rows[line.row].off_target => "bad",
-                    Some("overruns" | "skipped") if !matches!(line.cells[*column].as_str(), "0" | "–" | "") => "bad",
+                    Some("overruns" | "skipped")
+                        if !matches!(line.cells[*column].as_str(), "0" | "–" | "") =>
+                    {
+                        "bad"
+                    }
                     Some("beyond") if line.cells[*column] != "–" => "bad",
                     _ => "",
                 },
@@ -295,14 +358,17 @@ impl Matrix {
     }
 
     fn heat_view(&self) -> Option<HeatView> {
-        let factors: Vec<(usize, String)> =
-            self.varied.iter().map(|factor| (*factor, self.factors[*factor].name.clone())).collect();
+        let factors: Vec<(usize, String)> = self
+            .varied
+            .iter()
+            .map(|factor| (*factor, self.factors[*factor].name.clone()))
+            .collect();
         let figures = FIGURES.iter().map(|figure| figure.name).collect();
         (factors.len() > 1).then(|| HeatView { svg: self.heat_map(), figures, factors })
     }
 
-    /// The three charts of what is drawn at first: distributions of all repeats, over time the worst run. With the figures behind
-    /// them where nothing else can be chosen.
+    /// The three charts of what is drawn at first: distributions of all repeats, over time the
+    /// worst run. With the figures behind them where nothing else can be chosen.
     fn views(&self, steps: usize, fixed: bool) -> Vec<ChartView> {
         let view = |chart: Chart| {
             let over_time = chart == Chart::Time;
@@ -319,15 +385,26 @@ impl Matrix {
             }
         };
         // Nothing has no axes.
-        if self.selected().is_empty() { Vec::new() } else { Chart::ALL.into_iter().map(view).collect() }
+        if self.selected().is_empty() {
+            Vec::new()
+        } else {
+            Chart::ALL.into_iter().map(view).collect()
+        }
     }
 
-    /// The charts as files: name and content; of what the page draws at first, over time of each combination its worst run.
+    /// The charts as files: name and content; of what the page draws at first, over time of each
+    /// combination its worst run.
     #[must_use]
     pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
         in_language(language, || {
-            let drawn = self.views(charts::STEPS_OF_A_FILE, false).into_iter().filter_map(|view| Some((view.id, view.svg?)));
-            drawn.chain(self.heat_map().map(|svg| ("heat-map", svg))).map(|(name, svg)| (format!("{name}.svg"), svg)).collect()
+            let drawn = self
+                .views(charts::STEPS_OF_A_FILE, false)
+                .into_iter()
+                .filter_map(|view| Some((view.id, view.svg?)));
+            drawn
+                .chain(self.heat_map().map(|svg| ("heat-map", svg)))
+                .map(|(name, svg)| (format!("{name}.svg"), svg))
+                .collect()
         })
     }
 }

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 fn plan(kernels: usize, loads: usize, repeats: u32) -> Matrix {
     let value = |text: String| Some(text);
-    let rows = (0..kernels)
-        .flat_map(|kernel| (0..loads).map(move |load| vec![value(format!("kernel {kernel}")), value(format!("load {load}"))]));
+    let rows = (0..kernels).flat_map(|kernel| {
+        (0..loads)
+            .map(move |load| vec![value(format!("kernel {kernel}")), value(format!("load {load}"))])
+    });
     let mut matrix = Matrix::new(Some("A plan".into()), vec!["kernel".into(), "load".into()], rows);
     for repeat in 1..=repeats {
         for row in 0..kernels * loads {
@@ -20,7 +22,8 @@ fn plan(kernels: usize, loads: usize, repeats: u32) -> Matrix {
             if kernels > 10 {
                 recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
                 recorded.document.threads[0].evidence.samples_lost = seed;
-                recorded.document.warnings = vec![model::Warning::SamplesLost { thread: 0, lost: seed, woken: 2_000 }];
+                recorded.document.warnings =
+                    vec![model::Warning::SamplesLost { thread: 0, lost: seed, woken: 2_000 }];
             }
             matrix.add(row, repeat, recorded);
         }
@@ -36,13 +39,26 @@ fn data(page: &str) -> Value {
 #[test]
 fn a_folder_of_phases_is_no_plan() {
     let matrix = Matrix { title: None, ..plan(1, 1, 2) };
-    let (page, text) = (matrix.html("", "teiji report x", English), matrix.page_as_markdown("", "teiji report x", None, English));
-    assert!(page.contains("<title>Phases of a run") && !page.contains("<pre class=\"plan\">"), "{}", &page[..500]);
+    let (page, text) = (
+        matrix.html("", "teiji report x", English),
+        matrix.page_as_markdown("", "teiji report x", None, English),
+    );
+    assert!(
+        page.contains("<title>Phases of a run") && !page.contains("<pre class=\"plan\">"),
+        "{}",
+        &page[..500]
+    );
     assert!(text.starts_with("# Phases of a run") && !text.contains("~~~toml"), "{text}");
     assert!(text.contains("\n## How it was measured\n\n- this page: `teiji report x`"), "{text}");
-    let with = Matrix { title: None, ..plan(1, 1, 2) }.page_as_markdown("[vary]", "teiji report x", None, English);
+    let with = Matrix { title: None, ..plan(1, 1, 2) }.page_as_markdown(
+        "[vary]",
+        "teiji report x",
+        None,
+        English,
+    );
     assert!(
-        with.starts_with("# A plan") && with.contains("\n## The plan, as run\n\n~~~toml\n[vary]\n~~~\n\n- this page"),
+        with.starts_with("# A plan")
+            && with.contains("\n## The plan, as run\n\n~~~toml\n[vary]\n~~~\n\n- this page"),
         "{with}"
     );
 }
@@ -51,14 +67,23 @@ fn a_folder_of_phases_is_no_plan() {
 fn every_combination_has_its_row_its_figures_and_its_curve() {
     let matrix = plan(2, 3, 2);
     let page = matrix.html("[vary]", "teiji report plan", English);
-    assert_eq!(page.matches("<tr data-row=").count() + page.matches("<tr class=\"begins\" data-row=").count(), 6);
+    assert_eq!(
+        page.matches("<tr data-row=").count()
+            + page.matches("<tr class=\"begins\" data-row=").count(),
+        6
+    );
     let data = data(&page);
     let combinations = data["plan"]["combinations"].as_array().unwrap();
     assert_eq!((combinations.len(), data["recordings"].as_array().unwrap().len()), (6, 12));
     for (place, (combination, row)) in combinations.iter().zip(&matrix.rows).enumerate() {
         assert_eq!(combination["figures"][0].as_i64(), row.stats.moments.max(), "its largest");
         assert_eq!(
-            combination["curve"]["counts"].as_array().unwrap().iter().filter_map(Value::as_u64).sum::<u64>(),
+            combination["curve"]["counts"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(Value::as_u64)
+                .sum::<u64>(),
             row.stats.moments.count()
         );
         assert_eq!(combination["at"], serde_json::json!([place / 3, place % 3]));
@@ -69,23 +94,33 @@ fn every_combination_has_its_row_its_figures_and_its_curve() {
             .map(|run| &data["recordings"][usize::try_from(run.as_u64().unwrap()).unwrap()])
             .collect();
         assert_eq!(runs.len(), 2);
-        assert_eq!(runs.iter().filter_map(|run| run["max_ns"].as_i64()).max(), row.stats.moments.max());
+        assert_eq!(
+            runs.iter().filter_map(|run| run["max_ns"].as_i64()).max(),
+            row.stats.moments.max()
+        );
         assert!(runs[1]["name"].as_str().unwrap().ends_with(&format!("load {}, run 2", place % 3)));
     }
 }
 
-/// Every label of the picture is the one that the page's script writes into the same cell, and both have one idea of the axes.
+/// Every label of the picture is the one that the page's script writes into the same cell, and both
+/// have one idea of the axes.
 #[test]
 fn the_heat_map_is_the_same_on_the_page_and_in_its_picture() {
     let matrix = plan(3, 2, 2);
     let page = matrix.html("[vary]", "teiji report plan", English);
     let data = data(&page);
     let heat = &data["plan"]["heat"];
-    assert_eq!((&heat["down"], &heat["across"], &heat["times"]), (&json!(0), &json!([1]), &json!(["machine"])));
-    let picture = matrix.svg_charts(English).into_iter().find(|(name, _)| name == "heat-map.svg").unwrap().1;
+    assert_eq!(
+        (&heat["down"], &heat["across"], &heat["times"]),
+        (&json!(0), &json!([1]), &json!(["machine"]))
+    );
+    let picture =
+        matrix.svg_charts(English).into_iter().find(|(name, _)| name == "heat-map.svg").unwrap().1;
     let labels = data["plan"]["labels"].as_array().unwrap();
     for combination in data["plan"]["combinations"].as_array().unwrap() {
-        let label = labels[usize::try_from(combination["labels"][0].as_u64().unwrap()).unwrap()].as_str().unwrap();
+        let label = labels[usize::try_from(combination["labels"][0].as_u64().unwrap()).unwrap()]
+            .as_str()
+            .unwrap();
         assert!(picture.contains(&format!(">{label}</text>")), "{label} is not in {picture}");
         let about = combination["labels"][3].as_u64().unwrap();
         let about = labels[usize::try_from(about).unwrap()].as_str().unwrap();
@@ -99,7 +134,11 @@ fn the_heat_map_is_the_same_on_the_page_and_in_its_picture() {
 fn the_worst_is_drawn_first_beside_its_likes_of_the_first_factor() {
     let matrix = plan(2, 3, 1);
     let selected = matrix.selected();
-    assert_eq!((selected.len(), selected[1] - selected[0]), (2, 3), "the same load under both kernels");
+    assert_eq!(
+        (selected.len(), selected[1] - selected[0]),
+        (2, 3),
+        "the same load under both kernels"
+    );
     assert!(selected.contains(&matrix.largest_first()[0]));
     assert_eq!(plan(2, 2, 1).selected(), [0, 1, 2, 3], "few are all drawn");
 }
@@ -111,12 +150,22 @@ fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     let page = matrix.html("[vary]", "teiji report plan", English);
     assert!(page.len() < MAX_BYTES, "{}", page.len());
     let data = data(&page);
-    assert_eq!(data["plan"]["combinations"].as_array().unwrap().len(), 2_400, "the heat map has all");
+    assert_eq!(
+        data["plan"]["combinations"].as_array().unwrap().len(),
+        2_400,
+        "the heat map has all"
+    );
     assert!(page.contains("more combinations are left out"));
     assert!(page.contains("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)"));
     assert!(matrix.notes().len() < 20, "{:?}", matrix.notes());
     let worst = matrix.largest_first()[0];
-    assert!(data["plan"]["selected"].as_array().unwrap().iter().any(|row| row.as_u64() == Some(worst as u64)));
+    assert!(
+        data["plan"]["selected"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|row| row.as_u64() == Some(worst as u64))
+    );
     let drawn = &data["plan"]["combinations"][worst];
     assert!(drawn["curve"].is_object() && !drawn["runs"].as_array().unwrap().is_empty());
 }
@@ -124,15 +173,23 @@ fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
 #[test]
 fn text_from_outside_stays_text() {
     let evil = "</script><img src=x onerror=alert(1)><!--";
-    let rows = [vec![Some(evil.to_owned()), Some("1".to_owned())], vec![Some("b".to_owned()), Some("2".to_owned())]];
-    let mut matrix = Matrix::new(Some(evil.into()), vec![evil.into(), "other".into()], rows.into_iter());
+    let rows = [
+        vec![Some(evil.to_owned()), Some("1".to_owned())],
+        vec![Some("b".to_owned()), Some("2".to_owned())],
+    ];
+    let mut matrix =
+        Matrix::new(Some(evil.into()), vec![evil.into(), "other".into()], rows.into_iter());
     let mut recorded = Synthetic::idle().title(evil).build();
     recorded.document.host.before.kernel_command_line = Some(evil.into());
     recorded.document.warnings = crate::page::page_tests::evil_warnings(evil);
     matrix.add(0, 1, recorded);
     let page = matrix.html(evil, evil, English);
     assert!(!page.contains("<img") && !page.contains("<!--"));
-    assert_eq!((page.matches("</script>").count(), page.matches("<script").count()), (7, 7), "of the page's own");
+    assert_eq!(
+        (page.matches("</script>").count(), page.matches("<script").count()),
+        (7, 7),
+        "of the page's own"
+    );
     for (_, svg) in matrix.svg_charts(English) {
         assert!(!svg.contains("<img"));
     }
@@ -146,7 +203,9 @@ fn a_plan_of_which_nothing_is_recorded_has_a_page_too() {
     matrix.add_missing(1);
     let page = matrix.html("", "", English);
     assert!(
-        page.contains("2 combinations, and nothing is recorded yet. 2 runs of the plan without a recording."),
+        page.contains(
+            "2 combinations, and nothing is recorded yet. 2 runs of the plan without a recording."
+        ),
         "{}",
         matrix.verdict(English)
     );

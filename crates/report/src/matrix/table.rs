@@ -39,7 +39,8 @@ const OURS: [&str; 18] = [
     "load, %",
 ];
 /// The names of what others have published; the last is a reference.
-const THEIRS: [&str; 6] = ["their min", "their mean", "their sd", "their max", "their overruns", "source"];
+const THEIRS: [&str; 6] =
+    ["their min", "their mean", "their sd", "their max", "their overruns", "source"];
 
 /// The table, cell by cell.
 pub(super) struct Table {
@@ -80,14 +81,21 @@ pub(super) struct Line {
 
 impl Table {
     pub(super) fn new(matrix: &Matrix) -> Table {
-        let mut head: Vec<Column> = matrix.factors.iter().map(|factor| Column::factor_column(&factor.name)).collect();
+        let mut head: Vec<Column> =
+            matrix.factors.iter().map(|factor| Column::factor_column(&factor.name)).collect();
         head.extend(OURS.map(Column::figure_column));
         head.extend((!matrix.limits.is_empty()).then(|| Column::figure_column("beyond")));
         let ours = head.len();
         if matrix.published.is_some() {
             head.extend(THEIRS.map(Column::figure_column));
         }
-        let mut table = Table { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new(), published: None };
+        let mut table = Table {
+            head,
+            factors: matrix.factors.len(),
+            lines: Vec::new(),
+            references: Vec::new(),
+            published: None,
+        };
         let mut matched = BTreeSet::new();
         let whole = matrix.rows.iter().all(|row| row.runs == 1);
         for (place, row) in matrix.rows.iter().enumerate() {
@@ -112,8 +120,11 @@ impl Table {
         }
         // What comes from outside cannot move a cursor or break a line.
         let cells = table.lines.iter_mut().flat_map(|line| &mut line.cells);
-        cells.filter(|cell| cell.contains(char::is_control)).for_each(|cell| *cell = cell.replace(char::is_control, " "));
-        table.published = matrix.published.as_ref().map(|published| (matched.len(), published.len()));
+        cells
+            .filter(|cell| cell.contains(char::is_control))
+            .for_each(|cell| *cell = cell.replace(char::is_control, " "));
+        table.published =
+            matrix.published.as_ref().map(|published| (matched.len(), published.len()));
         table
     }
 
@@ -121,12 +132,24 @@ impl Table {
         let written = |text: &Option<String>| text.clone().unwrap_or_else(|| NOTHING.to_owned());
         let overruns = run.overruns.map_or_else(|| NOTHING.to_owned(), count);
         let whose = format!("[{}]", self.reference(run));
-        [written(&run.min_us), written(&run.mean_us), written(&run.sd_us), written(&run.max_us), overruns, whose]
+        [
+            written(&run.min_us),
+            written(&run.mean_us),
+            written(&run.sd_us),
+            written(&run.max_us),
+            overruns,
+            whose,
+        ]
     }
 
     /// The number of a source, from 1.
     fn reference(&mut self, run: &PublishedRun) -> usize {
-        let mut parts = vec![run.source.clone(), run.hardware.clone(), format!("Linux {}", run.kernel), run.thread()];
+        let mut parts = vec![
+            run.source.clone(),
+            run.hardware.clone(),
+            format!("Linux {}", run.kernel),
+            run.thread(),
+        ];
         parts.extend(run.samples.map(|samples| tr!("{n} wake-ups", n = count(samples))));
         parts.extend(Some(run.note.clone()).filter(|note| !note.is_empty()));
         let text = parts.join("; ");
@@ -144,22 +167,32 @@ impl Table {
 
     /// Columns in which something stands; one of nothing says nothing.
     pub(super) fn columns(&self) -> Vec<usize> {
-        let empty =
-            |column: &usize| self.lines.iter().all(|line| line.cells[*column] == NOTHING || line.cells[*column].is_empty());
+        let empty = |column: &usize| {
+            self.lines
+                .iter()
+                .all(|line| line.cells[*column] == NOTHING || line.cells[*column].is_empty())
+        };
         (0..self.head.len()).filter(|column| *column < self.factors || !empty(column)).collect()
     }
 }
 
-/// The factors' values and our figures, of one thread or of all. What is true of the whole row stands in its first line. How
-/// many runs there are is shown unless it is one each, `whole`.
-fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: bool) -> Vec<String> {
-    let again = part.is_some_and(|part| row.threads.first().is_none_or(|first| first.index != part.index));
+/// The factors' values and our figures, of one thread or of all. What is true of the whole row
+/// stands in its first line. How many runs there are is shown unless it is one each, `whole`.
+fn ours_of(
+    matrix: &Matrix,
+    row: &CellStats,
+    part: Option<&CellThread>,
+    whole: bool,
+) -> Vec<String> {
+    let again =
+        part.is_some_and(|part| row.threads.first().is_none_or(|first| first.index != part.index));
     let of_row = |text: String| if again { String::new() } else { text };
     // In virtual time each ns is meant.
     let is_virtual = row.kind == Some(TimeKind::Virtual);
     let text = if is_virtual { exact_micros } else { micros };
     // Intervals vary by less than 1 µs on most machines.
-    let varies = |ns: i64| if row.is_of_intervals() && !is_virtual { fine_micros(ns) } else { text(ns) };
+    let varies =
+        |ns: i64| if row.is_of_intervals() && !is_virtual { fine_micros(ns) } else { text(ns) };
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
     let all = part.map_or_else(|| row.figures(), CellThread::figures);
     let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
@@ -179,7 +212,10 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: b
     let caveats = if caveats.is_empty() { NOTHING.to_owned() } else { caveats };
     // What found the ring full is in no sum.
     let at_least = if row.samples_lost() > Some(0) { "≥" } else { "" };
-    let noise = all.noise().map_or_else(|| NOTHING.to_owned(), |percent| format!("{at_least}{}", noise::digits(percent)));
+    let noise = all.noise().map_or_else(
+        || NOTHING.to_owned(),
+        |percent| format!("{at_least}{}", noise::digits(percent)),
+    );
     let figures = [
         of_row(caveats),
         thread,
@@ -188,7 +224,9 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: b
         or_nothing(all.due.min()),
         or_nothing(all.due.mean().map(rounded)),
         all.due.sd().map(rounded).map_or_else(|| NOTHING.to_owned(), varies),
-        all.peak_to_peak().filter(|_| row.is_of_intervals()).map_or_else(|| NOTHING.to_owned(), varies),
+        all.peak_to_peak()
+            .filter(|_| row.is_of_intervals())
+            .map_or_else(|| NOTHING.to_owned(), varies),
         quantile(Level::P50),
         quantile(Level::P99),
         quantile(Level::P999),
@@ -200,7 +238,8 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: b
         all.activations.skipped().map_or_else(|| NOTHING.to_owned(), count),
         of_row(reached(row)),
     ];
-    let nothing = || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });
+    let nothing =
+        || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });
     cells.extend(if row.runs == 0 { nothing() } else { figures });
     if !matrix.limits.is_empty() {
         let exceedance = |(limit, verdict): (String, Verdict)| match verdict {
@@ -240,18 +279,29 @@ impl Matrix {
         let table = Table::new(self);
         let shown = table.columns();
         let width = |column: usize| {
-            let cells = table.lines.iter().map(|line| &line.cells[column]).chain([&table.head[column].name]);
+            let cells = table
+                .lines
+                .iter()
+                .map(|line| &line.cells[column])
+                .chain([&table.head[column].name]);
             cells.map(|cell| columns(cell)).max().unwrap_or(0)
         };
         let widths: Vec<usize> = shown.iter().map(|column| width(*column)).collect();
-        let mut out =
-            self.title.as_ref().map_or_else(String::new, |title| format!("{}\n\n", title.replace(char::is_control, " ")));
+        let mut out = self.title.as_ref().map_or_else(String::new, |title| {
+            format!("{}\n\n", title.replace(char::is_control, " "))
+        });
         let head: Vec<String> = table.head.iter().map(|column| column.name.clone()).collect();
         for cells in std::iter::once(&head).chain(table.lines.iter().map(|line| &line.cells)) {
             let cell = |(column, width): (&usize, &usize)| {
-                if table.is_text(*column) { left(&cells[*column], *width) } else { right(&cells[*column], *width) }
+                if table.is_text(*column) {
+                    left(&cells[*column], *width)
+                } else {
+                    right(&cells[*column], *width)
+                }
             };
-            out.push_str(shown.iter().zip(&widths).map(cell).collect::<Vec<_>>().join("  ").trim_end());
+            out.push_str(
+                shown.iter().zip(&widths).map(cell).collect::<Vec<_>>().join("  ").trim_end(),
+            );
             out.push('\n');
         }
         out.push('\n');
@@ -280,7 +330,10 @@ impl Matrix {
             let cells: Vec<String> = shown.iter().map(|column| markdown(&cells[*column])).collect();
             format!("| {} |\n", cells.join(" | "))
         };
-        let mut out = self.title.as_ref().map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
+        let mut out = self
+            .title
+            .as_ref()
+            .map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
         out += &line(&table.head.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
         let rule = |column: &usize| if table.is_text(*column) { "---" } else { "--:" };
         let _ = writeln!(out, "| {} |", shown.iter().map(rule).collect::<Vec<_>>().join(" | "));
@@ -296,9 +349,17 @@ impl Table {
     /// `[1] who, when, on what`; and how many stand there at all.
     pub(super) fn sources(&self) -> impl Iterator<Item = String> + '_ {
         let theirs = |(beside, all): (usize, usize)| {
-            tr!("{beside} of {all} match a combination.", beside, all = counted(all as u64, "published figure"))
+            tr!(
+                "{beside} of {all} match a combination.",
+                beside,
+                all = counted(all as u64, "published figure")
+            )
         };
-        let references = self.references.iter().enumerate().map(|(place, text)| format!("[{}] {text}", place + 1));
+        let references = self
+            .references
+            .iter()
+            .enumerate()
+            .map(|(place, text)| format!("[{}] {text}", place + 1));
         self.published.map(theirs).into_iter().chain(references)
     }
 }

@@ -76,17 +76,20 @@ fn text<T: ToString>(value: Option<T>) -> String {
 }
 
 impl Matrix {
-    /// As comma-separated values, RFC 4180: factors, then figures in ns. What was not measured is empty. A row that others
-    /// have measured more than once stands there as often.
+    /// As comma-separated values, RFC 4180: factors, then figures in ns. What was not measured is
+    /// empty. A row that others have measured more than once stands there as often.
     #[must_use]
     pub fn csv(&self) -> String {
         in_language(Language::English, || self.in_csv())
     }
 
     fn in_csv(&self) -> String {
-        let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+        let mut writer =
+            csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
         // Into memory, and each record as long as the first: nothing can fail.
-        let mut write = |cells: Vec<String>| drop(writer.write_record(cells.iter().map(|cell| csv_cell(cell).into_owned())));
+        let mut write = |cells: Vec<String>| {
+            drop(writer.write_record(cells.iter().map(|cell| csv_cell(cell).into_owned())))
+        };
         let theirs = if self.published.is_some() { &THEIRS[..] } else { &[] };
         write(
             self.factors
@@ -104,19 +107,26 @@ impl Matrix {
                 let beside = self.published.as_ref().map(|published| beside(row, part, published));
                 match beside.as_deref() {
                     None => write(ours),
-                    Some([]) => write(ours.into_iter().chain(THEIRS.map(|_| String::new())).collect()),
-                    Some(runs) => runs.iter().for_each(|run| write(ours.iter().cloned().chain(theirs_of(run)).collect())),
+                    Some([]) => {
+                        write(ours.into_iter().chain(THEIRS.map(|_| String::new())).collect())
+                    }
+                    Some(runs) => runs.iter().for_each(|run| {
+                        write(ours.iter().cloned().chain(theirs_of(run)).collect())
+                    }),
                 }
             }
         }
         writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
     }
 
-    /// Of one thread, where threads have lines of their own; what is true of the whole row stands in each of them.
+    /// Of one thread, where threads have lines of their own; what is true of the whole row stands
+    /// in each of them.
     fn ours(&self, row: &CellStats, part: Option<&CellThread>) -> [String; OURS.len()] {
         let all = part.map_or_else(|| row.figures(), CellThread::figures);
         // Of several loads, in their order.
-        let percent = |of: fn(&(f64, f64)) -> String| row.reached.iter().map(of).collect::<Vec<_>>().join(" ");
+        let percent = |of: fn(&(f64, f64)) -> String| {
+            row.reached.iter().map(of).collect::<Vec<_>>().join(" ")
+        };
         let of_runs = |n: u64| text((row.runs > 0).then_some(n));
         let interval_ns = part.map_or(row.interval_ns, |part| Some(part.interval_ns.0));
         [
@@ -163,7 +173,10 @@ impl Matrix {
 
     /// The figures of the limits that have this verdict.
     fn standing(&self, row: &CellStats, verdict: Verdict) -> Vec<String> {
-        self.judged(row).filter(|(_, of)| *of == verdict).map(|(limit, _)| limit.to_owned()).collect()
+        self.judged(row)
+            .filter(|(_, of)| *of == verdict)
+            .map(|(limit, _)| limit.to_owned())
+            .collect()
     }
 
     /// For a program.
@@ -213,13 +226,15 @@ impl Matrix {
                 "inconclusive": self.standing(row, Verdict::NotEnough),
             });
             if let Some(published) = &self.published {
-                object["published"] = row.beside(published).iter().map(|run| published_json(run)).collect();
+                object["published"] =
+                    row.beside(published).iter().map(|run| published_json(run)).collect();
             }
             if let Some((maxima, paths)) = row.phases() {
                 object["phases"] = phases::maxima_json(maxima, |place| paths[place].as_path());
             }
             if !row.threads.is_empty() {
-                object["threads"] = row.threads.iter().map(|thread| self.thread_json(thread)).collect();
+                object["threads"] =
+                    row.threads.iter().map(|thread| self.thread_json(thread)).collect();
             }
             object
         };
@@ -255,7 +270,8 @@ impl Matrix {
             "skipped": all.activations.skipped(),
         });
         if let Some(published) = &self.published {
-            object["published"] = thread.beside(published).iter().map(|run| published_json(run)).collect();
+            object["published"] =
+                thread.beside(published).iter().map(|run| published_json(run)).collect();
         }
         object
     }

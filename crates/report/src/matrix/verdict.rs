@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A plan in a few sentences: the largest and the smallest maximum of its combinations, and what its first factor does.
+//! A plan in a few sentences: the largest and the smallest maximum of its combinations, and what
+//! its first factor does.
 
 use super::Matrix;
 use super::cell_stats::CellStats;
@@ -18,9 +19,11 @@ use std::collections::BTreeMap;
 const MAX_VALUES: usize = 4;
 
 impl Matrix {
-    /// Rows of which something was measured, the largest maximum first, of intervals those that vary most.
+    /// Rows of which something was measured, the largest maximum first, of intervals those that
+    /// vary most.
     pub(super) fn largest_first(&self) -> Vec<usize> {
-        let mut rows: Vec<usize> = (0..self.rows.len()).filter(|row| self.rows[*row].stats.max().is_some()).collect();
+        let mut rows: Vec<usize> =
+            (0..self.rows.len()).filter(|row| self.rows[*row].stats.max().is_some()).collect();
         // Sorted stably: of equals, the first of the plan.
         rows.sort_by_key(|row| std::cmp::Reverse(self.rows[*row].extent()));
         rows
@@ -47,21 +50,34 @@ impl Matrix {
 
     /// The largest first of one kind of time, and of the first quantity on it.
     pub(super) fn largest_of(&self, kind: TimeKind) -> Vec<usize> {
-        let first = self.rows.iter().find(|row| row.kind == Some(kind) && row.runs > 0).map(|row| row.quantity);
+        let first = self
+            .rows
+            .iter()
+            .find(|row| row.kind == Some(kind) && row.runs > 0)
+            .map(|row| row.quantity);
         first.map_or_else(Vec::new, |quantity| self.largest_in(kind, quantity))
     }
 
     fn largest_in(&self, kind: TimeKind, quantity: Quantity) -> Vec<usize> {
-        let is_one = |row: &usize| self.rows[*row].kind == Some(kind) && self.rows[*row].quantity == quantity;
+        let is_one = |row: &usize| {
+            self.rows[*row].kind == Some(kind) && self.rows[*row].quantity == quantity
+        };
         self.largest_first().into_iter().filter(is_one).collect()
     }
 
-    /// The figure of each limit of the plan, and what became of it in a row; none where nothing is recorded.
-    pub(super) fn judged<'m>(&'m self, row: &'m CellStats) -> impl Iterator<Item = (String, Verdict)> + 'm {
-        self.limits.iter().filter_map(|limit| Some((self.figure_of(limit), row.judged(limit)?.verdict)))
+    /// The figure of each limit of the plan, and what became of it in a row; none where nothing is
+    /// recorded.
+    pub(super) fn judged<'m>(
+        &'m self,
+        row: &'m CellStats,
+    ) -> impl Iterator<Item = (String, Verdict)> + 'm {
+        self.limits
+            .iter()
+            .filter_map(|limit| Some((self.figure_of(limit), row.judged(limit)?.verdict)))
     }
 
-    /// The figure that a limit is on; the whole limit where several are on that figure, as of plans that differ in it.
+    /// The figure that a limit is on; the whole limit where several are on that figure, as of plans
+    /// that differ in it.
     pub(super) fn figure_of(&self, limit: &Limit) -> String {
         let is_one = self.limits.iter().filter(|other| other.name() == limit.name()).count() == 1;
         if is_one { limit.name().to_owned() } else { limit.to_string() }
@@ -77,7 +93,8 @@ impl Matrix {
         self.rows.iter().filter(|row| row.off_target).count()
     }
 
-    /// One line: how many combinations have caveats, then what the figures say, and what is missing.
+    /// One line: how many combinations have caveats, then what the figures say, and what is
+    /// missing.
     #[must_use]
     pub fn verdict(&self, language: Language) -> String {
         in_language(language, || self.sentences())
@@ -87,55 +104,82 @@ impl Matrix {
         let of = |n: usize| counted(n as u64, "combination");
         let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
         let mut sentences: Vec<String> = Vec::new();
-        sentences.extend((with_caveats > 0).then(|| tr!("Caveats in {rows}.", rows = of(with_caveats))));
-        sentences.extend((off_target > 0).then(|| tr!("Load off target in {rows}.", rows = of(off_target))));
+        sentences
+            .extend((with_caveats > 0).then(|| tr!("Caveats in {rows}.", rows = of(with_caveats))));
+        sentences.extend(
+            (off_target > 0).then(|| tr!("Load off target in {rows}.", rows = of(off_target))),
+        );
         sentences.push(self.headline());
-        let missing = || tr!("{runs} of the plan without a recording.", runs = counted(self.missing(), "run"));
+        let missing = || {
+            tr!("{runs} of the plan without a recording.", runs = counted(self.missing(), "run"))
+        };
         sentences.extend((self.missing() > 0).then(missing));
         sentences.join(" ")
     }
 
-    /// What the machines did meanwhile, the worst of each kind: `at worst steal 26.3 % in 2 combinations`.
+    /// What the machines did meanwhile, the worst of each kind: `at worst steal 26.3 % in 2
+    /// combinations`.
     fn caveats(&self) -> Option<String> {
         let rows = self.rows.iter().filter(|row| !row.texts().caveats.is_empty());
         let mut worst = Vec::new();
         rows.clone().for_each(|row| caveats::merge(&mut worst, row.texts().caveats.clone()));
         let short: Vec<&str> = worst.iter().map(|caveat| caveat.short.as_str()).collect();
         let rows = counted(rows.count() as u64, "combination");
-        (!short.is_empty()).then(|| tr!("at worst {caveats} in {rows}", rows, caveats = short.join(translated(", "))))
+        (!short.is_empty()).then(|| {
+            tr!("at worst {caveats} in {rows}", rows, caveats = short.join(translated(", ")))
+        })
     }
 
-    /// The caveats of all figures, what the ns are if they are not a machine's, the largest and the smallest maximum of each
-    /// kind of time, and what became of all activations.
+    /// The caveats of all figures, what the ns are if they are not a machine's, the largest and the
+    /// smallest maximum of each kind of time, and what became of all activations.
     pub(super) fn headline(&self) -> String {
         let kinds = self.kinds();
         if kinds.is_empty() || self.largest_first().is_empty() {
-            let nothing = translated(if kinds.is_empty() { "nothing is recorded yet" } else { "no latency was measured" });
-            return tr!("{rows}, and {nothing}.", rows = counted(self.rows.len() as u64, "combination"), nothing);
+            let nothing = translated(if kinds.is_empty() {
+                "nothing is recorded yet"
+            } else {
+                "no latency was measured"
+            });
+            return tr!(
+                "{rows}, and {nothing}.",
+                rows = counted(self.rows.len() as u64, "combination"),
+                nothing
+            );
         }
         let rights = Some(self.rights()).filter(|rights| !rights.is_empty());
         let conditions: Vec<String> = rights.into_iter().chain(self.caveats()).collect();
         let conditions = if conditions.is_empty() {
             String::new()
         } else {
-            verdict::capitalised(&tr!("{conditions}: ", conditions = conditions.join(translated("; "))))
+            verdict::capitalised(&tr!(
+                "{conditions}: ",
+                conditions = conditions.join(translated("; "))
+            ))
         };
         let before = conditions + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
         let several = kinds.len() > 1;
         let mut figures = before.clone();
         for (place, quantity) in self.quantities().into_iter().enumerate() {
-            let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, quantity, several)).collect();
+            let extremes: Vec<String> =
+                kinds.iter().filter_map(|kind| self.extremes(*kind, quantity, several)).collect();
             if extremes.is_empty() {
                 continue;
             }
-            let woke = translated(match (quantity == Quantity::Latency, place == 0 && before.is_empty()) {
-                (false, true) => "Largest peak to peak",
-                (false, false) => "largest peak to peak",
-                (true, true) => "Worst latency",
-                (true, false) => "worst latency",
-            });
+            let woke = translated(
+                match (quantity == Quantity::Latency, place == 0 && before.is_empty()) {
+                    (false, true) => "Largest peak to peak",
+                    (false, false) => "largest peak to peak",
+                    (true, true) => "Worst latency",
+                    (true, false) => "worst latency",
+                },
+            );
             let and = if place == 0 { "" } else { translated("; ") };
-            figures += &tr!("{and}{woke} {extremes}", and, woke, extremes = extremes.join(translated("; ")));
+            figures += &tr!(
+                "{and}{woke} {extremes}",
+                and,
+                woke,
+                extremes = extremes.join(translated("; "))
+            );
         }
         let text = tr!("{figures}. {on_time}.", figures, on_time = on_time(&self.rows));
         text.replace(char::is_control, " ")
@@ -143,7 +187,8 @@ impl Matrix {
 
     /// `at most 558 µs late with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`.
     fn extremes(&self, kind: TimeKind, quantity: Quantity, several: bool) -> Option<String> {
-        let latest: Vec<&CellStats> = self.largest_in(kind, quantity).into_iter().map(|row| &self.rows[row]).collect();
+        let latest: Vec<&CellStats> =
+            self.largest_in(kind, quantity).into_iter().map(|row| &self.rows[row]).collect();
         let worst = latest.first()?;
         let max = |row: &CellStats| latency(row.extent().unwrap_or(0));
         let on = match kind {
@@ -152,8 +197,13 @@ impl Matrix {
             TimeKind::Virtual => translated(", in virtual ns,"),
             TimeKind::Emulated => translated(", emulated,"),
         };
-        let with =
-            |row: &CellStats| if self.varied.is_empty() { String::new() } else { tr!(" with {name}", name = self.name(row)) };
+        let with = |row: &CellStats| {
+            if self.varied.is_empty() {
+                String::new()
+            } else {
+                tr!(" with {name}", name = self.name(row))
+            }
+        };
         let mut text = tr!("{max}{on}{with}", max = max(worst), on, with = with(worst));
         if latest.len() > 1 {
             let n = count(latest.len() as u64);
@@ -161,7 +211,8 @@ impl Matrix {
                 Quantity::Latency => tr!(" (the largest of {n} maxima)", n),
                 Quantity::Jitter | Quantity::Interval => tr!(" (the largest of {n})", n),
             };
-            // The smallest of what is there as it was asked for: half a run has a small maximum too.
+            // The smallest of what is there as it was asked for: half a run has a small maximum
+            // too.
             if let Some(best) = latest[1..].iter().rev().find(|row| row.is_whole()) {
                 text += &tr!(", {max}{with} (the smallest)", max = max(best), with = with(best));
             }
@@ -169,11 +220,14 @@ impl Matrix {
         Some(text)
     }
 
-    /// `No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 2 of 4 combinations`; empty where nothing is amiss.
+    /// `No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 2 of 4 combinations`; empty
+    /// where nothing is amiss.
     pub(super) fn rights(&self) -> String {
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         let mut known: Vec<(&str, usize, bool)> = Vec::new();
-        for (how, denied) in self.rows.iter().filter_map(|row| Some((row.texts().rights.as_deref()?, row.denied))) {
+        for (how, denied) in
+            self.rows.iter().filter_map(|row| Some((row.texts().rights.as_deref()?, row.denied)))
+        {
             match known.iter_mut().find(|(other, ..)| *other == how) {
                 Some((_, rows, _)) => *rows += 1,
                 None => known.push((how, 1, denied)),
@@ -188,44 +242,67 @@ impl Matrix {
                 tr!(" in {rows} of {all}", rows, all = counted(measured as u64, "combination"))
             }
         };
-        let phrases: Vec<String> = known.iter().take(MAX_VALUES).map(|(how, rows, _)| format!("{how}{}", of(*rows))).collect();
+        let phrases: Vec<String> = known
+            .iter()
+            .take(MAX_VALUES)
+            .map(|(how, rows, _)| format!("{how}{}", of(*rows)))
+            .collect();
         phrases.join(translated("; "))
     }
 
-    /// What the first factor does where all else is equal, if a sentence can say it: `Largest latency by kernel: debian:amd64 560 µs,
-    /// debian:rt-amd64 5.43 µs`. Only combinations that were measured with each of its values count.
+    /// What the first factor does where all else is equal, if a sentence can say it: `Largest
+    /// latency by kernel: debian:amd64 560 µs, debian:rt-amd64 5.43 µs`. Only combinations that
+    /// were measured with each of its values count.
     pub(super) fn by_first_factor(&self) -> Option<String> {
         let factor = *self.varied.first()?;
-        let values: Vec<&str> = self.factors[factor].values.iter().flatten().map(String::as_str).collect();
+        let values: Vec<&str> =
+            self.factors[factor].values.iter().flatten().map(String::as_str).collect();
         let quantities = self.quantities();
-        if !(2..=MAX_VALUES).contains(&values.len()) || self.kinds().len() > 1 || quantities.len() > 1 {
+        if !(2..=MAX_VALUES).contains(&values.len())
+            || self.kinds().len() > 1
+            || quantities.len() > 1
+        {
             return None;
         }
         let mut alike: BTreeMap<Vec<usize>, Vec<Option<i64>>> = BTreeMap::new();
         for row in &self.rows {
-            let Some(value) = self.value(row, factor).and_then(|value| values.iter().position(|known| *known == value)) else {
+            let Some(value) = self
+                .value(row, factor)
+                .and_then(|value| values.iter().position(|known| *known == value))
+            else {
                 continue;
             };
             // Otherwise the Linux beside a co-kernel would stand for it.
             if self.is_beside(row) {
                 continue;
             }
-            let maxima = alike.entry(self.all_else(row, factor)).or_insert_with(|| vec![None; values.len()]);
+            let maxima =
+                alike.entry(self.all_else(row, factor)).or_insert_with(|| vec![None; values.len()]);
             maxima[value] = maxima[value].max(row.extent());
         }
-        let whole: Vec<Vec<i64>> = alike.into_values().filter_map(|maxima| maxima.into_iter().collect()).collect();
+        let whole: Vec<Vec<i64>> =
+            alike.into_values().filter_map(|maxima| maxima.into_iter().collect()).collect();
         let worst = |value: usize| whole.iter().map(|maxima| maxima[value]).max();
         let phrases: Vec<String> = values
             .iter()
             .enumerate()
-            .map(|(place, value)| Some(format!("{} {}", self.value_and_core(factor, value), latency(worst(place)?))))
+            .map(|(place, value)| {
+                Some(format!("{} {}", self.value_and_core(factor, value), latency(worst(place)?)))
+            })
             .collect::<Option<_>>()?;
-        let pairs =
-            if whole.len() > 1 { tr!(", all else equal in {n} cases", n = count(whole.len() as u64)) } else { String::new() };
+        let pairs = if whole.len() > 1 {
+            tr!(", all else equal in {n} cases", n = count(whole.len() as u64))
+        } else {
+            String::new()
+        };
         let (factor, values) = (&self.factors[factor].name, phrases.join(translated(", ")));
         Some(match quantities.first() {
-            Some(Quantity::Latency) | None => tr!("Largest latency by {factor}{pairs}: {values}.", factor, pairs, values),
-            Some(_) => tr!("Largest peak to peak by {factor}{pairs}: {values}.", factor, pairs, values),
+            Some(Quantity::Latency) | None => {
+                tr!("Largest latency by {factor}{pairs}: {values}.", factor, pairs, values)
+            }
+            Some(_) => {
+                tr!("Largest peak to peak by {factor}{pairs}: {values}.", factor, pairs, values)
+            }
         })
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The charts of a page: their pictures for who has no scripts, what can be chosen where scripts run, and the figures behind them.
+//! The charts of a page: their pictures for who has no scripts, what can be chosen where scripts
+//! run, and the figures behind them.
 
 use crate::charts;
 use crate::charts::options::OverTime;
@@ -38,13 +39,19 @@ impl ChartSet {
     }
 
     /// These charts, whose scripts draw the recordings from the data.
-    pub(crate) fn new(charts: Vec<ChartView>, recordings: &[Series], measured: Measured, data: &impl Serialize) -> ChartSet {
+    pub(crate) fn new(
+        charts: Vec<ChartView>,
+        recordings: &[Series],
+        measured: Measured,
+        data: &impl Serialize,
+    ) -> ChartSet {
         ChartSet {
             charts,
             thread_choices: thread_choices(recordings),
             several: recordings.len() > 1,
             equal_bins: recordings.iter().any(|series| !series.curve.equal.is_empty()),
-            jitter: !measured.is_two_sided() && recordings.iter().any(|series| series.time.has_jitter()),
+            jitter: !measured.is_two_sided()
+                && recordings.iter().any(|series| series.time.has_jitter()),
             data: embedded(data),
         }
     }
@@ -57,7 +64,8 @@ pub(crate) struct ChartView {
     pub(crate) title: &'static str,
     pub(crate) lead: String,
     pub(crate) alternative: String,
-    /// None where nothing is known that it could show, and nothing can be chosen: axes alone would make up a range.
+    /// None where nothing is known that it could show, and nothing can be chosen: axes alone would
+    /// make up a range.
     pub(crate) svg: Option<String>,
     /// The figures behind it, where what is drawn is always the same.
     pub(crate) table: Option<DataTable>,
@@ -72,17 +80,29 @@ pub(crate) struct ThreadChoice {
 const EVERY: &str = "Activations by latency: every activation that woke.";
 const EVERY_OTHER: &str = "Latencies: every one that was measured.";
 const EXCEEDANCE_OF_OTHERS: &str = "Vertical: one in so many had at least this latency.";
-const EXCEEDANCE_AND_TAIL_OF_OTHERS: &str = "Vertical: one in so many had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.";
+const EXCEEDANCE_AND_TAIL_OF_OTHERS: &str = "Vertical: one in so many had at least this latency. \
+                                             Dotted: the extrapolated tail with its 95 % band, if \
+                                             nothing changes. It is not drawn if a check fails.";
 const EXCEEDANCE: &str = "Vertical: one in so many activations had at least this latency.";
-const EXCEEDANCE_AND_TAIL: &str = "Vertical: one in so many activations had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.";
-const EXCEEDANCE_OF_JITTER: &str = "Vertical: one in so many intervals was off its period by at least this, either way.";
-const OVER_TIME: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones.";
-const OVER_TIME_AND_LOADS: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones. Below: CPU use of each load over the same time, in percent of one CPU. Thin dashes: the requested level.";
+const EXCEEDANCE_AND_TAIL: &str = "Vertical: one in so many activations had at least this \
+                                   latency. Dotted: the extrapolated tail with its 95 % band, if \
+                                   nothing changes. It is not drawn if a check fails.";
+const EXCEEDANCE_OF_JITTER: &str =
+    "Vertical: one in so many intervals was off its period by at least this, either way.";
+const OVER_TIME: &str = "Smallest to largest latency at each moment. No extreme is averaged away. \
+                         Rings: the ten worst. Triangles at the top: skipped or lost ones.";
+const OVER_TIME_AND_LOADS: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten \
+     worst. Triangles at the top: skipped or lost ones. Below: CPU use of each load over the same \
+     time, in percent of one CPU. Thin dashes: the requested level.";
 
-const INTERVALS: &str = "Time between two successive interrupts or records: smallest to largest at each sample number. No extreme is averaged away. Rings: the ten longest. Triangles at the top: skipped or lost ones.";
+const INTERVALS: &str = "Time between two successive interrupts or records: smallest to largest \
+                         at each sample number. No extreme is averaged away. Rings: the ten \
+                         longest. Triangles at the top: skipped or lost ones.";
 
 /// The page's scripts say the same where jitter is chosen there.
-const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost ones.";
+const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from \
+                      the interval, smallest to largest at each moment. Below 0: closer together. \
+                      Triangles at the top: skipped or lost ones.";
 
 /// Whether there is a recording that this chart can show something of.
 fn knows_any(chart: Chart, all: &[Overview<'_>]) -> bool {
@@ -102,7 +122,9 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
         Chart::Histogram => series.measured.pick(EVERY, EVERY_OTHER),
         Chart::Time if series.measured.is_two_sided() => INTERVALS,
         Chart::Time if series.style.over_time == OverTime::Jitter => JITTER,
-        Chart::Time if any(|one| !one.loads.drawn.is_empty()) && !series.style.overlay => OVER_TIME_AND_LOADS,
+        Chart::Time if any(|one| !one.loads.drawn.is_empty()) && !series.style.overlay => {
+            OVER_TIME_AND_LOADS
+        }
         Chart::Time => OVER_TIME,
         Chart::Exceedance if series.measured.is_two_sided() => EXCEEDANCE_OF_JITTER,
         Chart::Exceedance if any(|one| one.tail.is_some()) => {
@@ -111,12 +133,20 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
         Chart::Exceedance => series.measured.pick(EXCEEDANCE, EXCEEDANCE_OF_OTHERS),
     });
     let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
-    let without = !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);
     let without =
-        if without { tr!(" As measured: skipped {rows} are not drawn.", rows = series.rows.plural()) } else { String::new() };
+        !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);
+    let without = if without {
+        tr!(" As measured: skipped {rows} are not drawn.", rows = series.rows.plural())
+    } else {
+        String::new()
+    };
     format!(
         "{lead}{without}{}",
-        if recurring { translated(" Dotted lines and ticks at the bottom: large latencies that recur.") } else { "" }
+        if recurring {
+            translated(" Dotted lines and ticks at the bottom: large latencies that recur.")
+        } else {
+            ""
+        }
     )
 }
 
@@ -142,7 +172,9 @@ fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
 }
 
 fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {
-    let Some(max) = recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else {
+    let Some(max) =
+        recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len())
+    else {
         return Vec::new();
     };
     max.iter()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Confidence intervals and the tail, as a page shows them: quantiles with their intervals in a table, all else in sentences.
+//! Confidence intervals and the tail, as a page shows them: quantiles with their intervals in a
+//! table, all else in sentences.
 
 use crate::charts::svg;
 use crate::format;
@@ -29,19 +30,29 @@ pub(crate) struct ThreadInference {
 
 /// What the intervals of these recordings are of.
 pub(crate) fn inference_lead(all: &[Overview<'_>]) -> &'static str {
-    let are_wake_ups = |probe: &ProbeStatement| probe.rows == RowKind::Activations && probe.judges_overruns();
+    let are_wake_ups =
+        |probe: &ProbeStatement| probe.rows == RowKind::Activations && probe.judges_overruns();
     translated(if all.iter().all(|overview| are_wake_ups(&overview.recorded.document.probe)) {
-        "95 % confidence intervals for all activations that were due, skipped ones counted in, allowing for correlated wake-ups. A tail is extrapolated only if it passes every check."
+        "95 % confidence intervals for all activations that were due, skipped ones counted in, \
+         allowing for correlated wake-ups. A tail is extrapolated only if it passes every check."
     } else {
-        "95 % confidence intervals, allowing for correlation. Skipped ones are counted in where the time judged runs from their planned time; otherwise they have no value. A tail is extrapolated only if it passes every check."
+        "95 % confidence intervals, allowing for correlation. Skipped ones are counted in where \
+         the time judged runs from their planned time; otherwise they have no value. A tail is \
+         extrapolated only if it passes every check."
     })
 }
 
-/// Confidence intervals, tails and periods of all recordings; of many threads, of those with the largest latencies.
+/// Confidence intervals, tails and periods of all recordings; of many threads, of those with the
+/// largest latencies.
 pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingInference> {
     let from_overview = |(place, overview): (usize, &Overview<'_>)| {
         let document = &overview.recorded.document;
-        let mut threads: Vec<_> = document.threads.iter().zip(&overview.recorded.threads).zip(overview.inferences).collect();
+        let mut threads: Vec<_> = document
+            .threads
+            .iter()
+            .zip(&overview.recorded.threads)
+            .zip(overview.inferences)
+            .collect();
         threads.sort_by_key(|((_, statistics), _)| std::cmp::Reverse(statistics.moments.max()));
         let listed = (max / 32).max(1);
         let left_out = threads.len().saturating_sub(listed);
@@ -51,9 +62,11 @@ pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingI
             .map(|(_, inference)| inference.quantiles.as_slice())
             .max_by_key(|levels| levels.len())
             .unwrap_or_default();
-        let levels: Vec<String> = levels.iter().map(|interval| interval.level.to_string()).collect();
+        let levels: Vec<String> =
+            levels.iter().map(|interval| interval.level.to_string()).collect();
         let threads = threads.into_iter().map(|((thread, _), inference)| {
-            let mut quantiles: Vec<(String, String)> = inference.quantiles.iter().map(inference::interval).collect();
+            let mut quantiles: Vec<(String, String)> =
+                inference.quantiles.iter().map(inference::interval).collect();
             quantiles.resize(levels.len(), ("–".to_owned(), String::new()));
             ThreadInference {
                 name: match document.probe.cpu_of(thread) {
@@ -70,12 +83,19 @@ pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingI
             threads: threads.collect(),
             levels,
             left_out: if left_out > 0 {
-                tr!("Not listed: {threads}, none later than those listed.", threads = format::counted(left_out as u64, "thread"))
+                tr!(
+                    "Not listed: {threads}, none later than those listed.",
+                    threads = format::counted(left_out as u64, "thread")
+                )
             } else {
                 String::new()
             },
             at_once: inference::at_once(document, overview.inferences),
         }
     };
-    all.iter().enumerate().filter(|(_, overview)| !overview.inferences.is_empty()).map(from_overview).collect()
+    all.iter()
+        .enumerate()
+        .filter(|(_, overview)| !overview.inferences.is_empty())
+        .map(from_overview)
+        .collect()
 }

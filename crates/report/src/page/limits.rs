@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What became of limits, as a page shows it: the verdict of all, then each limit in each recording.
+//! What became of limits, as a page shows it: the verdict of all, then each limit in each
+//! recording.
 
 use crate::gate::{Gate, Tally, criterion, judged_in_words, sign};
 use crate::language::{tr, translated};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What every page says in the same way: its words, where they are explained, and text from outside as Markdown.
+//! What every page says in the same way: its words, where they are explained, and text from outside
+//! as Markdown.
 
 use crate::charts::svg::escape;
 use crate::language::translated;
@@ -33,7 +34,8 @@ impl Escaper for InPage {
 /// Text from outside as Markdown: it stays text, and one line, also at the beginning of one.
 pub(crate) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let is_negative = text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_negative =
+        text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     for (place, c) in text.chars().enumerate() {
         match c {
             '-' if place == 0 && is_negative => out.push(c),
@@ -53,10 +55,14 @@ pub(crate) fn markdown(text: &str) -> String {
 
 /// As HTML: a text of ours, and where its meaning stands, which a recording may have brought along.
 fn link(frame: &Frame, text: &str, term: &str) -> String {
-    let meaning = frame.words.iter().find(|word| word.term == term).map(|word| escape(&word.meaning));
+    let meaning =
+        frame.words.iter().find(|word| word.term == term).map(|word| escape(&word.meaning));
     debug_assert!(meaning.is_some(), "nobody says what {term:?} means");
     let place = place_of(term);
-    format!("<a class=\"term\" href=\"#{place}\" title=\"{}\">{text}</a>", meaning.unwrap_or_default())
+    format!(
+        "<a class=\"term\" href=\"#{place}\" title=\"{}\">{text}</a>",
+        meaning.unwrap_or_default()
+    )
 }
 
 /// The place in the page where a term's meaning stands.
@@ -127,13 +133,17 @@ mod tests {
         let mut recorded = crate::synthetic::Synthetic::idle().build();
         recorded.document.probe.columns[0].meaning = "from \"a\" to <script>".into();
         let probes = Probes::from_overviews(&[crate::overview::Overview::new(&recorded)]);
-        let output = Anything(Frame::new("", "", Measured::Other, &probes)).defined("latency", "latency");
+        let output =
+            Anything(Frame::new("", "", Measured::Other, &probes)).defined("latency", "latency");
         assert!(output.contains("title=\"From &quot;a&quot; to &lt;script&gt;.\""), "{output}");
     }
 
     #[test]
     fn text_from_outside_is_neither_a_cell_nor_a_tag_nor_a_block() {
-        assert_eq!(markdown("a|b <img src=x> [c](d) *e*\n~~~"), r"a\|b &lt;img src=x> [c]\(d) \*e\* \~\~\~");
+        assert_eq!(
+            markdown("a|b <img src=x> [c](d) *e*\n~~~"),
+            r"a\|b &lt;img src=x> [c]\(d) \*e\* \~\~\~"
+        );
         assert_eq!(
             (markdown("# x").as_str(), markdown("- x").as_str(), markdown("6.1.0-56-rt").as_str()),
             (r"\# x", r"\- x", "6.1.0-56-rt")

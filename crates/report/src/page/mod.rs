@@ -39,8 +39,8 @@ use tables::{SummaryRecording, WorstTable};
 /// A page stays below this, whatever was recorded.
 pub(crate) const MAX_BYTES: usize = 2_000_000;
 
-/// Everything the template shows. Texts are escaped by the template, except those marked `safe` in it: assets, SVG (escaped
-/// by its writer) and the data (escaped by [`embedded`]).
+/// Everything the template shows. Texts are escaped by the template, except those marked `safe` in
+/// it: assets, SVG (escaped by its writer) and the data (escaped by [`embedded`]).
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page<'r> {
@@ -196,7 +196,8 @@ pub(crate) fn html(report: &Report<'_>, command_line: &str) -> String {
     }
 }
 
-/// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a link says it.
+/// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a
+/// link says it.
 pub(crate) fn markdown(report: &Report<'_>, command_line: &str, pictures: Option<&str>) -> String {
     let page = Page::new(report, command_line, SizeBudget::FULL);
     rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
@@ -211,7 +212,9 @@ impl<'r> Page<'r> {
         let (summary, rows_left_out) = tables::summary(all, budget.rows);
         let (further, further_left_out) = columns::rows(all, budget.rows);
         let (loads, loads_left_out) = loads::loads(all, budget.rows);
-        let title = all.first().map_or_else(|| translated("No recording"), |overview| overview.name.as_str());
+        let title = all
+            .first()
+            .map_or_else(|| translated("No recording"), |overview| overview.name.as_str());
         Page {
             frame: Frame::new(title, &texts.verdict, series.measured, &Probes::from_overviews(all)),
             header: Header {
@@ -225,7 +228,10 @@ impl<'r> Page<'r> {
             tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
             summary,
             rows_left_out: left_out(rows_left_out, |n| {
-                tr!("Not shown: {threads}, none later than those shown.", threads = format::counted(n as u64, "thread"))
+                tr!(
+                    "Not shown: {threads}, none later than those shown.",
+                    threads = format::counted(n as u64, "thread")
+                )
             }),
             approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
             has_skipped: all.iter().any(Overview::has_skipped),
@@ -235,7 +241,9 @@ impl<'r> Page<'r> {
             meanings: columns::meanings(all),
             further,
             further_figures: columns::FIGURES,
-            further_left_out: left_out(further_left_out, |n| tr!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
+            further_left_out: left_out(further_left_out, |n| {
+                tr!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))
+            }),
             inferences: inference_rows(all, budget.rows),
             inference_lead: inference_lead(all),
             drawn: ChartSet::overlaid(&series, all),
@@ -246,7 +254,9 @@ impl<'r> Page<'r> {
             explained: explained::views(&report.explained),
             warnings: &texts.warnings,
             loads,
-            loads_left_out: left_out(loads_left_out, |n| tr!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
+            loads_left_out: left_out(loads_left_out, |n| {
+                tr!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))
+            }),
             names: all.iter().map(|overview| overview.name.clone()).collect(),
             facts: &more.facts,
             activity: &more.activity,
@@ -261,9 +271,12 @@ pub(crate) fn left_out(n: usize, sentence: impl FnOnce(usize) -> String) -> Stri
     if n > 0 { sentence(n) } else { String::new() }
 }
 
-/// A String takes every character, so that nothing can fail here but the template itself, which the tests render.
+/// A String takes every character, so that nothing can fail here but the template itself, which the
+/// tests render.
 pub(crate) fn rendered(page: &impl Template) -> String {
-    page.render().unwrap_or_else(|error| format!("<!doctype html><title>teiji</title><p>The page could not be written: {error}"))
+    page.render().unwrap_or_else(|error| {
+        format!("<!doctype html><title>teiji</title><p>The page could not be written: {error}")
+    })
 }
 
 /// Figures stay on one line with their units.
@@ -275,7 +288,8 @@ pub(crate) fn unbroken(text: &str) -> String {
 
 /// JSON inside a script element: a browser ends the element at `</`, and knows `<!--` there too.
 pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
-    let text = serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c");
+    let text =
+        serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c");
     shown(&text, Paint::Plain).into_owned()
 }
 
@@ -284,7 +298,8 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
         return jitter_figure(all);
     }
     let labels = verdict::labels(all);
-    let (worst, label) = all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.due_moments.max())?;
+    let (worst, label) =
+        all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.due_moments.max())?;
     // As the verdict beside it rounds.
     let text = format::latency(worst.due_moments.max()?);
     let (number, unit) = text.rsplit_once(' ')?;
@@ -303,9 +318,13 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
 
 /// The largest standard deviation of intervals.
 fn jitter_figure(all: &[Overview<'_>]) -> Option<Headline> {
-    let spreads = all.iter().zip(verdict::labels(all)).filter_map(|(one, label)| Some((Spread::from_overview(one)?, label)));
-    let (spread, label) =
-        spreads.max_by(|(one, _), (other, _)| one.sd_ns.partial_cmp(&other.sd_ns).unwrap_or(std::cmp::Ordering::Equal))?;
+    let spreads = all
+        .iter()
+        .zip(verdict::labels(all))
+        .filter_map(|(one, label)| Some((Spread::from_overview(one)?, label)));
+    let (spread, label) = spreads.max_by(|(one, _), (other, _)| {
+        one.sd_ns.partial_cmp(&other.sd_ns).unwrap_or(std::cmp::Ordering::Equal)
+    })?;
     let text = spread.sd()?;
     let (number, unit) = text.rsplit_once(' ')?;
     Some(Headline {
@@ -325,20 +344,31 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         let host = &document.host.before;
         parts.extend(host.hostname.as_deref().map(|name| format::clip(name, 80)));
         parts.extend(host.cpu_model.as_deref().map(|name| format::clip(name, 80)));
-        parts.extend(host.kernel.as_deref().map(|name| format!("Linux {}", format::clip(name, 80))));
+        parts
+            .extend(host.kernel.as_deref().map(|name| format!("Linux {}", format::clip(name, 80))));
         parts.extend(host.preemption.as_deref().map(|name| format::clip(name, 80)));
         // Where they differ in it, each recording's name says it.
         if !co_kernel::differ(&all.iter().map(|one| &one.recorded.document).collect::<Vec<_>>()) {
-            parts.extend(co_kernel::of(document).map(|core| format::clip(&format::co_kernel(core), 80)));
+            parts.extend(
+                co_kernel::of(document).map(|core| format::clip(&format::co_kernel(core), 80)),
+            );
         }
         parts.push(document.started_at.replacen('T', " ", 1).replace('Z', " UTC"));
     }
     if all.len() < recorded {
         let n = all.len();
         parts.push(match Measured::from_overviews(all) {
-            Measured::WakeUps => tr!("{n} of {recorded} recordings shown, those with the worst wake-ups", recorded, n),
+            Measured::WakeUps => tr!(
+                "{n} of {recorded} recordings shown, those with the worst wake-ups",
+                recorded,
+                n
+            ),
             Measured::Jitter(_) | Measured::Other => {
-                tr!("{n} of {recorded} recordings shown, those with the largest latencies", recorded, n)
+                tr!(
+                    "{n} of {recorded} recordings shown, those with the largest latencies",
+                    recorded,
+                    n
+                )
             }
         });
     }
@@ -350,7 +380,8 @@ pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<FactRow> {
         .into_iter()
         .map(|fact| {
             let first = fact.values.first().and_then(|value| value.before.clone());
-            let one_for_all = fact.values.iter().all(|value| value.before == first && value.after.is_none());
+            let one_for_all =
+                fact.values.iter().all(|value| value.before == first && value.after.is_none());
             FactRow { name: fact.name, values: fact.values, differs: fact.differs, one_for_all }
         })
         .collect()

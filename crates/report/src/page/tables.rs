@@ -17,7 +17,8 @@ use plan::Nanos;
 use stats::Level;
 
 /// The latency columns, named for readers.
-pub(crate) const COLUMNS: [&str; 9] = ["min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
+pub(crate) const COLUMNS: [&str; 9] =
+    ["min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
 
 pub(crate) struct SummaryRecording {
     pub(crate) place: usize,
@@ -66,7 +67,8 @@ pub(crate) struct WorstTable {
     pub(crate) rows: Vec<[String; 5]>,
 }
 
-/// The summary in at most about `most_rows` rows, the latest threads first to be kept; and how many threads were left out.
+/// The summary in at most about `most_rows` rows, the latest threads first to be kept; and how many
+/// threads were left out.
 pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRecording>, usize) {
     let mut maxima: Vec<Option<i64>> = all
         .iter()
@@ -80,19 +82,29 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
     let mut recordings = Vec::new();
     for (place, overview) in all.iter().enumerate() {
         let mut rows = vec![whole(overview)];
-        for (thread, statistics) in overview.recorded.document.threads.iter().zip(&overview.recorded.threads) {
-            if shown == most_rows || threads > most_rows && statistics.latency.map(|summary| summary.max) < min {
+        for (thread, statistics) in
+            overview.recorded.document.threads.iter().zip(&overview.recorded.threads)
+        {
+            if shown == most_rows
+                || threads > most_rows && statistics.latency.map(|summary| summary.max) < min
+            {
                 continue;
             }
             shown += 1;
             let figures = figures(&Latencies::due(statistics));
-            let (name, cpu) = (tr!("thread {thread}", thread = thread.index), cpu_of(&overview.recorded.document.probe, thread));
+            let (name, cpu) = (
+                tr!("thread {thread}", thread = thread.index),
+                cpu_of(&overview.recorded.document.probe, thread),
+            );
             rows.push(Row {
                 kind: "thread",
                 thread: thread.index,
                 name,
                 cpu,
-                accounts: accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)),
+                accounts: accounts(&Accounts::from_thread(
+                    thread,
+                    &overview.recorded.document.probe,
+                )),
                 figures,
             });
             if statistics.with_skipped.is_some() {
@@ -107,7 +119,12 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 });
             }
         }
-        recordings.push(SummaryRecording { place, colour: place % svg::COLOURS.len(), condition: overview.load_added(), rows });
+        recordings.push(SummaryRecording {
+            place,
+            colour: place % svg::COLOURS.len(),
+            condition: overview.load_added(),
+            rows,
+        });
     }
     (recordings, threads - shown)
 }
@@ -115,21 +132,40 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
 fn whole(overview: &Overview<'_>) -> Row {
     let figures = figures(&overview.due());
     let document = &overview.recorded.document;
-    let cpus =
-        plan::CpuList::format(&document.threads.iter().filter_map(|thread| document.probe.cpu_of(thread)).collect::<Vec<_>>());
-    Row { kind: "whole", thread: 0, name: overview.name.clone(), cpu: cpus, accounts: accounts(&overview.activations), figures }
+    let cpus = plan::CpuList::format(
+        &document
+            .threads
+            .iter()
+            .filter_map(|thread| document.probe.cpu_of(thread))
+            .collect::<Vec<_>>(),
+    );
+    Row {
+        kind: "whole",
+        thread: 0,
+        name: overview.name.clone(),
+        cpu: cpus,
+        accounts: accounts(&overview.activations),
+        figures,
+    }
 }
 
 fn accounts(activations: &Accounts) -> Vec<Account> {
     let account = |(key, n): (&'static str, Option<u64>)| match n {
-        Some(n) => Account { key, value: n.to_string(), text: count(n), bad: n > 0 && matches!(key, "late" | "skipped") },
+        Some(n) => Account {
+            key,
+            value: n.to_string(),
+            text: count(n),
+            bad: n > 0 && matches!(key, "late" | "skipped"),
+        },
         None => Account { key, value: String::new(), text: NOTHING.to_owned(), bad: false },
     };
     ["due", "on_time", "late", "skipped"].into_iter().zip(activations.all()).map(account).collect()
 }
 
 fn empty() -> Vec<Account> {
-    ["", "", "", ""].map(|key| Account { key, value: String::new(), text: String::new(), bad: false }).into()
+    ["", "", "", ""]
+        .map(|key| Account { key, value: String::new(), text: String::new(), bad: false })
+        .into()
 }
 
 /// Of one thread each with its value to the ns, which a browser shows beside it.
@@ -137,12 +173,22 @@ fn figures(of: &Latencies<'_>) -> Vec<Figure> {
     let is_exact = of.observed.is_some();
     let whole = |key, ns: Option<i64>, text: String| {
         let ns = ns.filter(|_| is_exact);
-        Figure { key, ns: ns.map(|ns| ns.to_string()), exact: ns.map_or_else(String::new, |ns| format!("{ns} ns")), text }
+        Figure {
+            key,
+            ns: ns.map(|ns| ns.to_string()),
+            exact: ns.map_or_else(String::new, |ns| format!("{ns} ns")),
+            text,
+        }
     };
     let real = |key, ns: Option<f64>| {
         let text = text(ns.map(rounded));
         let ns = ns.filter(|_| is_exact);
-        Figure { key, ns: ns.map(|ns| ns.to_string()), exact: ns.map_or_else(String::new, |ns| format!("{ns:.1} ns")), text }
+        Figure {
+            key,
+            ns: ns.map(|ns| ns.to_string()),
+            exact: ns.map_or_else(String::new, |ns| format!("{ns:.1} ns")),
+            text,
+        }
     };
     let quantile = |key, level| whole(key, of.quantile(level), of.quantile_text(level));
     vec![
@@ -159,48 +205,71 @@ fn figures(of: &Latencies<'_>) -> Vec<Figure> {
 }
 
 fn head(first: &str, charts: &Charts) -> Vec<String> {
-    std::iter::once(first.to_owned()).chain(charts.recordings.iter().map(|series| series.curve.name.clone())).collect()
+    std::iter::once(first.to_owned())
+        .chain(charts.recordings.iter().map(|series| series.curve.name.clone()))
+        .collect()
 }
 
 /// Rows of the histogram's table, or a few less: each is some bins of the chart.
 const ROWS_OF_BINS: usize = 40;
 
 pub(crate) fn histogram(charts: &Charts) -> DataTable {
-    let equal: Vec<&EqualBins> = charts.recordings.iter().map(|series| &series.curve.equal).collect();
+    let equal: Vec<&EqualBins> =
+        charts.recordings.iter().map(|series| &series.curve.equal).collect();
     // Bins that grow with their values have one for all that is not above 0.
-    let in_equal = (charts.style.below_zero || charts.measured.is_two_sided()) && equal.iter().any(|equal| !equal.is_empty());
+    let in_equal = (charts.style.below_zero || charts.measured.is_two_sided())
+        && equal.iter().any(|equal| !equal.is_empty());
     let (edges, counts) = if in_equal {
-        let drawn = equal_bins::drawn(&equal, equal_bins::possible(&equal, charts.style.auto_bin_ns));
+        let drawn =
+            equal_bins::drawn(&equal, equal_bins::possible(&equal, charts.style.auto_bin_ns));
         (drawn.edges_ns, drawn.counts)
     } else {
-        (charts.edges_ns.clone(), charts.recordings.iter().map(|series| series.curve.counts.clone()).collect())
+        (
+            charts.edges_ns.clone(),
+            charts.recordings.iter().map(|series| series.curve.counts.clone()).collect(),
+        )
     };
     let text = if in_equal { exact_micros } else { micros };
     let bins = edges.len().saturating_sub(1);
     let bins_a_row = bins.div_ceil(ROWS_OF_BINS).max(1);
     let rows = edges[..bins].chunks(bins_a_row).enumerate().filter_map(|(row, of_row)| {
         let first = row * bins_a_row;
-        let sums: Vec<u64> = counts.iter().map(|counts| counts.iter().skip(first).take(of_row.len()).sum()).collect();
+        let sums: Vec<u64> = counts
+            .iter()
+            .map(|counts| counts.iter().skip(first).take(of_row.len()).sum())
+            .collect();
         let (from, to) = (of_row.first()?, edges.get(first + of_row.len())?);
         let range = format!("{} – {}", text(*from), text(*to));
-        sums.iter().any(|sum| *sum > 0).then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
+        sums.iter()
+            .any(|sum| *sum > 0)
+            .then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
     });
-    DataTable { title: translated("The counts as a table"), head: head("µs", charts), rows: rows.collect() }
+    DataTable {
+        title: translated("The counts as a table"),
+        head: head("µs", charts),
+        rows: rows.collect(),
+    }
 }
 
 pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     let rarities: Vec<Vec<(u64, i64)>> = all.iter().map(words::rarities).collect();
     let longest = rarities.iter().max_by_key(|points| points.len()).cloned().unwrap_or_default();
     let rows = longest.iter().enumerate().map(|(row, (one_in, _))| {
-        let cells = rarities
-            .iter()
-            .map(|points| points.get(row).map_or_else(|| NOTHING.to_owned(), |(_, ns)| format!("~{}", micros(*ns))));
+        let cells = rarities.iter().map(|points| {
+            points
+                .get(row)
+                .map_or_else(|| NOTHING.to_owned(), |(_, ns)| format!("~{}", micros(*ns)))
+        });
         std::iter::once(tr!("1 in {n}", n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
-    let maxima = all.iter().map(|overview| overview.counted().judged().1.map_or_else(|| NOTHING.to_owned(), micros));
+    let maxima = all
+        .iter()
+        .map(|overview| overview.counted().judged().1.map_or_else(|| NOTHING.to_owned(), micros));
     rows.push(std::iter::once(tr!("the worst")).chain(maxima).collect());
-    let head = std::iter::once(tr!("latency at least, µs")).chain(all.iter().map(|overview| overview.name.clone())).collect();
+    let head = std::iter::once(tr!("latency at least, µs"))
+        .chain(all.iter().map(|overview| overview.name.clone()))
+        .collect();
     DataTable { title: translated("The curve as a table"), head, rows }
 }
 
@@ -213,9 +282,13 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
     let any_jitter = charts.recordings.iter().any(|series| series.time.has_jitter());
     for series in &charts.recordings {
         let time: Time = series.time.reduced(BLOCKS);
-        let missing = |block: usize| time.missing.iter().find(|(step, _)| *step == block).map_or(0, |(_, n)| *n);
+        let missing = |block: usize| {
+            time.missing.iter().find(|(step, _)| *step == block).map_or(0, |(_, n)| *n)
+        };
         let jitter = time.jitter_min_ns.iter().zip(&time.jitter_max_ns);
-        for (block, ((min, max), jitter)) in time.min_ns.iter().zip(&time.max_ns).zip(jitter).enumerate() {
+        for (block, ((min, max), jitter)) in
+            time.min_ns.iter().zip(&time.max_ns).zip(jitter).enumerate()
+        {
             let seconds = Nanos(time.step_ns).as_secs_f64();
             let from = seconds * block as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
@@ -248,7 +321,14 @@ pub(crate) fn worst_title(measured: Measured) -> &'static str {
 }
 
 pub(crate) fn worst_head(measured: Measured) -> [&'static str; 5] {
-    [measured.pick("µs late", "latency, µs"), "at, s", "CPU", "thread", measured.pick("activation", "number")].map(translated)
+    [
+        measured.pick("µs late", "latency, µs"),
+        "at, s",
+        "CPU",
+        "thread",
+        measured.pick("activation", "number"),
+    ]
+    .map(translated)
 }
 
 pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What became of activations, of threads and runs together, as far as that is known: of a histogram it is not, and events were
-//! never planned.
+//! What became of activations, of threads and runs together, as far as that is known: of a
+//! histogram it is not, and events were never planned.
 
 use crate::format;
 use crate::language::{tr, translated};
@@ -29,13 +29,18 @@ impl Accounts {
             Some(counts) if probe.rows == RowKind::Events => {
                 Accounts { events: counts.all().due, has_events: true, ..Accounts::default() }
             }
-            Some(counts) => Accounts { planned: counts.all(), planned_rows: Some(probe.rows.into()), ..Accounts::default() },
+            Some(counts) => Accounts {
+                planned: counts.all(),
+                planned_rows: Some(probe.rows.into()),
+                ..Accounts::default()
+            },
         }
     }
 
     pub(crate) fn merge(&mut self, other: &Accounts) {
         self.planned.merge(&other.planned);
-        self.planned_rows = self.planned_rows.into_iter().chain(other.planned_rows).reduce(Rows::and);
+        self.planned_rows =
+            self.planned_rows.into_iter().chain(other.planned_rows).reduce(Rows::and);
         self.events += other.events;
         self.has_events |= other.has_events;
         self.is_unknown |= other.is_unknown;
@@ -88,9 +93,16 @@ impl Accounts {
     }
 }
 
-/// The CPU that a thread measured, `any` where it was not one, and nothing where it was none of this machine.
+/// The CPU that a thread measured, `any` where it was not one, and nothing where it was none of
+/// this machine.
 pub(crate) fn cpu_of(probe: &ProbeStatement, thread: &Thread) -> String {
-    let other = || if probe.taken_by() == TakenBy::AnotherMachine { NOTHING.to_owned() } else { translated("any").to_owned() };
+    let other = || {
+        if probe.taken_by() == TakenBy::AnotherMachine {
+            NOTHING.to_owned()
+        } else {
+            translated("any").to_owned()
+        }
+    };
     probe.cpu_of(thread).map_or_else(other, |cpu| cpu.to_string())
 }
 
@@ -131,10 +143,18 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_zero() {
-        let (cyclic, all) = (ProbeStatement::cyclic(), Activations { due: 5, on_time: 3, late: 1, skipped: 1 });
-        let events = ProbeStatement { rows: RowKind::Events, overrun_column: None, ..ProbeStatement::cyclic() };
+        let (cyclic, all) =
+            (ProbeStatement::cyclic(), Activations { due: 5, on_time: 3, late: 1, skipped: 1 });
+        let events = ProbeStatement {
+            rows: RowKind::Events,
+            overrun_column: None,
+            ..ProbeStatement::cyclic()
+        };
         let planned = Accounts::from_thread(&thread(Some(all)), &cyclic);
-        let happened = Accounts::from_thread(&thread(Some(Activations { due: 7, on_time: 7, late: 0, skipped: 0 })), &events);
+        let happened = Accounts::from_thread(
+            &thread(Some(Activations { due: 7, on_time: 7, late: 0, skipped: 0 })),
+            &events,
+        );
         let unknown = Accounts::from_thread(&thread(None), &cyclic);
         assert_eq!(planned.all(), [Some(5), Some(3), Some(1), Some(1)]);
         assert_eq!(happened.all(), [Some(7), None, None, None]);
@@ -143,17 +163,29 @@ mod tests {
         let words = |all: &[Accounts]| in_words(all.iter().copied());
         assert_eq!(words(&[planned]), "3 of 5 activations on time, 1 late, 1 skipped");
         assert_eq!(words(&[happened]), "7 events");
-        assert_eq!(words(&[planned, happened]), "3 of 5 activations on time, 1 late, 1 skipped, and 7 events");
-        assert_eq!(words(&[planned, unknown]), "The recording has no samples: what was late, skipped or lost is unknown");
+        assert_eq!(
+            words(&[planned, happened]),
+            "3 of 5 activations on time, 1 late, 1 skipped, and 7 events"
+        );
+        assert_eq!(
+            words(&[planned, unknown]),
+            "The recording has no samples: what was late, skipped or lost is unknown"
+        );
     }
 
     #[test]
     fn counts_are_of_what_the_probe_has() {
         let all = Activations { due: 5, on_time: 3, late: 1, skipped: 1 };
         let spawn = ProbeStatement { rows: RowKind::Trials, ..ProbeStatement::cyclic() };
-        let [activations, trials] =
-            [ProbeStatement::cyclic(), spawn].map(|probe| Accounts::from_thread(&thread(Some(all)), &probe));
-        assert_eq!(in_words([trials, trials].into_iter()), "6 of 10 trials on time, 2 late, 2 skipped");
-        assert_eq!(in_words([activations, trials].into_iter()), "6 of 10 measurements on time, 2 late, 2 skipped");
+        let [activations, trials] = [ProbeStatement::cyclic(), spawn]
+            .map(|probe| Accounts::from_thread(&thread(Some(all)), &probe));
+        assert_eq!(
+            in_words([trials, trials].into_iter()),
+            "6 of 10 trials on time, 2 late, 2 skipped"
+        );
+        assert_eq!(
+            in_words([activations, trials].into_iter()),
+            "6 of 10 measurements on time, 2 late, 2 skipped"
+        );
     }
 }

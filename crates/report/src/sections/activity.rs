@@ -42,12 +42,19 @@ pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Activity> {
 fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Activity {
     let mut lead = tr!("Counts on all CPUs, and how often a second.");
     if more > 0 {
-        lead += &tr!(" Left out: {sources} with fewer.", sources = format::counted(more as u64, "source"));
+        lead += &tr!(
+            " Left out: {sources} with fewer.",
+            sources = format::counted(more as u64, "source")
+        );
     }
     let row = |source: Source| Row {
         name: format::clip(&source.name, 40),
         description: format::clip(&source.description, 80),
-        cells: source.deltas.iter().map(|delta| delta.as_ref().map_or_else(not_known, cell)).collect(),
+        cells: source
+            .deltas
+            .iter()
+            .map(|delta| delta.as_ref().map_or_else(not_known, cell))
+            .collect(),
     };
     Activity { title, lead, rows: sources.into_iter().map(row).collect() }
 }
@@ -57,12 +64,24 @@ fn not_known() -> Cell {
 }
 
 fn cell(delta: &Delta) -> Cell {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, saturating")]
-    let rate = delta
-        .per_second
-        .map(|rate| if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) });
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "rounded, saturating"
+    )]
+    let rate = delta.per_second.map(|rate| {
+        if rate < 10.0 {
+            format!("{rate:.1}/s")
+        } else {
+            format!("{}/s", count(rate.round() as u64))
+        }
+    });
     let mostly = delta.mostly.map(|(cpu, percent)| tr!("{percent} % on CPU {cpu}", percent, cpu));
-    Cell { figure: count(delta.count), beside: rate.into_iter().chain(mostly).collect::<Vec<_>>().join(", "), bad: false }
+    Cell {
+        figure: count(delta.count),
+        beside: rate.into_iter().chain(mostly).collect::<Vec<_>>().join(", "),
+        bad: false,
+    }
 }
 
 fn cpu_time(all: &[Overview<'_>]) -> Vec<Row> {
@@ -70,11 +89,16 @@ fn cpu_time(all: &[Overview<'_>]) -> Vec<Row> {
         .into_iter()
         .filter(|row| row.shares.iter().flatten().any(|(_, ms)| *ms > 0) || row.kind == "steal")
         .map(|row| Row {
-            // Time that somebody else took: a hypervisor's guest cannot distinguish it from its own lateness.
+            // Time that somebody else took: a hypervisor's guest cannot distinguish it from its own
+            // lateness.
             cells: row
                 .shares
                 .iter()
-                .map(|share| share.map_or_else(not_known, |(percent, ms)| time(percent, ms, row.kind == "steal")))
+                .map(|share| {
+                    share.map_or_else(not_known, |(percent, ms)| {
+                        time(percent, ms, row.kind == "steal")
+                    })
+                })
                 .collect(),
             description: meaning(&row.kind).to_owned(),
             name: row.kind,
@@ -83,7 +107,11 @@ fn cpu_time(all: &[Overview<'_>]) -> Vec<Row> {
 }
 
 fn time(percent: f64, ms: u64, is_caveat: bool) -> Cell {
-    Cell { figure: format!("{percent:.1} %"), beside: format!("{} ms", count(ms)), bad: is_caveat && ms > 0 }
+    Cell {
+        figure: format!("{percent:.1} %"),
+        beside: format!("{} ms", count(ms)),
+        bad: is_caveat && ms > 0,
+    }
 }
 
 fn meaning(kind: &str) -> &'static str {

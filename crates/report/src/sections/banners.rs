@@ -27,7 +27,12 @@ pub(crate) struct Banner {
 impl Banner {
     pub(crate) fn new(title: &'static str, text: String, next_step: &NextStep) -> Self {
         let is_command = next_step.is_command();
-        Banner { title, text, next_step: format::clip(&next_step.to_string(), MAX_LETTERS), is_command }
+        Banner {
+            title,
+            text,
+            next_step: format::clip(&next_step.to_string(), MAX_LETTERS),
+            is_command,
+        }
     }
 }
 
@@ -39,31 +44,54 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
         let of = if only { String::new() } else { format!("{}: ", overview.name) };
         let it = if only { translated("This recording") } else { overview.name.as_str() };
         let measured = |how: &str| {
-            if only { tr!("Measured with {how}", how) } else { tr!("{name}: measured with {how}", name = overview.name, how) }
+            if only {
+                tr!("Measured with {how}", how)
+            } else {
+                tr!("{name}: measured with {how}", name = overview.name, how)
+            }
         };
         let mut add = |title, text, next_step| banners.push(Banner::new(title, text, &next_step));
         if let Some(how) = overview.no_real_time() {
             let denied = denied(&overview.recorded.document);
-            let next_step = denied.map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            add(translated("No real-time rights."), tr!("{measured}.", measured = measured(&how)), next_step);
+            let next_step =
+                denied.map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
+            add(
+                translated("No real-time rights."),
+                tr!("{measured}.", measured = measured(&how)),
+                next_step,
+            );
         }
         if let Some(policy) = overview.ordinary() {
-            let text = tr!("{measured}, as requested. These are not real-time figures.", measured = measured(&policy));
+            let text = tr!(
+                "{measured}, as requested. These are not real-time figures.",
+                measured = measured(&policy)
+            );
             add(translated("Ordinary scheduling."), text, NextStep::Unknown);
         }
         if overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
             let text = tr!(
-                "{recording} holds times that came as a stream. This machine recorded them. How it did, and how busy it was, says nothing of them, unless the stream comes from it.",
+                "{recording} holds times that came as a stream. This machine recorded them. How \
+                 it did, and how busy it was, says nothing of them, unless the stream comes from \
+                 it.",
                 recording = it
             );
             add(translated("Measured elsewhere."), text, NextStep::Unknown);
         }
         if let Some(bad) = set_up_badly(&overview.recorded.document) {
-            let text = tr!("{of}{bad}. The figures are those of a machine set up so. teiji check says what to do.", of, bad);
+            let text = tr!(
+                "{of}{bad}. The figures are those of a machine set up so. teiji check says what \
+                 to do.",
+                of,
+                bad
+            );
             add(translated("Bad for latency."), text, NextStep::Unknown);
         }
         if let Some(how) = overview.cut_short() {
-            add(translated("Incomplete run."), tr!("{recording} {how}.", recording = it, how), NextStep::Unknown);
+            add(
+                translated("Incomplete run."),
+                tr!("{recording} {how}.", recording = it, how),
+                NextStep::Unknown,
+            );
         }
         if overview.lost > 0 {
             let lost = format::counted(overview.lost, "sample");
@@ -71,7 +99,8 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
             add(translated("Samples lost."), text, NextStep::Unknown);
         }
         if let Some(which) = overview.load_off_target() {
-            let text = tr!("{of}{which}. The figures hold, but not for the requested load.", of, which);
+            let text =
+                tr!("{of}{which}. The figures hold, but not for the requested load.", of, which);
             add(translated("Load off target."), text, NextStep::Unknown);
         }
     }
@@ -89,7 +118,9 @@ const MAX_FINDINGS: usize = 3;
 /// What is bad about how the machine was set up.
 fn set_up_badly(document: &Document) -> Option<String> {
     let finding = |warning: &Warning| match warning {
-        Warning::MachineCheck { check, found, .. } => Some(format!("{check} ({})", format::clip(found, MAX_LETTERS_OF_FINDING))),
+        Warning::MachineCheck { check, found, .. } => {
+            Some(format!("{check} ({})", format::clip(found, MAX_LETTERS_OF_FINDING)))
+        }
         _ => None,
     };
     let mut findings: Vec<String> = document.warnings.iter().filter_map(finding).collect();
@@ -113,7 +144,12 @@ const fn is_denied(warning: &Warning) -> bool {
 /// Warnings in the order they were recorded, without the one at the top.
 pub(crate) fn below_the_top<'a>(overview: &'a Overview<'_>) -> impl Iterator<Item = &'a Warning> {
     let at_the_top = overview.no_real_time().is_some();
-    overview.recorded.document.warnings.iter().filter(move |warning| !(at_the_top && is_denied(warning)))
+    overview
+        .recorded
+        .document
+        .warnings
+        .iter()
+        .filter(move |warning| !(at_the_top && is_denied(warning)))
 }
 
 /// A warning, and the recordings that have it.
@@ -140,7 +176,9 @@ pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
     groups
         .into_iter()
         .take(MAX_WARNINGS)
-        .map(|(warning, names)| grouped(warning, if names.len() == all.len() { String::new() } else { list(&names) }))
+        .map(|(warning, names)| {
+            grouped(warning, if names.len() == all.len() { String::new() } else { list(&names) })
+        })
         .collect()
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a reader must know before any figure that rests on a recording, and before two are compared: in front of what `gate` and
-//! `compare` say.
+//! What a reader must know before any figure that rests on a recording, and before two are
+//! compared: in front of what `gate` and `compare` say.
 
 use crate::format::count;
 use crate::gate::incomplete_reason;
@@ -16,7 +16,8 @@ use model::TakenBy;
 const MIN_STEAL: f64 = 1.0;
 /// ... in how busy the CPUs were from so many on ...
 const POINTS_APART: f64 = 10.0;
-/// ... and in an interrupt's rate where one is so many times the other, and at least so many a second.
+/// ... and in an interrupt's rate where one is so many times the other, and at least so many a
+/// second.
 const TIMES_APART: f64 = 5.0;
 const MIN_PER_SECOND: f64 = 100.0;
 /// Interrupts that are named.
@@ -33,7 +34,10 @@ struct CpuShares {
 fn cpu_shares(overview: &Overview<'_>) -> Option<CpuShares> {
     let time = events::cpu_time(std::slice::from_ref(overview));
     let of = |is_one_of: &dyn Fn(&str) -> bool| -> f64 {
-        time.iter().filter(|time| is_one_of(&time.kind)).filter_map(|time| Some((*time.shares.first()?)?.0)).sum()
+        time.iter()
+            .filter(|time| is_one_of(&time.kind))
+            .filter_map(|time| Some((*time.shares.first()?)?.0))
+            .sum()
     };
     let known = time.iter().any(|time| time.kind == "idle");
     known.then(|| CpuShares {
@@ -44,9 +48,12 @@ fn cpu_shares(overview: &Overview<'_>) -> Option<CpuShares> {
 
 /// The caveats of a recording, the gravest first, each as a phrase.
 pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
-    let mut all: Vec<String> = overview.not_real_time().map(|how| tr!("measured with {how}", how)).into_iter().collect();
+    let mut all: Vec<String> =
+        overview.not_real_time().map(|how| tr!("measured with {how}", how)).into_iter().collect();
     all.extend(judge::incomplete(overview.recorded).map(incomplete_reason));
-    all.extend(caveats::collect(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase));
+    all.extend(
+        caveats::collect(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase),
+    );
     all.extend(co_kernel::of(&overview.recorded.document).and_then(co_kernel::effect));
     all
 }
@@ -61,7 +68,12 @@ pub(crate) struct Apart {
 impl Apart {
     /// `steal time: 26.3 % | 1.3 %`.
     pub(crate) fn in_words(&self) -> String {
-        tr!("{name}: {base} against {other}", name = self.name, base = self.other, other = self.base)
+        tr!(
+            "{name}: {base} against {other}",
+            name = self.name,
+            base = self.other,
+            other = self.base
+        )
     }
 }
 
@@ -72,9 +84,12 @@ fn skipped(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
         group.iter().filter(|one| !one.has_skipped()).for_each(|one| sum.merge(&one.activations));
         Some((sum.skipped()?, sum.due()?, sum.rows()))
     };
-    let ((base_skipped, base_due, rows), (other_skipped, other_due, _)) = of(base).zip(of(other))?;
+    let ((base_skipped, base_due, rows), (other_skipped, other_due, _)) =
+        of(base).zip(of(other))?;
     // As shares: the groups may differ in length.
-    if u128::from(base_skipped) * u128::from(other_due) == u128::from(other_skipped) * u128::from(base_due) {
+    if u128::from(base_skipped) * u128::from(other_due)
+        == u128::from(other_skipped) * u128::from(base_due)
+    {
         return None;
     }
     let share = |skipped, due| tr!("{n} of {rows}", n = count(skipped), rows = rows.counted(due));
@@ -85,8 +100,9 @@ fn skipped(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
     })
 }
 
-/// In what the recordings of two groups, the first so many and the others, differ that was not asked for: steal time, how busy the
-/// CPUs were under the same loads, and interrupts that were much more frequent in one.
+/// In what the recordings of two groups, the first so many and the others, differ that was not
+/// asked for: steal time, how busy the CPUs were under the same loads, and interrupts that were
+/// much more frequent in one.
 pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let (base, other) = all.split_at(first.min(all.len()));
     let mean = |group: &[Overview<'_>], of: fn(&CpuShares) -> f64| {
@@ -96,7 +112,10 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let percent = |value: f64| format!("{value:.1} %");
     let mut apart: Vec<Apart> = skipped(base, other).into_iter().collect();
     // What this machine did says nothing of times that were taken elsewhere.
-    if all.iter().any(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine) {
+    if all
+        .iter()
+        .any(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine)
+    {
         return apart;
     }
     if let Some((first, second)) = both(|shares| shares.steal)
@@ -109,7 +128,11 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
         && let Some((first, second)) = both(|shares| shares.busy)
         && (first - second).abs() >= POINTS_APART
     {
-        apart.push(Apart { name: tr!("CPUs busy, with any work"), base: percent(first), other: percent(second) });
+        apart.push(Apart {
+            name: tr!("CPUs busy, with any work"),
+            base: percent(first),
+            other: percent(second),
+        });
     }
     apart.extend(interrupts(all, first));
     apart
@@ -124,15 +147,19 @@ fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
 fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let is_known = |one: &Overview<'_>| {
         let host = &one.recorded.document.host;
-        !host.before.interrupts.is_empty() && host.after.as_ref().is_some_and(|after| !after.interrupts.is_empty())
+        !host.before.interrupts.is_empty()
+            && host.after.as_ref().is_some_and(|after| !after.interrupts.is_empty())
     };
     if !all.iter().all(is_known) {
         return Vec::new();
     }
     let (sources, _) = events::interrupts(all);
     let rates = |source: &Source| {
-        let rates: Vec<f64> =
-            source.deltas.iter().map(|delta| delta.as_ref().and_then(|delta| delta.per_second).unwrap_or(0.0)).collect();
+        let rates: Vec<f64> = source
+            .deltas
+            .iter()
+            .map(|delta| delta.as_ref().and_then(|delta| delta.per_second).unwrap_or(0.0))
+            .collect();
         let (base, other) = rates.split_at(first.min(rates.len()));
         average(base.iter().copied()).zip(average(other.iter().copied()))
     };
@@ -143,10 +170,18 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
         .collect();
     differ.sort_by(|x, y| y.1.max(y.2).total_cmp(&x.1.max(x.2)));
     differ.truncate(MAX_NAMED);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate, rounded, saturating")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate, rounded, saturating"
+    )]
     let per_second = |rate: f64| format!("{}/s", count(rate.round() as u64));
     let name = |source: &Source| {
-        if source.description.is_empty() { source.name.clone() } else { format!("{} ({})", source.name, source.description) }
+        if source.description.is_empty() {
+            source.name.clone()
+        } else {
+            format!("{} ({})", source.name, source.description)
+        }
     };
     differ
         .into_iter()
@@ -169,7 +204,10 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<String> {
             }
         }
     }
-    by_caveat.into_iter().map(|(why, names)| tr!("{recording}: {why}", recording = list(&names), why)).collect()
+    by_caveat
+        .into_iter()
+        .map(|(why, names)| tr!("{recording}: {why}", recording = list(&names), why))
+        .collect()
 }
 
 #[cfg(test)]
@@ -197,7 +235,10 @@ mod tests {
         spend(&mut stolen, &[("user", 700), ("steal", 263), ("idle", 37)]);
         stolen.document.load_off_target = true;
         let output = collect(&Overview::new(&stolen));
-        assert!(output[0].starts_with("a load was off") && output[1].starts_with("steal time 26.3 %"), "{output:?}");
+        assert!(
+            output[0].starts_with("a load was off") && output[1].starts_with("steal time 26.3 %"),
+            "{output:?}"
+        );
     }
 
     #[test]
@@ -208,31 +249,50 @@ mod tests {
             recorded.document.probe.rows = model::RowKind::Trials;
             recorded.threads.iter_mut().for_each(|statistics| statistics.with_skipped = None);
             for thread in &mut recorded.document.threads {
-                let counts = stats::Activations { due: 1_000, on_time: 1_000 - skipped, late: 0, skipped };
+                let counts =
+                    stats::Activations { due: 1_000, on_time: 1_000 - skipped, late: 0, skipped };
                 thread.activations = Some(model::RowCounts::Planned(counts));
             }
         }
         let output = |first, second| {
-            between(&[Overview::new(first), Overview::new(second)], 1).iter().map(Apart::in_words).collect::<Vec<_>>()
+            between(&[Overview::new(first), Overview::new(second)], 1)
+                .iter()
+                .map(Apart::in_words)
+                .collect::<Vec<_>>()
         };
         let due = 1_000 * first.document.threads.len();
         let rows = format!("of {} trials", count(u64::try_from(due).unwrap()));
         let skipped = 3 * second.document.threads.len();
-        assert_eq!(output(&first, &second), [format!("skipped, and so in no latency: {skipped} {rows} against 0 {rows}")]);
+        assert_eq!(
+            output(&first, &second),
+            [format!("skipped, and so in no latency: {skipped} {rows} against 0 {rows}")]
+        );
         assert!(output(&second, &second).is_empty());
     }
 
     #[test]
     fn conditions_that_differ_between_groups() {
-        let (mut first, mut second) = (Synthetic::hackbench().build(), Synthetic::hackbench().build());
+        let (mut first, mut second) =
+            (Synthetic::hackbench().build(), Synthetic::hackbench().build());
         spend(&mut first, &[("user", 724), ("steal", 263), ("idle", 13)]);
         spend(&mut second, &[("user", 300), ("steal", 13), ("idle", 687)]);
         let events = &mut second.document.host.after.as_mut().unwrap().interrupts;
-        events.iter_mut().filter(|event| event.name == "RES").for_each(|event| event.counts.fill(5_000));
-        let output: Vec<String> =
-            between(&[Overview::new(&first), Overview::new(&second)], 1).iter().map(Apart::in_words).collect();
-        assert_eq!(output[..2], ["steal time: 1.3 % against 26.3 %", "CPUs busy, with any work: 30.0 % against 72.4 %"]);
-        assert!(output[2].starts_with("interrupts RES (Rescheduling interrupts): 0/s against "), "{output:?}");
+        events
+            .iter_mut()
+            .filter(|event| event.name == "RES")
+            .for_each(|event| event.counts.fill(5_000));
+        let output: Vec<String> = between(&[Overview::new(&first), Overview::new(&second)], 1)
+            .iter()
+            .map(Apart::in_words)
+            .collect();
+        assert_eq!(
+            output[..2],
+            ["steal time: 1.3 % against 26.3 %", "CPUs busy, with any work: 30.0 % against 72.4 %"]
+        );
+        assert!(
+            output[2].starts_with("interrupts RES (Rescheduling interrupts): 0/s against "),
+            "{output:?}"
+        );
         assert!(between(&[Overview::new(&first), Overview::new(&first)], 1).is_empty());
     }
 }

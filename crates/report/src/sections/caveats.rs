@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What else the machine did during a run that its figures must not be read without: it stands in front of them wherever
-//! they are one line.
+//! What else the machine did during a run that its figures must not be read without: it stands in
+//! front of them wherever they are one line.
 //!
-//! Computed from the two snapshots of the machine where it can be, as a shorter phrase than that of the recording's warning.
+//! Computed from the two snapshots of the machine where it can be, as a shorter phrase than that of
+//! the recording's warning.
 
 use crate::format::{at_most, count, latency};
 use crate::language::tr;
@@ -51,26 +52,36 @@ pub(crate) struct Caveat {
 
 /// All of a recording, each kind once.
 pub(crate) fn collect(document: &Document) -> Vec<Caveat> {
-    let not_settled = document.warnings.iter().any(|warning| matches!(warning, Warning::LoadNotSettled { .. })).then(|| Caveat {
-        kind: CaveatKind::LoadNotSettled,
-        percent: 0.0,
-        phrase: tr!("load not steady when measuring began"),
-        short: tr!("load not steady"),
-    });
+    let not_settled = document
+        .warnings
+        .iter()
+        .any(|warning| matches!(warning, Warning::LoadNotSettled { .. }))
+        .then(|| Caveat {
+            kind: CaveatKind::LoadNotSettled,
+            percent: 0.0,
+            phrase: tr!("load not steady when measuring began"),
+            short: tr!("load not steady"),
+        });
     let of_the_run = unresponsive(document).into_iter().chain(loads_elsewhere(document));
     of_the_run.chain(of_machine(document)).chain(not_settled).collect()
 }
 
 /// Threads that something kept from their CPUs until the run was ended without them.
 fn unresponsive(document: &Document) -> Option<Caveat> {
-    let threads: Vec<&Thread> = document.threads.iter().filter(|thread| thread.given_up_ns.is_some()).collect();
+    let threads: Vec<&Thread> =
+        document.threads.iter().filter(|thread| thread.given_up_ns.is_some()).collect();
     let numbers: Vec<String> = threads.iter().map(|thread| thread.index.to_string()).collect();
-    let waited = threads.iter().filter_map(|thread| thread.latency_with_skipped_ns).map(|summary| summary.max).max()?;
+    let waited = threads
+        .iter()
+        .filter_map(|thread| thread.latency_with_skipped_ns)
+        .map(|summary| summary.max)
+        .max()?;
     Some(Caveat {
         kind: CaveatKind::Unresponsive,
         percent: 0.0,
         phrase: tr!(
-            "thread {threads} kept off its CPU until the run was ended, with {rows} waiting up to {time}",
+            "thread {threads} kept off its CPU until the run was ended, with {rows} waiting up to \
+             {time}",
             threads = list(&numbers),
             rows = Rows::from(document.probe.rows).plural(),
             time = at_most(waited)
@@ -79,29 +90,42 @@ fn unresponsive(document: &Document) -> Option<Caveat> {
     })
 }
 
-/// Measured CPUs that no load ran on. Where the CPUs of all loads were named, that was meant, and there is no such warning.
+/// Measured CPUs that no load ran on. Where the CPUs of all loads were named, that was meant, and
+/// there is no such warning.
 fn loads_elsewhere(document: &Document) -> Option<Caveat> {
     document.warnings.iter().find(|warning| matches!(warning, Warning::LoadsElsewhere { .. }))?;
     let loaded = |cpu: CpuId| document.load.iter().any(|load| load.cpus.contains(&cpu));
-    let bare: BTreeSet<CpuId> = document.threads.iter().map(|thread| thread.cpu).filter(|cpu| !loaded(*cpu)).collect();
+    let bare: BTreeSet<CpuId> =
+        document.threads.iter().map(|thread| thread.cpu).filter(|cpu| !loaded(*cpu)).collect();
     if document.load.is_empty() || bare.is_empty() {
         return None;
     }
     let cpus = CpuList::format(&bare.into_iter().collect::<Vec<_>>());
     let phrase = tr!("no load on measured CPU {cpus}", cpus);
-    Some(Caveat { kind: CaveatKind::LoadsElsewhere, percent: 0.0, phrase, short: tr!("no load on CPU {cpus}", cpus) })
+    Some(Caveat {
+        kind: CaveatKind::LoadsElsewhere,
+        percent: 0.0,
+        phrase,
+        short: tr!("no load on CPU {cpus}", cpus),
+    })
 }
 
 /// The caveats found in the two snapshots of the machine.
 fn of_machine(document: &Document) -> Vec<Caveat> {
     // It made nothing of times that were taken elsewhere.
-    let Some(after) = document.host.after.as_ref().filter(|_| document.probe.taken_by() != TakenBy::AnotherMachine) else {
+    let Some(after) = document
+        .host
+        .after
+        .as_ref()
+        .filter(|_| document.probe.taken_by() != TakenBy::AnotherMachine)
+    else {
         return Vec::new();
     };
     let before = &document.host.before;
     let found = changes(before, after);
     let fact = |name: &str| found.facts.iter().find(|fact| fact.cpu.is_none() && fact.name == name);
-    let clocksource = fact("clocksource").filter(|_| before.clocksource.is_some() && after.clocksource.is_some());
+    let clocksource =
+        fact("clocksource").filter(|_| before.clocksource.is_some() && after.clocksource.is_some());
     let online = fact("cpus").filter(|_| !before.cpus.is_empty() && !after.cpus.is_empty());
     let all = [
         steal(document, &found.cpu_times),
@@ -109,13 +133,21 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
         clocksource.map(|fact| Caveat {
             kind: CaveatKind::Clocksource,
             percent: 0.0,
-            phrase: tr!("clocksource changed from {was} to {is}", was = fact.before, is = fact.after),
+            phrase: tr!(
+                "clocksource changed from {was} to {is}",
+                was = fact.before,
+                is = fact.after
+            ),
             short: tr!("clocksource changed"),
         }),
         online.map(|fact| Caveat {
             kind: CaveatKind::CpusOnline,
             percent: 0.0,
-            phrase: tr!("CPUs online changed from {was} to {is}", was = fact.before, is = fact.after),
+            phrase: tr!(
+                "CPUs online changed from {was} to {is}",
+                was = fact.before,
+                is = fact.after
+            ),
             short: tr!("CPUs changed"),
         }),
     ];
@@ -148,7 +180,12 @@ fn other_work(document: &Document) -> Option<Caveat> {
         Some(busy) => tr!("other work used {percent} % of CPU {cpu}", cpu = busy.cpu, percent),
         None => tr!("other processes used {percent} % of a CPU", percent),
     };
-    Some(Caveat { kind: CaveatKind::OtherWork, percent: other.percent, phrase, short: tr!("other work {percent} %", percent) })
+    Some(Caveat {
+        kind: CaveatKind::OtherWork,
+        percent: other.percent,
+        phrase,
+        short: tr!("other work {percent} %", percent),
+    })
 }
 
 /// A share to a tenth of a percent; one that is there is not shown as 0.
@@ -158,17 +195,26 @@ fn tenths(percent: f64) -> String {
 
 /// What a single run must not be read without, in a few letters each.
 pub(crate) fn in_short(document: &Document) -> Vec<String> {
-    own(document).into_iter().chain(collect(document).into_iter().map(|caveat| caveat.short)).collect()
+    own(document)
+        .into_iter()
+        .chain(collect(document).into_iter().map(|caveat| caveat.short))
+        .collect()
 }
 
 /// What is wrong with the run itself, in a few letters each.
 pub(crate) fn own(document: &Document) -> Vec<String> {
-    let asked = document.run.scheduling.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads;
-    let granted = document.instrument.real_time && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
+    let asked = document.run.scheduling.policy.is_real_time()
+        && document.probe.taken_by() == TakenBy::OwnThreads;
+    let granted = document.instrument.real_time
+        && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
     let own = [
         (asked && !granted).then(|| tr!("no real-time rights")),
         cut_short(document).map(|_| tr!("cut short")),
-        document.threads.iter().any(|thread| thread.evidence.samples_lost > 0).then(|| tr!("samples lost")),
+        document
+            .threads
+            .iter()
+            .any(|thread| thread.evidence.samples_lost > 0)
+            .then(|| tr!("samples lost")),
         document.load_off_target.then(|| tr!("load off target")),
     ];
     own.into_iter().flatten().collect()
@@ -186,17 +232,28 @@ pub(crate) fn merge(all: &mut Vec<Caveat>, more: Vec<Caveat>) {
     all.sort_by_key(|caveat| caveat.kind);
 }
 
-/// Of several recordings, each kind once: the worst, with the recording it is of and how many more have it.
+/// Of several recordings, each kind once: the worst, with the recording it is of and how many more
+/// have it.
 pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
-    let each: Vec<(&str, Vec<Caveat>)> = all.iter().map(|(name, document)| (*name, collect(document))).collect();
+    let each: Vec<(&str, Vec<Caveat>)> =
+        all.iter().map(|(name, document)| (*name, collect(document))).collect();
     let phrase = |kind: CaveatKind| {
-        let having = || each.iter().filter_map(|(name, caveats)| Some((name, caveats.iter().find(|one| one.kind == kind)?)));
-        let (name, worst) = having().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
+        let having = || {
+            each.iter().filter_map(|(name, caveats)| {
+                Some((name, caveats.iter().find(|one| one.kind == kind)?))
+            })
+        };
+        let (name, worst) =
+            having().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
         let mut text = worst.phrase.clone();
         if all.len() > 1 {
             text += &tr!(" in {name}", name);
             let more = having().count() - 1;
-            text += &if more > 0 { tr!(" and {n} more", n = count(more as u64)) } else { String::new() };
+            text += &if more > 0 {
+                tr!(" and {n} more", n = count(more as u64))
+            } else {
+                String::new()
+            };
         }
         Some(text)
     };
@@ -218,11 +275,16 @@ mod tests {
         *after.cpus[1].time_ms.get_mut("idle").unwrap() -= 8_000;
         *after.cpus[1].time_ms.get_mut("user").unwrap() += 8_000;
         let busy = BusyProcess { pid: 9, name: "yes".into(), cpu_ms: 8_000, kernel_thread: false };
-        recorded.document.host.processes = Some(Processes { own_ms: 3_600, busiest: vec![busy], ..Processes::default() });
+        recorded.document.host.processes =
+            Some(Processes { own_ms: 3_600, busiest: vec![busy], ..Processes::default() });
         let caveats = collect(&recorded.document);
         assert_eq!(caveats.len(), 1);
-        assert_eq!((&*caveats[0].phrase, &*caveats[0].short), ("other work used 79.0 % of CPU 1", "other work 79.0 %"));
-        // A guest in virtual time has nothing else in it, and its kernel looks at the same moment of each interval.
+        assert_eq!(
+            (&*caveats[0].phrase, &*caveats[0].short),
+            ("other work used 79.0 % of CPU 1", "other work 79.0 %")
+        );
+        // A guest in virtual time has nothing else in it, and its kernel looks at the same moment
+        // of each interval.
         recorded.document.lab = Synthetic::idle().in_lab(Some(1)).build().document.lab;
         assert_eq!(collect(&recorded.document), []);
     }
@@ -232,7 +294,8 @@ mod tests {
         let mut recorded = Synthetic::idle().load("cpu").build();
         recorded.document.host.after = None;
         let steady = model::Steady::RunningForNs(plan::Nanos::from_secs(1));
-        recorded.document.warnings = vec![Warning::LoadNotSettled { load: "cpu".parse().unwrap(), steady }];
+        recorded.document.warnings =
+            vec![Warning::LoadNotSettled { load: "cpu".parse().unwrap(), steady }];
         assert_eq!(in_short(&recorded.document), ["load not steady"]);
     }
 
@@ -241,13 +304,19 @@ mod tests {
         let mut recorded = Synthetic::idle().load("cpu").build();
         let document = &mut recorded.document;
         let (bare, loaded, load) = (vec![CpuId(1)], vec![CpuId(0)], "cpu".parse().unwrap());
-        (document.host.after, document.warnings) = (None, vec![Warning::LoadsElsewhere { bare, loaded, load }]);
+        (document.host.after, document.warnings) =
+            (None, vec![Warning::LoadsElsewhere { bare, loaded, load }]);
         let measured: Vec<CpuId> = document.threads.iter().map(|thread| thread.cpu).collect();
         assert_eq!(measured, [CpuId(0), CpuId(1)]);
         document.load[0].cpus = vec![CpuId(0)];
         let caveats = collect(document);
-        assert_eq!((&*caveats[0].phrase, &*caveats[0].short), ("no load on measured CPU 1", "no load on CPU 1"));
-        let verdict = crate::sections::verdict::verdict(&crate::overview::Overview::all(std::slice::from_ref(&recorded)));
+        assert_eq!(
+            (&*caveats[0].phrase, &*caveats[0].short),
+            ("no load on measured CPU 1", "no load on CPU 1")
+        );
+        let verdict = crate::sections::verdict::verdict(&crate::overview::Overview::all(
+            std::slice::from_ref(&recorded),
+        ));
         assert!(verdict.starts_with("No load on measured CPU 1: "), "{verdict}");
         recorded.document.load[0].cpus = measured;
         assert_eq!(collect(&recorded.document), []);
@@ -257,11 +326,16 @@ mod tests {
     fn of_several_recordings_the_worst_is_named() {
         let (idle, busy) = (Synthetic::idle().build(), Synthetic::hackbench().build());
         let mut worse = busy.clone();
-        *worse.document.host.after.as_mut().unwrap().cpus[1].time_ms.get_mut("steal").unwrap() += 3_000;
-        let output = phrases(&[("a", &idle.document), ("b", &busy.document), ("c", &worse.document)]);
+        *worse.document.host.after.as_mut().unwrap().cpus[1].time_ms.get_mut("steal").unwrap() +=
+            3_000;
+        let output =
+            phrases(&[("a", &idle.document), ("b", &busy.document), ("c", &worse.document)]);
         assert_eq!(
             output,
-            ["steal time 24.0 % (3.10 s) on CPU 1 in c and 1 more", "clocksource changed from tsc to hpet in b and 1 more"]
+            [
+                "steal time 24.0 % (3.10 s) on CPU 1 in c and 1 more",
+                "clocksource changed from tsc to hpet in b and 1 more"
+            ]
         );
         assert_eq!(phrases(&[("b", &busy.document)])[0], "steal time 1.0 % (100 ms) on CPU 0");
         let mut all = collect(&busy.document);

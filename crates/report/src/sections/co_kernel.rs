@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What co-kernels recordings were measured on, wherever their figures are shown, and what a core's gravity does to them: a core
-//! sets its timer early by it, so two figures that differ in it alone are of two conditions.
+//! What co-kernels recordings were measured on, wherever their figures are shown, and what a core's
+//! gravity does to them: a core sets its timer early by it, so two figures that differ in it alone
+//! are of two conditions.
 
 use crate::format;
 use crate::language::{tr, translated};
@@ -14,7 +15,8 @@ pub(crate) const fn of(document: &Document) -> Option<&CoKernel> {
     document.instrument.co_kernel.as_ref()
 }
 
-/// By how much it sets the timer of a thread in user space early, ns: `irq=0 kernel=2000 user=2000`, or `0i 3000k 3000u`.
+/// By how much it sets the timer of a thread in user space early, ns: `irq=0 kernel=2000
+/// user=2000`, or `0i 3000k 3000u`.
 fn gravity_ns(core: &CoKernel) -> Option<i64> {
     let words = || core.gravity.as_deref().unwrap_or_default().split_whitespace();
     let named = words().find_map(|word| word.strip_prefix("user="));
@@ -24,7 +26,10 @@ fn gravity_ns(core: &CoKernel) -> Option<i64> {
 /// The same for people, as `2 µs`; what cannot be read is as the core said it.
 fn gravity(core: &CoKernel) -> Option<String> {
     match gravity_ns(core) {
-        Some(ns) => Some(tr!("{micros} µs", micros = format::exact_micros(ns).trim_end_matches('0').trim_end_matches('.'))),
+        Some(ns) => Some(tr!(
+            "{micros} µs",
+            micros = format::exact_micros(ns).trim_end_matches('0').trim_end_matches('.')
+        )),
         None => core.gravity.clone(),
     }
 }
@@ -43,13 +48,19 @@ pub(crate) fn in_short(core: Option<&CoKernel>) -> String {
 /// As the value of a setting that tables have a column of: `Cobalt 3.3.1, gravity 2us`.
 pub(crate) fn as_setting(core: &CoKernel) -> String {
     let gravity = gravity_ns(core).map(|ns| Nanos(ns).to_string()).or_else(|| core.gravity.clone());
-    gravity.into_iter().fold(format::named_co_kernel(core), |core, gravity| format!("{core}, gravity {gravity}"))
+    gravity
+        .into_iter()
+        .fold(format::named_co_kernel(core), |core, gravity| format!("{core}, gravity {gravity}"))
 }
 
 /// What its gravity does to its figures, as a phrase; none where it has none, or does not say it.
 pub(crate) fn effect(core: &CoKernel) -> Option<String> {
     let time = gravity(core).filter(|_| gravity_ns(core).is_some_and(|ns| ns != 0))?;
-    Some(tr!("{core} sets its timer {time} early (gravity), so its latencies are lower by that", core = core.name, time))
+    Some(tr!(
+        "{core} sets its timer {time} early (gravity), so its latencies are lower by that",
+        core = core.name,
+        time
+    ))
 }
 
 fn effect_as_sentence(core: &CoKernel) -> Option<String> {
@@ -58,28 +69,36 @@ fn effect_as_sentence(core: &CoKernel) -> Option<String> {
 
 /// That these rows, by their names, were measured on this core, and what its gravity does to them.
 pub(crate) fn note(rows: &str, core: &CoKernel) -> String {
-    let measured_on = tr!("{rows}: measured on {core}, not on Linux.", rows, core = format::co_kernel(core));
+    let measured_on =
+        tr!("{rows}: measured on {core}, not on Linux.", rows, core = format::co_kernel(core));
     std::iter::once(measured_on).chain(effect_as_sentence(core)).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether recordings were measured on more than one of Linux and co-kernels, or at more than one gravity.
+/// Whether recordings were measured on more than one of Linux and co-kernels, or at more than one
+/// gravity.
 pub(crate) fn differ(all: &[&Document]) -> bool {
     let told = |document: &Document| of(document).map(format::co_kernel);
     all.iter().any(|document| told(document) != told(all[0]))
 }
 
-/// For recordings of which any was measured on a core: which was on which. Where all were on one, what its gravity does.
+/// For recordings of which any was measured on a core: which was on which. Where all were on one,
+/// what its gravity does.
 pub(crate) fn notes(all: &[Overview<'_>]) -> Vec<String> {
     let mut cores: Vec<(&CoKernel, Vec<&str>)> = Vec::new();
     for overview in all {
         let Some(core) = of(&overview.recorded.document) else { continue };
-        match cores.iter_mut().find(|(known, _)| format::co_kernel(known) == format::co_kernel(core)) {
+        match cores
+            .iter_mut()
+            .find(|(known, _)| format::co_kernel(known) == format::co_kernel(core))
+        {
             Some((_, names)) => names.push(&overview.name),
             None => cores.push((core, vec![&overview.name])),
         }
     }
     match cores.as_slice() {
-        [(core, names)] if names.len() == all.len() => effect_as_sentence(core).into_iter().collect(),
+        [(core, names)] if names.len() == all.len() => {
+            effect_as_sentence(core).into_iter().collect()
+        }
         several => several.iter().map(|(core, names)| note(&list(names), core)).collect(),
     }
 }

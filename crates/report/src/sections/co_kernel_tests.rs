@@ -35,18 +35,25 @@ fn each_recording_says_what_it_was_measured_on() {
     let output = notes(&overviews);
     assert_eq!(output.len(), 2, "{output:?}");
     assert!(
-        output[0].starts_with("a (Cobalt, gravity 2 µs): measured on Cobalt 3.3.1 (ABI revision 19, gravity irq=0"),
+        output[0].starts_with(
+            "a (Cobalt, gravity 2 µs): measured on Cobalt 3.3.1 (ABI revision 19, gravity irq=0"
+        ),
         "{output:?}"
     );
     assert!(
-        output[0].ends_with(" Cobalt sets its timer 2 µs early (gravity), so its latencies are lower by that."),
+        output[0].ends_with(
+            " Cobalt sets its timer 2 µs early (gravity), so its latencies are lower by that."
+        ),
         "{output:?}"
     );
     assert!(output[1].ends_with("not on Linux."), "{output:?}");
 
     let alone = Overview::all(&all[..1]);
     assert_eq!(alone[0].name, "a");
-    assert_eq!(notes(&alone), ["Cobalt sets its timer 2 µs early (gravity), so its latencies are lower by that."]);
+    assert_eq!(
+        notes(&alone),
+        ["Cobalt sets its timer 2 µs early (gravity), so its latencies are lower by that."]
+    );
     assert!(notes(&Overview::all(&all[2..])).is_empty());
     let apart = gravity_apart(&overviews[..1], &overviews[2..]).unwrap();
     assert_eq!(apart.in_words(), "gravity: none: on Linux against 2 µs");
@@ -54,12 +61,15 @@ fn each_recording_says_what_it_was_measured_on() {
 }
 
 fn examined(recorded: &Recorded) -> Examined {
-    let (_, analyses) = Synthetic::idle().threads(1).samples(&[2_000]).examined(&stats::ExactRequest::default());
+    let (_, analyses) =
+        Synthetic::idle().threads(1).samples(&[2_000]).examined(&stats::ExactRequest::default());
     Examined { recorded: recorded.clone(), analyses, pool: None }
 }
 
-const EFFECT: &str = "Cobalt sets its timer 2 µs early (gravity), so its latencies are lower by that.";
-const EFFECT_IN_JAPANESE: &str = "Cobalt はタイマーを 2 µs 早く設定するため(gravity)、レイテンシはその分小さい。";
+const EFFECT: &str =
+    "Cobalt sets its timer 2 µs early (gravity), so its latencies are lower by that.";
+const EFFECT_IN_JAPANESE: &str =
+    "Cobalt はタイマーを 2 µs 早く設定するため(gravity)、レイテンシはその分小さい。";
 
 #[test]
 fn a_comparison_says_that_gravity_differs() {
@@ -68,7 +78,10 @@ fn a_comparison_says_that_gravity_differs() {
     let compared = Comparisons::new(&groups, false, Language::English).unwrap();
     let text = compared.text(Language::English).replace("\n  ", " ").replace('\n', " ");
     assert!(text.contains("What else differs:") && !text.contains("Nothing else"), "{text}");
-    assert!(text.contains("Gravity: irq=0 kernel=2000 user=2000 | irq=0 kernel=2000 user=0"), "{text}");
+    assert!(
+        text.contains("Gravity: irq=0 kernel=2000 user=2000 | irq=0 kernel=2000 user=0"),
+        "{text}"
+    );
     assert!(text.contains("Caution: gravity: 0 µs against 2 µs."), "{text}");
     assert!(text.contains(EFFECT), "{text}");
     let facts = compared.json()["comparisons"][0]["differs"].to_string();
@@ -84,17 +97,27 @@ fn a_comparison_says_that_gravity_differs() {
     let text = Comparisons::new(&groups, false, Language::English).unwrap().text(Language::English);
     assert!(text.contains("Co-kernel: Cobalt 3.3.1 (ABI revision 19) | none: on Linux"), "{text}");
     let groups = [&on("c", None), &on("d", None)].map(|one| Repeats::new(vec![examined(one)]));
-    assert!(!Comparisons::new(&groups, false, Language::English).unwrap().text(Language::English).contains("Co-kernel"));
+    assert!(
+        !Comparisons::new(&groups, false, Language::English)
+            .unwrap()
+            .text(Language::English)
+            .contains("Co-kernel")
+    );
 }
 
 #[test]
 fn verdicts_say_what_gravity_is() {
     let limits = ["max<100us".parse().unwrap()];
     let mut gate = Gate::judge(&limits, &[examined(&on("a", Some(cobalt(2_000))))]);
-    assert!(gate.text(Language::English).replace("\n   ", "").contains(EFFECT), "{}", gate.text(Language::English));
+    assert!(
+        gate.text(Language::English).replace("\n   ", "").contains(EFFECT),
+        "{}",
+        gate.text(Language::English)
+    );
     let japanese = gate.text(Language::Japanese).replace(char::is_whitespace, "");
     assert!(japanese.contains(&EFFECT_IN_JAPANESE.replace(char::is_whitespace, "")), "{japanese}");
-    let (baseline, now) = (examined(&on("a", Some(cobalt(0)))), examined(&on("b", Some(cobalt(2_000)))));
+    let (baseline, now) =
+        (examined(&on("a", Some(cobalt(0)))), examined(&on("b", Some(cobalt(2_000)))));
     gate.against(&baseline, 0.1, &[now], Language::English).unwrap();
     let caveats = gate.json()["caveats"].to_string();
     assert!(caveats.contains("gravity: 2 µs against 0 µs (a.teiji)"), "{caveats}");
@@ -106,7 +129,10 @@ fn pages_and_tables_say_of_each_recording_what_it_was_measured_on() {
     let options = ChartOptions::default();
     let report = Report::new(&recordings, &[], &options);
     for language in Language::ALL {
-        let (page, markdown) = (report.html("teiji report", language), report.markdown("teiji report", None, language));
+        let (page, markdown) = (
+            report.html("teiji report", language),
+            report.markdown("teiji report", None, language),
+        );
         for text in [&page, &markdown, &crate::side_by_side(&recordings, language)] {
             assert!(text.contains("Linux)") && text.contains("gravity 2 µs)"), "{text}");
         }
@@ -127,7 +153,11 @@ fn repeats_at_another_gravity_are_no_repeats() {
     let mut other = on("b", Some(cobalt(0)));
     other.document.threads[0].start_ns.0 += 1;
     matrix.add(0, 2, other);
-    assert!(matrix.text(Language::English).contains("mixed machines"), "{}", matrix.text(Language::English));
+    assert!(
+        matrix.text(Language::English).contains("mixed machines"),
+        "{}",
+        matrix.text(Language::English)
+    );
     let row = &matrix.json()["combinations"][0];
     assert_eq!(row["co_kernel"], "Cobalt 3.3.1 (ABI revision 19); Cobalt 3.3.1 (ABI revision 19)");
     assert_eq!(row["gravity"], "irq=0 kernel=2000 user=2000; irq=0 kernel=2000 user=0");
@@ -137,5 +167,8 @@ fn repeats_at_another_gravity_are_no_repeats() {
         settings.into_iter().find(|(name, _)| *name == "co-kernel").unwrap().1
     };
     assert_eq!(setting(Some(cobalt(2_000))), "Cobalt 3.3.1, gravity 2us");
-    assert_eq!((setting(Some(cobalt(0))), setting(None)), ("Cobalt 3.3.1, gravity 0ns".to_owned(), "none".to_owned()));
+    assert_eq!(
+        (setting(Some(cobalt(0))), setting(None)),
+        ("Cobalt 3.3.1, gravity 0ns".to_owned(), "none".to_owned())
+    );
 }

@@ -30,7 +30,8 @@ pub(crate) struct Meaning {
 
 /// `cyclic`, `spawn (method fork)`.
 pub(crate) fn probe(document: &Document) -> String {
-    let settings: Vec<String> = document.run.probe_settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let settings: Vec<String> =
+        document.run.probe_settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let name = &document.probe.name;
     if settings.is_empty() { name.to_string() } else { format!("{name} ({})", settings.join(", ")) }
 }
@@ -56,8 +57,9 @@ pub(crate) fn rows(all: &[Overview<'_>], max: usize) -> (Vec<ColumnRow>, usize) 
     (rows, left_out)
 }
 
-/// What is judged, and what each further column is; nothing where there is but the one probe that needs no explanation. What is not
-/// the same in all recordings is said with the names of those it holds for.
+/// What is judged, and what each further column is; nothing where there is but the one probe that
+/// needs no explanation. What is not the same in all recordings is said with the names of those it
+/// holds for.
 pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
     if all.iter().all(|overview| overview.recorded.document.probe == ProbeStatement::cyclic()) {
         return Vec::new();
@@ -76,7 +78,11 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
     }
     let named = |(name, meaning, recordings): (String, String, Vec<&str>)| {
         let of_all = recordings.len() == all.len();
-        let name = if of_all { name } else { tr!("{name} ({recordings})", name, recordings = list(&recordings)) };
+        let name = if of_all {
+            name
+        } else {
+            tr!("{name} ({recordings})", name, recordings = list(&recordings))
+        };
         Meaning { name, meaning }
     };
     found.into_iter().map(named).chain(noise::of_each(all)).chain(smis::of_each(all)).collect()
@@ -98,7 +104,10 @@ fn meaning(english: &str) -> String {
 
 /// The name of a probe, and what it judges, in English.
 fn named(probe: &ProbeStatement) -> (String, String) {
-    (probe.name.to_string(), probe.columns.first().map(|column| column.meaning.to_string()).unwrap_or_default())
+    (
+        probe.name.to_string(),
+        probe.columns.first().map(|column| column.meaning.to_string()).unwrap_or_default(),
+    )
 }
 
 /// The probes of recordings, as far as words depend on them.
@@ -139,8 +148,8 @@ impl Probes {
         self.has_activations
     }
 
-    /// The name of each and what it judges, in the current language; none where all is said of the one that needs no
-    /// explanation.
+    /// The name of each and what it judges, in the current language; none where all is said of the
+    /// one that needs no explanation.
     pub(crate) fn judged(&self) -> Vec<(&str, String)> {
         match self.judged.as_slice() {
             [only] if *only == named(&ProbeStatement::cyclic()) => Vec::new(),
@@ -173,8 +182,12 @@ impl Measured {
 
     fn from_document(document: &Document) -> Measured {
         match (document.probe.quantity, document.probe.period_ns) {
-            (Quantity::Jitter, Some(period)) if judge::knows_order(document) => Measured::Jitter(period.0),
-            (Quantity::Latency, _) if document.probe.rows == RowKind::Activations && judge::knows_order(document) => {
+            (Quantity::Jitter, Some(period)) if judge::knows_order(document) => {
+                Measured::Jitter(period.0)
+            }
+            (Quantity::Latency, _)
+                if document.probe.rows == RowKind::Activations && judge::knows_order(document) =>
+            {
                 Measured::WakeUps
             }
             _ => Measured::Other,
@@ -211,11 +224,16 @@ impl Measured {
 /// What a latency is, in these recordings.
 pub(crate) fn lead(all: &[Overview<'_>]) -> &'static str {
     if matches!(Measured::from_overviews(all), Measured::Jitter(_)) {
-        translated("What is called latency here is jitter: by how much an interval differs from the period. Times in µs.")
+        translated(
+            "What is called latency here is jitter: by how much an interval differs from the \
+             period. Times in µs.",
+        )
     } else if meanings(all).is_empty() {
         translated("Latency is how long after its planned time a thread woke. Times in µs.")
     } else {
-        translated("Latency is what a recording's probe judges: see What was measured. Times in µs.")
+        translated(
+            "Latency is what a recording's probe judges: see What was measured. Times in µs.",
+        )
     }
 }
 
@@ -237,7 +255,14 @@ fn figures(of: &Latencies<'_>, unit: ColumnUnit) -> [String; FIGURES.len()] {
         (mean, _) => text(mean.map(rounded)),
     };
     let quantile = |level| text(of.quantile(level));
-    [text(of.min()), mean, quantile(Level::P50), quantile(Level::P99), quantile(Level::P999), text(of.max())]
+    [
+        text(of.min()),
+        mean,
+        quantile(Level::P50),
+        quantile(Level::P99),
+        quantile(Level::P999),
+        text(of.max()),
+    ]
 }
 
 fn whole(value: i64) -> String {
@@ -255,23 +280,41 @@ mod tests {
     #[test]
     fn further_columns_have_their_own_units() {
         let mut recorded = Synthetic::idle().threads(1).build();
-        let number = Column { name: "number".into(), unit: ColumnUnit::Count, meaning: "of the event".into() };
-        recorded.document.probe.columns = vec![Column::ns("exec_ns", "to exec"), Column::ns("done_ns", "to the end"), number];
+        let number = Column {
+            name: "number".into(),
+            unit: ColumnUnit::Count,
+            meaning: "of the event".into(),
+        };
+        recorded.document.probe.columns =
+            vec![Column::ns("exec_ns", "to exec"), Column::ns("done_ns", "to the end"), number];
         recorded.document.probe.name = "spawn".into();
         recorded.document.run.probe_settings = [("method".to_owned(), "fork".to_owned())].into();
         let of = |values: &[i32]| {
-            let Ok(statistics) = summarise(&[Span::Woken(values)][..], 1_000_000, AfterOverrun::Unknown, 2);
+            let Ok(statistics) =
+                summarise(&[Span::Woken(values)][..], 1_000_000, AfterOverrun::Unknown, 2);
             statistics
         };
-        recorded.beside = vec![Beside { columns: vec![of(&[1_500, 2_500]), of(&[1_000, 3_000])], worst_times_ns: Vec::new() }];
+        recorded.beside = vec![Beside {
+            columns: vec![of(&[1_500, 2_500]), of(&[1_000, 3_000])],
+            worst_times_ns: Vec::new(),
+        }];
         assert_eq!(probe(&recorded.document), "spawn (method fork)");
         let all = Overview::all(std::slice::from_ref(&recorded));
         let (found, left_out) = rows(&all, 10);
         assert_eq!(left_out, 0);
-        assert_eq!((found[0].name.as_str(), found[0].figures.join(" ")), ("done, µs", "1.5 2.0 1.5 – – 2.5".to_owned()));
-        assert_eq!((found[1].name.as_str(), found[1].figures.join(" ")), ("number", "1,000 2,000 1,000 – – 3,000".to_owned()));
+        assert_eq!(
+            (found[0].name.as_str(), found[0].figures.join(" ")),
+            ("done, µs", "1.5 2.0 1.5 – – 2.5".to_owned())
+        );
+        assert_eq!(
+            (found[1].name.as_str(), found[1].figures.join(" ")),
+            ("number", "1,000 2,000 1,000 – – 3,000".to_owned())
+        );
         assert_eq!(rows(&all, 1).1, 1);
-        let output: Vec<String> = meanings(&all).into_iter().map(|one| format!("{}: {}", one.name, one.meaning)).collect();
+        let output: Vec<String> = meanings(&all)
+            .into_iter()
+            .map(|one| format!("{}: {}", one.name, one.meaning))
+            .collect();
         assert_eq!(output, ["latency: to exec", "done, µs: to the end", "number: of the event"]);
     }
 

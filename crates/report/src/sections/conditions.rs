@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The conditions under which recordings were made, side by side: what the machine was before, what it was after, and where
-//! recordings differ.
+//! The conditions under which recordings were made, side by side: what the machine was before, what
+//! it was after, and where recordings differ.
 
 use crate::format::{self, count};
 use crate::language::{tr, translated};
@@ -54,7 +54,9 @@ const QUESTIONS: [Question; 21] = [
     fixed("CPUs online", |facts| Some(cpus_online(facts)).filter(|list| !list.is_empty())),
     fixed("Architecture", |facts| Some(facts.architecture.clone()).filter(|text| !text.is_empty())),
     fixed("Virtual machine", |facts| {
-        facts.hypervisor.map(|below| translated(if below { "yes, on a hypervisor" } else { "no" }).to_owned())
+        facts
+            .hypervisor
+            .map(|below| translated(if below { "yes, on a hypervisor" } else { "no" }).to_owned())
     }),
     fixed("Memory", |facts| facts.memory_total_kib.map(mebibytes)),
     fixed("Kernel", |facts| facts.kernel.clone()),
@@ -62,7 +64,9 @@ const QUESTIONS: [Question; 21] = [
     fixed("Preemption", |facts| facts.preemption.clone()),
     fixed("Kernel command line", |facts| facts.kernel_command_line.clone()),
     fixed("Clock source", |facts| facts.clocksource.clone()),
-    fixed("Clock sources available", |facts| Some(facts.clocksources_available.join(", ")).filter(|list| !list.is_empty())),
+    fixed("Clock sources available", |facts| {
+        Some(facts.clocksources_available.join(", ")).filter(|list| !list.is_empty())
+    }),
     fixed("Isolated CPUs", |facts| facts.isolated_cpus.as_deref().map(or_none)),
     fixed("CPUs without tick", |facts| facts.nohz_full_cpus.as_deref().map(or_none)),
     fixed("Real-time throttling", throttling),
@@ -71,21 +75,27 @@ const QUESTIONS: [Question; 21] = [
     fixed("Frequency limits", frequency_limits),
     moving("Frequency", frequency),
     moving("Memory available", |facts| facts.memory_available_kib.map(mebibytes)),
-    moving("Load average 1, 5, 15 min", |facts| facts.load_average.map(|[a, b, c]| format!("{a:.2}, {b:.2}, {c:.2}"))),
+    moving("Load average 1, 5, 15 min", |facts| {
+        facts.load_average.map(|[a, b, c]| format!("{a:.2}, {b:.2}, {c:.2}"))
+    }),
 ];
 
 /// The facts of all recordings; one that nobody knows is left out.
 pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<Fact> {
     let ask = |question: &Question| {
-        let values: Vec<Value> = all.iter().map(|overview| value(question, &overview.recorded.document.host)).collect();
-        let differs = !question.moves && values.iter().any(|value| value.before != values[0].before);
+        let values: Vec<Value> =
+            all.iter().map(|overview| value(question, &overview.recorded.document.host)).collect();
+        let differs =
+            !question.moves && values.iter().any(|value| value.before != values[0].before);
         Fact { name: question.name, values, differs }
     };
     std::iter::once(names(all))
         .chain(LAB_QUESTIONS.iter().map(|question| of_lab(question, all)))
         .chain(QUESTIONS.iter().map(ask))
         .chain(OF_CO_KERNEL.iter().map(|question| of_co_kernel(question, all)))
-        .filter(|fact| fact.values.iter().any(|value| value.before.is_some() || value.after.is_some()))
+        .filter(|fact| {
+            fact.values.iter().any(|value| value.before.is_some() || value.after.is_some())
+        })
         .collect()
 }
 
@@ -94,9 +104,18 @@ fn names(all: &[Overview<'_>]) -> Fact {
     let is_anonymous = |overview: &&Overview<'_>| overview.recorded.document.anonymous;
     let is_asked = all.iter().any(|overview| is_anonymous(&overview));
     let of = |overview: &Overview<'_>| {
-        is_asked.then(|| if is_anonymous(&overview) { tr!("pseudonyms (anonymous recording)") } else { tr!("as recorded") })
+        is_asked.then(|| {
+            if is_anonymous(&overview) {
+                tr!("pseudonyms (anonymous recording)")
+            } else {
+                tr!("as recorded")
+            }
+        })
     };
-    let values: Vec<Value> = all.iter().map(|overview| Value { before: of(overview), after: None, changed: false }).collect();
+    let values: Vec<Value> = all
+        .iter()
+        .map(|overview| Value { before: of(overview), after: None, changed: false })
+        .collect();
     let differs = values.iter().any(|value| value.before != values[0].before);
     Fact { name: "Names", values, differs }
 }
@@ -108,7 +127,12 @@ const LAB_QUESTIONS: [LabQuestion; 7] = [
     ("Lab: time", lab::time_of),
     ("Lab: machine", |lab| {
         let guest = &lab.guest;
-        format!("{}, {}, {} MiB", guest.machine, format::counted(guest.cpus.into(), "CPU"), count(guest.memory_mib.into()))
+        format!(
+            "{}, {}, {} MiB",
+            guest.machine,
+            format::counted(guest.cpus.into(), "CPU"),
+            count(guest.memory_mib.into())
+        )
     }),
     ("Lab: kernel", |lab| lab.kernel.name.clone()),
     ("Lab: kernel image", |lab| format!("SHA-256 {}", lab.kernel.image.sha256)),
@@ -131,8 +155,13 @@ fn qemu(qemu: &LabQemu) -> String {
 }
 
 fn of_lab((name, answer): &LabQuestion, all: &[Overview<'_>]) -> Fact {
-    let of = |overview: &Overview<'_>| overview.recorded.document.lab.as_ref().map(|lab| format::clip(&answer(lab), MAX_FACT));
-    let values: Vec<Value> = all.iter().map(|overview| Value { before: of(overview), after: None, changed: false }).collect();
+    let of = |overview: &Overview<'_>| {
+        overview.recorded.document.lab.as_ref().map(|lab| format::clip(&answer(lab), MAX_FACT))
+    };
+    let values: Vec<Value> = all
+        .iter()
+        .map(|overview| Value { before: of(overview), after: None, changed: false })
+        .collect();
     let differs = values.iter().any(|value| value.before != values[0].before);
     Fact { name, values, differs }
 }
@@ -147,22 +176,29 @@ const OF_CO_KERNEL: [CoKernelQuestion; 2] = [
 
 /// Of recordings on Linux it is known that they have none, and said where others have one.
 fn of_co_kernel((name, answer): &CoKernelQuestion, all: &[Overview<'_>]) -> Fact {
-    let cores: Vec<_> = all.iter().map(|overview| co_kernel::of(&overview.recorded.document)).collect();
+    let cores: Vec<_> =
+        all.iter().map(|overview| co_kernel::of(&overview.recorded.document)).collect();
     let is_asked = cores.iter().any(Option::is_some);
     let of = |core: &Option<&CoKernel>| match core {
         Some(core) => Some(format::clip(&answer(core), MAX_FACT)),
         None => is_asked.then(|| tr!("none: on Linux")),
     };
-    let values: Vec<Value> = cores.iter().map(|core| Value { before: of(core), after: None, changed: false }).collect();
+    let values: Vec<Value> =
+        cores.iter().map(|core| Value { before: of(core), after: None, changed: false }).collect();
     let differs = values.iter().any(|value| value.before != values[0].before);
     Fact { name, values, differs }
 }
 
 fn value(question: &Question, host: &model::Host) -> Value {
-    let answer = |facts: &HostFacts| (question.answer)(facts).map(|text| format::clip(&text, MAX_FACT));
+    let answer =
+        |facts: &HostFacts| (question.answer)(facts).map(|text| format::clip(&text, MAX_FACT));
     let before = answer(&host.before);
-    let after =
-        host.after.as_ref().map(answer).filter(|after| *after != before).map(|after| after.unwrap_or_else(|| tr!("not known")));
+    let after = host
+        .after
+        .as_ref()
+        .map(answer)
+        .filter(|after| *after != before)
+        .map(|after| after.unwrap_or_else(|| tr!("not known")));
     let changed = after.is_some() && !question.moves;
     Value { before, after, changed }
 }
@@ -184,8 +220,14 @@ fn throttling(facts: &HostFacts) -> Option<String> {
     if runtime < 0 {
         return Some(tr!("off: real-time threads may use all CPU time"));
     }
-    let period = facts.rt_period_us.map_or_else(|| tr!("a period"), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
-    Some(tr!("real-time threads may use {runtime} ms of {period}", runtime = runtime / 1_000, period))
+    let period = facts
+        .rt_period_us
+        .map_or_else(|| tr!("a period"), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
+    Some(tr!(
+        "real-time threads may use {runtime} ms of {period}",
+        runtime = runtime / 1_000,
+        period
+    ))
 }
 
 /// `performance`, or `0-1: performance; 2: powersave`.
@@ -197,7 +239,8 @@ fn by_cpu(facts: &HostFacts, item: impl Fn(&model::CpuFacts) -> Option<String>) 
     if let [(only, _)] = groups.iter().collect::<Vec<_>>()[..] {
         return Some(only.clone());
     }
-    let texts: Vec<String> = groups.iter().map(|(what, cpus)| format!("{}: {what}", CpuList::format(cpus))).collect();
+    let texts: Vec<String> =
+        groups.iter().map(|(what, cpus)| format!("{}: {what}", CpuList::format(cpus))).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
@@ -233,7 +276,10 @@ mod tests {
         let facts = facts(&all);
 
         let clock = named(&facts, "Clock source");
-        assert_eq!((clock.values[1].before.as_deref(), clock.values[1].after.as_deref()), (Some("tsc"), Some("hpet")));
+        assert_eq!(
+            (clock.values[1].before.as_deref(), clock.values[1].after.as_deref()),
+            (Some("tsc"), Some("hpet"))
+        );
         assert!(clock.values[1].changed && !clock.values[0].changed && !clock.differs);
 
         let governor = named(&facts, "Governor");
@@ -250,6 +296,8 @@ mod tests {
         let mut recorded = Synthetic::idle().build();
         recorded.document.host.after = None;
         let recordings = [recorded];
-        assert!(facts(&Overview::all(&recordings)).iter().all(|fact| fact.values[0].after.is_none()));
+        assert!(
+            facts(&Overview::all(&recordings)).iter().all(|fact| fact.values[0].after.is_none())
+        );
     }
 }

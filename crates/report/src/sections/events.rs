@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What happened on the machine meanwhile: interrupts and softirqs that rose, and where the CPUs' time went.
+//! What happened on the machine meanwhile: interrupts and softirqs that rose, and where the CPUs'
+//! time went.
 
 use crate::overview::Overview;
 use model::{Changes, CpuTimeChange, EventChange, Host, changes};
@@ -22,7 +23,8 @@ pub(crate) struct Delta {
     pub(crate) count: u64,
     /// None if the time between the two snapshots is not known.
     pub(crate) per_second: Option<f64>,
-    /// The CPU that had most of it, and its percentage; none where it was spread evenly, or there is one CPU.
+    /// The CPU that had most of it, and its percentage; none where it was spread evenly, or there
+    /// is one CPU.
     pub(crate) mostly: Option<(u32, u64)>,
 }
 
@@ -42,12 +44,17 @@ fn sources(all: &[Overview<'_>], of: fn(Changes) -> Vec<EventChange>) -> (Vec<So
         let host = &overview.recorded.document.host;
         for event in during(host).map(of).unwrap_or_default() {
             let delta = delta(&event, host);
-            names.entry((event.name, event.description)).or_insert_with(|| vec![None; all.len()])[place] = Some(delta);
+            names.entry((event.name, event.description)).or_insert_with(|| vec![None; all.len()])
+                [place] = Some(delta);
         }
     }
-    let total = |source: &Source| source.deltas.iter().flatten().map(|delta| delta.count).max().unwrap_or(0);
-    let mut sources: Vec<Source> =
-        names.into_iter().map(|((name, description), deltas)| Source { name, description, deltas }).collect();
+    let total = |source: &Source| {
+        source.deltas.iter().flatten().map(|delta| delta.count).max().unwrap_or(0)
+    };
+    let mut sources: Vec<Source> = names
+        .into_iter()
+        .map(|((name, description), deltas)| Source { name, description, deltas })
+        .collect();
     sources.sort_by_key(|source| std::cmp::Reverse(total(source)));
     let more = sources.len().saturating_sub(MAX_SOURCES);
     sources.truncate(MAX_SOURCES);
@@ -66,7 +73,10 @@ fn delta(event: &EventChange, host: &Host) -> Delta {
 
 fn mostly(event: &EventChange, host: &Host) -> Option<(u32, u64)> {
     let (cpu, max) = event.per_cpu.iter().max_by_key(|(_, n)| *n)?;
-    let both = host.before.cpus.iter().filter(|was| host.after.iter().any(|after| after.cpus.iter().any(|is| is.cpu == was.cpu)));
+    let both =
+        host.before.cpus.iter().filter(|was| {
+            host.after.iter().any(|after| after.cpus.iter().any(|is| is.cpu == was.cpu))
+        });
     let cpus = both.count() as u64;
     let percent = max.saturating_mul(100) / event.total.max(1);
     // A good deal more than its even share is worth a word.
@@ -87,16 +97,33 @@ pub(crate) struct CpuTime {
 
 /// Where the time of all CPUs went, in the order of /proc/stat.
 pub(crate) fn cpu_time(all: &[Overview<'_>]) -> Vec<CpuTime> {
-    const ORDER: [&str; 10] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"];
-    let times: Vec<Vec<CpuTimeChange>> =
-        all.iter().map(|overview| during(&overview.recorded.document.host).unwrap_or_default().cpu_times).collect();
+    const ORDER: [&str; 10] = [
+        "user",
+        "nice",
+        "system",
+        "idle",
+        "iowait",
+        "irq",
+        "softirq",
+        "steal",
+        "guest",
+        "guest_nice",
+    ];
+    let times: Vec<Vec<CpuTimeChange>> = all
+        .iter()
+        .map(|overview| during(&overview.recorded.document.host).unwrap_or_default().cpu_times)
+        .collect();
     let share = |times: &Vec<CpuTimeChange>, kind: &str| {
         let whole: u64 = times.iter().map(|cpu| cpu.elapsed_ms).sum();
-        let known: Vec<u64> = times.iter().filter_map(|cpu| cpu.time_ms.get(kind).copied()).collect();
+        let known: Vec<u64> =
+            times.iter().filter_map(|cpu| cpu.time_ms.get(kind).copied()).collect();
         let ms: u64 = known.iter().sum();
         (whole > 0 && !known.is_empty()).then(|| (100.0 * ms as f64 / whole as f64, ms))
     };
-    let row = |kind: &str| CpuTime { kind: kind.to_owned(), shares: times.iter().map(|times| share(times, kind)).collect() };
+    let row = |kind: &str| CpuTime {
+        kind: kind.to_owned(),
+        shares: times.iter().map(|times| share(times, kind)).collect(),
+    };
     ORDER.into_iter().map(row).filter(|row| row.shares.iter().any(Option::is_some)).collect()
 }
 
@@ -118,12 +145,16 @@ mod tests {
         assert!((delta.per_second.unwrap() - 72_316.5).abs() < 1e-6);
     }
 
-    /// LOC of an idle machine of three CPUs: 10 s at 1,250 a second on CPU 0, half and a third of that on the others.
+    /// LOC of an idle machine of three CPUs: 10 s at 1,250 a second on CPU 0, half and a third of
+    /// that on the others.
     fn local_timer(changed: impl FnOnce(&mut Host)) -> Option<Delta> {
         let mut recordings = [Synthetic::idle().threads(3).build()];
         changed(&mut recordings[0].document.host);
         let (sources, _) = interrupts(&Overview::all(&recordings));
-        sources.into_iter().find(|source| source.name == "LOC").and_then(|source| source.deltas.into_iter().next()?)
+        sources
+            .into_iter()
+            .find(|source| source.name == "LOC")
+            .and_then(|source| source.deltas.into_iter().next()?)
     }
 
     fn counts(facts: &mut model::HostFacts) -> &mut Vec<u64> {

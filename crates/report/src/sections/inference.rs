@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a recording supports beyond its figures, in words: quantiles with their intervals, the tail or why it is not
-//! extrapolated, periods, changes, what happened on several CPUs at once.
+//! What a recording supports beyond its figures, in words: quantiles with their intervals, the tail
+//! or why it is not extrapolated, periods, changes, what happened on several CPUs at once.
 
 use crate::format::{self, count, latency};
 use crate::language::{tr, translated};
@@ -10,11 +10,12 @@ use crate::sections::rows::Rows;
 use model::{Document, Thread};
 use plan::Nanos;
 use stats::{
-    Analysis, Change, ChangeKind, Level, Mode, Part, Period, QuantileInterval, Refusal, TailFit, Together, Worst, together,
+    Analysis, Change, ChangeKind, Level, Mode, Part, Period, QuantileInterval, Refusal, TailFit,
+    Together, Worst, together,
 };
 
-/// What one thread's samples support beyond its figures: confidence intervals, tail, periods, changes. Light, so that many
-/// recordings can be held at once.
+/// What one thread's samples support beyond its figures: confidence intervals, tail, periods,
+/// changes. Light, so that many recordings can be held at once.
 #[derive(Clone, Debug)]
 pub struct Inference {
     pub(crate) quantiles: Vec<QuantileInterval>,
@@ -26,11 +27,13 @@ pub struct Inference {
     latest: Vec<Worst>,
 }
 
-/// The latest wake-ups of a thread, independent of one another, whose times are compared with others'.
+/// The latest wake-ups of a thread, independent of one another, whose times are compared with
+/// others'.
 const LATEST: usize = 200;
 /// Each of a quantile's two ends.
 const CONFIDENCE: f64 = 0.975;
-/// Two threads are called late together where chance alone makes any two so in less of all runs than this.
+/// Two threads are called late together where chance alone makes any two so in less of all runs
+/// than this.
 const CHANCE: f64 = 1e-3;
 
 impl Inference {
@@ -65,8 +68,17 @@ fn message(about: &'static str, words: String) -> Message {
 }
 
 /// Everything that is inferred about one thread.
-pub(crate) fn of_thread(inference: &Inference, document: &Document, thread: &Thread) -> Vec<Message> {
-    inference.quantiles.iter().map(quantile).chain(beside_quantiles(inference, document, thread)).collect()
+pub(crate) fn of_thread(
+    inference: &Inference,
+    document: &Document,
+    thread: &Thread,
+) -> Vec<Message> {
+    inference
+        .quantiles
+        .iter()
+        .map(quantile)
+        .chain(beside_quantiles(inference, document, thread))
+        .collect()
 }
 
 /// A quantile and its interval in a table, µs: `16.6` and `16.1–17.3`, `≥ 16.1`, or nothing.
@@ -81,17 +93,29 @@ pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
 }
 
 /// The same without the quantiles.
-pub(crate) fn beside_quantiles(inference: &Inference, document: &Document, thread: &Thread) -> Vec<Message> {
+pub(crate) fn beside_quantiles(
+    inference: &Inference,
+    document: &Document,
+    thread: &Thread,
+) -> Vec<Message> {
     let rows = Rows::from(document.probe.rows);
     // How far a tail goes on is said by time, and a number of events is none.
-    let mut all: Vec<Message> = document.probe.is_planned().then(|| tail(&inference.tail, rows)).into_iter().collect();
+    let mut all: Vec<Message> =
+        document.probe.is_planned().then(|| tail(&inference.tail, rows)).into_iter().collect();
     all.extend((!inference.modes.is_empty()).then(|| modes(&inference.modes)));
     // A number of events is no time.
     if !document.probe.is_planned() {
         return all;
     }
-    all.extend(inference.periods.iter().map(|one| message("period", period(one, thread.interval_ns, rows))));
-    all.extend(inference.changes.iter().map(|one| message("change", change(one, document, thread))));
+    all.extend(
+        inference
+            .periods
+            .iter()
+            .map(|one| message("period", period(one, thread.interval_ns, rows))),
+    );
+    all.extend(
+        inference.changes.iter().map(|one| message("change", change(one, document, thread))),
+    );
     all
 }
 
@@ -99,10 +123,18 @@ pub(crate) fn beside_quantiles(inference: &Inference, document: &Document, threa
 fn quantile(interval: &QuantileInterval) -> Message {
     let seen = latency(interval.observed);
     let words = match (interval.lower.map(format::at_least), interval.upper.map(format::at_most)) {
-        (Some(lower), Some(upper)) => tr!("{seen}, between {lower} and {upper}", seen, lower, upper),
-        (Some(lower), None) => tr!("{seen}, at least {lower} (too few independent samples for an upper bound)", seen, lower),
+        (Some(lower), Some(upper)) => {
+            tr!("{seen}, between {lower} and {upper}", seen, lower, upper)
+        }
+        (Some(lower), None) => tr!(
+            "{seen}, at least {lower} (too few independent samples for an upper bound)",
+            seen,
+            lower
+        ),
         (None, Some(upper)) => tr!("{seen}, at most {upper}", seen, upper),
-        (None, None) if interval.effective <= 0.0 => tr!("{seen}, no interval: the recording has no samples", seen),
+        (None, None) if interval.effective <= 0.0 => {
+            tr!("{seen}, no interval: the recording has no samples", seen)
+        }
         (None, None) => tr!("{seen} (too few independent samples for an interval)", seen),
     };
     Message { about: interval.level.to_string(), term: "p99.9", words }
@@ -112,11 +144,17 @@ fn quantile(interval: &QuantileInterval) -> Message {
 fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Message {
     let fit = match tail {
         Ok(fit) => fit,
-        Err(why) => return message("tail", tr!("not extrapolated: {why}", why = refusals::words(why, rows))),
+        Err(why) => {
+            return message(
+                "tail",
+                tr!("not extrapolated: {why}", why = refusals::words(why, rows)),
+            );
+        }
     };
     let levels: Vec<String> = (fit.levels.iter())
         .map(|level| {
-            let [at, lower, upper] = [level.level_ns, level.lower_ns, level.upper_ns].map(|ns| latency(format::rounded(ns)));
+            let [at, lower, upper] = [level.level_ns, level.lower_ns, level.upper_ns]
+                .map(|ns| latency(format::rounded(ns)));
             let once = translated(match level.horizon.name {
                 "hour" => "once an hour",
                 "day" => "once a day",
@@ -150,8 +188,13 @@ fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Message {
 
 /// `71 % around 12.3 µs, 24 % around 31.0 µs and 5 % around 83.4 µs`.
 fn modes(modes: &[Mode]) -> Message {
-    let one =
-        |mode: &Mode| tr!("{share} % around {peak}", share = format!("{:.0}", mode.share * 100.0), peak = latency(mode.peak_ns));
+    let one = |mode: &Mode| {
+        tr!(
+            "{share} % around {peak}",
+            share = format!("{:.0}", mode.share * 100.0),
+            peak = latency(mode.peak_ns)
+        )
+    };
     message("modes", list(&modes.iter().map(one).collect::<Vec<_>>()))
 }
 
@@ -180,8 +223,8 @@ pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
     text
 }
 
-/// The recorder writes twice a second. Where every CPU is measured, it runs on one of them, and what it has the kernel do there is
-/// seen.
+/// The recorder writes twice a second. Where every CPU is measured, it runs on one of them, and
+/// what it has the kernel do there is seen.
 fn is_as_often_as_samples_are_written(ns: f64) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "half a second")]
     let flush_ns = model::FLUSH_INTERVAL.0 as f64;
@@ -199,7 +242,8 @@ fn off(jitter: f64, rows: Rows) -> String {
 
 /// Thousands apart, what stands behind a point as it is.
 fn thousands(number: &str) -> String {
-    let (whole, behind) = number.split_once('.').map_or((number, None), |(whole, behind)| (whole, Some(behind)));
+    let (whole, behind) =
+        number.split_once('.').map_or((number, None), |(whole, behind)| (whole, Some(behind)));
     let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
     behind.map_or_else(|| whole.clone(), |behind| format!("{whole}.{behind}"))
 }
@@ -218,9 +262,17 @@ fn change(change: &Change, document: &Document, thread: &Thread) -> String {
     match change.kind {
         ChangeKind::Step => {
             let at = due_since_first(document, thread, change.activation);
-            tr!("{which} goes from {before} to {after} at about {at}", which, before, after, at = format::span(Nanos(at)))
+            tr!(
+                "{which} goes from {before} to {after} at about {at}",
+                which,
+                before,
+                after,
+                at = format::span(Nanos(at))
+            )
         }
-        ChangeKind::Drift => tr!("{which} drifts from {before} to {after} over the run", which, before, after),
+        ChangeKind::Drift => {
+            tr!("{which} drifts from {before} to {after} over the run", which, before, after)
+        }
     }
 }
 
@@ -230,7 +282,8 @@ pub(crate) fn at_once(document: &Document, inferences: &[Inference]) -> Vec<Mess
         return Vec::new();
     }
     let times = |(thread, inference): (&Thread, &Inference)| -> Vec<i64> {
-        // Late is when the thread woke, not when it was due: what kept two of them waiting ended for both at once.
+        // Late is when the thread woke, not when it was due: what kept two of them waiting ended
+        // for both at once.
         let woke = |worst: &Worst| {
             let behind = i64::try_from(worst.activation).ok()?.checked_mul(thread.interval_ns.0)?;
             thread.start_ns.0.checked_add(behind)?.checked_add(worst.latency_ns)
@@ -239,7 +292,8 @@ pub(crate) fn at_once(document: &Document, inferences: &[Inference]) -> Vec<Mess
         times.sort_unstable();
         times
     };
-    let threads = &document.threads[..document.threads.len().min(inferences.len()).min(MAX_COMPARED)];
+    let threads =
+        &document.threads[..document.threads.len().min(inferences.len()).min(MAX_COMPARED)];
     let times: Vec<Vec<i64>> = threads.iter().zip(inferences).map(times).collect();
     let pairs = threads.len() * threads.len().saturating_sub(1) / 2;
     let span = |thread: &Thread| {
@@ -253,27 +307,38 @@ pub(crate) fn at_once(document: &Document, inferences: &[Inference]) -> Vec<Mess
             let apart = first.interval_ns.0.max(second.interval_ns.0) / 2;
             let both = together(&times[one], &times[other], apart, span(first).min(span(second)));
             // Of many pairs some fall together by chance.
-            found.extend(both.filter(|both| both.chance < CHANCE / pairs as f64).map(|both| (one, other, both)));
+            found.extend(
+                both.filter(|both| both.chance < CHANCE / pairs as f64)
+                    .map(|both| (one, other, both)),
+            );
         }
     }
     found.sort_by_key(|(_, _, both)| std::cmp::Reverse(both.together));
     let more = found.len().saturating_sub(MAX_PAIRS);
-    let mut all: Vec<Message> =
-        found.iter().take(MAX_PAIRS).map(|(one, other, both)| message("at once", pair(*one, *other, both))).collect();
+    let mut all: Vec<Message> = found
+        .iter()
+        .take(MAX_PAIRS)
+        .map(|(one, other, both)| message("at once", pair(*one, *other, both)))
+        .collect();
     if more > 0 {
-        all.push(message("at once", tr!("and {more} more of {pairs}", more, pairs = format::counted(pairs as u64, "pair"))));
+        all.push(message(
+            "at once",
+            tr!("and {more} more of {pairs}", more, pairs = format::counted(pairs as u64, "pair")),
+        ));
     }
     all
 }
 
-/// Threads that are compared with one another: more pairs would take longer than all else of a page.
+/// Threads that are compared with one another: more pairs would take longer than all else of a
+/// page.
 const MAX_COMPARED: usize = 256;
 /// Pairs of threads that are listed.
 const MAX_PAIRS: usize = 3;
 
 fn pair(one: usize, other: usize, both: &Together) -> String {
     tr!(
-        "{n} of the {latest} largest latencies of threads {one} and {other} coincide, {expected} expected by chance",
+        "{n} of the {latest} largest latencies of threads {one} and {other} coincide, {expected} \
+         expected by chance",
         n = both.together,
         latest = both.of,
         one,
@@ -291,9 +356,17 @@ mod tests {
     /// An interval that is rounded does not become narrower.
     #[test]
     fn the_lower_end_is_rounded_down() {
-        let seen =
-            QuantileInterval { level: Level::P999, observed: 5_001_000, lower: Some(3_257_700), upper: None, effective: 100.0 };
-        assert_eq!(quantile(&seen).words, "5.00 ms, at least 3.25 ms (too few independent samples for an upper bound)");
+        let seen = QuantileInterval {
+            level: Level::P999,
+            observed: 5_001_000,
+            lower: Some(3_257_700),
+            upper: None,
+            effective: 100.0,
+        };
+        assert_eq!(
+            quantile(&seen).words,
+            "5.00 ms, at least 3.25 ms (too few independent samples for an upper bound)"
+        );
         let both = QuantileInterval { upper: Some(6_001_000), ..seen };
         assert_eq!(quantile(&both).words, "5.00 ms, between 3.25 ms and 6.01 ms");
         let early = QuantileInterval { lower: Some(-3_257_700), ..both };
@@ -302,11 +375,18 @@ mod tests {
 
     #[test]
     fn periods_in_words() {
-        let five_seconds =
-            Period { activations: 5_000.0, first: 17.0, jitter: 0.4, present: 0.98, latency_ns: 83_449, chance: 1e-9 };
+        let five_seconds = Period {
+            activations: 5_000.0,
+            first: 17.0,
+            jitter: 0.4,
+            present: 0.98,
+            latency_ns: 83_449,
+            chance: 1e-9,
+        };
         assert_eq!(
             period(&five_seconds, Nanos::from_millis(1), ACTIVATIONS),
-            "slower every 5,000 activations (5.00 s): typically 83.4 µs, at 98 % of these times, half of them within 1 activation"
+            "slower every 5,000 activations (5.00 s): typically 83.4 µs, at 98 % of these times, \
+             half of them within 1 activation"
         );
         let of_ours = Period { activations: 512.0, ..five_seconds };
         let text = period(&of_ours, Nanos::from_millis(1), ACTIVATIONS);
@@ -314,7 +394,10 @@ mod tests {
         assert_eq!(off(0.0, ACTIVATIONS), "half of them at the exact activation");
         assert_eq!(off(2.5, ACTIVATIONS), "half of them within 3 activations");
         let overruns = Period { latency_ns: 1_000_000, ..five_seconds };
-        assert!(period(&overruns, Nanos::from_millis(1), ACTIVATIONS).starts_with("late every 5,000 activations"));
+        assert!(
+            period(&overruns, Nanos::from_millis(1), ACTIVATIONS)
+                .starts_with("late every 5,000 activations")
+        );
         assert_eq!(thousands("12345.25"), "12,345.25");
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The figures of probes that judge intervals: how much these vary, before how large any of them is.
+//! The figures of probes that judge intervals: how much these vary, before how large any of them
+//! is.
 
 use crate::format::{self, exact_micros, latency};
 use crate::language::{tr, translated};
@@ -28,9 +29,16 @@ impl Spread {
     /// None where nothing was measured, or latencies were.
     pub(crate) fn from_overview(overview: &Overview<'_>) -> Option<Spread> {
         let measured = overview.measured();
-        let (min_ns, max_ns) = measured.min().zip(measured.max()).filter(|_| is_judged(overview))?;
+        let (min_ns, max_ns) =
+            measured.min().zip(measured.max()).filter(|_| is_judged(overview))?;
         let period_ns = overview.recorded.document.probe.period_ns.map(|period| period.0);
-        Some(Spread { sd_ns: measured.sd(), peak_to_peak_ns: max_ns - min_ns, min_ns, max_ns, period_ns })
+        Some(Spread {
+            sd_ns: measured.sd(),
+            peak_to_peak_ns: max_ns - min_ns,
+            min_ns,
+            max_ns,
+            period_ns,
+        })
     }
 
     /// `378 ns`, the standard deviation.
@@ -42,7 +50,9 @@ impl Spread {
     pub(crate) fn in_words(&self) -> String {
         let peak_to_peak = latency(self.peak_to_peak_ns);
         match self.sd() {
-            Some(sd) => tr!("standard deviation {sd}, peak to peak {peak_to_peak}", sd, peak_to_peak),
+            Some(sd) => {
+                tr!("standard deviation {sd}, peak to peak {peak_to_peak}", sd, peak_to_peak)
+            }
             None => tr!("peak to peak {peak_to_peak}", peak_to_peak),
         }
     }
@@ -50,16 +60,25 @@ impl Spread {
     /// How far the intervals reach on either side of their period.
     pub(crate) fn around(&self) -> Option<String> {
         let period = self.period_ns?;
-        let signed = |ns: i64| if ns < 0 { format!("-{}", latency(-ns)) } else { format!("+{}", latency(ns)) };
+        let signed = |ns: i64| {
+            if ns < 0 { format!("-{}", latency(-ns)) } else { format!("+{}", latency(ns)) }
+        };
         let (min, max) = (signed(self.min_ns), signed(self.max_ns));
-        Some(tr!("from {min} to {max} around the period of {period} µs", min, max, period = exact_micros(period)))
+        Some(tr!(
+            "from {min} to {max} around the period of {period} µs",
+            min,
+            max,
+            period = exact_micros(period)
+        ))
     }
 }
 
-/// `Jitter: standard deviation 0.378 µs, peak to peak 4.57 µs, from -2.28 µs to +2.29 µs around the period of 976.562 µs.`
+/// `Jitter: standard deviation 0.378 µs, peak to peak 4.57 µs, from -2.28 µs to +2.29 µs around the
+/// period of 976.562 µs.`
 pub(crate) fn sentence(overview: &Overview<'_>) -> Option<String> {
     let spread = Spread::from_overview(overview)?;
-    let figures: Vec<String> = [Some(spread.in_words()), spread.around()].into_iter().flatten().collect();
+    let figures: Vec<String> =
+        [Some(spread.in_words()), spread.around()].into_iter().flatten().collect();
     Some(tr!("Jitter: {figures}.", figures = figures.join(translated(", "))))
 }
 
@@ -87,12 +106,13 @@ mod tests {
         let overviews = Overview::all(&all);
         assert_eq!(
             crate::sections::verdict::verdict(&overviews),
-            "Jitter: standard deviation 9.00 µs, peak to peak 18.0 µs in busy; standard deviation 300 ns, peak to peak 600 ns in idle. \
-             6 of 6 activations on time."
+            "Jitter: standard deviation 9.00 µs, peak to peak 18.0 µs in busy; standard deviation \
+             300 ns, peak to peak 600 ns in idle. 6 of 6 activations on time."
         );
         assert_eq!(
             sentence(&overviews[0]).unwrap(),
-            "Jitter: standard deviation 300 ns, peak to peak 600 ns, from -300 ns to +300 ns around the period of 976.562 µs."
+            "Jitter: standard deviation 300 ns, peak to peak 600 ns, from -300 ns to +300 ns \
+             around the period of 976.562 µs."
         );
         let latencies = Synthetic::idle().build();
         assert_eq!(sentence(&Overview::new(&latencies)), None);
@@ -107,15 +127,24 @@ mod tests {
         let overviews = Overview::all(&all);
         let charts = Charts::new(&overviews, &ChartOptions::default(), 1_000);
         let svg = crate::charts::draw(Chart::Time, &charts, &overviews);
-        assert!(svg.contains(">sample number</text>") && svg.contains(">interval, µs</text>"), "{svg}");
+        assert!(
+            svg.contains(">sample number</text>") && svg.contains(">interval, µs</text>"),
+            "{svg}"
+        );
         assert_eq!(svg.matches("fill-opacity=\"0.45\"").count(), 2, "one panel: {svg}");
         assert_eq!(svg.matches(">interval, µs</text>").count(), 1, "one panel: {svg}");
         // Three samples, around the period.
-        assert!(svg.contains(">3</text>") && svg.contains(">980</text>") && !svg.contains(">-5</text>"), "{svg}");
+        assert!(
+            svg.contains(">3</text>") && svg.contains(">980</text>") && !svg.contains(">-5</text>"),
+            "{svg}"
+        );
         let largest = charts.recordings[1].worst[0].latency_ns;
         assert_eq!(largest, 985_562);
         let histogram = crate::charts::draw(Chart::Histogram, &charts, &overviews);
-        assert!(histogram.contains("Histogram of jitter") && histogram.contains(">jitter, µs</text>"), "{histogram}");
+        assert!(
+            histogram.contains("Histogram of jitter") && histogram.contains(">jitter, µs</text>"),
+            "{histogram}"
+        );
     }
 
     /// With another period, or among latencies, there is no common interval to draw.

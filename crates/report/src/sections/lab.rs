@@ -9,26 +9,33 @@ use model::Lab;
 pub(crate) fn time_of(lab: &Lab) -> String {
     match lab.ns_per_instruction {
         Some(ns) if lab.guest.cpus > 1 => tr!(
-            "Virtual ns: {cpus} CPUs take turns, mostly of less than 0.2 µs, and each executes an instruction every {ns} ns. The kernel's paths, \
-             locks and preemption points are real; caches, buses, firmware and other hardware are not modelled.",
+            "Virtual ns: {cpus} CPUs take turns, mostly of less than 0.2 µs, and each executes an \
+             instruction every {ns} ns. The kernel's paths, locks and preemption points are real; \
+             caches, buses, firmware and other hardware are not modelled.",
             cpus = lab.guest.cpus,
             ns
         ),
         Some(ns) => tr!(
-            "Virtual ns: instructions x 2^{shift} (each instruction takes {ns} ns). The kernel's paths, locks and preemption points \
-             are real; caches, buses, firmware and other hardware are not modelled.",
+            "Virtual ns: instructions x 2^{shift} (each instruction takes {ns} ns). The kernel's \
+             paths, locks and preemption points are real; caches, buses, firmware and other \
+             hardware are not modelled.",
             shift = ns.trailing_zeros(),
             ns
         ),
         None => tr!(
-            "Emulated on the host's clock ({how}): whatever else the host did is in the figures, and they cannot be repeated.",
-            how = if lab.accelerator == "kvm" { "KVM" } else { translated("QEMU translating each instruction") }
+            "Emulated on the host's clock ({how}): whatever else the host did is in the figures, \
+             and they cannot be repeated.",
+            how = if lab.accelerator == "kvm" {
+                "KVM"
+            } else {
+                translated("QEMU translating each instruction")
+            }
         ),
     }
 }
 
-/// For the recordings that are from the lab, each kind of time once: a title, and the sentence, which names its recordings
-/// unless it is true of all.
+/// For the recordings that are from the lab, each kind of time once: a title, and the sentence,
+/// which names its recordings unless it is true of all.
 pub(crate) fn times(all: &[Overview<'_>]) -> Vec<(&'static str, String)> {
     let mut kinds: Vec<(&'static str, String, Vec<&str>)> = Vec::new();
     for overview in all {
@@ -37,18 +44,26 @@ pub(crate) fn times(all: &[Overview<'_>]) -> Vec<(&'static str, String)> {
         match kinds.iter_mut().find(|(_, known, _)| *known == text) {
             Some((.., names)) => names.push(&overview.name),
             None => {
-                let title = translated(if lab.ns_per_instruction.is_some() { "Virtual time." } else { "Emulated." });
+                let title = translated(if lab.ns_per_instruction.is_some() {
+                    "Virtual time."
+                } else {
+                    "Emulated."
+                });
                 kinds.push((title, text, vec![&overview.name]));
             }
         }
     }
-    let named = |names: &[&str], text| if names.len() == all.len() { text } else { format!("{}: {text}", list(names)) };
+    let named = |names: &[&str], text| {
+        if names.len() == all.len() { text } else { format!("{}: {text}", list(names)) }
+    };
     kinds.into_iter().map(|(title, text, names)| (title, named(&names, text))).collect()
 }
 
 /// Whether all ran in virtual time, where a figure is exact to the ns.
 pub(crate) fn is_virtual(all: &[Overview<'_>]) -> bool {
-    all.iter().all(|overview| overview.recorded.document.lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some()))
+    all.iter().all(|overview| {
+        overview.recorded.document.lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some())
+    })
 }
 
 /// On what time figures are: no two kinds can be compared.
@@ -88,7 +103,9 @@ impl TimeKind {
 
 /// For a verdict: the words before the figures, if all are of one kind.
 pub(crate) fn in_short(all: &[Overview<'_>]) -> Option<&'static str> {
-    in_short_of(all.iter().map(|overview| TimeKind::from_lab(overview.recorded.document.lab.as_ref())))
+    in_short_of(
+        all.iter().map(|overview| TimeKind::from_lab(overview.recorded.document.lab.as_ref())),
+    )
 }
 
 /// The same of kinds alone.
@@ -120,7 +137,10 @@ mod tests {
         let output = times(&Overview::all(&both));
         let [(title, text)] = output.as_slice() else { panic!("{output:?}") };
         assert_eq!(*title, "Virtual time.");
-        assert!(text.starts_with("Virtual ns: instructions x 2^1 (each instruction takes 2 ns)"), "{text}");
+        assert!(
+            text.starts_with("Virtual ns: instructions x 2^1 (each instruction takes 2 ns)"),
+            "{text}"
+        );
 
         let mixed = [
             recorded("one", Some(Some(1))),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The figures of latencies, for every table, list and file that has any: which of them there are enough latencies for, which are
-//! known at all, and which are observed values. Terminal, page, Markdown, CSV and JSON take them from here, each with its own
-//! number of digits.
+//! The figures of latencies, for every table, list and file that has any: which of them there are
+//! enough latencies for, which are known at all, and which are observed values. Terminal, page,
+//! Markdown, CSV and JSON take them from here, each with its own number of digits.
 
 use crate::format::micros;
 use stats::{Histogram, Level, Moments, Statistics, Summary};
@@ -9,7 +9,8 @@ use stats::{Histogram, Level, Moments, Statistics, Summary};
 /// Shown where there is no figure.
 pub(crate) const NOTHING: &str = "–";
 
-/// Latencies of one kind, of a thread or of several together: of all activations that were due, or as measured.
+/// Latencies of one kind, of a thread or of several together: of all activations that were due, or
+/// as measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Latencies<'a> {
     pub(crate) histogram: &'a Histogram,
@@ -24,7 +25,12 @@ impl<'a> Latencies<'a> {
     /// Of one thread, skipped activations counted in.
     pub(crate) fn due(thread: &'a Statistics) -> Latencies<'a> {
         let (histogram, moments) = thread.of_all_due();
-        Latencies { histogram, moments, observed: thread.latency_with_skipped.as_ref(), has_sd: true }
+        Latencies {
+            histogram,
+            moments,
+            observed: thread.latency_with_skipped.as_ref(),
+            has_sd: true,
+        }
     }
 
     /// Of one thread, as measured.
@@ -54,7 +60,8 @@ impl<'a> Latencies<'a> {
 
     /// Standard deviation, ns.
     pub(crate) fn sd(&self) -> Option<f64> {
-        self.observed.map_or_else(|| self.moments.sd().filter(|_| self.has_sd), |summary| summary.sd)
+        self.observed
+            .map_or_else(|| self.moments.sd().filter(|_| self.has_sd), |summary| summary.sd)
     }
 
     /// The largest, ns.
@@ -62,8 +69,9 @@ impl<'a> Latencies<'a> {
         self.moments.max()
     }
 
-    /// A quantile, ns, if there are enough latencies to speak of it: the observed one of one thread of one run, otherwise from
-    /// the histogram and up to 1 % above. None at other levels than a summary's.
+    /// A quantile, ns, if there are enough latencies to speak of it: the observed one of one thread
+    /// of one run, otherwise from the histogram and up to 1 % above. None at other levels than
+    /// a summary's.
     pub(crate) fn quantile(&self, level: Level) -> Option<i64> {
         let samples = self.count();
         if samples < level.needs() {
@@ -86,7 +94,8 @@ impl<'a> Latencies<'a> {
 
     /// A quantile as tables show it, µs.
     pub(crate) fn quantile_text(&self, level: Level) -> String {
-        self.quantile(level).map_or_else(|| NOTHING.to_owned(), |ns| format!("{}{}", self.about(), micros(ns)))
+        self.quantile(level)
+            .map_or_else(|| NOTHING.to_owned(), |ns| format!("{}{}", self.about(), micros(ns)))
     }
 }
 
@@ -112,7 +121,8 @@ mod tests {
         let of = |samples: usize, level| {
             let recorded = Synthetic::idle().threads(1).samples(&vec![1_000; samples]).build();
             let observed = Latencies::due(&recorded.threads[0]).quantile(level);
-            let from_histogram = Latencies { observed: None, ..Latencies::due(&recorded.threads[0]) };
+            let from_histogram =
+                Latencies { observed: None, ..Latencies::due(&recorded.threads[0]) };
             assert_eq!(observed, from_histogram.quantile(level), "{samples}");
             observed
         };
@@ -127,7 +137,8 @@ mod tests {
         let exact = Latencies::due(&recorded.threads[0]);
         let combined = Latencies { observed: None, ..exact };
         for level in [Level::P50, Level::P99, Level::P999] {
-            let (exact, combined) = (exact.quantile(level).unwrap(), combined.quantile(level).unwrap());
+            let (exact, combined) =
+                (exact.quantile(level).unwrap(), combined.quantile(level).unwrap());
             assert!(combined >= exact && combined - exact <= exact / 100, "{combined} for {exact}");
         }
     }
@@ -135,24 +146,30 @@ mod tests {
     /// The same figures, whatever shows them.
     #[test]
     fn every_table_has_the_same_figures() {
-        for recorded in [Synthetic::hackbench().threads(1).build(), Synthetic::idle().threads(1).samples(&[1_500]).build()] {
+        for recorded in [
+            Synthetic::hackbench().threads(1).build(),
+            Synthetic::idle().threads(1).samples(&[1_500]).build(),
+        ] {
             let all = std::slice::from_ref(&recorded);
             let language = crate::Language::English;
             let due = Latencies::due(&recorded.threads[0]);
             let levels = [Level::P50, Level::P99, Level::P999];
-            let shown = [[text(due.min()), text(due.mean().map(crate::format::rounded))].as_slice()]
-                .concat()
-                .into_iter()
-                .chain(levels.map(|level| due.quantile_text(level)))
-                .chain([text(due.max())])
-                .collect::<Vec<String>>();
+            let shown =
+                [[text(due.min()), text(due.mean().map(crate::format::rounded))].as_slice()]
+                    .concat()
+                    .into_iter()
+                    .chain(levels.map(|level| due.quantile_text(level)))
+                    .chain([text(due.max())])
+                    .collect::<Vec<String>>();
             let row_of = |text: &str| -> Vec<String> {
-                let cells = text.split(|c: char| c == '|' || c.is_whitespace()).filter(|cell| !cell.is_empty());
+                let cells = text
+                    .split(|c: char| c == '|' || c.is_whitespace())
+                    .filter(|cell| !cell.is_empty());
                 cells.map(str::to_owned).collect()
             };
             let has_row = |text: &str| text.lines().any(|line| row_of(line).ends_with(&shown));
-            let summary =
-                crate::Report::new(all, &[], &crate::ChartOptions::default()).terminal_summary(crate::Paint::Plain, language);
+            let summary = crate::Report::new(all, &[], &crate::ChartOptions::default())
+                .terminal_summary(crate::Paint::Plain, language);
             assert!(has_row(&summary), "{shown:?} in {summary}");
             let table = crate::side_by_side(all, language);
             assert!(has_row(&table), "{shown:?} in {table}");
@@ -160,7 +177,8 @@ mod tests {
             assert!(has_row(&markdown), "{shown:?} in {markdown}");
             let csv = crate::threads_csv(all);
             let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-            let cell = |name: &str| lines[1][lines[0].iter().position(|known| *known == name).unwrap()];
+            let cell =
+                |name: &str| lines[1][lines[0].iter().position(|known| *known == name).unwrap()];
             let written = |ns: Option<i64>| ns.map_or_else(String::new, |ns| ns.to_string());
             assert_eq!(cell("p50_ns"), written(due.quantile(Level::P50)));
             assert_eq!(cell("p999_ns"), written(due.quantile(Level::P999)));
@@ -170,11 +188,13 @@ mod tests {
         }
     }
 
-    /// How far latencies lie from one another is known of no histogram, also where several are pooled.
+    /// How far latencies lie from one another is known of no histogram, also where several are
+    /// pooled.
     #[test]
     fn a_histogram_has_no_standard_deviation() {
         let mut recorded = Synthetic::idle().threads(2).build();
-        recorded.threads = recorded.threads.iter().map(crate::sections::latencies::from_histogram).collect();
+        recorded.threads =
+            recorded.threads.iter().map(crate::sections::latencies::from_histogram).collect();
         for thread in &mut recorded.document.threads {
             (thread.activations, thread.detail) = (None, model::Detail::Histogram);
         }

@@ -43,8 +43,12 @@ pub(crate) struct CpuRow {
 
 /// The loads of all recordings in at most about `most_rows` rows, and how many loads were left out.
 pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, usize) {
-    let every: Vec<(&Overview<'_>, &LoadEvidence)> =
-        all.iter().flat_map(|overview| overview.recorded.document.load.iter().map(move |load| (overview, load))).collect();
+    let every: Vec<(&Overview<'_>, &LoadEvidence)> = all
+        .iter()
+        .flat_map(|overview| {
+            overview.recorded.document.load.iter().map(move |load| (overview, load))
+        })
+        .collect();
     let most_cpus = (most_rows.saturating_sub(every.len()) / every.len().max(1)).min(MAX_CPUS);
     let row = |(overview, load): &(&Overview<'_>, &LoadEvidence)| {
         let (each, more) = cpus(load, most_cpus);
@@ -61,13 +65,18 @@ pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, us
             alive: load.alive,
             off_target: load.off_target,
             each,
-            more: if more > 0 { tr!("and {more} more, with no lower CPU use", more) } else { String::new() },
+            more: if more > 0 {
+                tr!("and {more} more, with no lower CPU use", more)
+            } else {
+                String::new()
+            },
         }
     };
     (every.iter().take(most_rows).map(row).collect(), every.len().saturating_sub(most_rows))
 }
 
-/// Each CPU of a load that has several, and how many were left out: those on which it reached the most.
+/// Each CPU of a load that has several, and how many were left out: those on which it reached the
+/// most.
 pub(crate) fn cpus(load: &LoadEvidence, max: usize) -> (Vec<CpuRow>, usize) {
     if load.per_cpu.len() < 2 || max == 0 {
         return (Vec::new(), 0);
@@ -112,25 +121,36 @@ pub(crate) fn percent(value: Option<f64>) -> String {
 /// How busy its CPUs were on average, percent; none if that is not known of each.
 pub(crate) fn busy(load: &LoadEvidence) -> Option<f64> {
     let busy: Vec<f64> = load.per_cpu.iter().filter_map(|on| on.machine_busy).collect();
-    (!busy.is_empty() && busy.len() == load.per_cpu.len()).then(|| busy.iter().sum::<f64>() / busy.len() as f64)
+    (!busy.is_empty() && busy.len() == load.per_cpu.len())
+        .then(|| busy.iter().sum::<f64>() / busy.len() as f64)
 }
 
 /// `cpu@50% reached 31.2 % of CPU 3 instead of 50 %`, where it lies farthest off.
 pub(crate) fn off_target(load: &LoadEvidence) -> String {
     let spec = format::clip(&load.spec, 60);
-    let instead = load.requested.map_or_else(String::new, |asked| tr!(" instead of {level}", level = level(asked)));
+    let instead = load
+        .requested
+        .map_or_else(String::new, |asked| tr!(" instead of {level}", level = level(asked)));
     load.farthest_off().map_or_else(
         || tr!("CPU use of {spec} could not be measured", spec),
         |(reached, cpu)| {
             let place = cpu.map_or_else(|| tr!("each CPU"), |cpu| format!("CPU {cpu}"));
-            tr!("{spec} reached {percent} of {place}{instead}", spec, percent = percent(Some(reached)), place, instead)
+            tr!(
+                "{spec} reached {percent} of {place}{instead}",
+                spec,
+                percent = percent(Some(reached)),
+                place,
+                instead
+            )
         },
     )
 }
 
 /// Whether a load was to begin while measuring.
 fn begins_later(load: &LoadEvidence) -> bool {
-    load.spec.parse::<LoadSpec>().is_ok_and(|spec| spec.options().any(|(given, _)| given == "start"))
+    load.spec
+        .parse::<LoadSpec>()
+        .is_ok_and(|spec| spec.options().any(|(given, _)| given == "start"))
 }
 
 /// Until when it ran.
@@ -161,8 +181,13 @@ pub(crate) fn settled(load: &LoadEvidence) -> String {
 /// `812,345 messages/s`.
 pub(crate) fn did(load: &LoadEvidence) -> Vec<String> {
     let one = |(unit, rate): (&String, &f64)| {
-        let unit = unit.strip_suffix("_per_s").map_or_else(|| unit.clone(), |unit| format!("{unit}/s"));
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, saturating")]
+        let unit =
+            unit.strip_suffix("_per_s").map_or_else(|| unit.clone(), |unit| format!("{unit}/s"));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rounded, saturating"
+        )]
         let rate = if *rate >= 100.0 { count(rate.round() as u64) } else { format!("{rate:.1}") };
         format!("{rate} {}", unit.replace('_', " "))
     };
@@ -181,8 +206,14 @@ mod tests {
         let recorded = Synthetic::hackbench().load("cpu@12.5%").build();
         let all = [Overview::new(&recorded)];
         let (rows, left_out) = loads(&all, 100);
-        assert_eq!((rows[0].requested.as_str(), rows[1].requested.as_str()), ("as much as it gets", "12.5 %"));
-        assert_eq!((rows[0].mean.as_str(), rows[0].worst.as_str(), left_out), ("97.8 %", "94.1 %", 0));
+        assert_eq!(
+            (rows[0].requested.as_str(), rows[1].requested.as_str()),
+            ("as much as it gets", "12.5 %")
+        );
+        assert_eq!(
+            (rows[0].mean.as_str(), rows[0].worst.as_str(), left_out),
+            ("97.8 %", "94.1 %", 0)
+        );
         assert_eq!(loads(&all, 1).1, 1);
     }
 
@@ -196,8 +227,14 @@ mod tests {
         };
         load.per_cpu = (0..40).map(on).collect();
         let (rows, more) = cpus(&load, 3);
-        assert_eq!((rows.iter().map(|row| row.cpu.as_str()).collect::<Vec<_>>(), more), (vec!["37", "38", "39"], 37));
-        assert_eq!((rows[0].mean.as_str(), rows[0].busy.as_str(), busy(&load)), ("63.0 %", "80.0 %", Some(80.0)));
+        assert_eq!(
+            (rows.iter().map(|row| row.cpu.as_str()).collect::<Vec<_>>(), more),
+            (vec!["37", "38", "39"], 37)
+        );
+        assert_eq!(
+            (rows[0].mean.as_str(), rows[0].busy.as_str(), busy(&load)),
+            ("63.0 %", "80.0 %", Some(80.0))
+        );
         assert_eq!((cpus(&load, 40).0[3].mean.as_str(), cpus(&load, 0).0.len()), (NOTHING, 0));
         load.per_cpu[7].machine_busy = None;
         assert_eq!(busy(&load), None);
@@ -207,11 +244,15 @@ mod tests {
 
     #[test]
     fn when_a_load_ran_in_words() {
-        let mut load = Synthetic::hackbench().load("cpu,start=5ms,stop=9ms").build().document.load[1].clone();
+        let mut load =
+            Synthetic::hackbench().load("cpu,start=5ms,stop=9ms").build().document.load[1].clone();
         load.settled_after_ns = None;
         assert_eq!((settled(&load).as_str(), until(&load).as_str()), ("not begun", "never ran"));
         load.started_ns = Some(5);
-        assert_eq!((settled(&load).as_str(), until(&load).as_str()), ("begun while measuring", "alive until the end"));
+        assert_eq!(
+            (settled(&load).as_str(), until(&load).as_str()),
+            ("begun while measuring", "alive until the end")
+        );
         load.stopped_ns = Some(9);
         assert_eq!(until(&load), "stopped while measuring");
         load.alive = false;
@@ -227,8 +268,11 @@ mod tests {
         load.per_cpu.clear();
         assert_eq!(off_target(&load), "cpu@50% reached 31.2 % of each CPU instead of 50 %");
         // Right on average, and on one CPU far off.
-        let on =
-            |cpu, mean| LoadOnCpu { cpu: CpuId(cpu), reached: Some(Reached { mean, worst_second: 0.0 }), machine_busy: None };
+        let on = |cpu, mean| LoadOnCpu {
+            cpu: CpuId(cpu),
+            reached: Some(Reached { mean, worst_second: 0.0 }),
+            machine_busy: None,
+        };
         load.reached = Some(Reached { mean: 47.0, worst_second: 30.0 });
         load.per_cpu = vec![on(0, 50.0), on(3, 44.0)];
         assert_eq!(off_target(&load), "cpu@50% reached 44.0 % of CPU 3 instead of 50 %");

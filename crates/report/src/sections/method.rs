@@ -38,7 +38,8 @@ const OF_MEASURING: [&str; 9] = [
     "Preempted while measuring",
 ];
 
-/// What was asked, how it was done, and the evidence that the threads measured undisturbed by themselves.
+/// What was asked, how it was done, and the evidence that the threads measured undisturbed by
+/// themselves.
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
     let questions: [(&'static str, Answer); 16] = [
@@ -52,21 +53,36 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Scheduling", scheduling),
         ("Probe", |o| columns::probe(&o.recorded.document)),
         ("After an overrun", |o| match o.recorded.document.run.overrun_policy {
-            OverrunPolicy::Skip => tr!("continue at the next planned time, count the others as skipped"),
+            OverrunPolicy::Skip => {
+                tr!("continue at the next planned time, count the others as skipped")
+            }
             OverrunPolicy::CatchUp => tr!("run each missed one at once, late"),
         }),
         ("Warm-up, not counted", |o| o.warmup_ns().to_string()),
-        ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| tr!("never"), |limit| limit.to_string())),
+        ("Break above", |o| {
+            o.recorded
+                .document
+                .run
+                .break_above_ns
+                .map_or_else(|| tr!("never"), |limit| limit.to_string())
+        }),
         ("Clock", clock),
         ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
         ("CPU latency (/dev/cpu_dma_latency)", |o| {
             let is_held = o.recorded.document.instrument.dma_latency_held;
-            translated(if is_held { "held at 0: no deep idle states" } else { "unchanged" }).to_owned()
+            translated(if is_held { "held at 0: no deep idle states" } else { "unchanged" })
+                .to_owned()
         }),
         ("Start until measuring began", |o| {
-            o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| tr!("not known"), format::latency)
+            o.recorded
+                .document
+                .instrument
+                .start_to_first_activation_ns
+                .map_or_else(|| tr!("not known"), format::latency)
         }),
-        ("Page faults while measuring", |o| evidence(o, |evidence| Some(evidence.minor_faults? + evidence.major_faults?))),
+        ("Page faults while measuring", |o| {
+            evidence(o, |evidence| Some(evidence.minor_faults? + evidence.major_faults?))
+        }),
         ("Preempted while measuring", |o| evidence(o, |evidence| evidence.involuntary_switches)),
         ("Samples lost", |o| count(o.lost)),
     ];
@@ -75,9 +91,12 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         let one_for_all = values.iter().all(|value| *value == values[0]);
         MethodRow { name, values, one_for_all }
     };
-    let elsewhere = all.iter().all(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine);
+    let elsewhere = all
+        .iter()
+        .all(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine);
     let in_phases = all.iter().any(|overview| !overview.recorded.document.run.phase.is_none());
-    let is_asked = |name: &&str| !(elsewhere && OF_MEASURING.contains(name)) && (in_phases || *name != PHASE);
+    let is_asked =
+        |name: &&str| !(elsewhere && OF_MEASURING.contains(name)) && (in_phases || *name != PHASE);
     let asked = questions.into_iter().filter(|(name, _)| is_asked(name));
     if all.is_empty() { Vec::new() } else { asked.map(row).collect() }
 }
@@ -91,7 +110,11 @@ fn interval(overview: &Overview<'_>) -> String {
     if run.distance_ns == Nanos::ZERO {
         run.interval_ns.to_string()
     } else {
-        tr!("{interval}, each further thread {distance} more", interval = run.interval_ns, distance = run.distance_ns)
+        tr!(
+            "{interval}, each further thread {distance} more",
+            interval = run.interval_ns,
+            distance = run.distance_ns
+        )
     }
 }
 
@@ -100,7 +123,9 @@ fn scheduling(overview: &Overview<'_>) -> String {
     let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
     granted.dedup();
     match granted.join(", ") {
-        none if none.is_empty() => tr!("{scheduling} asked for", scheduling = document.run.scheduling),
+        none if none.is_empty() => {
+            tr!("{scheduling} asked for", scheduling = document.run.scheduling)
+        }
         granted if document.probe.taken_by() == TakenBy::OwnThreads => granted,
         granted => tr!("{scheduling}, of the thread that only reads", scheduling = granted),
     }
@@ -122,7 +147,8 @@ fn clock(overview: &Overview<'_>) -> String {
 
 /// A sum over all threads; a thread that did not live to say leaves the sum unknown.
 fn evidence(overview: &Overview<'_>, of: fn(&ThreadEvidence) -> Option<u64>) -> String {
-    let sum: Option<u64> = overview.recorded.document.threads.iter().map(|thread| of(&thread.evidence)).sum();
+    let sum: Option<u64> =
+        overview.recorded.document.threads.iter().map(|thread| of(&thread.evidence)).sum();
     sum.map_or_else(|| tr!("not known"), |n| if n == 0 { tr!("none") } else { count(n) })
 }
 
@@ -133,7 +159,10 @@ pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
     match (min, max) {
         (_, Nanos(..=0)) => String::new(),
         _ if min == max => {
-            tr!("The first {time} of each recording were warm-up and are not in the figures.", time = format::span(max))
+            tr!(
+                "The first {time} of each recording were warm-up and are not in the figures.",
+                time = format::span(max)
+            )
         }
         // Threads warm up longer beside loads.
         _ => tr!(
@@ -164,8 +193,12 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
 
 /// Words as a shell would have to be given them.
 pub(crate) fn quoted(words: &[String]) -> String {
-    let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=,:@%+^~".contains(c));
-    let quote = |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) };
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=,:@%+^~".contains(c))
+    };
+    let quote = |word: &String| {
+        if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    };
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
@@ -175,16 +208,28 @@ mod tests {
 
     #[test]
     fn a_command_line_can_be_given_to_a_shell_again() {
-        let words = ["teiji", "measure", "--title", "it's late", "-a", "1-3,!2", ""].map(str::to_owned);
+        let words =
+            ["teiji", "measure", "--title", "it's late", "-a", "1-3,!2", ""].map(str::to_owned);
         assert_eq!(quoted(&words), r"teiji measure --title 'it'\''s late' -a '1-3,!2' ''");
     }
 
     #[test]
     fn different_warm_ups_are_both_shown() {
-        let recordings = [crate::synthetic::Synthetic::idle().build(), crate::synthetic::Synthetic::hackbench().build()];
+        let recordings = [
+            crate::synthetic::Synthetic::idle().build(),
+            crate::synthetic::Synthetic::hackbench().build(),
+        ];
         let all = Overview::all(&recordings);
-        assert!(warmup(&all[..1]).starts_with("The first 100 ms of each recording"), "{}", warmup(&all[..1]));
-        assert!(warmup(&all).starts_with("The first 100 ms to 600 ms of each recording"), "{}", warmup(&all));
+        assert!(
+            warmup(&all[..1]).starts_with("The first 100 ms of each recording"),
+            "{}",
+            warmup(&all[..1])
+        );
+        assert!(
+            warmup(&all).starts_with("The first 100 ms to 600 ms of each recording"),
+            "{}",
+            warmup(&all)
+        );
         assert_eq!(warmup(&[]), "");
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a report says, each part as values or sentences that the terminal, the pages and the charts show: the verdict, the
-//! caveats before it, confidence intervals, conditions, loads, what else the machine did.
+//! What a report says, each part as values or sentences that the terminal, the pages and the charts
+//! show: the verdict, the caveats before it, confidence intervals, conditions, loads, what else the
+//! machine did.
 
 pub(crate) mod accounts;
 pub(crate) mod activity;

@@ -11,13 +11,18 @@ use stats::Moments;
 /// Of each recording of a loop that polled.
 pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
     let noise = |overview: &Overview<'_>| {
-        let name = if all.len() == 1 { tr!("noise") } else { tr!("noise of {recording}", recording = overview.name) };
+        let name = if all.len() == 1 {
+            tr!("noise")
+        } else {
+            tr!("noise of {recording}", recording = overview.name)
+        };
         Some(Meaning { name, meaning: in_words(overview)? })
     };
     all.iter().filter_map(noise).collect()
 }
 
-/// `0.0123 % of the 9 s polled, in 412 gaps. The loop sees nothing shorter than 25 ns`, of all threads together.
+/// `0.0123 % of the 9 s polled, in 412 gaps. The loop sees nothing shorter than 25 ns`, of all
+/// threads together.
 fn in_words(overview: &Overview<'_>) -> Option<String> {
     let threads = &overview.recorded.document.threads;
     let polling = || threads.iter().filter_map(|thread| thread.polling);
@@ -70,10 +75,12 @@ mod tests {
         let moments = &recorded.threads[0].moments;
         #[expect(clippy::cast_possible_truncation, reason = "a test")]
         let polled_ns = (moments.sum() * 4_000) as i64;
-        recorded.document.threads[0].polling = Some(Polling { polled_ns, readings: 5, resolution_ns: Some(25) });
+        recorded.document.threads[0].polling =
+            Some(Polling { polled_ns, readings: 5, resolution_ns: Some(25) });
         let text = words(&recorded).remove(0).meaning;
         assert!(
-            text.starts_with("0.0250 % of the ") && text.ends_with(" gaps. The loop sees nothing shorter than 25 ns"),
+            text.starts_with("0.0250 % of the ")
+                && text.ends_with(" gaps. The loop sees nothing shorter than 25 ns"),
             "{text}"
         );
         // What is shorter is not noise that is not there.

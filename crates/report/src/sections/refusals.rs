@@ -10,8 +10,11 @@ use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES,
 /// `no extrapolation: ` stands before it.
 pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
     match why {
-        Refusal::OrderUnknown => tr!("the recording has no samples, so whether the largest latencies came together is unknown"),
-        Refusal::Pooled => tr!("these are several runs, whose largest latencies have no order in time"),
+        Refusal::OrderUnknown => tr!("the recording has no samples, so whether the largest \
+                                      latencies came together is unknown"),
+        Refusal::Pooled => {
+            tr!("these are several runs, whose largest latencies have no order in time")
+        }
         Refusal::TooFew { latencies } => tr!(
             "{latencies}: too few for a tail fit, which needs {min}",
             latencies = format::counted(*latencies, "latency"),
@@ -23,36 +26,48 @@ pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
             min = MIN_CLUSTERS
         ),
         Refusal::Crowded { share } => tr!(
-            "large latencies are too clustered for a tail fit: their clusters fill {share} % of the run, at most {max} % is usable",
+            "large latencies are too clustered for a tail fit: their clusters fill {share} % of \
+             the run, at most {max} % is usable",
             share = format!("{:.0}", share * 100.0),
             max = format!("{:.0}", MAX_CROWDED * 100.0)
         ),
         Refusal::AllEqual => {
-            tr!("all large latencies are equal: this is a limit of the clock or the machine, not a tail")
+            tr!("all large latencies are equal: this is a limit of the clock or the machine, not \
+                 a tail")
         }
         Refusal::Apart(apart) => lying_apart(apart),
         Refusal::Changed(change) => changed(change, rows),
         Refusal::BadFit { chance } => {
-            tr!("no threshold gives an acceptable generalised Pareto fit (best {chance})", chance = rarity(*chance))
+            tr!(
+                "no threshold gives an acceptable generalised Pareto fit (best {chance})",
+                chance = rarity(*chance)
+            )
         }
         Refusal::Uneven { first_half, chance } => tr!(
-            "large latencies are spread unevenly over the run: {share} of them in its first half ({chance})",
+            "large latencies are spread unevenly over the run: {share} of them in its first half \
+             ({chance})",
             share = format!("{:.0} %", first_half * 100.0),
             chance = rarity(*chance)
         ),
         Refusal::Drifting { first_ns, second_ns, chance } => tr!(
-            "large latencies change during the run: median {first} in the first half, {second} in the second ({chance})",
+            "large latencies change during the run: median {first} in the first half, {second} in \
+             the second ({chance})",
             first = latency(*first_ns),
             second = latency(*second_ns),
             chance = rarity(*chance)
         ),
         Refusal::TooHeavy { shape } => {
-            tr!("the tail may be so heavy (shape up to {shape}) that it has no mean and no bound", shape = format!("{shape:.2}"))
+            tr!(
+                "the tail may be so heavy (shape up to {shape}) that it has no mean and no bound",
+                shape = format!("{shape:.2}")
+            )
         }
         Refusal::Disagree { peaks, blocks } => {
-            let [lower, upper, low, high] = [peaks.0, peaks.1, blocks.0, blocks.1].map(|ns| latency(format::rounded(ns)));
+            let [lower, upper, low, high] =
+                [peaks.0, peaks.1, blocks.0, blocks.1].map(|ns| latency(format::rounded(ns)));
             tr!(
-                "two extrapolations disagree: for a run ten times as long, peaks over threshold give {lower} to {upper}, block maxima {low} to {high}",
+                "two extrapolations disagree: for a run ten times as long, peaks over threshold \
+                 give {lower} to {upper}, block maxima {low} to {high}",
                 lower,
                 upper,
                 low,
@@ -67,14 +82,17 @@ fn lying_apart(Apart { count, min, next, chance }: &Apart) -> String {
     let chance = rarity(*chance);
     if *count == 1 {
         tr!(
-            "outlier: {min}, next largest {next} ({chance} for one tail). It has a cause of its own, and the other latencies do not show how often or how large it comes",
+            "outlier: {min}, next largest {next} ({chance} for one tail). It has a cause of its \
+             own, and the other latencies do not show how often or how large it comes",
             min,
             next,
             chance
         )
     } else {
         tr!(
-            "{count} outliers: {min} and above, next largest {next} ({chance} for one tail). They have a cause of their own, and the other latencies do not show how often or how large they come",
+            "{count} outliers: {min} and above, next largest {next} ({chance} for one tail). They \
+             have a cause of their own, and the other latencies do not show how often or how \
+             large they come",
             count,
             min,
             next,
@@ -83,7 +101,10 @@ fn lying_apart(Apart { count, min, next, chance }: &Apart) -> String {
     }
 }
 
-fn changed(Change { part: which, kind, activation, before_ns, after_ns, chance }: &Change, rows: Rows) -> String {
+fn changed(
+    Change { part: which, kind, activation, before_ns, after_ns, chance }: &Change,
+    rows: Rows,
+) -> String {
     let how = match kind {
         ChangeKind::Step => tr!("from {row} on", row = rows.numbered(*activation)),
         ChangeKind::Drift => translated("gradually").to_owned(),
@@ -100,7 +121,11 @@ fn changed(Change { part: which, kind, activation, before_ns, after_ns, chance }
 
 /// A probability, as a test of significance gives it: `p = 0.0012`.
 fn rarity(chance: f64) -> String {
-    if chance >= 1e-3 { format!("p = {}", format!("{chance:.4}").trim_end_matches('0')) } else { "p < 0.001".to_owned() }
+    if chance >= 1e-3 {
+        format!("p = {}", format!("{chance:.4}").trim_end_matches('0'))
+    } else {
+        "p < 0.001".to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -111,14 +136,20 @@ mod tests {
 
     #[test]
     fn a_gap_is_said_with_both_its_sides() {
-        let output =
-            |count| words(&Refusal::Apart(Apart { count, min: 28_012_345.0, next: 31_449.0, chance: 1e-5 }), ACTIVATIONS);
-        assert!(
-            output(1).starts_with("outlier: 28.0 ms, next largest 31.4 µs (p < 0.001 for one tail). It has a cause of its own")
-        );
-        assert!(
-            output(10).starts_with("10 outliers: 28.0 ms and above, next largest 31.4 µs (p < 0.001 for one tail). They have")
-        );
+        let output = |count| {
+            words(
+                &Refusal::Apart(Apart { count, min: 28_012_345.0, next: 31_449.0, chance: 1e-5 }),
+                ACTIVATIONS,
+            )
+        };
+        assert!(output(1).starts_with(
+            "outlier: 28.0 ms, next largest 31.4 µs (p < 0.001 for one tail). It has a cause of \
+             its own"
+        ));
+        assert!(output(10).starts_with(
+            "10 outliers: 28.0 ms and above, next largest 31.4 µs (p < 0.001 for one tail). They \
+             have"
+        ));
     }
 
     #[test]
@@ -127,11 +158,19 @@ mod tests {
             words(&Refusal::TooFew { latencies: 961 }, ACTIVATIONS),
             "961 latencies: too few for a tail fit, which needs 1,000"
         );
-        assert!(words(&Refusal::TooFew { latencies: 1 }, ACTIVATIONS).starts_with("1 latency: too few"));
+        assert!(
+            words(&Refusal::TooFew { latencies: 1 }, ACTIVATIONS).starts_with("1 latency: too few")
+        );
         let clusters = words(&Refusal::TooFewClusters { clusters: 31 }, ACTIVATIONS);
-        assert_eq!(clusters, "31 clusters of large latencies: too few for a tail fit, which needs 50");
+        assert_eq!(
+            clusters,
+            "31 clusters of large latencies: too few for a tail fit, which needs 50"
+        );
         let crowded = words(&Refusal::Crowded { share: 0.31 }, ACTIVATIONS);
-        assert!(crowded.ends_with("their clusters fill 31 % of the run, at most 10 % is usable"), "{crowded}");
+        assert!(
+            crowded.ends_with("their clusters fill 31 % of the run, at most 10 % is usable"),
+            "{crowded}"
+        );
     }
 
     #[test]
@@ -145,6 +184,9 @@ mod tests {
             chance: 0.0012,
         };
         let output = words(&Refusal::Changed(change), ACTIVATIONS);
-        assert!(output.ends_with("the 99th percentile goes from 20.0 µs to 24.0 µs from activation 30,000 on (p = 0.0012)"));
+        assert!(output.ends_with(
+            "the 99th percentile goes from 20.0 µs to 24.0 µs from activation 30,000 on (p = \
+             0.0012)"
+        ));
     }
 }

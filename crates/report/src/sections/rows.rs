@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the rows of recordings are called: as their probe has it, and by a common word where a text is about several probes.
+//! What the rows of recordings are called: as their probe has it, and by a common word where a text
+//! is about several probes.
 
 use crate::format::{count, counted};
 use crate::language::{tr, translated};
@@ -44,7 +45,15 @@ impl Rows {
 
     /// So many of them that were skipped.
     pub(crate) fn counted_skipped(self, n: u64) -> String {
-        counted(n, self.pick("skipped activation", "skipped trial", "skipped event", "skipped measurement"))
+        counted(
+            n,
+            self.pick(
+                "skipped activation",
+                "skipped trial",
+                "skipped event",
+                "skipped measurement",
+            ),
+        )
     }
 
     /// One of them by its number: `trial 4,711`.
@@ -60,12 +69,22 @@ impl Rows {
 
     /// One of them.
     pub(crate) fn singular(self) -> &'static str {
-        self.pick(translated("activation"), translated("trial"), translated("event"), translated("measurement"))
+        self.pick(
+            translated("activation"),
+            translated("trial"),
+            translated("event"),
+            translated("measurement"),
+        )
     }
 
     /// All of them.
     pub(crate) fn plural(self) -> &'static str {
-        self.pick(translated("activations"), translated("trials"), translated("events"), translated("measurements"))
+        self.pick(
+            translated("activations"),
+            translated("trials"),
+            translated("events"),
+            translated("measurements"),
+        )
     }
 
     /// The one that is about these.
@@ -90,8 +109,12 @@ mod tests {
     use super::*;
     use crate::language::{Language, in_language};
 
-    const ALL: [Rows; 4] =
-        [Rows::One(RowKind::Activations), Rows::One(RowKind::Trials), Rows::One(RowKind::Events), Rows::Several];
+    const ALL: [Rows; 4] = [
+        Rows::One(RowKind::Activations),
+        Rows::One(RowKind::Trials),
+        Rows::One(RowKind::Events),
+        Rows::Several,
+    ];
 
     #[test]
     fn every_kind_has_its_own_words_in_each_language() {
@@ -110,7 +133,10 @@ mod tests {
             for (place, words) in all.iter().enumerate() {
                 assert!(words[0].contains("1,000") && words[3].contains("4,711"), "{words:?}");
                 for other in &all[..place] {
-                    assert!(words.iter().zip(other).all(|(one, other)| one != other), "{words:?} {other:?}");
+                    assert!(
+                        words.iter().zip(other).all(|(one, other)| one != other),
+                        "{words:?} {other:?}"
+                    );
                 }
             }
         }

@@ -30,11 +30,21 @@ fn recorded(rows: RowKind, title: &str) -> Recorded {
 
 /// With a period, a change and too little for some figures.
 fn examined(recorded: Recorded) -> Examined {
-    let latency = |n: i32| 3_000 + n * 37 % 1_900 + if n % 400 == 399 { 50_000 } else { 0 } + if n > 4_000 { 9_000 } else { 0 };
+    let latency = |n: i32| {
+        3_000
+            + n * 37 % 1_900
+            + if n % 400 == 399 { 50_000 } else { 0 }
+            + if n > 4_000 { 9_000 } else { 0 }
+    };
     let latencies: Vec<i32> = (0..8_000).map(latency).collect();
     let of = |_| {
-        let Ok(analysis) =
-            analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Unknown, 64, &ExactRequest::default());
+        let Ok(analysis) = analyse(
+            &[Span::Woken(&latencies)][..],
+            1_000_000,
+            AfterOverrun::Unknown,
+            64,
+            &ExactRequest::default(),
+        );
         analysis
     };
     let analyses = recorded.threads.iter().map(of).collect();
@@ -50,9 +60,11 @@ fn seen(page: &str) -> String {
 
 /// Everything that shows these, each with its name.
 fn shown(rows: RowKind, language: Language) -> Vec<(&'static str, String)> {
-    let mut recordings = vec![recorded(rows, "first"), recorded(rows, "second"), recorded(rows, "third")];
+    let mut recordings =
+        vec![recorded(rows, "first"), recorded(rows, "second"), recorded(rows, "third")];
     recordings[1].document.state = State::Stopped;
-    recordings[1].document.end = Some(End::BreakAbove { thread: 1, activation: 4_711, latency_ns: 83_449 });
+    recordings[1].document.end =
+        Some(End::BreakAbove { thread: 1, activation: 4_711, latency_ns: 83_449 });
     recordings[2].document.state = State::Stopped;
     recordings[2].document.end = Some(End::Guard { starved_ns: 2_000_000_000, cpu: None });
     let all: Vec<Examined> = recordings.iter().cloned().map(examined).collect();
@@ -60,13 +72,19 @@ fn shown(rows: RowKind, language: Language) -> Vec<(&'static str, String)> {
         all.iter().map(|one| one.analyses.iter().map(Inference::from_analysis).collect()).collect();
     let options = ChartOptions::default();
     let report = Report::new(&recordings, &inferences, &options);
-    let limits = ["max<10us", "p99.9<1ms@95%", "p99.99<1ms", "late==0", "skipped==0", "rate(>1ms)<1e-9@95%"];
+    let limits =
+        ["max<10us", "p99.9<1ms@95%", "p99.99<1ms", "late==0", "skipped==0", "rate(>1ms)<1e-9@95%"];
     let limits: Vec<plan::Limit> = limits.iter().map(|text| text.parse().unwrap()).collect();
     let mut gate = Gate::judge(&limits, &all);
     gate.against(&all[0], 0.1, &all[1..2], language).unwrap();
-    let groups: Vec<Repeats> = recordings.iter().map(|one| Repeats::new(vec![examined(one.clone())])).collect();
+    let groups: Vec<Repeats> =
+        recordings.iter().map(|one| Repeats::new(vec![examined(one.clone())])).collect();
     let comparisons = Comparisons::new(&groups, true, language).unwrap();
-    let mut matrix = Matrix::new(None, vec!["load".into()], ["one", "two"].map(|load| vec![Some(load.into())]).into_iter());
+    let mut matrix = Matrix::new(
+        None,
+        vec!["load".into()],
+        ["one", "two"].map(|load| vec![Some(load.into())]).into_iter(),
+    );
     matrix.limits = limits.clone();
     for (row, (one, inferences)) in all.iter().take(2).zip(&inferences).enumerate() {
         let judged = limits.iter().map(|limit| judge::judge(limit, one)).collect();
@@ -104,13 +122,18 @@ fn around(text: &str, word: &str) -> Option<String> {
 
 #[test]
 fn trials_and_events_are_no_wake_ups() {
-    for (rows, [english, japanese]) in [(RowKind::Trials, [" trials", "試行"]), (RowKind::Events, [" events", "イベント"])]
+    for (rows, [english, japanese]) in
+        [(RowKind::Trials, [" trials", "試行"]), (RowKind::Events, [" events", "イベント"])]
     {
         for (language, own) in [(Language::English, english), (Language::Japanese, japanese)] {
             let shown = shown(rows, language);
             for (name, text) in &shown {
                 for word in ["activation", "wake-up", "woke", "起床"] {
-                    assert_eq!(around(text, word), None, "{name} of {rows:?} in {language:?} says {word}");
+                    assert_eq!(
+                        around(text, word),
+                        None,
+                        "{name} of {rows:?} in {language:?} says {word}"
+                    );
                 }
             }
             let (_, plan) = shown.iter().find(|(known, _)| *known == "plan's page").unwrap();
@@ -127,19 +150,30 @@ fn trials_and_events_are_no_wake_ups() {
 fn activations_are_called_so() {
     let all = Synthetic::hackbench().build();
     let output = |language| {
-        Report::new(std::slice::from_ref(&all), &[], &ChartOptions::default()).terminal_summary(Paint::Plain, language)
+        Report::new(std::slice::from_ref(&all), &[], &ChartOptions::default())
+            .terminal_summary(Paint::Plain, language)
     };
-    assert!(output(Language::English).contains("activations") && output(Language::Japanese).contains("起床"));
+    assert!(
+        output(Language::English).contains("activations")
+            && output(Language::Japanese).contains("起床")
+    );
 }
 
-/// One page of both says what a latency is of each, by its name, and counts them by a word for both.
+/// One page of both says what a latency is of each, by its name, and counts them by a word for
+/// both.
 #[test]
 fn recordings_of_several_probes_each_say_what_they_measured() {
-    let recordings =
-        [recorded(RowKind::Trials, "starts"), Synthetic::idle().title("wakes").build(), recorded(RowKind::Events, "events")];
+    let recordings = [
+        recorded(RowKind::Trials, "starts"),
+        Synthetic::idle().title("wakes").build(),
+        recorded(RowKind::Events, "events"),
+    ];
     let options = ChartOptions::default();
     let report = Report::new(&recordings, &[], &options);
-    let (english, japanese) = (report.markdown("", None, Language::English), report.markdown("", None, Language::Japanese));
+    let (english, japanese) = (
+        report.markdown("", None, Language::English),
+        report.markdown("", None, Language::Japanese),
+    );
     for line in [
         "- latency (starts): from the call to the child's first instruction after exec",
         "- latency (wakes): from the planned time until the thread runs again",
@@ -147,10 +181,21 @@ fn recordings_of_several_probes_each_say_what_they_measured() {
     ] {
         assert!(english.contains(line), "{line} in {english}");
     }
-    assert!(english.contains(" measurements on time") && !english.contains("activations on time"), "{english}");
-    assert!(english.contains("other: from the call to the child's first instruction after exec. cyclic: from"), "{english}");
-    for line in ["- レイテンシ(starts): 呼び出しから", "- レイテンシ(wakes): 予定時刻から", "スキップ 3 回、イベント 20,000 件。"]
-    {
+    assert!(
+        english.contains(" measurements on time") && !english.contains("activations on time"),
+        "{english}"
+    );
+    assert!(
+        english.contains(
+            "other: from the call to the child's first instruction after exec. cyclic: from"
+        ),
+        "{english}"
+    );
+    for line in [
+        "- レイテンシ(starts): 呼び出しから",
+        "- レイテンシ(wakes): 予定時刻から",
+        "スキップ 3 回、イベント 20,000 件。",
+    ] {
         assert!(japanese.contains(line), "{line} in {japanese}");
     }
     assert!(english.contains("- **jitter**: "), "one of them has it: {english}");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many system management interrupts there were while gaps were looked for: some gaps may have been those.
+//! How many system management interrupts there were while gaps were looked for: some gaps may have
+//! been those.
 
 use crate::format::counted;
 use crate::language::{tr, translated};
@@ -11,14 +12,21 @@ use model::{Smis, SmisUnknown, Thread};
 pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
     let mut meanings = Vec::new();
     for overview in all {
-        let name = || if all.len() == 1 { tr!("SMIs") } else { tr!("SMIs of {recording}", recording = overview.name) };
+        let name = || {
+            if all.len() == 1 {
+                tr!("SMIs")
+            } else {
+                tr!("SMIs of {recording}", recording = overview.name)
+            }
+        };
         let found = overview.recorded.document.threads.iter().filter_map(in_words);
         meanings.extend(found.map(|meaning| Meaning { name: name(), meaning }));
     }
     meanings
 }
 
-/// `3 system management interrupts, counted by CPU 2 while it was measured`, or why it is not known.
+/// `3 system management interrupts, counted by CPU 2 while it was measured`, or why it is not
+/// known.
 fn in_words(thread: &Thread) -> Option<String> {
     let Smis { count, unknown } = thread.smis?;
     let Some(count) = count else {
@@ -27,7 +35,11 @@ fn in_words(thread: &Thread) -> Option<String> {
         return Some(tr!("system management interrupts of CPU {cpu}: unknown ({why})", cpu, why));
     };
     let interrupts = counted(count, "system management interrupt");
-    Some(tr!("{interrupts}, counted by CPU {cpu} while it was measured", interrupts, cpu = thread.cpu))
+    Some(tr!(
+        "{interrupts}, counted by CPU {cpu} while it was measured",
+        interrupts,
+        cpu = thread.cpu
+    ))
 }
 
 /// Why it is not known, in English.
@@ -36,7 +48,9 @@ const fn why(unknown: SmisUnknown) -> &'static str {
         SmisUnknown::VirtualMachine => "a virtual machine does not see those of the hardware",
         SmisUnknown::NotIntel => "only Intel's CPUs count them",
         SmisUnknown::NoDevice => "there is no /dev/cpu/N/msr: run modprobe msr",
-        SmisUnknown::NoRight => "/dev/cpu/N/msr may not be read: run as root, without kernel lockdown",
+        SmisUnknown::NoRight => {
+            "/dev/cpu/N/msr may not be read: run as root, without kernel lockdown"
+        }
         SmisUnknown::Unreadable => "the CPU's counter could not be read",
     }
 }
@@ -53,16 +67,32 @@ mod tests {
         assert!(words(&recorded).is_empty());
         let cpu = recorded.document.threads[0].cpu;
         for (smis, text) in [
-            (Smis::from(Ok(0)), format!("0 system management interrupts, counted by CPU {cpu} while it was measured")),
-            (Smis::from(Ok(1)), format!("1 system management interrupt, counted by CPU {cpu} while it was measured")),
+            (
+                Smis::from(Ok(0)),
+                format!(
+                    "0 system management interrupts, counted by CPU {cpu} while it was measured"
+                ),
+            ),
+            (
+                Smis::from(Ok(1)),
+                format!(
+                    "1 system management interrupt, counted by CPU {cpu} while it was measured"
+                ),
+            ),
             (
                 Smis::from(Err(SmisUnknown::NoDevice)),
-                format!("system management interrupts of CPU {cpu}: unknown (there is no /dev/cpu/N/msr: run modprobe msr)"),
+                format!(
+                    "system management interrupts of CPU {cpu}: unknown (there is no \
+                     /dev/cpu/N/msr: run modprobe msr)"
+                ),
             ),
         ] {
             recorded.document.threads[0].smis = Some(smis);
             let said = words(&recorded);
-            assert_eq!((said[0].name.as_str(), said[0].meaning.as_str(), said.len()), ("SMIs", text.as_str(), 1));
+            assert_eq!(
+                (said[0].name.as_str(), said[0].meaning.as_str(), said.len()),
+                ("SMIs", text.as_str(), 1)
+            );
         }
     }
 }

@@ -26,7 +26,8 @@ pub(crate) fn without_lab(all: &[Overview<'_>]) -> String {
     sentences(all, "")
 }
 
-/// What the figures must not be read without, where they do not stand in one line: in sentences, or empty.
+/// What the figures must not be read without, where they do not stand in one line: in sentences, or
+/// empty.
 pub(crate) fn caveats_alone(all: &[Overview<'_>]) -> String {
     let conditions = capitalised(conditions(all).trim_end_matches([':', ' ']));
     let conditions = (!conditions.is_empty()).then(|| conditions + translated("."));
@@ -65,15 +66,23 @@ pub(crate) fn capitalised(sentence: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// `No real-time rights (...); steal time 26.3 % (2.63 s) on CPU 1: `; empty where nothing is amiss.
+/// `No real-time rights (...); steal time 26.3 % (2.63 s) on CPU 1: `; empty where nothing is
+/// amiss.
 fn conditions(all: &[Overview<'_>]) -> String {
-    let documents: Vec<_> = all.iter().map(|overview| (overview.name.as_str(), &overview.recorded.document)).collect();
-    let phrases: Vec<String> = rights(all).into_iter().chain(caveats::phrases(&documents)).collect();
-    if phrases.is_empty() { String::new() } else { tr!("{conditions}: ", conditions = phrases.join(translated("; "))) }
+    let documents: Vec<_> =
+        all.iter().map(|overview| (overview.name.as_str(), &overview.recorded.document)).collect();
+    let phrases: Vec<String> =
+        rights(all).into_iter().chain(caveats::phrases(&documents)).collect();
+    if phrases.is_empty() {
+        String::new()
+    } else {
+        tr!("{conditions}: ", conditions = phrases.join(translated("; ")))
+    }
 }
 
 fn rights(all: &[Overview<'_>]) -> Option<String> {
-    let denied: Vec<(&Overview<'_>, String)> = all.iter().filter_map(|o| o.no_real_time().map(|how| (o, how))).collect();
+    let denied: Vec<(&Overview<'_>, String)> =
+        all.iter().filter_map(|o| o.no_real_time().map(|how| (o, how))).collect();
     if let Some((_, how)) = denied.first() {
         if denied.len() == all.len() {
             return Some(tr!("No real-time rights ({how})", how));
@@ -82,7 +91,9 @@ fn rights(all: &[Overview<'_>]) -> Option<String> {
         return Some(tr!("No real-time rights in {names} ({how})", names = list(&names), how));
     }
     let policy = all.iter().find_map(Overview::ordinary)?;
-    all.iter().all(|overview| overview.ordinary().is_some()).then(|| tr!("Ordinary scheduling ({policy})", policy))
+    all.iter()
+        .all(|overview| overview.ordinary().is_some())
+        .then(|| tr!("Ordinary scheduling ({policy})", policy))
 }
 
 fn figures(all: &[Overview<'_>]) -> String {
@@ -90,8 +101,11 @@ fn figures(all: &[Overview<'_>]) -> String {
         return jitters(all);
     }
     let labels = labels(all);
-    let mut maxima: Vec<(i64, &str)> =
-        all.iter().zip(&labels).filter_map(|(overview, label)| Some((overview.due_moments.max()?, label.as_str()))).collect();
+    let mut maxima: Vec<(i64, &str)> = all
+        .iter()
+        .zip(&labels)
+        .filter_map(|(overview, label)| Some((overview.due_moments.max()?, label.as_str())))
+        .collect();
     maxima.sort_by_key(|(max, _)| std::cmp::Reverse(*max));
     let Some(((worst, label), others)) = maxima.split_first() else {
         return if all.is_empty() { tr!("no recording was given.") } else { nothing_measured(all) };
@@ -99,13 +113,23 @@ fn figures(all: &[Overview<'_>]) -> String {
     let mut phrases = vec![tr!("{late} {label}", late = late(*worst), label)];
     if all.len() > MAX_LISTED {
         phrases[0] += &tr!(" (the worst of {n} recordings)", n = format::count(all.len() as u64));
-        phrases.extend(others.last().map(|(max, label)| tr!("{max} {label} (the best)", max = format::latency(*max), label)));
+        phrases.extend(others.last().map(|(max, label)| {
+            tr!("{max} {label} (the best)", max = format::latency(*max), label)
+        }));
     } else {
-        phrases.extend(others.iter().map(|(max, label)| tr!("{max} {label}", max = format::latency(*max), label)));
+        phrases.extend(
+            others
+                .iter()
+                .map(|(max, label)| tr!("{max} {label}", max = format::latency(*max), label)),
+        );
     }
-    let silent: Vec<&str> = all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
-    let silent =
-        if silent.is_empty() { String::new() } else { tr!("; no latency was measured in {names}", names = list(&silent)) };
+    let silent: Vec<&str> =
+        all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
+    let silent = if silent.is_empty() {
+        String::new()
+    } else {
+        tr!("; no latency was measured in {names}", names = list(&silent))
+    };
     tr!(
         "worst latency {phrases}{silent}. {on_time}.",
         phrases = phrases.join(translated(", ")),
@@ -129,17 +153,25 @@ fn nothing_measured(all: &[Overview<'_>]) -> String {
     tr!("no latency was measured.")
 }
 
-/// `no gap above 10us was found in 5 windows of 1s.` How many of a run that ended early is not said.
+/// `no gap above 10us was found in 5 windows of 1s.` How many of a run that ended early is not
+/// said.
 fn no_gap(overview: &Overview<'_>) -> Option<String> {
     let document = &overview.recorded.document;
     let settings = &document.run.probe_settings;
-    let set = |ending: &str| settings.iter().find(|(name, _)| name.ends_with(ending)).map(|(_, value)| value.as_str());
+    let set = |ending: &str| {
+        settings.iter().find(|(name, _)| name.ends_with(ending)).map(|(_, value)| value.as_str())
+    };
     let (threshold, window) = (set("-threshold")?, set("-window")?);
     let window_ns = Nanos::parse(window, Unit::Microsecond).ok()?.0.max(1);
     match (&document.end, document.run.length) {
         (Some(End::Done), Length::DurationNs(length)) => {
             let windows = format::count((length.0 / window_ns).unsigned_abs());
-            Some(tr!("no gap above {threshold} was found in {windows} windows of {window}.", threshold, windows, window))
+            Some(tr!(
+                "no gap above {threshold} was found in {windows} windows of {window}.",
+                threshold,
+                windows,
+                window
+            ))
         }
         _ => Some(tr!("no gap above {threshold} was found.", threshold)),
     }
@@ -154,56 +186,92 @@ fn jitters(all: &[Overview<'_>]) -> String {
         .filter_map(|(overview, label)| Some((Spread::from_overview(overview)?, label.as_str())))
         .collect();
     spreads.sort_by_key(|(spread, _)| std::cmp::Reverse(spread.peak_to_peak_ns));
-    let silent: Vec<&str> = all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
+    let silent: Vec<&str> =
+        all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
     if spreads.is_empty() {
         return tr!("no interval was measured.");
     }
-    let in_words = |(spread, label): &(Spread, &str)| tr!("{spread} {label}", spread = spread.in_words(), label);
+    let in_words = |(spread, label): &(Spread, &str)| {
+        tr!("{spread} {label}", spread = spread.in_words(), label)
+    };
     let mut phrases: Vec<String> = spreads.iter().take(MAX_LISTED).map(in_words).collect();
     if spreads.len() > MAX_LISTED {
         phrases.push(tr!("and {n} more", n = format::count((spreads.len() - MAX_LISTED) as u64)));
     }
-    let silent =
-        if silent.is_empty() { String::new() } else { tr!("; no interval was measured in {names}", names = list(&silent)) };
-    tr!("jitter: {phrases}{silent}. {on_time}.", phrases = phrases.join(translated("; ")), silent, on_time = rows_in_words(all))
+    let silent = if silent.is_empty() {
+        String::new()
+    } else {
+        tr!("; no interval was measured in {names}", names = list(&silent))
+    };
+    tr!(
+        "jitter: {phrases}{silent}. {on_time}.",
+        phrases = phrases.join(translated("; ")),
+        silent,
+        on_time = rows_in_words(all)
+    )
 }
 
 /// `1.24 ms`; a latency below 0 is early.
 fn late(max: i64) -> String {
-    if max < 0 { tr!("-{time} (early)", time = format::latency(-max)) } else { format::latency(max) }
+    if max < 0 {
+        tr!("-{time} (early)", time = format::latency(-max))
+    } else {
+        format::latency(max)
+    }
 }
 
 /// One sentence for each recording that holds less than was asked for.
 fn cut_short(all: &[Overview<'_>]) -> Vec<String> {
-    let subject = |overview: &Overview<'_>| if all.len() == 1 { tr!("The recording") } else { overview.name.clone() };
+    let subject = |overview: &Overview<'_>| {
+        if all.len() == 1 { tr!("The recording") } else { overview.name.clone() }
+    };
     all.iter()
-        .filter_map(|overview| overview.cut_short().map(|how| tr!("{recording} {how}.", recording = subject(overview), how)))
+        .filter_map(|overview| {
+            overview
+                .cut_short()
+                .map(|how| tr!("{recording} {how}.", recording = subject(overview), how))
+        })
         .collect()
 }
 
 fn lost(all: &[Overview<'_>]) -> Option<String> {
     let sum: u64 = all.iter().map(|overview| overview.lost).sum();
-    (sum > 0).then(|| tr!("{samples} lost, with unknown latencies.", samples = format::counted(sum, "sample")))
+    (sum > 0).then(|| {
+        tr!("{samples} lost, with unknown latencies.", samples = format::counted(sum, "sample"))
+    })
 }
 
 /// One sentence for each recording whose figures were changed after they had been taken.
 fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
     // What was lost or missed is said already, and is no contradiction.
-    let is_whole = |overview: &&Overview<'_>| overview.lost == 0 && !overview.recorded.document.load_off_target;
-    let contradicts = all.iter().filter(is_whole).filter(|one| !judge::contradictions(one.recorded).is_empty());
+    let is_whole = |overview: &&Overview<'_>| {
+        overview.lost == 0 && !overview.recorded.document.load_off_target
+    };
+    let contradicts =
+        all.iter().filter(is_whole).filter(|one| !judge::contradictions(one.recorded).is_empty());
     let sentence = |overview: &Overview<'_>| {
-        let name = if all.len() == 1 { "run.json".to_owned() } else { format!("{}/run.json", overview.name) };
+        let name = if all.len() == 1 {
+            "run.json".to_owned()
+        } else {
+            format!("{}/run.json", overview.name)
+        };
         tr!("{name} contradicts its samples: teiji verify lists the differences.", name)
     };
     contradicts.map(sentence).collect()
 }
 
-/// One sentence for each recording whose load was not the one asked for, with the name that `run.json` has for it.
+/// One sentence for each recording whose load was not the one asked for, with the name that
+/// `run.json` has for it.
 fn load_off_target(all: &[Overview<'_>]) -> Vec<String> {
-    let of = |overview: &Overview<'_>| if all.len() == 1 { String::new() } else { tr!(" in {name}", name = overview.name) };
-    let sentence =
-        |overview: &Overview<'_>, which: String| tr!("Load off target{of}: {which} (load_off_target).", of = of(overview), which);
-    all.iter().filter_map(|overview| overview.load_off_target().map(|which| sentence(overview, which))).collect()
+    let of = |overview: &Overview<'_>| {
+        if all.len() == 1 { String::new() } else { tr!(" in {name}", name = overview.name) }
+    };
+    let sentence = |overview: &Overview<'_>, which: String| {
+        tr!("Load off target{of}: {which} (load_off_target).", of = of(overview), which)
+    };
+    all.iter()
+        .filter_map(|overview| overview.load_off_target().map(|which| sentence(overview, which)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -224,20 +292,28 @@ mod tests {
         let busy = Synthetic::hackbench().samples(&[20_000, 2_239_001, 0, 0, 9_000]).build();
         assert_eq!(
             output(&[idle.clone(), busy]),
-            "Steal time 1.0 % (10.0 ms) on CPU 0 in hackbench; clocksource changed from tsc to hpet in hackbench: \
-             worst latency 2.24 ms under hackbench, 83.4 µs with no load added. 8 of 14 activations on time, 2 late, 4 skipped."
+            "Steal time 1.0 % (10.0 ms) on CPU 0 in hackbench; clocksource changed from tsc to \
+             hpet in hackbench: worst latency 2.24 ms under hackbench, 83.4 µs with no load \
+             added. 8 of 14 activations on time, 2 late, 4 skipped."
         );
-        assert_eq!(output(&[idle]), "Worst latency 83.4 µs with no load added. 4 of 4 activations on time.");
+        assert_eq!(
+            output(&[idle]),
+            "Worst latency 83.4 µs with no load added. 4 of 4 activations on time."
+        );
     }
 
-    /// Of a tracer that prints only gaps, nothing printed is what was found. It says nothing of windows that there were not.
+    /// Of a tracer that prints only gaps, nothing printed is what was found. It says nothing of
+    /// windows that there were not.
     #[test]
     fn no_gap_is_a_finding() {
         let mut recorded = Synthetic::idle().samples(&[]).threads(1).build();
         assert!(output(std::slice::from_ref(&recorded)).ends_with("o latency was measured."));
-        let settings = [("hwlat-threshold", "10us"), ("hwlat-window", "1s"), ("hwlat-width", "500ms")];
-        recorded.document.run.probe_settings =
-            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let settings =
+            [("hwlat-threshold", "10us"), ("hwlat-window", "1s"), ("hwlat-width", "500ms")];
+        recorded.document.run.probe_settings = settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         recorded.document.run.length = Length::DurationNs(Nanos::from_millis(5_500));
         recorded.document.end = Some(End::Done);
         let text = output(std::slice::from_ref(&recorded));
@@ -249,7 +325,9 @@ mod tests {
 
     #[test]
     fn recordings_with_equal_loads_go_by_their_names() {
-        let named = |title: &str, worst: i32| Synthetic::idle().title(title).samples(&[worst]).threads(1).build();
+        let named = |title: &str, worst: i32| {
+            Synthetic::idle().title(title).samples(&[worst]).threads(1).build()
+        };
         assert_eq!(
             output(&[named("vanilla", 4_000), named("rt", 3_000)]),
             "Worst latency 4.00 µs in vanilla, 3.00 µs in rt. 2 of 2 activations on time."
@@ -257,7 +335,8 @@ mod tests {
         let many: Vec<Recorded> = (1..=5).map(|n| named(&format!("run {n}"), n * 1_000)).collect();
         assert_eq!(
             output(&many),
-            "Worst latency 5.00 µs in run 5 (the worst of 5 recordings), 1.00 µs in run 1 (the best). 5 of 5 activations on time."
+            "Worst latency 5.00 µs in run 5 (the worst of 5 recordings), 1.00 µs in run 1 (the \
+             best). 5 of 5 activations on time."
         );
     }
 
@@ -265,26 +344,36 @@ mod tests {
     fn no_real_time_rights_come_first() {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
         recorded.document.instrument.real_time = false;
-        recorded.document.threads.iter_mut().for_each(|thread| thread.scheduling = plan::Scheduling::OTHER);
+        recorded
+            .document
+            .threads
+            .iter_mut()
+            .for_each(|thread| thread.scheduling = plan::Scheduling::OTHER);
         assert_eq!(
             output(std::slice::from_ref(&recorded)),
-            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.4 µs with no load added. 4 of 4 activations on time."
+            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.4 µs \
+             with no load added. 4 of 4 activations on time."
         );
         let both = [recorded.clone(), Synthetic::hackbench().samples(IDLE).build()];
-        assert!(output(&both).starts_with("No real-time rights in idle (SCHED_OTHER instead of SCHED_FIFO 90); steal time"));
+        assert!(output(&both).starts_with(
+            "No real-time rights in idle (SCHED_OTHER instead of SCHED_FIFO 90); steal time"
+        ));
 
         recorded.document.run.scheduling = plan::Scheduling::OTHER;
-        assert!(output(&[recorded]).starts_with("Ordinary scheduling (SCHED_OTHER): worst latency"));
+        assert!(
+            output(&[recorded]).starts_with("Ordinary scheduling (SCHED_OTHER): worst latency")
+        );
     }
 
     /// Without --no-sync a power cut costs no more than SIGKILL.
     #[test]
     fn a_run_cut_off_that_was_not_synced() {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
-        (recorded.document.state, recorded.document.end, recorded.document.run.sync) = (State::Running, None, false);
+        (recorded.document.state, recorded.document.end, recorded.document.run.sync) =
+            (State::Running, None, false);
         assert!(output(&[recorded]).starts_with(
-            "The recording is incomplete: it was cut off, and its last second is missing at most, or after a power cut all that was not on \
-             the disk yet. Worst latency"
+            "The recording is incomplete: it was cut off, and its last second is missing at most, \
+             or after a power cut all that was not on the disk yet. Worst latency"
         ));
     }
 
@@ -294,32 +383,54 @@ mod tests {
         let mut ends = |state, end| {
             (recorded.document.state, recorded.document.end) = (state, end);
             // In front of the figures.
-            output(std::slice::from_ref(&recorded)).split_once(" Worst latency").map(|(before, _)| before.to_owned())
+            output(std::slice::from_ref(&recorded))
+                .split_once(" Worst latency")
+                .map(|(before, _)| before.to_owned())
         };
         assert_eq!(ends(State::Complete, Some(End::Done)), None);
         let cut = ends(State::Running, None).unwrap();
-        assert_eq!(cut, "The recording is incomplete: it was cut off, and at most its last second is missing.");
+        assert_eq!(
+            cut,
+            "The recording is incomplete: it was cut off, and at most its last second is missing."
+        );
         let signal = ends(State::Stopped, Some(End::Signal { name: "SIGINT".into() })).unwrap();
         assert_eq!(signal, "The recording was stopped early by SIGINT.");
-        let above = ends(State::Stopped, Some(End::BreakAbove { thread: 1, activation: 4_711, latency_ns: 83_449 })).unwrap();
+        let above = ends(
+            State::Stopped,
+            Some(End::BreakAbove { thread: 1, activation: 4_711, latency_ns: 83_449 }),
+        )
+        .unwrap();
         assert_eq!(
             above,
-            "The recording was stopped early: activation 4,711 of thread 1 had a latency of 83.4 µs, above --break-above."
+            "The recording was stopped early: activation 4,711 of thread 1 had a latency of 83.4 \
+             µs, above --break-above."
         );
-        let guard = ends(State::Stopped, Some(End::Guard { starved_ns: 2_000_000_000, cpu: None })).unwrap();
+        let guard = ends(State::Stopped, Some(End::Guard { starved_ns: 2_000_000_000, cpu: None }))
+            .unwrap();
         assert_eq!(
             guard,
-            "The recording was stopped early by its guard: at an interval of 1ms, nothing else had run for 2.00 s."
+            "The recording was stopped early by its guard: at an interval of 1ms, nothing else \
+             had run for 2.00 s."
         );
-        let full = ends(State::Stopped, Some(End::RecordingFailed { error: "No space left on device".into() })).unwrap();
-        assert_eq!(full, "The recording was stopped early: writing it failed (No space left on device).");
+        let full = ends(
+            State::Stopped,
+            Some(End::RecordingFailed { error: "No space left on device".into() }),
+        )
+        .unwrap();
+        assert_eq!(
+            full,
+            "The recording was stopped early: writing it failed (No space left on device)."
+        );
     }
 
     #[test]
     fn lost_samples_and_nothing_at_all() {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
         recorded.document.threads[0].evidence.samples_lost = 12;
-        assert!(output(&[recorded]).starts_with("12 samples lost, with unknown latencies. Worst latency"));
+        assert!(
+            output(&[recorded])
+                .starts_with("12 samples lost, with unknown latencies. Worst latency")
+        );
         assert_eq!(output(&[Synthetic::idle().samples(&[]).build()]), "No latency was measured.");
         assert_eq!(output(&[]), "No recording was given.");
         assert!(
@@ -334,13 +445,20 @@ mod tests {
         assert!(!output(std::slice::from_ref(&recorded)).contains("load_off_target"));
         recorded.document.load_off_target = true;
         let unnamed = output(std::slice::from_ref(&recorded));
-        assert!(unnamed.starts_with("Load off target: off by more than 5 points (load_off_target). Steal time"), "{unnamed}");
+        assert!(
+            unnamed.starts_with(
+                "Load off target: off by more than 5 points (load_off_target). Steal time"
+            ),
+            "{unnamed}"
+        );
         recorded.document.load[1].off_target = true;
         recorded.document.load[1].reached = Some(model::Reached { mean: 31.2, worst_second: 30.0 });
         let named = output(std::slice::from_ref(&recorded));
         assert!(
-            named
-                .starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_off_target). Steal time"),
+            named.starts_with(
+                "Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 % \
+                 (load_off_target). Steal time"
+            ),
             "{named}"
         );
         let both = output(&[Synthetic::idle().samples(IDLE).build(), recorded]);
@@ -357,7 +475,10 @@ mod tests {
                 .starts_with("In the lab's virtual time (instructions, not a board's ns): worst")
         );
         assert!(output(&[host, emulated.clone()]).starts_with("In the lab, emulated: worst"));
-        assert!(output(&[measured, emulated]).starts_with("Partly in the lab, partly on real machines: worst"));
+        assert!(
+            output(&[measured, emulated])
+                .starts_with("Partly in the lab, partly on real machines: worst")
+        );
     }
 
     #[test]

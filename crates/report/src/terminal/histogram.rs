@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The histogram in a terminal: columns of block characters, counts on a logarithmic scale, so that one spike among millions is a
-//! column too.
+//! The histogram in a terminal: columns of block characters, counts on a logarithmic scale, so that
+//! one spike among millions is a column too.
 
 use crate::format::{count, latency};
 use crate::terminal::text::WIDTH;
@@ -22,7 +22,12 @@ struct Axis {
     logarithmic: bool,
 }
 
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "columns of a terminal")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "columns of a terminal"
+)]
 impl Axis {
     fn from_buckets(buckets: &[Bucket]) -> Option<Axis> {
         let (min, max) = (buckets.first()?.lower as f64, buckets.last()?.upper as f64);
@@ -33,7 +38,8 @@ impl Axis {
 
     fn column(&self, ns: i64) -> usize {
         let place = if self.logarithmic { (ns.max(1) as f64).ln() } else { ns as f64 };
-        (((place - self.from) / (self.to - self.from) * COLUMNS as f64).max(0.0) as usize).min(COLUMNS - 1)
+        (((place - self.from) / (self.to - self.from) * COLUMNS as f64).max(0.0) as usize)
+            .min(COLUMNS - 1)
     }
 
     /// The latency in the middle of a column, ns.
@@ -54,12 +60,17 @@ pub(crate) fn histogram(histogram: &Histogram) -> String {
     let buckets: Vec<Bucket> = histogram.buckets().collect();
     let Some(axis) = Axis::from_buckets(&buckets) else { return String::new() };
     let mut counts = [0_u64; COLUMNS];
-    buckets.iter().for_each(|bucket| counts[axis.column(i64::midpoint(bucket.lower, bucket.upper))] += bucket.count);
+    buckets.iter().for_each(|bucket| {
+        counts[axis.column(i64::midpoint(bucket.lower, bucket.upper))] += bucket.count
+    });
     let max = counts.iter().copied().max().unwrap_or(1).max(1);
     // One is an eighth, the most is full.
     let eighths = |n: u64| match n {
         0 => 0,
-        n => 1 + ((n as f64).ln() / (max as f64).ln().max(1e-9) * (HEIGHT * 8 - 1) as f64).round() as usize,
+        n => {
+            1 + ((n as f64).ln() / (max as f64).ln().max(1e-9) * (HEIGHT * 8 - 1) as f64).round()
+                as usize
+        }
     };
     let heights = counts.map(|n| eighths(n).min(HEIGHT * 8));
     let scale = [count(max), count((max as f64).sqrt().round() as u64), "1".to_owned()];
@@ -71,7 +82,8 @@ pub(crate) fn histogram(histogram: &Histogram) -> String {
             0 => scale[2].as_str(),
             _ => "",
         };
-        let bars: String = heights.iter().map(|height| EIGHTHS[height.saturating_sub(line * 8).min(8)]).collect();
+        let bars: String =
+            heights.iter().map(|height| EIGHTHS[height.saturating_sub(line * 8).min(8)]).collect();
         out.push_str(format!("{label:>width$} ┤{bars}", width = WIDTH - COLUMNS - 2).trim_end());
         out.push('\n');
     }
@@ -107,7 +119,12 @@ mod tests {
         assert_eq!(lines.len(), HEIGHT + 2);
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH), "\n{drawn}");
         assert!(lines[HEIGHT - 1].ends_with('▁'), "\n{drawn}");
-        assert!(lines[0].contains('█') && lines[HEIGHT + 1].ends_with("2.01 ms") && drawn.contains("4.99 µs"), "\n{drawn}");
+        assert!(
+            lines[0].contains('█')
+                && lines[HEIGHT + 1].ends_with("2.01 ms")
+                && drawn.contains("4.99 µs"),
+            "\n{drawn}"
+        );
         assert_eq!(histogram(&Histogram::default()), "");
     }
 

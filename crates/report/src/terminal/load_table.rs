@@ -14,14 +14,18 @@ const WIDEST: usize = 28;
 pub(crate) fn table(loads: &[LoadEvidence]) -> String {
     let line = |cells: [&str; 6]| {
         let [load, cpu, asked, reached, worst, busy] = cells;
-        let figures = [(cpu, 4), (asked, 6), (reached, 7), (worst, 12), (busy, 8)].map(|(text, width)| right(text, width));
+        let figures = [(cpu, 4), (asked, 6), (reached, 7), (worst, 12), (busy, 8)]
+            .map(|(text, width)| right(text, width));
         format!("{} {}", left(load, WIDEST), figures.join(" "))
     };
-    let percent = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
-    let mut lines = vec![line(["load", "cpu", "asked", "reached", "worst second", "cpu busy"].map(translated))];
+    let percent =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
+    let mut lines =
+        vec![line(["load", "cpu", "asked", "reached", "worst second", "cpu busy"].map(translated))];
     for load in loads {
         for (index, on) in load.per_cpu.iter().enumerate() {
-            // Tasks that move between CPUs: what they reached, they reached on all of them together.
+            // Tasks that move between CPUs: what they reached, they reached on all of them
+            // together.
             let reached = on.reached.or(load.reached.filter(|_| index == 0));
             lines.push(line([
                 &if index == 0 { format::clip(&load.spec, WIDEST) } else { String::new() },
@@ -40,7 +44,8 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
         }
     }
     lines.push(String::new());
-    lines.push(tr!("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: total."));
+    lines.push(tr!("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu \
+                   busy: total."));
     lines.join("\n")
 }
 
@@ -58,7 +63,10 @@ mod tests {
         let of_cpus: usize = loads.iter().map(|load| load.per_cpu.len()).sum();
         assert_eq!(text.lines().count(), 1 + of_cpus + loads.len() + 2, "{text}");
         assert!(text.contains("messages/s, ") && text.contains("exited early"), "{text}");
-        assert!(text.contains("load_off_target: more than 5 points off") && text.contains("50.0"), "{text}");
+        assert!(
+            text.contains("load_off_target: more than 5 points off") && text.contains("50.0"),
+            "{text}"
+        );
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The summary in a terminal: the verdict first, as on the page, then one table, then confidence intervals and the tail.
+//! The summary in a terminal: the verdict first, as on the page, then one table, then confidence
+//! intervals and the tail.
 
 use crate::sections::accounts::{Accounts, cpu_of};
 use crate::sections::co_kernel;
@@ -36,7 +37,9 @@ pub(crate) fn summary(report: &Report<'_>, paint: Paint) -> String {
         out.push('\n');
         heading(&mut out, overview);
         out.push('\n');
-        out.push_str(&activations(overview).painted(paint, &[translated("late"), translated("skipped")]));
+        out.push_str(
+            &activations(overview).painted(paint, &[translated("late"), translated("skipped")]),
+        );
         legend(&mut out, overview, paint);
         if let Some(jitter) = jitter::sentence(overview) {
             wrapped(&mut out, "", &jitter);
@@ -83,10 +86,16 @@ fn inference_paragraph(overview: &Overview<'_>) -> String {
     let histogram = histogram::histogram(&overview.histogram);
     let mut out = if histogram.is_empty() { histogram } else { format!("\n{histogram}") };
     if overview.has_skipped() {
-        wrapped(&mut out, "", &tr!(" As measured: skipped {rows} are not drawn.", rows = rows_of(overview).plural()));
+        wrapped(
+            &mut out,
+            "",
+            &tr!(" As measured: skipped {rows} are not drawn.", rows = rows_of(overview).plural()),
+        );
     }
     let document = &overview.recorded.document;
-    let latest = |(index, _): &(usize, &Thread)| overview.recorded.threads.get(*index).and_then(|thread| thread.moments.max());
+    let latest = |(index, _): &(usize, &Thread)| {
+        overview.recorded.threads.get(*index).and_then(|thread| thread.moments.max())
+    };
     // Of many threads the worst; a report has them all.
     let shown = document.threads.iter().enumerate().max_by_key(latest).map(|(index, _)| index);
     for (index, (thread, inference)) in document.threads.iter().zip(inferences).enumerate() {
@@ -97,9 +106,15 @@ fn inference_paragraph(overview: &Overview<'_>) -> String {
         out.push('\n');
         let heading = match (document.threads.len(), thread.index) {
             (1, _) => tr!("What the data supports, at 95 % confidence:"),
-            (2..=MAX_THREADS, thread) => tr!("What the data of thread {thread} supports, at 95 % confidence:", thread),
+            (2..=MAX_THREADS, thread) => {
+                tr!("What the data of thread {thread} supports, at 95 % confidence:", thread)
+            }
             (_, thread) => {
-                tr!("What the data of thread {thread}, the one with the largest latency, supports, at 95 % confidence:", thread)
+                tr!(
+                    "What the data of thread {thread}, the one with the largest latency, \
+                     supports, at 95 % confidence:",
+                    thread
+                )
             }
         };
         wrapped(&mut out, "", &heading);
@@ -137,7 +152,8 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
         parts[0] += &tr!(", every {interval}", interval = document.run.interval_ns);
     }
     if document.probe.is_planned() && document.run.distance_ns.0 != 0 {
-        parts[0] += &tr!(" (+{distance} for each further thread)", distance = document.run.distance_ns);
+        parts[0] +=
+            &tr!(" (+{distance} for each further thread)", distance = document.run.distance_ns);
     }
     parts.push(tr!("{length} planned", length = length(overview)));
     parts.push(overview.load_added());
@@ -150,11 +166,18 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     let (scheduling, machine) = (granted.join(", "), machine.join(", "));
     let of = match (document.probe.taken_by(), &document.instrument.co_kernel) {
         (TakenBy::OwnThreads, Some(core)) => {
-            tr!("{scheduling} on {core}, beside Linux {machine}", scheduling, core = format::co_kernel(core), machine)
+            tr!(
+                "{scheduling} on {core}, beside Linux {machine}",
+                scheduling,
+                core = format::co_kernel(core),
+                machine
+            )
         }
         (TakenBy::OwnThreads, None) => tr!("{scheduling} on Linux {machine}", scheduling, machine),
         (TakenBy::ThisMachine, _) => tr!("Observed on Linux {machine}", machine),
-        (TakenBy::AnotherMachine, _) => tr!("Measured elsewhere, recorded on Linux {machine}", machine),
+        (TakenBy::AnotherMachine, _) => {
+            tr!("Measured elsewhere, recorded on Linux {machine}", machine)
+        }
     };
     wrapped(out, "", &of);
     if document.anonymous {
@@ -166,7 +189,9 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
 pub(crate) fn length(overview: &Overview<'_>) -> String {
     let run = &overview.recorded.document.run;
     match run.length {
-        plan::Length::Samples(n) => tr!("{rows} of each thread", rows = rows_of(overview).counted(n)),
+        plan::Length::Samples(n) => {
+            tr!("{rows} of each thread", rows = rows_of(overview).counted(n))
+        }
         plan::Length::DurationNs(duration) => format::span(duration),
         plan::Length::Forever => tr!("until it was ended"),
     }
@@ -177,12 +202,16 @@ fn rows_of(overview: &Overview<'_>) -> Rows {
 }
 
 fn activations(overview: &Overview<'_>) -> Table {
-    let head =
-        ["thread", "cpu", "due", "on-time", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"].map(translated);
+    let head = [
+        "thread", "cpu", "due", "on-time", "late", "skipped", "min", "mean", "p50", "p99", "p99.9",
+        "max",
+    ]
+    .map(translated);
     let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
-            let mut row = vec![thread.index.to_string(), cpu_of(&overview.recorded.document.probe, thread)];
+            let mut row =
+                vec![thread.index.to_string(), cpu_of(&overview.recorded.document.probe, thread)];
             row.extend(accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)));
             row.extend(figures(&Latencies::due(statistics)));
             row
@@ -203,7 +232,8 @@ fn accounts(activations: &Accounts) -> [String; 4] {
 
 /// Min, mean, p50, p99, p99.9, max.
 fn figures(latencies: &Latencies<'_>) -> Vec<String> {
-    let quantiles = [Level::P50, Level::P99, Level::P999].map(|level| latencies.quantile_text(level));
+    let quantiles =
+        [Level::P50, Level::P99, Level::P999].map(|level| latencies.quantile_text(level));
     let ends = [latencies.min(), latencies.mean().map(rounded), latencies.max()].map(text_of);
     let [min, mean, max] = ends;
     [min, mean].into_iter().chain(quantiles).chain([max]).collect()
@@ -211,13 +241,23 @@ fn figures(latencies: &Latencies<'_>) -> Vec<String> {
 
 /// What the signs of the table mean, in one line.
 fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
-    let mut parts = vec![if overview.has_skipped() { tr!("µs with skipped counted in") } else { tr!("µs as measured") }];
+    let mut parts = vec![if overview.has_skipped() {
+        tr!("µs with skipped counted in")
+    } else {
+        tr!("µs as measured")
+    }];
     if overview.recorded.threads.len() > 1 {
         parts.push(tr!("~ up to 1 % high"));
     }
-    let too_few = |latencies: Latencies<'_>| latencies.count() > 0 && latencies.quantile(Level::P999).is_none();
+    let too_few = |latencies: Latencies<'_>| {
+        latencies.count() > 0 && latencies.quantile(Level::P999).is_none()
+    };
     if overview.recorded.threads.iter().map(Latencies::due).any(too_few) {
-        parts.push(if overview.measured().knows_distribution() { tr!("– too few samples") } else { tr!("– not known") });
+        parts.push(if overview.measured().knows_distribution() {
+            tr!("– too few samples")
+        } else {
+            tr!("– not known")
+        });
     }
     parts.extend(overview.activations.why_none().map(|why| tr!("– of counts: {why}", why)));
     let warmup = overview.warmup_ns();
@@ -244,13 +284,23 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
         return;
     }
     out.push('\n');
-    wrapped(out, "", &tr!("As measured, without the skipped {rows}:", rows = rows_of(overview).plural()));
+    wrapped(
+        out,
+        "",
+        &tr!("As measured, without the skipped {rows}:", rows = rows_of(overview).plural()),
+    );
     let rows = with.iter().map(|(thread, latencies)| {
-        let mut row = vec![thread.index.to_string(), cpu_of(&overview.recorded.document.probe, thread), count(latencies.count())];
+        let mut row = vec![
+            thread.index.to_string(),
+            cpu_of(&overview.recorded.document.probe, thread),
+            count(latencies.count()),
+        ];
         row.extend(figures(latencies));
         row
     });
-    let head = ["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"].map(translated).to_vec();
+    let head = ["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"]
+        .map(translated)
+        .to_vec();
     out.push_str(&Table { head, rows: rows.collect() }.render());
 }
 
@@ -264,8 +314,14 @@ fn further_columns(out: &mut String, overview: &Overview<'_>) {
     out.push('\n');
     let (rows, left_out) = of_columns::rows(all, MAX_COLUMN_ROWS);
     if !rows.is_empty() {
-        let head = [&["column", "thread"][..], &of_columns::FIGURES].concat().into_iter().map(translated).collect();
-        let cells = |row: ColumnRow| [row.name, row.thread.to_string()].into_iter().chain(row.figures).collect();
+        let head = [&["column", "thread"][..], &of_columns::FIGURES]
+            .concat()
+            .into_iter()
+            .map(translated)
+            .collect();
+        let cells = |row: ColumnRow| {
+            [row.name, row.thread.to_string()].into_iter().chain(row.figures).collect()
+        };
         out.push_str(&Table { head, rows: rows.into_iter().map(cells).collect() }.render());
         if left_out > 0 {
             wrapped(out, "", &tr!("Not shown: {rows}.", rows = counted(left_out as u64, "row")));
@@ -315,7 +371,9 @@ fn reached(load: &model::LoadEvidence) -> String {
             tr!("{mean} of each CPU reached ({worst} in its worst second)", mean, worst)
         },
     ));
-    parts.extend(loads::busy(load).map(|busy| tr!("machine {busy} busy there", busy = percent(busy))));
+    parts.extend(
+        loads::busy(load).map(|busy| tr!("machine {busy} busy there", busy = percent(busy))),
+    );
     parts.extend(loads::did(load));
     parts.push(counted(load.tasks, "task"));
     parts.push(loads::settled(load));
@@ -333,7 +391,11 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
     let head = ["cpu", "reached", "worst second", "machine busy"].map(translated).to_vec();
     Table { head, rows }.render().lines().for_each(|line| unwrapped(out, "  ", line));
     if more > 0 {
-        wrapped(out, "  ", &tr!("{cpus} more, with no lower CPU use.", cpus = counted(more as u64, "CPU")));
+        wrapped(
+            out,
+            "  ",
+            &tr!("{cpus} more, with no lower CPU use.", cpus = counted(more as u64, "CPU")),
+        );
     }
 }
 

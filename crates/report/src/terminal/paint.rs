@@ -40,7 +40,9 @@ impl Paint {
         if self == Paint::Plain {
             return text.to_owned();
         }
-        let line = |line: &str| if line.is_empty() { String::new() } else { format!("\u{1b}[{code}m{line}\u{1b}[0m") };
+        let line = |line: &str| {
+            if line.is_empty() { String::new() } else { format!("\u{1b}[{code}m{line}\u{1b}[0m") }
+        };
         text.split('\n').map(line).collect::<Vec<_>>().join("\n")
     }
 }

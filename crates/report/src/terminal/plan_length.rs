@@ -6,7 +6,8 @@ use crate::language::{Language, in_language, tr, translated};
 use crate::terminal::text;
 use plan::Nanos;
 
-/// What `teiji plan-length` answers: so many activations, none of them beyond the limit, establish this rate at this confidence.
+/// What `teiji plan-length` answers: so many activations, none of them beyond the limit, establish
+/// this rate at this confidence.
 pub struct PlanLength {
     /// Activations of all threads together.
     pub samples: u64,
@@ -32,11 +33,15 @@ impl PlanLength {
     fn in_text(&self) -> String {
         let percent = format!("{:.4}", self.confidence * 100.0);
         let percent = percent.trim_end_matches('0').trim_end_matches('.');
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive number, saturating"
+        )]
         let one_in = (1.0 / self.rate).round() as u64;
         let rate = tr!(
-            "{activations} without an exceedance establish at {percent} % confidence a rate below 1 in {one_in}, if they are \
-             independent.",
+            "{activations} without an exceedance establish at {percent} % confidence a rate below \
+             1 in {one_in}, if they are independent.",
             activations = format::counted(self.samples, "activation"),
             percent,
             one_in = format::count(one_in)
@@ -45,10 +50,19 @@ impl PlanLength {
         let lasting = if self.threads == 1 {
             tr!("At {interval} that is {time}.", interval = self.interval, time)
         } else {
-            tr!("At {interval} on {threads} threads that is {time}.", interval = self.interval, threads = self.threads, time)
+            tr!(
+                "At {interval} on {threads} threads that is {time}.",
+                interval = self.interval,
+                threads = self.threads,
+                time
+            )
         };
         let mut out = String::new();
-        for text in [&rate, &lasting, translated("Latencies come in bursts and machines change, so this is the minimum.")] {
+        for text in [
+            &rate,
+            &lasting,
+            translated("Latencies come in bursts and machines change, so this is the minimum."),
+        ] {
             text::wrapped(&mut out, "", text);
         }
         out

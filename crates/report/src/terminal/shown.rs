@@ -5,8 +5,9 @@ use crate::terminal::paint::{OWN_CODES, Paint};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// What was written by others does not steer the terminal, or the page, of whoever reads it: characters that would are written as
-/// `\u001b`, also in JSON, where that means the same. Lines and columns stay, and the colours of our own where there are any.
+/// What was written by others does not steer the terminal, or the page, of whoever reads it:
+/// characters that would are written as `\u001b`, also in JSON, where that means the same. Lines
+/// and columns stay, and the colours of our own where there are any.
 #[must_use]
 pub fn shown(text: &str, paint: Paint) -> Cow<'_, str> {
     if !text.chars().any(steers) {
@@ -42,7 +43,8 @@ pub(crate) fn steers(c: char) -> bool {
 fn colour(text: &str) -> usize {
     let codes = text.strip_prefix("\u{1b}[").unwrap_or_default();
     let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';');
-    end.filter(|end| OWN_CODES.contains(&&codes[..*end]) && codes[*end..].starts_with('m')).map_or(0, |end| end + 3)
+    end.filter(|end| OWN_CODES.contains(&&codes[..*end]) && codes[*end..].starts_with('m'))
+        .map_or(0, |end| end + 3)
 }
 
 #[cfg(test)]
@@ -51,11 +53,13 @@ mod tests {
 
     #[test]
     fn a_terminal_is_not_steered() {
-        let text = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m \u{1b}[1;31mbad\u{1b}[0m\u{1b}[8m\u{202e}\rover\r\nµs\tx\n";
-        let plain =
-            "\\u001b]0;title\\u0007\\u001b[2J\\u009b31m \\u001b[1;31mbad\\u001b[0m\\u001b[8m\\u202e\\u000dover\r\nµs\tx\n";
+        let text = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m \
+                    \u{1b}[1;31mbad\u{1b}[0m\u{1b}[8m\u{202e}\rover\r\nµs\tx\n";
+        let plain = "\\u001b]0;title\\u0007\\u001b[2J\\u009b31m \
+                     \\u001b[1;31mbad\\u001b[0m\\u001b[8m\\u202e\\u000dover\r\nµs\tx\n";
         assert_eq!(shown(text, Paint::Plain), plain);
-        let coloured = plain.replace("\\u001b[1;31m", "\u{1b}[1;31m").replace("\\u001b[0m", "\u{1b}[0m");
+        let coloured =
+            plain.replace("\\u001b[1;31m", "\u{1b}[1;31m").replace("\\u001b[0m", "\u{1b}[0m");
         assert_eq!(shown(text, Paint::Colour), coloured);
         assert!(matches!(shown("µs\n\t", Paint::Plain), Cow::Borrowed(_)));
     }

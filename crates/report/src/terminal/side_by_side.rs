@@ -22,13 +22,19 @@ pub(crate) fn table(recordings: &[Recorded]) -> String {
     table_of(&all, &all)
 }
 
-/// The same of lines that are made of several recordings each; `recordings` are those, whose caveats come first.
+/// The same of lines that are made of several recordings each; `recordings` are those, whose
+/// caveats come first.
 pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> String {
     // Of intervals how much they vary comes first.
     let are_intervals = all.iter().all(jitter::is_judged);
     let figures = if are_intervals { OF_INTERVALS } else { OF_LATENCIES };
-    let head = ["recording", "due", "late", "skipped"].into_iter().chain(figures).map(translated).collect();
-    // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth of a µs.
+    let head = ["recording", "due", "late", "skipped"]
+        .into_iter()
+        .chain(figures)
+        .map(translated)
+        .collect();
+    // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth
+    // of a µs.
     let text = if lab::is_virtual(all) { exact_micros } else { micros };
     let rows = all.iter().map(|overview| row(overview, text, are_intervals)).collect();
     let mut out = String::new();
@@ -65,8 +71,18 @@ fn row(overview: &Overview<'_>, text: fn(i64) -> String, is_interval: bool) -> V
         row.push(or_nothing(due.mean().map(rounded)));
     }
     // Over several threads only the histogram knows, to within a hundredth.
-    let quantile = |level| if due.about().is_empty() { or_nothing(due.quantile(level)) } else { due.quantile_text(level) };
-    let levels = if is_interval { vec![Level::P50, Level::P99] } else { vec![Level::P50, Level::P99, Level::P999] };
+    let quantile = |level| {
+        if due.about().is_empty() {
+            or_nothing(due.quantile(level))
+        } else {
+            due.quantile_text(level)
+        }
+    };
+    let levels = if is_interval {
+        vec![Level::P50, Level::P99]
+    } else {
+        vec![Level::P50, Level::P99, Level::P999]
+    };
     row.extend(levels.into_iter().map(quantile));
     row.push(or_nothing(due.max()));
     row
@@ -79,11 +95,15 @@ mod tests {
 
     #[test]
     fn intervals_have_how_much_they_vary() {
-        let mut recorded = Synthetic::idle().threads(1).samples(&[-9_000, 0, 300]).title("rtc").build();
+        let mut recorded =
+            Synthetic::idle().threads(1).samples(&[-9_000, 0, 300]).title("rtc").build();
         recorded.document.probe.quantity = model::Quantity::Jitter;
         let text = table(&[recorded]);
-        let cells: Vec<Vec<&str>> =
-            text.lines().take(2).map(|line| line.split("  ").filter(|cell| !cell.is_empty()).collect()).collect();
+        let cells: Vec<Vec<&str>> = text
+            .lines()
+            .take(2)
+            .map(|line| line.split("  ").filter(|cell| !cell.is_empty()).collect())
+            .collect();
         assert!(cells[0].iter().any(|cell| cell.trim() == "peak to peak"), "{text}");
         assert!(cells[1].iter().any(|cell| cell.trim() == "9.3"), "{text}");
     }
@@ -93,8 +113,9 @@ mod tests {
         let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         recordings[1].document.load_off_target = true;
         let text = table(&recordings);
-        let output = "Load off target in hackbench: off by more than 5 points (load_off_target). Steal time 1.0 % \
-                    (100 ms) on CPU 0 in hackbench; clocksource changed from tsc to hpet in hackbench.";
+        let output = "Load off target in hackbench: off by more than 5 points (load_off_target). \
+                      Steal time 1.0 % (100 ms) on CPU 0 in hackbench; clocksource changed from \
+                      tsc to hpet in hackbench.";
         let (front, rest) = text.split_once("\n\n").unwrap();
         assert_eq!(front.replace("\n  ", " ").replace('\n', " "), output, "{text}");
         assert!(rest.starts_with("recording "), "{text}");

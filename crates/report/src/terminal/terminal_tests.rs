@@ -87,14 +87,19 @@ fn two_threads_under_load() {
 #[test]
 fn several_have_one_verdict_and_a_table_each() {
     let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
-    recordings[0].document.warnings = vec![model::Warning::SamplesLost { thread: 0, lost: 1, woken: 9 }];
+    recordings[0].document.warnings =
+        vec![model::Warning::SamplesLost { thread: 0, lost: 1, woken: 9 }];
     let options = crate::ChartOptions::default();
     let report = Report::new(&recordings, &[], &options);
     let output = summary(&report, Paint::Plain);
     let verdict = report.verdict(crate::Language::English);
     assert!(output.replace('\n', " ").starts_with(verdict), "{output}");
     assert_eq!(output.matches("orst latency").count(), 1, "{output}");
-    assert_eq!(output.matches("thread cpu").count() + output.matches("thread  cpu").count(), 3, "one as measured: {output}");
+    assert_eq!(
+        output.matches("thread cpu").count() + output.matches("thread  cpu").count(),
+        3,
+        "one as measured: {output}"
+    );
     assert!(output.contains("Warning in idle: "), "{output}");
 }
 
@@ -129,7 +134,10 @@ fn a_load_off_its_level_comes_first_and_stands_with_its_cpus() {
     load.reached = Some(model::Reached { mean: 31.2, worst_second: 12.0 });
     let output = output(&recorded);
     assert!(
-        output.starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 %\n(load_off_target)."),
+        output.starts_with(
+            "Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 \
+             %\n(load_off_target)."
+        ),
         "{output}"
     );
     assert!(output.contains(OFF_TARGET), "{output}");
@@ -158,10 +166,13 @@ fn colour_marks_what_is_bad_and_says_nothing_by_itself() {
     let recorded = Synthetic::hackbench().build();
     let coloured = painted(&recorded, Paint::Colour);
     assert!(coloured.starts_with("\u{1b}[1m") && coloured.contains("\u{1b}[1;31m"), "{coloured:?}");
-    let without: String = coloured
-        .split('\u{1b}')
-        .enumerate()
-        .map(|(place, part)| if place == 0 { part } else { part.split_once('m').map_or(part, |(_, text)| text) })
-        .collect();
+    let without: String =
+        coloured
+            .split('\u{1b}')
+            .enumerate()
+            .map(|(place, part)| {
+                if place == 0 { part } else { part.split_once('m').map_or(part, |(_, text)| text) }
+            })
+            .collect();
     assert_eq!(without, output(&recorded));
 }

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 /// Columns of a terminal that nobody has widened.
 pub(crate) const WIDTH: usize = 80;
 
-/// Rows of text below a heading, flush right. It has the same columns whatever stands in them: a table that is too wide
-/// gives up its gaps and then the width, and never a figure.
+/// Rows of text below a heading, flush right. It has the same columns whatever stands in them: a
+/// table that is too wide gives up its gaps and then the width, and never a figure.
 pub(crate) struct Table {
     pub(crate) head: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
@@ -23,13 +23,22 @@ impl Table {
     pub(crate) fn painted(&self, paint: Paint, bad: &[&str]) -> String {
         let widths: Vec<usize> = (0..self.head.len())
             .map(|column| {
-                self.rows.iter().map(|row| columns(&row[column])).chain([columns(self.head[column])]).max().unwrap_or(0)
+                self.rows
+                    .iter()
+                    .map(|row| columns(&row[column]))
+                    .chain([columns(self.head[column])])
+                    .max()
+                    .unwrap_or(0)
             })
             .collect();
         let gaps = widths.len().saturating_sub(1);
         let gap = if widths.iter().sum::<usize>() + 2 * gaps > WIDTH { " " } else { "  " };
         let line = |cell: &dyn Fn(usize, String) -> String| {
-            let cells: Vec<String> = widths.iter().enumerate().map(|(column, width)| cell(column, " ".repeat(*width))).collect();
+            let cells: Vec<String> = widths
+                .iter()
+                .enumerate()
+                .map(|(column, width)| cell(column, " ".repeat(*width)))
+                .collect();
             format!("{}\n", cells.join(gap).trim_end())
         };
         let flush = |text: &str, width: String| right(text, width.len());
@@ -37,7 +46,8 @@ impl Table {
         for row in &self.rows {
             out += &line(&|column, width| {
                 let text = flush(&row[column], width);
-                let is_bad = bad.contains(&self.head[column]) && !["0", "–", ""].contains(&row[column].as_str());
+                let is_bad = bad.contains(&self.head[column])
+                    && !["0", "–", ""].contains(&row[column].as_str());
                 if is_bad { paint.bad(&text) } else { text }
             });
         }
@@ -65,7 +75,8 @@ pub(crate) fn left(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
-/// Where a line may end within a word: behind wide characters, but not before what closes something.
+/// Where a line may end within a word: behind wide characters, but not before what closes
+/// something.
 fn parts(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut before) = (0, ' ');
@@ -85,12 +96,14 @@ pub(crate) fn unwrapped(out: &mut String, lead: &str, text: &str) {
     let _ = writeln!(out, "{lead}{}", text.replace(char::is_control, " "));
 }
 
-/// Adds lines of at most [`WIDTH`] columns; a word longer than that stays whole. What comes from outside cannot move the
-/// cursor: control characters become spaces.
+/// Adds lines of at most [`WIDTH`] columns; a word longer than that stays whole. What comes from
+/// outside cannot move the cursor: control characters become spaces.
 pub(crate) fn wrapped(out: &mut String, indent: &str, text: &str) {
     let hanging = if indent.is_empty() { "" } else { "  " };
     let mut line = indent.to_owned();
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+    for word in
+        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty())
+    {
         for (place, part) in parts(word).into_iter().enumerate() {
             let space = usize::from(place == 0);
             if line.len() > indent.len() && columns(&line) + space + columns(part) > WIDTH {
@@ -111,21 +124,36 @@ mod tests {
 
     #[test]
     fn a_table_gives_up_its_gaps_and_no_column() {
-        let table =
-            |width: usize| Table { head: vec!["a", "late", "b"], rows: vec![vec!["1".into(), "2".into(), "x".repeat(width)]] };
+        let table = |width: usize| Table {
+            head: vec!["a", "late", "b"],
+            rows: vec![vec!["1".into(), "2".into(), "x".repeat(width)]],
+        };
         assert_eq!(table(3).render(), "a  late    b\n1     2  xxx\n");
-        let last = |width: usize| table(width).render().lines().last().unwrap_or_default().to_owned();
-        assert!(last(71).starts_with("1     2  x") && last(72).starts_with("1    2 x") && last(90).starts_with("1    2 x"));
-        assert_eq!(table(3).painted(Paint::Colour, &["late"]), "a  late    b\n1  \u{1b}[1;31m   2\u{1b}[0m  xxx\n");
+        let last =
+            |width: usize| table(width).render().lines().last().unwrap_or_default().to_owned();
+        assert!(
+            last(71).starts_with("1     2  x")
+                && last(72).starts_with("1    2 x")
+                && last(90).starts_with("1    2 x")
+        );
+        assert_eq!(
+            table(3).painted(Paint::Colour, &["late"]),
+            "a  late    b\n1  \u{1b}[1;31m   2\u{1b}[0m  xxx\n"
+        );
     }
 
     #[test]
     fn wide_characters_take_two_columns_and_may_end_a_line() {
-        let table = Table { head: vec!["µs", "番目"], rows: vec![vec!["p50".into(), "1.0".into()]] };
+        let table =
+            Table { head: vec!["µs", "番目"], rows: vec![vec!["p50".into(), "1.0".into()]] };
         assert_eq!(table.render(), " µs  番目\np50   1.0\n");
         let mut out = String::new();
         wrapped(&mut out, "", &"レイテンシが、".repeat(9));
-        assert!(out.lines().count() == 2 && out.lines().all(|line| columns(line) <= WIDTH && !line.starts_with('、')), "{out}");
+        assert!(
+            out.lines().count() == 2
+                && out.lines().all(|line| columns(line) <= WIDTH && !line.starts_with('、')),
+            "{out}"
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Warnings as sentences: the same value in any language.
 //!
-//! A recording holds what was observed (`model::Warning`). Here each kind gets its message, its evidence and its next step, with one
-//! file per language. A kind without a sentence in one of them does not compile.
+//! A recording holds what was observed (`model::Warning`). Here each kind gets its message, its
+//! evidence and its next step, with one file per language. A kind without a sentence in one of them
+//! does not compile.
 
 mod english;
 mod japanese;
@@ -87,10 +88,13 @@ fn share(part: u64, whole: u64) -> Share {
     }
 }
 
-/// The load with `cpus=all` added. A command without quotes goes to the end of its text, so it gets quotes first.
+/// The load with `cpus=all` added. A command without quotes goes to the end of its text, so it gets
+/// quotes first.
 fn on_all_cpus(spec: &LoadSpec) -> String {
     match spec.command() {
-        Some(command) if !spec.to_string().starts_with("cmd:\"") => format!("cmd:\"{command}\",cpus=all"),
+        Some(command) if !spec.to_string().starts_with("cmd:\"") => {
+            format!("cmd:\"{command}\",cpus=all")
+        }
         _ => format!("{spec},cpus=all"),
     }
 }
@@ -103,7 +107,11 @@ fn longer(interval: Nanos) -> Nanos {
 /// One argument for a shell.
 fn shell_quoted(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./+=@%,:".contains(c);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// Seconds to a tenth, whole ones without a fraction.
@@ -116,10 +124,16 @@ fn seconds(time: Nanos) -> String {
 /// The fields of a warning that is not known, as they were recorded.
 fn raw(warning: &OtherWarning) -> String {
     let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    warning.fields.iter().map(|(name, content)| format!("{name}: {}", value(content))).collect::<Vec<_>>().join("; ")
+    warning
+        .fields
+        .iter()
+        .map(|(name, content)| format!("{name}: {}", value(content)))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
-/// What a warning names, without its figures: two of one kind with the same subject are one row of a table.
+/// What a warning names, without its figures: two of one kind with the same subject are one row of
+/// a table.
 pub(crate) fn subject(warning: &Warning) -> String {
     match warning {
         Warning::LoadsElsewhere { load, .. }

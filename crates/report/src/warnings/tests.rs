@@ -3,7 +3,10 @@
 
 use super::*;
 use crate::language::in_language;
-use model::{BusyCpu, BusyProcess, FrequencyChange, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime};
+use model::{
+    BusyCpu, BusyProcess, FrequencyChange, LoadFailure, MemoryNotLocked, NotHeld, Steady,
+    StolenTime,
+};
 use plan::{CpuId, Nanos, Scheduling};
 use std::collections::BTreeSet;
 
@@ -28,7 +31,11 @@ fn process(name: &str, cpu_ms: u64) -> BusyProcess {
 }
 
 fn isolated(left_out: &[u32]) -> Warning {
-    Warning::IsolatedNotMeasured { isolated: cpus(&[1, 2, 3]), measured: cpus(&[0]), left_out: cpus(left_out) }
+    Warning::IsolatedNotMeasured {
+        isolated: cpus(&[1, 2, 3]),
+        measured: cpus(&[0]),
+        left_out: cpus(left_out),
+    }
 }
 
 fn machine_check(check: &str, action: Option<&str>) -> Warning {
@@ -41,15 +48,28 @@ fn machine_check(check: &str, action: Option<&str>) -> Warning {
 }
 
 fn program_ended(status: Option<i32>, signal: Option<i32>) -> Warning {
-    Warning::ProgramEnded { after_ns: Nanos(3_210_000_000), planned_ns: Nanos::from_secs(10), status, signal }
+    Warning::ProgramEnded {
+        after_ns: Nanos(3_210_000_000),
+        planned_ns: Nanos::from_secs(10),
+        status,
+        signal,
+    }
 }
 
 /// Each kind, and where it says different things, each of them.
 fn all() -> Vec<Warning> {
     let text = str::to_owned;
     let (asked, granted) = (Scheduling::DEFAULT, Scheduling::OTHER);
-    let died = |spec: &str, failure| Warning::LoadDied { load: load(spec), failure, output: String::new() };
-    let held = |reason| Warning::DmaLatencyNotHeld { path: text("/dev/cpu_dma_latency"), reason, error: text("refused") };
+    let died = |spec: &str, failure| Warning::LoadDied {
+        load: load(spec),
+        failure,
+        output: String::new(),
+    };
+    let held = |reason| Warning::DmaLatencyNotHeld {
+        path: text("/dev/cpu_dma_latency"),
+        reason,
+        error: text("refused"),
+    };
     let off_target = |cpu| Warning::LoadOffTarget {
         load: load("cpu@50%"),
         requested: 50.0,
@@ -60,13 +80,22 @@ fn all() -> Vec<Warning> {
     let (clocksource, available) = (text("hpet"), vec![text("hpet"), text("acpi_pm")]);
     let fields = serde_json::from_str(r#"{"celsius": 105, "zone": "cpu-thermal"}"#).unwrap();
     let mut all = vec![
-        Warning::NoRealTime { asked, granted, error: text("not permitted"), program: text("/opt/teiji") },
+        Warning::NoRealTime {
+            asked,
+            granted,
+            error: text("not permitted"),
+            program: text("/opt/teiji"),
+        },
         Warning::MemoryNotLocked { reason: MemoryNotLocked::LimitBytes(65_536) },
         Warning::MemoryNotLocked { reason: MemoryNotLocked::Error(text("refused")) },
         held(NotHeld::NotFound),
         held(NotHeld::PermissionDenied),
         held(NotHeld::Failed),
-        Warning::IntervalShort { interval_ns: Nanos::from_micros(300), missed_percent: 12, cpu: CpuId(1) },
+        Warning::IntervalShort {
+            interval_ns: Nanos::from_micros(300),
+            missed_percent: 12,
+            cpu: CpuId(1),
+        },
         Warning::DiskSlow { max_delay_ns: Nanos(1_250_000_000) },
         Warning::StreamUnreadable {
             from: text("/dev/rtf0"),
@@ -77,14 +106,40 @@ fn all() -> Vec<Warning> {
             text: text("rubbish"),
         },
         Warning::StreamHalfRecord { from: text("/dev/rtf0"), bytes: 3, offset: 8_192, ended: true },
-        Warning::StreamHalfRecord { from: text("/dev/rtf0"), bytes: 1, offset: 8_192, ended: false },
-        Warning::StreamBackwards { from: text("/dev/rtf0"), steps: 1, first: 9, furthest_ns: Nanos(1_500) },
+        Warning::StreamHalfRecord {
+            from: text("/dev/rtf0"),
+            bytes: 1,
+            offset: 8_192,
+            ended: false,
+        },
+        Warning::StreamBackwards {
+            from: text("/dev/rtf0"),
+            steps: 1,
+            first: 9,
+            furthest_ns: Nanos(1_500),
+        },
         Warning::StreamTrailing { from: text("/dev/rtf0"), unreadable: 2, backwards: 3 },
         Warning::StreamMissed { from: text("/dev/rtf0"), missed: 12, period_ns: Nanos(976_562) },
-        Warning::StreamOffPeriod { period_ns: Nanos(976_562), median_ns: Nanos(1_024_000), intervals: 1_999 },
-        Warning::StreamEnded { from: text("/dev/rtf0"), numbers: 1_024, after_ns: Nanos(1_001_000_000) },
-        Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 0, silent_ns: Nanos::from_secs(10) },
-        Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 5, silent_ns: Nanos::from_secs(3) },
+        Warning::StreamOffPeriod {
+            period_ns: Nanos(976_562),
+            median_ns: Nanos(1_024_000),
+            intervals: 1_999,
+        },
+        Warning::StreamEnded {
+            from: text("/dev/rtf0"),
+            numbers: 1_024,
+            after_ns: Nanos(1_001_000_000),
+        },
+        Warning::StreamSilent {
+            from: text("/dev/rtf0"),
+            numbers: 0,
+            silent_ns: Nanos::from_secs(10),
+        },
+        Warning::StreamSilent {
+            from: text("/dev/rtf0"),
+            numbers: 5,
+            silent_ns: Nanos::from_secs(3),
+        },
         Warning::StreamUnread { from: text("a.txt"), bytes: 4_096 },
         Warning::RowsUntraced { thread: 2, rows: 17, measured: 40 },
         Warning::AccountEventsLost { cpu: CpuId(3), events: 1_700, rows: 12 },
@@ -95,34 +150,68 @@ fn all() -> Vec<Warning> {
         program_ended(Some(1), None),
         program_ended(None, Some(9)),
         program_ended(None, None),
-        Warning::ClockStepped { clock: text("CLOCK_REALTIME"), forwards_ns: Nanos(50_000_000), backwards_ns: Nanos::ZERO },
+        Warning::ClockStepped {
+            clock: text("CLOCK_REALTIME"),
+            forwards_ns: Nanos(50_000_000),
+            backwards_ns: Nanos::ZERO,
+        },
         Warning::ThreadUnresponsive { thread: 2, cpu: CpuId(3), waited_ns: Nanos::from_secs(3) },
         Warning::SamplesLost { thread: 2, lost: 17, woken: 40 },
         Warning::PageFaults { thread: 3, minor: 4, major: 5 },
-        Warning::AccountingDiffers { place: text("threads[0].activations"), counted: text("10"), recorded: text("9") },
+        Warning::AccountingDiffers {
+            place: text("threads[0].activations"),
+            counted: text("10"),
+            recorded: text("9"),
+        },
         Warning::LoadsElsewhere { bare: cpus(&[1]), loaded: cpus(&[0]), load: load("cpu@50%") },
-        Warning::LoadNotSettled { load: load("cpu@50%"), steady: Steady::LevelForNs(Nanos::from_millis(400)) },
-        Warning::LoadNotSettled { load: load("cmd:sleep 9"), steady: Steady::RunningForNs(Nanos::from_secs(1)) },
+        Warning::LoadNotSettled {
+            load: load("cpu@50%"),
+            steady: Steady::LevelForNs(Nanos::from_millis(400)),
+        },
+        Warning::LoadNotSettled {
+            load: load("cmd:sleep 9"),
+            steady: Steady::RunningForNs(Nanos::from_secs(1)),
+        },
         Warning::LoadConditions { load: load("cpu@50%"), nice: 5 },
         off_target(None),
         off_target(Some(CpuId(1))),
-        died("cpu", LoadFailure::TaskExited { task: 1, tasks: 4, pid: 77, status: text("signal: 9 (SIGKILL)"), others: 2 }),
+        died(
+            "cpu",
+            LoadFailure::TaskExited {
+                task: 1,
+                tasks: 4,
+                pid: 77,
+                status: text("signal: 9 (SIGKILL)"),
+                others: 2,
+            },
+        ),
         died("cmd:sleep 1", LoadFailure::TasksMissing { alive: 3, tasks: 4 }),
         died("cpu", LoadFailure::SupervisorExited { status: text("exit status: 1") }),
         died("cpu", LoadFailure::SupervisorNotKilled),
         died("cpu", LoadFailure::SupervisorFailed { error: text("refused") }),
-        died("cpu", LoadFailure::UnexpectedMessage { line: text("?"), error: text("expected value") }),
+        died(
+            "cpu",
+            LoadFailure::UnexpectedMessage { line: text("?"), error: text("expected value") },
+        ),
         died("cpu", LoadFailure::NotStopped { waited_s: 5 }),
         Warning::GovernorNotPerformance {
             governors: [(text("ondemand"), cpus(&[0])), (text("powersave"), cpus(&[2, 3]))].into(),
         },
-        Warning::FrequencyChanged { cpus: vec![FrequencyChange { cpu: CpuId(2), before_khz: 3_600_000, after_khz: 3_239_999 }] },
+        Warning::FrequencyChanged {
+            cpus: vec![FrequencyChange {
+                cpu: CpuId(2),
+                before_khz: 3_600_000,
+                after_khz: 3_239_999,
+            }],
+        },
         Warning::ClocksourceChanged { before: text("tsc"), after: text("hpet") },
         Warning::ClocksourceSlow { clocksource: clocksource.clone(), available, fast: None },
         Warning::ClocksourceSlow { clocksource, available: Vec::new(), fast: Some(text("tsc")) },
         Warning::Hypervisor { cpu_model: None },
         Warning::Hypervisor { cpu_model: Some(text("Xeon")) },
-        Warning::StealTime { cpus: vec![stolen(1, 250, 10_000), stolen(0, 1, 100_000), stolen(2, 1, 0)] },
+        Warning::StealTime {
+            cpus: vec![stolen(1, 250, 10_000), stolen(0, 1, 100_000), stolen(2, 1, 0)],
+        },
         Warning::CpuOfflineChanged { before: cpus(&[0, 1, 2]), after: cpus(&[0, 2]) },
         isolated(&[1, 2, 3]),
         machine_check("kernel-workers", Some("sudo chrt -o -p 0 THREAD")),
@@ -144,7 +233,8 @@ fn parts(text: &WarningText) -> [String; 3] {
 }
 
 fn is_japanese(text: &str) -> bool {
-    text.chars().any(|c| ('\u{3040}'..='\u{30ff}').contains(&c) || ('\u{4e00}'..='\u{9fff}').contains(&c))
+    text.chars()
+        .any(|c| ('\u{3040}'..='\u{30ff}').contains(&c) || ('\u{4e00}'..='\u{9fff}').contains(&c))
 }
 
 /// Every kind there is: a new one does not compile here without its number, nor goes unsaid above.
@@ -202,16 +292,20 @@ fn every_kind_has_its_sentences_in_both_languages() {
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");
         assert_eq!(english.evidence.is_empty(), japanese.evidence.is_empty());
         assert!(!parts(&english).iter().any(|text| is_japanese(text)), "{english:?}");
-        let same_kind = std::mem::discriminant(&english.next_step) == std::mem::discriminant(&japanese.next_step);
+        let same_kind = std::mem::discriminant(&english.next_step)
+            == std::mem::discriminant(&japanese.next_step);
         assert!(same_kind, "{english:?} {japanese:?}");
         match (&english.next_step, &japanese.next_step) {
             (NextStep::Advice(_), NextStep::Advice(text)) => assert!(is_japanese(text), "{text}"),
-            (english, japanese) => assert_eq!(english, japanese, "a command is the same in every language"),
+            (english, japanese) => {
+                assert_eq!(english, japanese, "a command is the same in every language")
+            }
         }
     }
 }
 
-/// Evidence in Japanese has no English word of ours left: what is Latin in it is a name, a number or the system's.
+/// Evidence in Japanese has no English word of ours left: what is Latin in it is a name, a number
+/// or the system's.
 #[test]
 fn evidence_is_said_in_japanese() {
     let of_no_language = |warning: &Warning| {
@@ -232,9 +326,13 @@ fn evidence_is_said_in_japanese() {
 /// A probe need not measure wake-ups.
 #[test]
 fn warnings_are_true_of_every_probe() {
-    for warning in all().iter().filter(|warning| !matches!(warning, Warning::AccountingDiffers { .. })) {
+    for warning in
+        all().iter().filter(|warning| !matches!(warning, Warning::AccountingDiffers { .. }))
+    {
         for text in parts(&warning_text(warning)).iter().chain(&parts(&in_japanese(warning))) {
-            let of_one_probe = ["activation", "wake-up", "Wake-up", "woke", "起床"].into_iter().find(|word| text.contains(word));
+            let of_one_probe = ["activation", "wake-up", "Wake-up", "woke", "起床"]
+                .into_iter()
+                .find(|word| text.contains(word));
             assert_eq!(of_one_probe, None, "{text}");
         }
     }
@@ -251,8 +349,13 @@ fn the_end_of_a_program_is_said_with_its_status() {
 #[test]
 fn lost_samples_are_counted_as_everything_is() {
     let lost = |lost| warning_text(&Warning::SamplesLost { thread: 0, lost, woken: 10_000 });
-    assert_eq!(lost(1).message, "1 sample of thread 0 was lost. It is counted, but it is not in the statistics.");
-    assert!(lost(1_200).message.starts_with("1,200 samples of thread 0 were lost. They are counted"));
+    assert_eq!(
+        lost(1).message,
+        "1 sample of thread 0 was lost. It is counted, but it is not in the statistics."
+    );
+    assert!(
+        lost(1_200).message.starts_with("1,200 samples of thread 0 were lost. They are counted")
+    );
     assert_eq!(lost(1).evidence, "of 10,000 measured");
 }
 
@@ -260,14 +363,18 @@ fn lost_samples_are_counted_as_everything_is() {
 #[test]
 fn both_languages_have_the_same_figures() {
     let figures = |text: &str| {
-        let parts = text.split(|c: char| !c.is_ascii_digit() && c != '.').map(|part| part.trim_matches('.').to_owned());
+        let parts = text
+            .split(|c: char| !c.is_ascii_digit() && c != '.')
+            .map(|part| part.trim_matches('.').to_owned());
         let mut all: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         all.sort();
         all.dedup();
         all
     };
     // "1 second" and "one CPU" are words in English.
-    let from_figures = |warning: &Warning| !matches!(warning, Warning::DiskSlow { .. } | Warning::OtherWork { .. });
+    let from_figures = |warning: &Warning| {
+        !matches!(warning, Warning::DiskSlow { .. } | Warning::OtherWork { .. })
+    };
     for warning in all().iter().filter(|warning| from_figures(warning)) {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         for (english, japanese) in parts(&english).iter().zip(&parts(&japanese)) {
@@ -278,41 +385,79 @@ fn both_languages_have_the_same_figures() {
 
 #[test]
 fn texts_about_loads() {
-    let elsewhere =
-        |spec: &str| warning_text(&Warning::LoadsElsewhere { bare: cpus(&[1]), loaded: cpus(&[0]), load: load(spec) });
+    let elsewhere = |spec: &str| {
+        warning_text(&Warning::LoadsElsewhere {
+            bare: cpus(&[1]),
+            loaded: cpus(&[0]),
+            load: load(spec),
+        })
+    };
     let text = elsewhere("cpu@50%");
     assert_eq!(text.message, "No load on measured CPU 1: loads run on CPU 0.");
     assert_eq!(text.evidence, "load cpu@50% has no cpus=, so it runs on this program's CPUs");
     let step = "To load the measured CPUs too, add cpus=all: --load cpu@50%,cpus=all";
     assert_eq!(text.next_step, NextStep::Advice(step.to_owned()));
-    let typed = |spec: &str| elsewhere(spec).next_step.to_string().split_once("--load ").unwrap().1.to_owned();
+    let typed = |spec: &str| {
+        elsewhere(spec).next_step.to_string().split_once("--load ").unwrap().1.to_owned()
+    };
     assert_eq!(typed("cmd:sleep 30"), r#"'cmd:"sleep 30",cpus=all'"#);
-    assert_eq!(typed(r#"cmd:"sh -c 'x, y'",nice=3"#), r#"'cmd:"sh -c '\''x, y'\''",nice=3,cpus=all'"#);
+    assert_eq!(
+        typed(r#"cmd:"sh -c 'x, y'",nice=3"#),
+        r#"'cmd:"sh -c '\''x, y'\''",nice=3,cpus=all'"#
+    );
 
-    let failure = LoadFailure::TaskExited { task: 1, tasks: 1, pid: 9, status: "exit status: 0".to_owned(), others: 0 };
-    let died = Warning::LoadDied { load: load("cmd:sleep 1"), failure, output: "no such host".to_owned() };
+    let failure = LoadFailure::TaskExited {
+        task: 1,
+        tasks: 1,
+        pid: 9,
+        status: "exit status: 0".to_owned(),
+        others: 0,
+    };
+    let died =
+        Warning::LoadDied { load: load("cmd:sleep 1"), failure, output: "no such host".to_owned() };
     let text = warning_text(&died);
-    assert_eq!(text.message, "Load 'cmd:sleep 1' exited early. Part of the run was measured without it.");
+    assert_eq!(
+        text.message,
+        "Load 'cmd:sleep 1' exited early. Part of the run was measured without it."
+    );
     assert_eq!(text.evidence, "task 1 of 1 (process 9) exited early: exit status: 0; no such host");
     assert!(text.next_step.to_string().starts_with("Run the command alone"));
-    assert_eq!(in_japanese(&died).evidence, "タスク 1/1(プロセス 9)が途中で終了しました: exit status: 0; no such host");
+    assert_eq!(
+        in_japanese(&died).evidence,
+        "タスク 1/1(プロセス 9)が途中で終了しました: exit status: 0; no such host"
+    );
 }
 
 #[test]
 fn texts_about_the_machine() {
     let output = |warning: &Warning| warning_text(warning);
-    let all_stolen = Warning::StealTime { cpus: vec![stolen(1, 250, 10_000), stolen(0, 10, 10_000)] };
-    let message = "Steal time: the hypervisor took CPU 0-1 away for 260 ms. What was due in that time was delayed.";
+    let all_stolen =
+        Warning::StealTime { cpus: vec![stolen(1, 250, 10_000), stolen(0, 10, 10_000)] };
+    let message = "Steal time: the hypervisor took CPU 0-1 away for 260 ms. What was due in that \
+                   time was delayed.";
     assert_eq!(output(&all_stolen).message, message);
-    assert_eq!(output(&all_stolen).evidence, "CPU 1: 250 ms, 2.5 % of its time; CPU 0: 10 ms, 0.1 % of its time");
+    assert_eq!(
+        output(&all_stolen).evidence,
+        "CPU 1: 250 ms, 2.5 % of its time; CPU 0: 10 ms, 0.1 % of its time"
+    );
     let few = Warning::StealTime { cpus: vec![stolen(0, 1, 100_000), stolen(1, 2, 0)] };
-    let evidence = "CPU 0: 1 ms, below 0.1 % of its time; CPU 1: 2 ms, an unknown share of its time";
+    let evidence =
+        "CPU 0: 1 ms, below 0.1 % of its time; CPU 1: 2 ms, an unknown share of its time";
     assert_eq!(output(&few).evidence, evidence);
-    assert_eq!(in_japanese(&few).evidence, "CPU 0: 1 ms(時間の 0.1 % 未満); CPU 1: 2 ms(時間の 不明な割合)");
+    assert_eq!(
+        in_japanese(&few).evidence,
+        "CPU 0: 1 ms(時間の 0.1 % 未満); CPU 1: 2 ms(時間の 不明な割合)"
+    );
 
-    assert_eq!(output(&isolated(&[1, 2, 3])).message, "Isolated CPUs 1-3 not measured: add -a 1-3.");
+    assert_eq!(
+        output(&isolated(&[1, 2, 3])).message,
+        "Isolated CPUs 1-3 not measured: add -a 1-3."
+    );
     assert_eq!(output(&isolated(&[1])).message, "Isolated CPU 1 not measured: add -a 1.");
-    assert_eq!(output(&isolated(&[1])).evidence, "isolated: CPU 1-3; measured, by inherited affinity: CPU 0");
+    assert_eq!(
+        output(&isolated(&[1])).evidence,
+        "isolated: CPU 1-3; measured, by inherited affinity: CPU 0"
+    );
     let message = "分離 CPU(isolcpus) 1-3 は測定していません。-a 1-3 を付けてください。";
     assert_eq!(in_japanese(&isolated(&[1, 2, 3])).message, message);
 
@@ -322,22 +467,36 @@ fn texts_about_the_machine() {
     let command = "sudo cpupower frequency-set --governor performance --min 3600000 --max 3600000";
     assert_eq!(changed.next_step, NextStep::Command(command.to_owned()));
     let many = Warning::FrequencyChanged { cpus: vec![change; 256] };
-    assert!(output(&many).evidence.ends_with("; and 248 more") && in_japanese(&many).evidence.ends_with("; ほか 248 件"));
+    assert!(
+        output(&many).evidence.ends_with("; and 248 more")
+            && in_japanese(&many).evidence.ends_with("; ほか 248 件")
+    );
 
     let processes = vec![process("yes", 9_760), process("kworker/0:1", 90)];
     let other = Warning::OtherWork { percent: 97.6, cpus: vec![busy(0, 97.6)], processes };
-    let evidence = "CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
-    assert!(output(&other).message.starts_with("Other work kept CPUs up to 97.6 % busy with no load added"));
+    let evidence =
+        "CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
+    assert!(
+        output(&other)
+            .message
+            .starts_with("Other work kept CPUs up to 97.6 % busy with no load added")
+    );
     assert_eq!(output(&other).evidence, evidence);
-    let evidence = "CPU 0: 97.6 %; プロセスの CPU 時間: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
+    let evidence =
+        "CPU 0: 97.6 %; プロセスの CPU 時間: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
     assert_eq!(in_japanese(&other).evidence, evidence);
-    let beside = output(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
+    let beside =
+        output(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
     assert!(beside.message.starts_with("Other processes used 190.0 % of one CPU"));
     assert_eq!(beside.evidence, "no visible process that is still running used CPU time");
     // A run that has a load needs no other.
     assert!(output(&other).next_step.to_string().ends_with("add one with --load."));
     assert_eq!(beside.next_step.to_string(), "Stop the other work and measure again.");
-    let beside = in_japanese(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
+    let beside = in_japanese(&Warning::OtherWork {
+        percent: 190.0,
+        cpus: Vec::new(),
+        processes: Vec::new(),
+    });
     assert!(!beside.next_step.to_string().contains("--load"), "{beside:?}");
 }
 
@@ -374,7 +533,13 @@ fn an_unknown_warning_is_shown_by_its_code_and_fields() {
 #[test]
 fn warnings_that_differ_in_a_figure_are_one_and_those_of_other_loads_are_not() {
     let off_target = |spec: &str, reached| {
-        subject(&Warning::LoadOffTarget { load: load(spec), requested: 50.0, reached, cpu: None, machine: Vec::new() })
+        subject(&Warning::LoadOffTarget {
+            load: load(spec),
+            requested: 50.0,
+            reached,
+            cpu: None,
+            machine: Vec::new(),
+        })
     };
     assert_eq!(off_target("cpu@50%", 85.7), off_target("cpu@50%", 90.6));
     assert_ne!(off_target("cpu@50%", 85.7), off_target("cpu@100%", 85.7));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Late wake-ups come in clusters: one cause makes several activations late. What counts for the tail is each cluster's
-//! largest.
+//! Late wake-ups come in clusters: one cause makes several activations late. What counts for the
+//! tail is each cluster's largest.
 //!
-//! Exceedances that are independent come at exponential times (M. R. Leadbetter, "Extremes and local dependence in stationary
-//! sequences", Zeitschrift fuer Wahrscheinlichkeitstheorie 65 (1983) 291-306). Two of them belong to one cluster where their time
-//! apart is so short that such times are more than twice as many as independent clusters would make them: a longer rule
+//! Exceedances that are independent come at exponential times (M. R. Leadbetter, "Extremes and
+//! local dependence in stationary sequences", Zeitschrift fuer Wahrscheinlichkeitstheorie 65 (1983)
+//! 291-306). Two of them belong to one cluster where their time apart is so short that such times
+//! are more than twice as many as independent clusters would make them: a longer rule
 //! would put together what is independent, and bend the tail.
 
 use crate::Worst;
@@ -23,8 +24,8 @@ pub(crate) struct Clusters {
 /// Rounds after which the number of clusters does not change any more, or too little to matter.
 const ROUNDS: usize = 8;
 
-/// The longest time within a cluster, of these between successive exceedances (ascending): where the number of times up to it is
-/// farthest above twice that of independent clusters.
+/// The longest time within a cluster, of these between successive exceedances (ascending): where
+/// the number of times up to it is farthest above twice that of independent clusters.
 #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
 fn longest_within(times: &[u64]) -> u64 {
     let span: f64 = times.iter().map(|time| *time as f64).sum();
@@ -35,10 +36,12 @@ fn longest_within(times: &[u64]) -> u64 {
         let independent = |time: u64| between * -(-rate * time as f64).exp_m1();
         let above = |index: usize| (index + 1) as f64 - 2.0 * independent(times[index]);
         let last_of_equals = |index: &usize| times.get(index + 1) != Some(&times[*index]);
-        let best = (0..times.len()).filter(last_of_equals).max_by(|a, b| above(*a).total_cmp(&above(*b)));
+        let best =
+            (0..times.len()).filter(last_of_equals).max_by(|a, b| above(*a).total_cmp(&above(*b)));
         // A handful is what chance makes.
-        let next =
-            best.filter(|best| above(*best) > CHANCE * (times.len() as f64).sqrt().max(1.0).ln()).map_or(0, |best| times[best]);
+        let next = best
+            .filter(|best| above(*best) > CHANCE * (times.len() as f64).sqrt().max(1.0).ln())
+            .map_or(0, |best| times[best]);
         if next == run {
             break;
         }
@@ -54,7 +57,8 @@ impl Clusters {
     /// Puts exceedances together, given in order of time.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     pub(crate) fn from_exceedances(exceedances: &[Worst]) -> Clusters {
-        let mut times: Vec<u64> = exceedances.windows(2).map(|pair| pair[1].activation - pair[0].activation).collect();
+        let mut times: Vec<u64> =
+            exceedances.windows(2).map(|pair| pair[1].activation - pair[0].activation).collect();
         times.sort_unstable();
         let run = if times.is_empty() { 0 } else { longest_within(&times) };
         let mut largest: Vec<Worst> = Vec::new();
@@ -71,7 +75,11 @@ impl Clusters {
                 _ => largest.push(*exceedance),
             }
         }
-        let extremal_index = if exceedances.is_empty() { 1.0 } else { largest.len() as f64 / exceedances.len() as f64 };
+        let extremal_index = if exceedances.is_empty() {
+            1.0
+        } else {
+            largest.len() as f64 / exceedances.len() as f64
+        };
         Clusters { largest, extremal_index, run }
     }
 }
@@ -107,10 +115,13 @@ mod tests {
     #[test]
     fn independent_ones_stay_apart() {
         let mut numbers = Numbers::new(4);
-        let mut activations: Vec<u64> = (0..1_000).map(|_| numbers.below(1_000_000) as u64).collect();
+        let mut activations: Vec<u64> =
+            (0..1_000).map(|_| numbers.below(1_000_000) as u64).collect();
         activations.sort_unstable();
         activations.dedup();
-        let clusters = Clusters::from_exceedances(&activations.iter().map(|activation| at(*activation, 7)).collect::<Vec<_>>());
+        let clusters = Clusters::from_exceedances(
+            &activations.iter().map(|activation| at(*activation, 7)).collect::<Vec<_>>(),
+        );
         assert!(clusters.extremal_index > 0.9 && clusters.largest.len() > 900, "{clusters:?}");
         assert_eq!(Clusters::from_exceedances(&[at(5, 1)]).largest, [at(5, 1)]);
         assert!(Clusters::from_exceedances(&[]).largest.is_empty());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The generalised extreme value distribution: the largest value of a long block.
 //!
-//! P(maximum <= x) = exp(-(1 + shape (x - location) / scale)^(-1 / shape)). Source: Coles, "An introduction to statistical
-//! modeling of extreme values", Springer 2001, chapter 3.
+//! P(maximum <= x) = exp(-(1 + shape (x - location) / scale)^(-1 / shape)). Source: Coles, "An
+//! introduction to statistical modeling of extreme values", Springer 2001, chapter 3.
 
 use super::gpd::{GIVEN_AWAY, Gpd, MAX_SHAPE, MIN_SHAPE};
 use crate::minimise::simplex;
@@ -44,16 +44,26 @@ impl Gev {
         if sd.is_nan() || sd <= 0.0 {
             return None;
         }
-        // In units of the standard deviation, so that the steps are the same for any data. Begun from Gumbel's moments.
+        // In units of the standard deviation, so that the steps are the same for any data. Begun
+        // from Gumbel's moments.
         let scaled: Vec<f64> = maxima.iter().map(|x| (x - mean) / sd).collect();
-        let of = |[shape, location, ln_scale]: &[f64; 3]| Gev { shape: *shape, location: *location, scale: ln_scale.exp() };
+        let of = |[shape, location, ln_scale]: &[f64; 3]| Gev {
+            shape: *shape,
+            location: *location,
+            scale: ln_scale.exp(),
+        };
         let badness = |place: &[f64; 3]| -of(place).log_likelihood(&scaled);
         let begin = |shape: f64| simplex([shape, -0.45, -0.25], [0.1, 0.2, 0.2], badness);
-        let (first, _) = [-0.1, 0.1, 0.5].map(begin).into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (first, _) =
+            [-0.1, 0.1, 0.5].map(begin).into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
         // Once more from there: a simplex may have collapsed before the valley's floor.
         let (place, value) = simplex(first, [0.05, 0.05, 0.05], badness);
         let found = of(&place);
-        value.is_finite().then_some(Gev { shape: found.shape, location: mean + sd * found.location, scale: sd * found.scale })
+        value.is_finite().then_some(Gev {
+            shape: found.shape,
+            location: mean + sd * found.location,
+            scale: sd * found.scale,
+        })
     }
 
     /// The level that the maxima of so many blocks exceed once on average.
@@ -62,7 +72,8 @@ impl Gev {
         self.location + Gpd { shape: self.shape, scale: self.scale }.excess_at(blocks.ln())
     }
 
-    /// The 95 % interval of [`Gev::level`] by profile likelihood; no upper end where the data give none.
+    /// The 95 % interval of [`Gev::level`] by profile likelihood; no upper end where the data give
+    /// none.
     #[must_use]
     pub(crate) fn level_interval(&self, maxima: &[f64], blocks: f64) -> (f64, Option<f64>) {
         let estimate = self.level(blocks);
@@ -71,7 +82,8 @@ impl Gev {
         let profile = |level: f64| {
             let of = |[shape, location]: &[f64; 2]| {
                 let location = self.location + self.scale * location;
-                let scale = (level - location) / Gpd { shape: *shape, scale: 1.0 }.excess_at(blocks.ln());
+                let scale =
+                    (level - location) / Gpd { shape: *shape, scale: 1.0 }.excess_at(blocks.ln());
                 Gev { shape: *shape, location, scale }
             };
             -simplex([self.shape, 0.0], [0.1, 0.1], |place| -of(place).log_likelihood(maxima)).1
@@ -88,6 +100,9 @@ impl Gev {
             let far = |n: i32| estimate + direction * self.scale * 0.25 * 1.6_f64.powi(n);
             (0..24).map(far).find(|level| !holds(*level))
         };
-        (beyond(-1.0).map_or(f64::NEG_INFINITY, |out| edge(estimate, out)), beyond(1.0).map(|out| edge(estimate, out)))
+        (
+            beyond(-1.0).map_or(f64::NEG_INFINITY, |out| edge(estimate, out)),
+            beyond(1.0).map(|out| edge(estimate, out)),
+        )
     }
 }

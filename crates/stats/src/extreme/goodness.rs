@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether a fitted tail fits: Anderson and Darling's statistic, and whether the very largest values belong to it at all.
+//! Whether a fitted tail fits: Anderson and Darling's statistic, and whether the very largest
+//! values belong to it at all.
 
 use super::gpd::{Excesses, Gpd};
 
-/// Upper quantiles of the statistic for a fit with shape and scale unknown, by shape: simulated by `truth/anderson_darling.py`.
-/// The shapes' rows, each with the values that are exceeded in 25, 10, 5, 1 and 0.1 % of all samples of the fitted distribution.
+/// Upper quantiles of the statistic for a fit with shape and scale unknown, by shape: simulated by
+/// `truth/anderson_darling.py`. The shapes' rows, each with the values that are exceeded in 25, 10,
+/// 5, 1 and 0.1 % of all samples of the fitted distribution.
 const BY_SHAPE: [(f64, [f64; 5]); 8] = [
     (-0.4, [0.646, 0.919, 1.144, 1.666, 2.525]),
     (-0.2, [0.601, 0.848, 1.036, 1.509, 2.279]),
@@ -17,8 +19,9 @@ const BY_SHAPE: [(f64, [f64; 5]); 8] = [
 ];
 const LEVELS: [f64; 5] = [0.25, 0.10, 0.05, 0.01, 0.001];
 
-/// Anderson and Darling's statistic of a fit to these excesses: how far it lies off, the tails weighing most. Source: T. W.
-/// Anderson, D. A. Darling, "A test of goodness of fit", JASA 49 (1954) 765-769.
+/// Anderson and Darling's statistic of a fit to these excesses: how far it lies off, the tails
+/// weighing most. Source: T. W. Anderson, D. A. Darling, "A test of goodness of fit", JASA 49
+/// (1954) 765-769.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "thousands")]
 pub(crate) fn anderson_darling(gpd: &Gpd, excesses: &[f64]) -> f64 {
@@ -26,7 +29,10 @@ pub(crate) fn anderson_darling(gpd: &Gpd, excesses: &[f64]) -> f64 {
     ordered.sort_by(f64::total_cmp);
     let n = ordered.len() as f64;
     let ends = ordered.iter().zip(ordered.iter().rev());
-    let sum: f64 = ends.zip(0..).map(|((low, high), i)| f64::from(2 * i + 1) * ((-(-low).exp_m1()).ln() - high)).sum();
+    let sum: f64 = ends
+        .zip(0..)
+        .map(|((low, high), i)| f64::from(2 * i + 1) * ((-(-low).exp_m1()).ln() - high))
+        .sum();
     -n - sum / n
 }
 
@@ -34,7 +40,8 @@ pub(crate) fn anderson_darling(gpd: &Gpd, excesses: &[f64]) -> f64 {
 #[must_use]
 pub(crate) fn chance_of(statistic: f64, shape: f64) -> f64 {
     let shape = shape.clamp(BY_SHAPE[0].0, BY_SHAPE[BY_SHAPE.len() - 1].0);
-    let after = BY_SHAPE.iter().position(|(of, _)| shape <= *of).unwrap_or(BY_SHAPE.len() - 1).max(1);
+    let after =
+        BY_SHAPE.iter().position(|(of, _)| shape <= *of).unwrap_or(BY_SHAPE.len() - 1).max(1);
     let ((low, at_low), (high, at_high)) = (BY_SHAPE[after - 1], BY_SHAPE[after]);
     let share = (shape - low) / (high - low);
     let values: Vec<f64> = at_low.iter().zip(&at_high).map(|(a, b)| a + share * (b - a)).collect();
@@ -68,12 +75,14 @@ const MIN_VALUES: usize = 40;
 /// A gap is looked for among this many of the largest.
 const MAX_APART: usize = 25;
 
-/// Whether the largest of these values (largest first) are outliers of the tail that the others form: beyond a gap that such a
-/// tail would show, anywhere among the largest, in less than one of 1,000 series.
+/// Whether the largest of these values (largest first) are outliers of the tail that the others
+/// form: beyond a gap that such a tail would show, anywhere among the largest, in less than one of
+/// 1,000 series.
 ///
-/// Of a generalised Pareto tail, the spacing below the j-th largest value is exponential with mean 1/j on the scale that
-/// makes the tail exponential (A. Renyi, "On the theory of order statistics", Acta Mathematica Hungarica 4 (1953) 191-231).
-/// The tail is fitted to the values below the gap alone, those above being known to lie beyond it and no more.
+/// Of a generalised Pareto tail, the spacing below the j-th largest value is exponential with mean
+/// 1/j on the scale that makes the tail exponential (A. Renyi, "On the theory of order statistics",
+/// Acta Mathematica Hungarica 4 (1953) 191-231). The tail is fitted to the values below the gap
+/// alone, those above being known to lie beyond it and no more.
 #[must_use]
 pub fn apart(largest: &[f64]) -> Option<Apart> {
     if largest.len() < MIN_VALUES {
@@ -89,12 +98,15 @@ pub fn apart(largest: &[f64]) -> Option<Apart> {
     #[expect(clippy::cast_precision_loss, reason = "dozens")]
     let chance = |j: usize| {
         let mut gpd = fit_censored(&largest[j..], base, j)?;
-        // As heavy as the tail may well be, and never one that ends: a gap must be out of the question, not just unlikely.
-        gpd.shape = gpd.shape.max(0.0) + 1.645 * (1.0 + gpd.shape.max(0.0)) / ((largest.len() - j) as f64).sqrt();
+        // As heavy as the tail may well be, and never one that ends: a gap must be out of the
+        // question, not just unlikely.
+        gpd.shape = gpd.shape.max(0.0)
+            + 1.645 * (1.0 + gpd.shape.max(0.0)) / ((largest.len() - j) as f64).sqrt();
         let spacing = gpd.exponential(largest[j - 1] - base) - gpd.exponential(largest[j] - base);
         Some((-(j as f64) * spacing).exp() * places as f64)
     };
-    let found = gaps.into_iter().filter_map(|j| Some((j, chance(j)?))).filter(|(_, chance)| *chance < 1e-3);
+    let found =
+        gaps.into_iter().filter_map(|j| Some((j, chance(j)?))).filter(|(_, chance)| *chance < 1e-3);
     let (count, chance) = found.min_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(Apart { count, min: largest[count - 1], next: largest[count], chance })
 }

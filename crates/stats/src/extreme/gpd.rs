@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The generalised Pareto distribution: how far values go beyond a high threshold.
 //!
-//! P(excess > y) = (1 + shape y / scale)^(-1 / shape), and e^(-y / scale) at shape 0. Sources: Pickands, "Statistical
-//! inference using extreme order statistics", Annals of Statistics 3 (1975) 119-131; Coles, "An introduction to
-//! statistical modeling of extreme values", Springer 2001, chapter 4.
+//! P(excess > y) = (1 + shape y / scale)^(-1 / shape), and e^(-y / scale) at shape 0. Sources:
+//! Pickands, "Statistical inference using extreme order statistics", Annals of Statistics 3 (1975)
+//! 119-131; Coles, "An introduction to statistical modeling of extreme values", Springer 2001,
+//! chapter 4.
 
 use crate::minimise::along;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Below this the likelihood has no maximum of the usual kind, and nothing that rests on it holds (Smith, "Maximum
-/// likelihood estimation in a class of nonregular cases", Biometrika 72 (1985) 67-90).
+/// Below this the likelihood has no maximum of the usual kind, and nothing that rests on it holds
+/// (Smith, "Maximum likelihood estimation in a class of nonregular cases", Biometrika 72 (1985)
+/// 67-90).
 pub(crate) const MIN_SHAPE: f64 = -0.5;
 /// Beyond this a distribution has no mean.
 pub(crate) const MAX_SHAPE: f64 = 1.0;
-/// Half the 95 % quantile of chi-squared with one degree of freedom: how much log-likelihood an interval gives away.
+/// Half the 95 % quantile of chi-squared with one degree of freedom: how much log-likelihood an
+/// interval gives away.
 pub(crate) const GIVEN_AWAY: f64 = 1.920_729_410_347_062;
 
 /// A fitted distribution of excesses.
@@ -32,7 +35,8 @@ fn log_ratio(x: f64) -> f64 {
 }
 
 impl Gpd {
-    /// `(1 / shape) ln(1 + shape y / scale)`: an excess on the scale on which it is exponential; infinite beyond the end.
+    /// `(1 / shape) ln(1 + shape y / scale)`: an excess on the scale on which it is exponential;
+    /// infinite beyond the end.
     pub(crate) fn exponential(&self, excess: f64) -> f64 {
         let bent = self.shape * excess / self.scale;
         if bent <= -1.0 { f64::INFINITY } else { excess / self.scale * log_ratio(bent) }
@@ -61,15 +65,20 @@ impl Gpd {
         let bent: f64 = excesses.iter().map(|y| self.exponential(*y)).sum();
         #[expect(clippy::cast_precision_loss, reason = "thousands")]
         let count = excesses.len() as f64;
-        if bent.is_finite() { -count * self.scale.ln() - (1.0 + self.shape) * bent } else { f64::NEG_INFINITY }
+        if bent.is_finite() {
+            -count * self.scale.ln() - (1.0 + self.shape) * bent
+        } else {
+            f64::NEG_INFINITY
+        }
     }
 }
 
 /// Excesses beyond a threshold, prepared for being fitted more than once.
 ///
-/// Whatever the shape and the scale, their likelihood needs of the excesses only `sum ln(1 + ratio y) / ratio` with `ratio = shape
-/// / scale` (Grimshaw, "Computing maximum likelihood estimates for the generalized Pareto distribution", Technometrics 35 (1993)
-/// 185-191). That sum is taken at steps of the ratio as they are needed, and interpolated between them.
+/// Whatever the shape and the scale, their likelihood needs of the excesses only `sum ln(1 + ratio
+/// y) / ratio` with `ratio = shape / scale` (Grimshaw, "Computing maximum likelihood estimates for
+/// the generalized Pareto distribution", Technometrics 35 (1993) 185-191). That sum is taken at
+/// steps of the ratio as they are needed, and interpolated between them.
 pub struct Excesses<'a> {
     values: &'a [f64],
     largest: f64,
@@ -109,7 +118,8 @@ impl<'a> Excesses<'a> {
             return self.sum_at(step).exp();
         }
         let [a, b, c, d] = [-1, 0, 1, 2].map(|off| self.sum_at(step + off));
-        let cubic = -a * x * (x - 1.0) * (x - 2.0) / 6.0 + b * (x + 1.0) * (x - 1.0) * (x - 2.0) / 2.0
+        let cubic = -a * x * (x - 1.0) * (x - 2.0) / 6.0
+            + b * (x + 1.0) * (x - 1.0) * (x - 2.0) / 2.0
             - c * (x + 1.0) * x * (x - 2.0) / 2.0
             + d * (x + 1.0) * x * (x - 1.0) / 6.0;
         cubic.exp()
@@ -124,11 +134,13 @@ impl<'a> Excesses<'a> {
         -self.count * gpd.scale.ln() - (1.0 + gpd.shape) * self.sum(end.ln_1p()) / gpd.scale
     }
 
-    /// The likeliest distribution, with a shape of at least -0.5: below, the likelihood has no maximum of the usual kind (Smith,
-    /// "Maximum likelihood estimation in a class of nonregular cases", Biometrika 72 (1985) 67-90).
+    /// The likeliest distribution, with a shape of at least -0.5: below, the likelihood has no
+    /// maximum of the usual kind (Smith, "Maximum likelihood estimation in a class of
+    /// nonregular cases", Biometrika 72 (1985) 67-90).
     #[must_use]
     pub fn fit(&self) -> Gpd {
-        // For a ratio, the likeliest shape and scale are known; the log-likelihood is then -n (ln scale + shape + 1).
+        // For a ratio, the likeliest shape and scale are known; the log-likelihood is then -n (ln
+        // scale + shape + 1).
         let of = |t: f64| {
             let scale = self.sum(t) / self.count;
             Gpd { shape: t.exp_m1() / self.largest * scale, scale }
@@ -152,8 +164,8 @@ impl<'a> Excesses<'a> {
         Gpd { shape, scale: ln_scale.exp() }
     }
 
-    /// The distributions that these excesses allow at 95 %; see [`Region`]. As many of them as `independent` (a share) are
-    /// independent, and they carry as much information.
+    /// The distributions that these excesses allow at 95 %; see [`Region`]. As many of them as
+    /// `independent` (a share) are independent, and they carry as much information.
     #[must_use]
     pub fn region(&self, best: &Gpd, independent: f64) -> Region {
         let enough = self.log_likelihood(best) - GIVEN_AWAY / independent;
@@ -169,11 +181,13 @@ impl<'a> Excesses<'a> {
         let mut rims = vec![*best];
         for step in 0..=STEPS {
             // Closer together towards both ends, where the rim turns.
-            let share = (1.0 - (std::f64::consts::PI * f64::from(step) / f64::from(STEPS)).cos()) / 2.0;
+            let share =
+                (1.0 - (std::f64::consts::PI * f64::from(step) / f64::from(STEPS)).cos()) / 2.0;
             let middle = self.with_shape(from + (to - from) * share);
             for factor in [0.2, 5.0] {
                 let with = |scale: f64| Gpd { scale, ..middle };
-                let scale = boundary(middle.scale, middle.scale * factor, |scale| holds(&with(scale)));
+                let scale =
+                    boundary(middle.scale, middle.scale * factor, |scale| holds(&with(scale)));
                 rims.push(with(scale));
             }
         }
@@ -193,8 +207,9 @@ fn boundary(mut inside: f64, mut outside: f64, holds: impl Fn(f64) -> bool) -> f
     inside
 }
 
-/// All distributions whose likelihood is so close to the best that 95 % profile-likelihood intervals contain them: the
-/// interval of any figure is its range over the region, and that is found on the region's rim. Source: Coles, 2.6.6.
+/// All distributions whose likelihood is so close to the best that 95 % profile-likelihood
+/// intervals contain them: the interval of any figure is its range over the region, and that is
+/// found on the region's rim. Source: Coles, 2.6.6.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {
     /// The best one, and the rim.
@@ -204,7 +219,8 @@ pub struct Region {
 }
 
 impl Region {
-    /// The 95 % interval of the excess of this rarity; no upper end where the tail may be as heavy as one without a mean.
+    /// The 95 % interval of the excess of this rarity; no upper end where the tail may be as heavy
+    /// as one without a mean.
     #[must_use]
     pub(crate) fn excess_at(&self, exponential: f64) -> (f64, Option<f64>) {
         let (lower, upper) = self.range(|gpd| gpd.excess_at(exponential));

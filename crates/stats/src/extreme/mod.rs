@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Extrapolates the tail beyond the observed latencies: peaks over a threshold, checked by block maxima, and the reasons for
-//! refusing to.
+//! Extrapolates the tail beyond the observed latencies: peaks over a threshold, checked by block
+//! maxima, and the reasons for refusing to.
 
 mod clusters;
 mod gev;

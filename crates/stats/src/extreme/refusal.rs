@@ -21,7 +21,8 @@ pub enum Refusal {
         /// Clusters of late wake-ups above the lowest threshold.
         clusters: usize,
     },
-    /// Where there are enough of them, late wake-ups come one after the other: clusters fill too much of the run to be separated.
+    /// Where there are enough of them, late wake-ups come one after the other: clusters fill too
+    /// much of the run to be separated.
     Crowded {
         /// Share of the run that clusters fill, above the highest threshold with enough of them.
         share: f64,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tail of a run: threshold, clusters, fit, checks, and the levels that follow, or the reason why none do.
+//! The tail of a run: threshold, clusters, fit, checks, and the levels that follow, or the reason
+//! why none do.
 //!
-//! Peaks over threshold after Davison and Smith, "Models for exceedances over high thresholds", JRSS B 52 (1990) 393-442.
+//! Peaks over threshold after Davison and Smith, "Models for exceedances over high thresholds",
+//! JRSS B 52 (1990) 393-442.
 
 use super::clusters::Clusters;
 use super::gev::Gev;
@@ -53,9 +55,10 @@ pub struct TailFit {
     pub clusters: usize,
     /// Clusters per exceedance.
     pub extremal_index: f64,
-    /// Of the excesses beyond the threshold, ns: of all of them, since to take each cluster's largest alone would bend the tail
-    /// where two clusters happen to meet (Fawcett and Walshaw, "Improved estimation for temporally clustered extremes",
-    /// Environmetrics 18 (2007) 173-188).
+    /// Of the excesses beyond the threshold, ns: of all of them, since to take each cluster's
+    /// largest alone would bend the tail where two clusters happen to meet (Fawcett and
+    /// Walshaw, "Improved estimation for temporally clustered extremes", Environmetrics 18
+    /// (2007) 173-188).
     pub gpd: Gpd,
     /// What else the data allow.
     pub region: Region,
@@ -98,7 +101,8 @@ const GOOD: f64 = 0.10;
 const TOLERABLE: f64 = 0.01;
 /// A run is called uneven where chance makes it so in less of all runs than this ...
 const UNEVEN: f64 = 0.01;
-/// ... and where the cumulated share of late wake-ups strays this far from time's: less would not move a level visibly.
+/// ... and where the cumulated share of late wake-ups strays this far from time's: less would not
+/// move a level visibly.
 const MIN_STRAY: f64 = 0.1;
 /// A level is given for at most this many times the duration of the run.
 const MAX_TIMES: f64 = 1_000.0;
@@ -129,26 +133,33 @@ impl Tail {
             return Err(Refusal::TooFew { latencies: observed.woken });
         }
         let step = clock_step(observed.largest);
-        // Each value somewhere within the step of the clock that it was rounded to, so that a rounded tail is no staircase.
+        // Each value somewhere within the step of the clock that it was rounded to, so that a
+        // rounded tail is no staircase.
         #[expect(clippy::cast_precision_loss, reason = "latencies up to 100 days")]
-        let place = |worst: &Worst| worst.latency_ns as f64 - step * Numbers::new(worst.activation).share();
+        let place =
+            |worst: &Worst| worst.latency_ns as f64 - step * Numbers::new(worst.activation).share();
         if let Some(apart) = apart(&largest_of_clusters(observed.largest, &place)) {
             return Err(Refusal::Apart(apart));
         }
         // The late ones first: they are the tail.
-        if let Some(change) = changes(observed.blocks).into_iter().max_by_key(|change| change.part == Part::Late) {
+        if let Some(change) =
+            changes(observed.blocks).into_iter().max_by_key(|change| change.part == Part::Late)
+        {
             return Err(Refusal::Changed(change));
         }
         let above = Above::choose(observed, &place)?;
         above.is_even(observed.rows)?;
-        let region =
-            Excesses::from_values(&above.excesses).ok_or(Refusal::AllEqual)?.region(&above.gpd, above.clusters.extremal_index);
+        let region = Excesses::from_values(&above.excesses)
+            .ok_or(Refusal::AllEqual)?
+            .region(&above.gpd, above.clusters.extremal_index);
         if region.shape.1 >= MAX_SHAPE {
             return Err(Refusal::TooHeavy { shape: region.shape.1 });
         }
         #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-        let (rate, share) =
-            (above.clusters.largest.len() as f64 / observed.rows as f64, above.exceedances as f64 / observed.woken as f64);
+        let (rate, share) = (
+            above.clusters.largest.len() as f64 / observed.rows as f64,
+            above.exceedances as f64 / observed.woken as f64,
+        );
         let mut fit = TailFit {
             threshold_ns: above.threshold_ns,
             exceedances: above.exceedances,
@@ -170,7 +181,8 @@ impl Tail {
 
 /// The largest of each cluster among the largest latencies, largest first: enough to find outliers.
 fn largest_of_clusters(largest: &[Worst], place: &impl Fn(&Worst) -> f64) -> Vec<f64> {
-    let mut values: Vec<f64> = clusters_among(largest, 8 * AROUND_GAP).largest.iter().map(place).collect();
+    let mut values: Vec<f64> =
+        clusters_among(largest, 8 * AROUND_GAP).largest.iter().map(place).collect();
     values.sort_by(|a, b| b.total_cmp(a));
     values.truncate(AROUND_GAP);
     values
@@ -202,9 +214,18 @@ pub(crate) fn latest(largest: &[Worst], max: usize) -> Latest {
     let mut maxima = clusters_among(largest, looked_at).largest;
     let clusters = maxima.len() as u64;
     maxima.sort_unstable_by_key(|worst| (std::cmp::Reverse(worst.latency_ns), worst.activation));
-    let left_out = [largest.get(looked_at), maxima.get(max)].into_iter().flatten().map(|worst| worst.latency_ns).max();
+    let left_out = [largest.get(looked_at), maxima.get(max)]
+        .into_iter()
+        .flatten()
+        .map(|worst| worst.latency_ns)
+        .max();
     maxima.truncate(max);
-    Latest { maxima, complete_beyond: left_out.unwrap_or(i64::MIN), clusters, among: looked_at as u64 }
+    Latest {
+        maxima,
+        complete_beyond: left_out.unwrap_or(i64::MIN),
+        clusters,
+        among: looked_at as u64,
+    }
 }
 
 /// The step of the clock that all these values are multiples of, ns.
@@ -220,10 +241,14 @@ fn clock_step(largest: &[Worst]) -> f64 {
 }
 
 impl Above {
-    /// The lowest threshold above which the tail fits: from one in twenty latencies, or as many as are kept, in steps of the root of
-    /// two down to the fewest clusters that can be fitted; where none fits well, the best of them.
+    /// The lowest threshold above which the tail fits: from one in twenty latencies, or as many as
+    /// are kept, in steps of the root of two down to the fewest clusters that can be fitted;
+    /// where none fits well, the best of them.
     fn choose(observed: &Observed<'_>, place: &impl Fn(&Worst) -> f64) -> Result<Above, Refusal> {
-        let max = observed.largest.len().min(usize::try_from(observed.woken / MIN_RARITY).unwrap_or(usize::MAX));
+        let max = observed
+            .largest
+            .len()
+            .min(usize::try_from(observed.woken / MIN_RARITY).unwrap_or(usize::MAX));
         let mut best: Option<Above> = None;
         let (mut seen, mut crowded) = (0, None);
         let mut take = max;
@@ -256,41 +281,64 @@ impl Above {
             {
                 Err(Refusal::AllEqual)
             }
-            None => Err(crowded.map_or(Refusal::TooFewClusters { clusters: seen }, |share| Refusal::Crowded { share })),
+            None => Err(crowded.map_or(Refusal::TooFewClusters { clusters: seen }, |share| {
+                Refusal::Crowded { share }
+            })),
         }
     }
 
     /// The tail of so many of the largest, or fewer where the last has equals.
     #[expect(clippy::cast_precision_loss, reason = "latencies up to 100 days")]
-    fn from_observed(observed: &Observed<'_>, take: usize, place: &impl Fn(&Worst) -> f64) -> Option<Above> {
-        let threshold_ns = observed.largest.get(take).or_else(|| observed.largest.last())?.latency_ns;
-        let mut exceedances: Vec<Worst> =
-            observed.largest.iter().take_while(|worst| worst.latency_ns > threshold_ns).copied().collect();
+    fn from_observed(
+        observed: &Observed<'_>,
+        take: usize,
+        place: &impl Fn(&Worst) -> f64,
+    ) -> Option<Above> {
+        let threshold_ns =
+            observed.largest.get(take).or_else(|| observed.largest.last())?.latency_ns;
+        let mut exceedances: Vec<Worst> = observed
+            .largest
+            .iter()
+            .take_while(|worst| worst.latency_ns > threshold_ns)
+            .copied()
+            .collect();
         exceedances.sort_unstable_by_key(|worst| worst.activation);
         let clusters = Clusters::from_exceedances(&exceedances);
-        let excesses: Vec<f64> = exceedances.iter().map(|worst| (place(worst) - threshold_ns as f64).max(0.0)).collect();
+        let excesses: Vec<f64> =
+            exceedances.iter().map(|worst| (place(worst) - threshold_ns as f64).max(0.0)).collect();
         let gpd = Excesses::from_values(&excesses)?.fit();
         // Those of one cluster are alike: they stray together, as if there were so many fewer.
-        let goodness = chance_of(anderson_darling(&gpd, &excesses) * clusters.extremal_index, gpd.shape);
-        Some(Above { threshold_ns, exceedances: exceedances.len(), clusters, excesses, gpd, goodness })
+        let goodness =
+            chance_of(anderson_darling(&gpd, &excesses) * clusters.extremal_index, gpd.shape);
+        Some(Above {
+            threshold_ns,
+            exceedances: exceedances.len(),
+            clusters,
+            excesses,
+            gpd,
+            goodness,
+        })
     }
 
     /// The share of the run that lies within clusters, or too near one to separate another from it.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     fn crowdedness(&self, rows: u64) -> f64 {
         let clusters = self.clusters.largest.len();
-        ((self.exceedances - clusters) as f64 + clusters as f64 * self.clusters.run as f64) / rows as f64
+        ((self.exceedances - clusters) as f64 + clusters as f64 * self.clusters.run as f64)
+            / rows as f64
     }
 
-    /// Whether late wake-ups come, and are late, alike over the whole run: Kolmogorov's test of their times, and Smirnov's of
-    /// their excesses in the two halves.
+    /// Whether late wake-ups come, and are late, alike over the whole run: Kolmogorov's test of
+    /// their times, and Smirnov's of their excesses in the two halves.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     fn is_even(&self, rows: u64) -> Result<(), Refusal> {
         let clusters = &self.clusters.largest;
         let count = clusters.len() as f64;
         let stray = clusters.iter().zip(0_u32..).map(|(worst, before)| {
             let time = (worst.activation as f64 + 0.5) / rows as f64;
-            (time - f64::from(before) / count).abs().max((f64::from(before + 1) / count - time).abs())
+            (time - f64::from(before) / count)
+                .abs()
+                .max((f64::from(before + 1) / count - time).abs())
         });
         let stray = stray.fold(0.0, f64::max);
         let chance = kolmogorov_at_least(stray * count.sqrt());
@@ -308,21 +356,29 @@ impl Above {
         if first.is_empty() || second.is_empty() {
             return Ok(());
         }
-        let share = |some: &[i64], value: i64| some.partition_point(|known| *known <= value) as f64 / some.len() as f64;
-        let stray =
-            clusters.iter().map(|w| (share(&first, w.latency_ns) - share(&second, w.latency_ns)).abs()).fold(0.0, f64::max);
+        let share = |some: &[i64], value: i64| {
+            some.partition_point(|known| *known <= value) as f64 / some.len() as f64
+        };
+        let stray = clusters
+            .iter()
+            .map(|w| (share(&first, w.latency_ns) - share(&second, w.latency_ns)).abs())
+            .fold(0.0, f64::max);
         let effective = first.len() as f64 * second.len() as f64 / count;
         let chance = kolmogorov_at_least(stray * effective.sqrt());
         if chance < UNEVEN && stray > MIN_STRAY {
-            return Err(Refusal::Drifting { first_ns: first[first.len() / 2], second_ns: second[second.len() / 2], chance });
+            return Err(Refusal::Drifting {
+                first_ns: first[first.len() / 2],
+                second_ns: second[second.len() / 2],
+                chance,
+            });
         }
         Ok(())
     }
 }
 
 impl TailFit {
-    /// The latency, ns, that is exceeded once in `rows` activations on average, and its 95 % interval; none where that lies below
-    /// the threshold, or where nothing bounds it.
+    /// The latency, ns, that is exceeded once in `rows` activations on average, and its 95 %
+    /// interval; none where that lies below the threshold, or where nothing bounds it.
     #[must_use]
     pub(crate) fn exceeded_once_in(&self, rows: f64) -> Option<(f64, f64, f64)> {
         let exponential = (self.rate * rows).ln();
@@ -335,7 +391,8 @@ impl TailFit {
         Some((threshold + self.gpd.excess_at(exponential), threshold + lower, threshold + upper?))
     }
 
-    /// The share of latencies above this, ns, as the tail has it, and its 95 % interval; none below the threshold.
+    /// The share of latencies above this, ns, as the tail has it, and its 95 % interval; none below
+    /// the threshold.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "latencies up to 100 days")]
     pub fn share_above(&self, latency_ns: f64) -> Option<(f64, f64, f64)> {
@@ -354,7 +411,12 @@ impl TailFit {
             return None;
         }
         let (level_ns, lower_ns, upper_ns) = self.exceeded_once_in(rows)?;
-        (upper_ns < MAX_WIDE * lower_ns).then_some(ReturnLevel { horizon, level_ns, lower_ns, upper_ns })
+        (upper_ns < MAX_WIDE * lower_ns).then_some(ReturnLevel {
+            horizon,
+            level_ns,
+            lower_ns,
+            upper_ns,
+        })
     }
 
     /// Fits the maxima of blocks as well, and compares what both say of a run ten times as long.
@@ -365,7 +427,8 @@ impl TailFit {
         let rows = observed.blocks.rows_per_block() * (list.len() / BLOCKS).max(1) as u64;
         // The last may be short.
         let full = &blocks[..usize::try_from(observed.rows / rows).unwrap_or(0).min(blocks.len())];
-        let maxima: Vec<f64> = full.iter().filter_map(|block: &Block| block.max).map(|max| max as f64).collect();
+        let maxima: Vec<f64> =
+            full.iter().filter_map(|block: &Block| block.max).map(|max| max as f64).collect();
         if maxima.len() < BLOCKS / 2 {
             return Ok(None);
         }
@@ -377,7 +440,10 @@ impl TailFit {
             return Ok(None);
         }
         if from > upper || to.is_some_and(|to| to < lower) {
-            return Err(Refusal::Disagree { peaks: (lower, upper), blocks: (from, to.unwrap_or(f64::INFINITY)) });
+            return Err(Refusal::Disagree {
+                peaks: (lower, upper),
+                blocks: (from, to.unwrap_or(f64::INFINITY)),
+            });
         }
         Ok(Some(gev))
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether latencies stay the same over a run: their middle, and how often they are late.
 //!
-//! The blocks of a run are compared by the share of their latencies beyond the median, and beyond the 99th percentile, of the
-//! whole. The largest cumulated deviation, in units of what the blocks vary from one to the next, follows Kolmogorov's
-//! distribution if nothing changes. Sources: E. S. Page, "Continuous inspection schemes", Biometrika 41 (1954) 100-115; A. N.
-//! Pettitt, "A simple cumulative sum type statistic for the change-point problem with zero-one observations", Biometrika 67
-//! (1980) 79-84.
+//! The blocks of a run are compared by the share of their latencies beyond the median, and beyond
+//! the 99th percentile, of the whole. The largest cumulated deviation, in units of what the blocks
+//! vary from one to the next, follows Kolmogorov's distribution if nothing changes. Sources: E. S.
+//! Page, "Continuous inspection schemes", Biometrika 41 (1954) 100-115; A. N. Pettitt, "A simple
+//! cumulative sum type statistic for the change-point problem with zero-one observations",
+//! Biometrika 67 (1980) 79-84.
 
 use crate::Level;
 use crate::blocks::{Block, Blocks};
@@ -17,7 +18,8 @@ const MIN_BLOCKS: usize = 16;
 const MIN_SUMS: usize = 8;
 /// A change is called one where chance alone makes it in one of so many runs.
 const CHANCE: f64 = 1e-3;
-/// And where the figure before and after differ by this share of the smaller, however certain it is.
+/// And where the figure before and after differ by this share of the smaller, however certain it
+/// is.
 const MIN_CHANGE: f64 = 0.05;
 
 /// Which part of the latencies changed.
@@ -77,8 +79,10 @@ fn change(blocks: &Blocks, part: Part, level: Level) -> Option<Change> {
         return None;
     }
     let limit = quantile(full, level)?;
-    let shares: Vec<f64> =
-        full.iter().map(|block| block.counts.above(limit) as f64 / block.counts.total().max(1) as f64).collect();
+    let shares: Vec<f64> = full
+        .iter()
+        .map(|block| block.counts.above(limit) as f64 / block.counts.total().max(1) as f64)
+        .collect();
     let count = shares.len() as f64;
     let mean = shares.iter().sum::<f64>() / count;
     let variance = long_run_variance(&shares);
@@ -93,7 +97,8 @@ fn change(blocks: &Blocks, part: Part, level: Level) -> Option<Change> {
             sum
         })
         .collect();
-    let (place, largest) = cumulated.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+    let (place, largest) =
+        cumulated.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     let chance = 2.0 * kolmogorov_at_least(largest.abs() / (variance * count).sqrt());
     if chance >= CHANCE {
         return None;
@@ -109,25 +114,37 @@ fn change(blocks: &Blocks, part: Part, level: Level) -> Option<Change> {
     if ((before_ns - after_ns).abs() as f64) < MIN_CHANGE * min {
         return None;
     }
-    Some(Change { part, kind, activation: at as u64 * blocks.rows_per_block(), before_ns, after_ns, chance })
+    Some(Change {
+        part,
+        kind,
+        activation: at as u64 * blocks.rows_per_block(),
+        before_ns,
+        after_ns,
+        chance,
+    })
 }
 
-/// The variance of a mean of blocks times their number: from differences between blocks one, two and four apart, and between
-/// sums of neighbours, whichever gives most, because blocks near one another may be alike; a step in the middle counts in few
-/// differences.
+/// The variance of a mean of blocks times their number: from differences between blocks one, two
+/// and four apart, and between sums of neighbours, whichever gives most, because blocks near one
+/// another may be alike; a step in the middle counts in few differences.
 #[expect(clippy::cast_precision_loss, reason = "hundreds")]
 fn long_run_variance(shares: &[f64]) -> f64 {
     let apart = |distance: usize| {
-        let differences = shares.windows(distance + 1).map(|some| (some[distance] - some[0]).powi(2));
+        let differences =
+            shares.windows(distance + 1).map(|some| (some[distance] - some[0]).powi(2));
         differences.sum::<f64>() / (2 * (shares.len() - distance)) as f64
     };
-    // Sums of neighbours vary more than neighbours do where these are alike; the more neighbours, the longer that may last.
+    // Sums of neighbours vary more than neighbours do where these are alike; the more neighbours,
+    // the longer that may last.
     let of_sums = |neighbours: usize| {
-        let sums: Vec<f64> = shares.chunks_exact(neighbours).map(|some| some.iter().sum()).collect();
+        let sums: Vec<f64> =
+            shares.chunks_exact(neighbours).map(|some| some.iter().sum()).collect();
         let differences = sums.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
         differences.sum::<f64>() / (2 * (sums.len() - 1) * neighbours) as f64
     };
-    let neighbours = (1..).map(|power| 1 << power).take_while(|neighbours| shares.len() / neighbours >= MIN_SUMS);
+    let neighbours = (1..)
+        .map(|power| 1 << power)
+        .take_while(|neighbours| shares.len() / neighbours >= MIN_SUMS);
     neighbours.map(of_sums).chain([apart(1), apart(2), apart(4)]).fold(0.0, f64::max)
 }
 

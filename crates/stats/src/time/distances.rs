@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How often two late bins lie how far apart, and which distances stand out; see [`super::recurrence`].
+//! How often two late bins lie how far apart, and which distances stand out; see
+//! [`super::recurrence`].
 
 use super::places::Window;
 use crate::chance::poisson_at_least;
@@ -49,15 +50,20 @@ impl Distances {
         }
     }
 
-    /// The same, much faster where about every other bin is late: a bit for each bin, laid over itself.
+    /// The same, much faster where about every other bin is late: a bit for each bin, laid over
+    /// itself.
     fn add_as_bits(&mut self, events: &[(usize, Bin)], max: usize) {
         let mut bits = [0_u64; BINS / 64 + 1];
         events.iter().for_each(|(place, _)| bits[place / 64] |= 1 << (place % 64));
         for apart in 1..=max {
             let (words, over) = (apart / 64, apart % 64);
-            let shifted =
-                bits[words..].windows(2).map(|pair| if over == 0 { pair[0] } else { pair[0] >> over | pair[1] << (64 - over) });
-            self.pairs[apart] += shifted.zip(&bits).map(|(later, bit)| u64::from((later & bit).count_ones())).sum::<u64>();
+            let shifted = bits[words..].windows(2).map(|pair| {
+                if over == 0 { pair[0] } else { pair[0] >> over | pair[1] << (64 - over) }
+            });
+            self.pairs[apart] += shifted
+                .zip(&bits)
+                .map(|(later, bit)| u64::from((later & bit).count_ones()))
+                .sum::<u64>();
         }
     }
 
@@ -93,8 +99,8 @@ impl Distances {
         (2..=self.max()).map(at).sum::<f64>().max(1.0)
     }
 
-    /// Distance, how far around it was summed, and the probability of its count by chance, of those where it is below `max`: the
-    /// nearest of each group of neighbours that stands out most.
+    /// Distance, how far around it was summed, and the probability of its count by chance, of those
+    /// where it is below `max`: the nearest of each group of neighbours that stands out most.
     pub(super) fn stand_out(&self, shortest: usize, max: f64) -> Vec<(usize, usize, f64)> {
         let mut found: Vec<(usize, usize, f64)> = Vec::new();
         let last = self.max();
@@ -125,9 +131,17 @@ impl Distances {
         fundamental(&found)
     }
 
-    /// The probability that the pairs around a distance are as many as they are though they were no more than on either side.
+    /// The probability that the pairs around a distance are as many as they are though they were no
+    /// more than on either side.
     #[expect(clippy::cast_precision_loss, reason = "counts")]
-    fn chance(&self, apart: usize, half: usize, last: usize, sums: &[u64], correlation: &Correlation) -> f64 {
+    fn chance(
+        &self,
+        apart: usize,
+        half: usize,
+        last: usize,
+        sums: &[u64],
+        correlation: &Correlation,
+    ) -> f64 {
         let sum = |from: usize, to: usize| (sums[to + 1] - sums[from]) as f64;
         let (from, to) = (apart - half, (apart + half).min(last));
         let pairs = sum(from, to);
@@ -137,7 +151,8 @@ impl Distances {
             return 1.0;
         }
         let below = ((apart * 6).div_ceil(10).min(from - 1), (apart * 9 / 10).clamp(1, from - 1));
-        let above = ((apart * 11).div_ceil(10).max(to + 1), (apart * 14 / 10).max(to + 1).min(last));
+        let above =
+            ((apart * 11).div_ceil(10).max(to + 1), (apart * 14 / 10).max(to + 1).min(last));
         if above.0 > above.1 || below.0 < 1 || below.0 > below.1 {
             return 1.0;
         }
@@ -205,13 +220,18 @@ impl Correlation {
         }
     }
 
-    /// How much the sum of counts at so many neighbouring distances varies at most, as a share of Poisson's variance: such counts
-    /// are themselves correlated. A period is no reason for them to vary, so only correlations over less than half the distance
-    /// count.
+    /// How much the sum of counts at so many neighbouring distances varies at most, as a share of
+    /// Poisson's variance: such counts are themselves correlated. A period is no reason for
+    /// them to vary, so only correlations over less than half the distance count.
     fn dispersion(&self, apart: usize, width: f64) -> f64 {
-        let (sum, squares) = if apart < 3 { (0.0, 0.0) } else { self.sums.get((apart - 1) / 2).copied().unwrap_or_default() };
+        let (sum, squares) = if apart < 3 {
+            (0.0, 0.0)
+        } else {
+            self.sums.get((apart - 1) / 2).copied().unwrap_or_default()
+        };
         let more = (1.0 + 2.0 * sum).powi(2).min(width * (1.0 + 2.0 * squares));
-        // Bins that are rarely late are Poisson's case; those that often are vary less, unless they are correlated.
+        // Bins that are rarely late are Poisson's case; those that often are vary less, unless they
+        // are correlated.
         self.independent * more + (1.0 - self.independent) * (more - 1.0)
     }
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Jitter over time: by how much the time between two successive wake-ups differed from the interval. It is the difference of
-//! their latencies, below zero where they were closer than the interval, and belongs to the later of the two.
+//! Jitter over time: by how much the time between two successive wake-ups differed from the
+//! interval. It is the difference of their latencies, below zero where they were closer than the
+//! interval, and belongs to the later of the two.
 
 use crate::Extent;
 use crate::steps::{Step, Steps};
 
-/// The smallest and the largest jitter of a step, ns; the wrong way round where no two activations in succession woke.
+/// The smallest and the largest jitter of a step, ns; the wrong way round where no two activations
+/// in succession woke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Range {
     min: i64,
@@ -31,7 +33,8 @@ impl Step for Range {
     }
 }
 
-/// The smallest and the largest jitter of each step; the steps are those of an envelope over the same rows.
+/// The smallest and the largest jitter of each step; the steps are those of an envelope over the
+/// same rows.
 #[derive(Clone, Debug)]
 pub(crate) struct JitterOverTime {
     steps: Steps<Range>,
@@ -73,15 +76,24 @@ impl JitterOverTime {
 
     /// The smallest and the largest jitter of each step, ns, in order of time.
     pub(crate) fn finish(self) -> Vec<Option<(i64, i64)>> {
-        self.steps.list().iter().map(|range| (range.min <= range.max).then_some((range.min, range.max))).collect()
+        self.steps
+            .list()
+            .iter()
+            .map(|range| (range.min <= range.max).then_some((range.min, range.max)))
+            .collect()
     }
 
-    /// The jitter of rows of one step, at least as far as it widens what the step already has. Among them it cannot exceed the
-    /// distance of their extremes, `range`, which spares most rows the search.
+    /// The jitter of rows of one step, at least as far as it widens what the step already has.
+    /// Among them it cannot exceed the distance of their extremes, `range`, which spares most
+    /// rows the search.
     fn of_rows(&mut self, values: &[i32], range: i64) -> Range {
-        let (Some(first), Some(last)) = (values.first(), values.last()) else { return Range::EMPTY };
+        let (Some(first), Some(last)) = (values.first(), values.last()) else {
+            return Range::EMPTY;
+        };
         let since_before = self.since_before(i64::from(*first), i64::from(*last));
-        if values.len() == 1 || self.steps.last().is_some_and(|step| step.join(since_before).spans(range)) {
+        if values.len() == 1
+            || self.steps.last().is_some_and(|step| step.join(since_before).spans(range))
+        {
             return since_before;
         }
         let successive = values.iter().zip(values.get(1..).unwrap_or_default());

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How late wake-ups are at the places of a period, and elsewhere: estimated from all of them, late or not.
+//! How late wake-ups are at the places of a period, and elsewhere: estimated from all of them, late
+//! or not.
 //!
-//! Places are found from what is late, so that what is late lies at them in noise too. Each half of a run is therefore looked at
-//! where the late wake-ups of the *other* half say that the places are.
+//! Places are found from what is late, so that what is late lies at them in noise too. Each half of
+//! a run is therefore looked at where the late wake-ups of the *other* half say that the places
+//! are.
 
 use super::distances::Bin;
 use std::sync::Arc;
@@ -40,15 +42,27 @@ impl Window {
         Window { begins, log2, latencies: bins.iter().map(|bin| bin.latency_ns).collect() }
     }
 
-    /// How late those are that recur, ns: half of them at least so late. None where they are not clearly later than as many of as
-    /// many elsewhere, and than three quarters of those.
-    pub(super) fn clearly_later(&self, late: &[f64], from: f64, to: f64, period: Period) -> Option<i64> {
+    /// How late those are that recur, ns: half of them at least so late. None where they are not
+    /// clearly later than as many of as many elsewhere, and than three quarters of those.
+    pub(super) fn clearly_later(
+        &self,
+        late: &[f64],
+        from: f64,
+        to: f64,
+        period: Period,
+    ) -> Option<i64> {
         let middle = f64::midpoint(from, to);
         let (before, after) = late.split_at(late.partition_point(|place| *place < middle));
         let mut seen = Seen::default();
         for (others, from, to) in [(after, from, middle), (before, middle, to)] {
             if !others.is_empty() {
-                self.examine(densest(others, period.activations, 2.0 * period.near), from, to, period, &mut seen);
+                self.examine(
+                    densest(others, period.activations, 2.0 * period.near),
+                    from,
+                    to,
+                    period,
+                    &mut seen,
+                );
             }
         }
         seen.clearly_later(1.0 - period.present / 2.0)
@@ -56,13 +70,14 @@ impl Window {
 
     /// Goes from place to place of this phase, from and up to these activations.
     fn examine(&self, phase: f64, from: f64, to: f64, period: Period, seen: &mut Seen) {
-        // Half of them are off by the jitter at most, and nearly all by twice that; one whose place lies between two activations
-        // is off by half of one.
+        // Half of them are off by the jitter at most, and nearly all by twice that; one whose place
+        // lies between two activations is off by half of one.
         let off = (2.0 * period.jitter).max(0.5);
         let mut turn = ((from - off - phase) / period.activations).ceil();
         let place = |turn: f64| phase + turn * period.activations;
         while place(turn) - off < to {
-            let (first, last) = (self.bin((place(turn) - off).ceil()), self.bin((place(turn) + off).floor()));
+            let (first, last) =
+                (self.bin((place(turn) - off).ceil()), self.bin((place(turn) + off).floor()));
             let next = self.bin((place(turn + 1.0) - off).ceil()).min(self.latencies.len());
             seen.at.extend(self.latest(first, last + 1));
             let wide = last + 1 - first;
@@ -73,9 +88,14 @@ impl Window {
     }
 
     /// The bin of an activation; the first, if it lies before the window.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of an activation, saturating")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of an activation, saturating"
+    )]
     fn bin(&self, activation: f64) -> usize {
-        usize::try_from((activation as u64).saturating_sub(self.begins) >> self.log2).unwrap_or(usize::MAX)
+        usize::try_from((activation as u64).saturating_sub(self.begins) >> self.log2)
+            .unwrap_or(usize::MAX)
     }
 
     /// The latest of some bins, where something woke.
@@ -85,12 +105,14 @@ impl Window {
 }
 
 impl Seen {
-    /// The latency that this share of those at the places is below, if it is clearly above what it is elsewhere.
+    /// The latency that this share of those at the places is below, if it is clearly above what it
+    /// is elsewhere.
     #[expect(clippy::cast_precision_loss, reason = "ns")]
     fn clearly_later(mut self, share: f64) -> Option<i64> {
         let typically = quantile(&mut self.at, share)?;
         let elsewhere = quantile(&mut self.elsewhere, share)?;
-        let later = typically as f64 >= CLEARLY * elsewhere as f64 && typically > quantile(&mut self.elsewhere, 0.75)?;
+        let later = typically as f64 >= CLEARLY * elsewhere as f64
+            && typically > quantile(&mut self.elsewhere, 0.75)?;
         later.then_some(typically)
     }
 }
@@ -119,8 +141,13 @@ pub(super) fn densest(places: &[f64], period: f64, width: f64) -> f64 {
     phases.sort_by(f64::total_cmp);
     let once_more: Vec<f64> = phases.iter().map(|phase| phase + period).collect();
     let round: Vec<f64> = phases.iter().copied().chain(once_more).collect();
-    let within = |first: usize| &round[first..first + round[first..].partition_point(|phase| *phase <= round[first] + width)];
-    let max = (0..phases.len()).max_by_key(|first| (within(*first).len(), std::cmp::Reverse(*first))).unwrap_or(0);
+    let within = |first: usize| {
+        &round
+            [first..first + round[first..].partition_point(|phase| *phase <= round[first] + width)]
+    };
+    let max = (0..phases.len())
+        .max_by_key(|first| (within(*first).len(), std::cmp::Reverse(*first)))
+        .unwrap_or(0);
     let mut on = within(max).to_vec();
     if on.is_empty() { 0.0 } else { median(&mut on).rem_euclid(period) }
 }

@@ -16,8 +16,9 @@ pub struct Together {
     pub chance: f64,
 }
 
-/// Compares when two threads woke late, in ns of one clock, ascending; times at most `apart` from one another are the same moment.
-/// Both are taken from the same `span` of time, ns. None without any.
+/// Compares when two threads woke late, in ns of one clock, ascending; times at most `apart` from
+/// one another are the same moment. Both are taken from the same `span` of time, ns. None without
+/// any.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "thousands")]
 pub fn together(one: &[i64], other: &[i64], apart: i64, span: i64) -> Option<Together> {
@@ -40,7 +41,12 @@ pub fn together(one: &[i64], other: &[i64], apart: i64, span: i64) -> Option<Tog
     }
     let share = (covered as f64 / span as f64).min(1.0);
     let expected = share * fewer.len() as f64;
-    Some(Together { of: fewer.len(), together, expected, chance: poisson_at_least(together as f64, expected, 1.0) })
+    Some(Together {
+        of: fewer.len(),
+        together,
+        expected,
+        chance: poisson_at_least(together as f64, expected, 1.0),
+    })
 }
 
 #[cfg(test)]
@@ -50,7 +56,8 @@ mod tests {
 
     fn times(seed: u64, count: usize) -> Vec<i64> {
         let mut numbers = Numbers::new(seed);
-        let mut times: Vec<i64> = (0..count).map(|_| (numbers.next() % 1_000_000_000).cast_signed()).collect();
+        let mut times: Vec<i64> =
+            (0..count).map(|_| (numbers.next() % 1_000_000_000).cast_signed()).collect();
         times.sort_unstable();
         times
     }

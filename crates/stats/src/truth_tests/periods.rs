@@ -7,7 +7,9 @@ use crate::random::Numbers;
 #[test]
 fn noise_has_no_period() {
     for memory in [0.0, 0.5, 0.9, 0.99] {
-        holds(&format!("noise, memory {memory}"), 0, 9, |seed| !analysis(&normal(seed, 10_000, memory)).periods.is_empty());
+        holds(&format!("noise, memory {memory}"), 0, 9, |seed| {
+            !analysis(&normal(seed, 10_000, memory)).periods.is_empty()
+        });
     }
 }
 
@@ -24,8 +26,8 @@ fn spiked(seed: u64, count: usize, period: usize, jitter: usize, height: f64) ->
     latencies
 }
 
-/// What a spike of this period, off its place by up to so many activations, is found as: whether it is the one period found,
-/// as exactly as its jitter lets it be.
+/// What a spike of this period, off its place by up to so many activations, is found as: whether it
+/// is the one period found, as exactly as its jitter lets it be.
 fn is_found(seed: u64, count: usize, period: usize, jitter: usize, height: f64) -> bool {
     let found = analysis(&spiked(seed, count, period, jitter, height)).periods;
     #[expect(clippy::cast_precision_loss)]
@@ -35,7 +37,9 @@ fn is_found(seed: u64, count: usize, period: usize, jitter: usize, height: f64) 
 
 #[test]
 fn a_spike_every_5_000_is_found() {
-    holds("a spike every 5,000 of 100,000, off by up to 3", 990, 1_000, |seed| is_found(seed, 100_000, 5_000, 3, 60_000.0));
+    holds("a spike every 5,000 of 100,000, off by up to 3", 990, 1_000, |seed| {
+        is_found(seed, 100_000, 5_000, 3, 60_000.0)
+    });
 }
 
 #[test]
@@ -60,7 +64,8 @@ fn spikes_are_found_at_any_period() {
     assert!(missed.is_empty(), "{missed:?}");
 }
 
-/// Distances between spikes of one period and those of another are multiples of their common divisor, which is no period itself.
+/// Distances between spikes of one period and those of another are multiples of their common
+/// divisor, which is no period itself.
 #[test]
 fn two_periods_are_found_and_not_what_divides_both() {
     let mut missed = Vec::new();
@@ -68,11 +73,19 @@ fn two_periods_are_found_and_not_what_divides_both() {
         let found = |seed: u64| {
             let mut latencies = normal(seed, 20_000, 0.3);
             for (period, first) in [(one, 13), (other, 3)] {
-                latencies[first..].iter_mut().step_by(period.into()).for_each(|latency| *latency = 90_000);
+                latencies[first..]
+                    .iter_mut()
+                    .step_by(period.into())
+                    .for_each(|latency| *latency = 90_000);
             }
-            analysis(&latencies).periods.iter().map(|period| period.activations.round()).collect::<Vec<_>>()
+            analysis(&latencies)
+                .periods
+                .iter()
+                .map(|period| period.activations.round())
+                .collect::<Vec<_>>()
         };
-        let right = (0..20).filter(|seed| found(*seed) == [f64::from(one), f64::from(other)]).count();
+        let right =
+            (0..20).filter(|seed| found(*seed) == [f64::from(one), f64::from(other)]).count();
         println!("every {one} and every {other}: {right} of 20; {:?}", found(0));
         if right < 19 {
             missed.push((one, other, right));
@@ -95,18 +108,23 @@ fn two_periods_are_found_and_not_what_divides_both() {
 #[test]
 fn what_is_regular_and_not_later_is_no_period() {
     let mut numbers = Numbers::new(3);
-    let regular: Vec<i32> =
-        (0..20_000).map(|k| if k % 5 == 0 { 3_540 } else { 3_520 + i32::from(numbers.below(2) == 1) * 10 }).collect();
+    let regular: Vec<i32> = (0..20_000)
+        .map(|k| if k % 5 == 0 { 3_540 } else { 3_520 + i32::from(numbers.below(2) == 1) * 10 })
+        .collect();
     let found = analysis(&regular).periods;
     assert!(found.is_empty(), "{found:?}");
     // The same half as late again is one.
-    let later: Vec<i32> =
-        regular.iter().zip(0..).map(|(latency, k): (&i32, i32)| if k % 5 == 0 { 5_300 } else { *latency }).collect();
+    let later: Vec<i32> = regular
+        .iter()
+        .zip(0..)
+        .map(|(latency, k): (&i32, i32)| if k % 5 == 0 { 5_300 } else { *latency })
+        .collect();
     let found = analysis(&later).periods;
     assert!(matches!(found.as_slice(), [one] if (one.activations - 5.0).abs() < 0.01), "{found:?}");
 }
 
-/// One of four phases is a tenth earlier than the other three, which are alike: none of those is later than the rest.
+/// One of four phases is a tenth earlier than the other three, which are alike: none of those is
+/// later than the rest.
 #[test]
 fn a_phase_that_is_earlier_makes_no_period_of_the_others() {
     for (memory, spread) in [(0.0, 0.3), (0.0, 0.7), (0.5, 0.3), (0.5, 0.7), (0.9, 0.7)] {
@@ -115,7 +133,8 @@ fn a_phase_that_is_earlier_makes_no_period_of_the_others() {
             ns(if k % 4 == 0 { 0.9 * latency } else { latency })
         };
         for seed in 0..50 {
-            let latencies: Vec<i32> = normal(seed, 10_000, memory).into_iter().zip(0..).map(latency).collect();
+            let latencies: Vec<i32> =
+                normal(seed, 10_000, memory).into_iter().zip(0..).map(latency).collect();
             let found = analysis(&latencies).periods;
             assert!(found.is_empty(), "memory {memory}, spread {spread}, series {seed}: {found:?}");
         }
@@ -132,6 +151,9 @@ fn a_period_is_as_late_as_half_of_its_wake_ups() {
         .map(|(latency, k): (i32, i32)| if k % 4 == 1 { 4_250 } else { 3_580 } + (latency - 20_000) / 60)
         .collect();
     let found = analysis(&latencies).periods;
-    assert!(matches!(found.as_slice(), [one] if (one.activations - 4.0).abs() < 0.001 && one.jitter < 0.5), "{found:?}");
+    assert!(
+        matches!(found.as_slice(), [one] if (one.activations - 4.0).abs() < 0.001 && one.jitter < 0.5),
+        "{found:?}"
+    );
     assert!((found[0].latency_ns - 4_250).abs() <= 5 && found[0].present > 0.95, "{found:?}");
 }

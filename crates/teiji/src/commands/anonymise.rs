@@ -22,9 +22,10 @@ pub struct Args {
 }
 
 /// Below the flags.
-const HELP: &str = "Hosts, users, processes, paths, titles, commands and kernel arguments that do not decide latency become \
-                    pseudonyms. Kernel, CPU, drivers, settings, times and every figure stay. A name has the same pseudonym in all \
-                    recordings that you anonymise; the key to them never leaves this machine";
+const HELP: &str = "Hosts, users, processes, paths, titles, commands and kernel arguments that do \
+                    not decide latency become pseudonyms. Kernel, CPU, drivers, settings, times \
+                    and every figure stay. A name has the same pseudonym in all recordings that \
+                    you anonymise; the key to them never leaves this machine";
 
 pub fn run(args: &Args) -> CommandResult {
     let recording = Recording::open(&args.recording).map_err(Failure::bad_input)?;
@@ -33,16 +34,25 @@ pub fn run(args: &Args) -> CommandResult {
         return Err(Failure::bad_input(anyhow!("{shown} is anonymous already: send it as it is")));
     }
     let pseudonyms = pseudonyms()?;
-    let left_out = recording.write_anonymous(&args.output, &pseudonyms).map_err(Failure::bad_input)?;
+    let left_out =
+        recording.write_anonymous(&args.output, &pseudonyms).map_err(Failure::bad_input)?;
     if left_out.console_lines > 0 {
         let lines = counted(left_out.console_lines as u64, "line", Language::English);
-        output::complain(&format!("Left out of console.log: {lines} that the kernel did not write"));
+        output::complain(&format!(
+            "Left out of console.log: {lines} that the kernel did not write"
+        ));
     }
     if !left_out.files.is_empty() {
-        output::complain(&format!("Left out, as no file of a recording: {}", left_out.files.join(", ")));
+        output::complain(&format!(
+            "Left out, as no file of a recording: {}",
+            left_out.files.join(", ")
+        ));
     }
     output::say(&format!("Anonymous recording: {}", args.output.display()));
-    output::say(&format!("Look through it before you send it: teiji show --json {}", output::quoted(&args.output)));
+    output::say(&format!(
+        "Look through it before you send it: teiji show --json {}",
+        output::quoted(&args.output)
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -52,7 +62,8 @@ pub fn check_settings_known(recorded: &Recorded) -> anyhow::Result<()> {
     let name = recorded.path.display();
     ensure!(
         lost.is_empty(),
-        "{name} is anonymous, and what it was run with is not known any more: {}. Name the recording that it was made of",
+        "{name} is anonymous, and what it was run with is not known any more: {}. Name the \
+         recording that it was made of",
         lost.join(", ")
     );
     Ok(())
@@ -71,14 +82,18 @@ mod tests {
     use model::{Anonymiser, Document};
     use plan::{Nanos, Run};
 
-    /// What a probe states of itself has no name in it, and comparisons are refused where it differs.
+    /// What a probe states of itself has no name in it, and comparisons are refused where it
+    /// differs.
     #[test]
     fn what_every_probe_states_stays() {
         for probe in probe::PROBES {
-            let run = Run { probe: probe.name.to_owned(), ..Run::example(Nanos::from_millis(1), 9) };
+            let run =
+                Run { probe: probe.name.to_owned(), ..Run::example(Nanos::from_millis(1), 9) };
             let Ok(statement) = probe::statement(&run) else { continue };
-            let mut document: Document =
-                serde_json::from_str(include_str!("../../../../fuzz/corpus/run_json/complete.json")).unwrap();
+            let mut document: Document = serde_json::from_str(include_str!(
+                "../../../../fuzz/corpus/run_json/complete.json"
+            ))
+            .unwrap();
             (document.probe, document.run) = (statement, run);
             let pseudonyms = Pseudonyms::new([7; 32]);
             let shown = Anonymiser::new(&pseudonyms, &document).document(document.clone());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How charts are to be drawn, as flags: what the page's switches do, for its first look and for SVG files.
+//! How charts are to be drawn, as flags: what the page's switches do, for its first look and for
+//! SVG files.
 
 use ::report::{AxisScale, ChartOptions, Heights, OverTime};
 use plan::{Nanos, Unit};
@@ -7,7 +8,8 @@ use plan::{Nanos, Unit};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Charts (SVG files, and the page as it opens)")]
 pub struct ChartFlags {
-    /// Latency axis of the histogram [default: linear if bins have one width or all latencies are close together]
+    /// Latency axis of the histogram [default: linear if bins have one width or all latencies are
+    /// close together]
     #[arg(long, value_name = "linear|log", value_parser = axis)]
     x: Option<AxisScale>,
     /// Count axis of the histogram
@@ -16,7 +18,8 @@ pub struct ChartFlags {
     /// Width of the histogram's bins, such as 1us [default: chosen for the axis and the latencies]
     #[arg(long, value_name = "TIME", value_parser = width)]
     bin: Option<Nanos>,
-    /// Histogram: activations, or their share of the recording's [default: shares if recordings differ in length]
+    /// Histogram: activations, or their share of the recording's [default: shares if recordings
+    /// differ in length]
     #[arg(long, value_name = "counts|shares", value_parser = heights)]
     heights: Option<Heights>,
     /// Draw signed jitter over time instead of latency
@@ -60,5 +63,9 @@ fn heights(text: &str) -> Result<Heights, String> {
 
 fn width(text: &str) -> Result<Nanos, String> {
     let width = Nanos::parse(text, Unit::Microsecond).map_err(|error| error.to_string())?;
-    if width.0 >= 10 { Ok(width) } else { Err("latencies are counted in bins of 10 ns or more".to_owned()) }
+    if width.0 >= 10 {
+        Ok(width)
+    } else {
+        Err("latencies are counted in bins of 10 ns or more".to_owned())
+    }
 }

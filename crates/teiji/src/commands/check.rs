@@ -6,7 +6,8 @@ use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::anyhow;
 use host::{
-    Activity, Advice, CheckOptions, CpuTime, Finding, HostRoot, KernelConfig, Purpose, Status, Watched, is_tuned_only_when_asked,
+    Activity, Advice, CheckOptions, CpuTime, Finding, HostRoot, KernelConfig, Purpose, Status,
+    Watched, is_tuned_only_when_asked,
 };
 use plan::{CpuId, CpuList, Nanos, Unit};
 use serde_json::{Value, json};
@@ -16,7 +17,8 @@ use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// What the machine is used for, which decides what is bad about it: audio, robotics, telco or measure
+    /// What the machine is used for, which decides what is bad about it: audio, robotics, telco or
+    /// measure
     #[arg(long = "for", value_name = "USE", default_value = "measure", value_parser = purpose)]
     purpose: Purpose,
 
@@ -56,13 +58,20 @@ pub struct Args {
 /// A purpose by its word.
 fn purpose(word: &str) -> Result<Purpose, String> {
     let words = || Purpose::ALL.map(Purpose::word).join(", ");
-    Purpose::ALL.into_iter().find(|purpose| purpose.word() == word).ok_or_else(|| format!("it is one of {}", words()))
+    Purpose::ALL
+        .into_iter()
+        .find(|purpose| purpose.word() == word)
+        .ok_or_else(|| format!("it is one of {}", words()))
 }
 
 fn watch_time(text: &str) -> Result<Duration, String> {
     let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
     let is_fitting = time.0 > 0 && time <= MAX_WATCH;
-    if is_fitting { Ok(Duration::from_nanos(time.0.unsigned_abs())) } else { Err("it is more than 0 and at most 1h".to_owned()) }
+    if is_fitting {
+        Ok(Duration::from_nanos(time.0.unsigned_abs()))
+    } else {
+        Err("it is more than 0 and at most 1h".to_owned())
+    }
 }
 
 /// Longer than anybody waits for it.
@@ -74,7 +83,10 @@ const BAD: u8 = 1;
 pub fn run(args: &Args) -> CommandResult {
     let root = HostRoot::at(&args.root);
     if !root.path("proc").is_dir() {
-        return Err(Failure::bad_input(anyhow!("{} has no proc: it is not the / of a machine", args.root.display())));
+        return Err(Failure::bad_input(anyhow!(
+            "{} has no proc: it is not the / of a machine",
+            args.root.display()
+        )));
     }
     if args.watch.is_some() && !root.is_running() {
         return Err(Failure::bad_input(anyhow!(
@@ -83,8 +95,16 @@ pub fn run(args: &Args) -> CommandResult {
         )));
     }
     let file = args.kernel_config.as_deref().or(args.kernel_image.as_deref());
-    let config = file.map(KernelConfig::from_file).transpose().map_err(|error| Failure::bad_input(anyhow!(error)))?;
-    let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
+    let config = file
+        .map(KernelConfig::from_file)
+        .transpose()
+        .map_err(|error| Failure::bad_input(anyhow!(error)))?;
+    let cpus = args
+        .cpus
+        .as_ref()
+        .map(|list| list.resolve(&root.online_cpus()))
+        .transpose()
+        .map_err(Failure::bad_input)?;
     let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
     let findings = root.check(&options);
     let advice = args.advise.then(|| root.advise_for(options.config.clone()));
@@ -103,7 +123,10 @@ pub fn run(args: &Args) -> CommandResult {
         let tuned = root.cpus_on_time(options.cpus.clone());
         let advice = advice.map(|advice| advice_text(advice.as_ref())).unwrap_or_default();
         let watched = watched.map(|watched| watched_text(&watched)).unwrap_or_default();
-        output::say(&format!("{}{advice}{watched}", as_text(&options, &findings, &tuned, &args.root)));
+        output::say(&format!(
+            "{}{advice}{watched}",
+            as_text(&options, &findings, &tuned, &args.root)
+        ));
     }
     let is_bad = findings.iter().any(|finding| finding.status == Status::Bad);
     Ok(if is_bad { ExitCode::from(BAD) } else { ExitCode::SUCCESS })
@@ -122,23 +145,39 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
     let count = |status| findings.iter().filter(|finding| finding.status == status).count();
     let counts = ORDER.map(|status| format!("{} {}", count(status), status.word())).join(", ");
     let on = options.cpus.as_ref().map(|cpus| format!(", {}", cpu_words(cpus))).unwrap_or_default();
-    let mut text = format!("{counts}. Checked for {}{on}, priority {}.\n\n", options.purpose.word(), options.priority);
-    for finding in ORDER.iter().flat_map(|status| findings.iter().filter(move |finding| finding.status == *status)) {
+    let mut text = format!(
+        "{counts}. Checked for {}{on}, priority {}.\n\n",
+        options.purpose.word(),
+        options.priority
+    );
+    for finding in ORDER
+        .iter()
+        .flat_map(|status| findings.iter().filter(move |finding| finding.status == *status))
+    {
         text += &found_text(finding);
         if finding.status == Status::Ok {
             continue;
         }
-        let tune = if finding.tunable { format!(" (or {})", tune_command(finding.id, tuned, root)) } else { String::new() };
+        let tune = if finding.tunable {
+            format!(" (or {})", tune_command(finding.id, tuned, root))
+        } else {
+            String::new()
+        };
         text += &indented(finding.why);
         // On one line, to be copied.
-        text += &finding.action.as_ref().map(|action| format!("{:STATUS$}Do: {action}{tune}\n", "")).unwrap_or_default();
+        text += &finding
+            .action
+            .as_ref()
+            .map(|action| format!("{:STATUS$}Do: {action}{tune}\n", ""))
+            .unwrap_or_default();
     }
     text
 }
 
 /// What changes it, on these CPUs.
 fn tune_command(check: &str, cpus: &[CpuId], root: &Path) -> String {
-    let also = if is_tuned_only_when_asked(check) { format!(" --also {check}") } else { String::new() };
+    let also =
+        if is_tuned_only_when_asked(check) { format!(" --also {check}") } else { String::new() };
     format!("sudo teiji tune{} --cpus {}{also}", tune::root_flag(root), CpuList::format(cpus))
 }
 
@@ -154,14 +193,19 @@ fn found_text(finding: &Finding) -> String {
 /// Lines of what was found, where there is an action for all of it.
 const LINES: usize = 8;
 
-/// What was found, all of it where it is not long. What follows then is covered by the action, and is in the JSON.
+/// What was found, all of it where it is not long. What follows then is covered by the action, and
+/// is in the JSON.
 fn shortened(finding: &Finding) -> String {
     let lines = plans::wrapped(&finding.found);
     let is_cut = finding.action.is_some() && lines.len() > LINES + 1;
     let shown = if is_cut { &lines[..LINES] } else { &lines[..] };
     let mut text: String = shown.iter().map(|line| format!("{:STATUS$}{line}\n", "")).collect();
     if is_cut {
-        text += &format!("{:STATUS$}and {} lines more, which the action covers (--json has all)\n", "", lines.len() - LINES);
+        text += &format!(
+            "{:STATUS$}and {} lines more, which the action covers (--json has all)\n",
+            "",
+            lines.len() - LINES
+        );
     }
     text
 }
@@ -176,8 +220,14 @@ fn cpu_words(cpus: &[CpuId]) -> String {
 }
 
 fn advice_text(advice: Option<&Advice>) -> String {
-    let Some(advice) = advice else { return "\nThis machine has one core: no CPU can be isolated.\n".to_owned() };
-    let mut text = format!("\nIsolate {}, and measure CPU {}.\n", cpu_words(&advice.isolated), advice.measured);
+    let Some(advice) = advice else {
+        return "\nThis machine has one core: no CPU can be isolated.\n".to_owned();
+    };
+    let mut text = format!(
+        "\nIsolate {}, and measure CPU {}.\n",
+        cpu_words(&advice.isolated),
+        advice.measured
+    );
     text.extend(advice.reasons.iter().map(|reason| indented(&format!("{reason}."))));
     text + &format!("Boot with: {}\n", advice.arguments)
 }
@@ -200,7 +250,8 @@ fn watched_text(Watched { cpu_time, activities }: &Watched) -> String {
     }
     let mut text = format!("{times}\ncpu  kind       count     ran ms  what\n");
     for Activity { cpu, kind, name, count, ran_ns } in activities {
-        let ran = ran_ns.map_or_else(String::new, |ns| format!("{}.{:03}", ns / 1_000_000, ns / 1_000 % 1_000));
+        let ran = ran_ns
+            .map_or_else(String::new, |ns| format!("{}.{:03}", ns / 1_000_000, ns / 1_000 % 1_000));
         text += &format!("{cpu:>3}  {kind:<9}  {count:>6}  {ran:>8}  {name}\n");
     }
     text
@@ -209,15 +260,26 @@ fn watched_text(Watched { cpu_time, activities }: &Watched) -> String {
 /// The names of the shares of a CPU's time, with each.
 fn named_shares(time: &CpuTime) -> [(&'static str, u64); 6] {
     let CpuTime { user, system, irq, softirq, steal, idle, .. } = *time;
-    [("user", user), ("system", system), ("irq", irq), ("softirq", softirq), ("steal", steal), ("idle", idle)]
+    [
+        ("user", user),
+        ("system", system),
+        ("irq", irq),
+        ("softirq", softirq),
+        ("steal", steal),
+        ("idle", idle),
+    ]
 }
 
 fn cpu_time_text(times: &[CpuTime]) -> String {
     let Some(first) = times.first() else { return String::new() };
-    let heads: String = named_shares(first).iter().map(|(name, _)| format!("  {:>8}", format!("%{name}"))).collect();
+    let heads: String = named_shares(first)
+        .iter()
+        .map(|(name, _)| format!("  {:>8}", format!("%{name}")))
+        .collect();
     let mut text = format!("\ncpu{heads}\n");
     for time in times {
-        let shares = named_shares(time).map(|(_, share)| format!("  {:>8}", format!("{}.{}", share / 10, share % 10)));
+        let shares = named_shares(time)
+            .map(|(_, share)| format!("  {:>8}", format!("{}.{}", share / 10, share % 10)));
         text += &format!("{:>3}{}\n", time.cpu, shares.concat());
     }
     text

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji compare`: what differs between recordings, with confidence, and what else differs between them.
+//! `teiji compare`: what differs between recordings, with confidence, and what else differs between
+//! them.
 
 use crate::commands::joint::{self, Alike, Joint, Row};
 use crate::exit::{CommandResult, Failure};
@@ -14,11 +15,13 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji). Each is compared with the first; with --with, all of these are repeats of one another. With
-    /// folders of plans among them, runs are compared that differ in the kernel alone, or else in the first setting that differs
+    /// Recordings (NAME.teiji). Each is compared with the first; with --with, all of these are
+    /// repeats of one another. With folders of plans among them, runs are compared that differ
+    /// in the kernel alone, or else in the first setting that differs
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
-    /// Recordings that are repeats of one another, separated by commas, compared with those above; may be given several times
+    /// Recordings that are repeats of one another, separated by commas, compared with those above;
+    /// may be given several times
     #[arg(long, value_name = "REC,...", value_parser = paths)]
     with: Vec<Paths>,
     /// Compare even if clocks, probes, intervals or kinds of time differ
@@ -46,14 +49,16 @@ pub struct Args {
 struct Paths(Vec<PathBuf>);
 
 fn paths(text: &str) -> Result<Paths, String> {
-    let paths: Vec<PathBuf> = text.split(',').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+    let paths: Vec<PathBuf> =
+        text.split(',').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
     if paths.is_empty() { Err("no recording is named".to_owned()) } else { Ok(Paths(paths)) }
 }
 
 pub fn run(args: &Args) -> CommandResult {
     if let Some(path) = &args.html {
         overwrite::check_comparison_name(path).map_err(Failure::bad_input)?;
-        overwrite::refuse_foreign([(path.as_path(), FileKind::Page)], args.force).map_err(Failure::bad_input)?;
+        overwrite::refuse_foreign([(path.as_path(), FileKind::Page)], args.force)
+            .map_err(Failure::bad_input)?;
     }
     if args.with.is_empty() && joint::has_folder(&args.recordings) {
         return by_factor(args);
@@ -78,14 +83,20 @@ fn causes(args: &Args) -> Option<String> {
     let explained = |path: &PathBuf| recording::read_explained(path).ok().flatten();
     let (one, other) = ((one, explained(one)?), (other, explained(other)?));
     let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    ::report::compared_causes((&name(one.0), &one.1.accounts), (&name(other.0), &other.1.accounts), args.lang)
+    ::report::compared_causes(
+        (&name(one.0), &one.1.accounts),
+        (&name(other.0), &other.1.accounts),
+        args.lang,
+    )
 }
 
-/// The comparison, and its page where one was asked for; `anyway`, whatever is against it, which is said.
+/// The comparison, and its page where one was asked for; `anyway`, whatever is against it, which is
+/// said.
 fn compared(args: &Args, groups: &[Repeats], anyway: bool) -> Result<Comparisons, Failure> {
     // A program that asks for JSON reads what is wrong in English too.
     let language = if args.json { Language::English } else { args.lang };
-    let compared = Comparisons::new(groups, anyway, language).map_err(|why| Failure::bad_input(anyhow!(why)))?;
+    let compared = Comparisons::new(groups, anyway, language)
+        .map_err(|why| Failure::bad_input(anyhow!(why)))?;
     if let Some(path) = &args.html {
         let page = compared.html(groups, &output::command_line().join(" "), args.lang);
         output::write_whole(path, &page).map_err(Failure::bad_input)?;
@@ -96,29 +107,41 @@ fn compared(args: &Args, groups: &[Repeats], anyway: bool) -> Result<Comparisons
 fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
     let exact = ExactRequest::default();
     if !args.with.is_empty() {
-        let named = std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
+        let named =
+            std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
         let of_one = |paths| {
-            let found: Vec<PathBuf> = joint::recordings(paths)?.0.into_iter().map(|one| one.path).collect();
+            let found: Vec<PathBuf> =
+                joint::recordings(paths)?.0.into_iter().map(|one| one.path).collect();
             super::examine_pools(&super::pools(&found)?, &exact).map(Repeats::new)
         };
         return named.map(|paths: &Vec<PathBuf>| of_one(paths)).collect();
     }
     if args.recordings.len() < 2 {
-        return Err(Failure::bad_input(anyhow!("only one recording: name another to compare with")));
+        return Err(Failure::bad_input(anyhow!(
+            "only one recording: name another to compare with"
+        )));
     }
-    args.recordings.iter().map(|path| super::examine(std::slice::from_ref(path), &exact).map(Repeats::new)).collect()
+    args.recordings
+        .iter()
+        .map(|path| super::examine(std::slice::from_ref(path), &exact).map(Repeats::new))
+        .collect()
 }
 
-/// One comparison for each set of rows that differ in nothing but the first factor, such as the kernel.
+/// One comparison for each set of rows that differ in nothing but the first factor, such as the
+/// kernel.
 fn by_factor(args: &Args) -> CommandResult {
     let joint = Joint::read(&args.recordings)?;
     let bad = |why: String| Failure::bad_input(anyhow!(why));
     let Some((factor, sets)) = joint.alike() else {
-        return Err(bad("all recordings have the same settings: name some of another kernel, for example".to_owned()));
+        return Err(bad("all recordings have the same settings: name some of another kernel, \
+                        for example"
+            .to_owned()));
     };
     let (mut sets, single): (Vec<_>, Vec<_>) = sets.into_iter().partition(|set| set.rows.len() > 1);
     if sets.is_empty() {
-        return Err(bad(format!("nothing to compare by {factor}: no two recordings differ in it alone")));
+        return Err(bad(format!(
+            "nothing to compare by {factor}: no two recordings differ in it alone"
+        )));
     }
     // A page of kernels is of their co-kernels where they have them.
     if args.html.is_some() && sets.len() == 2 && sets[0].of_cores && !sets[1].of_cores {
@@ -126,31 +149,41 @@ fn by_factor(args: &Args) -> CommandResult {
     }
     if args.html.is_some() && sets.len() > 1 {
         let many = sets.len();
-        return Err(bad(format!("--html shows one comparison, and these are {many}: teiji report overlays any of them")));
+        return Err(bad(format!(
+            "--html shows one comparison, and these are {many}: teiji report overlays any of them"
+        )));
     }
     let mut documents = Vec::new();
     for (place, Alike { common, rows, of_cores }) in sets.iter().enumerate() {
         let group = |(value, row): &(&str, &Row)| {
-            let examined = super::examine_pools(&super::pools(&row.recordings)?, &ExactRequest::default())?;
+            let examined =
+                super::examine_pools(&super::pools(&row.recordings)?, &ExactRequest::default())?;
             Ok(Repeats::new(examined).called(format!("{factor}={value}")))
         };
         let groups: Vec<Repeats> = rows.iter().map(group).collect::<Result<_, Failure>>()?;
         let compared = compared(args, &groups, args.anyway || *of_cores)?;
         if args.json {
-            documents.push(json!({ "factor": factor, "where": common, "compared": compared.json() }));
+            documents
+                .push(json!({ "factor": factor, "where": common, "compared": compared.json() }));
             continue;
         }
         let heading = if common.is_empty() { factor } else { common.as_str() };
         output::say(&match args.md {
             true => format!("### {heading}\n\n{}", compared.markdown(args.lang)),
-            false => format!("{}== {heading} ==\n{}", if place > 0 { "\n" } else { "" }, compared.text(args.lang)),
+            false => format!(
+                "{}== {heading} ==\n{}",
+                if place > 0 { "\n" } else { "" },
+                compared.text(args.lang)
+            ),
         });
     }
     if args.json {
         output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
     }
     for Alike { common, .. } in &single {
-        output::complain(&format!("{common}: only one value of {factor} is recorded, nothing to compare"));
+        output::complain(&format!(
+            "{common}: only one value of {factor} is recorded, nothing to compare"
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,15 +16,18 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji) and folders of them; every limit must hold in each recording, and in all phases of a run together where their folder is named
+    /// Recordings (NAME.teiji) and folders of them; every limit must hold in each recording, and
+    /// in all phases of a run together where their folder is named
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
-    /// A limit: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%', 'rate(>80us)<1e-6@95%', 'sd<2us',
-    /// 'peak-to-peak<50us', 'skipped==0', 'late<3', 'lost==0'; may be given several times. Of jitter its size is judged, on
-    /// either side of the period [default: for each recording the [limits] of its plan]
+    /// A limit: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%',
+    /// 'rate(>80us)<1e-6@95%', 'sd<2us', 'peak-to-peak<50us', 'skipped==0', 'late<3',
+    /// 'lost==0'; may be given several times. Of jitter its size is judged, on either side of
+    /// the period [default: for each recording the [limits] of its plan]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
-    /// An earlier recording, or a folder with the phases of one run; none of these may be worse in any quantile
+    /// An earlier recording, or a folder with the phases of one run; none of these may be worse in
+    /// any quantile
     #[arg(long, value_name = "REC")]
     baseline: Option<PathBuf>,
     /// By how much a recording may be worse
@@ -49,11 +52,15 @@ pub fn run(args: &Args) -> CommandResult {
     overwrite::refuse_foreign(junit, args.force).map_err(Failure::bad_input)?;
     let judge = Judge::new(&args.recordings, &args.limits)?;
     if judge.has_none() && args.baseline.is_none() {
-        return Err(Failure::bad_input(anyhow!("no limit: name a --limit, such as 'max<100us', or a --baseline")));
+        return Err(Failure::bad_input(anyhow!(
+            "no limit: name a --limit, such as 'max<100us', or a --baseline"
+        )));
     }
     let (found, missing) = joint::recordings(&args.recordings)?;
     if found.is_empty() {
-        return Err(Failure::bad_input(anyhow!("nothing is recorded yet. Resume the plan with teiji run --resume")));
+        return Err(Failure::bad_input(anyhow!(
+            "nothing is recorded yet. Resume the plan with teiji run --resume"
+        )));
     }
     let mut gate = Gate::default();
     let mut recordings = Vec::new();
@@ -93,9 +100,15 @@ fn baseline(path: &PathBuf) -> Result<Examined, Failure> {
     let pools = joint::judged_together(&joint::recordings(std::slice::from_ref(path))?.0)?;
     let [_] = pools.as_slice() else {
         let runs = pools.len();
-        return Err(Failure::bad_input(anyhow!("--baseline {}: name one recording, not {runs}", path.display())));
+        return Err(Failure::bad_input(anyhow!(
+            "--baseline {}: name one recording, not {runs}",
+            path.display()
+        )));
     };
-    super::examine_pools(&pools, &ExactRequest::default())?.pop().context("no baseline").map_err(Failure::bad_input)
+    super::examine_pools(&pools, &ExactRequest::default())?
+        .pop()
+        .context("no baseline")
+        .map_err(Failure::bad_input)
 }
 
 /// Refuses limits that say nothing of what a run will measure.
@@ -109,8 +122,8 @@ pub fn check_meaning(limits: &[Limit], probe: &ProbeStatement) -> anyhow::Result
 /// Why a limit says nothing of what these probes measure.
 pub fn no_meaning(limit: &Limit, probes: &str) -> String {
     format!(
-        "the limit '{limit}' has no meaning for the probe {probes}: its events are not planned, so none is late or skipped. Limit \
-         max, a quantile, a rate or lost"
+        "the limit '{limit}' has no meaning for the probe {probes}: its events are not planned, \
+         so none is late or skipped. Limit max, a quantile, a rate or lost"
     )
 }
 
@@ -129,7 +142,9 @@ fn share(text: &str) -> Result<f64, String> {
         Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
         None => text.parse().ok(),
     };
-    read().filter(|share| (0.0..=100.0).contains(share)).ok_or_else(|| "write a percentage, such as 10%".to_owned())
+    read()
+        .filter(|share| (0.0..=100.0).contains(share))
+        .ok_or_else(|| "write a percentage, such as 10%".to_owned())
 }
 
 #[cfg(test)]

@@ -49,12 +49,18 @@ pub fn run(args: &Args) -> CommandResult {
     let Benchmark { groups, side, loops, message, threads, .. } = benchmark;
     let mode = if threads { "threaded" } else { "process" };
     let (each, tasks) = (2 * side, 2 * side * groups);
-    output::say(&format!("Running in {mode} mode with {groups} groups using {each} file descriptors each (== {tasks} tasks)"));
+    output::say(&format!(
+        "Running in {mode} mode with {groups} groups using {each} file descriptors each (== \
+         {tasks} tasks)"
+    ));
     output::say(&format!("Each sender will pass {loops} messages of {message} bytes"));
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
-    // Whoever stops it gets the time so far, as from rt-tests' hackbench, which ends with 0 as well.
-    let time =
-        benchmark.run(&|| signals.caught().is_some()).context("the benchmark could not be run").map_err(Failure::run_failed)?;
+    // Whoever stops it gets the time so far, as from rt-tests' hackbench, which ends with 0 as
+    // well.
+    let time = benchmark
+        .run(&|| signals.caught().is_some())
+        .context("the benchmark could not be run")
+        .map_err(Failure::run_failed)?;
     output::say(&format!("Time: {:.3}", time.as_secs_f64()));
     Ok(ExitCode::SUCCESS)
 }

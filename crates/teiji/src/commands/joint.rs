@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recordings and folders of plans, named together and evaluated as one: two boots of a board are two folders, and the kernel
-//! is what they differ in. Whatever the recordings differ in becomes a factor, as if one plan had varied it.
+//! Recordings and folders of plans, named together and evaluated as one: two boots of a board are
+//! two folders, and the kernel is what they differ in. Whatever the recordings differ in becomes a
+//! factor, as if one plan had varied it.
 
 use super::plan_limits::PlanLimits;
 use super::run::{self, Begun};
@@ -66,7 +67,8 @@ pub struct Found {
     alone: bool,
 }
 
-/// What is judged together: of recordings that were named with their folder the phases of one run, everything else by itself.
+/// What is judged together: of recordings that were named with their folder the phases of one run,
+/// everything else by itself.
 pub fn judged_together(found: &[Found]) -> Result<Vec<Vec<PathBuf>>, Failure> {
     let (alone, with_folder): (Vec<&Found>, Vec<&Found>) = found.iter().partition(|one| one.alone);
     let groups = alone.into_iter().map(|one| vec![one.path.clone()]);
@@ -74,8 +76,8 @@ pub fn judged_together(found: &[Found]) -> Result<Vec<Vec<PathBuf>>, Failure> {
     Ok(groups.chain(super::pools(&with_folder)?).collect())
 }
 
-/// Every recording that was named, by itself or with its folder, each once; and how many runs of plans have none, those of boots
-/// among them that nobody has made.
+/// Every recording that was named, by itself or with its folder, each once; and how many runs of
+/// plans have none, those of boots among them that nobody has made.
 pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
     let mut found: Vec<Found> = Vec::new();
     let mut missing = 0;
@@ -90,7 +92,8 @@ pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
                 }
                 Named::Plan(path) => {
                     let begun = Begun::read(&path).map_err(Failure::bad_input)?;
-                    missing += begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
+                    missing +=
+                        begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
                     runs_of_a_boot = begun.runs.len();
                     let recordings = begun.runs.into_iter().filter_map(|(_, recording)| recording);
                     found.extend(recordings.map(|path| Found { path, alone: false }));
@@ -123,13 +126,17 @@ fn all_named(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
 
 /// What lies there: a recording, the folder of a plan, or a folder of such.
 fn named(path: &Path) -> anyhow::Result<Vec<Named>> {
-    let one = |path: PathBuf| if run::is_folder(&path) { Named::Plan(path) } else { Named::Recording(path) };
+    let one = |path: PathBuf| {
+        if run::is_folder(&path) { Named::Plan(path) } else { Named::Recording(path) }
+    };
     let is_either = |path: &PathBuf| run::is_folder(path) || path.join("run.json").is_file();
     if !path.is_dir() || is_either(&path.to_owned()) {
         return Ok(vec![one(path.to_owned())]);
     }
-    let entries = std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let within = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
+    let entries =
+        std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let within =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
     let mut within = within.with_context(|| format!("cannot read {}", path.display()))?;
     within.retain(is_either);
     within.sort();
@@ -138,7 +145,11 @@ fn named(path: &Path) -> anyhow::Result<Vec<Named>> {
         recording::within(path)?;
     }
     // An empty one is called what it is not: a recording.
-    Ok(if within.is_empty() { vec![one(path.to_owned())] } else { within.into_iter().map(one).collect() })
+    Ok(if within.is_empty() {
+        vec![one(path.to_owned())]
+    } else {
+        within.into_iter().map(one).collect()
+    })
 }
 
 impl Joint {
@@ -162,7 +173,8 @@ impl Joint {
             }
         }
         let mut known = BTreeSet::new();
-        entries.retain(|entry| entry.recording.as_deref().is_none_or(|path| known.insert(same(path))));
+        entries
+            .retain(|entry| entry.recording.as_deref().is_none_or(|path| known.insert(same(path))));
         titles.dedup();
         let title = if titles.len() == 1 { titles.pop().flatten() } else { None };
         let keys = varied(&entries);
@@ -180,19 +192,25 @@ impl Joint {
         }
         matrix.incomplete.clone_from(&self.incomplete);
         let repeats = self.rows.iter().enumerate().flat_map(|(place, row)| {
-            let recordings = row.recordings.iter().zip(1_u32..).map(move |(path, repeat)| (place, repeat, Some(path.as_path())));
+            let recordings = row
+                .recordings
+                .iter()
+                .zip(1_u32..)
+                .map(move |(path, repeat)| (place, repeat, Some(path.as_path())));
             recordings.chain((0..row.missing).map(move |_| (place, 0, None)))
         });
         let runs: Vec<_> = repeats.collect();
-        run::fill(&mut matrix, runs.into_iter(), &|recording| self.limits.of(recording), detail).map_err(Failure::bad_input)?;
+        run::fill(&mut matrix, runs.into_iter(), &|recording| self.limits.of(recording), detail)
+            .map_err(Failure::bad_input)?;
         Ok(matrix)
     }
 
-    /// Sets of rows that differ in one factor, the first that is varied; and that factor. A setting that follows from its value,
-    /// as a boot's arguments may from its kernel, divides no set: whoever compares says that it differs too.
+    /// Sets of rows that differ in one factor, the first that is varied; and that factor. A setting
+    /// that follows from its value, as a boot's arguments may from its kernel, divides no set:
+    /// whoever compares says that it differs too.
     ///
-    /// Of a kernel with a co-kernel the threads on it stand first beside those of other kernels. All that ran on Linux, also beside a
-    /// co-kernel, has sets of its own.
+    /// Of a kernel with a co-kernel the threads on it stand first beside those of other kernels.
+    /// All that ran on Linux, also beside a co-kernel, has sets of its own.
     pub fn alike(&self) -> Option<(&str, Vec<Alike<'_>>)> {
         let rows: Vec<&Row> = self.rows.iter().filter(|row| !row.recordings.is_empty()).collect();
         let stages = Stages { probe: self.place("probe"), core: self.place("co-kernel") };
@@ -204,10 +222,14 @@ impl Joint {
             rows.iter().copied().filter(|row| !stages.is_on_core(row)).collect(),
         );
         let (factor, mut sets) = self.alike_of(&best, &stages)?;
-        let on_linux = self.alike_of(&linux, &stages).filter(|(known, _)| *known == factor).map(|(_, sets)| sets);
+        let on_linux = self
+            .alike_of(&linux, &stages)
+            .filter(|(known, _)| *known == factor)
+            .map(|(_, sets)| sets);
         let mut on_linux = on_linux.unwrap_or_default();
         for (sets, on) in [(&mut sets, ON_CORES), (&mut on_linux, "on Linux")] {
-            sets.iter_mut().for_each(|set| set.common = format!("{on} {}", set.common).trim_end().to_owned());
+            sets.iter_mut()
+                .for_each(|set| set.common = format!("{on} {}", set.common).trim_end().to_owned());
         }
         sets.extend(on_linux);
         Some((factor, sets))
@@ -217,19 +239,28 @@ impl Joint {
         self.keys.iter().position(|known| known == key)
     }
 
-    fn alike_of<'j>(&'j self, rows: &[&'j Row], stages: &Stages) -> Option<(&'j str, Vec<Alike<'j>>)> {
-        let is_varied = |place: &usize| rows.iter().any(|row| row.values[*place] != rows[0].values[*place]);
+    fn alike_of<'j>(
+        &'j self,
+        rows: &[&'j Row],
+        stages: &Stages,
+    ) -> Option<(&'j str, Vec<Alike<'j>>)> {
+        let is_varied =
+            |place: &usize| rows.iter().any(|row| row.values[*place] != rows[0].values[*place]);
         let factor = (0..self.keys.len()).find(is_varied)?;
         let follows = |place: &usize| {
-            let differ = |a: &Row, b: &Row| a.values[factor] == b.values[factor] && a.values[*place] != b.values[*place];
+            let differ = |a: &Row, b: &Row| {
+                a.values[factor] == b.values[factor] && a.values[*place] != b.values[*place]
+            };
             !rows.iter().any(|a| rows.iter().any(|b| differ(a, b)))
         };
-        let others: Vec<usize> =
-            (0..self.keys.len()).filter(|place| *place != factor && is_varied(place) && !follows(place)).collect();
+        let others: Vec<usize> = (0..self.keys.len())
+            .filter(|place| *place != factor && is_varied(place) && !follows(place))
+            .collect();
         let mut sets: Vec<Alike<'_>> = Vec::new();
         for row in rows {
-            let shared =
-                others.iter().filter_map(|place| Some(format!("{}={}", self.keys[*place], row.values[*place].as_ref()?)));
+            let shared = others.iter().filter_map(|place| {
+                Some(format!("{}={}", self.keys[*place], row.values[*place].as_ref()?))
+            });
             let common = shared.collect::<Vec<_>>().join(" ");
             let own = (row.values[factor].as_deref().unwrap_or("not known"), *row);
             match sets.iter_mut().find(|known| known.common == common) {
@@ -262,7 +293,8 @@ impl Stages {
     }
 
     fn is_on_linux(&self, row: &Row) -> bool {
-        let is_cyclic = self.probe.is_none_or(|place| row.values[place].as_deref() == Some(ON_LINUX));
+        let is_cyclic =
+            self.probe.is_none_or(|place| row.values[place].as_deref() == Some(ON_LINUX));
         is_cyclic && !self.is_on_core(row)
     }
 
@@ -270,9 +302,15 @@ impl Stages {
     fn is_beside(&self, row: &Row, all: &[&Row]) -> bool {
         let is_stage = |place: usize| Some(place) == self.probe || Some(place) == self.core;
         let elsewhere = |row: &Row| -> Vec<Option<String>> {
-            row.values.iter().enumerate().filter(|(place, _)| !is_stage(*place)).map(|(_, value)| value.clone()).collect()
+            row.values
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| !is_stage(*place))
+                .map(|(_, value)| value.clone())
+                .collect()
         };
-        self.is_on_linux(row) && all.iter().any(|core| self.is_on_core(core) && elsewhere(core) == elsewhere(row))
+        self.is_on_linux(row)
+            && all.iter().any(|core| self.is_on_core(core) && elsewhere(core) == elsewhere(row))
     }
 
     fn is_best(&self, row: &Row, all: &[&Row]) -> bool {
@@ -286,17 +324,22 @@ pub struct Alike<'j> {
     pub common: String,
     /// The factor's value, and the row.
     pub rows: Vec<(&'j str, &'j Row)>,
-    /// Whether threads of a co-kernel are among them: their probes differ from those of others as their kernels do.
+    /// Whether threads of a co-kernel are among them: their probes differ from those of others as
+    /// their kernels do.
     pub of_cores: bool,
 }
 
 fn settings(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let recording = Recording::open(path).map_err(Failure::bad_input)?;
-    Ok(settings_of(recording.document()).into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    Ok(settings_of(recording.document())
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect())
 }
 
-/// The runs of a plan, by its combinations: a factor's first value is the first that is written, whichever run was made first.
-/// Of a run without a recording it is known what the plan says, and what all others have in common.
+/// The runs of a plan, by its combinations: a factor's first value is the first that is written,
+/// whichever run was made first. Of a run without a recording it is known what the plan says, and
+/// what all others have in common.
 fn of_plan(begun: &Begun) -> Result<Vec<Entry>, Failure> {
     let mut entries = Vec::new();
     let mut runs: Vec<_> = begun.runs.iter().collect();
@@ -305,7 +348,9 @@ fn of_plan(begun: &Begun) -> Result<Vec<Entry>, Failure> {
         let planned = begun.combinations[run.combination].settings.iter();
         // Phases are pooled, whatever a plan says of them.
         let planned = planned.filter(|setting| setting.key != PHASE);
-        let planned = planned.map(|setting| (setting.key.clone(), normalised(&setting.key, &setting.value.to_string())));
+        let planned = planned.map(|setting| {
+            (setting.key.clone(), normalised(&setting.key, &setting.value.to_string()))
+        });
         let mut known: BTreeMap<String, String> = planned.collect();
         if let Some(path) = recording {
             known.extend(settings(path)?);
@@ -327,7 +372,8 @@ fn of_plan(begun: &Begun) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-/// The settings that have more than one value: those that recordings know, then whatever else plans set.
+/// The settings that have more than one value: those that recordings know, then whatever else plans
+/// set.
 fn varied(entries: &[Entry]) -> Vec<String> {
     let mut keys: Vec<String> = SETTINGS.map(str::to_owned).into();
     for key in entries.iter().flat_map(|entry| entry.settings.keys()) {
@@ -336,7 +382,8 @@ fn varied(entries: &[Entry]) -> Vec<String> {
         }
     }
     let first = |key: &str| entries.first().and_then(|entry| entry.settings.get(key));
-    let is_varied = |key: &String| entries.iter().any(|entry| entry.settings.get(key) != first(key));
+    let is_varied =
+        |key: &String| entries.iter().any(|entry| entry.settings.get(key) != first(key));
     keys.retain(|key| is_varied(key) || (key == ALWAYS && first(key).is_some()));
     keys
 }
@@ -346,7 +393,8 @@ fn rows(keys: &[String], entries: Vec<Entry>) -> Vec<Row> {
     let mut met: Vec<Vec<Option<String>>> = vec![Vec::new(); keys.len()];
     let mut rows: BTreeMap<Vec<usize>, Row> = BTreeMap::new();
     for entry in entries {
-        let values: Vec<Option<String>> = keys.iter().map(|key| entry.settings.get(key).cloned()).collect();
+        let values: Vec<Option<String>> =
+            keys.iter().map(|key| entry.settings.get(key).cloned()).collect();
         let place = |(value, met): (&Option<String>, &mut Vec<Option<String>>)| {
             met.iter().position(|known| known == value).unwrap_or_else(|| {
                 met.push(value.clone());
@@ -354,7 +402,8 @@ fn rows(keys: &[String], entries: Vec<Entry>) -> Vec<Row> {
             })
         };
         let at = values.iter().zip(&mut met).map(place).collect();
-        let row = rows.entry(at).or_insert_with(|| Row { values, recordings: Vec::new(), missing: 0 });
+        let row =
+            rows.entry(at).or_insert_with(|| Row { values, recordings: Vec::new(), missing: 0 });
         match entry.recording {
             Some(path) => row.recordings.push(path),
             None => row.missing += 1,
@@ -384,8 +433,12 @@ mod tests {
         let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {
             let (factor, sets) = joint.alike().unwrap();
             assert_eq!(factor, "kernel");
-            let probe = |(_, row): &(&str, &Row)| row.values[..2].iter().flatten().cloned().collect::<Vec<_>>().join("/");
-            sets.iter().map(|set| (set.common.clone(), set.rows.iter().map(probe).collect(), set.of_cores)).collect()
+            let probe = |(_, row): &(&str, &Row)| {
+                row.values[..2].iter().flatten().cloned().collect::<Vec<_>>().join("/")
+            };
+            sets.iter()
+                .map(|set| (set.common.clone(), set.rows.iter().map(probe).collect(), set.of_cores))
+                .collect()
         };
         let all = joint(&[
             ["vanilla", "cyclic", "none"],
@@ -393,15 +446,23 @@ mod tests {
             ["both", "cobalt", "Cobalt 3.3.1"],
             ["both", "cyclic", "none"],
         ]);
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let names =
+            |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(
             sets(&all),
             [
                 (ON_CORES.to_owned(), names(&["vanilla/cyclic", "rt/cyclic", "both/cobalt"]), true),
-                ("on Linux".to_owned(), names(&["vanilla/cyclic", "rt/cyclic", "both/cyclic"]), false),
+                (
+                    "on Linux".to_owned(),
+                    names(&["vanilla/cyclic", "rt/cyclic", "both/cyclic"]),
+                    false
+                ),
             ]
         );
         let without = joint(&[["vanilla", "cyclic", "none"], ["rt", "cyclic", "none"]]);
-        assert_eq!(sets(&without), [(String::new(), names(&["vanilla/cyclic", "rt/cyclic"]), false)]);
+        assert_eq!(
+            sets(&without),
+            [(String::new(), names(&["vanilla/cyclic", "rt/cyclic"]), false)]
+        );
     }
 }

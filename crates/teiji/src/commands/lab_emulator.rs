@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The process that turns into the lab's emulator: this program, started anew by [`lab::run_in_guests`].
+//! The process that turns into the lab's emulator: this program, started anew by
+//! [`lab::run_in_guests`].
 
 use crate::exit::RUN_FAILED;
 use crate::output;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! This program as the first process of a kernel in the lab, and what that process starts besides loads.
+//! This program as the first process of a kernel in the lab, and what that process starts besides
+//! loads.
 
 use crate::commands::load_worker;
 use crate::exit::{CommandResult, Failure};
@@ -16,7 +17,8 @@ pub struct Args {
     part: Option<String>,
 }
 
-/// Whether this is a guest's first process. Anywhere else it would mount over what it finds, and switch the machine off.
+/// Whether this is a guest's first process. Anywhere else it would mount over what it finds, and
+/// switch the machine off.
 pub fn is_first_process() -> bool {
     std::process::id() == 1 && Path::new("/order.json").exists()
 }
@@ -33,7 +35,8 @@ pub fn run(args: &Args) -> CommandResult {
         Some(part) if part.starts_with(lab::STALL) => lab::stall(part),
         Some(part) if part.starts_with(lab::READ) => lab::read(part),
         Some(part) if part.starts_with(lab::REST) => lab::rest(part),
-        _ => Err("this verb is for the first process of a kernel in the lab; see teiji lab run".to_owned()),
+        _ => Err("this verb is for the first process of a kernel in the lab; see teiji lab run"
+            .to_owned()),
     };
     done.map(|()| ExitCode::SUCCESS).map_err(|why| Failure::bad_input(anyhow!(why)))
 }

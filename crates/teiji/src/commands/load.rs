@@ -52,8 +52,14 @@ pub fn run(args: &Args) -> CommandResult {
     let checked = decide(args).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let cancelled = || signals.caught().is_some();
-    let mut loads = Loads::start(checked, Phase::NONE, Path::new("/proc/self/exe"), load_worker::VERB, cancelled)
-        .map_err(Failure::run_failed)?;
+    let mut loads = Loads::start(
+        checked,
+        Phase::NONE,
+        Path::new("/proc/self/exe"),
+        load_worker::VERB,
+        cancelled,
+    )
+    .map_err(Failure::run_failed)?;
     loads.begin();
     loads.measured_from(probe::Monotonic.now());
     let start = Instant::now();
@@ -72,7 +78,8 @@ pub fn run(args: &Args) -> CommandResult {
         sleep(end.map_or(POLL, |end| POLL.min(end - now)));
     }
     // Without a time they run until a signal comes.
-    let cut_short = signals.caught().zip(args.duration).filter(|_| end.is_some_and(|end| Instant::now() < end));
+    let cut_short =
+        signals.caught().zip(args.duration).filter(|_| end.is_some_and(|end| Instant::now() < end));
     let evidence = loads.stop();
     if let Some(drawing) = drawing {
         drawing.clear();
@@ -99,11 +106,18 @@ pub fn run(args: &Args) -> CommandResult {
 
 fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {
     let of_process = process_cpus()?;
-    let cpus = args.cpus.as_ref().map_or(Ok(of_process.inherited), |list| list.resolve(&of_process.usable))?;
+    let cpus = args
+        .cpus
+        .as_ref()
+        .map_or(Ok(of_process.inherited), |list| list.resolve(&of_process.usable))?;
     let limits = Limits::for_loads(None, args.loads.len());
     let length = args.duration.unwrap_or(Nanos(i64::MAX));
     args.loads.iter().try_for_each(|spec| check_times(spec, length, Nanos::ZERO))?;
-    Ok(args.loads.iter().map(|spec| check(spec, &cpus, &of_process.usable, &limits)).collect::<Result<_, _>>()?)
+    Ok(args
+        .loads
+        .iter()
+        .map(|spec| check(spec, &cpus, &of_process.usable, &limits))
+        .collect::<Result<_, _>>()?)
 }
 
 fn percent(value: Option<f64>) -> String {
@@ -113,11 +127,18 @@ fn percent(value: Option<f64>) -> String {
 const WIDEST: usize = 28;
 
 fn shortened(spec: &str) -> String {
-    if spec.chars().count() <= WIDEST { spec.to_owned() } else { spec.chars().take(WIDEST - 3).collect::<String>() + "..." }
+    if spec.chars().count() <= WIDEST {
+        spec.to_owned()
+    } else {
+        spec.chars().take(WIDEST - 3).collect::<String>() + "..."
+    }
 }
 
 fn draw(now: &[LoadNow], elapsed: Duration, length: Option<Nanos>, rows: usize) -> Vec<String> {
-    let of = length.map_or_else(|| "; Ctrl-C ends it".to_owned(), |length| format!(" of {} s", length.0 / 1_000_000_000));
+    let of = length.map_or_else(
+        || "; Ctrl-C ends it".to_owned(),
+        |length| format!(" of {} s", length.0 / 1_000_000_000),
+    );
     let mut lines = vec![
         format!("{} s{of}", elapsed.as_secs()),
         "percent of one CPU, on each:".to_owned(),

@@ -22,11 +22,13 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     measured: RunFlags,
-    /// The recording's folder, or with several probes that of the recordings; must not exist [default: teiji-DATE-TIME.teiji]
+    /// The recording's folder, or with several probes that of the recordings; must not exist
+    /// [default: teiji-DATE-TIME.teiji]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// A limit, judged as by `teiji gate`: 'max<200us', 'p99.99<50us@95%', 'sd<2us', 'skipped==0'. Exit code 1 if it fails, 3 if there is
-    /// not enough evidence, 4 if the run is cut short and none fails [repeatable]
+    /// A limit, judged as by `teiji gate`: 'max<200us', 'p99.99<50us@95%', 'sd<2us', 'skipped==0'.
+    /// Exit code 1 if it fails, 3 if there is not enough evidence, 4 if the run is cut short
+    /// and none fails [repeatable]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
     /// Print run.json on standard output, and nothing else
@@ -77,7 +79,8 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     Ok(code(&recorded, gate.map(|gate| gate.verdict())))
 }
 
-/// A limit that was exceeded is, whatever ended the run. One that holds in part of a run need not hold in the rest.
+/// A limit that was exceeded is, whatever ended the run. One that holds in part of a run need not
+/// hold in the rest.
 fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> ExitCode {
     let ends = || recorded.iter().map(|recorded| of_end(&recorded.document));
     let limits = verdict.map_or(0, gate::code);
@@ -105,13 +108,22 @@ fn say_before(args: &Args, orders: &[Order]) {
     }
 }
 
-/// One run after the other, up to one that failed, which is the second part. A signal ends them all.
-fn measured_in_turn(args: &Args, orders: &[Order], signals: &Signals) -> (Vec<Recorded>, Option<Failure>) {
+/// One run after the other, up to one that failed, which is the second part. A signal ends them
+/// all.
+fn measured_in_turn(
+    args: &Args,
+    orders: &[Order],
+    signals: &Signals,
+) -> (Vec<Recorded>, Option<Failure>) {
     let mut live = Live::new(args.quiet || args.json);
     let mut all = Vec::new();
     for order in orders {
         let is_stopped = signals.caught().is_some();
-        let result = if is_stopped { Err(RunnerError::Interrupted) } else { execute(order, signals, &mut live) };
+        let result = if is_stopped {
+            Err(RunnerError::Interrupted)
+        } else {
+            execute(order, signals, &mut live)
+        };
         live.clear();
         match result {
             Ok(recorded) => all.push(recorded),
@@ -127,9 +139,16 @@ fn measured_in_turn(args: &Args, orders: &[Order], signals: &Signals) -> (Vec<Re
 }
 
 /// What came of it.
-fn say_after(args: &Args, asked: usize, recorded: &[Recorded], gate: Option<&Gate>) -> Result<(), Failure> {
+fn say_after(
+    args: &Args,
+    asked: usize,
+    recorded: &[Recorded],
+    gate: Option<&Gate>,
+) -> Result<(), Failure> {
     match recorded {
-        [one] if args.json && asked == 1 => output::say(&model::document_text(&one.document).map_err(Failure::run_failed)?),
+        [one] if args.json && asked == 1 => {
+            output::say(&model::document_text(&one.document).map_err(Failure::run_failed)?)
+        }
         several if args.json => {
             let documents: Vec<_> = several.iter().map(|one| &one.document).collect();
             output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
@@ -143,7 +162,8 @@ fn say_after(args: &Args, asked: usize, recorded: &[Recorded], gate: Option<&Gat
             output::say(&format!("Next: teiji report {}", output::quoted(&one.path)));
         }
         several => {
-            let folder = several.first().and_then(|one| one.path.parent()).unwrap_or(Path::new("."));
+            let folder =
+                several.first().and_then(|one| one.path.parent()).unwrap_or(Path::new("."));
             output::say(&report::side_by_side(several, Language::English));
             output::say(&format!("Recordings: {}/", folder.display()));
             say_names(args);
@@ -193,13 +213,15 @@ fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<Gate>, Failure> {
     Ok(Some(Gate::judge(&args.limits, &examined)))
 }
 
-/// A folder that cannot be written is the user's to change; threads and loads that do not start are the machine's.
+/// A folder that cannot be written is the user's to change; threads and loads that do not start are
+/// the machine's.
 pub fn failure(error: RunnerError) -> Failure {
     match error {
         RunnerError::Recording(error) => Failure::bad_input(error),
-        RunnerError::Probe(_) | RunnerError::Load(_) | RunnerError::Thread { .. } | RunnerError::Interrupted => {
-            Failure::run_failed(error)
-        }
+        RunnerError::Probe(_)
+        | RunnerError::Load(_)
+        | RunnerError::Thread { .. }
+        | RunnerError::Interrupted => Failure::run_failed(error),
     }
 }
 
@@ -215,7 +237,8 @@ fn chosen(order: &Order) -> Option<String> {
     let version = core.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let (name, abi, probe) = (&core.name, core.abi, &order.run.probe);
     Some(format!(
-        "{name}{version} runs here (ABI revision {abi}): measuring on it, by the probe {probe}. For the Linux beside it: --probe {}",
+        "{name}{version} runs here (ABI revision {abi}): measuring on it, by the probe {probe}. \
+         For the Linux beside it: --probe {}",
         plan::DEFAULT_PROBE
     ))
 }
@@ -224,8 +247,14 @@ fn chosen(order: &Order) -> Option<String> {
 fn decide_all(args: &Args, started: Nanos) -> anyhow::Result<Vec<Order>> {
     let each = args.measured.each();
     let is_one = each.len() == 1;
-    let directory = args.output.clone().unwrap_or_else(|| output::new_name("teiji", if is_one { ".teiji" } else { "" }));
-    let mut orders = each.iter().map(|flags| decide(args, flags, &directory, started)).collect::<anyhow::Result<Vec<_>>>()?;
+    let directory = args
+        .output
+        .clone()
+        .unwrap_or_else(|| output::new_name("teiji", if is_one { ".teiji" } else { "" }));
+    let mut orders = each
+        .iter()
+        .map(|flags| decide(args, flags, &directory, started))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     for place in 0..orders.len() {
         if is_one {
             break;
@@ -233,7 +262,8 @@ fn decide_all(args: &Args, started: Nanos) -> anyhow::Result<Vec<Order>> {
         let probe = orders[place].run.probe.clone();
         if orders[..place].iter().any(|other| other.run.probe == probe) {
             return Err(anyhow!(
-                "the probe {probe} would measure twice: name each once. auto is {} without a co-kernel",
+                "the probe {probe} would measure twice: name each once. auto is {} without a \
+                 co-kernel",
                 plan::DEFAULT_PROBE
             ));
         }
@@ -247,14 +277,21 @@ fn folder_of(orders: &[Order]) -> PathBuf {
     orders.first().and_then(|order| order.directory.parent()).unwrap_or(Path::new(".")).to_owned()
 }
 
-fn decide(args: &Args, flags: &RunFlags, directory: &Path, started: Nanos) -> anyhow::Result<Order> {
+fn decide(
+    args: &Args,
+    flags: &RunFlags,
+    directory: &Path,
+    started: Nanos,
+) -> anyhow::Result<Order> {
     let cpus = process_cpus()?;
     let run = flags.run(&flags.cpus(&cpus)?)?;
     gate::check_meaning(&args.limits, &probe::statement(&run)?)?;
     let warnings = left_out(flags, &run, &cpus).into_iter().collect();
-    order(run, warnings, directory.to_owned(), &cpus, started).map_err(|error| match args.measured.interval_note() {
-        Some(note) if error.is::<TooShort>() => anyhow!("{error}. {note}"),
-        _ => error,
+    order(run, warnings, directory.to_owned(), &cpus, started).map_err(|error| {
+        match args.measured.interval_note() {
+            Some(note) if error.is::<TooShort>() => anyhow!("{error}. {note}"),
+            _ => error,
+        }
     })
 }
 
@@ -281,10 +318,17 @@ pub fn order(
     let granted = grant(run.scheduling);
     let probe = probe::statement(&run)?;
     let limits = load::Limits::for_loads(Some(granted.scheduling.rank()), run.loads.len());
-    let loads =
-        run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits)).collect::<Result<Vec<_>, _>>()?;
+    let loads = run
+        .loads
+        .iter()
+        .map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits))
+        .collect::<Result<Vec<_>, _>>()?;
     let elsewhere = runner::loads_elsewhere(&run, &loads);
-    let warnings = warnings.into_iter().chain(elsewhere).chain(try_interval(&run, granted.scheduling)?).collect();
+    let warnings = warnings
+        .into_iter()
+        .chain(elsewhere)
+        .chain(try_interval(&run, granted.scheduling)?)
+        .collect();
     Ok(Order {
         probe,
         chosen_for,

@@ -44,18 +44,29 @@ use std::process::ExitCode;
 /// A language by its tag.
 fn language(tag: &str) -> Result<Language, String> {
     let tags = || Language::ALL.map(Language::tag).join(" or ");
-    Language::ALL.into_iter().find(|language| language.tag() == tag).ok_or_else(|| format!("it is {}", tags()))
+    Language::ALL
+        .into_iter()
+        .find(|language| language.tag() == tag)
+        .ok_or_else(|| format!("it is {}", tags()))
 }
 
 /// Reads recordings with all their samples.
 fn read(paths: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {
-    paths.iter().map(|path| Recording::open(path).and_then(Recording::summarise).map_err(Failure::bad_input)).collect()
+    paths
+        .iter()
+        .map(|path| {
+            Recording::open(path).and_then(Recording::summarise).map_err(Failure::bad_input)
+        })
+        .collect()
 }
 
-/// Reads recordings with all their samples, and what limits and comparisons judge in them; what `exact` asks for is known exactly.
+/// Reads recordings with all their samples, and what limits and comparisons judge in them; what
+/// `exact` asks for is known exactly.
 fn examine(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
     let examine = |path: &PathBuf| {
-        let (examined, _) = Recording::open(path).and_then(|one| one.examine(exact, |_| ())).map_err(Failure::bad_input)?;
+        let (examined, _) = Recording::open(path)
+            .and_then(|one| one.examine(exact, |_| ()))
+            .map_err(Failure::bad_input)?;
         Ok(examined)
     };
     paths.iter().map(examine).collect()
@@ -63,20 +74,31 @@ fn examine(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Fai
 
 /// Which recordings are judged together: phases of one run; everything else by itself.
 fn pools(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, Failure> {
-    let opened = paths.iter().map(|path| Recording::open(path).map_err(Failure::bad_input)).collect::<Result<Vec<_>, _>>()?;
+    let opened = paths
+        .iter()
+        .map(|path| Recording::open(path).map_err(Failure::bad_input))
+        .collect::<Result<Vec<_>, _>>()?;
     let pools = judge::pools(opened.iter().map(Recording::document));
-    Ok(pools.into_iter().map(|pool| pool.into_iter().map(|place| paths[place].clone()).collect()).collect())
+    Ok(pools
+        .into_iter()
+        .map(|pool| pool.into_iter().map(|place| paths[place].clone()).collect())
+        .collect())
 }
 
 /// Reads what is judged together, one thing after the other.
 fn examine_pools(pools: &[Vec<PathBuf>], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
     let examine_one = |pool: &Vec<PathBuf>| {
-        let mut opened =
-            pool.iter().map(|path| Recording::open(path).map_err(Failure::bad_input)).collect::<Result<Vec<_>, _>>()?;
+        let mut opened = pool
+            .iter()
+            .map(|path| Recording::open(path).map_err(Failure::bad_input))
+            .collect::<Result<Vec<_>, _>>()?;
         let others = opened.split_off(1.min(opened.len()));
         let Some(first) = opened.pop() else { return Ok(None) };
         if others.is_empty() {
-            return first.examine(exact, |_| ()).map(|(examined, _)| Some(examined)).map_err(Failure::bad_input);
+            return first
+                .examine(exact, |_| ())
+                .map(|(examined, _)| Some(examined))
+                .map_err(Failure::bad_input);
         }
         recording::examine_pool(first, others, exact).map(Some).map_err(Failure::bad_input)
     };
@@ -86,8 +108,9 @@ fn examine_pools(pools: &[Vec<PathBuf>], exact: &ExactRequest) -> Result<Vec<Exa
 /// Reads recordings with all their samples, as they were measured: jitter has its sign.
 fn as_measured(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
     let read = |path: &PathBuf| {
-        let (recorded, analyses) =
-            Recording::open(path).and_then(|one| one.analyse(exact, Analysis::clone)).map_err(Failure::bad_input)?;
+        let (recorded, analyses) = Recording::open(path)
+            .and_then(|one| one.analyse(exact, Analysis::clone))
+            .map_err(Failure::bad_input)?;
         Ok(Examined { recorded, analyses, pool: None })
     };
     paths.iter().map(read).collect()
@@ -105,28 +128,40 @@ fn with_names(path: &Path) -> Result<(Recording, PathBuf), RecordingError> {
 }
 
 /// Reads recordings with all their samples, and keeps each thread's confidence intervals and tail.
-fn read_with_inference(paths: &[PathBuf], open: &Opened<'_>) -> Result<Vec<WithInference>, Failure> {
+fn read_with_inference(
+    paths: &[PathBuf],
+    open: &Opened<'_>,
+) -> Result<Vec<WithInference>, Failure> {
     let exact = ExactRequest::default();
     let read = |path: &PathBuf| {
         let (one, shown) = open(path)?;
         let (recorded, inferences) = one.analyse(&exact, Inference::from_analysis)?;
         Ok((Recorded { path: shown, ..recorded }, inferences))
     };
-    paths.iter().map(|path| read(path).map_err(|error: RecordingError| Failure::bad_input(error))).collect()
+    paths
+        .iter()
+        .map(|path| read(path).map_err(|error: RecordingError| Failure::bad_input(error)))
+        .collect()
 }
 
 /// The same, with limits held against each.
-fn read_and_judge(paths: &[PathBuf], limits: &[Limit], open: &Opened<'_>) -> Result<(Vec<WithInference>, Gate), Failure> {
+fn read_and_judge(
+    paths: &[PathBuf],
+    limits: &[Limit],
+    open: &Opened<'_>,
+) -> Result<(Vec<WithInference>, Gate), Failure> {
     if limits.is_empty() {
         return Ok((read_with_inference(paths, open)?, Gate::default()));
     }
     let mut gate = Gate::default();
     let mut all = Vec::with_capacity(paths.len());
     for path in paths {
-        // One after the other: an analysis takes some MB a thread, and what is inferred from it hardly any.
+        // One after the other: an analysis takes some MB a thread, and what is inferred from it
+        // hardly any.
         let exact = Limit::exact_request(limits);
         let (one, shown) = open(path).map_err(Failure::bad_input)?;
-        let (mut examined, inferences) = one.examine(&exact, Inference::from_analysis).map_err(Failure::bad_input)?;
+        let (mut examined, inferences) =
+            one.examine(&exact, Inference::from_analysis).map_err(Failure::bad_input)?;
         examined.recorded.path = shown;
         gate.merge(Gate::judge(limits, std::slice::from_ref(&examined)));
         all.push((examined.recorded, inferences));
@@ -142,7 +177,9 @@ fn judge_all(paths: &[PathBuf], limits: &[Limit]) -> Result<Gate, Failure> {
     }
     let judge = Judge::new(paths, limits)?;
     for together in joint::judged_together(&joint::recordings(paths)?.0)? {
-        for examined in examine_pools(std::slice::from_ref(&together), &Limit::exact_request(limits))? {
+        for examined in
+            examine_pools(std::slice::from_ref(&together), &Limit::exact_request(limits))?
+        {
             gate.merge(judge.judge(&together, &examined));
         }
     }
@@ -168,15 +205,24 @@ fn published(asked: &Path) -> anyhow::Result<::report::Published> {
     let found = std::fs::metadata(asked).with_context(cannot)?;
     anyhow::ensure!(found.is_file(), "cannot read {}: it is not a file", asked.display());
     let mut text = Vec::new();
-    std::fs::File::open(asked).and_then(|file| file.take(MAX_PUBLISHED + 1).read_to_end(&mut text)).with_context(cannot)?;
-    anyhow::ensure!(text.len() as u64 <= MAX_PUBLISHED, "{}: larger than {} MB", asked.display(), MAX_PUBLISHED >> 20);
+    std::fs::File::open(asked)
+        .and_then(|file| file.take(MAX_PUBLISHED + 1).read_to_end(&mut text))
+        .with_context(cannot)?;
+    anyhow::ensure!(
+        text.len() as u64 <= MAX_PUBLISHED,
+        "{}: larger than {} MB",
+        asked.display(),
+        MAX_PUBLISHED >> 20
+    );
     Ok(::report::Published::read(&asked.display().to_string(), &text)?)
 }
 
 /// The table of what was named, a folder of a plan among it.
 fn table(paths: &[PathBuf], detail: run::TableDetail) -> Result<::report::Matrix, Failure> {
     match paths {
-        [folder] if run::is_folder(folder) => run::table(folder, detail).map_err(Failure::bad_input),
+        [folder] if run::is_folder(folder) => {
+            run::table(folder, detail).map_err(Failure::bad_input)
+        }
         _ => joint::Joint::read(paths)?.matrix(detail),
     }
 }

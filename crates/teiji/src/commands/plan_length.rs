@@ -13,10 +13,12 @@ const MIN_RATE: f64 = 1e-15;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The rate to establish: fewer than this share of activations exceed the limit; 1e-9, or 1/1000000000
+    /// The rate to establish: fewer than this share of activations exceed the limit; 1e-9, or
+    /// 1/1000000000
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: f64,
-    /// Time between two activations of a thread, such as 200us or 1/1024s, or their rate, such as 1kHz
+    /// Time between two activations of a thread, such as 200us or 1/1024s, or their rate, such as
+    /// 1kHz
     #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
     interval: Nanos,
     /// Confidence
@@ -65,7 +67,10 @@ fn share(value: f64) -> Option<f64> {
 
 fn rate(text: &str) -> Result<f64, String> {
     let read = || match text.split_once('/') {
-        Some((one, of)) => Some(one.trim().parse::<f64>().ok()? / of.trim().replace([',', '_'], "").parse::<f64>().ok()?),
+        Some((one, of)) => Some(
+            one.trim().parse::<f64>().ok()?
+                / of.trim().replace([',', '_'], "").parse::<f64>().ok()?,
+        ),
         None => text.parse().ok(),
     };
     let rate = read().and_then(share).filter(|rate| *rate >= MIN_RATE);
@@ -77,7 +82,9 @@ fn confidence(text: &str) -> Result<f64, String> {
         Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
         None => text.parse().ok(),
     };
-    read().and_then(share).ok_or_else(|| "a confidence is above 0 and below 100 %: 95%, or 0.95".to_owned())
+    read()
+        .and_then(share)
+        .ok_or_else(|| "a confidence is above 0 and below 100 %: 95%, or 0.95".to_owned())
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {
@@ -91,8 +98,14 @@ mod tests {
 
     #[test]
     fn rates_and_confidences() {
-        assert_eq!((rate("1e-9"), rate("1/1_000_000"), rate("1 / 4")), (Ok(1e-9), Ok(1e-6), Ok(0.25)));
-        assert_eq!((confidence("95%"), confidence("0.5"), confidence("99.5 %")), (Ok(0.95), Ok(0.5), Ok(0.995)));
+        assert_eq!(
+            (rate("1e-9"), rate("1/1_000_000"), rate("1 / 4")),
+            (Ok(1e-9), Ok(1e-6), Ok(0.25))
+        );
+        assert_eq!(
+            (confidence("95%"), confidence("0.5"), confidence("99.5 %")),
+            (Ok(0.95), Ok(0.5), Ok(0.995))
+        );
         for wrong in ["", "0", "1", "-1e-3", "nan", "1/0", "5", "1e-300"] {
             assert!(rate(wrong).is_err(), "{wrong}");
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The limits that recordings are judged by: each by those of its own plan, unless the command line names some.
+//! The limits that recordings are judged by: each by those of its own plan, unless the command line
+//! names some.
 
 use super::{joint, run};
 use crate::exit::Failure;
@@ -53,7 +54,8 @@ impl PlanLimits {
     }
 }
 
-/// What holds limits against what was named: those of the command line, or of each recording those of its plan.
+/// What holds limits against what was named: those of the command line, or of each recording those
+/// of its plan.
 pub struct Judge {
     named: Vec<Limit>,
     of_plans: PlanLimits,
@@ -70,10 +72,13 @@ impl Judge {
         self.named.is_empty() && self.of_plans.sources().is_empty()
     }
 
-    /// The limits of what is judged together: phases of one run may be of plans that differ in them, and keep to all of them.
+    /// The limits of what is judged together: phases of one run may be of plans that differ in
+    /// them, and keep to all of them.
     pub fn limits_of(&self, together: &[PathBuf]) -> Vec<Limit> {
         if self.named.is_empty() {
-            return Limit::each_once(together.iter().flat_map(|recording| self.of_plans.of(recording)));
+            return Limit::each_once(
+                together.iter().flat_map(|recording| self.of_plans.of(recording)),
+            );
         }
         self.named.clone()
     }

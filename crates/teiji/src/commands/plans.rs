@@ -22,7 +22,11 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some(name) = &args.name {
         let names = || run::SHIPPED.map(|(name, _)| name).join(", ");
         let text = run::shipped_text(name).ok_or_else(|| {
-            Failure::bad_input(anyhow!("unknown shipped plan '{}': expected one of {}", name.display(), names()))
+            Failure::bad_input(anyhow!(
+                "unknown shipped plan '{}': expected one of {}",
+                name.display(),
+                names()
+            ))
         })?;
         output::say(text);
         return Ok(ExitCode::SUCCESS);
@@ -50,7 +54,8 @@ pub fn run(args: &Args) -> CommandResult {
     for (place, why) in missing.iter().enumerate() {
         text += &format!("\n{}\n", wrapped(&format!("[{}] {why}", place + 1)).join("\n"));
     }
-    text += "\nRun one by its name: teiji run NAME\n  --dry-run lists its runs, --quick is its short form, --here runs it on this machine\n";
+    text += "\nRun one by its name: teiji run NAME\n  --dry-run lists its runs, --quick is its \
+             short form, --here runs it on this machine\n";
     output::say(&text);
     Ok(ExitCode::SUCCESS)
 }
@@ -59,7 +64,10 @@ pub fn run(args: &Args) -> CommandResult {
 pub fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= WIDTH) {
+        match lines
+            .last_mut()
+            .filter(|line| line.chars().count() + 1 + word.chars().count() <= WIDTH)
+        {
             Some(line) => *line += &format!(" {word}"),
             None => lines.push(word.to_owned()),
         }

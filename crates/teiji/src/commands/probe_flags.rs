@@ -67,7 +67,10 @@ pub fn is_example(probe: &Probe) -> bool {
 pub fn choices(setting: &ProbeSetting) -> Option<&'static [&'static str]> {
     match setting.values {
         SettingValues::OneOf(words) => Some(words),
-        SettingValues::Time | SettingValues::Period | SettingValues::Number(..) | SettingValues::Text(_) => None,
+        SettingValues::Time
+        | SettingValues::Period
+        | SettingValues::Number(..)
+        | SettingValues::Text(_) => None,
     }
 }
 
@@ -85,7 +88,9 @@ pub const fn value_name(setting: &ProbeSetting) -> &'static str {
 fn named_with_choices(probe: &Probe, setting: &ProbeSetting) -> String {
     let own = probe.settings.iter().find(|own| own.name == setting.name);
     match own.and_then(choices) {
-        Some(words) if choices(setting) != Some(words) => format!("{} ({})", probe.name, words.join(", ")),
+        Some(words) if choices(setting) != Some(words) => {
+            format!("{} ({})", probe.name, words.join(", "))
+        }
         _ => probe.name.to_owned(),
     }
 }
@@ -100,9 +105,17 @@ fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
     let named = probes.iter().filter(|probe| is_hidden || !is_example(probe));
     let of = named.map(|probe| named_with_choices(probe, setting)).collect::<Vec<_>>().join(", ");
     // What has no default is named by what its help says.
-    let default = if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
+    let default = if setting.default.is_empty() {
+        String::new()
+    } else {
+        format!(" [default: {}]", setting.default)
+    };
     let help = format!("{}{values}{default} [probe {of}]", setting.help);
-    Arg::new(setting.name).long(setting.name).value_name(value_name(setting)).help(help).hide(is_hidden)
+    Arg::new(setting.name)
+        .long(setting.name)
+        .value_name(value_name(setting))
+        .help(help)
+        .hide(is_hidden)
 }
 
 /// The settings that a probe of this name has.
@@ -114,7 +127,8 @@ fn settings_of(name: &str) -> impl Iterator<Item = &'static ProbeSetting> {
 /// These settings of a probe, and the defaults of all others that are recorded.
 fn with_defaults(name: &str, mut settings: ProbeSettings) -> ProbeSettings {
     for setting in settings_of(name).filter(|setting| !setting.default.is_empty()) {
-        let value = settings.entry(setting.name.to_owned()).or_insert_with(|| setting.default.to_owned());
+        let value =
+            settings.entry(setting.name.to_owned()).or_insert_with(|| setting.default.to_owned());
         if !setting.default_is_recorded && value == setting.default {
             settings.remove(setting.name);
         }
@@ -125,12 +139,19 @@ fn with_defaults(name: &str, mut settings: ProbeSettings) -> ProbeSettings {
 impl Args for ProbeFlags {
     fn augment_args(command: Command) -> Command {
         let shown = PROBES.iter().filter(|probe| !is_example(probe));
-        let each = shown.map(|probe| format!("{} ({})", probe.name, probe.summary)).collect::<Vec<_>>().join(", ");
+        let each = shown
+            .map(|probe| format!("{} ({})", probe.name, probe.summary))
+            .collect::<Vec<_>>()
+            .join(", ");
         let help = format!(
-            "What to measure: auto (cobalt or evl where that co-kernel runs, otherwise {DEFAULT_PROBE}), {each}. Several measure in turn: cobalt,cyclic"
+            "What to measure: auto (cobalt or evl where that co-kernel runs, otherwise \
+             {DEFAULT_PROBE}), {each}. Several measure in turn: cobalt,cyclic"
         );
-        let probe = Arg::new("probe").long("probe").value_name("NAME").default_value(AUTO_PROBE).help(help);
-        settings().into_iter().fold(command.arg(probe), |command, (setting, probes)| command.arg(flag(setting, &probes)))
+        let probe =
+            Arg::new("probe").long("probe").value_name("NAME").default_value(AUTO_PROBE).help(help);
+        settings().into_iter().fold(command.arg(probe), |command, (setting, probes)| {
+            command.arg(flag(setting, &probes))
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -141,19 +162,31 @@ impl Args for ProbeFlags {
 impl FromArgMatches for ProbeFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
-        let given = settings().into_iter().filter_map(|(setting, _)| Some((setting.name.to_owned(), text(setting.name)?)));
+        let given = settings()
+            .into_iter()
+            .filter_map(|(setting, _)| Some((setting.name.to_owned(), text(setting.name)?)));
         let given: ProbeSettings = given.collect();
         let named = text("probe").unwrap_or_else(|| AUTO_PROBE.to_owned());
         let names: Vec<&str> = named.split(',').collect();
         // A setting that one of several has is no concern of the others.
         let has = |name: &str, setting: &str| settings_of(name).any(|known| known.name == setting);
-        let concerns = |name: &str, setting: &str| has(name, setting) || !names.iter().any(|other| has(other, setting));
+        let concerns = |name: &str, setting: &str| {
+            has(name, setting) || !names.iter().any(|other| has(other, setting))
+        };
         let mut each = names.iter().map(|name| {
             let own = given.iter().filter(|(setting, _)| concerns(name, setting));
             let own = own.map(|(setting, value)| (setting.clone(), value.clone())).collect();
-            ProbeFlags { name: (*name).to_owned(), settings: with_defaults(name, own), next: Vec::new() }
+            ProbeFlags {
+                name: (*name).to_owned(),
+                settings: with_defaults(name, own),
+                next: Vec::new(),
+            }
         });
-        let first = each.next().unwrap_or_else(|| ProbeFlags { name: named.clone(), settings: given.clone(), next: Vec::new() });
+        let first = each.next().unwrap_or_else(|| ProbeFlags {
+            name: named.clone(),
+            settings: given.clone(),
+            next: Vec::new(),
+        });
         Ok(ProbeFlags { next: each.collect(), ..first })
     }
 

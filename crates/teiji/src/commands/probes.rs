@@ -34,15 +34,21 @@ pub fn run(args: &Args) -> CommandResult {
 fn as_text(probe: &Probe) -> String {
     let mut text = format!("{:<NAME$}{}\n", probe.name, probe.summary);
     let settings = probe.settings.iter().map(|setting| {
-        let values =
-            probe_flags::choices(setting).map_or_else(|| probe_flags::value_name(setting).to_owned(), |words| words.join(", "));
-        let default = if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
+        let values = probe_flags::choices(setting)
+            .map_or_else(|| probe_flags::value_name(setting).to_owned(), |words| words.join(", "));
+        let default = if setting.default.is_empty() {
+            String::new()
+        } else {
+            format!(" [default: {}]", setting.default)
+        };
         format!("--{} {values}{default}", setting.name)
     });
     let needs = format!("needs {}", probe.needs);
     let here = match probe.seen_to_lack() {
         Some(what) => format!("cannot measure here: {what}"),
-        None if probe.is_tried_by_measuring() => "its device is here, and is opened only to measure".to_owned(),
+        None if probe.is_tried_by_measuring() => {
+            "its device is here, and is opened only to measure".to_owned()
+        }
         None => "can measure here".to_owned(),
     };
     for paragraph in settings.chain([needs, here]) {

@@ -28,14 +28,15 @@ pub struct Args {
     /// Write the same charts as SVG files into this folder
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
-    /// Write the same content as Markdown, for an issue or a wiki, into this file; with --svg, its charts are linked
+    /// Write the same content as Markdown, for an issue or a wiki, into this file; with --svg, its
+    /// charts are linked
     #[arg(long, value_name = "FILE")]
     md: Option<PathBuf>,
     /// For a plan: add published figures, as in `teiji show`
     #[arg(long, value_name = "published|FILE.csv")]
     beside: Option<PathBuf>,
-    /// Check every recording against this limit and draw it as a line, such as 'max<100us'; may be given several times. Limits
-    /// and exit code are those of `teiji gate`
+    /// Check every recording against this limit and draw it as a line, such as 'max<100us'; may be
+    /// given several times. Limits and exit code are those of `teiji gate`
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
     /// Replace names of hosts, users, processes and files by pseudonyms, as `teiji anonymise` does
@@ -65,7 +66,8 @@ struct Report {
 pub fn run(args: &Args) -> CommandResult {
     overwrite::check_page_name(&args.output).map_err(Failure::bad_input)?;
     let page = (args.output.as_path(), FileKind::Page);
-    let named = std::iter::once(page).chain(args.md.as_deref().map(|text| (text, FileKind::Markdown)));
+    let named =
+        std::iter::once(page).chain(args.md.as_deref().map(|text| (text, FileKind::Markdown)));
     overwrite::refuse_foreign(named, args.force).map_err(Failure::bad_input)?;
     let report = report(args)?;
     let mut files = vec![(args.output.clone(), report.page)];
@@ -74,13 +76,15 @@ pub fn run(args: &Args) -> CommandResult {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))
             .map_err(Failure::bad_input)?;
-        let charts = report.charts.into_iter().map(|(name, content)| (folder.join(name), marked(&content)));
+        let charts =
+            report.charts.into_iter().map(|(name, content)| (folder.join(name), marked(&content)));
         files.extend(charts);
         let charts = files.iter().skip(1).map(|(path, _)| (path.as_path(), FileKind::Chart));
         overwrite::refuse_foreign(charts, args.force).map_err(Failure::bad_input)?;
     }
     files.extend(args.md.clone().zip(report.markdown.as_deref().map(marked)));
-    let files: Vec<(&Path, &str)> = files.iter().map(|(path, content)| (path.as_path(), content.as_str())).collect();
+    let files: Vec<(&Path, &str)> =
+        files.iter().map(|(path, content)| (path.as_path(), content.as_str())).collect();
     output::write_together(&files).map_err(|error| {
         // Empty: none of the charts is in it.
         let _ = new_folder.map(std::fs::remove_dir);
@@ -98,22 +102,33 @@ pub fn run(args: &Args) -> CommandResult {
 }
 
 fn report(args: &Args) -> Result<Report, Failure> {
-    let command_line = if args.anonymous { ANONYMOUS.to_owned() } else { output::command_line().join(" ") };
+    let command_line =
+        if args.anonymous { ANONYMOUS.to_owned() } else { output::command_line().join(" ") };
     let pictures = pictures(args);
     if joint::has_folder(&args.recordings) {
         if args.anonymous {
-            return Err(Failure::bad_input(anyhow!("--anonymous is for recordings: name those of the plan, DIR/*.teiji")));
+            return Err(Failure::bad_input(anyhow!(
+                "--anonymous is for recordings: name those of the plan, DIR/*.teiji"
+            )));
         }
         let mut matrix = table(&args.recordings, plans::TableDetail::Inference)?;
-        matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
+        matrix.published =
+            args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         matrix.options = ChartOptions {
             gate: super::judge_all(&args.recordings, &args.limits)?,
-            limits: if args.limits.is_empty() { matrix.limits.clone() } else { args.limits.clone() },
+            limits: if args.limits.is_empty() {
+                matrix.limits.clone()
+            } else {
+                args.limits.clone()
+            },
             ..args.charts.options()
         };
         let plan = plan_texts(&args.recordings)?;
         let charts = if args.svg.is_some() { matrix.svg_charts(args.lang) } else { Vec::new() };
-        let markdown = args.md.as_ref().map(|_| matrix.page_as_markdown(&plan, &command_line, pictures.as_deref(), args.lang));
+        let markdown = args
+            .md
+            .as_ref()
+            .map(|_| matrix.page_as_markdown(&plan, &command_line, pictures.as_deref(), args.lang));
         let page = matrix.html(&plan, &command_line, args.lang);
         let (verdict, gate) = (matrix.verdict(args.lang), matrix.options.gate);
         return Ok(Report { page, charts, markdown, verdict, gate, has_names: true });
@@ -124,28 +139,39 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let pseudonyms = if args.anonymous { Some(super::anonymise::pseudonyms()?) } else { None };
     let open = |path: &Path| match &pseudonyms {
         None => super::with_names(path),
-        Some(pseudonyms) => Recording::open(path).map(|one| (one.anonymous(pseudonyms), recording_name(path, pseudonyms))),
+        Some(pseudonyms) => Recording::open(path)
+            .map(|one| (one.anonymous(pseudonyms), recording_name(path, pseudonyms))),
     };
     let (read, gate) = super::read_and_judge(&args.recordings, &args.limits, &open)?;
     let (recordings, inferences): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let options = ChartOptions { limits: args.limits.clone(), gate, ..args.charts.options() };
     let has_names = recordings.iter().any(|recorded| !recorded.document.anonymous);
     let explained = recordings.iter().zip(&args.recordings);
-    let explained = explained.filter_map(|(recorded, path)| explained_of(recorded, path, pseudonyms.as_ref())).collect();
+    let explained = explained
+        .filter_map(|(recorded, path)| explained_of(recorded, path, pseudonyms.as_ref()))
+        .collect();
     let report = ::report::Report::new(&recordings, &inferences, &options).explained(explained);
     let charts = if args.svg.is_some() { report.svg_charts(args.lang) } else { Vec::new() };
-    let markdown = args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref(), args.lang));
-    let (page, verdict) = (report.html(&command_line, args.lang), report.verdict(args.lang).to_owned());
+    let markdown =
+        args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref(), args.lang));
+    let (page, verdict) =
+        (report.html(&command_line, args.lang), report.verdict(args.lang).to_owned());
     Ok(Report { page, charts, markdown, verdict, gate: options.gate, has_names })
 }
 
-/// What was explained of a recording. It is no part of what was measured: where it cannot be read the rest is shown.
-fn explained_of(recorded: &Recorded, path: &Path, pseudonyms: Option<&Pseudonyms>) -> Option<(String, Explained)> {
+/// What was explained of a recording. It is no part of what was measured: where it cannot be read
+/// the rest is shown.
+fn explained_of(
+    recorded: &Recorded,
+    path: &Path,
+    pseudonyms: Option<&Pseudonyms>,
+) -> Option<(String, Explained)> {
     let read = || {
         let explained = recording::read_explained(path)?;
         let Some(pseudonyms) = pseudonyms else { return Ok(explained) };
         let named = Recording::open(path)?;
-        Ok(explained.map(|explained| Anonymiser::new(pseudonyms, named.document()).explained(explained)))
+        Ok(explained
+            .map(|explained| Anonymiser::new(pseudonyms, named.document()).explained(explained)))
     };
     match read() {
         Ok(explained) => explained.map(|explained| (recorded.name(), explained)),
@@ -175,7 +201,9 @@ fn plan_texts(paths: &[PathBuf]) -> Result<String, Failure> {
 /// A part of a link: what could end it, or is not the same everywhere, by its bytes.
 fn encoded(part: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    part.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    part.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 /// Where the charts lie, seen from the Markdown that links them.
@@ -183,9 +211,14 @@ fn pictures(args: &Args) -> Option<String> {
     let absolute = |path: &Path| std::path::absolute(path).ok();
     let (charts, text) = (absolute(args.svg.as_deref()?)?, absolute(args.md.as_deref()?)?);
     let folder = text.parent()?;
-    let shared = charts.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    let shared = charts
+        .components()
+        .zip(folder.components())
+        .take_while(|(one, other)| one == other)
+        .count();
     let up = folder.components().skip(shared).map(|_| "..".to_owned());
-    let down = charts.components().skip(shared).map(|part| encoded(&part.as_os_str().to_string_lossy()));
+    let down =
+        charts.components().skip(shared).map(|part| encoded(&part.as_os_str().to_string_lossy()));
     let link = up.chain(down).collect::<Vec<_>>().join("/");
     Some(if link.is_empty() { ".".to_owned() } else { link })
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The flags that say what to measure, wherever it is measured: what was said, and what that adds up to.
+//! The flags that say what to measure, wherever it is measured: what was said, and what that adds
+//! up to.
 
 use crate::commands::probe_flags::ProbeFlags;
 use executor::{SettingError, checked_run};
 use plan::{
-    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Phase, Policy, PolicyError,
-    ProcessCpus, Run, RunError, Scheduling, Settle, Unit,
+    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Phase,
+    Policy, PolicyError, ProcessCpus, Run, RunError, Scheduling, Settle, Unit,
 };
 use probe::ProbeSettingError;
 use std::str::FromStr;
@@ -13,7 +14,9 @@ use std::str::FromStr;
 /// What was said.
 #[derive(Clone, clap::Args)]
 pub struct RunFlags {
-    /// Time from one activation or trial of a thread to the next, such as 200us, 1ms or 1/1024s, or a rate such as 1kHz; a bare number counts microseconds [default: 1ms, of some probes another]
+    /// Time from one activation or trial of a thread to the next, such as 200us, 1ms or 1/1024s,
+    /// or a rate such as 1kHz; a bare number counts microseconds [default: 1ms, of some probes
+    /// another]
     #[arg(short, long, value_name = "TIME", allow_hyphen_values = true)]
     interval: Option<Interval>,
     #[command(flatten)]
@@ -21,31 +24,36 @@ pub struct RunFlags {
     /// Activations or trials due per thread: N x interval is the length of the run
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
     samples: Option<u64>,
-    /// Length of the run, such as 10s or 3h, or forever: until Ctrl-C or SIGTERM; a bare number counts seconds [default: 10s]
+    /// Length of the run, such as 10s or 3h, or forever: until Ctrl-C or SIGTERM; a bare number
+    /// counts seconds [default: 10s]
     #[arg(short, long, value_name = "TIME", value_parser = length, allow_hyphen_values = true)]
     duration: Option<Length>,
     /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
     #[arg(short, long, value_name = "N", value_parser = count::<usize>, allow_hyphen_values = true)]
     threads: Option<usize>,
-    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: the affinity inherited, without isolated CPUs]
+    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: the affinity
+    /// inherited, without isolated CPUs]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Real-time priority, 1 to 99 [default: 90]
     #[arg(short, long, value_name = "PRIO", value_parser = priority, allow_hyphen_values = true)]
     prio: Option<i64>,
-    /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo, or deadline with --probe deadline]
+    /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo, or deadline with --probe
+    /// deadline]
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
     /// Lengthen each further thread's interval by this
     #[arg(long, value_name = "TIME", default_value = "0us", value_parser = micros, allow_hyphen_values = true)]
     distance: Nanos,
-    /// Start all threads at one instant, the n-th shifted by n x TIME [default without this: spread over one interval]
+    /// Start all threads at one instant, the n-th shifted by n x TIME [default without this:
+    /// spread over one interval]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "0us", value_parser = micros)]
     aligned: Option<Nanos>,
     /// Let the threads run this long before recording begins
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = micros, allow_hyphen_values = true)]
     warmup: Nanos,
-    /// End the run, with exit code 1, when a latency exceeds this, or an interval differs from its period by more, either way
+    /// End the run, with exit code 1, when a latency exceeds this, or an interval differs from its
+    /// period by more, either way
     #[arg(short, long, value_name = "TIME", value_parser = micros, allow_hyphen_values = true)]
     break_above: Option<Nanos>,
     /// After an overrun, run the missed ones late instead of skipping them
@@ -54,15 +62,17 @@ pub struct RunFlags {
     /// Do not hold /dev/cpu_dma_latency at 0: allow the idle states that are configured
     #[arg(long)]
     no_dma_latency: bool,
-    /// Do not sync samples to the disk while measuring: a power cut may then cost more than the last second
+    /// Do not sync samples to the disk while measuring: a power cut may then cost more than the
+    /// last second
     #[arg(long)]
     no_sync: bool,
-    /// How long loads settle before recording begins: auto (until each is in its steady state, at most 10 s), a time
-    /// such as 2s, or 0. With loads, unless this is 0, threads warm up for 500 ms more
+    /// How long loads settle before recording begins: auto (until each is in its steady state, at
+    /// most 10 s), a time such as 2s, or 0. With loads, unless this is 0, threads warm up for
+    /// 500 ms more
     #[arg(long, value_name = "TIME", default_value = "auto", allow_hyphen_values = true)]
     settle: Settle,
-    /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or hackbench,groups=10; on all CPUs, or on
-    /// those of cpus=0+2-3 [repeatable]
+    /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or
+    /// hackbench,groups=10; on all CPUs, or on those of cpus=0+2-3 [repeatable]
     #[arg(long = "load", value_name = "SPEC")]
     loads: Vec<LoadSpec>,
     /// Title of the run in summaries and reports
@@ -77,10 +87,15 @@ fn micros(text: &str) -> Result<Nanos, plan::DurationError> {
     Nanos::parse(text, Unit::Microsecond)
 }
 
-/// A length of 0 is refused by the flag, so that cyclictest's `-d 0` gets the translation that other flags of its get.
+/// A length of 0 is refused by the flag, so that cyclictest's `-d 0` gets the translation that
+/// other flags of its get.
 fn length(text: &str) -> Result<Length, String> {
     let length = Length::from_duration(text).map_err(|error| error.to_string())?;
-    if length == Length::DurationNs(Nanos::ZERO) { Err("a run has a length above 0".to_owned()) } else { Ok(length) }
+    if length == Length::DurationNs(Nanos::ZERO) {
+        Err("a run has a length above 0".to_owned())
+    } else {
+        Ok(length)
+    }
 }
 
 /// The same of what ends by itself.
@@ -96,7 +111,9 @@ fn count<T: FromStr>(text: &str) -> Result<T, String> {
 }
 
 pub fn priority(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a priority: real-time priorities are 1 (lowest) to 99 (highest)"))
+    text.parse().map_err(|_| {
+        format!("'{text}' is not a priority: real-time priorities are 1 (lowest) to 99 (highest)")
+    })
 }
 
 impl RunFlags {
@@ -105,7 +122,8 @@ impl RunFlags {
         if let Some(list) = &self.cpus {
             return list.resolve(&of.usable);
         }
-        let limit = probe::max_threads(&self.probe.name, &self.probe.settings).unwrap_or(usize::MAX);
+        let limit =
+            probe::max_threads(&self.probe.name, &self.probe.settings).unwrap_or(usize::MAX);
         Ok(of.inherited.iter().copied().take(limit).collect())
     }
 
@@ -127,7 +145,12 @@ impl RunFlags {
     }
 
     /// The same with these loads, and at this interval and priority where there is one.
-    pub fn varied(&self, loads: Vec<LoadSpec>, interval: Option<Nanos>, prio: Option<u8>) -> RunFlags {
+    pub fn varied(
+        &self,
+        loads: Vec<LoadSpec>,
+        interval: Option<Nanos>,
+        prio: Option<u8>,
+    ) -> RunFlags {
         let mut flags = RunFlags { loads, ..self.clone() };
         if let Some(nanos) = interval {
             flags.interval = nanos.to_string().parse().ok();
@@ -172,7 +195,9 @@ impl RunFlags {
     }
 
     fn interval(&self) -> Nanos {
-        self.interval.as_ref().map_or_else(|| probe::default_interval(&self.probe.name), |interval| interval.nanos)
+        self.interval
+            .as_ref()
+            .map_or_else(|| probe::default_interval(&self.probe.name), |interval| interval.nanos)
     }
 
     fn scheduling(&self) -> Result<Scheduling, PolicyError> {
@@ -184,7 +209,11 @@ impl RunFlags {
 
     /// What was said and means nothing for the probe is refused, not passed over.
     fn check_meaning(&self) -> Result<(), SettingError> {
-        let said = [("interval", self.interval.is_some()), ("prio", self.prio.is_some()), ("policy", self.policy.is_some())];
+        let said = [
+            ("interval", self.interval.is_some()),
+            ("prio", self.prio.is_some()),
+            ("policy", self.policy.is_some()),
+        ];
         let mut said = said.into_iter().filter(|(_, is_said)| *is_said);
         Ok(said.try_for_each(|(setting, _)| probe::check_meaning(&self.probe.name, setting))?)
     }
@@ -208,14 +237,20 @@ impl RunFlags {
             length: match (self.samples, self.duration) {
                 (Some(samples), _) => Length::Samples(samples),
                 (None, Some(duration)) => duration,
-                (None, None) => Length::DurationNs(self.chosen_length.unwrap_or(Nanos::from_secs(10))),
+                (None, None) => {
+                    Length::DurationNs(self.chosen_length.unwrap_or(Nanos::from_secs(10)))
+                }
             },
             cpus: place(self.threads, cpus)?,
             scheduling,
             aligned_ns: self.aligned,
             warmup_ns: self.warmup,
             break_above_ns: self.break_above,
-            overrun_policy: if self.catch_up { OverrunPolicy::CatchUp } else { OverrunPolicy::Skip },
+            overrun_policy: if self.catch_up {
+                OverrunPolicy::CatchUp
+            } else {
+                OverrunPolicy::Skip
+            },
             hold_dma_latency: !self.no_dma_latency,
             sync: !self.no_sync,
             settle: self.settle,
@@ -230,7 +265,9 @@ impl RunFlags {
 fn place(threads: Option<usize>, cpus: &[CpuId]) -> Result<Vec<CpuId>, RunError> {
     match threads {
         None => Ok(cpus.to_vec()),
-        Some(asked) if asked == 0 || asked > MAX_THREADS => Err(RunError::Threads { asked, limit: MAX_THREADS }),
+        Some(asked) if asked == 0 || asked > MAX_THREADS => {
+            Err(RunError::Threads { asked, limit: MAX_THREADS })
+        }
         Some(threads) => Ok(cpus.iter().copied().cycle().take(threads).collect()),
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji show`: the summary again, from disk, with histogram and inferences; of a plan's folder, its table.
+//! `teiji show`: the summary again, from disk, with histogram and inferences; of a plan's folder,
+//! its table.
 
 use crate::commands::{joint, run, table};
 use crate::exit::{CommandResult, Failure};
@@ -26,20 +27,22 @@ pub struct Args {
     /// JSON: run.json, or an array of them for several recordings, or the table of a plan
     #[arg(long, group = "form")]
     json: bool,
-    /// One number per recording: min, mean, sd, max, peak-to-peak, p99.9 or any quantile, µs; due, on_time, late, skipped or
-    /// lost. Latencies are those of the worst thread, counts of all threads, with skipped ones counted in, as in `teiji gate`.
-    /// Jitter has its sign, as in tables; limits judge its size
+    /// One number per recording: min, mean, sd, max, peak-to-peak, p99.9 or any quantile, µs; due,
+    /// on_time, late, skipped or lost. Latencies are those of the worst thread, counts of all
+    /// threads, with skipped ones counted in, as in `teiji gate`. Jitter has its sign, as in
+    /// tables; limits judge its size
     #[arg(long, value_name = "FIGURE", group = "form")]
     figure: Option<Figure>,
-    /// Check every recording against this limit, such as 'max<100us'; may be given several times. Limits and exit code are those
-    /// of `teiji gate`
+    /// Check every recording against this limit, such as 'max<100us'; may be given several times.
+    /// Limits and exit code are those of `teiji gate`
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
-    /// For a plan: add published figures of the same load, level, period and patch: `published` for the shipped ones
-    /// (plans/published.csv), or a file in that format
+    /// For a plan: add published figures of the same load, level, period and patch: `published`
+    /// for the shipped ones (plans/published.csv), or a file in that format
     #[arg(long, value_name = "published|FILE.csv")]
     beside: Option<PathBuf>,
-    /// For a plan: the values of this factor side by side, and the effect of each where all else is equal
+    /// For a plan: the values of this factor side by side, and the effect of each where all else
+    /// is equal
     #[arg(long, value_name = "FACTOR", conflicts_with_all = ["form", "beside"])]
     by: Option<String>,
 }
@@ -47,7 +50,9 @@ pub struct Args {
 pub fn run(args: &Args) -> CommandResult {
     if joint::has_folder(&args.recordings) {
         if args.figure.is_some() {
-            return Err(Failure::bad_input(anyhow!("--figure is for recordings: name those of the plan, DIR/*.teiji")));
+            return Err(Failure::bad_input(anyhow!(
+                "--figure is for recordings: name those of the plan, DIR/*.teiji"
+            )));
         }
         let gate = super::judge_all(&args.recordings, &args.limits)?;
         let text_wanted = !(args.csv || args.md || args.json);
@@ -55,9 +60,14 @@ pub fn run(args: &Args) -> CommandResult {
             output::say(&gate.text(Language::English));
         }
         let mut matrix = table(&args.recordings, run::TableDetail::Figures)?;
-        matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
+        matrix.published =
+            args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         if let Some(factor) = &args.by {
-            output::say(&matrix.by(factor, Language::English).map_err(|error| Failure::bad_input(anyhow!(error)))?);
+            output::say(
+                &matrix
+                    .by(factor, Language::English)
+                    .map_err(|error| Failure::bad_input(anyhow!(error)))?,
+            );
             return Ok(ended(args, &gate));
         }
         output::say(&match (args.csv, args.md, args.json) {
@@ -88,14 +98,19 @@ pub fn run(args: &Args) -> CommandResult {
         });
         return Ok(ended(args, &gate));
     }
-    let (recordings, gate) = super::read_and_judge(&args.recordings, &args.limits, &super::with_names)?;
+    let (recordings, gate) =
+        super::read_and_judge(&args.recordings, &args.limits, &super::with_names)?;
     if !args.limits.is_empty() {
         output::say(&gate.text(Language::English));
     }
     let options = ChartOptions::default();
     for (position, (recorded, inferences)) in recordings.iter().enumerate() {
         if recordings.len() > 1 {
-            output::say(&format!("{}== {} ==", if position > 0 { "\n" } else { "" }, output::path(&recorded.path)));
+            output::say(&format!(
+                "{}== {} ==",
+                if position > 0 { "\n" } else { "" },
+                output::path(&recorded.path)
+            ));
         }
         let report = Report::new(from_ref(recorded), from_ref(inferences), &options);
         output::say(&report.terminal_summary(output::paint(), Language::English));
@@ -115,7 +130,9 @@ fn ended(args: &Args, gate: &Gate) -> ExitCode {
 fn documents(recordings: &[Recorded]) -> serde_json::Result<String> {
     match recordings {
         [one] => model::document_text(&one.document),
-        several => model::document_text(&several.iter().map(|one| &one.document).collect::<Vec<_>>()),
+        several => {
+            model::document_text(&several.iter().map(|one| &one.document).collect::<Vec<_>>())
+        }
     }
 }
 
@@ -123,7 +140,8 @@ fn one_figure(figure: Figure, recordings: &[PathBuf]) -> Result<(), Failure> {
     let mut numbers = Vec::new();
     for examined in super::as_measured(recordings, &figure.exact_request())? {
         let name = examined.recorded.path.display().to_string();
-        let number = figure.value(&examined).with_context(|| format!("{name} does not contain that figure"));
+        let number =
+            figure.value(&examined).with_context(|| format!("{name} does not contain that figure"));
         numbers.push(number.map_err(Failure::bad_input)?);
     }
     output::say(&numbers.join("\n"));

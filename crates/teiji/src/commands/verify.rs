@@ -19,12 +19,18 @@ pub fn run(args: &Args) -> CommandResult {
     for recorded in super::read(&args.recordings)? {
         let differences = recording::verify(&recorded);
         let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
-        let (path, threads) =
-            (output::path(&recorded.path), report::counted(recorded.threads.len() as u64, "thread", Language::English));
+        let (path, threads) = (
+            output::path(&recorded.path),
+            report::counted(recorded.threads.len() as u64, "thread", Language::English),
+        );
         if differences.is_empty() {
-            let has_samples = recorded.document.threads.iter().all(|thread| thread.detail.is_samples());
-            let what = if has_samples { "samples" } else { "latencies, of which no samples are known," };
-            output::say(&format!("{path}: every figure agrees with its {samples} {what} of {threads}"));
+            let has_samples =
+                recorded.document.threads.iter().all(|thread| thread.detail.is_samples());
+            let what =
+                if has_samples { "samples" } else { "latencies, of which no samples are known," };
+            output::say(&format!(
+                "{path}: every figure agrees with its {samples} {what} of {threads}"
+            ));
         } else {
             all_well = false;
             let what = if differences.len() == 1 { "figure disagrees" } else { "figures disagree" };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whatever is asked for: as many activations are accounted for as were asked for, and every figure follows from the
-//! samples.
+//! Whatever is asked for: as many activations are accounted for as were asked for, and every figure
+//! follows from the samples.
 
 use crate::support::{MILLISECOND, TestFolder, exclusive, may_real_time_or_skip};
 
@@ -9,13 +9,17 @@ use crate::support::{MILLISECOND, TestFolder, exclusive, may_real_time_or_skip};
 fn what_was_asked_for_was_due() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let policies = if may_real_time_or_skip() { vec!["fifo", "rr", "other"] } else { vec!["other", "batch"] };
+    let policies =
+        if may_real_time_or_skip() { vec!["fifo", "rr", "other"] } else { vec!["other", "batch"] };
     for interval_us in [50, 137, 400, 1_000, 2_000] {
         for policy in &policies {
             for threads in 1..=2 {
                 let due = 100_000 / interval_us;
                 let name = format!("{interval_us}-{policy}-{threads}.teiji");
-                let words = format!("measure -i {interval_us} -n {due} --policy {policy} -t {threads} --warmup 5ms -o {name}");
+                let words = format!(
+                    "measure -i {interval_us} -n {due} --policy {policy} -t {threads} --warmup \
+                     5ms -o {name}"
+                );
                 place.well(&words);
                 let document = place.document(&name);
                 document.assert_adds_up();
@@ -47,16 +51,23 @@ fn durations_and_distances() {
     assert_eq!(starts[1] - starts[0], 250_000);
 }
 
-/// Beside forty busy processes a thread of ordinary priority is late; every activation is run nevertheless.
+/// Beside forty busy processes a thread of ordinary priority is late; every activation is run
+/// nevertheless.
 #[test]
 fn catching_up_skips_nothing() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    place.well("measure -i 50us -n 8000 --catch-up -t 1 --load hackbench,groups=1 --policy other -o x.teiji");
+    place.well(
+        "measure -i 50us -n 8000 --catch-up -t 1 --load hackbench,groups=1 --policy other -o \
+         x.teiji",
+    );
     let document = place.document("x.teiji");
     document.assert_adds_up();
     let thread = &document.threads()[0];
-    assert_eq!((thread.whole("/activations/due"), thread.whole("/activations/skipped")), (8_000, 0));
+    assert_eq!(
+        (thread.whole("/activations/due"), thread.whole("/activations/skipped")),
+        (8_000, 0)
+    );
     assert_eq!(thread.at("/latency_ns"), thread.at("/latency_with_skipped_ns"));
     place.well("verify x.teiji");
 }

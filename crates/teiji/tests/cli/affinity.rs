@@ -19,7 +19,9 @@ fn measured(document: &Document) -> Vec<i64> {
 #[test]
 fn an_affinity_that_was_inherited_is_no_limit() {
     let _turn = exclusive();
-    let [first, .., last] = cpus()[..] else { return skipped(Need::TwoCpus, "one CPU may be used") };
+    let [first, .., last] = cpus()[..] else {
+        return skipped(Need::TwoCpus, "one CPU may be used");
+    };
     let place = TestFolder::new();
     let output = on_first_cpu(&place, &format!("measure -q -n 20 -a {last} -o named.teiji"));
     assert_eq!(output.code, Some(0), "{output:?}");
@@ -29,14 +31,22 @@ fn an_affinity_that_was_inherited_is_no_limit() {
     assert_eq!(output.code, Some(0), "{output:?}");
     assert_eq!(measured(&place.document("usual.teiji")), [i64::from(first.0)], "{output:?}");
 
-    let output = on_first_cpu(&place, &format!("measure -q -n 200 -a {first} --load cpu@5%,cpus={last} -o load.teiji"));
+    let output = on_first_cpu(
+        &place,
+        &format!("measure -q -n 200 -a {first} --load cpu@5%,cpus={last} -o load.teiji"),
+    );
     let load = &place.document("load.teiji").list("/load")[0];
-    assert_eq!(load.list("/cpus").iter().map(|cpu| cpu.whole("")).collect::<Vec<_>>(), [i64::from(last.0)], "{output:?}");
+    assert_eq!(
+        load.list("/cpus").iter().map(|cpu| cpu.whole("")).collect::<Vec<_>>(),
+        [i64::from(last.0)],
+        "{output:?}"
+    );
 
     let output = on_first_cpu(&place, &format!("load -q -d 1s cpu@5% -a {last}"));
     assert!(matches!(output.code, Some(0 | 1)), "{output:?}");
 
-    std::fs::write(place.join("plan.toml"), format!("[measure]\nsamples = 20\ncpus = '{last}'\n")).unwrap();
+    std::fs::write(place.join("plan.toml"), format!("[measure]\nsamples = 20\ncpus = '{last}'\n"))
+        .unwrap();
     let output = on_first_cpu(&place, "run -q plan.toml -o plan");
     assert_eq!(output.code, Some(0), "{output:?}");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The probe `app`: what the kernel records of another program's wake-ups, against what that program knows of them itself.
+//! The probe `app`: what the kernel records of another program's wake-ups, against what that
+//! program knows of them itself.
 
 use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
@@ -16,15 +17,22 @@ const TEIJI: &str = env!("CARGO_BIN_EXE_teiji");
 /// Whether this machine can be traced; if not, it is said.
 pub(crate) fn may_trace_or_skip(place: &TestFolder) -> bool {
     let probes: Value = serde_json::from_str(&place.well("probes --json").out).unwrap();
-    let app = probes["probes"].as_array().unwrap().iter().find(|probe| probe["name"] == "app").unwrap().clone();
+    let app = probes["probes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|probe| probe["name"] == "app")
+        .unwrap()
+        .clone();
     if app["available"] != true {
         skipped(Need::Tracing, &app["missing"]);
     }
     app["available"] == true
 }
 
-/// A CPU on which the kernel leaves no switches out of a trace, found without the program under test: a thread sleeps a hundred times on
-/// it, and nearly as many switches to it have to be there. If there is none, it is said.
+/// A CPU on which the kernel leaves no switches out of a trace, found without the program under
+/// test: a thread sleeps a hundred times on it, and nearly as many switches to it have to be there.
+/// If there is none, it is said.
 fn traced_cpu_or_skip(place: &TestFolder) -> Option<usize> {
     if !may_trace_or_skip(place) {
         return None;
@@ -42,13 +50,21 @@ fn traced_cpu_or_skip(place: &TestFolder) -> Option<usize> {
     let slept = |cpu: &usize| {
         shell(format!("taskset -pc {cpu} {thread}; : >{instance}/trace"));
         (0..100).for_each(|_| sleep_until(now() + 2_000_000));
-        shell(format!("grep -c 'next_pid={thread} ' {instance}/trace || true")).parse::<u32>().unwrap()
+        shell(format!("grep -c 'next_pid={thread} ' {instance}/trace || true"))
+            .parse::<u32>()
+            .unwrap()
     };
     let cpus = std::thread::available_parallelism().unwrap().get();
     let traced = (0..cpus).find(|cpu| slept(cpu) >= 90);
-    shell(format!("taskset -pc {own} {thread}; rmdir {instance}; umount {0}; rmdir {0}", root.display()));
+    shell(format!(
+        "taskset -pc {own} {thread}; rmdir {instance}; umount {0}; rmdir {0}",
+        root.display()
+    ));
     if traced.is_none() {
-        skipped(Need::Tracing, "on no CPU does the kernel record the switches to a thread that slept");
+        skipped(
+            Need::Tracing,
+            "on no CPU does the kernel record the switches to a thread that slept",
+        );
     }
     traced
 }
@@ -71,10 +87,19 @@ fn rows(place: &TestFolder, name: &str) -> Vec<Row> {
     let row = |line: &str| {
         // Our thread has a CPU, which is not the program's: that is in `on_cpu`.
         assert!(line.starts_with("0,,"), "{line}");
-        let cells: Vec<i64> = line.split(',').map(|cell| if cell.is_empty() { 0 } else { cell.parse().unwrap() }).collect();
+        let cells: Vec<i64> = line
+            .split(',')
+            .map(|cell| if cell.is_empty() { 0 } else { cell.parse().unwrap() })
+            .collect();
         // What is left of it is from the timer's planned time until the thread was woken.
         assert!(cells[4] >= cells[5] && (cells[7] == 1 || cells[4] == cells[5]), "{line}");
-        Row { planned: cells[3] - cells[4], latency: cells[4], missed: cells[6], cause: cells[7], tid: cells[8] }
+        Row {
+            planned: cells[3] - cells[4],
+            latency: cells[4],
+            missed: cells[6],
+            cause: cells[7],
+            tid: cells[8],
+        }
     };
     // A lost one has no values.
     lines.filter(|line| !line.ends_with(',')).map(row).collect()
@@ -90,18 +115,23 @@ fn lost(place: &TestFolder, name: &str) -> usize {
     lost
 }
 
-/// The cyclic probe is the program, and its own recording the truth: each of its planned times is a row, to the nanosecond.
+/// The cyclic probe is the program, and its own recording the truth: each of its planned times is a
+/// row, to the nanosecond.
 #[test]
 fn wake_ups_agree_with_the_programs_own() {
     let _turn = exclusive();
     let place = TestFolder::new();
     let Some(cpu) = traced_cpu_or_skip(&place) else { return };
     place.well(&format!(
-        "measure --probe app -d 60s -q -o app.teiji -- taskset -c {cpu} {TEIJI} measure -t 1 -i 5ms -n 200 -q -o own.teiji"
+        "measure --probe app -d 60s -q -o app.teiji -- taskset -c {cpu} {TEIJI} measure -t 1 -i \
+         5ms -n 200 -q -o own.teiji"
     ));
     let mut lost = lost(&place, "app.teiji");
-    let by_time: HashMap<i64, Row> =
-        rows(&place, "app.teiji").iter().filter(|row| row.cause == 1).map(|row| (row.planned, *row)).collect();
+    let by_time: HashMap<i64, Row> = rows(&place, "app.teiji")
+        .iter()
+        .filter(|row| row.cause == 1)
+        .map(|row| (row.planned, *row))
+        .collect();
     let own = place.well("export own.teiji --samples").out;
     let (mut found, mut differences) = (Vec::new(), Vec::new());
     for line in own.lines().skip(1) {
@@ -117,16 +147,23 @@ fn wake_ups_agree_with_the_programs_own() {
         differences.push(latency - row.latency);
         found.push(*row);
     }
-    assert!(found.len() >= 50 && found.iter().all(|row| row.tid == found[0].tid), "{}", found.len());
+    assert!(
+        found.len() >= 50 && found.iter().all(|row| row.tid == found[0].tid),
+        "{}",
+        found.len()
+    );
     differences.sort_unstable();
     let median = differences[differences.len() / 2];
-    assert!(median < 60_000, "{median} ns between the thread's switch and its own reading of the clock");
+    assert!(
+        median < 60_000,
+        "{median} ns between the thread's switch and its own reading of the clock"
+    );
 }
 
 const PERIOD: i64 = 5_000_000;
 
-/// Sleeps until one time after another, and is busy over three of them three times. Says how many it did not sleep until: only as
-/// a process of the next test.
+/// Sleeps until one time after another, and is busy over three of them three times. Says how many
+/// it did not sleep until: only as a process of the next test.
 #[test]
 fn a_program_that_misses_wake_ups() {
     if std::env::var_os("TEIJI_TEST_PROGRAM").is_none() {
@@ -140,7 +177,8 @@ fn a_program_that_misses_wake_ups() {
             skipped = 0;
         }
         sleep_until(next);
-        let busy_until = if [30, 50, 70].contains(&wakeup) { next + 3 * PERIOD + PERIOD / 2 } else { 0 };
+        let busy_until =
+            if [30, 50, 70].contains(&wakeup) { next + 3 * PERIOD + PERIOD / 2 } else { 0 };
         while now() < busy_until {}
         // No wake-up follows the last one that could show what it missed.
         if wakeup == 99 {
@@ -162,15 +200,17 @@ fn missed_wake_ups_are_found() {
     let Some(cpu) = traced_cpu_or_skip(&place) else { return };
     let program = std::env::current_exe().unwrap();
     let output = place.well(&format!(
-        "measure --probe app --wakeups timer -d 60s -q -o app.teiji -- taskset -c {cpu} env TEIJI_TEST_PROGRAM=1 {} --exact \
-         app::a_program_that_misses_wake_ups --nocapture",
+        "measure --probe app --wakeups timer -d 60s -q -o app.teiji -- taskset -c {cpu} env \
+         TEIJI_TEST_PROGRAM=1 {} --exact app::a_program_that_misses_wake_ups --nocapture",
         program.display()
     ));
     let lost = lost(&place, "app.teiji");
-    let skipped: i64 = output.out.split("skipped=").nth(1).unwrap().split('.').next().unwrap().parse().unwrap();
+    let skipped: i64 =
+        output.out.split("skipped=").nth(1).unwrap().split('.').next().unwrap().parse().unwrap();
     assert!(skipped >= 9, "{output:?}");
     let rows = rows(&place, "app.teiji");
-    let known: i64 = output.out.split("known=").nth(1).unwrap().split('.').next().unwrap().parse().unwrap();
+    let known: i64 =
+        output.out.split("known=").nth(1).unwrap().split('.').next().unwrap().parse().unwrap();
     let missed: i64 = rows.iter().filter(|row| row.planned > known).map(|row| row.missed).sum();
     let thread = rows.iter().max_by_key(|row| row.missed).unwrap().tid;
     let of_thread = rows.iter().filter(|row| row.tid == thread).count();
@@ -180,8 +220,8 @@ fn missed_wake_ups_are_found() {
     );
 }
 
-/// Events that the kernel had no room for, because nobody read them for seconds, are said as what they are. They are no rows: how many
-/// they would have made is unknown.
+/// Events that the kernel had no room for, because nobody read them for seconds, are said as what
+/// they are. They are no rows: how many they would have made is unknown.
 #[test]
 fn lost_events_are_no_rows() {
     let _turn = exclusive();
@@ -201,9 +241,13 @@ fn lost_events_are_no_rows() {
     let document = place.document("app.teiji");
     // Where the program's threads began among the lost events, nobody knows them.
     is_done_or_without_a_row(&document, &output);
-    let warning = document.list("/warnings").into_iter().find(|warning| warning.text("/code") == "trace-events-lost");
+    let warning = document
+        .list("/warnings")
+        .into_iter()
+        .find(|warning| warning.text("/code") == "trace-events-lost");
     let warning = warning.unwrap_or_else(|| panic!("{:?}", document.list("/warnings")));
-    let (events, lost) = (warning.whole("/events"), document.whole("/threads/0/evidence/samples_lost"));
+    let (events, lost) =
+        (warning.whole("/events"), document.whole("/threads/0/evidence/samples_lost"));
     assert!(events > 10_000 && warning.whole("/buffer_kib") >= 512, "{warning:?}");
     // What was under way then, and what the kernel leaves out.
     assert!(lost < events / 100, "{lost} rows lost, {events} events");
@@ -244,24 +288,37 @@ fn a_program_that_only_sleeps_is_no_measurement() {
         ("", "measuring failed (no wake-up of the program was seen). "),
         ("--wakeups timer", "measuring failed (no wake-up by a timer of the program was seen). "),
     ] {
-        let run = format!("measure --probe app --pid {} -d 500ms -q -o x.teiji {flags} --limit max<1s", sleeper.0.id());
+        let run = format!(
+            "measure --probe app --pid {} -d 500ms -q -o x.teiji {flags} --limit max<1s",
+            sleeper.0.id()
+        );
         let output = place.teiji(&run);
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let said = words(&output.out);
         assert!(
-            output.code == Some(4) && said.contains(expected) && said.to_lowercase().contains("no latency was measured."),
+            output.code == Some(4)
+                && said.contains(expected)
+                && said.to_lowercase().contains("no latency was measured."),
             "{output:?}"
         );
         assert_eq!(place.teiji("gate x.teiji --limit max<1s").code, Some(3));
         let shown = place.well("show x.teiji").out;
-        assert!(words(&shown).contains("The recording holds nothing: ") && !shown.contains("data supports"), "{shown}");
+        assert!(
+            words(&shown).contains("The recording holds nothing: ")
+                && !shown.contains("data supports"),
+            "{shown}"
+        );
         std::fs::remove_dir_all(place.join("x.teiji")).unwrap();
     }
 }
 
 /// Done, or failed where no wake-up was seen until the program ended.
 fn is_done_or_without_a_row(document: &Document, output: &crate::support::Output) {
-    let end = if document.whole("/threads/0/activations/due") > 0 { ("done", Some(0)) } else { ("probe-failed", Some(4)) };
+    let end = if document.whole("/threads/0/activations/due") > 0 {
+        ("done", Some(0))
+    } else {
+        ("probe-failed", Some(4))
+    };
     assert_eq!((document.text("/end/reason"), output.code), end, "{output:?}");
 }
 
@@ -273,7 +330,8 @@ fn the_end_of_the_program_ends_the_run() {
         return;
     }
     let mut sleeper = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-    let run = place.start(&format!("measure --probe app --pid {} -d 60s -q -o pid.teiji", sleeper.id()));
+    let run =
+        place.start(&format!("measure --probe app --pid {} -d 60s -q -o pid.teiji", sleeper.id()));
     run.begun("pid.teiji");
     sleeper.kill().unwrap();
     sleeper.wait().unwrap();
@@ -282,11 +340,15 @@ fn the_end_of_the_program_ends_the_run() {
     is_done_or_without_a_row(&document, &output);
     let ended = program_ended(&document);
     // Whoever only observes it does not learn its status.
-    assert_eq!((&ended["status"], &ended["planned_ns"]), (&Value::Null, &json!(60_000_000_000_i64)));
+    assert_eq!(
+        (&ended["status"], &ended["planned_ns"]),
+        (&Value::Null, &json!(60_000_000_000_i64))
+    );
     assert!(ended["after_ns"].as_i64().unwrap() < 20_000_000_000, "{ended}");
 }
 
-/// Ctrl-C, and the end of the run, end the command that was started. What it prints is not among the JSON.
+/// Ctrl-C, and the end of the run, end the command that was started. What it prints is not among
+/// the JSON.
 #[test]
 fn a_command_ends_with_the_run() {
     let _turn = exclusive();
@@ -294,8 +356,11 @@ fn a_command_ends_with_the_run() {
     if !may_trace_or_skip(&place) {
         return;
     }
-    std::fs::write(place.join("talks.sh"), "nice > level; echo $$ > pid.new; mv pid.new pid; echo talks; exec sleep 1000\n")
-        .unwrap();
+    std::fs::write(
+        place.join("talks.sh"),
+        "nice > level; echo $$ > pid.new; mv pid.new pid; echo talks; exec sleep 1000\n",
+    )
+    .unwrap();
     let ended = || {
         let pid = place.read("pid");
         std::fs::remove_file(place.join("pid")).unwrap();
@@ -305,7 +370,11 @@ fn a_command_ends_with_the_run() {
     ended();
     is_done_or_without_a_row(&place.document("json.teiji"), &output);
     assert!(output.err.contains("talks"), "{output:?}");
-    assert_eq!(place.read("level").trim(), own_nice().to_string(), "not that of what prepares and records");
+    assert_eq!(
+        place.read("level").trim(),
+        own_nice().to_string(),
+        "not that of what prepares and records"
+    );
     let document: Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(document["run"]["probe_settings"]["command"], "sh talks.sh");
     std::fs::write(place.join("fails.sh"), "exit 3\n").unwrap();
@@ -318,17 +387,29 @@ fn a_command_ends_with_the_run() {
     let output = place.teiji("measure --probe app -q -o is-killed.teiji -- sh is-killed.sh");
     is_done_or_without_a_row(&place.document("is-killed.teiji"), &output);
     assert_eq!(program_ended(&place.document("is-killed.teiji"))["signal"], 9);
-    assert_eq!(document["warnings"].as_array().unwrap().iter().find(|warning| warning["code"] == "program-ended"), None);
+    assert_eq!(
+        document["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|warning| warning["code"] == "program-ended"),
+        None
+    );
     let run = place.start("measure --probe app -d 60s -q -o signal.teiji -- sh talks.sh");
     soon("the command runs", Duration::from_secs(20), || place.join("pid").exists());
     run.signal(Signal::INT);
     let output = run.end_within(Duration::from_secs(20));
     assert!(output.out.starts_with("talks\n"), "{output:?}");
-    assert_eq!((place.document("signal.teiji").text("/end/reason"), output.code), ("signal", Some(4)), "{output:?}");
+    assert_eq!(
+        (place.document("signal.teiji").text("/end/reason"), output.code),
+        ("signal", Some(4)),
+        "{output:?}"
+    );
     ended();
 }
 
-/// The kernel's buffers are read ten times a second. What they held when a run was stopped was in no row, and counted nowhere.
+/// The kernel's buffers are read ten times a second. What they held when a run was stopped was in
+/// no row, and counted nowhere.
 #[test]
 fn a_stopped_run_has_all_wake_ups_until_then() {
     let _turn = exclusive();
@@ -337,10 +418,16 @@ fn a_stopped_run_has_all_wake_ups_until_then() {
     // The stop comes at another moment between two readings each time.
     let mut missing: Vec<i64> = (0..5)
         .map(|stop| {
-            let program = format!("taskset -c {cpu} {TEIJI} measure -t 1 -i 2ms -d 60s -q -o own{stop}.teiji");
-            let run = place.start(&format!("measure --probe app --wakeups timer -d 60s -q -o app{stop}.teiji -- {program}"));
+            let program = format!(
+                "taskset -c {cpu} {TEIJI} measure -t 1 -i 2ms -d 60s -q -o own{stop}.teiji"
+            );
+            let run = place.start(&format!(
+                "measure --probe app --wakeups timer -d 60s -q -o app{stop}.teiji -- {program}"
+            ));
             let own = run.begun(&format!("app{stop}.teiji"));
-            soon("the program measures", Duration::from_secs(20), || place.join(&format!("own{stop}.teiji")).exists());
+            soon("the program measures", Duration::from_secs(20), || {
+                place.join(&format!("own{stop}.teiji")).exists()
+            });
             std::thread::sleep(Duration::from_millis(1_500));
             let begun = own.threads()[0].whole("/start_ns");
             let now = now();
@@ -349,8 +436,16 @@ fn a_stopped_run_has_all_wake_ups_until_then() {
             run.signal(Signal::INT);
             let output = run.end_within(Duration::from_secs(20));
             let document = place.document(&format!("app{stop}.teiji"));
-            assert_eq!((document.text("/end/reason"), output.code), ("signal", Some(4)), "{output:?}");
-            let last = rows(&place, &format!("app{stop}.teiji")).iter().map(|row| row.planned + row.latency).max().unwrap();
+            assert_eq!(
+                (document.text("/end/reason"), output.code),
+                ("signal", Some(4)),
+                "{output:?}"
+            );
+            let last = rows(&place, &format!("app{stop}.teiji"))
+                .iter()
+                .map(|row| row.planned + row.latency)
+                .max()
+                .unwrap();
             stopped - last
         })
         .collect();
@@ -367,7 +462,8 @@ fn a_command_ends_with_a_killed_run() {
     if !may_trace_or_skip(&place) {
         return;
     }
-    std::fs::write(place.join("waits.sh"), "echo $$ > pid.new; mv pid.new pid; exec sleep 1000\n").unwrap();
+    std::fs::write(place.join("waits.sh"), "echo $$ > pid.new; mv pid.new pid; exec sleep 1000\n")
+        .unwrap();
     let run = place.start("measure --probe app -d 60s -q -o killed.teiji -- sh waits.sh");
     soon("the command runs", Duration::from_secs(20), || place.join("pid").exists());
     let process = format!("/proc/{}", place.read("pid").trim());
@@ -388,13 +484,26 @@ fn a_program_that_is_not_there() {
     for (flags, code, error) in [
         ("", 2, "no program is named. Give --pid N, or -- COMMAND"),
         ("--pid 1 -- true", 2, "one program is measured"),
-        ("--pid 1 -i 100us", 2, "--interval has no meaning for the probe app: when the program wakes up is its own"),
+        (
+            "--pid 1 -i 100us",
+            2,
+            "--interval has no meaning for the probe app: when the program wakes up is its own",
+        ),
         ("--pid 0", 2, "it is a whole number from 1 to 4194304"),
         ("--pid 1 -n 5", 2, "waits for events"),
         ("--pid 4194304", 4, "there is no process 4194304"),
-        ("-- no-such-program", 4, "there is no program 'no-such-program' to start in the folders of PATH"),
+        (
+            "-- no-such-program",
+            4,
+            "there is no program 'no-such-program' to start in the folders of PATH",
+        ),
         ("-- ./no-such-program", 4, "there is no program ./no-such-program\n"),
-        ("-- /etc/passwd", 4, "/etc/passwd is not executable: name the program that runs it in front of it, such as sh "),
+        (
+            "-- /etc/passwd",
+            4,
+            "/etc/passwd is not executable: name the program that runs it in front of it, such as \
+             sh ",
+        ),
         ("-- /", 4, "/ is a directory: name a program in it"),
     ] {
         let output = place.teiji(&format!("measure --probe app -q {flags}"));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Wrong use is loud: exit 2, a message that names what was wrong, nothing on standard output, and nothing left behind.
+//! Wrong use is loud: exit 2, a message that names what was wrong, nothing on standard output, and
+//! nothing left behind.
 //!
-//! What is said stands in `tests/golden/*.txt`, one session per file, to be read and judged as a whole. To write the files
-//! anew after a message was changed on purpose: `TEIJI_WRITE_GOLDEN=1 cargo test -p teiji bad_input`, and look at the diff.
+//! What is said stands in `tests/golden/*.txt`, one session per file, to be read and judged as a
+//! whole. To write the files anew after a message was changed on purpose: `TEIJI_WRITE_GOLDEN=1
+//! cargo test -p teiji bad_input`, and look at the diff.
 
 use crate::support::{Output, Running, TEIJI, TestFolder, is_root};
 use plan::CpuList;
@@ -20,28 +22,44 @@ fn furnished() -> TestFolder {
     std::fs::write(place.join("taken.teiji/precious"), "data").unwrap();
     std::fs::write(place.join("file"), "").unwrap();
     std::fs::create_dir(place.join("newer.teiji")).unwrap();
-    std::fs::write(place.join("newer.teiji/run.json"), r#"{"format": "teiji-recording", "version": 2}"#).unwrap();
-    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 10\n[vary]\nprio = [10, 20]\n").unwrap();
-    std::fs::write(place.join("typo.toml"), "[measure]\nsamples = 10\n[vary]\nprio = [10, 120]\n").unwrap();
+    std::fs::write(
+        place.join("newer.teiji/run.json"),
+        r#"{"format": "teiji-recording", "version": 2}"#,
+    )
+    .unwrap();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 10\n[vary]\nprio = [10, 20]\n")
+        .unwrap();
+    std::fs::write(place.join("typo.toml"), "[measure]\nsamples = 10\n[vary]\nprio = [10, 120]\n")
+        .unwrap();
     std::fs::write(place.join("words.toml"), "[vary]\nload = ['none',\n  cpu]\n").unwrap();
-    std::fs::write(place.join("guests.toml"), "[measure]\nprogram = 'nosuch'\n[vary]\nkernel = ['debian:amd64']\n").unwrap();
+    std::fs::write(
+        place.join("guests.toml"),
+        "[measure]\nprogram = 'nosuch'\n[vary]\nkernel = ['debian:amd64']\n",
+    )
+    .unwrap();
     std::fs::create_dir(place.join("begun")).unwrap();
-    std::fs::write(place.join("begun/plan.toml"), "[vary]\nprio = [10, 20]\n[order]\nseed = 1\n").unwrap();
+    std::fs::write(place.join("begun/plan.toml"), "[vary]\nprio = [10, 20]\n[order]\nseed = 1\n")
+        .unwrap();
     std::fs::write(place.join("headless.csv"), "source,year\nSomebody,2010\n").unwrap();
     std::fs::create_dir(place.join("foreign.teiji")).unwrap();
     std::fs::write(place.join("foreign.teiji/run.json"), r#"{"version": 1}"#).unwrap();
     place
 }
 
-/// What depends on the machine, and on who runs the tests: somebody without real-time rights hears of that first.
+/// What depends on the machine, and on who runs the tests: somebody without real-time rights hears
+/// of that first.
 fn masked(text: &str) -> String {
     let cpus = CpuList::format(&probe::process_cpus().unwrap().usable);
-    let text = text.split_inclusive('\n').filter(|line| !line.starts_with("No real-time rights")).collect::<String>();
+    let text = text
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with("No real-time rights"))
+        .collect::<String>();
     text.replace(&format!("Usable CPUs: {cpus}\n"), "Usable CPUs: [CPUS]\n")
         .replace(&format!("no CPU of {cpus}\n"), "no CPU of [CPUS]\n")
         .lines()
         .map(|line| {
-            line.find(", from 4K up to ").map_or(line.to_owned(), |at| format!("{}, from 4K up to [MEMORY]", &line[..at]))
+            line.find(", from 4K up to ")
+                .map_or(line.to_owned(), |at| format!("{}, from 4K up to [MEMORY]", &line[..at]))
         })
         .fold(String::new(), |text, line| text + &line + "\n")
         .replace("Operation not permitted (os error 1)", "[REFUSED]")
@@ -82,7 +100,9 @@ fn assert_golden(name: &str) {
 /// Command by command.
 fn differences<'a>(expected: &'a str, got: &'a str) -> impl Iterator<Item = String> + 'a {
     let pairs = expected.split("\n$ ").zip(got.split("\n$ "));
-    pairs.filter(|(expected, got)| expected != got).map(|(expected, got)| format!("-- expected --\n{expected}\n-- got --\n{got}"))
+    pairs
+        .filter(|(expected, got)| expected != got)
+        .map(|(expected, got)| format!("-- expected --\n{expected}\n-- got --\n{got}"))
 }
 
 #[test]
@@ -140,7 +160,8 @@ fn recordings_that_are_none() {
     assert_golden("reading.txt");
 }
 
-/// Every message of the sessions comes with exit code 2: a golden file written anew cannot let another one in.
+/// Every message of the sessions comes with exit code 2: a golden file written anew cannot let
+/// another one in.
 #[test]
 fn bad_input_is_always_exit_2() {
     let mut commands = 0;
@@ -151,7 +172,11 @@ fn bad_input_is_always_exit_2() {
             commands += 1;
             let path = path.display();
             assert!(part.ends_with("[exit 2]\n") && part.contains("\nerror: "), "{path}: {part}");
-            assert_eq!(part.matches("(os error").count().max(1), 1, "{path}: the system's reason stands twice: {part}");
+            assert_eq!(
+                part.matches("(os error").count().max(1),
+                1,
+                "{path}: the system's reason stands twice: {part}"
+            );
         }
     }
     assert!(commands > 40, "{commands}");
@@ -161,7 +186,9 @@ fn bad_input_is_always_exit_2() {
 #[test]
 fn a_folder_without_the_right_to_write() {
     let place = TestFolder::new();
-    let open = |mode| std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+    let open = |mode| {
+        std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(mode)).unwrap()
+    };
     std::fs::copy(TEIJI, place.join("teiji")).unwrap();
     open(0o555);
     let mut command = place.command(if is_root() { "setpriv" } else { "env" });
@@ -172,7 +199,10 @@ fn a_folder_without_the_right_to_write() {
     let Output { code, out, err } = Running::start(command).end();
     open(0o755);
     assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
-    assert!(err.ends_with("error: cannot make the folder x.teiji: Permission denied (os error 13)\n"), "{err}");
+    assert!(
+        err.ends_with("error: cannot make the folder x.teiji: Permission denied (os error 13)\n"),
+        "{err}"
+    );
     assert_eq!(place.listing(), ["teiji"]);
 }
 

@@ -45,12 +45,20 @@ fn files_stand_for_another_machine() {
     file("m/proc/cmdline", "isolcpus=1-3 rcu_nocbs=0");
     file("m/sys/devices/system/cpu/online", "0-3");
     file("m/sys/devices/system/cpu/isolated", "1-3");
-    file("config", "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\nCONFIG_RCU_NOCB_CPU=y\n");
+    file(
+        "config",
+        "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\\
+         nCONFIG_RCU_NOCB_CPU=y\n",
+    );
     let output = place.teiji("check --root m --kernel-config config");
     assert_eq!(output.code, Some(1), "{output:?}");
     assert!(output.out.contains("rcu_nocbs=0 names CPU 0 and not CPUs 1-3"), "{output:?}");
     assert!(output.out.contains("boot with rcu_nocbs=1-3"), "{output:?}");
-    assert!(output.out.contains("PROVE_LOCKING") && output.out.contains("scripts/config -d PROVE_LOCKING"), "{output:?}");
+    assert!(
+        output.out.contains("PROVE_LOCKING")
+            && output.out.contains("scripts/config -d PROVE_LOCKING"),
+        "{output:?}"
+    );
     let json = findings(&place.teiji("check --root m --kernel-config config --json").out);
     assert_eq!(json.iter().find(|finding| finding["id"] == "preemption").unwrap()["status"], "ok");
 }
@@ -63,7 +71,10 @@ fn findings_are_weighed_by_use() {
     fs::write(place.join("m/proc/version"), "Linux version 6.1.0 (x) #1 SMP Debian").unwrap();
     let status = |purpose: &str| {
         let found = findings(&place.teiji(&format!("check --root m --for {purpose} --json")).out);
-        found.iter().find(|finding| finding["id"] == "preemption").unwrap()["status"].as_str().unwrap().to_owned()
+        found.iter().find(|finding| finding["id"] == "preemption").unwrap()["status"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     assert_eq!((status("audio"), status("robotics")), ("warn".to_owned(), "bad".to_owned()));
 }
@@ -84,7 +95,10 @@ fn cpus_are_advised_and_watched() {
     }
     let output = place.teiji("check --root m --advise");
     assert!(output.out.contains("Isolate CPU 1, and measure CPU 1."), "{output:?}");
-    assert!(output.out.contains("isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0"), "{output:?}");
+    assert!(
+        output.out.contains("isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0"),
+        "{output:?}"
+    );
     // Of files that do not change nothing could be said.
     let output = place.teiji("check --root m --watch 200ms");
     assert_eq!(output.code, Some(2), "{output:?}");
@@ -93,9 +107,15 @@ fn cpus_are_advised_and_watched() {
     let output = place.teiji("check --watch 200ms --json");
     let document: Value = serde_json::from_str(&output.out).unwrap();
     let watched = document["watched"].as_array().unwrap();
-    assert!(watched.iter().any(|activity| activity["kind"] == "timer" && activity["count"].as_u64() > Some(0)), "{output:?}");
+    assert!(
+        watched
+            .iter()
+            .any(|activity| activity["kind"] == "timer" && activity["count"].as_u64() > Some(0)),
+        "{output:?}"
+    );
     for time in document["cpu_time"].as_array().unwrap() {
-        let shares = ["user", "system", "irq", "softirq", "steal", "idle"].map(|name| time[name].as_f64().unwrap());
+        let shares = ["user", "system", "irq", "softirq", "steal", "idle"]
+            .map(|name| time[name].as_f64().unwrap());
         assert!((99.0..101.0).contains(&shares.iter().sum::<f64>()), "{output:?}");
     }
     assert!(!document["cpu_time"].as_array().unwrap().is_empty(), "{output:?}");
@@ -109,15 +129,21 @@ fn a_measured_program_is_not_in_its_own_way() {
     if !may_trace_or_skip(&place) {
         return;
     }
-    let mut program = Command::new("chrt").args(["-f", "99", "sh", "-c", "while sleep 0.01; do :; done"]).spawn().unwrap();
+    let mut program = Command::new("chrt")
+        .args(["-f", "99", "sh", "-c", "while sleep 0.01; do :; done"])
+        .spawn()
+        .unwrap();
     std::thread::sleep(Duration::from_millis(100));
     let number = program.id();
-    let output = place.teiji(&format!("measure --probe app --pid {number} -d 500ms -q -o program.teiji"));
+    let output =
+        place.teiji(&format!("measure --probe app --pid {number} -d 500ms -q -o program.teiji"));
     program.kill().unwrap();
     program.wait().unwrap();
     let document: Value = serde_json::from_str(&place.read("program.teiji/run.json")).unwrap();
     let warnings = document["warnings"].as_array().unwrap();
-    let is_named = |warning: &Value| warning["found"].as_str().is_some_and(|found| found.contains(&format!(" {number} at 99")));
+    let is_named = |warning: &Value| {
+        warning["found"].as_str().is_some_and(|found| found.contains(&format!(" {number} at 99")))
+    };
     assert!(!warnings.iter().any(is_named), "{warnings:?} {output:?}");
 }
 
@@ -139,5 +165,8 @@ fn wrong_use_is_refused() {
     }
     fs::write(place.join("empty"), "nothing of a kernel\n").unwrap();
     let output = place.teiji("check --kernel-config empty");
-    assert!(output.code == Some(2) && output.err.contains("holds no kernel configuration"), "{output:?}");
+    assert!(
+        output.code == Some(2) && output.err.contains("holds no kernel configuration"),
+        "{output:?}"
+    );
 }

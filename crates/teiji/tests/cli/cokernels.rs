@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Co-kernels that are none: `tests/outside/fake_core.py` answers the program's calls of them, by a filter of system calls. So everything but
-//! the core itself is real, and the core does what no real one does when it is wanted.
+//! Co-kernels that are none: `tests/outside/fake_core.py` answers the program's calls of them, by a
+//! filter of system calls. So everything but the core itself is real, and the core does what no
+//! real one does when it is wanted.
 
 use crate::support::skipped::{Need, skipped};
 use crate::support::{Output, Running, TEIJI, TestFolder, exclusive};
@@ -11,8 +12,12 @@ const FAKE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/outside/fak
 const CANNOT: i32 = 77;
 
 /// Cobalt, and EVL of each way to call it; with the name and the probe of each.
-const CORES: [(&str, &str, &str); 4] =
-    [("cobalt", "Cobalt", "cobalt"), ("evl26", "EVL", "evl"), ("evl32", "EVL", "evl"), ("evl36", "EVL", "evl")];
+const CORES: [(&str, &str, &str); 4] = [
+    ("cobalt", "Cobalt", "cobalt"),
+    ("evl26", "EVL", "evl"),
+    ("evl32", "EVL", "evl"),
+    ("evl36", "EVL", "evl"),
+];
 
 /// A run on a core that behaves like this; none where it cannot be here.
 fn run_on(place: &TestFolder, core: &str, behaviour: &str, words: &str) -> Option<Output> {
@@ -23,10 +28,15 @@ fn run_on(place: &TestFolder, core: &str, behaviour: &str, words: &str) -> Optio
     let _ = std::fs::remove_dir_all(place.join("x.teiji"));
     let mut command = place.command("python3");
     command.args([FAKE, core, behaviour, TEIJI, "measure"]);
-    command.args(["-i", "10ms", "-n", "30", "-t", "1", "--warmup", "0", "-q", "-o", "x.teiji"]).args(words.split_whitespace());
+    command
+        .args(["-i", "10ms", "-n", "30", "-t", "1", "--warmup", "0", "-q", "-o", "x.teiji"])
+        .args(words.split_whitespace());
     let output = Running::start(command).end();
     if output.code == Some(CANNOT) {
-        skipped(Need::SystemCallFilter, "no filter of system calls that asks another process can be set");
+        skipped(
+            Need::SystemCallFilter,
+            "no filter of system calls that asks another process can be set",
+        );
         return None;
     }
     Some(output)
@@ -47,7 +57,10 @@ fn a_core_that_runs_is_measured_on() {
         assert_eq!(document.threads()[0].whole("/evidence/fallen_back"), 0);
         assert!(!document.warns_of("fell-back"), "{:?}", document.at("/warnings"));
         let shown = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(shown.contains(&format!("on {name} ")) && shown.contains("beside Linux"), "{output:?}");
+        assert!(
+            shown.contains(&format!("on {name} ")) && shown.contains("beside Linux"),
+            "{output:?}"
+        );
     }
 }
 
@@ -60,7 +73,11 @@ fn a_core_that_counts_nothing_marks_the_run() {
     assert_eq!(output.code, Some(3), "{output:?}");
     let document = place.document("x.teiji");
     assert!(document.warns_of("fell-back"), "{:?}", document.at("/warnings"));
-    assert!(document.threads()[0].whole("/evidence/fallen_back") >= 29, "{:?}", document.at("/threads"));
+    assert!(
+        document.threads()[0].whole("/evidence/fallen_back") >= 29,
+        "{:?}",
+        document.at("/threads")
+    );
 }
 
 #[test]
@@ -74,18 +91,26 @@ fn a_core_whose_devices_are_hidden_is_not_passed_over() {
     }
 }
 
-/// By a timer file, whose calls are others before Xenomai 3.3 than since. A time that has come is not waited for.
+/// By a timer file, whose calls are others before Xenomai 3.3 than since. A time that has come is
+/// not waited for.
 #[test]
 fn a_timer_of_cobalt_is_waited_for() {
     let _turn = exclusive();
     let place = TestFolder::new();
     let by_timer = "--sleep timerfd";
-    for core in if cfg!(target_arch = "x86_64") { ["cobalt18", "cobalt19"] } else { ["cobalt2", "cobalt20"] } {
+    for core in if cfg!(target_arch = "x86_64") {
+        ["cobalt18", "cobalt19"]
+    } else {
+        ["cobalt2", "cobalt20"]
+    } {
         let Some(output) = run_on(&place, core, "runs", by_timer) else { return };
         assert_eq!(output.code, Some(0), "{output:?}");
         let document = place.document("x.teiji");
         document.assert_adds_up();
-        assert_eq!((document.text("/run/probe"), document.text("/run/probe_settings/sleep")), ("cobalt", "timerfd"));
+        assert_eq!(
+            (document.text("/run/probe"), document.text("/run/probe_settings/sleep")),
+            ("cobalt", "timerfd")
+        );
         assert!(document.text("/probe/measuring_point").contains("timerfd of Cobalt"));
         assert_eq!(document.threads()[0].whole("/evidence/fallen_back"), 0);
 
@@ -95,7 +120,11 @@ fn a_timer_of_cobalt_is_waited_for() {
         document.assert_adds_up();
         let thread = &document.threads()[0];
         assert!(thread.whole("/activations/skipped") >= 2, "{:?}", document.at("/threads"));
-        assert!((25_000_000..1_000_000_000).contains(&thread.whole("/latency_ns/max")), "{:?}", document.at("/threads"));
+        assert!(
+            (25_000_000..1_000_000_000).contains(&thread.whole("/latency_ns/max")),
+            "{:?}",
+            document.at("/threads")
+        );
         assert!(thread.whole("/latency_ns/min") >= 0, "{:?}", document.at("/threads"));
         place.well("verify x.teiji");
     }
@@ -104,10 +133,14 @@ fn a_timer_of_cobalt_is_waited_for() {
     assert!(place.document("x.teiji").text("/end/error").contains("Function not implemented"));
     let Some(output) = run_on(&place, "cobalt", "runs", "--sleep poll") else { return };
     assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(output.err.contains("cobalt") && output.err.contains("absolute, timerfd"), "{output:?}");
+    assert!(
+        output.err.contains("cobalt") && output.err.contains("absolute, timerfd"),
+        "{output:?}"
+    );
 }
 
-/// To a kernel that has none a core's call is unknown, and a filter of system calls may end who makes it.
+/// To a kernel that has none a core's call is unknown, and a filter of system calls may end who
+/// makes it.
 #[test]
 fn without_a_core_none_is_called() {
     let _turn = exclusive();
@@ -132,10 +165,15 @@ fn a_core_that_refuses_ends_the_run() {
         for (behaviour, says) in [
             ("stopped", format!("{name} is stopped: start it by")),
             ("forbids", format!("{name} does not permit it: be root, or have root ")),
-            ("unknown", format!("the running {name} has ABI revision 99, which is unknown. Known are")),
+            (
+                "unknown",
+                format!("the running {name} has ABI revision 99, which is unknown. Known are"),
+            ),
         ] {
             let named = format!("--probe {probe}");
-            for (words, says_also) in [("", "is measured by the probe cyclic: --probe cyclic"), (&named, "")] {
+            for (words, says_also) in
+                [("", "is measured by the probe cyclic: --probe cyclic"), (&named, "")]
+            {
                 let Some(output) = run_on(&place, core, behaviour, words) else { return };
                 assert_eq!(output.code, Some(4), "{output:?}");
                 assert!(output.err.contains(&says) && output.err.contains(says_also), "{output:?}");
@@ -178,9 +216,20 @@ fn a_core_that_vanishes_in_mid_run_ends_it() {
         assert_eq!(output.code, Some(4), "{output:?}");
         let document = place.document("x.teiji");
         document.assert_adds_up();
-        assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "probe-failed"));
-        assert!(document.text("/end/error").contains("Function not implemented"), "{:?}", document.at("/end"));
-        assert!((1..30).contains(&document.threads()[0].whole("/activations/due")), "{:?}", document.at("/threads"));
+        assert_eq!(
+            (document.text("/state"), document.text("/end/reason")),
+            ("stopped", "probe-failed")
+        );
+        assert!(
+            document.text("/end/error").contains("Function not implemented"),
+            "{:?}",
+            document.at("/end")
+        );
+        assert!(
+            (1..30).contains(&document.threads()[0].whole("/activations/due")),
+            "{:?}",
+            document.at("/threads")
+        );
         place.well("verify x.teiji");
     }
 }

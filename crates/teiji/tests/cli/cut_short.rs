@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The exit code of a run that a signal ends: 4 where it was to have more, as where `timeout` ends a CI job, and 0 where it was to
-//! run until then.
+//! The exit code of a run that a signal ends: 4 where it was to have more, as where `timeout` ends
+//! a CI job, and 0 where it was to run until then.
 
 use crate::stream::{PERIOD, fifo, lines, timestamps, writer};
 use crate::support::document::Document;
@@ -62,7 +62,8 @@ fn a_run_without_end_did_what_was_asked() {
         assert_eq!(output.code, Some(0), "{output:?}");
         assert!(output.out.contains("PASS") && !output.out.contains("early"), "{output:?}");
         let document = place.document("x.teiji");
-        let length = (document.text("/run/length"), document.text("/state"), document.text("/end/reason"));
+        let length =
+            (document.text("/run/length"), document.text("/state"), document.text("/end/reason"));
         assert_eq!(length, ("forever", "stopped", "signal"));
         document.assert_adds_up();
         place.well("verify x.teiji");
@@ -82,21 +83,31 @@ fn a_stream_is_read_to_its_end() {
     fifo(&place.join("in"));
     // The input of a run that ends by the clock was to be longer.
     for (length, is_too_short) in [("forever", false), ("60s", true)] {
-        let running = place.start(&format!("measure --probe stream --from in {PERIOD} -d {length} -q -o x.teiji"));
+        let running = place
+            .start(&format!("measure --probe stream --from in {PERIOD} -d {length} -q -o x.teiji"));
         let mut input = writer(&place.join("in"));
         input.write_all(&lines(timestamps(0))).unwrap();
         drop(input);
         let output = running.end_within(Duration::from_secs(10));
         assert_eq!(output.code, Some(0), "{output:?}");
         let document = place.document("x.teiji");
-        assert_eq!((document.text("/state"), document.warns_of("stream-ended")), ("complete", is_too_short), "{output:?}");
-        assert_eq!(place.teiji("gate x.teiji --limit max<1h").code, Some(if is_too_short { 3 } else { 0 }));
+        assert_eq!(
+            (document.text("/state"), document.warns_of("stream-ended")),
+            ("complete", is_too_short),
+            "{output:?}"
+        );
+        assert_eq!(
+            place.teiji("gate x.teiji --limit max<1h").code,
+            Some(if is_too_short { 3 } else { 0 })
+        );
         remove(&place);
     }
 
-    let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
+    let mut pipe =
+        std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
     pipe.write_all(&lines(timestamps(0))).unwrap();
-    let running = place.start(&format!("measure --probe stream --from in {PERIOD} -d forever -q -o x.teiji"));
+    let running =
+        place.start(&format!("measure --probe stream --from in {PERIOD} -d forever -q -o x.teiji"));
     running.begun("x.teiji");
     sleep(Duration::from_millis(500));
     running.signal(Signal::TERM);
@@ -108,8 +119,10 @@ fn a_stream_is_read_to_its_end() {
 fn a_guest_or_a_plan_has_an_end() {
     let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), "[measure]\nduration = 'forever'\n").unwrap();
-    let wanted = "a run of a plan or in a guest ends by itself: give it a duration such as 10s, or samples, instead of forever";
-    for words in ["run plan.toml", "run --dry-run plan.toml", "lab run -k debian:amd64 -d forever"] {
+    let wanted = "a run of a plan or in a guest ends by itself: give it a duration such as 10s, \
+                  or samples, instead of forever";
+    for words in ["run plan.toml", "run --dry-run plan.toml", "lab run -k debian:amd64 -d forever"]
+    {
         let output = place.teiji(words);
         assert_eq!(output.code, Some(2), "{output:?}");
         assert!(output.err.contains(wanted), "{output:?}");

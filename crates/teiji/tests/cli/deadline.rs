@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Jobs under SCHED_DEADLINE: those within their budget are on time, those beyond it are throttled until their next period.
+//! Jobs under SCHED_DEADLINE: those within their budget are on time, those beyond it are throttled
+//! until their next period.
 
 use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
@@ -11,7 +12,8 @@ fn may_reserve_or_skip() -> bool {
     lacks.map(|what| skipped(Need::RealTime, what)).is_none()
 }
 
-/// Jobs of this work, with a runtime of 20 ms in each 100 ms: the document, and the rows that ran, as numbers and columns.
+/// Jobs of this work, with a runtime of 20 ms in each 100 ms: the document, and the rows that ran,
+/// as numbers and columns.
 fn jobs(place: &TestFolder, work: &str, name: &str) -> (Document, Vec<Vec<i64>>) {
     let flags = format!("--runtime 20ms --work {work} -i 100ms -n 24 -t 1 --warmup 0");
     place.well(&format!("measure --probe deadline {flags} -q -o {name}"));
@@ -20,7 +22,9 @@ fn jobs(place: &TestFolder, work: &str, name: &str) -> (Document, Vec<Vec<i64>>)
     document.assert_adds_up();
     let samples = place.well(&format!("export {name} --samples")).out;
     assert!(
-        samples.starts_with("thread,cpu,activation,planned_ns,latency_ns,on_cpu,done_ns,cpu_ns,over_budget\n0,,0,"),
+        samples.starts_with(
+            "thread,cpu,activation,planned_ns,latency_ns,on_cpu,done_ns,cpu_ns,over_budget\n0,,0,"
+        ),
         "{samples}"
     );
     let ran = samples.lines().skip(1).filter(|line| !line.ends_with(','));
@@ -29,7 +33,8 @@ fn jobs(place: &TestFolder, work: &str, name: &str) -> (Document, Vec<Vec<i64>>)
 }
 
 fn counts(document: &Document) -> [i64; 4] {
-    ["due", "on_time", "late", "skipped"].map(|name| document.whole(&format!("/threads/0/activations/{name}")))
+    ["due", "on_time", "late", "skipped"]
+        .map(|name| document.whole(&format!("/threads/0/activations/{name}")))
 }
 
 #[test]
@@ -53,14 +58,18 @@ fn jobs_over_their_budget_are_throttled_in_each_period() {
         (document.text("/threads/0/scheduling/policy"), document.text("/run/scheduling/policy")),
         ("deadline", "deadline")
     );
-    assert!(!document.has("/threads/0/nice") && document.at("/threads/0/pinned") == false, "{document:?}");
+    assert!(
+        !document.has("/threads/0/nice") && document.at("/threads/0/pinned") == false,
+        "{document:?}"
+    );
     let show = place.well("show within.teiji").out;
     assert!(show.contains("SCHED_DEADLINE on Linux") && show.contains(" any "), "{show}");
     place.well("report within.teiji -o within.html --md within.md");
     assert!(!place.read("within.html").contains("CPU null"));
 
-    // 20 ms in the first period, 20 in the second, 10 in the third: done after 2 x 100 + 10 ms. Kernels that throttle at the tick only let
-    // it have up to 4 ms more each time, which it has to pay back.
+    // 20 ms in the first period, 20 in the second, 10 in the third: done after 2 x 100 + 10 ms.
+    // Kernels that throttle at the tick only let it have up to 4 ms more each time, which it
+    // has to pay back.
     let (document, rows) = jobs(&place, "50ms", "over.teiji");
     let [due, on_time, late, skipped] = counts(&document);
     assert!(due == 24 && on_time == 0 && late >= 6 && skipped >= 14, "{document:?}");
@@ -76,12 +85,31 @@ fn jobs_over_their_budget_are_throttled_in_each_period() {
 fn what_admission_control_refuses() {
     let place = TestFolder::new();
     for (flags, error) in [
-        ("--runtime 2ms", "'runtime' of the probe deadline is impossible here: 2ms is longer than the deadline, 1ms"),
-        ("--deadline 2ms", "'deadline' of the probe deadline is impossible here: 2ms is longer than the period"),
-        ("--policy fifo", "'policy' of the probe deadline is impossible here: its threads run under SCHED_DEADLINE"),
-        ("-p 50", "'policy' of the probe deadline is impossible here: its threads run under SCHED_DEADLINE"),
+        (
+            "--runtime 2ms",
+            "'runtime' of the probe deadline is impossible here: 2ms is longer than the deadline, \
+             1ms",
+        ),
+        (
+            "--deadline 2ms",
+            "'deadline' of the probe deadline is impossible here: 2ms is longer than the period",
+        ),
+        (
+            "--policy fifo",
+            "'policy' of the probe deadline is impossible here: its threads run under \
+             SCHED_DEADLINE",
+        ),
+        (
+            "-p 50",
+            "'policy' of the probe deadline is impossible here: its threads run under \
+             SCHED_DEADLINE",
+        ),
         ("-a 0", "threads under SCHED_DEADLINE cannot be pinned"),
-        ("--work 5s", "'work' of the probe deadline is impossible here: with 200us in each 1ms a job of 5s takes"),
+        (
+            "--work 5s",
+            "'work' of the probe deadline is impossible here: with 200us in each 1ms a job of 5s \
+             takes",
+        ),
     ] {
         let output = place.teiji(&format!("measure --probe deadline {flags} -t 1 -q -o x.teiji"));
         assert!(output.code == Some(2) && output.err.contains(error), "{flags}: {output:?}");
@@ -93,7 +121,12 @@ fn what_admission_control_refuses() {
     }
     let _turn = exclusive();
     // More than there are CPUs.
-    let output = place.teiji("measure --probe deadline --runtime 990us -i 1ms -t 300 -q -o x.teiji");
-    assert!(output.code == Some(4) && output.err.contains("admission control has not so much bandwidth left"), "{output:?}");
+    let output =
+        place.teiji("measure --probe deadline --runtime 990us -i 1ms -t 300 -q -o x.teiji");
+    assert!(
+        output.code == Some(4)
+            && output.err.contains("admission control has not so much bandwidth left"),
+        "{output:?}"
+    );
     assert!(!place.join("x.teiji").exists());
 }

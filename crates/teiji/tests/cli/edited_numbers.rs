@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every number of a document from a stranger, as large and as small as it can be, in all threads: whoever reads it refuses it or
-//! shows it. Nothing panics, and as sums are checked in a test build, none wraps.
+//! Every number of a document from a stranger, as large and as small as it can be, in all threads:
+//! whoever reads it refuses it or shows it. Nothing panics, and as sums are checked in a test
+//! build, none wraps.
 
 use plan::Limit;
 use recording::{Recording, verify};
-use report::{ChartOptions, Comparisons, Gate, Inference, Language, Matrix, Paint, Repeats, Report};
+use report::{
+    ChartOptions, Comparisons, Gate, Inference, Language, Matrix, Paint, Repeats, Report,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +21,8 @@ fn document(probe: &str) -> Value {
     let threads = document["threads"].as_array_mut().unwrap();
     threads[0]["detail"] = json!("histogram");
     threads[0]["smis"] = json!({"count": 3});
-    threads[0]["polling"] = json!({"polled_ns": 900_000_000, "readings": 40_000_000, "resolution_ns": 20});
+    threads[0]["polling"] =
+        json!({"polled_ns": 900_000_000, "readings": 40_000_000, "resolution_ns": 20});
     threads.push(threads[0].clone());
     document["host"]["processes"] = json!({
         "own_ms": 120, "others_ms": 50, "kernel_ms": 70,
@@ -60,7 +64,9 @@ fn places(value: &Value, at: &str, found: &mut BTreeSet<String>) {
 fn with(value: &Value, at: &str, place: &str, number: &Value) -> Value {
     match value {
         Value::Number(_) if at == place => number.clone(),
-        Value::Array(list) => list.iter().map(|one| with(one, &format!("{at}/*"), place, number)).collect(),
+        Value::Array(list) => {
+            list.iter().map(|one| with(one, &format!("{at}/*"), place, number)).collect()
+        }
         Value::Object(fields) => fields
             .iter()
             .map(|(key, one)| {
@@ -90,14 +96,19 @@ fn read(folder: &Path) -> usize {
     .collect();
     let exact = Limit::exact_request(&limits);
     let open = || Recording::open(folder);
-    let Ok((recorded, inferences)) = open().and_then(|one| one.analyse(&exact, Inference::from_analysis)) else { return 0 };
+    let Ok((recorded, inferences)) =
+        open().and_then(|one| one.analyse(&exact, Inference::from_analysis))
+    else {
+        return 0;
+    };
     let Ok((examined, _)) = open().and_then(|one| one.examine(&exact, |_| ())) else { return 0 };
     let mut said = verify(&recorded).len() + judge::incomplete(&recorded).iter().count();
     let recordings = vec![recorded.clone(), recorded.clone()];
     let inferences = [inferences, Vec::new()];
     let options = ChartOptions::default();
     let report = Report::new(&recordings, &inferences, &options);
-    let mut matrix = Matrix::new(None, vec!["kernel".to_owned()], [vec![Some("a".to_owned())]].into_iter());
+    let mut matrix =
+        Matrix::new(None, vec!["kernel".to_owned()], [vec![Some("a".to_owned())]].into_iter());
     matrix.add(0, 0, recorded.clone());
     let mut other = recorded;
     other.document.started_at = "2020-01-01T00:00:00Z".to_owned();
@@ -125,12 +136,18 @@ fn read(folder: &Path) -> usize {
 #[test]
 fn numbers_at_their_limits() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |document: &Value| std::fs::write(folder.path().join("run.json"), document.to_string()).unwrap();
+    let write = |document: &Value| {
+        std::fs::write(folder.path().join("run.json"), document.to_string()).unwrap()
+    };
     let mut broken = Vec::new();
     for probe in ["cyclic", "noise"] {
         let document = document(probe);
         write(&document);
-        assert!(read(folder.path()) > 0, "{probe}: {:?}", Recording::open(folder.path()).and_then(Recording::summarise).err());
+        assert!(
+            read(folder.path()) > 0,
+            "{probe}: {:?}",
+            Recording::open(folder.path()).and_then(Recording::summarise).err()
+        );
         let mut found = BTreeSet::new();
         places(&document, "", &mut found);
         // The rest is that of the first.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji explain` of recordings that cannot be explained, each for a reason of its own; what can be is in `tests/lab/test_explain.py`.
+//! `teiji explain` of recordings that cannot be explained, each for a reason of its own; what can
+//! be is in `tests/lab/test_explain.py`.
 
 use crate::sessions::synthetic::{self, Numbers};
 use crate::support::{Output, TestFolder};
@@ -82,11 +83,19 @@ fn a_vmlinux_that_cannot_be_used_is_refused() {
     let place = changed(|document| document["lab"] = lab());
     assert_refused(&place, "--vmlinux gone", "cannot read gone");
     std::fs::write(place.join("vmlinuz"), b"MZ compressed").unwrap();
-    assert_refused(&place, "--vmlinux vmlinuz", "vmlinuz: not a vmlinux: expected an uncompressed kernel for x86_64");
+    assert_refused(
+        &place,
+        "--vmlinux vmlinuz",
+        "vmlinuz: not a vmlinux: expected an uncompressed kernel for x86_64",
+    );
     let of_another = changed(|document| {
         document["lab"] = lab();
         document["lab"]["guest"]["machine"] = json!("aarch64");
     });
-    assert_refused(&of_another, "--vmlinux gone", "was recorded on aarch64: --vmlinux works with guests of x86_64 only");
+    assert_refused(
+        &of_another,
+        "--vmlinux gone",
+        "was recorded on aarch64: --vmlinux works with guests of x86_64 only",
+    );
     assert_refused(&of_another, "", "it says '/nowhere/vmlinuz'");
 }

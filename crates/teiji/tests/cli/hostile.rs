@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recordings made by somebody who means harm, held against every verb that reads one: what each opens and starts is looked at, how much
-//! memory it takes, how long, and what it prints.
+//! Recordings made by somebody who means harm, held against every verb that reads one: what each
+//! opens and starts is looked at, how much memory it takes, how long, and what it prints.
 
 use crate::sessions::synthetic::{self, Numbers};
 use crate::support::skipped::{Need, skipped};
@@ -38,9 +38,19 @@ const MEMORY: &str = "268435456";
 const CPU_TIME: &str = "10";
 const TIME: Duration = Duration::from_secs(10);
 /// What each program here is made of and looks at, for reading.
-const SYSTEM: [&str; 8] = ["/proc/", "/sys/", "/lib", "/usr/lib", "/etc/ld.so", "/dev/null", "/dev/urandom", "/etc/localtime"];
+const SYSTEM: [&str; 8] = [
+    "/proc/",
+    "/sys/",
+    "/lib",
+    "/usr/lib",
+    "/etc/ld.so",
+    "/dev/null",
+    "/dev/urandom",
+    "/etc/localtime",
+];
 
-/// A recording that is meant to do harm, and one beside it that is not; what must not be opened lies in `outside`.
+/// A recording that is meant to do harm, and one beside it that is not; what must not be opened
+/// lies in `outside`.
 struct Trap {
     place: TestFolder,
     name: String,
@@ -62,7 +72,8 @@ impl Trap {
     /// One whose document says something else.
     fn saying(change: impl Fn(&mut Value)) -> Self {
         let trap = Trap::new();
-        let mut document: Value = serde_json::from_slice(&fs::read(trap.file("run.json")).unwrap()).unwrap();
+        let mut document: Value =
+            serde_json::from_slice(&fs::read(trap.file("run.json")).unwrap()).unwrap();
         change(&mut document);
         fs::write(trap.file("run.json"), document.to_string()).unwrap();
         trap
@@ -110,7 +121,10 @@ impl Trap {
                 "-s",
                 "4096",
             ]);
-            command.args(["-e", "trace=execve,execveat,open,openat,openat2,creat"]).arg(TEIJI).args(&words);
+            command
+                .args(["-e", "trace=execve,execveat,open,openat,openat2,creat"])
+                .arg(TEIJI)
+                .args(&words);
             // Cargo has it name folders of the build.
             command
                 .env("TMPDIR", self.place.join("tmp"))
@@ -130,13 +144,20 @@ impl Trap {
             let (_, call) = line.split_once(' ').unwrap_or_default();
             let call = call.trim_start();
             if call.starts_with("execve") {
-                assert!(call.contains(TEIJI) || call.contains("\"/proc/self/exe\""), "{verb}: {line}");
+                assert!(
+                    call.contains(TEIJI) || call.contains("\"/proc/self/exe\""),
+                    "{verb}: {line}"
+                );
                 continue;
             }
-            let quoted = call.split('"').nth(1).filter(|_| call.starts_with("open") || call.starts_with("creat"));
+            let quoted = call
+                .split('"')
+                .nth(1)
+                .filter(|_| call.starts_with("open") || call.starts_with("creat"));
             let Some(path) = quoted.map(unescaped) else { continue };
             let path = path.as_str();
-            let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"].iter().any(|flag| call.contains(flag));
+            let writes =
+                ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"].iter().any(|flag| call.contains(flag));
             let full = own(path);
             let within = |folder: &str| full.starts_with(own(folder)) && !path.contains("..");
             // The state folder is the user's own: the key of pseudonyms lies there.
@@ -175,7 +196,8 @@ fn unescaped(quoted: &str) -> String {
 
 /// Whether what is opened can be seen here.
 fn can_look() -> bool {
-    let seen = std::process::Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
+    let seen =
+        std::process::Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
     let can = seen.is_ok_and(|status| status.success());
     if !can {
         skipped(Need::Strace, "strace cannot trace here");
@@ -189,8 +211,12 @@ fn anything(_: &str, _: &Output) {}
 #[track_caller]
 fn refused(says: &'static str) -> impl Fn(&str, &Output) {
     move |verb, output| {
-        let reads = !verb.starts_with("run") && !verb.contains("explain") && !verb.contains("rerun");
-        assert!(!reads || output.code == Some(2) && output.err.contains(says), "{verb}: {output:?}");
+        let reads =
+            !verb.starts_with("run") && !verb.contains("explain") && !verb.contains("rerun");
+        assert!(
+            !reads || output.code == Some(2) && output.err.contains(says),
+            "{verb}: {output:?}"
+        );
     }
 }
 
@@ -208,7 +234,8 @@ fn samples_that_are_named_elsewhere() {
         "../../../../../../../../etc/passwd",
         "/dev/stdin",
     ] {
-        Trap::saying(|document| document["threads"][0]["samples_file"] = json!(name)).spring(anything);
+        Trap::saying(|document| document["threads"][0]["samples_file"] = json!(name))
+            .spring(anything);
     }
 }
 
@@ -222,10 +249,21 @@ fn links_that_lead_out() {
         symlink(format!("../outside/other.teiji/{file}"), &path).unwrap();
         trap.spring(refused("is a link to ../outside/other.teiji/"));
     }
-    for file in ["explain.json", "samples-0-long.arrows", "samples-0.sums", "console.log", "host-before.json"] {
+    for file in [
+        "explain.json",
+        "samples-0-long.arrows",
+        "samples-0.sums",
+        "console.log",
+        "host-before.json",
+    ] {
         let (trap, path) = Trap::without(file);
         symlink("/etc/passwd", &path).unwrap();
-        trap.spring(|verb, output| assert!(!output.out.contains("root:") && !output.err.contains("root:"), "{verb}: {output:?}"));
+        trap.spring(|verb, output| {
+            assert!(
+                !output.out.contains("root:") && !output.err.contains("root:"),
+                "{verb}: {output:?}"
+            )
+        });
     }
 }
 
@@ -234,7 +272,14 @@ fn what_is_no_file() {
     if !can_look() {
         return;
     }
-    for file in ["run.json", "samples-0.arrows", "samples-0-long.arrows", "samples-0.sums", "explain.json", "console.log"] {
+    for file in [
+        "run.json",
+        "samples-0.arrows",
+        "samples-0-long.arrows",
+        "samples-0.sums",
+        "explain.json",
+        "console.log",
+    ] {
         let (trap, path) = Trap::without(file);
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         trap.spring(anything);
@@ -247,7 +292,10 @@ fn what_is_no_file() {
     if mknodat(CWD, &path, FileType::CharacterDevice, Mode::RUSR, makedev(1, 5)).is_ok() {
         trap.spring(|verb, output| {
             refused("is a device")(verb, output);
-            assert!(!trap.place.read("strace.txt").contains("rec.teiji/samples-0.arrows\", O_RDONLY"), "{verb}");
+            assert!(
+                !trap.place.read("strace.txt").contains("rec.teiji/samples-0.arrows\", O_RDONLY"),
+                "{verb}"
+            );
         });
     }
 }
@@ -257,7 +305,12 @@ fn files_that_are_too_large() {
     if !can_look() {
         return;
     }
-    for (file, bytes) in [("run.json", 150 << 20), ("run.json", 1 << 30), ("explain.json", 1 << 30), ("console.log", 1 << 30)] {
+    for (file, bytes) in [
+        ("run.json", 150 << 20),
+        ("run.json", 1 << 30),
+        ("explain.json", 1 << 30),
+        ("console.log", 1 << 30),
+    ] {
         let (trap, path) = Trap::without(file);
         File::create(&path).unwrap().set_len(bytes).unwrap();
         if file == "run.json" {
@@ -310,14 +363,18 @@ fn more_than_any_machine_has() {
                     *value = number.clone();
                 }
             })
-            .spring_by(&["verify REC", "report REC -o OUT/page.html", "gate REC --limit max<1s"], anything);
+            .spring_by(
+                &["verify REC", "report REC -o OUT/page.html", "gate REC --limit max<1s"],
+                anything,
+            );
         }
     }
     let values = |key: &'static str, value: &'static str, times: usize| {
         let trap = Trap::new();
         let text = trap.place.read("rec.teiji/run.json");
         let all = vec![value; times].join(",");
-        fs::write(trap.file("run.json"), text.replacen('{', &format!("{{\"{key}\":[{all}],"), 1)).unwrap();
+        fs::write(trap.file("run.json"), text.replacen('{', &format!("{{\"{key}\":[{all}],"), 1))
+            .unwrap();
         trap
     };
     values("more", "{}", 1_000_000).spring(refused("values, the most that are read"));
@@ -330,7 +387,8 @@ fn more_than_any_machine_has() {
 }
 
 /// What a terminal obeys, what a page obeys, and what ends a line.
-const STEERING: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}<script>alert(1)</script>|`*\n# PASS";
+const STEERING: &str =
+    "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}<script>alert(1)</script>|`*\n# PASS";
 
 /// Puts it into every text of a document that can hold any.
 fn steer(value: &mut Value) {
@@ -361,7 +419,9 @@ fn steer(value: &mut Value) {
         Value::Object(map) => {
             for (key, value) in map.iter_mut() {
                 match value {
-                    Value::String(text) if !NAMED.contains(&key.as_str()) => text.push_str(STEERING),
+                    Value::String(text) if !NAMED.contains(&key.as_str()) => {
+                        text.push_str(STEERING)
+                    }
                     Value::String(_) => {}
                     value => steer(value),
                 }
@@ -394,12 +454,19 @@ fn assert_harmless(trap: &Trap, verb: &str, Output { out, err, .. }: &Output) {
         let text = if file.ends_with(".md") { outside_code(&text) } else { text };
         assert!(!text.contains(holds), "{verb}: {file} holds {holds}");
     }
-    for entry in fs::read_dir(trap.place.join("out/charts")).into_iter().flatten().map(Result::unwrap) {
-        assert!(!fs::read_to_string(entry.path()).unwrap().contains("<script>"), "{verb}: {:?}", entry.path());
+    for entry in
+        fs::read_dir(trap.place.join("out/charts")).into_iter().flatten().map(Result::unwrap)
+    {
+        assert!(
+            !fs::read_to_string(entry.path()).unwrap().contains("<script>"),
+            "{verb}: {:?}",
+            entry.path()
+        );
     }
 }
 
-/// Markdown without its code, in which nothing means anything: what stands between as many backticks as before it.
+/// Markdown without its code, in which nothing means anything: what stands between as many
+/// backticks as before it.
 fn outside_code(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -407,7 +474,8 @@ fn outside_code(text: &str) -> String {
         let fence = rest[begin..].len() - rest[begin..].trim_start_matches('`').len();
         let after = &rest[begin + fence..];
         let ends = |place: &usize| {
-            let same = after[*place..].len() - after[*place..].trim_start_matches('`').len() == fence;
+            let same =
+                after[*place..].len() - after[*place..].trim_start_matches('`').len() == fence;
             same && !after[..*place].ends_with('`')
         };
         let end = after.match_indices('`').map(|(place, _)| place).find(ends);
@@ -438,7 +506,14 @@ fn texts_that_steer_a_terminal_or_a_page() {
         let trap = Trap::saying(|document| {
             let (above, key) = place.rsplit_once('/').unwrap();
             if let Some(Value::Object(map)) = document.pointer_mut(above) {
-                map.insert(key.to_owned(), if key == "command_line" { json!(["teiji", STEERING]) } else { json!(STEERING) });
+                map.insert(
+                    key.to_owned(),
+                    if key == "command_line" {
+                        json!(["teiji", STEERING])
+                    } else {
+                        json!(STEERING)
+                    },
+                );
             }
         });
         trap.spring(|verb, output| assert_harmless(&trap, verb, output));
@@ -450,15 +525,18 @@ fn names_that_steer_and_names_that_are_long() {
     if !can_look() {
         return;
     }
-    let names =
-        ["\u{1b}[2J\u{9b}2J<script>alert(1)<\u{2044}script>\n# PASS.teiji".to_owned(), format!("{}.teiji", "n".repeat(249))];
+    let names = [
+        "\u{1b}[2J\u{9b}2J<script>alert(1)<\u{2044}script>\n# PASS.teiji".to_owned(),
+        format!("{}.teiji", "n".repeat(249)),
+    ];
     for name in names {
         let mut trap = Trap::new();
         fs::rename(trap.place.join("rec.teiji"), trap.place.join(&name)).unwrap();
         trap.name = name;
         trap.spring(|verb, output| {
             assert_harmless(&trap, verb, output);
-            let reads = !verb.starts_with("run") && !verb.contains("explain") && !verb.contains("rerun");
+            let reads =
+                !verb.starts_with("run") && !verb.contains("explain") && !verb.contains("rerun");
             assert!(!reads || matches!(output.code, Some(0 | 3)), "{verb}: {output:?}");
         });
         fs::remove_file(trap.file("samples-0.arrows")).unwrap();
@@ -469,8 +547,11 @@ fn names_that_steer_and_names_that_are_long() {
 /// The folder of a plan of two runs, to be changed.
 fn folder_of_a_plan() -> Trap {
     let mut trap = Trap::new();
-    fs::write(trap.place.join("p.toml"), "[measure]\npolicy = \"other\"\nsamples = 20\n[vary]\ninterval = [\"1ms\", \"2ms\"]\n")
-        .unwrap();
+    fs::write(
+        trap.place.join("p.toml"),
+        "[measure]\npolicy = \"other\"\nsamples = 20\n[vary]\ninterval = [\"1ms\", \"2ms\"]\n",
+    )
+    .unwrap();
     trap.place.well("run -q p.toml -o plan");
     trap.name = "plan".to_owned();
     trap
@@ -492,15 +573,22 @@ fn folders_of_plans_that_point_elsewhere() {
         return;
     }
     let recording = |trap: &Trap| {
-        let names = fs::read_dir(trap.place.join("plan")).unwrap().map(|entry| entry.unwrap().file_name());
-        names.filter_map(|name| name.into_string().ok()).find(|name| name.starts_with("01")).unwrap()
+        let names =
+            fs::read_dir(trap.place.join("plan")).unwrap().map(|entry| entry.unwrap().file_name());
+        names
+            .filter_map(|name| name.into_string().ok())
+            .find(|name| name.starts_with("01"))
+            .unwrap()
     };
     let trap = folder_of_a_plan();
     let first = trap.file(&recording(&trap));
     fs::remove_dir_all(&first).unwrap();
     symlink("../outside/other.teiji", &first).unwrap();
     trap.spring_by(&OF_PLANS, |verb, output| {
-        assert!(output.code == Some(2) && output.err.contains("is a link to ../outside/other.teiji"), "{verb}: {output:?}");
+        assert!(
+            output.code == Some(2) && output.err.contains("is a link to ../outside/other.teiji"),
+            "{verb}: {output:?}"
+        );
     });
     // A recording that is cut off is put aside by --resume: not through a link.
     let trap = folder_of_a_plan();
@@ -520,14 +608,20 @@ fn folders_of_plans_that_point_elsewhere() {
                 _ => File::create(&path).unwrap().set_len(1 << 30).unwrap(),
             }
             trap.spring_by(&OF_PLANS, |verb, output| {
-                assert!(!output.out.contains("root:") && !output.err.contains("root:"), "{verb}: {output:?}");
+                assert!(
+                    !output.out.contains("root:") && !output.err.contains("root:"),
+                    "{verb}: {output:?}"
+                );
             });
         }
     }
     let trap = folder_of_a_plan();
     fs::write(trap.file("plan.toml"), "include = \"/etc/passwd\"\n").unwrap();
     trap.spring_by(&OF_PLANS, |verb, output| {
-        assert!(output.code == Some(2) && output.err.contains("includes no other file"), "{verb}: {output:?}");
+        assert!(
+            output.code == Some(2) && output.err.contains("includes no other file"),
+            "{verb}: {output:?}"
+        );
     });
 }
 
@@ -542,7 +636,10 @@ fn a_folder_of_recordings_that_points_elsewhere() {
     symlink("../outside/other.teiji", trap.place.join("all/b.teiji")).unwrap();
     trap.name = "all".to_owned();
     trap.spring_by(&OF_PLANS[..4], |verb, output| {
-        assert!(output.code == Some(2) && output.err.contains("is a link to ../outside/other.teiji"), "{verb}: {output:?}");
+        assert!(
+            output.code == Some(2) && output.err.contains("is a link to ../outside/other.teiji"),
+            "{verb}: {output:?}"
+        );
     });
 }
 
@@ -560,22 +657,27 @@ fn figures_of_others_that_do_not_end() {
     }
 }
 
-/// A guest's conditions that name what lies in the recording itself and leaves a mark when it is started.
+/// A guest's conditions that name what lies in the recording itself and leaves a mark when it is
+/// started.
 #[test]
 fn programs_that_a_recording_brings_along() {
     if !can_look() {
         return;
     }
-    for (origin, kernel) in
-        [("path", "REC/kernel"), ("system", "REC/kernel"), ("path", "debian:amd64:../../../REC"), ("pinned", "debian:amd64")]
-    {
+    for (origin, kernel) in [
+        ("path", "REC/kernel"),
+        ("system", "REC/kernel"),
+        ("path", "debian:amd64:../../../REC"),
+        ("pinned", "debian:amd64"),
+    ] {
         let trap = Trap::new();
         let own = |name: &str| trap.file(name).display().to_string();
         for name in ["qemu", "kernel", "program", "modules", "dtb"] {
             fs::write(trap.file(name), format!("#!/bin/sh\ntouch {}\n", own("mark"))).unwrap();
             fs::set_permissions(trap.file(name), fs::Permissions::from_mode(0o755)).unwrap();
         }
-        let mut document: Value = serde_json::from_slice(&fs::read(trap.file("run.json")).unwrap()).unwrap();
+        let mut document: Value =
+            serde_json::from_slice(&fs::read(trap.file("run.json")).unwrap()).unwrap();
         let file = |name: &str| json!({ "path": own(name), "sha256": "00" });
         document["lab"] = json!({
             "guest": { "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "" },

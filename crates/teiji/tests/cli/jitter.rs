@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is judged, compared and shown of intervals, by series that are known: a file of intervals is as exact as a device.
+//! What is judged, compared and shown of intervals, by series that are known: a file of intervals
+//! is as exact as a device.
 
 use crate::support::document::Document;
 use crate::support::{Output, TestFolder, exclusive};
 
-/// So many intervals that differ from 1 ms by up to half a µs either way, in an order without any, stretched so many times.
+/// So many intervals that differ from 1 ms by up to half a µs either way, in an order without any,
+/// stretched so many times.
 fn intervals(count: i64, times: i64) -> Vec<i64> {
     (0..count).map(|n| 1_000_000 + times * (n * 7_919 % 1_000 - 500)).collect()
 }
@@ -15,7 +17,10 @@ fn write(place: &TestFolder, name: &str, intervals: &[i64]) {
 }
 
 fn measured(place: &TestFolder, from: &str, to: &str, flags: &str) -> Output {
-    place.teiji(&format!("measure --probe stream --kind interval --period 1ms -d 5s -q --from {from} -o {to} {flags}"))
+    place.teiji(&format!(
+        "measure --probe stream --kind interval --period 1ms -d 5s -q --from {from} -o {to} \
+         {flags}"
+    ))
 }
 
 /// One interval is 400 µs short: with its sign it would be below every limit.
@@ -39,7 +44,10 @@ fn a_limit_on_jitter_holds_on_both_sides() {
     }
     assert!(place.read("x.md").contains("-400.0"));
     let figure = |name: &str| place.well(&format!("show a.teiji --figure {name}")).out;
-    assert_eq!([figure("min"), figure("max"), figure("peak-to-peak")], ["-400.000\n", "0.499\n", "400.499\n"]);
+    assert_eq!(
+        [figure("min"), figure("max"), figure("peak-to-peak")],
+        ["-400.000\n", "0.499\n", "400.499\n"]
+    );
     let document = place.document("a.teiji");
     let sd = document.number("/threads/0/latency_ns/sd");
     assert_eq!(figure("sd").trim_end(), format!("{:.3}", sd.round() / 1_000.0));
@@ -51,7 +59,10 @@ fn a_limit_on_jitter_holds_on_both_sides() {
         (end.text("/end/reason"), end.whole("/end/activation"), end.whole("/end/latency_ns")),
         ("break-above", 1_500, -400_000)
     );
-    assert!(output.out.replace('\n', " ").contains("was 400 µs too short, beyond --break-above"), "{output:?}");
+    assert!(
+        output.out.replace('\n', " ").contains("was 400 µs too short, beyond --break-above"),
+        "{output:?}"
+    );
     place.well("verify b.teiji");
 }
 
@@ -60,14 +71,30 @@ fn a_limit_without_meaning_is_refused_before_the_run() {
     let place = TestFolder::new();
     write(&place, "in", &intervals(100, 1));
     let output = measured(&place, "in", "a.teiji", "--limit late<3");
-    assert!(output.code == Some(2) && output.err.contains("'late<3' has no meaning for the probe stream"), "{output:?}");
-    let plan = format!("[measure]\nprobe = 'stream'\nfrom = '{}'\n[limits]\nskipped = '==0'\n", place.join("in").display());
+    assert!(
+        output.code == Some(2)
+            && output.err.contains("'late<3' has no meaning for the probe stream"),
+        "{output:?}"
+    );
+    let plan = format!(
+        "[measure]\nprobe = 'stream'\nfrom = '{}'\n[limits]\nskipped = '==0'\n",
+        place.join("in").display()
+    );
     std::fs::write(place.join("plan.toml"), plan).unwrap();
     let output = place.teiji("run plan.toml -q -o out");
-    assert!(output.code == Some(2) && output.err.contains("'skipped==0' has no meaning for the probe stream"), "{output:?}");
-    let bisect = "lab bisect --kernels debian:amd64,debian:rt-amd64 --probe noise --limit late<3 -d 1s -o out";
+    assert!(
+        output.code == Some(2)
+            && output.err.contains("'skipped==0' has no meaning for the probe stream"),
+        "{output:?}"
+    );
+    let bisect = "lab bisect --kernels debian:amd64,debian:rt-amd64 --probe noise --limit late<3 \
+                  -d 1s -o out";
     let output = place.teiji(bisect);
-    assert!(output.code == Some(2) && output.err.contains("'late<3' has no meaning for the probe noise"), "{output:?}");
+    assert!(
+        output.code == Some(2)
+            && output.err.contains("'late<3' has no meaning for the probe noise"),
+        "{output:?}"
+    );
     assert_eq!(place.listing(), ["in", "plan.toml"]);
 }
 
@@ -81,12 +108,19 @@ fn a_comparison_says_how_much_intervals_vary() {
         measured(&place, name, &format!("{name}.teiji"), "");
     }
     let output = place.well("compare narrow.teiji wide.teiji").out;
-    assert!(output.contains("the standard deviation is ") && output.contains("    |jitter| p50 "), "{output}");
+    assert!(
+        output.contains("the standard deviation is ") && output.contains("    |jitter| p50 "),
+        "{output}"
+    );
     let document = Document::parse(&place.well("compare narrow.teiji wide.teiji --json").out);
     let one = |name: &str| document.number(&format!("/comparisons/0/{name}"));
     for figure in ["sd", "quantiles/0", "quantiles/1"] {
-        let (lower, upper) = (one(&format!("{figure}/ratio_lower")), one(&format!("{figure}/ratio_upper")));
-        assert!(lower > 1.8 && lower < 2.01 && upper > 1.99 && upper < 2.2, "{figure}: {lower} to {upper}");
+        let (lower, upper) =
+            (one(&format!("{figure}/ratio_lower")), one(&format!("{figure}/ratio_upper")));
+        assert!(
+            lower > 1.8 && lower < 2.01 && upper > 1.99 && upper < 2.2,
+            "{figure}: {lower} to {upper}"
+        );
     }
     assert_eq!((one("peak_to_peak/base_ns"), one("peak_to_peak/other_ns")), (999.0, 1_998.0));
     assert_eq!(document.text("/comparisons/0/quantity"), "jitter");
@@ -104,29 +138,39 @@ fn jitter_and_latency_are_not_compared() {
     let flags = "measure --probe stream -d 5s -q --from in";
     place.well(&format!("{flags} --kind interval --period 1ms -o jitter.teiji"));
     place.well(&format!("{flags} --kind latency -o latency.teiji"));
-    for words in ["compare jitter.teiji latency.teiji --anyway", "gate jitter.teiji --baseline latency.teiji"] {
+    for words in [
+        "compare jitter.teiji latency.teiji --anyway",
+        "gate jitter.teiji --baseline latency.teiji",
+    ] {
         let output = place.teiji(words);
-        assert!(output.code == Some(2) && output.err.contains("their quantities differ ("), "{words}: {output:?}");
+        assert!(
+            output.code == Some(2) && output.err.contains("their quantities differ ("),
+            "{words}: {output:?}"
+        );
     }
 }
 
-/// A tenth of a second of a stream that was to be read for 10 s: its time is its own. No step of the chart is without an interval.
+/// A tenth of a second of a stream that was to be read for 10 s: its time is its own. No step of
+/// the chart is without an interval.
 #[test]
 fn the_chart_of_a_stream_ends_with_the_stream() {
     let _turn = exclusive();
     let place = TestFolder::new();
     write(&place, "in", &intervals(100, 1));
-    place.well("measure --probe stream --kind interval --period 1ms -d 10s -q --from in -o a.teiji");
+    place
+        .well("measure --probe stream --kind interval --period 1ms -d 10s -q --from in -o a.teiji");
     place.well("report a.teiji --svg charts");
     let svg = place.read("charts/latency-over-time.svg");
-    let last = svg.split("</text>").filter_map(|text| text.rsplit('>').next()?.parse::<u32>().ok()).max();
+    let last =
+        svg.split("</text>").filter_map(|text| text.rsplit('>').next()?.parse::<u32>().ok()).max();
     assert_eq!(last, Some(100), "{svg}");
     // One band, without a gap.
     let band = svg.lines().find(|line| line.contains("fill-opacity=\"0.45\"")).unwrap();
     assert_eq!(band.matches('M').count(), 1, "{band}");
 }
 
-/// A stream in ns that is read as one in us varies as little as it did, around a period a thousand times too long.
+/// A stream in ns that is read as one in us varies as little as it did, around a period a thousand
+/// times too long.
 #[test]
 fn a_stream_in_another_unit_passes_no_gate() {
     let _turn = exclusive();
@@ -134,21 +178,30 @@ fn a_stream_in_another_unit_passes_no_gate() {
     let stamps: String = (0..200).map(|n| format!("{}\n", n * 1_000_000)).collect();
     std::fs::write(place.join("in"), stamps).unwrap();
     let measure = |flags: &str| {
-        let output = place.teiji(&format!("measure --probe stream --from in --period 1ms {flags} -o x.teiji --limit sd<1us"));
+        let output = place.teiji(&format!(
+            "measure --probe stream --from in --period 1ms {flags} -o x.teiji --limit sd<1us"
+        ));
         let document = place.document("x.teiji");
         std::fs::remove_dir_all(place.join("x.teiji")).unwrap();
         (output, document)
     };
     let (output, document) = measure("");
     assert!(output.code == Some(0) && !document.warns_of("stream-off-period"), "{output:?}");
-    for (flags, median) in [("--unit us", "1,000,000.0"), ("--unit tsc --hz 1000000000000", "1.0")] {
+    for (flags, median) in [("--unit us", "1,000,000.0"), ("--unit tsc --hz 1000000000000", "1.0")]
+    {
         let (output, document) = measure(flags);
         assert_eq!(document.text("/warnings/0/code"), "stream-off-period");
         let said = format!("{output:?}").replace("\\n", " ");
-        let figures = format!("The median interval of the stream is {median} µs, but the period given for it is 1,000.0 µs.");
+        let figures = format!(
+            "The median interval of the stream is {median} µs, but the period given for it is \
+             1,000.0 µs."
+        );
         let reason = "the stream's intervals are not those of the period that was given";
         let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(output.code == Some(3) && words.contains(&figures) && words.contains(reason), "{words}");
+        assert!(
+            output.code == Some(3) && words.contains(&figures) && words.contains(reason),
+            "{words}"
+        );
         assert!(words.contains("Check --unit and --hz first, then --period."), "{words}");
     }
 }

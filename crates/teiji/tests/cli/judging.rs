@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `gate`, `compare` and what `show` and `report` infer: on recordings that were just measured, with limits that are surely kept
-//! or surely not.
+//! `gate`, `compare` and what `show` and `report` infer: on recordings that were just measured,
+//! with limits that are surely kept or surely not.
 
 use crate::support::{TestFolder, copy_recording, exclusive};
 use serde_json::Value;
@@ -41,37 +41,65 @@ fn a_gate_passes_fails_or_does_not_know() {
     assert_eq!(code("--limit max<1ns --limit rate(>1h)<1e-9@95%"), Some(1));
     let output = place.well("gate one.teiji --limit max<1h --json --junit junit.xml");
     let output = json(&output.out);
-    assert_eq!((output["verdict"].as_str(), output["limits"][0]["limit"].as_str()), (Some("pass"), Some("max<1h")));
-    assert!(output["limits"][0]["margin"].as_f64().is_some_and(|margin| margin > 0.5 && margin < 1.0), "{output}");
-    assert!(place.read("junit.xml").contains("<testsuite name=\"teiji gate\" tests=\"1\" failures=\"0\" errors=\"0\">"));
+    assert_eq!(
+        (output["verdict"].as_str(), output["limits"][0]["limit"].as_str()),
+        (Some("pass"), Some("max<1h"))
+    );
+    assert!(
+        output["limits"][0]["margin"].as_f64().is_some_and(|margin| margin > 0.5 && margin < 1.0),
+        "{output}"
+    );
+    assert!(
+        place
+            .read("junit.xml")
+            .contains("<testsuite name=\"teiji gate\" tests=\"1\" failures=\"0\" errors=\"0\">")
+    );
     let tap = place.well("gate one.teiji --limit max<1h --tap").out;
     // Between them stands what else the machine was busy with.
-    assert!(tap.starts_with("TAP version 13\n1..1\n") && tap.contains("\nok 1 - max<1h in one.teiji\n"), "{tap}");
+    assert!(
+        tap.starts_with("TAP version 13\n1..1\n") && tap.contains("\nok 1 - max<1h in one.teiji\n"),
+        "{tap}"
+    );
 }
 
 #[test]
 fn a_recording_is_not_worse_than_itself() {
     let place = measured();
-    // On a busy machine a p99 may be known to within a hundredfold only: that it is worse is never found.
+    // On a busy machine a p99 may be known to within a hundredfold only: that it is worse is never
+    // found.
     let output = place.teiji("gate one.teiji --baseline one.teiji --worse-than 1000%");
     assert!(
-        matches!(output.code, Some(0 | 3)) && output.out.contains("pass  p50 at most 1000 % worse than one.teiji"),
+        matches!(output.code, Some(0 | 3))
+            && output.out.contains("pass  p50 at most 1000 % worse than one.teiji"),
         "{output:?}"
     );
-    assert!(output.out.contains("p99 at most 1000 % worse than one.teiji") && !output.out.contains("FAIL"), "{output:?}");
+    assert!(
+        output.out.contains("p99 at most 1000 % worse than one.teiji")
+            && !output.out.contains("FAIL"),
+        "{output:?}"
+    );
     let compared = json(&place.well("compare one.teiji one.teiji --json").out);
     let one = &compared["comparisons"][0];
     for figure in one["quantiles"].as_array().unwrap() {
         assert_eq!(figure["significant"], false, "{figure}");
-        assert!(figure["ratio_lower"].as_f64().unwrap() <= 1.0 && figure["ratio_upper"].as_f64().unwrap() >= 1.0, "{figure}");
+        assert!(
+            figure["ratio_lower"].as_f64().unwrap() <= 1.0
+                && figure["ratio_upper"].as_f64().unwrap() >= 1.0,
+            "{figure}"
+        );
     }
-    assert!(one["quantiles"].as_array().unwrap().len() >= 3 && one["differs"].as_array().unwrap().is_empty(), "{one}");
+    assert!(
+        one["quantiles"].as_array().unwrap().len() >= 3
+            && one["differs"].as_array().unwrap().is_empty(),
+        "{one}"
+    );
     assert!(one["notes"].to_string().contains("is given twice"), "{one}");
     // Neither is its copy, and two of them are no two runs.
     copy_recording(&place.join("one.teiji"), &place.join("copy.teiji"));
     let output = place.well("compare one.teiji copy.teiji --with one.teiji").out.replace('\n', " ");
     assert!(
-        output.contains("1 recording of one left out, identical to an earlier one") && output.contains("is given twice"),
+        output.contains("1 recording of one left out, identical to an earlier one")
+            && output.contains("is given twice"),
         "{output}"
     );
 }
@@ -81,9 +109,15 @@ fn show_and_report_hold_the_limits_of_a_gate() {
     let place = measured();
     let output = place.teiji("show one.teiji --limit max<1ns --limit max<1h");
     assert_eq!(output.code, Some(1));
-    assert!(output.out.starts_with("FAIL: 1 of 2 limits") && output.out.contains("thread"), "{output:?}");
+    assert!(
+        output.out.starts_with("FAIL: 1 of 2 limits") && output.out.contains("thread"),
+        "{output:?}"
+    );
     assert_eq!(place.teiji("show one.teiji two.teiji --limit max<1h").code, Some(0));
-    let output = place.teiji("report one.teiji two.teiji --limit rate(>1s)<1e-9@95% --limit p50<1s --svg charts -o report.html");
+    let output = place.teiji(
+        "report one.teiji two.teiji --limit rate(>1s)<1e-9@95% --limit p50<1s --svg charts -o \
+         report.html",
+    );
     assert_eq!(output.code, Some(3), "{output:?}");
     assert!(
         output.out.contains("NOT ENOUGH EVIDENCE: 2 of 2 recordings, checked against 2 limits")
@@ -92,23 +126,41 @@ fn show_and_report_hold_the_limits_of_a_gate() {
     );
     for chart in ["histogram", "latency-over-time", "exceedance"] {
         let svg = place.read(&format!("charts/{chart}.svg"));
-        assert!(svg.contains("? rate(&gt;1s)&lt;1e-9@95%</text>") && svg.contains("✓ p50&lt;1s</text>"), "{chart}");
+        assert!(
+            svg.contains("? rate(&gt;1s)&lt;1e-9@95%</text>") && svg.contains("✓ p50&lt;1s</text>"),
+            "{chart}"
+        );
     }
-    assert!(place.read("report.html").contains("? Not enough evidence: 2 of 2 recordings, checked against 2 limits"));
+    assert!(
+        place
+            .read("report.html")
+            .contains("? Not enough evidence: 2 of 2 recordings, checked against 2 limits")
+    );
 }
 
 #[test]
 fn charts_are_drawn_as_flags_say() {
     let place = measured();
-    place.well("report one.teiji two.teiji --svg charts --bin 1us --heights shares --jitter --overlay -o report.html");
-    let (histogram, time) = (place.read("charts/histogram.svg"), place.read("charts/latency-over-time.svg"));
+    place.well(
+        "report one.teiji two.teiji --svg charts --bin 1us --heights shares --jitter --overlay -o \
+         report.html",
+    );
+    let (histogram, time) =
+        (place.read("charts/histogram.svg"), place.read("charts/latency-over-time.svg"));
     assert!(
-        histogram.contains(">% of activations in bins of 1 µs (logarithmic)</text>") && histogram.contains(">latency, µs</text>")
+        histogram.contains(">% of activations in bins of 1 µs (logarithmic)</text>")
+            && histogram.contains(">latency, µs</text>")
     );
     assert!(time.contains(">Jitter over time") && time.matches(">jitter, µs</text>").count() == 1);
     let page = place.read("report.html");
-    assert!(page.contains("\"bin_ns\":1000") && page.contains("\"over_time\":\"jitter\",\"overlay\":true"));
-    place.well("report one.teiji two.teiji --svg charts --x linear --y linear --heights counts -o report.html");
+    assert!(
+        page.contains("\"bin_ns\":1000")
+            && page.contains("\"over_time\":\"jitter\",\"overlay\":true")
+    );
+    place.well(
+        "report one.teiji two.teiji --svg charts --x linear --y linear --heights counts -o \
+         report.html",
+    );
     let histogram = place.read("charts/histogram.svg");
     assert!(histogram.contains(">activations in bins of ") && !histogram.contains("(logarithmic)"));
     for words in ["--x sideways", "--bin 1ns", "--heights both"] {
@@ -126,13 +178,21 @@ fn pages_are_written_together_or_not_at_all() {
     ] {
         let output = place.teiji(words);
         assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{words}: {output:?}");
-        assert!(!place.join("report.html").exists() && !place.join("report.html.new").exists(), "{words}");
+        assert!(
+            !place.join("report.html").exists() && !place.join("report.html.new").exists(),
+            "{words}"
+        );
     }
     assert_eq!(place.teiji("compare one.teiji --with ,").code, Some(2));
     // Programs read English, people whatever they asked for.
     let output = place.well("compare one.teiji two.teiji --json --html page.html --lang ja");
-    assert!(json(&output.out)["comparisons"][0]["verdict"].as_str().unwrap().is_ascii(), "{output:?}");
-    assert!(std::fs::read_to_string(place.join("page.html")).unwrap().contains("<html lang=\"ja\">"));
+    assert!(
+        json(&output.out)["comparisons"][0]["verdict"].as_str().unwrap().is_ascii(),
+        "{output:?}"
+    );
+    assert!(
+        std::fs::read_to_string(place.join("page.html")).unwrap().contains("<html lang=\"ja\">")
+    );
 }
 
 #[test]
@@ -145,13 +205,27 @@ fn what_cannot_be_compared_is_not() {
     std::fs::write(&path, document.to_string()).unwrap();
     let output = place.teiji("compare one.teiji two.teiji");
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{output:?}");
-    assert!(output.err.contains("their clocks differ") && output.err.contains("--anyway"), "{output:?}");
+    assert!(
+        output.err.contains("their clocks differ") && output.err.contains("--anyway"),
+        "{output:?}"
+    );
     let japanese = place.teiji("compare one.teiji two.teiji --lang ja");
-    assert_eq!((japanese.code, japanese.err.contains("比較できません")), (Some(2), true), "{japanese:?}");
+    assert_eq!(
+        (japanese.code, japanese.err.contains("比較できません")),
+        (Some(2), true),
+        "{japanese:?}"
+    );
     let for_a_program = place.teiji("compare one.teiji two.teiji --json --lang ja");
-    assert_eq!((for_a_program.code, &for_a_program.err), (Some(2), &output.err), "JSON is in English");
+    assert_eq!(
+        (for_a_program.code, &for_a_program.err),
+        (Some(2), &output.err),
+        "JSON is in English"
+    );
     let anyway = place.well("compare one.teiji two.teiji --anyway");
-    assert!(anyway.out.contains("Note: their clocks differ") && anyway.out.contains("7.0.0-other"), "{anyway:?}");
+    assert!(
+        anyway.out.contains("Note: their clocks differ") && anyway.out.contains("7.0.0-other"),
+        "{anyway:?}"
+    );
     assert!(anyway.out.lines().all(|line| line.chars().count() <= 80), "{anyway:?}");
     let table = place.well("compare one.teiji --with two.teiji --anyway --md").out;
     assert!(table.contains("\n| p50 | ") && table.contains("| Kernel | "), "{table}");
@@ -161,8 +235,17 @@ fn what_cannot_be_compared_is_not() {
 fn show_and_report_say_what_the_data_supports() {
     let place = measured();
     let output = place.well("show one.teiji").out;
-    assert!(output.contains('█') && output.contains("\n  p99     ") && output.contains("\n  tail    "), "{output}");
-    assert!(output.lines().filter(|line| !line.contains("Next:")).all(|line| line.chars().count() <= 80), "{output}");
+    assert!(
+        output.contains('█') && output.contains("\n  p99     ") && output.contains("\n  tail    "),
+        "{output}"
+    );
+    assert!(
+        output
+            .lines()
+            .filter(|line| !line.contains("Next:"))
+            .all(|line| line.chars().count() <= 80),
+        "{output}"
+    );
     place.well("report one.teiji two.teiji -o page.html");
     let page = place.read("page.html");
     assert!(page.contains("What the data supports") && page.contains(">tail</a></dt><dd>"));
@@ -173,7 +256,11 @@ fn tables_are_whole(text: &str) {
     let cells = |line: &str| line.replace("\\|", "").matches('|').count();
     let lines: Vec<&str> = text.lines().collect();
     let mut tables = 0;
-    for (place, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("|--") || line.starts_with("| --")) {
+    for (place, line) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with("|--") || line.starts_with("| --"))
+    {
         tables += 1;
         let rows = lines[place + 1..].iter().take_while(|row| row.starts_with('|'));
         assert_eq!(cells(lines[place - 1]), cells(line), "{line}");
@@ -201,14 +288,23 @@ fn the_same_report_as_markdown_and_in_japanese() {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     assert!(place.join("charts/exceedance.svg").is_file());
-    for (written, charts, link) in [("r.md", ".", "."), ("charts/r.md", "charts", "."), ("charts/r.md", "a(b", "../a%28b")] {
+    for (written, charts, link) in
+        [("r.md", ".", "."), ("charts/r.md", "charts", "."), ("charts/r.md", "a(b", "../a%28b")]
+    {
         place.well(&format!("report one.teiji -o page.html --md {written} --svg {charts}"));
-        assert!(place.read(written).contains(&format!("]({link}/exceedance.svg)")), "{written}, {charts}");
+        assert!(
+            place.read(written).contains(&format!("]({link}/exceedance.svg)")),
+            "{written}, {charts}"
+        );
     }
     place.well("report one.teiji -o seite.html --md bericht.md --lang ja");
     let (page, text) = (place.read("seite.html"), place.read("bericht.md"));
     tables_are_whole(&text);
-    assert!(page.contains("<html lang=\"ja\">") && page.contains("レイテンシのヒストグラム") && text.contains("## 測定結果"));
+    assert!(
+        page.contains("<html lang=\"ja\">")
+            && page.contains("レイテンシのヒストグラム")
+            && text.contains("## 測定結果")
+    );
     let output = place.teiji("report one.teiji --lang de");
     assert_eq!((output.code, output.err.contains("it is en or ja")), (Some(2), true), "{output:?}");
 }
@@ -219,10 +315,17 @@ fn a_comparison_is_a_page_too() {
     let output = place.well("compare one.teiji two.teiji --html page.html --lang ja");
     assert!(output.out.lines().any(|line| line.starts_with("one と比べた two: ")), "{output:?}");
     let page = place.read("page.html");
-    assert!(page.contains("id=\"differences\"") && page.contains("<html lang=\"ja\">") && page.len() < 2_000_000);
+    assert!(
+        page.contains("id=\"differences\"")
+            && page.contains("<html lang=\"ja\">")
+            && page.len() < 2_000_000
+    );
     place.well("compare one.teiji two.teiji --html page.html");
     let page = place.read("page.html");
-    assert!(page.contains("two against one: ") && page.matches(" viewBox=").count() == 4, "three charts and the differences");
+    assert!(
+        page.contains("two against one: ") && page.matches(" viewBox=").count() == 4,
+        "three charts and the differences"
+    );
 }
 
 /// One step for what runs builds: measure, then judge as `teiji gate` does.
@@ -230,15 +333,33 @@ fn a_comparison_is_a_page_too() {
 fn measuring_with_limits_is_judged_as_a_gate() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let measure = |name: &str, limits: &str| place.teiji(&format!("measure -i 1ms -n 200 -t 1 -o {name} {limits}"));
+    let measure = |name: &str, limits: &str| {
+        place.teiji(&format!("measure -i 1ms -n 200 -t 1 -o {name} {limits}"))
+    };
     let passed = measure("pass.teiji", "--limit max<1h --limit skipped<1000");
-    assert_eq!((passed.code, passed.out.contains("\nPASS: 2 limits\n")), (Some(0), true), "{passed:?}");
+    assert_eq!(
+        (passed.code, passed.out.contains("\nPASS: 2 limits\n")),
+        (Some(0), true),
+        "{passed:?}"
+    );
     let failed = measure("fail.teiji", "--limit max<1h --limit max<1ns");
-    assert_eq!((failed.code, failed.out.contains("\nFAIL: 1 of 2 limits\n")), (Some(1), true), "{failed:?}");
+    assert_eq!(
+        (failed.code, failed.out.contains("\nFAIL: 1 of 2 limits\n")),
+        (Some(1), true),
+        "{failed:?}"
+    );
     let lacking = measure("lack.teiji", "--limit rate(>1h)<1e-9@95%");
-    assert_eq!((lacking.code, lacking.out.contains("\nNOT ENOUGH EVIDENCE: ")), (Some(3), true), "{lacking:?}");
+    assert_eq!(
+        (lacking.code, lacking.out.contains("\nNOT ENOUGH EVIDENCE: ")),
+        (Some(3), true),
+        "{lacking:?}"
+    );
     let output = measure("json.teiji", "--limit max<1ns --json");
-    assert_eq!((output.code, json(&output.out)["state"].as_str()), (Some(1), Some("complete")), "{output:?}");
+    assert_eq!(
+        (output.code, json(&output.out)["state"].as_str()),
+        (Some(1), Some("complete")),
+        "{output:?}"
+    );
     assert!(output.err.contains("FAIL: 1 of 1 limit"), "{output:?}");
     let wrong = measure("wrong.teiji", "--limit max>1us");
     assert_eq!((wrong.code, place.join("wrong.teiji").exists()), (Some(2), false), "{wrong:?}");
@@ -256,7 +377,10 @@ fn figures_alone_and_recordings_as_tables() {
     assert!(difference.abs() < 1e-6, "{number} for {max} ns");
     assert_eq!(place.well("show one.teiji two.teiji --figure due").out, "4000\n4000\n");
     let code = |words: &str| place.teiji(words).code;
-    assert_eq!([code("show one.teiji --figure p99.9999"), code("show one.teiji --figure median")], [Some(2); 2]);
+    assert_eq!(
+        [code("show one.teiji --figure p99.9999"), code("show one.teiji --figure median")],
+        [Some(2); 2]
+    );
     // The gate sees the same number.
     let gate = place.well("gate one.teiji --limit p99<1h --json");
     let p99 = place.well("show one.teiji --figure p99").out;
@@ -279,15 +403,26 @@ fn exported_as_text() {
     let thread = &document.threads()[0];
     place.well("export one.teiji --samples -o samples.csv");
     let samples = place.read("samples.csv");
-    let rows: Vec<Vec<&str>> = samples.lines().skip(1).map(|line| line.split(',').collect()).collect();
-    assert!(samples.starts_with("thread,cpu,activation,planned_ns,latency_ns\n") && rows.len() == 4_000, "{}", rows.len());
+    let rows: Vec<Vec<&str>> =
+        samples.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    assert!(
+        samples.starts_with("thread,cpu,activation,planned_ns,latency_ns\n") && rows.len() == 4_000,
+        "{}",
+        rows.len()
+    );
     assert_eq!(rows[0][3].parse(), Ok(thread.whole("/start_ns")));
-    assert_eq!((rows[7][2], rows[7][3].parse()), ("7", Ok(thread.whole("/start_ns") + 7 * 500_000)));
+    assert_eq!(
+        (rows[7][2], rows[7][3].parse()),
+        ("7", Ok(thread.whole("/start_ns") + 7 * 500_000))
+    );
     let latencies: Vec<i64> = rows.iter().filter_map(|row| row[4].parse().ok()).collect();
     assert_eq!(latencies.iter().max(), Some(&thread.whole("/latency_ns/max")));
     assert_eq!(i64::try_from(latencies.len()), Ok(thread.whole("/latency_ns/count")));
     let histogram = place.well("export one.teiji --histogram").out;
-    let counts = histogram.lines().skip(1).map(|line| line.split(',').nth(4).unwrap().parse::<usize>().unwrap());
+    let counts = histogram
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(4).unwrap().parse::<usize>().unwrap());
     assert_eq!(counts.sum::<usize>(), latencies.len());
     let again = place.teiji("export one.teiji --histogram -o samples.csv");
     assert!(again.code == Some(2) && again.err.contains("samples.csv exists"), "{again:?}");
@@ -301,14 +436,21 @@ fn exported_as_text() {
 #[test]
 fn runs_of_a_shuffled_plan_are_compared_with_its_first_value() {
     let place = TestFolder::new();
-    let plan = "[measure]\npolicy = 'other'\ninterval = '1ms'\ncpus = '0'\nwarmup = '0s'\n[vary]\nsamples = [60, 50]\n\
-                [order]\nshuffle = true\nseed = 2\n";
+    let plan = "[measure]\npolicy = 'other'\ninterval = '1ms'\ncpus = '0'\nwarmup = \
+                '0s'\n[vary]\nsamples = [60, 50]\n[order]\nshuffle = true\nseed = 2\n";
     std::fs::write(place.join("plan.toml"), plan).unwrap();
     place.well("run plan.toml -q -o out");
-    assert!(place.join("out/01-samples=50.teiji").is_dir(), "the order of the runs is what this test is about");
+    assert!(
+        place.join("out/01-samples=50.teiji").is_dir(),
+        "the order of the runs is what this test is about"
+    );
     let compared = json(&place.well("compare out --json").out);
     let one = &compared[0]["compared"]["comparisons"][0];
-    assert_eq!((&one["base"], &one["other"]), (&"samples=60".into(), &"samples=50".into()), "{compared}");
+    assert_eq!(
+        (&one["base"], &one["other"]),
+        (&"samples=60".into(), &"samples=50".into()),
+        "{compared}"
+    );
     let by = place.well("show out --by samples").out;
     let head = by.lines().find(|line| line.starts_with("figure")).unwrap();
     assert!(head.find("60") < head.find("50"), "{by}");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recordings of the lab that come from a stranger: what they name is neither run nor read, and what they ask for is bounded.
+//! Recordings of the lab that come from a stranger: what they name is neither run nor read, and
+//! what they ask for is bounded.
 
 use crate::explain::{changed, lab};
 use crate::support::{Output, TestFolder};
@@ -27,7 +28,8 @@ fn program() -> Vec<u8> {
     program
 }
 
-/// A recording that names a script in its own folder as its QEMU, beside an image and a program that can be used.
+/// A recording that names a script in its own folder as its QEMU, beside an image and a program
+/// that can be used.
 fn hostile(change: impl Fn(&mut Value)) -> TestFolder {
     let place = changed(|_| ());
     let path = place.join("rec.teiji/run.json");
@@ -64,7 +66,8 @@ fn what_a_recording_names_is_not_run() {
         assert_refused(&place, flags, &format!("it says '{script}'"));
     }
     // Named by the user it is: that it left no mark is no chance.
-    let Output { err, .. } = place.teiji(&format!("lab rerun rec.teiji -k vmlinuz --program teiji-static --qemu {script}"));
+    let Output { err, .. } = place
+        .teiji(&format!("lab rerun rec.teiji -k vmlinuz --program teiji-static --qemu {script}"));
     assert!(place.join("mark").exists(), "{err}");
 }
 
@@ -77,24 +80,39 @@ fn what_a_recording_names_is_not_read() {
         })
     };
     assert_refused(&with_qemu(|_| ()), "", "the kernel has to be named: -k FILE");
-    let elsewhere = with_qemu(|lab| lab["kernel"]["name"] = json!("debian:amd64=6.1.0-56/../../../../../\u{1b}[2J"));
+    let elsewhere = with_qemu(|lab| {
+        lab["kernel"]["name"] = json!("debian:amd64=6.1.0-56/../../../../../\u{1b}[2J")
+    });
     assert_refused(&elsewhere, "", "it says 'debian:amd64=6.1.0-56/../../../../../\\u{1b}[2J'");
     let modules = with_qemu(|lab| {
         lab["kernel"]["modules"] = json!("/etc");
         lab["modules"] = json!(["passwd"]);
     });
     assert_refused(&modules, "-k vmlinuz", "the folder of modules has to be named: --modules DIR");
-    let tree = with_qemu(|lab| lab["device_tree"] = json!({ "path": "/etc/passwd", "sha256": "00" }));
+    let tree =
+        with_qemu(|lab| lab["device_tree"] = json!({ "path": "/etc/passwd", "sha256": "00" }));
     assert_refused(&tree, "-k vmlinuz", "the device tree has to be named: --dtb FILE");
 }
 
 #[test]
 fn a_recording_cannot_raise_what_its_guest_takes() {
     let place = hostile(|lab| lab["guest"]["memory_mib"] = json!(900_000));
-    assert_refused(&place, "-k vmlinuz", "asks for a guest of 900000 MiB, and may have 2048. To allow more: --memory 900000");
+    assert_refused(
+        &place,
+        "-k vmlinuz",
+        "asks for a guest of 900000 MiB, and may have 2048. To allow more: --memory 900000",
+    );
     assert_refused(&hostile(|lab| lab["guest"]["cpus"] = json!(400)), "-k vmlinuz", "400 CPUs");
-    assert_refused(&hostile(|lab| lab["guest"]["kernel_args"] = json!("init=/x")), "-k vmlinuz", "'init=/x' is not allowed");
-    assert_refused(&hostile(|lab| lab["guest"]["time"] = json!({ "mode": "host" })), "-k vmlinuz", "on the host's clock");
+    assert_refused(
+        &hostile(|lab| lab["guest"]["kernel_args"] = json!("init=/x")),
+        "-k vmlinuz",
+        "'init=/x' is not allowed",
+    );
+    assert_refused(
+        &hostile(|lab| lab["guest"]["time"] = json!({ "mode": "host" })),
+        "-k vmlinuz",
+        "on the host's clock",
+    );
     let place = hostile(|_| ());
     assert_refused(&place, "-k vmlinuz --expect 1us", "may take 0. To allow more: --expect");
 }
@@ -109,6 +127,11 @@ fn another_kernel_is_said_and_not_explained() {
     let says = "the kernel's image is not the recorded one: ";
     assert!(explained.err.contains(says) && !place.join("mark").exists(), "{}", explained.err);
     let rerun = place.teiji(&format!("lab rerun rec.teiji {flags}"));
-    assert!(rerun.err.contains(says) && rerun.err.contains("the teiji in the guest is not the recorded one: "), "{}", rerun.err);
+    assert!(
+        rerun.err.contains(says)
+            && rerun.err.contains("the teiji in the guest is not the recorded one: "),
+        "{}",
+        rerun.err
+    );
     assert_eq!(rerun.code, Some(4), "{}", rerun.err);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A program with file capabilities: whoever may run it gets real-time priority for teiji's own threads, and nothing else.
+//! A program with file capabilities: whoever may run it gets real-time priority for teiji's own
+//! threads, and nothing else.
 //!
-//! Each test has a copy of the program as README describes it, for one group, and one capability more. The tables of
-//! docs/rights.md are read, so that what is written there was tried.
+//! Each test has a copy of the program as README describes it, for one group, and one capability
+//! more. The tables of docs/rights.md are read, so that what is written there was tried.
 
 use crate::ordinary_user::public;
 use crate::support::skipped::{Need, skipped};
@@ -32,7 +33,8 @@ fn copy() -> Option<TestFolder> {
         return None;
     }
     let place = public();
-    let are_heeded = !rustix::fs::statvfs(place.path()).unwrap().f_flag.contains(StatVfsMountFlags::NOSUID);
+    let are_heeded =
+        !rustix::fs::statvfs(place.path()).unwrap().f_flag.contains(StatVfsMountFlags::NOSUID);
     if !are_heeded || rustix::thread::no_new_privs() == Ok(true) {
         skipped(Need::FileCapabilities, "exec heeds no capabilities here: nosuid, or no_new_privs");
         return None;
@@ -40,7 +42,11 @@ fn copy() -> Option<TestFolder> {
     let program = place.join("teiji");
     chown(&program, Some(0), Some(GROUP)).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o750)).unwrap();
-    let set = place.command("setcap").arg("cap_sys_nice,cap_ipc_lock,cap_dac_override=ep").arg(&program).status();
+    let set = place
+        .command("setcap")
+        .arg("cap_sys_nice,cap_ipc_lock,cap_dac_override=ep")
+        .arg(&program)
+        .status();
     if !set.as_ref().is_ok_and(std::process::ExitStatus::success) {
         skipped(Need::FileCapabilities, format!("setcap: {set:?}"));
         return None;
@@ -72,7 +78,9 @@ fn output(place: &TestFolder, words: &[&str]) -> Output {
 fn table() -> BTreeMap<String, Vec<String>> {
     let page = include_str!("../../../../docs/rights.md");
     let rows = page.lines().filter(|line| line.starts_with("| `"));
-    let cells = |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let cells = |row: &str| {
+        row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()
+    };
     rows.map(|row| {
         let mut cells = cells(row);
         (cells.remove(0).trim_matches('`').to_owned(), cells)
@@ -93,12 +101,16 @@ fn command_line(verb: &str, place: &TestFolder) -> Vec<String> {
         "lab" => format!("lab rerun {}/nothing", place.path().display()),
         "export" => format!("export --samples {}/nothing", place.path().display()),
         "gate" => format!("gate {}/nothing --limit max<1ms", place.path().display()),
-        "anonymise" => format!("anonymise {0}/nothing -o {0}/open/sent.teiji", place.path().display()),
+        "anonymise" => {
+            format!("anonymise {0}/nothing -o {0}/open/sent.teiji", place.path().display())
+        }
         "report" => format!("report {0}/nothing -o {0}/open/report.html", place.path().display()),
         "load-worker" | "run" | "show" | "verify" | "compare" | "explain" => {
             format!("{verb} {}/nothing", place.path().display())
         }
-        other => panic!("docs/rights.md has the verb {other}, and this test has no command line for it"),
+        other => {
+            panic!("docs/rights.md has the verb {other}, and this test has no command line for it")
+        }
     };
     words.split(' ').map(str::to_owned).collect()
 }
@@ -124,7 +136,8 @@ impl Stuck {
     }
 
     fn file(&self, name: &str) -> String {
-        fs::read_to_string(format!("/proc/{}/{name}", self.pid.as_raw_nonzero())).unwrap_or_default()
+        fs::read_to_string(format!("/proc/{}/{name}", self.pid.as_raw_nonzero()))
+            .unwrap_or_default()
     }
 
     /// Whether it still prints: what follows was so while it did.
@@ -162,7 +175,9 @@ fn who_is_outside_the_group_cannot_run_it() {
         command.args(command_line(verb, &place));
         let output = Running::start(command).end();
         assert!(
-            output.code != Some(0) && output.err.contains("Permission denied") && output.out.is_empty(),
+            output.code != Some(0)
+                && output.err.contains("Permission denied")
+                && output.out.is_empty(),
             "{verb}: {output:?}"
         );
     }
@@ -174,7 +189,16 @@ fn each_verb_has_the_rights_and_the_environment_of_the_table() {
     let _turn = exclusive();
     let Some(place) = copy() else { return };
     let evil = place.join("open");
-    let variables = ["TEIJI_STATE", "TEIJI_SEED", "HOME", "XDG_CACHE_HOME", "TMPDIR", "PATH_", "RUST_BACKTRACE", "LANG"];
+    let variables = [
+        "TEIJI_STATE",
+        "TEIJI_SEED",
+        "HOME",
+        "XDG_CACHE_HOME",
+        "TMPDIR",
+        "PATH_",
+        "RUST_BACKTRACE",
+        "LANG",
+    ];
     for (verb, cells) in table() {
         let mut command = member(&place);
         command.args(command_line(&verb, &place)).env("TERM", "dumb").env("COLUMNS", "80");
@@ -189,13 +213,19 @@ fn each_verb_has_the_rights_and_the_environment_of_the_table() {
         let environment = stuck.environment();
         match cells[1].as_str() {
             "how to print" => {
-                let is_harmless = |variable: &String| HARMLESS.iter().any(|name| variable.starts_with(&format!("{name}=")));
+                let is_harmless = |variable: &String| {
+                    HARMLESS.iter().any(|name| variable.starts_with(&format!("{name}=")))
+                };
                 assert!(environment.iter().all(is_harmless), "{verb}: {environment:?}");
                 assert!(environment.contains(&"COLUMNS=80".to_owned()), "{verb}: {environment:?}");
             }
             "caller's" => {
                 let state = format!("TEIJI_STATE={}", evil.display());
-                assert!(environment.contains(&state) && environment.iter().any(|one| one.starts_with("PATH=")), "{verb}");
+                assert!(
+                    environment.contains(&state)
+                        && environment.iter().any(|one| one.starts_with("PATH=")),
+                    "{verb}"
+                );
             }
             other => panic!("{verb}: {other}"),
         }
@@ -238,7 +268,8 @@ fn lay_journal(state: &std::path::Path, victim: &Victim) {
         "from": "1", "to": "50", "comes_and_goes": true,
     });
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let journal = json!({"version": 2, "boot_id": boot_id.trim(), "phase": "unfinished", "entries": [entry]});
+    let journal =
+        json!({"version": 2, "boot_id": boot_id.trim(), "phase": "unfinished", "entries": [entry]});
     fs::create_dir_all(state).unwrap();
     fs::write(state.join("journal.json"), journal.to_string()).unwrap();
     for path in [state.to_owned(), state.join("journal.json")] {
@@ -246,7 +277,8 @@ fn lay_journal(state: &std::path::Path, victim: &Victim) {
     }
 }
 
-/// The column of journals: with file capabilities, TEIJI_STATE and a made-up journal set a thread of root from FIFO 50 to 1.
+/// The column of journals: with file capabilities, TEIJI_STATE and a made-up journal set a thread
+/// of root from FIFO 50 to 1.
 #[test]
 fn a_made_up_journal_changes_no_priority() {
     let _turn = exclusive();
@@ -261,8 +293,13 @@ fn a_made_up_journal_changes_no_priority() {
         let output = Running::start(command).end();
         assert_eq!(victim.priority(), "50", "{verb}: {output:?}");
         // What teiji starts itself never looks.
-        let looks = cells[2] == "caller's rights" && !["lab-init", "lab-emulator"].contains(&verb.as_str());
-        assert_eq!(output.err.contains("of a teiji tune that was killed put back"), looks, "{verb}: {output:?}");
+        let looks =
+            cells[2] == "caller's rights" && !["lab-init", "lab-emulator"].contains(&verb.as_str());
+        assert_eq!(
+            output.err.contains("of a teiji tune that was killed put back"),
+            looks,
+            "{verb}: {output:?}"
+        );
         assert!(state.join("journal.json").exists(), "{verb}");
     }
 }
@@ -276,7 +313,8 @@ fn a_journal_in_the_usual_folder_changes_no_priority() {
     soon("it has its priority", Duration::from_secs(10), || victim.priority() == "50");
     lay_journal(&place.join("open/state"), &victim);
     // In a namespace of its own, where others do not find the journal.
-    let script = "mount -t tmpfs none /var/lib && mkdir /var/lib/teiji && cp -rp \"$0\" /var/lib/teiji/tune && exec \"$@\"";
+    let script = "mount -t tmpfs none /var/lib && mkdir /var/lib/teiji && cp -rp \"$0\" \
+                  /var/lib/teiji/tune && exec \"$@\"";
     for (verb, cells) in table() {
         let mut command = place.command("unshare");
         command.args(["--mount", "sh", "-c", script]).arg(place.join("open/state"));
@@ -291,10 +329,11 @@ fn a_journal_in_the_usual_folder_changes_no_priority() {
     }
 }
 
-const REFUSED: &str = "this teiji has rights that you lack, by capabilities of its file, and starts no other program. \
-                       Start it yourself beside teiji.";
+const REFUSED: &str = "this teiji has rights that you lack, by capabilities of its file, and \
+                       starts no other program. Start it yourself beside teiji.";
 
-/// The last column, of verbs that keep the rights: with file capabilities, any program ran at FIFO 60.
+/// The last column, of verbs that keep the rights: with file capabilities, any program ran at FIFO
+/// 60.
 #[test]
 fn no_program_starts_with_lent_rights() {
     let _turn = exclusive();
@@ -309,10 +348,17 @@ fn no_program_starts_with_lent_rights() {
         fs::write(place.join(name), text).unwrap();
         place.join(name).display().to_string()
     };
-    let with_cmd = plan("cmd.toml", &format!("[measure]\nsamples = 10\nload = 'cmd:\"{script}\"'\n"));
-    let with_app = plan("app.toml", &format!("[measure]\nduration = \"1s\"\nprobe = \"app\"\ncommand = \"{script}\"\n"));
+    let with_cmd =
+        plan("cmd.toml", &format!("[measure]\nsamples = 10\nload = 'cmd:\"{script}\"'\n"));
+    let with_app = plan(
+        "app.toml",
+        &format!("[measure]\nduration = \"1s\"\nprobe = \"app\"\ncommand = \"{script}\"\n"),
+    );
     let with_kernel = plan("kernel.toml", "[measure]\nsamples = 10\nkernel = \"debian:amd64\"\n");
-    let order = |parent: u32| json!({"spec": cmd, "cpus": [0], "memory": 1 << 20, "loads": 1, "parent": parent}).to_string();
+    let order = |parent: u32| {
+        json!({"spec": cmd, "cpus": [0], "memory": 1 << 20, "loads": 1, "parent": parent})
+            .to_string()
+    };
     let by_hand = order(std::process::id());
     let script = script.to_string();
     let lines: [(&str, Vec<&str>); 8] = [
@@ -329,11 +375,18 @@ fn no_program_starts_with_lent_rights() {
         let output = output(&place, &[&[*verb][..], words].concat());
         let said = if *verb == "load-worker" { &output.out } else { &output.err };
         assert!(said.contains(REFUSED), "{verb} {words:?}: {output:?}");
-        assert_eq!(output.code, Some(if *verb == "load-worker" { 1 } else { 2 }), "{verb} {words:?}: {output:?}");
+        assert_eq!(
+            output.code,
+            Some(if *verb == "load-worker" { 1 } else { 2 }),
+            "{verb} {words:?}: {output:?}"
+        );
         assert!(!mark.exists(), "{verb} {words:?}: {output:?}");
     }
-    let refuse: Vec<String> =
-        table().into_iter().filter(|(_, cells)| cells[3].starts_with("refused")).map(|(verb, _)| verb).collect();
+    let refuse: Vec<String> = table()
+        .into_iter()
+        .filter(|(_, cells)| cells[3].starts_with("refused"))
+        .map(|(verb, _)| verb)
+        .collect();
     assert_eq!(refuse, ["load", "load-worker", "measure", "run"]);
 }
 
@@ -345,22 +398,44 @@ fn what_the_others_start_has_no_rights() {
     let report = "cat /proc/self/status";
     let parent = std::process::id().to_string();
     let mut emulator = member(&place);
-    // What it may do, as the lab says it: bytes of files and of memory, no KVM, and these folders to run.
+    // What it may do, as the lab says it: bytes of files and of memory, no KVM, and these folders
+    // to run.
     let may = ["1000000000", "8000000000", "false", "x/bin", "x/usr", "x/lib", "x/lib64", "--"];
     emulator.args(["lab-emulator", &parent]).args(may).args(["/bin/sleep", "60"]);
     let emulator = Running::start(emulator);
-    let status = || fs::read_to_string(format!("/proc/{}/status", emulator.pid().as_raw_nonzero())).unwrap_or_default();
-    soon("it is another program", Duration::from_secs(30), || status().starts_with("Name:\tsleep\n"));
+    let status = || {
+        fs::read_to_string(format!("/proc/{}/status", emulator.pid().as_raw_nonzero()))
+            .unwrap_or_default()
+    };
+    soon("it is another program", Duration::from_secs(30), || {
+        status().starts_with("Name:\tsleep\n")
+    });
     assert_rights("lab-emulator", &status(), NONE, "1");
     drop(emulator);
     let mut tune = member(&place);
     tune.env("TEIJI_STATE", place.join("open/state"));
-    tune.args(["tune", "--cpus", "0", "--only", "transparent-hugepages", "--", "/bin/sh", "-c", report]);
+    tune.args([
+        "tune",
+        "--cpus",
+        "0",
+        "--only",
+        "transparent-hugepages",
+        "--",
+        "/bin/sh",
+        "-c",
+        report,
+    ]);
     let tune = Running::start(tune).end();
-    assert_rights("tune", &tune.out[tune.out.find("Name:").unwrap_or_else(|| panic!("{tune:?}"))..], NONE, "1");
+    assert_rights(
+        "tune",
+        &tune.out[tune.out.find("Name:").unwrap_or_else(|| panic!("{tune:?}"))..],
+        NONE,
+        "1",
+    );
 }
 
-/// What the rights are lent for: no thread has a capability more, and no process is another program.
+/// What the rights are lent for: no thread has a capability more, and no process is another
+/// program.
 #[test]
 fn own_threads_have_real_time_priority() {
     let _turn = exclusive();
@@ -380,7 +455,10 @@ fn own_threads_have_real_time_priority() {
         if words.starts_with("measure") {
             let document = running.begun("open/x.teiji");
             assert_eq!(document.threads()[0].text("/scheduling/policy"), "fifo");
-            assert!(document.at("/instrument/memory_locked") == true && !document.warns_of("no-real-time"));
+            assert!(
+                document.at("/instrument/memory_locked") == true
+                    && !document.warns_of("no-real-time")
+            );
         }
         assert_only_teiji(words, &running);
         running.signal(Signal::INT);
@@ -391,13 +469,15 @@ fn own_threads_have_real_time_priority() {
 
 /// The process and what it has started.
 fn processes(running: &Running) -> impl Iterator<Item = i32> {
-    let pids = std::iter::once(running.pid()).chain(running.descendants().into_iter().map(|process| process.pid()));
+    let pids = std::iter::once(running.pid())
+        .chain(running.descendants().into_iter().map(|process| process.pid()));
     pids.map(|pid| pid.as_raw_nonzero().get())
 }
 
 /// A file of each thread. One that has ended meanwhile has none.
 fn of_threads(running: &Running, file: &str) -> Vec<String> {
-    let threads = processes(running).flat_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten());
+    let threads = processes(running)
+        .flat_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten());
     threads.filter_map(|thread| fs::read_to_string(thread.path().join(file)).ok()).collect()
 }
 
@@ -406,8 +486,13 @@ fn real_time_threads(running: &Running) -> usize {
 }
 
 fn assert_only_teiji(words: &str, running: &Running) {
-    let programs: BTreeSet<_> = processes(running).filter_map(|pid| fs::read_link(format!("/proc/{pid}/exe")).ok()).collect();
-    assert!(programs.len() == 1 && programs.iter().all(|program| program.ends_with("teiji")), "{words}: {programs:?}");
+    let programs: BTreeSet<_> = processes(running)
+        .filter_map(|pid| fs::read_link(format!("/proc/{pid}/exe")).ok())
+        .collect();
+    assert!(
+        programs.len() == 1 && programs.iter().all(|program| program.ends_with("teiji")),
+        "{words}: {programs:?}"
+    );
     // A load that is just being executed has all of the file's capabilities for an instant.
     let is_settled = |text: &String| status(text, "CapPrm") == REAL_TIME;
     soon(words, Duration::from_secs(10), || of_threads(running, "status").iter().all(is_settled));
@@ -417,7 +502,8 @@ fn assert_only_teiji(words: &str, running: &Running) {
 }
 
 fn is_real_time(stat: &str) -> bool {
-    stat.rsplit_once(')').is_some_and(|(_, fields)| fields.split_ascii_whitespace().nth(37) != Some("0"))
+    stat.rsplit_once(')')
+        .is_some_and(|(_, fields)| fields.split_ascii_whitespace().nth(37) != Some("0"))
 }
 
 /// With another user's rights there is no verb that needs them.
@@ -433,7 +519,10 @@ fn a_set_user_id_copy_does_not_run() {
             command.args(command_line(verb, &place));
             let output = Running::start(command).end();
             let said = format!("error: {} is set-user-ID or set-group-ID", program.display());
-            assert!(output.code == Some(4) && output.err.starts_with(&said) && output.out.is_empty(), "{verb}: {output:?}");
+            assert!(
+                output.code == Some(4) && output.err.starts_with(&said) && output.out.is_empty(),
+                "{verb}: {output:?}"
+            );
         }
     }
 }

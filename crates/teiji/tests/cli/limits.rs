@@ -20,8 +20,16 @@ fn a_latency_above_the_limit_ends_the_run() {
     assert_eq!(thread.whole("/activations/due"), activation + 1);
     let worst = thread.list("/worst");
     let named = worst.iter().find(|worst| worst.whole("/activation") == activation);
-    assert_eq!(named.map(|worst| worst.whole("/latency_ns")), Some(document.whole("/end/latency_ns")), "{worst:?}");
-    assert!(output.out.starts_with("The recording was stopped early: activation "), "{}", output.out);
+    assert_eq!(
+        named.map(|worst| worst.whole("/latency_ns")),
+        Some(document.whole("/end/latency_ns")),
+        "{worst:?}"
+    );
+    assert!(
+        output.out.starts_with("The recording was stopped early: activation "),
+        "{}",
+        output.out
+    );
     place.well("verify x.teiji");
 }
 
@@ -38,7 +46,11 @@ fn a_limit_that_is_not_exceeded_changes_nothing() {
 fn a_run_of_a_plan_that_a_latency_ends_is_recorded() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    std::fs::write(place.join("plan.toml"), "[measure]\nduration = '10s'\nbreak-above = '1us'\n[vary]\nprio = [10]\n").unwrap();
+    std::fs::write(
+        place.join("plan.toml"),
+        "[measure]\nduration = '10s'\nbreak-above = '1us'\n[vary]\nprio = [10]\n",
+    )
+    .unwrap();
     place.well("run plan.toml -q -o out");
     let document = place.document("out/01-prio=10.teiji");
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "break-above"));

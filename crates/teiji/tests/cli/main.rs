@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The program as its users meet it: command lines in; output, exit codes and recordings out.
 //!
-//! These tests run the real binary on the real machine, as root with real-time priority or as an ordinary user without. What
-//! holds in both cases is asserted in both; what needs a right says so and returns where that right is missing. Bounds are
-//! those a busy two-core virtual machine keeps. One test binary, because each would link everything again.
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests, outside of any #[test]")]
+//! These tests run the real binary on the real machine, as root with real-time priority or as an
+//! ordinary user without. What holds in both cases is asserted in both; what needs a right says so
+//! and returns where that right is missing. Bounds are those a busy two-core virtual machine keeps.
+//! One test binary, because each would link everything again.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests, outside of any #[test]"
+)]
 
 mod accounting;
 mod affinity;

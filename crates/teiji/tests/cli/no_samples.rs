@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recordings of which only a histogram or figures are left, alone and beside others in a plan, through everything that reads recordings.
+//! Recordings of which only a histogram or figures are left, alone and beside others in a plan,
+//! through everything that reads recordings.
 
 use crate::probes::{assert_judged, assert_read_everywhere, change};
 use crate::support::{TestFolder, exclusive};
 use serde_json::{Value, json};
 
-/// Every kind of row in a plan's table and page: with repeats, a factor, a limit, and recordings of which only a histogram or
-/// figures are left.
+/// Every kind of row in a plan's table and page: with repeats, a factor, a limit, and recordings of
+/// which only a histogram or figures are left.
 #[test]
 fn plans_of_every_kind_of_row() {
     let _turn = exclusive();
@@ -18,12 +19,14 @@ fn plans_of_every_kind_of_row() {
         ("figures", "cyclic", "samples = 60"),
     ] {
         let plan = format!(
-            "[measure]\nprobe = '{probe}'\nthreads = 1\n{length}\n[vary]\npolicy = ['fifo', 'rr']\n[order]\nrepeat = 2\n\
-             [limits]\np50 = '10s'\n"
+            "[measure]\nprobe = '{probe}'\nthreads = 1\n{length}\n[vary]\npolicy = ['fifo', \
+             'rr']\n[order]\nrepeat = 2\n[limits]\np50 = '10s'\n"
         );
         std::fs::write(place.join("plan.toml"), plan).unwrap();
         place.well(&format!("run plan.toml -q -o {folder}"));
-        for entry in std::fs::read_dir(place.join(folder)).unwrap().map(|entry| entry.unwrap().path()) {
+        for entry in
+            std::fs::read_dir(place.join(folder)).unwrap().map(|entry| entry.unwrap().path())
+        {
             if entry.extension().is_none_or(|extension| extension != "teiji") {
                 continue;
             }
@@ -111,35 +114,66 @@ fn a_recording_of_a_histogram_only() {
     let show = place.well("show past.teiji").out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         show.contains("The recording has no samples: what was late, skipped or lost is unknown")
-            && show.contains("the recording has no samples, so whether the largest latencies came together is unknown"),
+            && show.contains(
+                "the recording has no samples, so whether the largest latencies came together is \
+                 unknown"
+            ),
         "{show}"
     );
-    assert!(!show.contains("of 200 activations") && !show.contains("At 95 % confidence, 1,000"), "{show}");
+    assert!(
+        !show.contains("of 200 activations") && !show.contains("At 95 % confidence, 1,000"),
+        "{show}"
+    );
     assert!(show.contains("– of counts: not known"), "{show}");
     assert!(place.read("past.md").contains("– of counts: not known."));
-    assert!(place.read("past.html").contains("\"length_ns\":0,\"min_ns\":[],\"max_ns\":[]"), "nothing is drawn over time");
+    assert!(
+        place.read("past.html").contains("\"length_ns\":0,\"min_ns\":[],\"max_ns\":[]"),
+        "nothing is drawn over time"
+    );
     // What the buckets tell is judged; what they do not tell is not enough evidence.
     assert_judged(&place, "past.teiji", &["max<64us", "p99<10us"], 0);
     assert_judged(&place, "past.teiji", &["max<63us", "p99<9us"], 1);
     let unknown = ["p99<10us@95%", "rate(>10us)<1e-2@95%", "late==0", "skipped==0", "lost==0"];
     assert_judged(&place, "past.teiji", &unknown, 3);
     let figure = |name: &str| place.teiji(&format!("show past.teiji --figure {name}"));
-    assert_eq!((figure("p99").out.trim(), figure("late").code, figure("due").code), ("9.999", Some(2), Some(2)));
-    // How its latencies depend on one another is not known, which is not the same as too few of them.
+    assert_eq!(
+        (figure("p99").out.trim(), figure("late").code, figure("due").code),
+        ("9.999", Some(2), Some(2))
+    );
+    // How its latencies depend on one another is not known, which is not the same as too few of
+    // them.
     place.well("measure -n 200 -t 1 -q -o now.teiji");
     let output = place.well("compare now.teiji past.teiji --anyway").out.replace('\n', " ");
-    assert!(output.contains("past against now: not compared. The order of samples is unknown"), "{output}");
-    assert!(output.contains("Note: no samples in past. Compare recordings that hold every sample"), "{output}");
+    assert!(
+        output.contains("past against now: not compared. The order of samples is unknown"),
+        "{output}"
+    );
+    assert!(
+        output.contains("Note: no samples in past. Compare recordings that hold every sample"),
+        "{output}"
+    );
     assert!(!output.contains("too few"), "{output}");
-    assert!(!output.contains(" first  second") && !output.contains("these intervals hold"), "a table without rows: {output}");
+    assert!(
+        !output.contains(" first  second") && !output.contains("these intervals hold"),
+        "a table without rows: {output}"
+    );
     assert!(!place.well("compare now.teiji past.teiji --anyway --md").out.contains("| µs |"));
     place.well("compare now.teiji past.teiji --anyway --html none.html");
     assert!(!place.read("none.html").contains("class=\"differences\""));
     let output = place.teiji("gate now.teiji --baseline past.teiji");
-    assert!(output.code == Some(3) && output.out.replace("\n ", "").contains("the order of samples is unknown"), "{output:?}");
+    assert!(
+        output.code == Some(3)
+            && output.out.replace("\n ", "").contains("the order of samples is unknown"),
+        "{output:?}"
+    );
     let output = place.teiji("export past.teiji --samples");
-    assert!(output.code == Some(2) && output.err.contains("past.teiji holds no samples"), "{output:?}");
-    change(&place, "past.teiji", |run| run["threads"][0]["histogram_ns"]["buckets"][1][2] = json!(98));
+    assert!(
+        output.code == Some(2) && output.err.contains("past.teiji holds no samples"),
+        "{output:?}"
+    );
+    change(&place, "past.teiji", |run| {
+        run["threads"][0]["histogram_ns"]["buckets"][1][2] = json!(98)
+    });
     let output = place.teiji("verify past.teiji");
     assert!(output.code == Some(1) && output.out.contains("999 latencies"), "{output:?}");
 }
@@ -153,33 +187,69 @@ fn a_recording_of_figures_only() {
     to_figures(&place, "line.teiji");
     let output = place.well("verify line.teiji").out;
     assert!(
-        output.contains("every figure agrees with its 1000 latencies, of which no samples are known, of 1 thread"),
+        output.contains(
+            "every figure agrees with its 1000 latencies, of which no samples are known, of 1 \
+             thread"
+        ),
         "{output}"
     );
     place.well("report line.teiji -o line.html --md line.md --svg line-charts");
-    let (show, page, markdown) = (place.well("show line.teiji").out, place.read("line.html"), place.read("line.md"));
+    let (show, page, markdown) =
+        (place.well("show line.teiji").out, place.read("line.html"), place.read("line.md"));
     for known in ["64.0", "6.4", "6.0"] {
-        assert!(show.contains(known) && page.contains(known) && markdown.contains(known), "{known}: {show}");
+        assert!(
+            show.contains(known) && page.contains(known) && markdown.contains(known),
+            "{known}: {show}"
+        );
     }
     assert!(show.contains("The recording has no samples"), "{show}");
-    assert!(!show.contains("no latency was measured") && !show.contains("At 95 % confidence, 1,000"), "{show}");
-    assert!(!page.contains("NaN") && !page.contains("null µs") && !page.contains("no latency was measured"));
+    assert!(
+        !show.contains("no latency was measured") && !show.contains("At 95 % confidence, 1,000"),
+        "{show}"
+    );
+    assert!(
+        !page.contains("NaN")
+            && !page.contains("null µs")
+            && !page.contains("no latency was measured")
+    );
     assert!(page.matches("Nothing to draw: there are no samples.").count() >= 3);
-    assert!(!page.contains("class=\"canvas\"") && !page.contains("class=\"paper\""), "axes would make up a range");
+    assert!(
+        !page.contains("class=\"canvas\"") && !page.contains("class=\"paper\""),
+        "axes would make up a range"
+    );
     assert!(show.contains("– not known;") && !show.contains("too few samples"), "{show}");
     assert_judged(&place, "line.teiji", &["max<64us", "mean<7us"], 0);
     assert_judged(&place, "line.teiji", &["max<63us", "mean<6us"], 1);
-    let unknown = ["p99<10s", "p99<1us", "p99<10us@95%", "rate(>10us)<1e-2@95%", "late==0", "skipped==0", "lost==0"];
+    let unknown = [
+        "p99<10s",
+        "p99<1us",
+        "p99<10us@95%",
+        "rate(>10us)<1e-2@95%",
+        "late==0",
+        "skipped==0",
+        "lost==0",
+    ];
     assert_judged(&place, "line.teiji", &unknown, 3);
     let figure = |name: &str| place.teiji(&format!("show line.teiji --figure {name}"));
-    assert_eq!((figure("max").out.trim(), figure("p99").code, figure("due").code), ("63.999", Some(2), Some(2)));
-    for (command, code) in [("export line.teiji --samples", 2), ("export line.teiji --histogram", 2)] {
+    assert_eq!(
+        (figure("max").out.trim(), figure("p99").code, figure("due").code),
+        ("63.999", Some(2), Some(2))
+    );
+    for (command, code) in
+        [("export line.teiji --samples", 2), ("export line.teiji --histogram", 2)]
+    {
         let output = place.teiji(command);
-        assert!(output.code == Some(code) && output.err.contains("line.teiji holds no "), "{command}: {output:?}");
+        assert!(
+            output.code == Some(code) && output.err.contains("line.teiji holds no "),
+            "{command}: {output:?}"
+        );
     }
     place.well("measure -n 200 -t 1 -q -o now.teiji");
     let output = place.well("compare now.teiji line.teiji --anyway").out.replace('\n', " ");
-    assert!(output.contains("line against now: not compared. The order of samples is unknown"), "{output}");
+    assert!(
+        output.contains("line against now: not compared. The order of samples is unknown"),
+        "{output}"
+    );
     assert_eq!(place.teiji("gate now.teiji --baseline line.teiji").code, Some(3));
     // A quantile that was written down is a figure too.
     change(&place, "line.teiji", |run| {
@@ -192,10 +262,15 @@ fn a_recording_of_figures_only() {
     assert_eq!(place.teiji("gate line.teiji --limit p99<10us").code, Some(0));
     change(&place, "line.teiji", |run| run["threads"][0]["latency_ns"]["p99"] = json!(70_000));
     let output = place.teiji("verify line.teiji");
-    assert!(output.code == Some(1) && output.out.contains("5999, 70000, 63999, recomputed from the smallest"), "{output:?}");
+    assert!(
+        output.code == Some(1)
+            && output.out.contains("5999, 70000, 63999, recomputed from the smallest"),
+        "{output:?}"
+    );
 }
 
-/// Where a latency was as late as the interval, a quantile over the activations that woke is none over those that were due.
+/// Where a latency was as late as the interval, a quantile over the activations that woke is none
+/// over those that were due.
 #[test]
 fn a_histogram_with_overruns_does_not_tell_its_quantiles() {
     let _turn = exclusive();
@@ -205,7 +280,8 @@ fn a_histogram_with_overruns_does_not_tell_its_quantiles() {
         let thread = &mut run["threads"][0];
         thread["histogram_ns"]["buckets"][2] = json!([2_000_000, 2_000_999, 1]);
         for figures in ["latency_ns", "latency_with_skipped_ns"] {
-            (thread[figures]["max"], thread[figures]["p9999"]) = (json!(2_000_999), json!(2_000_999));
+            (thread[figures]["max"], thread[figures]["p9999"]) =
+                (json!(2_000_999), json!(2_000_999));
         }
     });
     place.well("verify past.teiji");

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A polling loop sees what takes its CPU away: when, for how long, and which share of its time.
 
-use crate::support::{MILLISECOND, TestFolder, exclusive, may_real_time_or_skip, now, quiet_cpu, sleep_until};
+use crate::support::{
+    MILLISECOND, TestFolder, exclusive, may_real_time_or_skip, now, quiet_cpu, sleep_until,
+};
 use plan::{CpuId, Policy, Scheduling};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 const HOGS: i64 = 10;
 const LENGTH: i64 = 5 * MILLISECOND;
-/// From the start to the first hog, and from each to the next: two in each interval, while the loop polls.
+/// From the start to the first hog, and from each to the next: two in each interval, while the loop
+/// polls.
 const FIRST: i64 = 100 * MILLISECOND;
 const APART: i64 = 250 * MILLISECOND;
 
-/// Takes the CPU away with a higher priority, and reads the clock when it has it and before it gives it back.
+/// Takes the CPU away with a higher priority, and reads the clock when it has it and before it
+/// gives it back.
 fn take_away(cpu: CpuId, start: i64) -> Vec<(i64, i64)> {
     let hog = std::thread::spawn(move || {
         let mut set = CpuSet::new();
@@ -38,7 +42,8 @@ fn a_hog_is_a_gap_of_its_length() {
     }
     let _turn = exclusive();
     let (place, cpu) = (TestFolder::new(), quiet_cpu());
-    let running = place.start(&format!("measure --probe noise --poll 80 -i 500ms -d 3s -a {cpu} -o noise.teiji"));
+    let running = place
+        .start(&format!("measure --probe noise --poll 80 -i 500ms -d 3s -a {cpu} -o noise.teiji"));
     let start = running.begun("noise.teiji").threads()[0].whole("/start_ns");
     let hogs = take_away(cpu, start);
     let output = running.end();
@@ -47,13 +52,21 @@ fn a_hog_is_a_gap_of_its_length() {
 
     let samples = place.well("export noise.teiji --samples").out;
     assert!(samples.starts_with("thread,cpu,event,time_ns,gap_ns\n"), "{samples:.200}");
-    let cell = |line: &str, column: usize| line.split(',').nth(column).unwrap().parse::<i64>().unwrap();
-    let gaps: Vec<(i64, i64)> = samples.lines().skip(1).map(|line| (cell(line, 3), cell(line, 4))).collect();
+    let cell =
+        |line: &str, column: usize| line.split(',').nth(column).unwrap().parse::<i64>().unwrap();
+    let gaps: Vec<(i64, i64)> =
+        samples.lines().skip(1).map(|line| (cell(line, 3), cell(line, 4))).collect();
     // What the loop saw encloses what the hog saw, by the same clock.
-    let gap_of = |(begin, end): &(i64, i64)| gaps.iter().find(|(time, gap)| time <= begin && time + gap >= *end);
+    let gap_of = |(begin, end): &(i64, i64)| {
+        gaps.iter().find(|(time, gap)| time <= begin && time + gap >= *end)
+    };
     let mut longer: Vec<i64> = hogs
         .iter()
-        .map(|hog| gap_of(hog).map(|(_, gap)| gap - (hog.1 - hog.0)).unwrap_or_else(|| panic!("no gap of the hog at {hog:?}")))
+        .map(|hog| {
+            gap_of(hog)
+                .map(|(_, gap)| gap - (hog.1 - hog.0))
+                .unwrap_or_else(|| panic!("no gap of the hog at {hog:?}"))
+        })
         .collect();
     longer.sort_unstable();
     assert!(longer[0] >= 0 && longer[longer.len() / 2] < MILLISECOND, "{longer:?}");
@@ -64,15 +77,23 @@ fn a_hog_is_a_gap_of_its_length() {
     assert!((2_100 * MILLISECOND..2_600 * MILLISECOND).contains(&polled), "{polled}");
     let noise: i64 = gaps.iter().map(|(_, gap)| gap).sum();
     assert!((HOGS * LENGTH..polled).contains(&noise), "{noise} of {polled}");
-    assert!(thread.whole("/polling/resolution_ns") < 1_000 && thread.whole("/polling/readings") > 1_000, "{thread:?}");
+    assert!(
+        thread.whole("/polling/resolution_ns") < 1_000 && thread.whole("/polling/readings") > 1_000,
+        "{thread:?}"
+    );
     let show = place.well("show noise.teiji").out;
     assert!(show.contains("% of the 2.") && show.contains(" s polled, in "), "{show}");
     // A recording with more noise than polled time contradicts itself.
     let path = place.join("noise.teiji/run.json");
-    let text = std::fs::read_to_string(&path).unwrap().replace(&format!("\"polled_ns\": {polled}"), "\"polled_ns\": 1000");
+    let text = std::fs::read_to_string(&path)
+        .unwrap()
+        .replace(&format!("\"polled_ns\": {polled}"), "\"polled_ns\": 1000");
     std::fs::write(&path, text).unwrap();
     let output = place.teiji("verify noise.teiji");
-    assert!(output.code == Some(1) && output.out.contains("threads[0].polling.polled_ns"), "{output:?}");
+    assert!(
+        output.code == Some(1) && output.out.contains("threads[0].polling.polled_ns"),
+        "{output:?}"
+    );
 }
 
 #[test]

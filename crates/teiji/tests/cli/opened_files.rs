@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Each file and device that the program opens without being asked has a row in docs/opened-files.md, which says what looking at it can do.
+//! Each file and device that the program opens without being asked has a row in
+//! docs/opened-files.md, which says what looking at it can do.
 
 use crate::support::machine::lay_out;
 use crate::support::skipped::{Need, skipped};
@@ -34,11 +35,23 @@ const COMMANDS: &[&str] = &[
     "export auto.teiji --samples",
 ];
 
-/// Other machines, as trees of files. These commands read all that `check` and `tune` know to look for there.
-const MACHINES: &[&str] =
-    &["laptop", "pi-3-document-002", "pi-4-throttled", "lab-cobalt", "lab-evl", "lab-rt", "container-with-quota"];
-const OF_MACHINES: &[&str] =
-    &["check --root", "check --advise --root", "tune --plan --cpus 0 --root", "tune --boot --cpus 0 --root"];
+/// Other machines, as trees of files. These commands read all that `check` and `tune` know to look
+/// for there.
+const MACHINES: &[&str] = &[
+    "laptop",
+    "pi-3-document-002",
+    "pi-4-throttled",
+    "lab-cobalt",
+    "lab-evl",
+    "lab-rt",
+    "container-with-quota",
+];
+const OF_MACHINES: &[&str] = &[
+    "check --root",
+    "check --advise --root",
+    "tune --plan --cpus 0 --root",
+    "tune --boot --cpus 0 --root",
+];
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
@@ -48,14 +61,23 @@ fn workspace() -> PathBuf {
 fn patterns() -> Vec<String> {
     let page = fs::read_to_string(workspace().join("docs/opened-files.md")).unwrap();
     let cells = page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
-    cells.flat_map(|cell| cell.split(", `").flat_map(|one| alternatives(one.trim_matches('`'))).collect::<Vec<_>>()).collect()
+    cells
+        .flat_map(|cell| {
+            cell.split(", `")
+                .flat_map(|one| alternatives(one.trim_matches('`')))
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// `a{b,c}` as `ab` and `ac`.
 fn alternatives(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
     let (choices, after) = rest.split_once('}').unwrap();
-    choices.split(',').flat_map(|choice| alternatives(&format!("{before}{choice}{after}"))).collect()
+    choices
+        .split(',')
+        .flat_map(|choice| alternatives(&format!("{before}{choice}{after}")))
+        .collect()
 }
 
 fn covers(pattern: &str, path: &str) -> bool {
@@ -79,7 +101,9 @@ fn covers(pattern: &str, path: &str) -> bool {
     }
     match (pattern.chars().next(), path.chars().next()) {
         (None, None) => true,
-        (Some(expected), Some(found)) => expected == found && covers(&pattern[expected.len_utf8()..], &path[found.len_utf8()..]),
+        (Some(expected), Some(found)) => {
+            expected == found && covers(&pattern[expected.len_utf8()..], &path[found.len_utf8()..])
+        }
         _ => false,
     }
 }
@@ -94,8 +118,12 @@ fn path_of(line: &str, place: &Path) -> Option<PathBuf> {
     let (of, rest) = arguments.split_once('"')?;
     let path = rest.split_once('"')?.0;
     // strace -y names the folder that a path is relative to.
-    let folder = of.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map_or(place, |(folder, _)| Path::new(folder));
-    let plain: PathBuf = folder.join(path).components().filter(|part| *part != Component::CurDir).collect();
+    let folder = of
+        .split_once('<')
+        .and_then(|(_, rest)| rest.split_once('>'))
+        .map_or(place, |(folder, _)| Path::new(folder));
+    let plain: PathBuf =
+        folder.join(path).components().filter(|part| *part != Component::CurDir).collect();
     Some(plain)
 }
 
@@ -111,13 +139,26 @@ fn written(path: &Path, place: &TestFolder) -> Option<String> {
     if path.starts_with(place.path()) || path.as_os_str().is_empty() {
         return None;
     }
-    Some(path.strip_prefix(prefix).map_or_else(|_| path.display().to_string(), |below| format!("[prefix]/{}", below.display())))
+    Some(path.strip_prefix(prefix).map_or_else(
+        |_| path.display().to_string(),
+        |below| format!("[prefix]/{}", below.display()),
+    ))
 }
 
 /// What the program opened with these words, and its exit code; none where it cannot be traced.
 fn opened(place: &TestFolder, words: &str) -> Option<(BTreeSet<String>, i32)> {
     let mut traced = place.command("strace");
-    traced.args(["-f", "-qq", "-y", "-e", "trace=open,openat,openat2,creat,execve,execveat", "-e", "signal=none", "-o", "trace"]);
+    traced.args([
+        "-f",
+        "-qq",
+        "-y",
+        "-e",
+        "trace=open,openat,openat2,creat,execve,execveat",
+        "-e",
+        "signal=none",
+        "-o",
+        "trace",
+    ]);
     traced
         .arg(TEIJI)
         .args(words.split(' '))
@@ -128,13 +169,18 @@ fn opened(place: &TestFolder, words: &str) -> Option<(BTreeSet<String>, i32)> {
     let trace = fs::read_to_string(place.join("trace")).ok()?;
     // Without the right to trace nothing is executed.
     let is_traced = trace.lines().any(|line| line.contains("execve(") && line.ends_with("= 0"));
-    let opened = trace.lines().filter_map(|line| written(&path_of(line, place.path())?, place)).collect();
+    let opened =
+        trace.lines().filter_map(|line| written(&path_of(line, place.path())?, place)).collect();
     is_traced.then(|| (opened, status.code().unwrap()))
 }
 
 /// Those of them that no row is about.
 fn without_row(opened: &BTreeSet<String>, patterns: &[String]) -> Vec<String> {
-    opened.iter().filter(|path| !patterns.iter().any(|pattern| covers(pattern, path))).cloned().collect()
+    opened
+        .iter()
+        .filter(|path| !patterns.iter().any(|pattern| covers(pattern, path)))
+        .cloned()
+        .collect()
 }
 
 #[test]
@@ -149,8 +195,15 @@ fn each_file_that_is_opened_unasked_has_a_row() {
         };
         // 1: something is bad for latency.
         assert!(code <= 1, "teiji {words}: exit code {code}");
-        assert!(opened.iter().any(|path| path.starts_with("[prefix]/")), "the program itself: {opened:?}");
-        assert_eq!(without_row(&opened, &patterns), [""; 0], "teiji {words} opens what docs/opened-files.md does not have");
+        assert!(
+            opened.iter().any(|path| path.starts_with("[prefix]/")),
+            "the program itself: {opened:?}"
+        );
+        assert_eq!(
+            without_row(&opened, &patterns),
+            [""; 0],
+            "teiji {words} opens what docs/opened-files.md does not have"
+        );
     }
 }
 
@@ -190,11 +243,15 @@ fn each_setting_with_a_row_is_named_in_the_source() {
             }
         }
     }
-    for pattern in patterns().iter().filter(|pattern| pattern.starts_with("/sys/") || pattern.starts_with("/proc/sys/")) {
+    for pattern in patterns()
+        .iter()
+        .filter(|pattern| pattern.starts_with("/sys/") || pattern.starts_with("/proc/sys/"))
+    {
         let mut literals = pattern.split(['/', '*', ']', '[']).filter(|part| part.len() > 2);
         let name = literals.next_back().unwrap();
         // The first word of some is a variable.
-        let is_read = source.contains(name) || name.split_once('_').is_some_and(|(_, end)| source.contains(end));
+        let is_read = source.contains(name)
+            || name.split_once('_').is_some_and(|(_, end)| source.contains(end));
         assert!(is_read, "nothing reads {pattern}: '{name}' is nowhere in the source");
     }
 }
@@ -216,7 +273,10 @@ fn patterns_are_of_paths() {
     assert_eq!(alternatives("/{a,b}/{c,d}"), ["/a/c", "/a/d", "/b/c", "/b/d"]);
     let place = Path::new("/place");
     let path = |line: &str| path_of(line, place).map(|path| path.display().to_string());
-    assert_eq!(path("7  openat(AT_FDCWD</elsewhere>, \"a\", O_RDONLY) = 3").as_deref(), Some("/elsewhere/a"));
+    assert_eq!(
+        path("7  openat(AT_FDCWD</elsewhere>, \"a\", O_RDONLY) = 3").as_deref(),
+        Some("/elsewhere/a")
+    );
     assert_eq!(path("7  open(\"./a\", O_RDONLY <unfinished ...>").as_deref(), Some("/place/a"));
     assert_eq!(path("7  <... openat resumed>) = 3"), None);
 }

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// 24 runs of a fifth of a second.
-const PLAN: &str = "title = \"Twenty-four\"\n[measure]\nsamples = 100\nwarmup = '20ms'\nsettle = '0s'\n[vary]\ninterval = ['1ms', '2ms']\n\
-                    load = ['none', 'cpu@20%']\ndistance = ['0us', '10us']\n[order]\nrepeat = 3\nshuffle = true\n";
+const PLAN: &str = "title = \"Twenty-four\"\n[measure]\nsamples = 100\nwarmup = '20ms'\nsettle = \
+                    '0s'\n[vary]\ninterval = ['1ms', '2ms']\nload = ['none', 'cpu@20%']\ndistance \
+                    = ['0us', '10us']\n[order]\nrepeat = 3\nshuffle = true\n";
 
 /// The recordings of a folder, in order.
 fn recordings(folder: &Path) -> Vec<PathBuf> {
-    let is_recording = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "teiji");
+    let is_recording =
+        |path: &PathBuf| path.extension().is_some_and(|extension| extension == "teiji");
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .map(|entries| entries.map(|entry| entry.unwrap().path()).filter(is_recording).collect())
         .unwrap_or_default();
@@ -59,7 +61,8 @@ fn ended_in_the_seventh(signal: Signal) {
     let place = begun();
     let running = place.start("run plan.toml -q -o out");
     soon("seven recordings", Duration::from_secs(30), || recordings(&place.join("out")).len() == 7);
-    let before: Vec<_> = recordings(&place.join("out"))[..6].iter().map(|path| contents(path)).collect();
+    let before: Vec<_> =
+        recordings(&place.join("out"))[..6].iter().map(|path| contents(path)).collect();
     running.signal(signal);
     let output = running.end();
     if signal == Signal::KILL {
@@ -71,7 +74,8 @@ fn ended_in_the_seventh(signal: Signal) {
     let output = place.well("run --resume out -q");
     assert!(output.out.contains("24 runs recorded, in out/"), "{output:?}");
     assert_all_there(&place);
-    let after: Vec<_> = recordings(&place.join("out"))[..6].iter().map(|path| contents(path)).collect();
+    let after: Vec<_> =
+        recordings(&place.join("out"))[..6].iter().map(|path| contents(path)).collect();
     assert!(before == after, "runs that were done are as they were");
 }
 
@@ -89,7 +93,8 @@ fn interrupted_in_the_seventh_of_24_runs() {
 fn nothing_is_left_to_do() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n").unwrap();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n")
+        .unwrap();
     place.well("run plan.toml -q -o out");
     let before = place.listing();
     let output = place.well("run --resume out -q");
@@ -116,15 +121,18 @@ fn nothing_is_left_to_do() {
     assert!(place.well("show out --md").out.contains(" | 0 of 1 | – |"));
 }
 
-/// Under 1 ms and no load, whatever the kernel and the rights, there are two documents to stand beside.
+/// Under 1 ms and no load, whatever the kernel and the rights, there are two documents to stand
+/// beside.
 #[test]
 fn published_figures_and_the_page() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let text = "[measure]\nsamples = 20\ninterval = '1ms'\n[vary]\nload = ['none', 'cpu@33%']\n[limits]\nmax = '1ns'\n";
+    let text = "[measure]\nsamples = 20\ninterval = '1ms'\n[vary]\nload = ['none', \
+                'cpu@33%']\n[limits]\nmax = '1ns'\n";
     std::fs::write(place.join("plan.toml"), text).unwrap();
     place.well("run plan.toml -q -o out");
-    let json: serde_json::Value = serde_json::from_str(&place.well("show out --json --beside published").out).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&place.well("show out --json --beside published").out).unwrap();
     let sources = |place: usize| -> Vec<String> {
         let published = json["combinations"][place]["published"].as_array().unwrap();
         published.iter().map(|run| run["source"].as_str().unwrap().to_owned()).collect()
@@ -134,17 +142,29 @@ fn published_figures_and_the_page() {
     assert_eq!(json["combinations"][0]["beyond"], serde_json::json!(["max"]));
     let csv = place.well("show out --csv --beside published").out;
     assert_eq!(csv.lines().count(), 4, "{csv}");
-    let own = "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,avg_us,max_us,sd_us,overruns\n\
-               Mine,,board,6.1,none,,cpu,33,1000,,,1.5,2,,\nMine,,board,6.1,PREEMPT_RT,,cpu,33,1000,,,1.5,2,,\n";
+    let own = "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,\
+               avg_us,max_us,sd_us,overruns\nMine,,board,6.1,none,,cpu,33,1000,,,1.5,2,,\nMine,,\
+               board,6.1,PREEMPT_RT,,cpu,33,1000,,,1.5,2,,\n";
     std::fs::write(place.join("own.csv"), own).unwrap();
     assert!(place.well("show out --md --beside own.csv").out.contains("| 1.5 | 2 | [1] |"));
 
     let output = place.well("report out --beside published -o page.html --svg charts").out;
-    assert!(output.contains("(the largest of 2 maxima)") && output.contains("\nReport: page.html\n"), "{output}");
+    assert!(
+        output.contains("(the largest of 2 maxima)") && output.contains("\nReport: page.html\n"),
+        "{output}"
+    );
     let page = std::fs::read_to_string(place.join("page.html")).unwrap();
     assert!(page.contains("<th scope=\"col\">their mean</th>") && page.contains("cpu@33%"));
-    let charts = |name: &str| std::fs::read_to_string(place.join("charts").join(name)).is_ok_and(|svg| svg.starts_with("<svg "));
-    assert!(charts("histogram.svg") && charts("latency-over-time.svg") && charts("exceedance.svg") && !charts("heat-map.svg"));
+    let charts = |name: &str| {
+        std::fs::read_to_string(place.join("charts").join(name))
+            .is_ok_and(|svg| svg.starts_with("<svg "))
+    };
+    assert!(
+        charts("histogram.svg")
+            && charts("latency-over-time.svg")
+            && charts("exceedance.svg")
+            && !charts("heat-map.svg")
+    );
 
     // A limit is held against every run of the plan.
     let output = place.teiji("show out --limit max<1ns");
@@ -168,8 +188,8 @@ fn a_run_that_fails_is_tried_again_and_the_rest_goes_on() {
     let _turn = exclusive();
     let place = TestFolder::new();
     std::fs::write(place.join("vmlinuz"), "no kernel at all").unwrap();
-    let text = "[measure]\nsamples = 20\n[vary]\nprio = [10]\n[[include]]\nkernel = 'vmlinuz'\n\
-                [[include]]\nkernel = 'vmlinuz'\ncpus = '7'\n[order]\nrepeat = 2\n";
+    let text = "[measure]\nsamples = 20\n[vary]\nprio = [10]\n[[include]]\nkernel = \
+                'vmlinuz'\n[[include]]\nkernel = 'vmlinuz'\ncpus = '7'\n[order]\nrepeat = 2\n";
     std::fs::write(place.join("plan.toml"), text).unwrap();
     let output = place.teiji("run plan.toml -q -o out");
     assert_eq!(output.code, Some(4), "{output:?}");
@@ -186,7 +206,11 @@ fn a_run_that_fails_is_tried_again_and_the_rest_goes_on() {
 fn after_a_power_cut() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20, 30]\n").unwrap();
+    std::fs::write(
+        place.join("plan.toml"),
+        "[measure]\nsamples = 20\n[vary]\nprio = [10, 20, 30]\n",
+    )
+    .unwrap();
     place.well("run plan.toml -q -o out");
     let all = recordings(&place.join("out"));
     let untouched = contents(&all[2]);
@@ -204,7 +228,10 @@ fn after_a_power_cut() {
     }
     assert!(contents(&all[2]) == untouched);
     // What a machine recorded before it went down may say why it did.
-    assert_eq!(std::fs::read(kept(&place)[1].join("samples-0.arrows")).unwrap(), &bytes[..bytes.len() - 20]);
+    assert_eq!(
+        std::fs::read(kept(&place)[1].join("samples-0.arrows")).unwrap(),
+        &bytes[..bytes.len() - 20]
+    );
 
     std::fs::write(place.join("out/plan.toml"), "").unwrap();
     let output = place.teiji("run --resume out");
@@ -217,7 +244,8 @@ fn after_a_power_cut() {
 fn a_run_that_was_ended_by_the_guard_is_kept() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n").unwrap();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n")
+        .unwrap();
     place.well("run plan.toml -q -o out");
     let name = "out/01-prio=10.teiji";
     let mut document = place.document(name).0;
@@ -241,7 +269,8 @@ fn a_run_that_was_ended_by_the_guard_is_kept() {
     assert_eq!(kept(&place).len(), 2);
 }
 
-/// Two names of one kernel would be two rows of one combination, and a plan that cannot be read back.
+/// Two names of one kernel would be two rows of one combination, and a plan that cannot be read
+/// back.
 #[test]
 fn one_kernel_under_two_names() {
     let place = TestFolder::new();
@@ -269,19 +298,37 @@ fn the_projects_own_plans() {
             let dry = place.teiji(&format!("run --dry-run {form} {}", path.display()));
             // Whether an emulator and a program for its guests are here is this machine's matter.
             let said = dry.err.lines().find(|line| !line.starts_with("Left out: kernel=$TEIJI_"));
-            assert!(dry.code == Some(0) || said.is_some_and(|line| line.starts_with("error: it cannot run here: ")), "{dry:?}");
-            output.insert(format!("{name}{form}"), dry.out.lines().find(|line| line.contains(" of ")).unwrap().to_owned());
+            assert!(
+                dry.code == Some(0)
+                    || said.is_some_and(|line| line.starts_with("error: it cannot run here: ")),
+                "{dry:?}"
+            );
+            output.insert(
+                format!("{name}{form}"),
+                dry.out.lines().find(|line| line.contains(" of ")).unwrap().to_owned(),
+            );
         }
     }
-    assert!(output["toshiba-memory"].starts_with("54 runs of 54 combinations; 54.5 min of time in guests"), "{output:?}");
-    assert!(output["toshiba-memory--quick"].starts_with("54 runs of 54 combinations; "), "{output:?}");
+    assert!(
+        output["toshiba-memory"]
+            .starts_with("54 runs of 54 combinations; 54.5 min of time in guests"),
+        "{output:?}"
+    );
+    assert!(
+        output["toshiba-memory--quick"].starts_with("54 runs of 54 combinations; "),
+        "{output:?}"
+    );
     assert!(output["desktop-4.19"].starts_with("8 runs of 8 combinations; "), "{output:?}");
     assert!(output["rtc-jitter"].starts_with("4 runs of 4 combinations; "), "{output:?}");
     assert!(output["three-responses"].starts_with("54 runs of 54 combinations; "), "{output:?}");
     // Two more for each kernel that is given for the lab's tests.
-    let given = ["TEIJI_COBALT_KERNEL", "TEIJI_EVL_KERNEL"].into_iter().filter_map(std::env::var_os);
+    let given =
+        ["TEIJI_COBALT_KERNEL", "TEIJI_EVL_KERNEL"].into_iter().filter_map(std::env::var_os);
     let runs = 2 + 2 * given.filter(|path| !path.is_empty()).count();
-    assert!(output["rpi3-three-kernels"].starts_with(&format!("{runs} runs of {runs} combinations; ")), "{output:?}");
+    assert!(
+        output["rpi3-three-kernels"].starts_with(&format!("{runs} runs of {runs} combinations; ")),
+        "{output:?}"
+    );
     assert_eq!(output.len(), 14, "{output:?}");
 }
 
@@ -289,11 +336,23 @@ fn the_projects_own_plans() {
 #[test]
 fn a_dry_run_of_what_cannot_begin() {
     let place = TestFolder::new();
-    std::fs::write(place.join("plan.toml"), "[measure]\nkernel = 'debian:amd64'\nprogram = 'nosuch'\nsamples = 1_000\n").unwrap();
+    std::fs::write(
+        place.join("plan.toml"),
+        "[measure]\nkernel = 'debian:amd64'\nprogram = 'nosuch'\nsamples = 1_000\n",
+    )
+    .unwrap();
     let output = place.teiji("run --dry-run plan.toml");
     assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(output.out.contains("1 run of 1 combination; "), "the list comes all the same: {output:?}");
-    assert!(output.err.starts_with("error: it cannot run here: cannot read the program for the guest, nosuch"), "{output:?}");
+    assert!(
+        output.out.contains("1 run of 1 combination; "),
+        "the list comes all the same: {output:?}"
+    );
+    assert!(
+        output.err.starts_with(
+            "error: it cannot run here: cannot read the program for the guest, nosuch"
+        ),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -302,7 +361,11 @@ fn a_dry_run_runs_nothing() {
     let before = place.listing();
     let output = place.well("run --dry-run plan.toml");
     assert!(output.out.contains("24 runs of 8 combinations; "), "{output:?}");
-    assert_eq!(output.out.lines().filter(|line| line.contains("repeat 3")).count(), 8, "{output:?}");
+    assert_eq!(
+        output.out.lines().filter(|line| line.contains("repeat 3")).count(),
+        8,
+        "{output:?}"
+    );
     assert_eq!(place.listing(), before);
 }
 
@@ -311,13 +374,15 @@ fn a_dry_run_runs_nothing() {
 fn two_boots_in_one_folder() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let text = "title = 'Two boots'\n[measure]\nsamples = 20\ncpus = '0'\n[vary]\nkernel = ['9.9.9-vanilla', '9.9.9-rt']\nprio = [10, 20]\n\
-                [limits]\nmax = '10s'\n";
+    let text = "title = 'Two boots'\n[measure]\nsamples = 20\ncpus = '0'\n[vary]\nkernel = \
+                ['9.9.9-vanilla', '9.9.9-rt']\nprio = [10, 20]\n[limits]\nmax = '10s'\n";
     std::fs::write(place.join("plan.toml"), text).unwrap();
     let output = place.well("run --here plan.toml -q -o board").out;
     assert!(
-        output
-            .contains("Still missing: kernel=9.9.9-vanilla; kernel=9.9.9-rt. Boot it, then: teiji run --here plan.toml -o board"),
+        output.contains(
+            "Still missing: kernel=9.9.9-vanilla; kernel=9.9.9-rt. Boot it, then: teiji run \
+             --here plan.toml -o board"
+        ),
         "{output}"
     );
     let release = rustix::system::uname().release().to_str().unwrap().to_owned();
@@ -353,35 +418,57 @@ fn two_boots_in_one_folder() {
 
     // One evaluation of both, and of any mix.
     let table = place.well("show board").out;
-    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    let rows: Vec<Vec<&str>> =
+        table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[2][..2], ["kernel", "prio"], "{table}");
     let named = |row: &Vec<&str>| format!("{} {}", row[0], row[1]);
     let mut kernels: Vec<String> = rows[3..7].iter().map(named).collect();
     kernels.sort();
-    let mut expected = ["9.9.9-rt", &release].map(|kernel| ["10", "20"].map(|prio| format!("{kernel} {prio}"))).concat();
+    let mut expected = ["9.9.9-rt", &release]
+        .map(|kernel| ["10", "20"].map(|prio| format!("{kernel} {prio}")))
+        .concat();
     expected.sort();
     assert_eq!(kernels, expected, "{table}");
     let first = recordings(&place.join(&own))[0].display().to_string();
-    let mixed: serde_json::Value = serde_json::from_str(&place.well(&format!("show board/9.9.9-rt {first} --json")).out).unwrap();
+    let mixed: serde_json::Value =
+        serde_json::from_str(&place.well(&format!("show board/9.9.9-rt {first} --json")).out)
+            .unwrap();
     assert_eq!(mixed["combinations"].as_array().unwrap().len(), 3, "{mixed}");
     assert!(place.well("report board -o page.html").out.contains("Report: page.html"));
     assert!(place.read("page.html").contains("9.9.9-rt"));
     let compared = place.well("compare board").out;
     assert!(
-        compared.contains("== prio=10 ==") && compared.contains("== prio=20 ==") && compared.contains("kernel=9.9.9-rt"),
+        compared.contains("== prio=10 ==")
+            && compared.contains("== prio=20 ==")
+            && compared.contains("kernel=9.9.9-rt"),
         "{compared}"
     );
-    let json: serde_json::Value = serde_json::from_str(&place.well("compare board --json").out).unwrap();
-    assert_eq!((json.as_array().unwrap().len(), json[0]["factor"].as_str()), (2, Some("kernel")), "{json}");
+    let json: serde_json::Value =
+        serde_json::from_str(&place.well("compare board --json").out).unwrap();
+    assert_eq!(
+        (json.as_array().unwrap().len(), json[0]["factor"].as_str()),
+        (2, Some("kernel")),
+        "{json}"
+    );
     // The plan's own limits, on all four; and what is not recorded does not pass.
     let output = place.teiji("gate board");
     assert_eq!((output.out.matches("  max<10s").count(), output.code), (4, Some(3)), "{output:?}");
-    assert!(output.err.contains("no recording of 2 runs: what is not recorded cannot pass"), "a boot is missing: {output:?}");
-    assert_eq!(place.teiji(&format!("gate {own}")).code, Some(0), "one boot by itself is all that was asked for");
+    assert!(
+        output.err.contains("no recording of 2 runs: what is not recorded cannot pass"),
+        "a boot is missing: {output:?}"
+    );
+    assert_eq!(
+        place.teiji(&format!("gate {own}")).code,
+        Some(0),
+        "one boot by itself is all that was asked for"
+    );
     std::fs::remove_dir_all(&recordings(&other)[0]).unwrap();
     let output = place.teiji("gate board");
     assert_eq!(output.code, Some(3), "{output:?}");
-    assert!(output.err.contains("no recording of 3 runs: what is not recorded cannot pass"), "{output:?}");
+    assert!(
+        output.err.contains("no recording of 3 runs: what is not recorded cannot pass"),
+        "{output:?}"
+    );
 
     std::fs::write(place.join("plan.toml"), text.replace("20\n", "30\n")).unwrap();
     let output = place.teiji("run --here plan.toml -q -o board");
@@ -389,14 +476,16 @@ fn two_boots_in_one_folder() {
     assert!(output.err.contains("was started with another plan"), "{output:?}");
 }
 
-/// `auto` is one of the others on every kernel. What the plan excludes by the kernel is not known where kernels are booted.
+/// `auto` is one of the others on every kernel. What the plan excludes by the kernel is not known
+/// where kernels are booted.
 #[test]
 fn no_probe_measures_twice_on_a_board() {
     let place = TestFolder::new();
     std::fs::write(
         place.join("plan.toml"),
-        "[measure]\nsamples = 20\nthreads = 1\n[vary]\nkernel = ['9.9.9-vanilla', '$NO_KERNEL']\nprobe = ['auto', 'cyclic']\n\
-         [[exclude]]\nkernel = '9.9.9-vanilla'\nprobe = 'auto'\n",
+        "[measure]\nsamples = 20\nthreads = 1\n[vary]\nkernel = ['9.9.9-vanilla', \
+         '$NO_KERNEL']\nprobe = ['auto', 'cyclic']\n[[exclude]]\nkernel = '9.9.9-vanilla'\nprobe \
+         = 'auto'\n",
     )
     .unwrap();
     let _turn = exclusive();
@@ -405,7 +494,10 @@ fn no_probe_measures_twice_on_a_board() {
     for _ in 0..2 {
         let output = place.teiji("run --here plan.toml -q -o board");
         assert_eq!(output.code, Some(0), "{output:?}");
-        assert!(output.err.contains("kernel=$NO_KERNEL is the kernel that you boot."), "{output:?}");
+        assert!(
+            output.err.contains("kernel=$NO_KERNEL is the kernel that you boot."),
+            "{output:?}"
+        );
         assert!(!output.err.contains("path of an image"), "{output:?}");
     }
 }
@@ -421,14 +513,24 @@ fn plans_that_come_along() {
     }
     assert!(list.contains("54 runs, varying kernel, interval, load"), "{list}");
     let own = place.well("plans toshiba-memory").out;
-    assert_eq!(own, std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/toshiba-memory.toml")).unwrap());
+    assert_eq!(
+        own,
+        std::fs::read_to_string(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../plans/toshiba-memory.toml"
+        ))
+        .unwrap()
+    );
     assert_eq!(place.teiji("plans nosuch").code, Some(2));
 
     let dry = place.well("run --here --dry-run toshiba-memory").out;
     assert!(dry.contains("27 runs of 27 combinations"), "{dry}");
     let output = place.teiji("run --dry-run toshibamemory");
     assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(output.err.contains("the shipped plans are arm64-dev-zero, desktop-4.19"), "{output:?}");
+    assert!(
+        output.err.contains("the shipped plans are arm64-dev-zero, desktop-4.19"),
+        "{output:?}"
+    );
     // A file of that name comes first.
     std::fs::write(place.join("toshiba-memory"), "[measure]\nsamples = 20\n").unwrap();
     assert!(place.well("run --dry-run toshiba-memory").out.contains("1 run of 1 combination"));

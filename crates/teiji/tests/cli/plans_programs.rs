@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The programs that a plan starts are said before the first of them runs, by whatever way the plan is begun.
+//! The programs that a plan starts are said before the first of them runs, by whatever way the plan
+//! is begun.
 
 use crate::support::{Output, TestFolder, exclusive};
 
-const PLAN: &str = "[measure]\nsamples = 20\nthreads = 1\nsettle = 0\n[vary]\nload = ['none', 'cmd:\"sleep 71\"', 'cpu@10%']\n";
+const PLAN: &str = "[measure]\nsamples = 20\nthreads = 1\nsettle = 0\n[vary]\nload = ['none', \
+                    'cmd:\"sleep 71\"', 'cpu@10%']\n";
 const SAID: &str = "Programs that this plan starts:\n  sleep 71 (a load)\n";
 
 #[test]
 fn a_dry_run_lists_them_and_starts_none() {
     let place = TestFolder::new();
-    let plan = "[measure]\nduration = '1s'\n[vary]\nload = ['cmd:touch made', 'cmd:\"touch made\",nice=3', 'cpu']\nprobe = ['cyclic', 'app']\n\
-                command = ['touch measured', 'none']\n[[exclude]]\nprobe = 'cyclic'\ncommand = 'touch measured'\n[[exclude]]\nprobe = 'app'\n\
-                command = 'none'\n";
+    let plan = "[measure]\nduration = '1s'\n[vary]\nload = ['cmd:touch made', 'cmd:\"touch \
+                made\",nice=3', 'cpu']\nprobe = ['cyclic', 'app']\ncommand = ['touch measured', \
+                'none']\n[[exclude]]\nprobe = 'cyclic'\ncommand = 'touch \
+                measured'\n[[exclude]]\nprobe = 'app'\ncommand = 'none'\n";
     std::fs::write(place.join("plan.toml"), plan).unwrap();
     let output = place.teiji("run --dry-run plan.toml").out;
-    let said = "\nPrograms that this plan starts:\n  touch made (a load)\n  touch measured (measured by the probe app)\n";
+    let said = "\nPrograms that this plan starts:\n  touch made (a load)\n  touch measured \
+                (measured by the probe app)\n";
     assert!(output.ends_with(said), "{output}");
     assert_eq!(place.listing(), ["plan.toml"]);
     std::fs::write(place.join("plan.toml"), PLAN.replace("'cmd:\"sleep 71\"', ", "")).unwrap();
@@ -33,7 +37,8 @@ fn whoever_begins_a_plan_reads_them_first() {
     is_first(&place.well("run --here plan.toml -o board"));
 }
 
-/// A QEMU that a plan names is a program like any other, and is asked for its version before the first run.
+/// A QEMU that a plan names is a program like any other, and is asked for its version before the
+/// first run.
 #[test]
 fn a_qemu_that_a_plan_names_is_one() {
     let place = TestFolder::new();
@@ -41,5 +46,8 @@ fn a_qemu_that_a_plan_names_is_one() {
     let plan = "[measure]\nsamples = 20\nqemu = 'qemu'\n[vary]\nkernel = ['debian:amd64']\n";
     std::fs::write(place.join("plan.toml"), plan).unwrap();
     let output = place.teiji("run --dry-run plan.toml");
-    assert!(output.out.contains("Programs that this plan starts:\n  qemu (the QEMU of guests)\n"), "{output:?}");
+    assert!(
+        output.out.contains("Programs that this plan starts:\n  qemu (the QEMU of guests)\n"),
+        "{output:?}"
+    );
 }

@@ -3,7 +3,8 @@
 
 use crate::support::{TestFolder, exclusive};
 
-/// Whatever a probe can be set to, a Japanese page says in Japanese what it measured; and none of them but `cyclic` has activations.
+/// Whatever a probe can be set to, a Japanese page says in Japanese what it measured; and none of
+/// them but `cyclic` has activations.
 #[test]
 fn columns_of_every_probe_are_explained_in_japanese() {
     let _turn = exclusive();
@@ -12,8 +13,12 @@ fn columns_of_every_probe_are_explained_in_japanese() {
     let mut columns = 0;
     for probe in probe::PROBES {
         let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
-            probe::SettingValues::OneOf(words) => words.iter().map(|word| format!("--{} {word}", setting.name)).collect(),
-            probe::SettingValues::Time | probe::SettingValues::Period => vec![format!("--{} 2ms", setting.name)],
+            probe::SettingValues::OneOf(words) => {
+                words.iter().map(|word| format!("--{} {word}", setting.name)).collect()
+            }
+            probe::SettingValues::Time | probe::SettingValues::Period => {
+                vec![format!("--{} 2ms", setting.name)]
+            }
             probe::SettingValues::Number(..) | probe::SettingValues::Text(_) => Vec::new(),
         });
         if probe.lacks().is_some() {
@@ -25,28 +30,43 @@ fn columns_of_every_probe_are_explained_in_japanese() {
         // What it measures comes from somewhere.
         let reads = probe.settings.iter().any(|setting| setting.name == "from");
         let from = if reads { "--from numbers" } else { "" };
-        let interval = if probe::check_meaning(probe.name, "interval").is_ok() { "-i 10ms" } else { "" };
+        let interval =
+            if probe::check_meaning(probe.name, "interval").is_ok() { "-i 10ms" } else { "" };
         for flags in settings.chain([String::new()]) {
-            let run =
-                format!("measure --probe {} {flags} {from} {interval} -d 100ms -t 1 -q -o {columns}.teiji {command}", probe.name);
+            let run = format!(
+                "measure --probe {} {flags} {from} {interval} -d 100ms -t 1 -q -o {columns}.teiji \
+                 {command}",
+                probe.name
+            );
             let output = place.teiji(&run);
             // A setting may need another beside it, which says nothing of columns.
             if output.code == Some(2) && output.err.contains("is impossible here") {
                 continue;
             }
-            // And it may need of the kernel what the probe alone does not. The test below looks at what it states.
+            // And it may need of the kernel what the probe alone does not. The test below looks at
+            // what it states.
             let is_recorded = place.join(&format!("{columns}.teiji")).exists();
             if output.code == Some(4) && !flags.is_empty() && !is_recorded {
                 continue;
             }
-            // A command that only sleeps is no measurement, nor are lines read as integers. The recording has the columns all the same.
-            let holds_nothing = is_recorded && output.code == Some(4) && output.out.starts_with("The recording holds nothing");
+            // A command that only sleeps is no measurement, nor are lines read as integers. The
+            // recording has the columns all the same.
+            let holds_nothing = is_recorded
+                && output.code == Some(4)
+                && output.out.starts_with("The recording holds nothing");
             assert!(output.code == Some(0) || holds_nothing, "{flags}: {output:?}");
-            place.well(&format!("report {columns}.teiji --lang ja -o {columns}.html --md {columns}.md"));
-            let (document, page) = (place.document(&format!("{columns}.teiji")), place.read(&format!("{columns}.md")));
+            place.well(&format!(
+                "report {columns}.teiji --lang ja -o {columns}.html --md {columns}.md"
+            ));
+            let (document, page) =
+                (place.document(&format!("{columns}.teiji")), place.read(&format!("{columns}.md")));
             for column in document.list("/probe/columns") {
                 let meaning = column.text("/meaning");
-                assert!(!page.contains(meaning), "{meaning} on the Japanese page of {} {flags}: {page}", probe.name);
+                assert!(
+                    !page.contains(meaning),
+                    "{meaning} on the Japanese page of {} {flags}: {page}",
+                    probe.name
+                );
                 columns += 1;
             }
             let is_of_activations = document.text("/probe/rows") == "activations";
@@ -68,14 +88,26 @@ fn every_column_that_a_probe_states_has_japanese() {
             }
             _ => Vec::new(),
         };
-        for settings in probe.settings.iter().flat_map(words).map(|one| [one].into()).chain([plan::ProbeSettings::new()]) {
+        for settings in probe
+            .settings
+            .iter()
+            .flat_map(words)
+            .map(|one| [one].into())
+            .chain([plan::ProbeSettings::new()])
+        {
             let mut run = plan::Run::example(probe.default_interval, 10);
             (run.probe, run.probe_settings) = (probe.name.to_owned(), settings);
-            (run.scheduling, run.length) = (probe.default_scheduling, plan::Length::DurationNs(plan::Nanos::from_secs(1)));
+            (run.scheduling, run.length) =
+                (probe.default_scheduling, plan::Length::DurationNs(plan::Nanos::from_secs(1)));
             // A value that is impossible beside the defaults of others.
             let Ok(statement) = probe::statement(&run) else { continue };
             for column in statement.columns {
-                assert!(translated.contains(&*column.meaning), "{} of {}", column.meaning, probe.name);
+                assert!(
+                    translated.contains(&*column.meaning),
+                    "{} of {}",
+                    column.meaning,
+                    probe.name
+                );
             }
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Probes of every kind of row through everything that reads recordings. Those named `example-` are in test builds only.
+//! Probes of every kind of row through everything that reads recordings. Those named `example-` are
+//! in test builds only.
 
 use crate::support::document::Document;
 use crate::support::{MILLISECOND, TestFolder, copy_recording, exclusive, sleep_until};
@@ -8,11 +9,14 @@ use serde_json::{Value, json};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What each of them is put through: figures that agree with the samples, the terminal, the page, Markdown, a comparison with
-/// itself, and a limit that holds.
+/// What each of them is put through: figures that agree with the samples, the terminal, the page,
+/// Markdown, a comparison with itself, and a limit that holds.
 pub fn assert_read_everywhere(place: &TestFolder, name: &str, shown: &[&str]) {
     let output = place.well(&format!("verify {name}.teiji"));
-    assert!(output.out.starts_with(&format!("{name}.teiji: every figure agrees with its ")), "{output:?}");
+    assert!(
+        output.out.starts_with(&format!("{name}.teiji: every figure agrees with its ")),
+        "{output:?}"
+    );
     place.well(&format!("report {name}.teiji -o {name}.html --md {name}.md --svg {name}-charts"));
     let show = place.well(&format!("show {name}.teiji"));
     let (page, markdown) = (place.read(&format!("{name}.html")), place.read(&format!("{name}.md")));
@@ -24,7 +28,8 @@ pub fn assert_read_everywhere(place: &TestFolder, name: &str, shown: &[&str]) {
     copy_recording(&place.join(&format!("{name}.teiji")), &place.join("again/x.teiji"));
     let output = place.well(&format!("compare {name}.teiji again/x.teiji"));
     assert!(!output.out.contains("probes differ"), "{output:?}");
-    // Whatever was skipped on a busy machine has no value of a column that is not its lateness, and was far from half of all.
+    // Whatever was skipped on a busy machine has no value of a column that is not its lateness, and
+    // was far from half of all.
     place.well(&format!("gate {name}.teiji --limit p50<10s"));
 }
 
@@ -49,14 +54,17 @@ fn exported(place: &TestFolder, name: &str) -> Vec<Vec<String>> {
     output.out.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
-/// Where there is no co-kernel nothing tells a run whose probe was chosen from one whose probe was named.
+/// Where there is no co-kernel nothing tells a run whose probe was chosen from one whose probe was
+/// named.
 #[test]
 fn without_a_co_kernel_auto_is_cyclic() {
     let _turn = exclusive();
     let place = TestFolder::new();
     let mut described = Vec::new();
     for (name, words) in [("named", "--probe cyclic"), ("auto", "--probe auto"), ("default", "")] {
-        let output = place.well(&format!("measure {words} --sleep poll --policy other -n 10 -t 1 -o {name}.teiji"));
+        let output = place.well(&format!(
+            "measure {words} --sleep poll --policy other -n 10 -t 1 -o {name}.teiji"
+        ));
         assert!(!output.err.contains("runs here"), "{output:?}");
         let document = place.document(&format!("{name}.teiji"));
         assert!(document.0["instrument"].get("co_kernel").is_none());
@@ -75,9 +83,14 @@ fn without_a_co_kernel_auto_is_cyclic() {
 fn several_probes_measure_in_turn() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let output =
-        place.well("measure --probe cyclic,spawn --method fork --sleep poll --policy other -i 5ms -n 20 -t 1 -q -o both");
-    assert!(output.out.contains("Recordings: both/") && output.out.contains("Next: teiji show both"), "{output:?}");
+    let output = place.well(
+        "measure --probe cyclic,spawn --method fork --sleep poll --policy other -i 5ms -n 20 -t 1 \
+         -q -o both",
+    );
+    assert!(
+        output.out.contains("Recordings: both/") && output.out.contains("Next: teiji show both"),
+        "{output:?}"
+    );
     let of = |probe: &str, setting: &str, value: &str| {
         let document = place.document(&format!("both/{probe}.teiji"));
         document.assert_adds_up();
@@ -91,10 +104,15 @@ fn several_probes_measure_in_turn() {
     for probe in ["cyclic", "spawn"] {
         assert!(table.lines().any(|line| line.contains(probe)), "{table}");
     }
-    let output = place.teiji("measure --probe cyclic,spawn --policy other -n 5 -t 1 -q --json --limit max<1ns -o json");
+    let output = place.teiji(
+        "measure --probe cyclic,spawn --policy other -n 5 -t 1 -q --json --limit max<1ns -o json",
+    );
     assert_eq!(output.code, Some(1), "{output:?}");
     let all: Value = serde_json::from_str(&output.out).unwrap();
-    assert_eq!((&all[0]["probe"]["name"], &all[1]["probe"]["name"]), (&json!("cyclic"), &json!("spawn")));
+    assert_eq!(
+        (&all[0]["probe"]["name"], &all[1]["probe"]["name"]),
+        (&json!("cyclic"), &json!("spawn"))
+    );
     assert!(output.err.matches("max").count() >= 2, "{output:?}");
 }
 
@@ -102,12 +120,16 @@ fn several_probes_measure_in_turn() {
 fn several_probes_that_cannot_measure_in_turn() {
     let place = TestFolder::new();
     std::fs::create_dir(place.join("there")).unwrap();
-    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 10\nprobe = 'cyclic,spawn'\n").unwrap();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 10\nprobe = 'cyclic,spawn'\n")
+        .unwrap();
     for (words, says) in [
         ("measure --probe cyclic,cyclic -n 5 -o out", "the probe cyclic would measure twice"),
         ("measure --probe cyclic,nosuch -n 5 -o out", "unknown probe 'nosuch'"),
         ("measure --probe cyclic, -n 5 -o out", "unknown probe ''"),
-        ("measure --probe cyclic,spawn --pid 1 -n 5 -o out", "the probe cyclic has no setting 'pid'"),
+        (
+            "measure --probe cyclic,spawn --pid 1 -n 5 -o out",
+            "the probe cyclic has no setting 'pid'",
+        ),
         ("measure --probe cyclic,spawn -n 5 -o there", "there exists already"),
         ("run --dry-run plan.toml", "write several as a list below [vary]"),
     ] {
@@ -125,7 +147,11 @@ fn activations_of_three_columns() {
     place.well("measure --probe example-columns -n 300 -t 1 -q -o three.teiji");
     let document = place.document("three.teiji");
     document.assert_adds_up();
-    let names: Vec<String> = document.list("/probe/columns").iter().map(|column| column.text("/name").to_owned()).collect();
+    let names: Vec<String> = document
+        .list("/probe/columns")
+        .iter()
+        .map(|column| column.text("/name").to_owned())
+        .collect();
     assert_eq!(names, ["latency_ns", "second_read_ns", "parity"]);
     // Half of the numbers are 0, the others 1, but for rows that were skipped.
     let parity = &document.list("/threads/0/columns")[1];
@@ -133,7 +159,12 @@ fn activations_of_three_columns() {
     assert!((parity.number("/values/mean") - 0.5).abs() < 0.1, "{parity:?}");
     assert_read_everywhere(&place, "three", &["second_read, µs", "parity", "0 or 1, in turn"]);
     let csv = place.well("show three.teiji --csv").out;
-    for text in [",second_read_p50_ns,", ",parity_max,", ",probe,co_kernel,gravity\r\n", ",example-columns,,\r\n"] {
+    for text in [
+        ",second_read_p50_ns,",
+        ",parity_max,",
+        ",probe,co_kernel,gravity\r\n",
+        ",example-columns,,\r\n",
+    ] {
         assert!(csv.contains(text), "{text} in {csv}");
     }
     let md = place.well("show three.teiji --md").out;
@@ -142,12 +173,22 @@ fn activations_of_three_columns() {
     let histogram = place.well("export three.teiji --histogram").out;
     assert!(histogram.starts_with("thread,cpu,from_ns,to_ns,count,column,probe\n"), "{histogram}");
     let cells = histogram.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
-    let cells: Vec<Vec<&str>> = cells.inspect(|cells| assert_eq!(cells[6], "example-columns")).collect();
-    let of = |name: &str| cells.iter().filter(|cells| cells[5] == name).map(|cells| cells[4].parse::<u64>().unwrap()).sum();
+    let cells: Vec<Vec<&str>> =
+        cells.inspect(|cells| assert_eq!(cells[6], "example-columns")).collect();
+    let of = |name: &str| {
+        cells
+            .iter()
+            .filter(|cells| cells[5] == name)
+            .map(|cells| cells[4].parse::<u64>().unwrap())
+            .sum()
+    };
     let values: [u64; 3] = ["latency_ns", "second_read_ns", "parity"].map(of);
     assert!(values[0] > 0 && values == [values[0]; 3], "{histogram}");
     let rows = exported(&place, "three.teiji");
-    assert_eq!(rows[0].join(","), "thread,cpu,activation,planned_ns,latency_ns,second_read_ns,parity");
+    assert_eq!(
+        rows[0].join(","),
+        "thread,cpu,activation,planned_ns,latency_ns,second_read_ns,parity"
+    );
     assert_eq!(rows.len(), 301);
     for (number, row) in rows[1..].iter().enumerate().filter(|(_, row)| !row[4].is_empty()) {
         let cell = |column: usize| row[column].parse::<i64>().unwrap();
@@ -167,7 +208,8 @@ fn every_column_is_verified() {
     assert!(output.out.contains("threads[0].columns[0]"), "{output:?}");
 }
 
-/// What a timer says was missed is skipped, to the last row, in the recording as in the thread's own count.
+/// What a timer says was missed is skipped, to the last row, in the recording as in the thread's
+/// own count.
 #[test]
 fn activations_that_a_timer_counted_as_missed() {
     let _turn = exclusive();
@@ -177,7 +219,8 @@ fn activations_that_a_timer_counted_as_missed() {
     document.assert_adds_up();
     // One thread, though nobody said so: ten rows stand for twelve activations.
     assert_eq!(document.threads().len(), 1);
-    let counts = ["due", "on_time", "late", "skipped"].map(|name| document.whole(&format!("/threads/0/activations/{name}")));
+    let counts = ["due", "on_time", "late", "skipped"]
+        .map(|name| document.whole(&format!("/threads/0/activations/{name}")));
     assert_eq!(counts, [121, 91, 10, 20]);
     assert_read_everywhere(&place, "missed", &["0, and in every tenth row 2"]);
     let rows = exported(&place, "missed.teiji");
@@ -193,8 +236,8 @@ fn activations_that_a_timer_counted_as_missed() {
     assert!(output.code == Some(2) && output.err.contains("at most 1 thread, not 2"), "{output:?}");
 }
 
-/// Each call that a thread can sleep by, on each clock, stopped for a while: what passed meanwhile is accounted for, and a timer that
-/// the kernel runs by itself has counted as much.
+/// Each call that a thread can sleep by, on each clock, stopped for a while: what passed meanwhile
+/// is accounted for, and a timer that the kernel runs by itself has counted as much.
 #[test]
 fn every_sleep_accounts_for_what_passed() {
     let _turn = exclusive();
@@ -240,7 +283,10 @@ fn every_sleep_accounts_for_what_passed() {
             let rows = exported(&place, "x.teiji");
             assert_eq!(rows[0][5], "timer_overruns");
             let counted: i64 = rows[1..].iter().filter_map(|row| row[5].parse::<i64>().ok()).sum();
-            assert!(counted > 90 && (flags.contains("catch-up") || counted == skipped), "{flags}: {counted} of {skipped}");
+            assert!(
+                counted > 90 && (flags.contains("catch-up") || counted == skipped),
+                "{flags}: {counted} of {skipped}"
+            );
         }
         std::fs::remove_dir_all(place.join("x.teiji")).unwrap();
     }
@@ -256,10 +302,16 @@ fn probes_are_listed() {
     assert!(listed.len() >= 2 && !text.contains("example-"), "{text}");
     for probe in listed {
         let name = probe["name"].as_str().unwrap();
-        assert!(text.contains(&format!("\n{name} ")) || text.starts_with(&format!("{name} ")), "{name} in {text}");
+        assert!(
+            text.contains(&format!("\n{name} ")) || text.starts_with(&format!("{name} ")),
+            "{name} in {text}"
+        );
         assert_eq!(probe["available"] == json!(true), probe["missing"].is_null(), "{probe}");
         for setting in probe["settings"].as_array().unwrap() {
-            assert!(text.contains(&format!("--{} ", setting["name"].as_str().unwrap())), "{setting} in {text}");
+            assert!(
+                text.contains(&format!("--{} ", setting["name"].as_str().unwrap())),
+                "{setting} in {text}"
+            );
         }
     }
 }
@@ -271,7 +323,8 @@ fn events_at_irregular_times() {
     place.well("measure --probe example-events --period 2ms -d 500ms -t 1 -q -o events.teiji");
     let document = place.document("events.teiji");
     document.assert_adds_up();
-    // One after 2 ms, the next after 4: some 166 in half a second, on a machine that wakes up in time.
+    // One after 2 ms, the next after 4: some 166 in half a second, on a machine that wakes up in
+    // time.
     let events = document.whole("/threads/0/activations/due");
     assert!((40..=168).contains(&events), "{events}");
     let figure = format!("{events} events");
@@ -280,8 +333,12 @@ fn events_at_irregular_times() {
     let rows = exported(&place, "events.teiji");
     assert_eq!(rows[0].join(","), "thread,cpu,event,time_ns,length_ns,number");
     let start = document.whole("/threads/0/start_ns");
-    let times: Vec<i64> = rows[1..].iter().map(|row| row[3].parse::<i64>().unwrap() - start).collect();
-    assert!(times.is_sorted() && times[0] >= 0 && times.iter().all(|time| *time < 520_000_000), "{times:?}");
+    let times: Vec<i64> =
+        rows[1..].iter().map(|row| row[3].parse::<i64>().unwrap() - start).collect();
+    assert!(
+        times.is_sorted() && times[0] >= 0 && times.iter().all(|time| *time < 520_000_000),
+        "{times:?}"
+    );
     // The worst are where they happened, and not at a multiple of an interval.
     for worst in document.list("/threads/0/worst") {
         let row = usize::try_from(worst.whole("/activation")).unwrap();
@@ -290,7 +347,10 @@ fn events_at_irregular_times() {
     // ... on the page too, whose data has a point for each.
     let page = place.read("events.html");
     let worst = &document.list("/threads/0/worst")[0];
-    assert!(page.contains(&format!("\"since_start_ns\":{},", worst.whole("/since_start_ns"))), "{worst:?}");
+    assert!(
+        page.contains(&format!("\"since_start_ns\":{},", worst.whole("/since_start_ns"))),
+        "{worst:?}"
+    );
     // Nothing was planned, so nothing is late; and that is no reason to let a limit pass.
     assert_eq!(place.teiji("gate events.teiji --limit late==0").code, Some(3));
     assert_eq!(place.teiji("gate events.teiji --limit lost==0").code, Some(0));
@@ -305,7 +365,8 @@ fn events_cannot_be_asked_for_by_number() {
     assert!(output.err.contains("Give a duration"), "{output:?}");
 }
 
-/// A trial that never ran has no time from its call: what it would have been is no reason to let a limit pass.
+/// A trial that never ran has no time from its call: what it would have been is no reason to let a
+/// limit pass.
 #[test]
 fn skipped_trials_are_not_taken_for_short_ones() {
     let _turn = exclusive();
@@ -313,10 +374,24 @@ fn skipped_trials_are_not_taken_for_short_ones() {
     // No process starts in 20 us.
     place.well("measure --probe spawn --policy other -i 20us -n 400 -t 1 -q -o x.teiji");
     let document = place.document("x.teiji");
-    assert!(document.whole("/threads/0/activations/skipped") > 200, "{}", document.0["threads"][0]["activations"]);
-    assert_eq!(document.text("/run/probe_settings/method"), "posix_spawn", "what was not asked for is said as well");
-    for (limit, code) in [("max<1h", 3), ("p50<1h", 3), ("mean<1h", 3), ("rate(>1h)<0.5@95%", 3), ("max<1us", 1), ("lost==0", 0)]
-    {
+    assert!(
+        document.whole("/threads/0/activations/skipped") > 200,
+        "{}",
+        document.0["threads"][0]["activations"]
+    );
+    assert_eq!(
+        document.text("/run/probe_settings/method"),
+        "posix_spawn",
+        "what was not asked for is said as well"
+    );
+    for (limit, code) in [
+        ("max<1h", 3),
+        ("p50<1h", 3),
+        ("mean<1h", 3),
+        ("rate(>1h)<0.5@95%", 3),
+        ("max<1us", 1),
+        ("lost==0", 0),
+    ] {
         let output = place.teiji(&format!("gate x.teiji --limit {limit}"));
         assert_eq!(output.code, Some(code), "{limit}: {output:?}");
         assert_eq!(output.out.contains("skipped, which have no value"), code == 3, "{output:?}");
@@ -331,20 +406,35 @@ fn a_process_start_by_every_method() {
     let _turn = exclusive();
     let place = TestFolder::new();
     for method in ["posix_spawn", "fork", "vfork", "clone"] {
-        place.well(&format!("measure --probe spawn --method {method} -i 10ms -n 30 -t 1 -q -o {method}.teiji"));
+        place.well(&format!(
+            "measure --probe spawn --method {method} -i 10ms -n 30 -t 1 -q -o {method}.teiji"
+        ));
         let document = place.document(&format!("{method}.teiji"));
         document.assert_adds_up();
         assert!(document.whole("/threads/0/latency_ns/min") > 0, "{method}");
         assert!(!document.warns_of("page-faults"), "what a fork costs is what is measured");
     }
-    assert_read_everywhere(&place, "fork", &["child, µs", "done, µs", "from the call to its return in the child"]);
+    assert_read_everywhere(
+        &place,
+        "fork",
+        &["child, µs", "done, µs", "from the call to its return in the child"],
+    );
     let summary = place.well("show fork.teiji").out;
-    assert!(summary.contains("30 trials of each thread planned") && !summary.contains("activation"), "{summary}");
+    assert!(
+        summary.contains("30 trials of each thread planned") && !summary.contains("activation"),
+        "{summary}"
+    );
     let page = place.read("fork.html");
     assert!(!page.contains(">max jitter, µs</th>"), "nothing is said of when anything woke");
-    assert!(page.contains("otherwise they have no value") && !page.contains("skipped ones counted in"), "of the trials that ran");
+    assert!(
+        page.contains("otherwise they have no value") && !page.contains("skipped ones counted in"),
+        "of the trials that ran"
+    );
     let output = place.well("compare fork.teiji vfork.teiji");
-    assert!(output.out.contains("spawn (method fork)") && output.out.contains("spawn (method vfork)"), "{output:?}");
+    assert!(
+        output.out.contains("spawn (method fork)") && output.out.contains("spawn (method vfork)"),
+        "{output:?}"
+    );
     place.well("measure -n 30 -t 1 -i 10ms -q -o cyclic.teiji");
     let output = place.teiji("compare fork.teiji cyclic.teiji");
     // Each probe stands where its recording does.
@@ -357,15 +447,25 @@ fn a_process_start_by_every_method() {
 fn what_a_probe_lacks_is_named() {
     let place = TestFolder::new();
     for (flags, error) in [
-        ("--probe rtc --device /nosuch", "the probe rtc cannot measure here: there is no /nosuch. It takes a real-time clock"),
-        ("--probe rtc --device /dev/null", "the probe rtc cannot measure here: /dev/null is not a real-time clock"),
+        (
+            "--probe rtc --device /nosuch",
+            "the probe rtc cannot measure here: there is no /nosuch. It takes a real-time clock",
+        ),
+        (
+            "--probe rtc --device /dev/null",
+            "the probe rtc cannot measure here: /dev/null is not a real-time clock",
+        ),
     ] {
         let output = place.teiji(&format!("measure {flags} -d 1s -o none.teiji"));
         assert!(output.code == Some(4) && output.err.contains(error), "{output:?}");
         assert!(!place.join("none.teiji").exists());
     }
     // A plan says so before its first run.
-    std::fs::write(place.join("plan.toml"), "[measure]\nprobe = 'rtc'\ndevice = '/nosuch'\nsamples = 10\n").unwrap();
+    std::fs::write(
+        place.join("plan.toml"),
+        "[measure]\nprobe = 'rtc'\ndevice = '/nosuch'\nsamples = 10\n",
+    )
+    .unwrap();
     for run in ["run plan.toml --dry-run", "run plan.toml -o out"] {
         let output = place.teiji(run);
         assert!(output.code == Some(4) && output.err.contains("there is no /nosuch"), "{output:?}");
@@ -386,14 +486,21 @@ fn what_a_probe_lacks_is_named() {
 fn plans_vary_the_settings_of_probes() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let plan = "[measure]\nprobe = 'spawn'\ninterval = '10ms'\nsamples = 10\nthreads = 1\n[vary]\nmethod = ['fork', 'clone']\n";
+    let plan = "[measure]\nprobe = 'spawn'\ninterval = '10ms'\nsamples = 10\nthreads = \
+                1\n[vary]\nmethod = ['fork', 'clone']\n";
     std::fs::write(place.join("plan.toml"), plan).unwrap();
     place.well("run plan.toml -q -o out");
     let table = place.well("show out --csv").out;
-    assert!(table.contains("method") && table.contains("fork") && table.contains("clone"), "{table}");
+    assert!(
+        table.contains("method") && table.contains("fork") && table.contains("clone"),
+        "{table}"
+    );
     for (text, error) in [
         ("probe = 'spwan'", "plan.toml:2:1: unknown probe 'spwan': expected one of cyclic, "),
-        ("probe = 'spawn'\nmethod = 'thread'", "plan.toml:3:1: invalid value 'thread' for 'method' of the probe spawn"),
+        (
+            "probe = 'spawn'\nmethod = 'thread'",
+            "plan.toml:3:1: invalid value 'thread' for 'method' of the probe spawn",
+        ),
         (
             "probe = 'cyclic'\nmethod = 'fork'",
             "plan.toml:3:1: the probe cyclic has no setting 'method': it is one of the probe spawn",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the program says where all goes well, as whole sessions in `tests/sessions/*.txt`: of recordings that nobody measured
-//! and that are the same on every machine, of plans before they begin, and its help. To be read and judged as a whole; to
-//! write them anew after a change on purpose: `TEIJI_WRITE_GOLDEN=1 cargo test -p teiji sessions`, and look at the diff.
+//! What the program says where all goes well, as whole sessions in `tests/sessions/*.txt`: of
+//! recordings that nobody measured and that are the same on every machine, of plans before they
+//! begin, and its help. To be read and judged as a whole; to write them anew after a change on
+//! purpose: `TEIJI_WRITE_GOLDEN=1 cargo test -p teiji sessions`, and look at the diff.
 
 use crate::support::{Output, TestFolder};
 use model::Document;
@@ -18,19 +19,24 @@ use synthetic::Numbers;
 /// The sessions.
 const SESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sessions");
 
-/// What every session finds in its directory: two recordings of a machine that does well, one of them longer, one of a machine
-/// that overruns its interval now and then, and a plan.
+/// What every session finds in its directory: two recordings of a machine that does well, one of
+/// them longer, one of a machine that overruns its interval now and then, and a plan.
 fn furnished() -> TestFolder {
     let place = TestFolder::new();
-    let write = |name: &str, threads, activations, latency| synthetic::write(&place.join(name), threads, activations, latency);
+    let write = |name: &str, threads, activations, latency| {
+        synthetic::write(&place.join(name), threads, activations, latency)
+    };
     write("good.teiji", 2, 20_000, Numbers::tailed_ns).unwrap();
     write("short.teiji", 1, 500, Numbers::tailed_ns).unwrap();
     write("late.teiji", 2, 100_000, Numbers::latency_ns).unwrap();
-    let plan = "[measure]\nsamples = 1000\ninterval = '1ms'\ncpus = '0'\npolicy = 'other'\n\n\
-                [vary]\nload = ['none', 'cpu@50%,cpus=0']\nthreads = [1, 2]\n\n\
-                [order]\nrepeat = 2\nseed = 7\nshuffle = true\n";
+    let plan = "[measure]\nsamples = 1000\ninterval = '1ms'\ncpus = '0'\npolicy = \
+                'other'\n\n[vary]\nload = ['none', 'cpu@50%,cpus=0']\nthreads = [1, \
+                2]\n\n[order]\nrepeat = 2\nseed = 7\nshuffle = true\n";
     std::fs::write(place.join("plan.toml"), plan).unwrap();
-    for (kernel, latency) in [("amd64", Numbers::latency_ns as fn(&mut Numbers) -> i64), ("rt-amd64", Numbers::tailed_ns)] {
+    for (kernel, latency) in [
+        ("amd64", Numbers::latency_ns as fn(&mut Numbers) -> i64),
+        ("rt-amd64", Numbers::tailed_ns),
+    ] {
         std::fs::create_dir(place.join(kernel)).unwrap();
         for phase in 1..=6 {
             let document = in_phase(kernel, phase);
@@ -60,7 +66,8 @@ fn in_phase(kernel: &str, phase: u32) -> Document {
     document
 }
 
-/// Runs each command of a session, one after the other in one directory, and writes down what happens.
+/// Runs each command of a session, one after the other in one directory, and writes down what
+/// happens.
 fn replayed(session: &str) -> String {
     let place = furnished();
     let mut text = String::new();
@@ -90,9 +97,14 @@ fn assert_session(name: &str) {
     }
     let commands = session.split("\n$ ").zip(replayed.split("\n$ "));
     let differ = commands.filter(|(expected, got)| expected != got);
-    let differences: Vec<String> =
-        differ.map(|(expected, got)| format!("-- expected --\n{expected}\n-- got --\n{got}")).collect();
-    assert!(differences.is_empty() && session.len() == replayed.len(), "{name}:\n{}", differences.join("\n"));
+    let differences: Vec<String> = differ
+        .map(|(expected, got)| format!("-- expected --\n{expected}\n-- got --\n{got}"))
+        .collect();
+    assert!(
+        differences.is_empty() && session.len() == replayed.len(),
+        "{name}:\n{}",
+        differences.join("\n")
+    );
 }
 
 #[test]
@@ -136,14 +148,20 @@ fn no_verb_is_without_its_help() {
     let session = std::fs::read_to_string(Path::new(SESSIONS).join("help.txt")).unwrap();
     let verbs_of = |words: &str| {
         let help = TestFolder::new().well(&format!("{words}--help")).out;
-        let listed = help.split("\nCommands:\n").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
-        let verbs = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-        let named = verbs.map(|line| format!("{words}{} ", line.split_whitespace().next().unwrap()));
+        let listed =
+            help.split("\nCommands:\n").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
+        let verbs =
+            listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let named =
+            verbs.map(|line| format!("{words}{} ", line.split_whitespace().next().unwrap()));
         named.filter(|verb| !verb.ends_with("help ")).collect::<Vec<_>>()
     };
     let verbs = [verbs_of(""), verbs_of("lab ")].concat();
     assert!(verbs.len() >= 18, "{verbs:?}");
     for verb in verbs {
-        assert!(session.contains(&format!("\n$ teiji {verb}--help\n")), "help.txt has no help of {verb}");
+        assert!(
+            session.contains(&format!("\n$ teiji {verb}--help\n")),
+            "help.txt has no help of {verb}"
+        );
     }
 }

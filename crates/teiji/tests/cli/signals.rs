@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whoever asks a run to end gets a recording that is in order and says that it was stopped, however often they ask; and
-//! the machine back, without our loads. The exit code says that it was cut short.
+//! Whoever asks a run to end gets a recording that is in order and says that it was stopped,
+//! however often they ask; and the machine back, without our loads. The exit code says that it was
+//! cut short.
 
 use crate::support::processes::assert_gone;
 use crate::support::pty::OnTerminal;
@@ -13,7 +14,8 @@ use std::time::Duration;
 fn asked_to_end(signals: &[Signal], name: &str) {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let running = place.start("measure -i 1ms -d 30s --load hackbench,groups=2 --load cpu -o x.teiji");
+    let running =
+        place.start("measure -i 1ms -d 30s --load hackbench,groups=2 --load cpu -o x.teiji");
     sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
     let processes = running.descendants();
     assert!(processes.len() > 80, "{processes:?}");
@@ -25,19 +27,29 @@ fn asked_to_end(signals: &[Signal], name: &str) {
     assert_eq!(output.code, Some(4), "{output:?}");
     assert_gone(&processes);
     assert_stopped(&place, name);
-    assert!(output.out.contains(&format!("The recording was stopped early by {name}.")), "{output:?}");
+    assert!(
+        output.out.contains(&format!("The recording was stopped early by {name}.")),
+        "{output:?}"
+    );
 }
 
 /// The recording is whole as far as it goes, and says by what it was ended.
 fn assert_stopped(place: &TestFolder, name: &str) {
     let document = place.document("x.teiji");
-    assert_eq!((document.text("/state"), document.text("/end/reason"), document.text("/end/name")), ("stopped", "signal", name));
+    assert_eq!(
+        (document.text("/state"), document.text("/end/reason"), document.text("/end/name")),
+        ("stopped", "signal", name)
+    );
     document.assert_adds_up();
     for thread in document.threads() {
         let due = thread.whole("/activations/due");
         assert!((100..20_000).contains(&due), "{due}");
     }
-    assert!(document.list("/load").iter().all(|load| load.at("/alive") == true), "{:?}", document.at("/load"));
+    assert!(
+        document.list("/load").iter().all(|load| load.at("/alive") == true),
+        "{:?}",
+        document.at("/load")
+    );
     place.well("verify x.teiji");
 }
 
@@ -66,7 +78,8 @@ fn hung_up() {
 fn the_terminal_is_closed() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let mut terminal = OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
+    let mut terminal =
+        OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
     sleep_until(terminal.running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
     terminal.look_until(" left");
     let processes = terminal.running.descendants();
@@ -82,7 +95,8 @@ fn the_terminal_is_closed() {
 fn control_c() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let terminal = OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
+    let terminal =
+        OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
     sleep_until(terminal.running.begun("x.teiji").whole("/threads/0/start_ns") + 300 * MILLISECOND);
     terminal.press(b"\x03");
     let (code, text) = terminal.end();
@@ -102,10 +116,17 @@ fn between_two_activations_an_hour_apart() {
     assert_eq!(output.code, Some(4), "{output:?}");
     let document = place.document("x.teiji");
     document.assert_adds_up();
-    assert_eq!((document.text("/end/name"), document.threads()[0].whole("/activations/due")), ("SIGINT", 1));
-    // Threads are spread over the interval: the other ones' hour had not come, and nothing is claimed of them.
+    assert_eq!(
+        (document.text("/end/name"), document.threads()[0].whole("/activations/due")),
+        ("SIGINT", 1)
+    );
+    // Threads are spread over the interval: the other ones' hour had not come, and nothing is
+    // claimed of them.
     for thread in &document.threads()[1..] {
-        assert_eq!((thread.whole("/activations/due"), thread.at("/latency_ns")), (0, &serde_json::Value::Null));
+        assert_eq!(
+            (thread.whole("/activations/due"), thread.at("/latency_ns")),
+            (0, &serde_json::Value::Null)
+        );
     }
     place.well("verify x.teiji");
     place.well("show x.teiji");
@@ -135,8 +156,8 @@ fn while_loads_start() {
     }
 }
 
-/// A terminal that is held (Ctrl-S), or whose connection stalls, takes nothing more. That is no reason to end the run, nor
-/// to lose samples.
+/// A terminal that is held (Ctrl-S), or whose connection stalls, takes nothing more. That is no
+/// reason to end the run, nor to lose samples.
 #[test]
 fn the_terminal_is_held() {
     let _turn = exclusive();
@@ -150,11 +171,16 @@ fn the_terminal_is_held() {
     let (code, text) = terminal.end();
     let document = place.document("x.teiji");
     document.assert_adds_up();
-    assert_eq!((code, document.text("/state")), (Some(0), "complete"), "{}\n{text}", document.at("/end"));
+    assert_eq!(
+        (code, document.text("/state")),
+        (Some(0), "complete"),
+        "{}\n{text}",
+        document.at("/end")
+    );
 }
 
-/// Ctrl-Z and `fg`: the activations of the time between are skipped and counted, and nobody says that the measuring threads
-/// left the system no time.
+/// Ctrl-Z and `fg`: the activations of the time between are skipped and counted, and nobody says
+/// that the measuring threads left the system no time.
 #[test]
 fn suspended_and_resumed() {
     let _turn = exclusive();
@@ -167,7 +193,12 @@ fn suspended_and_resumed() {
     let output = running.end();
     let document = place.document("x.teiji");
     document.assert_adds_up();
-    assert_eq!((output.code, document.text("/state")), (Some(0), "complete"), "{}", document.at("/end"));
+    assert_eq!(
+        (output.code, document.text("/state")),
+        (Some(0), "complete"),
+        "{}",
+        document.at("/end")
+    );
     for thread in document.threads() {
         assert!(thread.whole("/activations/skipped") > 5_900, "{thread:?}");
         assert!(thread.whole("/latency_ns/max") > 5_900 * MILLISECOND, "{thread:?}");
@@ -175,8 +206,8 @@ fn suspended_and_resumed() {
     place.well("verify x.teiji");
 }
 
-/// Ctrl-Z before the end of a run and `fg` long after it: each activation is accounted for at once, and whoever wakes first
-/// then, nobody says that the threads had not ended in time.
+/// Ctrl-Z before the end of a run and `fg` long after it: each activation is accounted for at once,
+/// and whoever wakes first then, nobody says that the threads had not ended in time.
 #[test]
 fn suspended_across_the_end() {
     let _turn = exclusive();
@@ -193,7 +224,12 @@ fn suspended_across_the_end() {
         let output = running.end_within(Duration::from_secs(10));
         let document = place.document(name);
         document.assert_adds_up();
-        assert_eq!((output.code, document.text("/state")), (Some(0), "complete"), "{name}: {}", document.at("/end"));
+        assert_eq!(
+            (output.code, document.text("/state")),
+            (Some(0), "complete"),
+            "{name}: {}",
+            document.at("/end")
+        );
     }
 }
 
@@ -209,15 +245,25 @@ fn hackbench_prints_its_time_when_it_is_stopped() {
     ] {
         let running = place.start(words);
         if !words.contains("-T") {
-            soon("its tasks are there", Duration::from_secs(10), || !running.descendants().is_empty());
+            soon("its tasks are there", Duration::from_secs(10), || {
+                !running.descendants().is_empty()
+            });
         }
         sleep(Duration::from_millis(500));
         let before = running.descendants();
         running.signal(signal);
         let output = running.end_within(Duration::from_secs(5));
-        let time = output.out.lines().last().and_then(|line| line.strip_prefix("Time: ")).map(str::parse::<f64>);
+        let time = output
+            .out
+            .lines()
+            .last()
+            .and_then(|line| line.strip_prefix("Time: "))
+            .map(str::parse::<f64>);
         assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{words}: {output:?}");
-        assert!(matches!(time, Some(Ok(seconds)) if seconds > 0.3 && seconds < 10.0), "{words}: {output:?}");
+        assert!(
+            matches!(time, Some(Ok(seconds)) if seconds > 0.3 && seconds < 10.0),
+            "{words}: {output:?}"
+        );
         assert_gone(&before);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The probe `stream`, fed with known series through a file, a FIFO, a terminal and sockets: the figures are exactly theirs.
+//! The probe `stream`, fed with known series through a file, a FIFO, a terminal and sockets: the
+//! figures are exactly theirs.
 
 use crate::support::document::Document;
 use crate::support::{MILLISECOND, Running, TEIJI, TestFolder, exclusive, soon};
@@ -19,7 +20,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// Intervals of a 1,024 Hz interrupt, ns: two of them late, and what follows each is early.
-const INTERVALS: [i64; 8] = [976_562, 976_563, 1_101_562, 851_562, 976_562, 976_000, 977_125, 976_562];
+const INTERVALS: [i64; 8] =
+    [976_562, 976_563, 1_101_562, 851_562, 976_562, 976_000, 977_125, 976_562];
 pub const PERIOD: &str = "--period 976562ns";
 /// By how much they differ from it.
 pub const JITTER: [i64; 8] = [0, 1, 125_000, -125_000, 0, -562, 563, 0];
@@ -42,7 +44,11 @@ pub fn lines(numbers: impl IntoIterator<Item = impl std::fmt::Display>) -> Vec<u
 /// The lowest four or all eight bytes of each.
 fn integers(numbers: &[u64], width: usize, big: bool) -> Vec<u8> {
     let little = |number: &u64| number.to_le_bytes()[..width].to_vec();
-    numbers.iter().map(little).flat_map(|bytes| if big { bytes.into_iter().rev().collect() } else { bytes }).collect()
+    numbers
+        .iter()
+        .map(little)
+        .flat_map(|bytes| if big { bytes.into_iter().rev().collect() } else { bytes })
+        .collect()
 }
 
 pub fn fifo(path: &Path) {
@@ -96,28 +102,40 @@ pub fn assert_figures(document: &Document, values: &[i64], what: &str) {
     let sd = (squares / (values.len() - 1) as f64).sqrt();
     for (name, expected) in [("mean", mean), ("sd", sd)] {
         let figure = document.number(&format!("/threads/0/latency_ns/{name}"));
-        assert!((figure - expected).abs() < 1e-6 * expected.abs().max(1.0), "{what}: {name} {figure}, not {expected}");
+        assert!(
+            (figure - expected).abs() < 1e-6 * expected.abs().max(1.0),
+            "{what}: {name} {figure}, not {expected}"
+        );
     }
 }
 
 pub fn warning(document: &Document, code: &str) -> Document {
     let all = document.list("/warnings");
-    all.into_iter().find(|one| one.text("/code") == code).unwrap_or_else(|| panic!("no {code} in {document:?}"))
+    all.into_iter()
+        .find(|one| one.text("/code") == code)
+        .unwrap_or_else(|| panic!("no {code} in {document:?}"))
 }
 
-/// Every form of the same series, through a FIFO whose writer comes after the program has opened it. The first timestamp lies before the
-/// end of the counter, so that it wraps around; of 866 MHz as in the article the ticks are exact to the nanosecond.
+/// Every form of the same series, through a FIFO whose writer comes after the program has opened
+/// it. The first timestamp lies before the end of the counter, so that it wraps around; of 866 MHz
+/// as in the article the ticks are exact to the nanosecond.
 #[test]
 fn known_series_in_every_form() {
     let _turn = exclusive();
     let place = TestFolder::new();
     fifo(&place.join("in"));
-    let hex = |numbers: Vec<u64>| lines(numbers.iter().map(|number| format!("  {number:#x}\t# RTC\r")));
-    let micros = |numbers: Vec<u64>| lines(numbers.iter().map(|ns| format!("{}.{:03}", ns / 1_000, ns % 1_000)));
-    let wrapped = |start: u64| timestamps(start).into_iter().map(|at| at & 0xffff_ffff).collect::<Vec<_>>();
+    let hex =
+        |numbers: Vec<u64>| lines(numbers.iter().map(|number| format!("  {number:#x}\t# RTC\r")));
+    let micros = |numbers: Vec<u64>| {
+        lines(numbers.iter().map(|ns| format!("{}.{:03}", ns / 1_000, ns % 1_000)))
+    };
+    let wrapped =
+        |start: u64| timestamps(start).into_iter().map(|at| at & 0xffff_ffff).collect::<Vec<_>>();
     let (near_32, near_64) = ((1_u64 << 32) - 3_000_000, u64::MAX - 3_000_000);
     // Ticks of 2 GHz are two to the nanosecond.
-    let ticks = |start: u64| timestamps(0).into_iter().map(|at| start.wrapping_add(2 * at)).collect::<Vec<_>>();
+    let ticks = |start: u64| {
+        timestamps(0).into_iter().map(|at| start.wrapping_add(2 * at)).collect::<Vec<_>>()
+    };
     let given: Vec<u64> = INTERVALS.iter().map(|interval| interval.unsigned_abs()).collect();
     let early: Vec<u64> = INTERVALS.iter().map(|value| (value - 976_562).cast_unsigned()).collect();
     // With a period, an interval is judged by how much it differs from it.
@@ -131,18 +149,31 @@ fn known_series_in_every_form() {
         ("--width 32 --byte-order big", integers(&timestamps(near_32), 4, true), &JITTER),
         ("--width 64", integers(&timestamps(near_64), 8, false), &JITTER),
         ("--width 64 --byte-order big", integers(&timestamps(7), 8, true), &JITTER),
-        ("--unit tsc --hz 2000000000 --width 64", integers(&ticks(u64::MAX - 9), 8, false), &JITTER),
-        ("--unit tsc --hz 2000000000 --width 32", integers(&ticks(u64::MAX - 9), 4, false), &JITTER),
+        (
+            "--unit tsc --hz 2000000000 --width 64",
+            integers(&ticks(u64::MAX - 9), 8, false),
+            &JITTER,
+        ),
+        (
+            "--unit tsc --hz 2000000000 --width 32",
+            integers(&ticks(u64::MAX - 9), 4, false),
+            &JITTER,
+        ),
         ("--unit tsc --hz 2000000000", lines(ticks(0)), &JITTER),
         ("--kind interval", lines(given.clone()), &JITTER),
         ("--kind interval --unit us", micros(given.clone()), &JITTER),
         ("--kind interval --width 32 --byte-order big", integers(&given, 4, true), &JITTER),
         ("--kind latency", lines(JITTER), &JITTER),
         ("--kind latency --width 32 --sign signed", integers(&early, 4, false), &JITTER),
-        ("--kind latency --width 64 --sign signed --byte-order big", integers(&early, 8, true), &JITTER),
+        (
+            "--kind latency --width 64 --sign signed --byte-order big",
+            integers(&early, 8, true),
+            &JITTER,
+        ),
     ];
     for (flags, bytes, expected) in cases {
-        let running = place.start(&format!("measure --probe stream --from in {PERIOD} {flags} -q -o x.teiji"));
+        let running = place
+            .start(&format!("measure --probe stream --from in {PERIOD} {flags} -q -o x.teiji"));
         let mut writer = writer(&place.join("in"));
         // In two portions that end within a record.
         writer.write_all(&bytes[..13]).unwrap();
@@ -154,29 +185,43 @@ fn known_series_in_every_form() {
         let rows = rows(&place, "x.teiji");
         let judged: Vec<i64> = rows.iter().map(|row| row[1]).collect();
         assert_eq!(judged, expected, "{flags}");
-        assert!(rows.iter().all(|row| row[2..].iter().all(|other| *other == 0)), "{flags}: {rows:?}");
+        assert!(
+            rows.iter().all(|row| row[2..].iter().all(|other| *other == 0)),
+            "{flags}: {rows:?}"
+        );
         let times: Vec<i64> = rows.iter().map(|row| row[0]).collect();
         let ends = INTERVALS.iter().scan(0, |sum, interval| {
             *sum += interval;
             Some(*sum)
         });
         let is_latency = flags.contains("latency");
-        let expected_times: Vec<i64> = if is_latency { (0..8).map(|k| k * 976_562).collect() } else { ends.collect() };
+        let expected_times: Vec<i64> =
+            if is_latency { (0..8).map(|k| k * 976_562).collect() } else { ends.collect() };
         assert_eq!(times, expected_times, "{flags}");
         let document = shown(&place, "x.teiji");
         document.assert_adds_up();
         assert_figures(&document, expected, flags);
         assert_eq!((document.text("/state"), document.text("/end/reason")), ("complete", "done"));
-        assert_eq!(document.0.pointer("/probe/period_ns").and_then(Value::as_i64), (!is_latency).then_some(976_562), "{flags}");
+        assert_eq!(
+            document.0.pointer("/probe/period_ns").and_then(Value::as_i64),
+            (!is_latency).then_some(976_562),
+            "{flags}"
+        );
         let column = document.list("/probe/columns")[0].text("/name").to_owned();
         assert_eq!(column, if is_latency { "latency_ns" } else { "jitter_ns" }, "{flags}");
         let numbers = if flags.contains("kind") { 8 } else { 9 };
         assert_eq!(warning(&document, "stream-ended").whole("/numbers"), numbers, "{flags}");
-        assert_eq!(document.list("/warnings").len(), 1, "{flags}: {:?}", document.list("/warnings"));
+        assert_eq!(
+            document.list("/warnings").len(),
+            1,
+            "{flags}: {:?}",
+            document.list("/warnings")
+        );
     }
 }
 
-/// What cannot be read, steps backwards and periods without a record: counted, said with their place, and in the rows they stand before.
+/// What cannot be read, steps backwards and periods without a record: counted, said with their
+/// place, and in the rows they stand before.
 #[test]
 fn nothing_of_a_broken_stream_vanishes() {
     let _turn = exclusive();
@@ -185,8 +230,13 @@ fn nothing_of_a_broken_stream_vanishes() {
     std::fs::write(place.join("log"), text).unwrap();
     place.well("measure --probe stream --from log --period 1us -q -o x.teiji");
     // Time, interval minus period, unreadable, backwards, missed.
-    let expected =
-        [[1_000, 0, 0, 0, 0], [3_000, 1_000, 1, 0, 1], [4_010, 10, 1, 0, 0], [5_010, 0, 0, 1, 0], [10_011, 4_001, 0, 0, 4]];
+    let expected = [
+        [1_000, 0, 0, 0, 0],
+        [3_000, 1_000, 1, 0, 1],
+        [4_010, 10, 1, 0, 0],
+        [5_010, 0, 0, 1, 0],
+        [10_011, 4_001, 0, 0, 4],
+    ];
     assert_eq!(rows(&place, "x.teiji"), expected);
     let said = place.well("show x.teiji").out.split_whitespace().collect::<Vec<_>>().join(" ");
     for text in [
@@ -204,12 +254,19 @@ fn nothing_of_a_broken_stream_vanishes() {
     let document = shown(&place, "x.teiji");
     assert_figures(&document, &[0, 1_000, 10, 0, 4_001], "log");
     let unreadable = warning(&document, "stream-unreadable");
-    let figures = ["records", "numbers", "first", "first_offset"].map(|name| unreadable.whole(&format!("/{name}")));
+    let figures = ["records", "numbers", "first", "first_offset"]
+        .map(|name| unreadable.whole(&format!("/{name}")));
     assert_eq!((figures, unreadable.text("/text")), ([2, 7, 4, 18], "rubb\\xc3\\xa9sh"));
     let half = warning(&document, "stream-half-record");
-    assert_eq!((half.whole("/bytes"), half.whole("/offset")), (4, i64::try_from(text.len()).unwrap() - 4));
+    assert_eq!(
+        (half.whole("/bytes"), half.whole("/offset")),
+        (4, i64::try_from(text.len()).unwrap() - 4)
+    );
     let backwards = warning(&document, "stream-backwards");
-    assert_eq!(["steps", "first", "furthest_ns"].map(|name| backwards.whole(&format!("/{name}"))), [1, 9, 2_010]);
+    assert_eq!(
+        ["steps", "first", "furthest_ns"].map(|name| backwards.whole(&format!("/{name}"))),
+        [1, 9, 2_010]
+    );
     assert_eq!(warning(&document, "stream-missed").whole("/missed"), 5);
     assert_eq!(document.list("/warnings").len(), 4, "{:?}", document.list("/warnings"));
     // Half an integer.
@@ -230,27 +287,34 @@ fn streams_without_an_end() {
     let place = TestFolder::new();
     let output = place.teiji("measure --probe stream --from /dev/zero -d 300ms -q -o zero.teiji");
     assert_eq!((output.code, output.out.contains("holds nothing")), (Some(4), true), "{output:?}");
-    let half = "measure --probe stream --from half.txt --unit us --period 1ms -q -o half.teiji --limit lost==0";
+    let half = "measure --probe stream --from half.txt --unit us --period 1ms -q -o half.teiji \
+                --limit lost==0";
     std::fs::write(place.join("half.txt"), "1000\n2000\n3000\n9").unwrap();
     let output = place.teiji(half);
     assert_eq!(output.code, Some(3), "half a record is in no figure: {output:?}");
 }
 
-/// What was taken from a pipe is nowhere else: its records are rows, also those that came when the time was over.
+/// What was taken from a pipe is nowhere else: its records are rows, also those that came when the
+/// time was over.
 #[test]
 fn what_was_read_of_a_pipe_is_recorded() {
     let place = TestFolder::new();
     fifo(&place.join("in"));
-    // Open for both, so that neither end waits for the other. What is in it afterwards was not taken.
-    let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
+    // Open for both, so that neither end waits for the other. What is in it afterwards was not
+    // taken.
+    let mut pipe =
+        std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
     let mut writer = pipe.try_clone().unwrap();
     let filling = std::thread::spawn(move || {
         let zeros = vec![0; 4 << 20];
         std::io::Write::write_all(&mut writer, &zeros).unwrap();
         zeros.len() as u64
     });
-    place.well("measure --probe stream --from in --width 32 --unit us --kind latency -d 2ms -q -o x.teiji");
-    let rows = u64::try_from(shown(&place, "x.teiji").whole("/threads/0/latency_ns/count")).unwrap();
+    place.well(
+        "measure --probe stream --from in --width 32 --unit us --kind latency -d 2ms -q -o x.teiji",
+    );
+    let rows =
+        u64::try_from(shown(&place, "x.teiji").whole("/threads/0/latency_ns/count")).unwrap();
     let mut left = vec![0; (4 << 20) - usize::try_from(4 * rows).unwrap()];
     std::io::Read::read_exact(&mut pipe, &mut left).unwrap();
     assert_eq!(filling.join().unwrap(), 4 * rows + left.len() as u64);
@@ -264,9 +328,12 @@ fn a_file_is_read_to_its_end() {
     let place = TestFolder::new();
     let bytes = integers(&(0..=RECORDS).map(|k| k * 976_562).collect::<Vec<_>>(), 8, false);
     std::fs::write(place.join("many"), bytes).unwrap();
-    place.well(&format!("measure --probe stream --from many --width 64 {PERIOD} -d 50s -q -o x.teiji"));
+    place.well(&format!(
+        "measure --probe stream --from many --width 64 {PERIOD} -d 50s -q -o x.teiji"
+    ));
     let document = shown(&place, "x.teiji");
-    let figures = ["count", "min", "max"].map(|name| document.whole(&format!("/threads/0/latency_ns/{name}")));
+    let figures = ["count", "min", "max"]
+        .map(|name| document.whole(&format!("/threads/0/latency_ns/{name}")));
     assert_eq!(figures, [1_000_000, 0, 0]);
     assert_eq!(document.whole("/threads/0/evidence/samples_lost"), 0);
     assert_eq!(document.list("/warnings").len(), 0, "{:?}", document.list("/warnings"));
@@ -276,11 +343,14 @@ fn a_file_is_read_to_its_end() {
     let events = document.whole("/threads/0/activations/due");
     let left = warning(&document, "stream-unread").whole("/bytes");
     assert_eq!((left % 8, events), (0, (1_000_001 - left / 8 - 1).max(0)), "{left}");
-    // Standard input may be a file that others have read from: what they took is not counted as left.
+    // Standard input may be a file that others have read from: what they took is not counted as
+    // left.
     let mut input = File::open(place.join("many")).unwrap();
     std::io::Seek::seek(&mut input, std::io::SeekFrom::Start(4_000_000)).unwrap();
     let mut command = place.command(TEIJI);
-    command.args(["measure", "--probe", "stream", "--width", "64", "-d", "1ms", "-q", "-o", "x.teiji"]).stdin(input);
+    command
+        .args(["measure", "--probe", "stream", "--width", "64", "-d", "1ms", "-q", "-o", "x.teiji"])
+        .stdin(input);
     let output = Running::start(command).end();
     assert_eq!(output.code, Some(0), "{output:?}");
     let document = shown(&place, "x.teiji");
@@ -289,7 +359,8 @@ fn a_file_is_read_to_its_end() {
     assert_eq!((left % 8, events), (0, (500_001 - left / 8 - 1).max(0)), "{left}");
 }
 
-/// A serial port is read raw, and is afterwards as it was. Its other end hangs up in the middle of a line.
+/// A serial port is read raw, and is afterwards as it was. Its other end hangs up in the middle of
+/// a line.
 #[test]
 fn a_terminal_is_read_and_given_back() {
     let _turn = exclusive();
@@ -304,10 +375,16 @@ fn a_terminal_is_read_and_given_back() {
         unlockpt(&port).unwrap();
         let name = ptsname(&port, Vec::new()).unwrap();
         // Keeps the settings while nobody else has it open.
-        let device = OpenOptions::new().read(true).write(true).open(OsStr::from_bytes(name.as_bytes())).unwrap();
+        let device = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(OsStr::from_bytes(name.as_bytes()))
+            .unwrap();
         let before = tcgetattr(&device).unwrap();
         let from = name.to_str().unwrap();
-        let running = place.start(&format!("measure --probe stream --from {from} {PERIOD} {flags} -d 2s -q -o x.teiji"));
+        let running = place.start(&format!(
+            "measure --probe stream --from {from} {PERIOD} {flags} -d 2s -q -o x.teiji"
+        ));
         let is_raw = || !tcgetattr(&device).unwrap().local_modes.contains(LocalModes::ICANON);
         soon("the terminal is raw", Duration::from_secs(30), is_raw);
         if flags.contains("baud") {
@@ -321,15 +398,29 @@ fn a_terminal_is_read_and_given_back() {
         assert_eq!(output.code, Some(0), "{output:?}");
         let after = tcgetattr(&device).unwrap();
         assert_eq!(
-            (after.input_modes, after.output_modes, after.control_modes, after.local_modes, after.input_speed()),
-            (before.input_modes, before.output_modes, before.control_modes, before.local_modes, before.input_speed())
+            (
+                after.input_modes,
+                after.output_modes,
+                after.control_modes,
+                after.local_modes,
+                after.input_speed()
+            ),
+            (
+                before.input_modes,
+                before.output_modes,
+                before.control_modes,
+                before.local_modes,
+                before.input_speed()
+            )
         );
         let document = shown(&place, "x.teiji");
         assert_figures(&document, &JITTER, flags);
         // It stayed open and said nothing for the rest of the run.
         assert!(warning(&document, "stream-silent").whole("/silent_ns") > 1_000 * MILLISECOND);
 
-        let running = place.start(&format!("measure --probe stream --from {from} {PERIOD} {flags} -d 30s -q -o x.teiji"));
+        let running = place.start(&format!(
+            "measure --probe stream --from {from} {PERIOD} {flags} -d 30s -q -o x.teiji"
+        ));
         soon("the terminal is raw", Duration::from_secs(30), is_raw);
         assert_eq!(rustix::io::write(&port, &bytes[..bytes.len() - 3]), Ok(bytes.len() - 3));
         // What a hung-up terminal holds is gone with it.
@@ -340,7 +431,10 @@ fn a_terminal_is_read_and_given_back() {
         assert_eq!(output.code, Some(0), "{output:?}");
         let document = shown(&place, "x.teiji");
         assert_figures(&document, &JITTER[..7], flags);
-        assert!(document.warns_of("stream-ended") && document.warns_of("stream-half-record"), "{document:?}");
+        assert!(
+            document.warns_of("stream-ended") && document.warns_of("stream-half-record"),
+            "{document:?}"
+        );
     }
 }
 
@@ -353,7 +447,8 @@ fn sockets_are_read() {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = tcp.local_addr().unwrap().port();
     for from in ["unix:socket".to_owned(), format!("tcp:127.0.0.1:{port}")] {
-        let running = place.start(&format!("measure --probe stream --from {from} {PERIOD} -q -o x.teiji"));
+        let running =
+            place.start(&format!("measure --probe stream --from {from} {PERIOD} -q -o x.teiji"));
         if from.starts_with("unix") {
             unix.accept().unwrap().0.write_all(&bytes).unwrap();
         } else {
@@ -367,14 +462,18 @@ fn sockets_are_read() {
     }
 }
 
-/// A plan measures a stream for each repeat, and of the page nothing says that this machine made the figures.
+/// A plan measures a stream for each repeat, and of the page nothing says that this machine made
+/// the figures.
 #[test]
 fn a_plan_and_a_page_of_a_stream() {
     let _turn = exclusive();
     let place = TestFolder::new();
     std::fs::write(place.join("log"), lines((0..5_000).map(|k| k * 5_000_000_u64))).unwrap();
     let log = place.join("log");
-    let plan = format!("[measure]\nprobe = 'stream'\nfrom = '{}'\nperiod = '5ms'\nduration = '10s'\n", log.display());
+    let plan = format!(
+        "[measure]\nprobe = 'stream'\nfrom = '{}'\nperiod = '5ms'\nduration = '10s'\n",
+        log.display()
+    );
     std::fs::write(place.join("plan.toml"), plan).unwrap();
     place.well("run plan.toml -q -o out");
     let found = place.listing().into_iter().find(|name| name.ends_with(".teiji")).unwrap();
@@ -382,7 +481,12 @@ fn a_plan_and_a_page_of_a_stream() {
     let (page, markdown) = (place.read("x.html"), place.read("x.md"));
     for text in [&page, &markdown] {
         assert!(text.contains("Measured elsewhere.") && text.contains("of the stream"), "{text}");
-        for untrue in ["Ordinary scheduling", "Memory locked", "/dev/cpu_dma_latency", "Preempted while measuring"] {
+        for untrue in [
+            "Ordinary scheduling",
+            "Memory locked",
+            "/dev/cpu_dma_latency",
+            "Preempted while measuring",
+        ] {
             assert!(!text.contains(untrue), "{untrue} in {text}");
         }
     }

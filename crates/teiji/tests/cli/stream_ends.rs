@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The probe `stream` where its stream ends, is silent, is not there, or has no number: said, and never waited for.
+//! The probe `stream` where its stream ends, is silent, is not there, or has no number: said, and
+//! never waited for.
 
-use crate::stream::{JITTER, PERIOD, assert_figures, fifo, lines, rows, shown, timestamps, warning, writer};
+use crate::stream::{
+    JITTER, PERIOD, assert_figures, fifo, lines, rows, shown, timestamps, warning, writer,
+};
 use crate::support::document::Document;
 use crate::support::{Running, TestFolder, exclusive};
 use rustix::process::Signal;
@@ -9,8 +12,8 @@ use std::io::Write;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A FIFO that nobody writes to keeps nobody waiting: the run lasts as long as it was to, or until it is stopped. A stop in the middle of
-/// a stream keeps what had come.
+/// A FIFO that nobody writes to keeps nobody waiting: the run lasts as long as it was to, or until
+/// it is stopped. A stop in the middle of a stream keeps what had come.
 #[test]
 fn silence_and_a_stop() {
     let _turn = exclusive();
@@ -21,7 +24,10 @@ fn silence_and_a_stop() {
     assert_eq!(output.code, Some(4), "{output:?}");
     assert!((500..5_000).contains(&began.elapsed().as_millis()));
     let document = shown(&place, "x.teiji");
-    assert_eq!((document.whole("/threads/0/activations/due"), document.text("/end/reason")), (0, "probe-failed"));
+    assert_eq!(
+        (document.whole("/threads/0/activations/due"), document.text("/end/reason")),
+        (0, "probe-failed")
+    );
     assert_eq!(warning(&document, "stream-silent").whole("/numbers"), 0);
 
     let stopped = |running: Running, place: &TestFolder| {
@@ -37,7 +43,8 @@ fn silence_and_a_stop() {
     running.begun("x.teiji");
     assert_eq!(stopped(running, &place).text("/end/reason"), "signal");
 
-    let running = place.start(&format!("measure --probe stream --from in {PERIOD} -d 60s -q -o x.teiji"));
+    let running =
+        place.start(&format!("measure --probe stream --from in {PERIOD} -d 60s -q -o x.teiji"));
     let mut writer = writer(&place.join("in"));
     let bytes = lines(timestamps(0));
     writer.write_all(&bytes[..bytes.len() - 2]).unwrap();
@@ -49,7 +56,8 @@ fn silence_and_a_stop() {
     assert_half(&document, &bytes, 2);
 }
 
-/// The run, and not the stream, ended within the last of these lines, of which so many bytes had not come.
+/// The run, and not the stream, ended within the last of these lines, of which so many bytes had
+/// not come.
 fn assert_half(document: &Document, bytes: &[u8], missing: usize) {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let last = lines.last().unwrap().len();
@@ -67,12 +75,17 @@ fn half_a_record_at_the_end_of_the_run_is_said() {
     let place = TestFolder::new();
     fifo(&place.join("in"));
     // Open for both, so that the stream does not end.
-    let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
+    let mut pipe =
+        std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
     let bytes = lines(timestamps(0));
     pipe.write_all(&bytes[..bytes.len() - 2]).unwrap();
-    let output = place.well(&format!("measure --probe stream --from in {PERIOD} -d 300ms -o x.teiji"));
+    let output =
+        place.well(&format!("measure --probe stream --from in {PERIOD} -d 300ms -o x.teiji"));
     let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("The run ended within a record of in. What had come of it is in no figure."), "{output:?}");
+    assert!(
+        said.contains("The run ended within a record of in. What had come of it is in no figure."),
+        "{output:?}"
+    );
     // The rest comes after the run: nothing of what was measured is missing.
     let gate = place.teiji("gate --limit max<1s x.teiji");
     assert_eq!(gate.code, Some(0), "{gate:?}");
@@ -81,10 +94,14 @@ fn half_a_record_at_the_end_of_the_run_is_said() {
     assert_half(&document, &bytes, 2);
 
     pipe.write_all(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).unwrap();
-    place.well("measure --probe stream --from in --kind interval --width 32 -d 100ms -q -o y.teiji");
+    place
+        .well("measure --probe stream --from in --kind interval --width 32 -d 100ms -q -o y.teiji");
     let document = shown(&place, "y.teiji");
     let half = warning(&document, "stream-half-record");
-    assert_eq!((half.whole("/bytes"), half.whole("/offset"), document.whole("/threads/0/activations/due")), (3, 8, 2));
+    assert_eq!(
+        (half.whole("/bytes"), half.whole("/offset"), document.whole("/threads/0/activations/due")),
+        (3, 8, 2)
+    );
 }
 
 /// A run that stops within what it had read of a pipe records all of that: it is nowhere else.
@@ -93,15 +110,28 @@ fn what_a_stopped_run_had_read_is_recorded() {
     let _turn = exclusive();
     let place = TestFolder::new();
     fifo(&place.join("in"));
-    let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
-    let latencies: Vec<u8> = (0..4_000_u32).flat_map(|row| if row == 5 { 9_000_u32 } else { 1_000 }.to_le_bytes()).collect();
+    let mut pipe =
+        std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
+    let latencies: Vec<u8> = (0..4_000_u32)
+        .flat_map(|row| if row == 5 { 9_000_u32 } else { 1_000 }.to_le_bytes())
+        .collect();
     pipe.write_all(&latencies).unwrap();
-    let output = place.teiji("measure --probe stream --from in --width 32 --kind latency --break-above 5us -d 60s -q -o x.teiji");
+    let output = place.teiji(
+        "measure --probe stream --from in --width 32 --kind latency --break-above 5us -d 60s -q \
+         -o x.teiji",
+    );
     assert_eq!(output.code, Some(1), "{output:?}");
     let document = shown(&place, "x.teiji");
-    assert_eq!((document.text("/end/reason"), document.whole("/end/activation")), ("break-above", 5));
+    assert_eq!(
+        (document.text("/end/reason"), document.whole("/end/activation")),
+        ("break-above", 5)
+    );
     let rows = u64::try_from(document.whole("/threads/0/activations/due")).unwrap();
-    assert_eq!(4 * rows + rustix::io::ioctl_fionread(&pipe).unwrap(), latencies.len() as u64, "{rows} rows");
+    assert_eq!(
+        4 * rows + rustix::io::ioctl_fionread(&pipe).unwrap(),
+        latencies.len() as u64,
+        "{rows} rows"
+    );
 }
 
 /// Nothing was measured, and a script sees that.
@@ -109,8 +139,10 @@ fn what_a_stopped_run_had_read_is_recorded() {
 fn a_stream_without_a_number_is_an_error() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let binary: Vec<u8> = (0..100_u64).flat_map(|number| (number * 976_562).to_le_bytes()).collect();
-    let no_line = "no whole line of the stream is a number. If its numbers are binary, give --width 32 or 64";
+    let binary: Vec<u8> =
+        (0..100_u64).flat_map(|number| (number * 976_562).to_le_bytes()).collect();
+    let no_line =
+        "no whole line of the stream is a number. If its numbers are binary, give --width 32 or 64";
     let cases: [(&[u8], &str, &str); 8] = [
         (b"", "", "no number came from the stream"),
         (b"# only a comment\n", "", "no number came from the stream"),
@@ -123,17 +155,25 @@ fn a_stream_without_a_number_is_an_error() {
             "no record of the stream is a number of this kind. Check --kind",
         ),
         (b"1000\n", "", "one timestamp came from the stream, and an interval takes two"),
-        (b"3000\n2000\n1000\n", "", "no two successive timestamps of the stream make an interval. Check --unit"),
+        (
+            b"3000\n2000\n1000\n",
+            "",
+            "no two successive timestamps of the stream make an interval. Check --unit",
+        ),
     ];
     for (bytes, flags, expected) in cases {
         std::fs::write(place.join("log"), bytes).unwrap();
-        let output = place.teiji(&format!("measure --probe stream --from log {flags} -q -o x.teiji"));
+        let output =
+            place.teiji(&format!("measure --probe stream --from log {flags} -q -o x.teiji"));
         assert_eq!(output.code, Some(4), "{expected}: {output:?}");
         let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
         let whole = format!("The recording holds nothing: measuring failed ({expected}");
         assert!(said.starts_with(&whole) && !said.contains("os error"), "{output:?}");
         let document = shown(&place, "x.teiji");
-        assert_eq!((document.whole("/threads/0/activations/due"), document.text("/end/reason")), (0, "probe-failed"));
+        assert_eq!(
+            (document.whole("/threads/0/activations/due"), document.text("/end/reason")),
+            (0, "probe-failed")
+        );
         assert!(document.warns_of("stream-unreadable") || bytes != b"rubbish\n");
     }
 }
@@ -159,15 +199,27 @@ fn what_is_wrong_is_named() {
     fifo(&place.join("in"));
     for (flags, code, expected) in [
         ("--from nosuch", 4, "cannot measure here: there is no file nosuch\n"),
-        ("--from fifo", 4, "there is no FIFO fifo: start the program that makes it, or make it with 'mkfifo fifo'"),
+        (
+            "--from fifo",
+            4,
+            "there is no FIFO fifo: start the program that makes it, or make it with 'mkfifo fifo'",
+        ),
         ("--from .", 4, ". is a directory"),
         ("--from tcp:127.0.0.1:1", 4, "cannot connect to tcp:127.0.0.1:1: "),
         ("--from in --baud 9600", 4, "in is not a serial port: leave out --baud"),
         ("--from in --unit tsc", 2, "add --hz N"),
         ("--from in --width 16", 2, "it is one of 32, 64"),
-        ("--from in -i 1ms", 2, "--interval has no meaning for the probe stream: its times come when they come"),
+        (
+            "--from in -i 1ms",
+            2,
+            "--interval has no meaning for the probe stream: its times come when they come",
+        ),
         ("--from in -p 80", 2, "--prio has no meaning for the probe stream: its thread only reads"),
-        ("--from in --policy fifo", 2, "--policy has no meaning for the probe stream: its thread only reads"),
+        (
+            "--from in --policy fifo",
+            2,
+            "--policy has no meaning for the probe stream: its thread only reads",
+        ),
         ("--from in -n 100", 2, "Give a duration instead"),
         ("--from in -t 2", 2, "at most 1 thread, not 2"),
     ] {
@@ -175,7 +227,11 @@ fn what_is_wrong_is_named() {
         assert!(output.code == Some(code) && output.err.contains(expected), "{flags}: {output:?}");
         assert_eq!(place.listing(), ["in"], "{flags} leaves nothing");
     }
-    std::fs::write(place.join("plan.toml"), "[measure]\nprobe = 'stream'\nfrom = 'in'\ninterval = '1ms'\n").unwrap();
+    std::fs::write(
+        place.join("plan.toml"),
+        "[measure]\nprobe = 'stream'\nfrom = 'in'\ninterval = '1ms'\n",
+    )
+    .unwrap();
     let output = place.teiji("run plan.toml --dry-run");
     let expected = "plan.toml:4:1: --interval has no meaning for the probe stream";
     assert!(output.code == Some(2) && output.err.contains(expected), "{output:?}");

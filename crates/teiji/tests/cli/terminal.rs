@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! On a terminal a run shows how far it is and removes that again; anywhere else it writes nothing but what was asked for.
+//! On a terminal a run shows how far it is and removes that again; anywhere else it writes nothing
+//! but what was asked for.
 
 use crate::support::pty::{COLUMNS, OnTerminal};
 use crate::support::screen::Screen;
 use crate::support::{NAMES, TestFolder, cpus, exclusive};
 
-/// The transcript, cut before each drawing: a drawing begins where the cursor goes up, or at the start.
+/// The transcript, cut before each drawing: a drawing begins where the cursor goes up, or at the
+/// start.
 fn drawings(transcript: &str) -> Vec<String> {
-    let mut places: Vec<usize> = transcript.match_indices("\x1b[").map(|(place, _)| place).collect();
-    places.retain(|place| transcript[place + 2..].trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('A'));
+    let mut places: Vec<usize> =
+        transcript.match_indices("\x1b[").map(|(place, _)| place).collect();
+    places.retain(|place| {
+        transcript[place + 2..].trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('A')
+    });
     places.insert(0, 0);
     places.push(transcript.len());
     places.windows(2).map(|pair| transcript[pair[0]..pair[1]].to_owned()).collect()
@@ -34,7 +39,8 @@ fn progress_is_drawn_and_removed() {
             assert!(text.contains(" of 00:02, 00:0"), "{text}");
             assert!(text.contains(" thread  cpu "), "{text}");
             for cpu in cpus() {
-                let line = |line: &&str| line.split_ascii_whitespace().nth(1) == Some(&cpu.to_string());
+                let line =
+                    |line: &&str| line.split_ascii_whitespace().nth(1) == Some(&cpu.to_string());
                 assert!(text.lines().any(|text| line(&text)), "no line for CPU {cpu}:\n{text}");
             }
         }
@@ -46,7 +52,11 @@ fn progress_is_drawn_and_removed() {
     let mut shown = Screen::new(COLUMNS);
     // A command is never broken by us, but a screen breaks whatever is longer than itself.
     shown.show(
-        &(place.summary("x.teiji") + "\nRecording: x.teiji\n" + NAMES + "Next: teiji report x.teiji\n").replace('\n', "\r\n"),
+        &(place.summary("x.teiji")
+            + "\nRecording: x.teiji\n"
+            + NAMES
+            + "Next: teiji report x.teiji\n")
+            .replace('\n', "\r\n"),
     );
     let summary = shown.text();
     assert!(text.ends_with(&summary), "{text}\n-- expected at the end --\n{summary}");
@@ -59,7 +69,11 @@ fn quiet_on_a_terminal() {
     let _turn = exclusive();
     let place = TestFolder::new();
     for option in ["-q", "--json"] {
-        let (code, transcript) = OnTerminal::start(&place, &format!("measure -i 1ms -d 800ms {option} -o x{option}.teiji")).end();
+        let (code, transcript) = OnTerminal::start(
+            &place,
+            &format!("measure -i 1ms -d 800ms {option} -o x{option}.teiji"),
+        )
+        .end();
         assert_eq!(code, Some(0), "{transcript}");
         assert!(!transcript.contains('\x1b') && !transcript.contains(" left"), "{transcript:?}");
     }
@@ -73,7 +87,10 @@ fn nothing_but_text_through_a_pipe() {
     for text in [&output.out, &output.err] {
         assert!(!text.contains(['\x1b', '\r']) && !text.contains(" left"), "{text:?}");
     }
-    assert!(output.out.ends_with(&format!("\nRecording: x.teiji\n{NAMES}Next: teiji report x.teiji\n")), "{output:?}");
+    assert!(
+        output.out.ends_with(&format!("\nRecording: x.teiji\n{NAMES}Next: teiji report x.teiji\n")),
+        "{output:?}"
+    );
 }
 
 #[test]

@@ -8,7 +8,8 @@ use crate::support::{TestFolder, exclusive};
 fn tracers_that_are_not_here_are_named() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    for (name, option) in [("timerlat", "CONFIG_TIMERLAT_TRACER"), ("hwlat", "CONFIG_HWLAT_TRACER")] {
+    for (name, option) in [("timerlat", "CONFIG_TIMERLAT_TRACER"), ("hwlat", "CONFIG_HWLAT_TRACER")]
+    {
         let probe = probe::PROBES.iter().find(|probe| probe.name == name).unwrap();
         let Some(lacks) = probe.lacks() else {
             place.well(&format!("measure --probe {name} -d 1s -t 1 -q -o {name}.teiji"));
@@ -24,12 +25,14 @@ fn tracers_that_are_not_here_are_named() {
     }
 }
 
-/// A setting that needs a tracer does not measure without one either, where the probe itself needs nothing.
+/// A setting that needs a tracer does not measure without one either, where the probe itself needs
+/// nothing.
 #[test]
 fn an_account_that_the_kernel_cannot_give_is_not_made_up() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    let output = place.teiji("measure --probe noise --account osnoise -d 1s -t 1 -q -o noise.teiji");
+    let output =
+        place.teiji("measure --probe noise --account osnoise -d 1s -t 1 -q -o noise.teiji");
     if output.code == Some(0) {
         // This kernel has it: each gap is the sum of its parts.
         let samples = place.well("export noise.teiji --samples").out;
@@ -44,7 +47,10 @@ fn an_account_that_the_kernel_cannot_give_is_not_made_up() {
     assert!(names.iter().any(|name| output.err.contains(name)), "{output:?}");
     assert!(!place.join("noise.teiji").exists());
     let output = place.teiji("measure --probe noise --account hwlat -d 1s -t 1 -q -o noise.teiji");
-    assert!(output.code == Some(2) && output.err.contains("it is one of none, osnoise"), "{output:?}");
+    assert!(
+        output.code == Some(2) && output.err.contains("it is one of none, osnoise"),
+        "{output:?}"
+    );
 }
 
 #[test]

@@ -25,18 +25,33 @@ fn a_plan_shows_differences_and_changes_nothing() {
     let before = contents(&place.join("m"));
     let output = place.well("tune --plan --root m --cpus 2-3");
     assert!(
-        output.out.starts_with("12 settings to change for CPUs 2-3. Apply: sudo teiji tune --cpus 2-3 --root m\n"),
+        output.out.starts_with(
+            "12 settings to change for CPUs 2-3. Apply: sudo teiji tune --cpus 2-3 --root m\n"
+        ),
         "{output:?}"
     );
-    let one = place.well("tune --plan --root m --cpus 2-3 --only governor,watchdogs --except watchdogs").out;
-    assert!(one.contains(" Apply: sudo teiji tune --cpus 2-3 --root m --only governor,watchdogs --except watchdogs\n"), "{one}");
-    let governor = "    /sys/devices/system/cpu/cpu2/cpufreq/scaling_governor\n    - powersave\n    + performance\n";
+    let one = place
+        .well("tune --plan --root m --cpus 2-3 --only governor,watchdogs --except watchdogs")
+        .out;
+    assert!(
+        one.contains(
+            " Apply: sudo teiji tune --cpus 2-3 --root m --only governor,watchdogs --except \
+             watchdogs\n"
+        ),
+        "{one}"
+    );
+    let governor = "    /sys/devices/system/cpu/cpu2/cpufreq/scaling_governor\n    - powersave\n    + \
+         performance\n";
     assert!(output.out.contains(governor), "{output:?}");
     assert!(output.out.contains("    Risk: More power and heat."), "{output:?}");
     assert!(output.out.contains("\nOnly when asked for: --also turbo\n"), "{output:?}");
-    assert!(output.out.contains("\nNever changed on this machine\n    RT throttling"), "{output:?}");
+    assert!(
+        output.out.contains("\nNever changed on this machine\n    RT throttling"),
+        "{output:?}"
+    );
     assert!(output.out.contains("\nNote: irqbalance runs"), "{output:?}");
-    let json: Value = serde_json::from_str(&place.well("tune --plan --root m --cpus 2-3 --json").out).unwrap();
+    let json: Value =
+        serde_json::from_str(&place.well("tune --plan --root m --cpus 2-3 --json").out).unwrap();
     assert_eq!(json["changes"].as_array().unwrap().len(), 12);
     assert_eq!(json["changes"][0]["check"], "governor");
     assert_eq!(contents(&place.join("m")), before);
@@ -48,7 +63,12 @@ fn changes_stay_until_they_are_undone() {
     let place = with_laptop();
     let before = contents(&place.join("m"));
     let output = place.well("tune --root m --cpus 2-3");
-    assert!(output.out.starts_with("12 settings changed for CPUs 2-3. Undo: sudo teiji tune --undo --root m."), "{output:?}");
+    assert!(
+        output.out.starts_with(
+            "12 settings changed for CPUs 2-3. Undo: sudo teiji tune --undo --root m."
+        ),
+        "{output:?}"
+    );
     assert_eq!(place.read(INTERVAL), "120");
     let checked = place.teiji("check --root m -a 2-3").out;
     assert!(checked.contains("12 changes by teiji tune"), "{checked}");
@@ -57,7 +77,10 @@ fn changes_stay_until_they_are_undone() {
     assert!(output.err.contains("note: 12 settings of an earlier teiji tune stay\n"), "{output:?}");
     let json: Value = serde_json::from_str(&output.out).unwrap();
     let changes = json["changes"].as_array().unwrap();
-    assert!(!changes.is_empty() && changes.iter().all(|change| change["changed"] == true), "{json}");
+    assert!(
+        !changes.is_empty() && changes.iter().all(|change| change["changed"] == true),
+        "{json}"
+    );
     let tuned = contents(&place.join("m"));
     place.well("tune --root m --cpus 1-3 -- true");
     place.well("tune --root m --cpus 0-2 -- true");
@@ -75,9 +98,13 @@ fn what_cannot_be_put_back_is_said_and_kept() {
     fs::write(place.join(INTERVAL), "7\n").unwrap();
     let output = place.teiji("tune --undo --root m");
     assert_eq!(output.code, Some(4), "{output:?}");
-    let line = "error: not put back: /proc/sys/vm/stat_interval: somebody else has changed it to '7'\n";
+    let line =
+        "error: not put back: /proc/sys/vm/stat_interval: somebody else has changed it to '7'\n";
     assert_eq!(output.err, line);
-    assert!(output.out.starts_with("11 of 12 settings put back. The others stay in the journal"), "{output:?}");
+    assert!(
+        output.out.starts_with("11 of 12 settings put back. The others stay in the journal"),
+        "{output:?}"
+    );
     assert!(place.join(JOURNAL).exists());
     assert_eq!(place.well("tune --undo --force --root m").out, "1 setting put back.\n");
     assert_eq!(contents(&place.join("m")), before);
@@ -93,7 +120,10 @@ fn after_a_reboot_there_is_nothing_to_put_back() {
     place.well("tune --root m --cpus 2-3");
     fs::write(&boot_id, "second\n").unwrap();
     let output = place.well("tune --undo --root m");
-    assert!(output.out.starts_with("Nothing to put back: the machine was booted since"), "{output:?}");
+    assert!(
+        output.out.starts_with("Nothing to put back: the machine was booted since"),
+        "{output:?}"
+    );
     assert_eq!(place.read(INTERVAL), "120");
     assert!(!place.join(JOURNAL).exists());
 }
@@ -104,14 +134,26 @@ fn arguments_of_the_kernel_are_printed() {
     lay_out(&place.join("m"), "pi-3-document-002");
     fs::write(place.join("m/boot/cmdline.txt"), "quiet\n").unwrap();
     let output = place.well("tune --boot --root m");
-    assert!(output.out.contains("\n    - rcu_nocbs=0\n    + rcu_nocbs=1-3\n    RCU callbacks run in threads"), "{output:?}");
-    assert!(output.out.contains("\n    + irqaffinity=0\n"), "{output:?}");
     assert!(
-        output.out.contains("\nRight already: isolcpus=1-3 nohz_full=1-3 dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0\n"),
+        output
+            .out
+            .contains("\n    - rcu_nocbs=0\n    + rcu_nocbs=1-3\n    RCU callbacks run in threads"),
         "{output:?}"
     );
-    assert!(output.out.contains("\nWhere: /boot/cmdline.txt (all in its one line), then reboot\n"), "{output:?}");
-    let json: Value = serde_json::from_str(&place.well("tune --boot --root m --cpus 2-3 --json").out).unwrap();
+    assert!(output.out.contains("\n    + irqaffinity=0\n"), "{output:?}");
+    assert!(
+        output.out.contains(
+            "\nRight already: isolcpus=1-3 nohz_full=1-3 dwc_otg.fiq_enable=0 \
+             dwc_otg.fiq_fsm_enable=0\n"
+        ),
+        "{output:?}"
+    );
+    assert!(
+        output.out.contains("\nWhere: /boot/cmdline.txt (all in its one line), then reboot\n"),
+        "{output:?}"
+    );
+    let json: Value =
+        serde_json::from_str(&place.well("tune --boot --root m --cpus 2-3 --json").out).unwrap();
     assert_eq!(json["changes"][0]["from"], "isolcpus=1-3");
     assert_eq!(json["changes"][0]["to"], "isolcpus=2-3", "this kernel knows no managed_irq");
     assert_eq!(place.read("m/boot/cmdline.txt"), "quiet\n");
@@ -126,9 +168,14 @@ fn a_file_that_has_the_arguments_already_is_named() {
     assert!(place.well("tune --boot --root m").out.contains("Nothing is written without --write."));
     place.well("tune --boot --write --root m");
     let output = place.well("tune --boot --root m").out;
-    assert!(output.contains(" /boot/cmdline.txt has them already: they count from the next boot.\n"), "{output}");
     assert!(
-        output.contains("\n    + irqaffinity=0\n") && !output.contains("--write\n") && !output.contains("\nWhere: "),
+        output.contains(" /boot/cmdline.txt has them already: they count from the next boot.\n"),
+        "{output}"
+    );
+    assert!(
+        output.contains("\n    + irqaffinity=0\n")
+            && !output.contains("--write\n")
+            && !output.contains("\nWhere: "),
         "{output}"
     );
     let json: Value = serde_json::from_str(&place.well("tune --boot --root m --json").out).unwrap();
@@ -143,7 +190,10 @@ fn check_prints_the_command_of_tune() {
     let place = with_laptop();
     let checked = place.teiji("check --root m -a 2-3").out;
     assert!(checked.contains(" (or sudo teiji tune --root m --cpus 2-3)\n"), "{checked}");
-    assert!(checked.contains(" (or sudo teiji tune --root m --cpus 2-3 --also turbo)\n"), "{checked}");
+    assert!(
+        checked.contains(" (or sudo teiji tune --root m --cpus 2-3 --also turbo)\n"),
+        "{checked}"
+    );
     let checked = place.teiji("check --root m").out;
     assert!(checked.contains(" (or sudo teiji tune --root m --cpus 0-3)\n"), "{checked}");
 }
@@ -155,8 +205,14 @@ fn wrong_usage_changes_nothing() {
     for (words, said) in [
         ("tune", "no CPUs named: teiji tune --plan shows"),
         ("tune --root m --cpus 9", "CPU 9 cannot be used"),
-        ("tune --root m --cpus 1 --also gouvernor", "unknown change 'gouvernor': expected one of governor, turbo, "),
-        ("tune --root m --cpus 1 --also rt-throttling", "is never changed on this machine. Without PREEMPT_RT"),
+        (
+            "tune --root m --cpus 1 --also gouvernor",
+            "unknown change 'gouvernor': expected one of governor, turbo, ",
+        ),
+        (
+            "tune --root m --cpus 1 --also rt-throttling",
+            "is never changed on this machine. Without PREEMPT_RT",
+        ),
         ("tune --plan --undo", "cannot be used with"),
         ("tune --plan -p 50", "--prio is for --prove"),
         ("tune --root m --cpus 1 --load idle", "--prove"),
@@ -184,11 +240,15 @@ fn a_command_has_the_settings_while_it_runs() {
     let before = contents(&place.join("m"));
     let Output { code, out, err } = for_command(&place, &format!("cat {INTERVAL}; exit 7")).end();
     assert_eq!((code, out.as_str()), (Some(7), "120"), "{err}");
-    let note = "note: irqbalance runs, and may move interrupts back: sudo systemctl stop irqbalance\n";
+    let note =
+        "note: irqbalance runs, and may move interrupts back: sudo systemctl stop irqbalance\n";
     assert_eq!(err, format!("{note}12 settings changed for CPUs 2-3.\n"));
     assert_eq!(contents(&place.join("m")), before);
     let missing = place.teiji("tune --root m --cpus 2-3 -- no-such-program");
-    assert!(missing.code == Some(2) && missing.err.contains("cannot run no-such-program: "), "{missing:?}");
+    assert!(
+        missing.code == Some(2) && missing.err.contains("cannot run no-such-program: "),
+        "{missing:?}"
+    );
     assert_eq!(contents(&place.join("m")), before);
 }
 
@@ -200,7 +260,8 @@ fn what_did_not_stay_while_the_command_ran_is_named() {
     let was = place.read(INTERVAL);
     let output = for_command(&place, &format!("printf '{was}' > {INTERVAL}")).end();
     let note = format!(
-        "note: not as it was to be when the command ended: /proc/sys/vm/stat_interval: somebody else has changed it to '{}'\n",
+        "note: not as it was to be when the command ended: /proc/sys/vm/stat_interval: somebody \
+         else has changed it to '{}'\n",
         was.trim()
     );
     assert!(output.code == Some(0) && output.err.ends_with(&note), "{output:?}");
@@ -216,7 +277,10 @@ fn a_signal_goes_to_the_command_and_everything_is_put_back() {
     ] {
         let place = with_laptop();
         let before = contents(&place.join("m"));
-        let running = for_command(&place, &format!("{script} >> begun").replace("begun; ", "begun > begun; "));
+        let running = for_command(
+            &place,
+            &format!("{script} >> begun").replace("begun; ", "begun > begun; "),
+        );
         soon("the command runs", Duration::from_secs(20), || place.join("begun").exists());
         assert_eq!(place.read(INTERVAL), "120");
         running.signal(signal);
@@ -232,7 +296,8 @@ fn a_signal_goes_to_the_command_and_everything_is_put_back() {
 fn what_is_typed_on_a_terminal_reaches_the_command_once() {
     let place = with_laptop();
     let before = contents(&place.join("m"));
-    let script = "n=0\ntrap 'n=$((n+1))' INT\necho begun\ni=0\nwhile [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done\nexit $n\n";
+    let script = "n=0\ntrap 'n=$((n+1))' INT\necho begun\ni=0\nwhile [ $i -lt 20 ]; do sleep \
+                  0.05; i=$((i+1)); done\nexit $n\n";
     fs::write(place.join("script"), script).unwrap();
     let mut terminal = OnTerminal::start(&place, "tune --root m --cpus 2-3 -- sh script");
     terminal.look_until("begun");
@@ -250,7 +315,10 @@ fn while_one_runs_another_does_not() {
     soon("the command runs", Duration::from_secs(20), || place.join("begun").exists());
     for words in ["tune --root m --cpus 1", "tune --root m --undo"] {
         let output = place.teiji(words);
-        let said = format!("error: teiji tune runs already (process {}): end it first\n", running.pid().as_raw_nonzero());
+        let said = format!(
+            "error: teiji tune runs already (process {}): end it first\n",
+            running.pid().as_raw_nonzero()
+        );
         assert_eq!((output.code, output.err.as_str()), (Some(4), said.as_str()));
     }
     let checked = place.teiji("check --root m").out;
@@ -268,10 +336,19 @@ fn without_rights_each_setting_is_named() {
     }
     let place = TestFolder::new();
     let mut command = place.command(TEIJI);
-    command.env("TEIJI_STATE", place.join("state")).args(["tune", "--cpus", "0", "--only", "statistics-interval"]);
+    command.env("TEIJI_STATE", place.join("state")).args([
+        "tune",
+        "--cpus",
+        "0",
+        "--only",
+        "statistics-interval",
+    ]);
     let output = Running::start(command).end();
     assert_eq!(output.code, Some(4), "{output:?}");
-    assert!(output.err.contains("not changed: /proc/sys/vm/stat_interval: the kernel refuses it: "), "{output:?}");
+    assert!(
+        output.err.contains("not changed: /proc/sys/vm/stat_interval: the kernel refuses it: "),
+        "{output:?}"
+    );
     without_a_journal_nothing_is_changed();
 }
 
@@ -281,7 +358,11 @@ fn without_a_journal_nothing_is_changed() {
     fs::write(place.join("m/var"), "").unwrap();
     let output = place.teiji("tune --root m --cpus 2-3");
     assert_eq!(output.code, Some(4), "{output:?}");
-    assert!(output.err.contains("cannot keep the journal in ") && output.err.contains("Nothing was changed."), "{output:?}");
+    assert!(
+        output.err.contains("cannot keep the journal in ")
+            && output.err.contains("Nothing was changed."),
+        "{output:?}"
+    );
     assert_eq!(contents(&place.join("m")), before);
 }
 
@@ -293,15 +374,20 @@ fn a_read_only_sys_is_named_and_the_rest_goes_on() {
     let before = contents(&place.join("m"));
     let mut command = place.command("unshare");
     let script = format!(
-        "mount --bind m/sys m/sys && mount -o remount,ro,bind m/sys && {TEIJI} tune --root m --cpus 2-3; echo code $?; cat {INTERVAL}; {TEIJI} tune --root m --undo"
+        "mount --bind m/sys m/sys && mount -o remount,ro,bind m/sys && {TEIJI} tune --root m \
+         --cpus 2-3; echo code $?; cat {INTERVAL}; {TEIJI} tune --root m --undo"
     );
     command.args(["--mount", "--map-root-user", "sh", "-c", &script]);
     let output = Running::start(command).end();
     if output.out.is_empty() {
         return crate::support::skipped::skipped(crate::support::skipped::Need::Mount, output.err);
     }
-    assert!(output.out.contains("changed for CPUs 2-3.") && output.out.contains("\ncode 4\n120"), "{output:?}");
-    let refused = "error: not changed: /sys/kernel/mm/ksm/run: the kernel refuses it: Read-only file system (os error 30) (mounted read-only, as in a container)\n";
+    assert!(
+        output.out.contains("changed for CPUs 2-3.") && output.out.contains("\ncode 4\n120"),
+        "{output:?}"
+    );
+    let refused = "error: not changed: /sys/kernel/mm/ksm/run: the kernel refuses it: Read-only \
+                   file system (os error 30) (mounted read-only, as in a container)\n";
     assert!(output.err.contains(refused), "{output:?}");
     assert_eq!(output.code, Some(0), "{output:?}");
     assert_eq!(contents(&place.join("m")), before);

@@ -10,7 +10,8 @@ use std::fs;
 
 const CMDLINE: &str = "m/boot/cmdline.txt";
 const TEXT: &str = "console=tty1 isolcpus=1-3 nohz_full=1-3 rcu_nocbs=0 rootwait\n";
-const WRITTEN: &str = "console=tty1 isolcpus=1-3 nohz_full=1-3 rcu_nocbs=1-3 rootwait irqaffinity=0 dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0\n";
+const WRITTEN: &str = "console=tty1 isolcpus=1-3 nohz_full=1-3 rcu_nocbs=1-3 rootwait \
+                       irqaffinity=0 dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0\n";
 
 fn with_pi() -> TestFolder {
     let place = TestFolder::new();
@@ -31,13 +32,23 @@ fn arguments_are_written_when_told_and_put_back() {
     assert_eq!(
         output.out,
         format!(
-            "Written to /boot/cmdline.txt. As it was: /boot/cmdline.txt.before-teiji\n    - {TEXT}    + {WRITTEN}\
-             The arguments count from the next boot. Undo: sudo teiji tune --boot --undo --root m\n"
+            "Written to /boot/cmdline.txt. As it was: /boot/cmdline.txt.before-teiji\n    - \
+             {TEXT}    + {WRITTEN}The arguments count from the next boot. Undo: sudo teiji tune \
+             --boot --undo --root m\n"
         )
     );
-    assert!(output.err.contains("note: a reboot with other arguments may not come up"), "{output:?}");
-    assert_eq!((place.read(CMDLINE).as_str(), place.read("m/boot/cmdline.txt.before-teiji").as_str()), (WRITTEN, TEXT));
-    assert_eq!(place.well("tune --boot --root m --write").out, "/boot/cmdline.txt has these arguments already.\n");
+    assert!(
+        output.err.contains("note: a reboot with other arguments may not come up"),
+        "{output:?}"
+    );
+    assert_eq!(
+        (place.read(CMDLINE).as_str(), place.read("m/boot/cmdline.txt.before-teiji").as_str()),
+        (WRITTEN, TEXT)
+    );
+    assert_eq!(
+        place.well("tune --boot --root m --write").out,
+        "/boot/cmdline.txt has these arguments already.\n"
+    );
     // What is changed while the machine runs is another matter.
     assert_eq!(place.well("tune --undo --root m").out, "Nothing to put back.\n");
     assert_eq!(place.read(CMDLINE), WRITTEN);
@@ -45,7 +56,8 @@ fn arguments_are_written_when_told_and_put_back() {
     assert_eq!(undone, "/boot/cmdline.txt is as it was.\nThis counts from the next boot.\n");
     assert_eq!(place.read(CMDLINE), TEXT);
     assert_eq!(place.well("tune --boot --undo --root m").out, "Nothing to put back.\n");
-    let left: Vec<String> = place.listing().into_iter().filter(|name| !name.starts_with("m/var")).collect();
+    let left: Vec<String> =
+        place.listing().into_iter().filter(|name| !name.starts_with("m/var")).collect();
     assert_eq!(left, before);
 }
 
@@ -53,20 +65,33 @@ fn arguments_are_written_when_told_and_put_back() {
 fn what_is_to_be_run_is_said() {
     let place = TestFolder::new();
     lay_out(&place.join("m"), "laptop");
-    for (file, text) in [("etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n"), ("usr/sbin/update-grub", "")] {
+    for (file, text) in [
+        ("etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n"),
+        ("usr/sbin/update-grub", ""),
+    ] {
         let path = place.join("m").join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let json: Value = serde_json::from_str(&place.well("tune --boot --root m --cpus 2-3 --write --json").out).unwrap();
-    assert_eq!((json["place"].as_str(), json["run"].as_str()), (Some("grub"), Some("sudo update-grub")));
+    let json: Value =
+        serde_json::from_str(&place.well("tune --boot --root m --cpus 2-3 --write --json").out)
+            .unwrap();
+    assert_eq!(
+        (json["place"].as_str(), json["run"].as_str()),
+        (Some("grub"), Some("sudo update-grub"))
+    );
     assert_eq!(json["written"][0]["file"], "/etc/default/grub");
     assert_eq!(json["written"][0]["backup"], "/etc/default/grub.before-teiji");
     let again = place.well("tune --boot --root m --cpus 2-3 --write").out;
-    let expected = "/etc/default/grub has these arguments already.\nRun, if that was not done since: sudo update-grub\n";
+    let expected = "/etc/default/grub has these arguments already.\nRun, if that was not done \
+                    since: sudo update-grub\n";
     assert_eq!(again, expected);
-    let json: Value = serde_json::from_str(&place.well("tune --boot --undo --root m --json").out).unwrap();
-    assert_eq!((json["put_back"][0].as_str(), json["run"][0].as_str()), (Some("/etc/default/grub"), Some("sudo update-grub")));
+    let json: Value =
+        serde_json::from_str(&place.well("tune --boot --undo --root m --json").out).unwrap();
+    assert_eq!(
+        (json["put_back"][0].as_str(), json["run"][0].as_str()),
+        (Some("/etc/default/grub"), Some("sudo update-grub"))
+    );
 }
 
 #[test]
@@ -76,25 +101,39 @@ fn what_is_refused_is_said_in_a_line() {
         ("tune --write --root m", 2, "--boot"),
         ("tune --boot --undo --write --root m", 2, "cannot be used with"),
         ("tune --boot --place grub --root m", 2, "--write"),
-        ("tune --boot --write --place lilo --root m", 2, "it is one of grub, systemd-boot, cmdline.txt"),
-        ("tune --boot --write --place grub --root m", 2, "error: this machine has no grub, but cmdline.txt\n"),
+        (
+            "tune --boot --write --place lilo --root m",
+            2,
+            "it is one of grub, systemd-boot, cmdline.txt",
+        ),
+        (
+            "tune --boot --write --place grub --root m",
+            2,
+            "error: this machine has no grub, but cmdline.txt\n",
+        ),
     ] {
         let output = place.teiji(words);
         assert!(output.code == Some(code) && output.err.contains(said), "{words}: {output:?}");
     }
     fs::write(place.join(CMDLINE), "a\nb\n").unwrap();
     let output = place.teiji("tune --boot --write --root m");
-    let said = "error: /boot/cmdline.txt has more than one line. Nothing was written: edit it by hand\n";
+    let said =
+        "error: /boot/cmdline.txt has more than one line. Nothing was written: edit it by hand\n";
     assert_eq!((output.code, output.err.as_str()), (Some(4), said));
     fs::create_dir_all(place.join("m/etc/kernel")).unwrap();
     fs::write(place.join("m/etc/kernel/cmdline"), "quiet\n").unwrap();
     let output = place.teiji("tune --boot --write --root m");
-    let said = "error: this machine has several: systemd-boot, cmdline.txt. Name the one that boots it with --place\n";
+    let said = "error: this machine has several: systemd-boot, cmdline.txt. Name the one that \
+                boots it with --place\n";
     assert_eq!((output.code, output.err.as_str()), (Some(2), said));
     fs::remove_file(place.join("m/etc/kernel/cmdline")).unwrap();
     fs::remove_file(place.join(CMDLINE)).unwrap();
     let output = place.teiji("tune --boot --write --root m");
-    assert!(output.code == Some(4) && output.err.contains("no place known where this machine's boot loader"), "{output:?}");
+    assert!(
+        output.code == Some(4)
+            && output.err.contains("no place known where this machine's boot loader"),
+        "{output:?}"
+    );
     assert!(!place.join("m/var").exists());
 }
 
@@ -105,7 +144,12 @@ fn a_file_that_was_changed_since_is_put_back_only_by_force() {
     fs::write(place.join(CMDLINE), "mine\n").unwrap();
     let output = place.teiji("tune --boot --undo --root m");
     assert_eq!(output.code, Some(4));
-    assert!(output.err.starts_with("error: not put back: /boot/cmdline.txt was changed since teiji wrote it."), "{output:?}");
+    assert!(
+        output.err.starts_with(
+            "error: not put back: /boot/cmdline.txt was changed since teiji wrote it."
+        ),
+        "{output:?}"
+    );
     assert_eq!(place.read(CMDLINE), "mine\n");
     place.well("tune --boot --undo --force --root m");
     assert_eq!(place.read(CMDLINE), TEXT);
@@ -127,7 +171,9 @@ fn without_rights_nothing_is_written() {
     // As many folders as this have no mode for anybody else to write.
     let output = run();
     assert!(
-        output.code == Some(4) && output.err.contains("Permission denied") && output.err.contains("(it takes root)"),
+        output.code == Some(4)
+            && output.err.contains("Permission denied")
+            && output.err.contains("(it takes root)"),
         "{output:?}"
     );
     assert_eq!(place.read(CMDLINE), TEXT);
@@ -136,7 +182,8 @@ fn without_rights_nothing_is_written() {
     fs::create_dir_all(&state).unwrap();
     std::os::unix::fs::chown(&state, Some(65_534), None).unwrap();
     let output = run();
-    let said = "error: cannot write /boot/cmdline.txt.before-teiji: Permission denied (os error 13) (it takes root)\n";
+    let said = "error: cannot write /boot/cmdline.txt.before-teiji: Permission denied (os error \
+                13) (it takes root)\n";
     assert_eq!((output.code, output.err.as_str()), (Some(4), said));
     assert!(!state.join("boot.json").exists());
     assert_eq!(place.read(CMDLINE), TEXT);
@@ -147,7 +194,8 @@ fn a_boot_partition_that_is_mounted_read_only_is_named() {
     let _turn = exclusive();
     let place = with_pi();
     let script = format!(
-        "mount --bind m/boot m/boot && mount -o remount,ro,bind m/boot && {TEIJI} tune --boot --write --root m; echo code $?"
+        "mount --bind m/boot m/boot && mount -o remount,ro,bind m/boot && {TEIJI} tune --boot \
+         --write --root m; echo code $?"
     );
     let mut command = place.command("unshare");
     command.args(["--mount", "--map-root-user", "sh", "-c", &script]);
@@ -155,7 +203,8 @@ fn a_boot_partition_that_is_mounted_read_only_is_named() {
     if output.out.is_empty() {
         return skipped(Need::Mount, output.err);
     }
-    let said = "error: cannot write /boot/cmdline.txt.before-teiji: Read-only file system (os error 30) (mounted read-only)\n";
+    let said = "error: cannot write /boot/cmdline.txt.before-teiji: Read-only file system (os \
+                error 30) (mounted read-only)\n";
     assert_eq!((output.out.as_str(), output.err.as_str()), ("code 4\n", said));
     assert!(!place.join("m/var/lib/teiji/tune/boot.json").exists());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a file has beside its text, for one that takes its place: owner, mode, extended attributes (a label of SELinux, an access list).
+//! What a file has beside its text, for one that takes its place: owner, mode, extended attributes
+//! (a label of SELinux, an access list).
 
 use rustix::fs::{Gid, Mode, Uid, XattrFlags, fchmod, fchown, fsetxattr, getxattr, listxattr};
 use rustix::io::Errno;
@@ -39,7 +40,9 @@ fn names(path: &Path) -> io::Result<Vec<CString>> {
         Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
         length => length?,
     };
-    let names = list[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty() && !OF_THE_TEXT.contains(name));
+    let names = list[..length]
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty() && !OF_THE_TEXT.contains(name));
     Ok(names.filter_map(|name| CString::new(name).ok()).collect())
 }
 
@@ -68,7 +71,10 @@ mod tests {
         }
         let owner = |path: &Path| value(path, c"user.owner").unwrap();
         let written = machine.write().unwrap();
-        assert_eq!((owner(&path), owner(&machine.root.path(&written.files[0].backup))), (b"me\0".to_vec(), b"me\0".to_vec()));
+        assert_eq!(
+            (owner(&path), owner(&machine.root.path(&written.files[0].backup))),
+            (b"me\0".to_vec(), b"me\0".to_vec())
+        );
         machine.root.undo_boot(false).unwrap();
         assert_eq!((owner(&path), machine.read(FILE).as_str()), (b"me\0".to_vec(), "quiet\n"));
     }
@@ -80,7 +86,11 @@ mod tests {
         let other = machine.root.path("boot/other");
         fs::hard_link(machine.root.path(FILE), &other).unwrap();
         let error = error(machine.write());
-        assert_eq!(error, "/boot/cmdline.txt has other names (hard links), which would keep the old text. Nothing was written");
+        assert_eq!(
+            error,
+            "/boot/cmdline.txt has other names (hard links), which would keep the old text. \
+             Nothing was written"
+        );
         assert_eq!(machine.read(FILE), "quiet\n");
         fs::remove_file(other).unwrap();
         machine.write().unwrap();

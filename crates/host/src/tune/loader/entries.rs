@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! systemd-boot: the entry of the kernel that runs, and the file from which new entries are made.
 //!
-//! Entries: the Boot Loader Specification, uapi-group.org. Variables of the firmware: systemd.io/BOOT_LOADER_INTERFACE.
+//! Entries: the Boot Loader Specification, uapi-group.org. Variables of the firmware:
+//! systemd.io/BOOT_LOADER_INTERFACE.
 
 use super::line::{self, Piece, Quoting, is_closed};
 use super::{CommandLine, Layout, LoaderError, Source, grub};
@@ -13,7 +14,8 @@ pub(super) const CMDLINE: &str = "etc/kernel/cmdline";
 /// Where the partition of the boot loader is mounted.
 pub(super) const MOUNTS: [&str; 3] = ["boot", "efi", "boot/efi"];
 /// Which entry was booted, as the boot loader tells.
-const SELECTED: &str = "sys/firmware/efi/efivars/LoaderEntrySelected-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+const SELECTED: &str =
+    "sys/firmware/efi/efivars/LoaderEntrySelected-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 /// The first bytes of such a variable are its attributes.
 const ATTRIBUTES: usize = 4;
 
@@ -31,7 +33,8 @@ pub(super) fn is_here(root: &HostRoot) -> Result<bool, LoaderError> {
         return Ok(false);
     }
     let has_loader = MOUNTS.iter().any(|mount| {
-        root.path(&format!("{mount}/EFI/systemd")).exists() || root.path(&format!("{mount}/loader/loader.conf")).exists()
+        root.path(&format!("{mount}/EFI/systemd")).exists()
+            || root.path(&format!("{mount}/loader/loader.conf")).exists()
     });
     Ok(has_loader || root.path(CMDLINE).exists() || !entries(root)?.is_empty())
 }
@@ -47,17 +50,23 @@ pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
         // Images have the arguments within themselves.
         layout.run = layout.files.is_empty().then(|| MADE_ANEW.to_owned());
         let source = Source::read(root, CMDLINE)?;
-        layout.lines.push(CommandLine::in_one(layout.files.len(), super::only_line(CMDLINE, &source.text)?));
+        layout.lines.push(CommandLine::in_one(
+            layout.files.len(),
+            super::only_line(CMDLINE, &source.text)?,
+        ));
         layout.files.push(source);
     }
     if layout.files.is_empty() {
-        return Err(LoaderError::Unclear("systemd-boot has no entry here, and there is no /etc/kernel/cmdline".to_owned()));
+        return Err(LoaderError::Unclear(
+            "systemd-boot has no entry here, and there is no /etc/kernel/cmdline".to_owned(),
+        ));
     }
     Ok(layout)
 }
 
 /// For a system without entries. What it names comes with systemd 256.
-const MADE_ANEW: &str = "sudo kernel-install add-all (before systemd 256: sudo kernel-install add \"$(uname -r)\" IMAGE)";
+const MADE_ANEW: &str = "sudo kernel-install add-all (before systemd 256: sudo kernel-install add \
+                         \"$(uname -r)\" IMAGE)";
 
 fn add_entry(layout: &mut Layout, entry: Entry) -> Result<(), LoaderError> {
     let Entry { file, text, .. } = entry;
@@ -69,7 +78,10 @@ fn add_entry(layout: &mut Layout, entry: Entry) -> Result<(), LoaderError> {
     if ranges.iter().any(|range| !is_closed(&source.extended[range.clone()], Quoting::Kernel)) {
         return Err(LoaderError::Unclear(format!("/{}: a quote in it is not closed", source.file)));
     }
-    let pieces: Vec<Piece> = ranges.into_iter().map(|range| Piece { file: 0, range, quoting: Quoting::Kernel }).collect();
+    let pieces: Vec<Piece> = ranges
+        .into_iter()
+        .map(|range| Piece { file: 0, range, quoting: Quoting::Kernel })
+        .collect();
     layout.lines.push(CommandLine { new_in: pieces.len() - 1, pieces });
     layout.files.push(source);
     Ok(())
@@ -82,7 +94,10 @@ fn options(text: &str) -> Vec<Range<usize>> {
         let begin = at;
         at += line.len();
         let begun = line.trim_start();
-        let Some(rest) = begun.strip_prefix("options").filter(|rest| rest.starts_with([' ', '\t'])) else { continue };
+        let Some(rest) = begun.strip_prefix("options").filter(|rest| rest.starts_with([' ', '\t']))
+        else {
+            continue;
+        };
         let rest = &rest[1..];
         found.push(begin + line.len() - rest.len()..begin + line.len());
     }
@@ -116,11 +131,17 @@ pub(super) fn is_source_of_entries(file: &str) -> bool {
     file == CMDLINE || file.ends_with(".conf")
 }
 
-/// Entries other than these files that have some of these arguments: such an entry was made since from what was written, or from the
-/// arguments of the kernel that ran.
-pub(super) fn others_with(root: &HostRoot, files: &[&str], arguments: &[&str]) -> Result<Vec<LoaderError>, LoaderError> {
+/// Entries other than these files that have some of these arguments: such an entry was made since
+/// from what was written, or from the arguments of the kernel that ran.
+pub(super) fn others_with(
+    root: &HostRoot,
+    files: &[&str],
+    arguments: &[&str],
+) -> Result<Vec<LoaderError>, LoaderError> {
     let mut found = Vec::new();
-    for Entry { file, text, .. } in entries(root)?.into_iter().filter(|entry| !files.contains(&entry.file.as_str())) {
+    for Entry { file, text, .. } in
+        entries(root)?.into_iter().filter(|entry| !files.contains(&entry.file.as_str()))
+    {
         let own: String = options(&text).into_iter().map(|range| &text[range]).collect();
         let mut same = line::added("", &own);
         same.retain(|argument| arguments.contains(argument));
@@ -133,7 +154,9 @@ pub(super) fn others_with(root: &HostRoot, files: &[&str], arguments: &[&str]) -
 
 /// `linux+3-1` is `linux` with the tries that it has left and has had.
 fn without_counter(id: &str) -> &str {
-    let is_counter = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let is_counter = |text: &str| {
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    };
     id.rsplit_once('+').filter(|(_, counter)| is_counter(counter)).map_or(id, |(id, _)| id)
 }
 
@@ -149,29 +172,37 @@ fn entry_of_kernel(root: &HostRoot) -> Result<Option<Entry>, LoaderError> {
         }
     }
     let release = root.text("proc/sys/kernel/osrelease").unwrap_or_default();
-    let of_kernel: Vec<usize> = (0..all.len()).filter(|place| is_of(&all[*place].text, release.trim())).collect();
+    let of_kernel: Vec<usize> =
+        (0..all.len()).filter(|place| is_of(&all[*place].text, release.trim())).collect();
     match (&of_kernel[..], all.len()) {
         ([place], _) => Ok(Some(all.swap_remove(*place))),
         ([], 0) => Ok(None),
         ([], 1) => Ok(all.pop()),
         _ => {
             let files: Vec<String> = all.iter().map(|entry| format!("/{}", entry.file)).collect();
-            Err(LoaderError::Unclear(format!("which of these entries was booted is not known: {}", files.join(", "))))
+            Err(LoaderError::Unclear(format!(
+                "which of these entries was booted is not known: {}",
+                files.join(", ")
+            )))
         }
     }
 }
 
 fn is_image(id: &str) -> LoaderError {
     LoaderError::Unclear(format!(
-        "{id} was booted, an image with its arguments within, and there is no /etc/kernel/cmdline for a new one"
+        "{id} was booted, an image with its arguments within, and there is no /etc/kernel/cmdline \
+         for a new one"
     ))
 }
 
 /// The name of the entry that was booted, in UTF-16.
 fn selected(root: &HostRoot) -> Option<String> {
     let bytes = root.bytes(SELECTED).ok()?;
-    let units = bytes.get(ATTRIBUTES..)?.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-    String::from_utf16(&units.take_while(|unit| *unit != 0).collect::<Vec<_>>()).ok().filter(|id| !id.is_empty())
+    let units =
+        bytes.get(ATTRIBUTES..)?.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    String::from_utf16(&units.take_while(|unit| *unit != 0).collect::<Vec<_>>())
+        .ok()
+        .filter(|id| !id.is_empty())
 }
 
 /// Whether an entry boots the kernel of a release.
@@ -183,8 +214,9 @@ fn is_of(text: &str, release: &str) -> bool {
             .unwrap_or_default()
     };
     let image = value("linux");
-    let is_named =
-        image.split('/').any(|part| part == release || part.strip_suffix(release).is_some_and(|rest| rest.ends_with('-')));
+    let is_named = image.split('/').any(|part| {
+        part == release || part.strip_suffix(release).is_some_and(|rest| rest.ends_with('-'))
+    });
     !release.is_empty() && (value("version") == release || is_named)
 }
 
@@ -194,7 +226,10 @@ fn other_default(root: &HostRoot, file: &str) -> Option<String> {
     MOUNTS.iter().find_map(|mount| {
         let path = format!("{mount}/loader/loader.conf");
         let text = root.text(&path).ok()?;
-        let value = text.lines().find_map(|line| line.trim().strip_prefix("default")?.strip_prefix([' ', '\t']))?.trim();
+        let value = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("default")?.strip_prefix([' ', '\t']))?
+            .trim();
         // A pattern, or the entry that was chosen last.
         let is_name = !value.contains(['*', '?', '[', '@']);
         let is_other = value.strip_suffix(".conf").unwrap_or(value) != own;

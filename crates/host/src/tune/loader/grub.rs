@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! GRUB: two variables of a shell, in /etc/default/grub and, where the distribution reads them, in files beside it.
+//! GRUB: two variables of a shell, in /etc/default/grub and, where the distribution reads them, in
+//! files beside it.
 //!
-//! Only what is certain is changed: a plain assignment, with the shell's quotes kept. Whatever a shell would have to be asked for is
-//! refused, with its line.
+//! Only what is certain is changed: a plain assignment, with the shell's quotes kept. Whatever a
+//! shell would have to be asked for is refused, with its line.
 
 use super::line::{Piece, Quoting, is_closed};
 use super::shell::{self, GOES_ON};
@@ -29,18 +30,22 @@ struct Assignment {
     adds: bool,
 }
 
-/// Whether GRUB makes its menu from the entries of the Boot Loader Specification, and not from these variables.
+/// Whether GRUB makes its menu from the entries of the Boot Loader Specification, and not from
+/// these variables.
 pub(super) fn uses_entries(root: &HostRoot) -> bool {
     let text = root.text(FILE).unwrap_or_default();
     let is = |line: &str| {
-        line.trim().strip_prefix("GRUB_ENABLE_BLSCFG=").is_some_and(|value| value.trim_matches(['"', '\'']) == "true")
+        line.trim()
+            .strip_prefix("GRUB_ENABLE_BLSCFG=")
+            .is_some_and(|value| value.trim_matches(['"', '\'']) == "true")
     };
     text.lines().rev().any(is)
 }
 
 /// The files, and where in them the arguments stand.
 pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
-    let mut files = files(root)?.iter().map(|file| Source::read(root, file)).collect::<Result<Vec<_>, _>>()?;
+    let mut files =
+        files(root)?.iter().map(|file| Source::read(root, file)).collect::<Result<Vec<_>, _>>()?;
     let mut found = assignments_of(&files)?;
     if found.is_empty() {
         files[0].extend(&format!("{DEFAULT}=\"\"\n"));
@@ -51,14 +56,24 @@ pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
     // New ones go where the default entries have theirs, and not to what a package adds to them.
     let new_in = if default.is_empty() { 0 } else { pieces.len() };
     pieces.extend(default);
-    Ok(Layout { files, lines: vec![CommandLine { pieces, new_in }], run: Some(run(root).to_owned()), notes: Vec::new() })
+    Ok(Layout {
+        files,
+        lines: vec![CommandLine { pieces, new_in }],
+        run: Some(run(root).to_owned()),
+        notes: Vec::new(),
+    })
 }
 
 fn files(root: &HostRoot) -> Result<Vec<String>, LoaderError> {
     let mut files = vec![FILE.to_owned()];
     if root.path(UPDATE).exists() {
         let names = super::names(root, FOLDER)?;
-        files.extend(names.iter().filter(|name| name.ends_with(".cfg")).map(|name| format!("{FOLDER}/{name}")));
+        files.extend(
+            names
+                .iter()
+                .filter(|name| name.ends_with(".cfg"))
+                .map(|name| format!("{FOLDER}/{name}")),
+        );
     }
     Ok(files)
 }
@@ -76,7 +91,9 @@ fn run(root: &HostRoot) -> &'static str {
 fn assignments_of(files: &[Source]) -> Result<Vec<(usize, Assignment)>, LoaderError> {
     let mut all = Vec::new();
     for (number, Source { file, extended: text, .. }) in files.iter().enumerate() {
-        let unclear = |(line, why): (usize, &str)| LoaderError::Unclear(format!("/{file}, line {line}: {why}"));
+        let unclear = |(line, why): (usize, &str)| {
+            LoaderError::Unclear(format!("/{file}, line {line}: {why}"))
+        };
         all.extend(assignments(text).map_err(unclear)?.into_iter().map(|one| (number, one)));
     }
     Ok(all)
@@ -116,7 +133,8 @@ fn assignments(text: &str) -> Result<Vec<Assignment>, (usize, &'static str)> {
 
 /// Whether one of the two is named in it, and not only one whose name begins alike.
 fn names_a_variable(line: &str) -> bool {
-    line.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').any(|word| word == ALL || word == DEFAULT)
+    line.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .any(|word| word == ALL || word == DEFAULT)
 }
 
 const NOT_PLAIN: &str = "this is not a plain assignment";
@@ -124,8 +142,11 @@ const NOT_PLAIN: &str = "this is not a plain assignment";
 fn assignment(line: &str, at: usize) -> Result<Assignment, &'static str> {
     let begun = line.trim_start();
     let begun = begun.strip_prefix("export ").map_or(begun, str::trim_start);
-    let name_end = begun.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').ok_or(NOT_PLAIN)?;
-    let variable = [ALL, DEFAULT].into_iter().find(|name| *name == &begun[..name_end]).ok_or(NOT_PLAIN)?;
+    let name_end = begun
+        .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .ok_or(NOT_PLAIN)?;
+    let variable =
+        [ALL, DEFAULT].into_iter().find(|name| *name == &begun[..name_end]).ok_or(NOT_PLAIN)?;
     let (is_addition, rest) = match &begun[name_end..] {
         rest if rest.starts_with("+=") => (true, &rest[2..]),
         rest if rest.starts_with('=') => (false, &rest[1..]),
@@ -133,7 +154,9 @@ fn assignment(line: &str, at: usize) -> Result<Assignment, &'static str> {
     };
     let (value, quoting, after) = value(rest)?;
     let after = after.trim_end();
-    if !(after.is_empty() || after.starts_with(char::is_whitespace) && after.trim_start().starts_with('#')) {
+    if !(after.is_empty()
+        || after.starts_with(char::is_whitespace) && after.trim_start().starts_with('#'))
+    {
         return Err(NOT_PLAIN);
     }
     let text = &rest[value.clone()];
@@ -142,7 +165,12 @@ fn assignment(line: &str, at: usize) -> Result<Assignment, &'static str> {
         return Err("a quote in it is not closed");
     }
     let begin = at + line.len() - rest.len();
-    Ok(Assignment { variable, range: begin + value.start..begin + value.end, quoting, adds: is_addition || adds_itself })
+    Ok(Assignment {
+        variable,
+        range: begin + value.start..begin + value.end,
+        quoting,
+        adds: is_addition || adds_itself,
+    })
 }
 
 /// Where the value lies, how it is quoted, and what follows.
@@ -166,7 +194,8 @@ fn value(rest: &str) -> Result<(Range<usize>, Quoting, &str), &'static str> {
     Ok((0..end, Quoting::Bare, &rest[end..]))
 }
 
-/// Whether a shell would put the variable's own value in; an error where it would put in anything else.
+/// Whether a shell would put the variable's own value in; an error where it would put in anything
+/// else.
 fn refers_only_to(text: &str, variable: &str) -> Result<bool, &'static str> {
     let (mut refers, mut is_escaped) = (false, false);
     for (at, letter) in text.char_indices() {
@@ -177,7 +206,10 @@ fn refers_only_to(text: &str, variable: &str) -> Result<bool, &'static str> {
             let rest = &text[at + 1..];
             let name = match rest.strip_prefix('{') {
                 Some(rest) => rest.split('}').next().unwrap_or_default(),
-                None => rest.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next().unwrap_or_default(),
+                None => rest
+                    .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+                    .next()
+                    .unwrap_or_default(),
             };
             if name != variable {
                 return Err(FROM_ELSEWHERE);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the files of the boot loader said before, and what was written to them. It has no id of a boot: a reboot undoes none of it.
+//! What the files of the boot loader said before, and what was written to them. It has no id of a
+//! boot: a reboot undoes none of it.
 
 use super::{LoaderError, is_known_file};
 use crate::HostRoot;
@@ -59,8 +60,9 @@ impl Journal {
             NotLocked::Failed(source) => failed("keep", source),
         })?;
         let text = tuning::read(&folder.join(FILE)).map_err(|error| failed("read", error))?;
-        let files =
-            text.map_or(Ok(Vec::new()), |text| parsed(&text).map_err(|why| failed("read", std::io::Error::other(why))))?;
+        let files = text.map_or(Ok(Vec::new()), |text| {
+            parsed(&text).map_err(|why| failed("read", std::io::Error::other(why)))
+        })?;
         Ok(Journal { folder, files, _lock: lock })
     }
 
@@ -77,17 +79,23 @@ impl Journal {
         let stored = if files.is_empty() {
             tuning::remove(&self.folder, FILE)
         } else {
-            let text = serde_json::to_string_pretty(&Stored { version: VERSION, files: files.clone() });
+            let text =
+                serde_json::to_string_pretty(&Stored { version: VERSION, files: files.clone() });
             text.map_err(Into::into).and_then(|text| tuning::store(&self.folder, FILE, MODE, &text))
         };
-        stored.map_err(|source| LoaderError::Journal { action: "write", path: self.path(), source })?;
+        stored.map_err(|source| LoaderError::Journal {
+            action: "write",
+            path: self.path(),
+            source,
+        })?;
         self.files = files;
         Ok(())
     }
 }
 
 fn parsed(text: &str) -> Result<Vec<Entry>, String> {
-    let stored: Stored = serde_json::from_str(text).map_err(|error| format!("it is damaged: {error}"))?;
+    let stored: Stored =
+        serde_json::from_str(text).map_err(|error| format!("it is damaged: {error}"))?;
     if stored.version != VERSION {
         return Err(format!("version {}, expected {VERSION}", stored.version));
     }
@@ -104,18 +112,35 @@ mod tests {
     #[test]
     fn no_journal_leads_to_other_files() {
         let text = |file: &str| {
-            let entry = Entry { file: file.to_owned(), from: String::new(), wrote: Vec::new(), run: None };
+            let entry =
+                Entry { file: file.to_owned(), from: String::new(), wrote: Vec::new(), run: None };
             serde_json::to_string(&Stored { version: VERSION, files: vec![entry] }).unwrap()
         };
-        for file in ["etc/default/grub", "etc/default/grub.d/a.cfg", "boot/efi/loader/entries/a.conf", "boot/cmdline.txt"] {
+        for file in [
+            "etc/default/grub",
+            "etc/default/grub.d/a.cfg",
+            "boot/efi/loader/entries/a.conf",
+            "boot/cmdline.txt",
+        ] {
             assert!(parsed(&text(file)).is_ok(), "{file}");
         }
-        for file in
-            ["etc/passwd", "/etc/default/grub", "etc/default/grub.d/../../a.cfg", "boot/loader/entries/.conf", "boot/a.conf"]
-        {
-            assert!(parsed(&text(file)).is_err_and(|error| error.contains("is no file of a boot loader")), "{file}");
+        for file in [
+            "etc/passwd",
+            "/etc/default/grub",
+            "etc/default/grub.d/../../a.cfg",
+            "boot/loader/entries/.conf",
+            "boot/a.conf",
+        ] {
+            assert!(
+                parsed(&text(file))
+                    .is_err_and(|error| error.contains("is no file of a boot loader")),
+                "{file}"
+            );
         }
         assert!(parsed("{").is_err_and(|error| error.starts_with("it is damaged")));
-        assert!(parsed("{\"version\":2,\"files\":[]}").is_err_and(|error| error.starts_with("version 2")));
+        assert!(
+            parsed("{\"version\":2,\"files\":[]}")
+                .is_err_and(|error| error.starts_with("version 2"))
+        );
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arguments within a command line of the kernel, replaced where they stand. Whatever else is there stays byte for byte.
+//! Arguments within a command line of the kernel, replaced where they stand. Whatever else is there
+//! stays byte for byte.
 //!
-//! A command line may lie in several pieces, in one file or more: two variables of GRUB, some lines of an entry. The last argument of a
-//! name is the one that counts.
+//! A command line may lie in several pieces, in one file or more: two variables of GRUB, some lines
+//! of an entry. The last argument of a name is the one that counts.
 
 use super::super::boot::PlannedArgument;
 use std::ops::Range;
@@ -85,7 +86,8 @@ pub(super) fn is_closed(text: &str, quoting: Quoting) -> bool {
     scanned(text, quoting).1
 }
 
-/// The texts of files with these arguments in their pieces. Those that are not there yet go to the end of one piece, its number last.
+/// The texts of files with these arguments in their pieces. Those that are not there yet go to the
+/// end of one piece, its number last.
 pub(super) fn edited(
     texts: &[String],
     pieces: &[Piece],
@@ -93,19 +95,32 @@ pub(super) fn edited(
     is_right: &dyn Fn(&PlannedArgument, &str) -> bool,
     new_in: usize,
 ) -> Vec<String> {
-    let all: Vec<Word> = pieces.iter().enumerate().flat_map(|(number, piece)| words_of(texts, number, piece)).collect();
+    let all: Vec<Word> = pieces
+        .iter()
+        .enumerate()
+        .flat_map(|(number, piece)| words_of(texts, number, piece))
+        .collect();
     let text_of = |word: &Word| &texts[pieces[word.piece].file][word.range.clone()];
     let (mut edits, mut new) = (Vec::new(), Vec::new());
     for argument in arguments {
-        let mut found: Vec<&Word> = all.iter().filter(|word| is_named(text_of(word), argument.name)).collect();
+        let mut found: Vec<&Word> =
+            all.iter().filter(|word| is_named(text_of(word), argument.name)).collect();
         match found.pop() {
             None => new.push(argument.text.as_str()),
             Some(last) if is_right(argument, text_of(last)) => {}
             Some(last) => {
-                edits.push(Edit { file: pieces[last.piece].file, range: last.range.clone(), to: argument.text.clone() });
+                edits.push(Edit {
+                    file: pieces[last.piece].file,
+                    range: last.range.clone(),
+                    to: argument.text.clone(),
+                });
             }
         }
-        edits.extend(found.into_iter().map(|word| removal(&texts[pieces[word.piece].file], &pieces[word.piece], word)));
+        edits.extend(
+            found
+                .into_iter()
+                .map(|word| removal(&texts[pieces[word.piece].file], &pieces[word.piece], word)),
+        );
     }
     if !new.is_empty() {
         edits.push(insertion(texts, &pieces[new_in], &new.join(" ")));
@@ -115,7 +130,10 @@ pub(super) fn edited(
 
 fn words_of(texts: &[String], number: usize, piece: &Piece) -> Vec<Word> {
     let text = &texts[piece.file][piece.range.clone()];
-    let at = |word: Range<usize>| Word { piece: number, range: word.start + piece.range.start..word.end + piece.range.start };
+    let at = |word: Range<usize>| Word {
+        piece: number,
+        range: word.start + piece.range.start..word.end + piece.range.start,
+    };
     words(text, piece.quoting).into_iter().map(at).collect()
 }
 
@@ -140,10 +158,19 @@ fn insertion(texts: &[String], piece: &Piece, new: &str) -> Edit {
     let text = &texts[piece.file][piece.range.clone()];
     let last = words(text, piece.quoting).pop();
     let at = piece.range.start + last.as_ref().map_or(0, |word| word.end);
-    let is_before_more = text[at - piece.range.start..].starts_with(|letter: char| !letter.is_ascii_whitespace());
-    let to = format!("{}{new}{}", if last.is_some() { " " } else { "" }, if is_before_more { " " } else { "" });
+    let is_before_more =
+        text[at - piece.range.start..].starts_with(|letter: char| !letter.is_ascii_whitespace());
+    let to = format!(
+        "{}{new}{}",
+        if last.is_some() { " " } else { "" },
+        if is_before_more { " " } else { "" }
+    );
     if piece.quoting == Quoting::Bare {
-        return Edit { file: piece.file, range: piece.range.clone(), to: format!("\"{text}{to}\"") };
+        return Edit {
+            file: piece.file,
+            range: piece.range.clone(),
+            to: format!("\"{text}{to}\""),
+        };
     }
     Edit { file: piece.file, range: at..at, to }
 }

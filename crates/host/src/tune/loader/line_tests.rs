@@ -31,8 +31,14 @@ fn each_argument_is_replaced_in_place_or_comes_last() {
         // What follows is for init, and within quotes nothing is an argument.
         ("quiet -- isolcpus=7", "quiet isolcpus=1-3 rcu_nocbs=1-3 -- isolcpus=7"),
         ("-- x", "isolcpus=1-3 rcu_nocbs=1-3 -- x"),
-        ("dyndbg=\"file isolcpus=1 +p\" x", "dyndbg=\"file isolcpus=1 +p\" x isolcpus=1-3 rcu_nocbs=1-3"),
-        ("xisolcpus=1 isolcpus.x=1 rcu_nocbs_poll", "xisolcpus=1 isolcpus.x=1 rcu_nocbs_poll isolcpus=1-3 rcu_nocbs=1-3"),
+        (
+            "dyndbg=\"file isolcpus=1 +p\" x",
+            "dyndbg=\"file isolcpus=1 +p\" x isolcpus=1-3 rcu_nocbs=1-3",
+        ),
+        (
+            "xisolcpus=1 isolcpus.x=1 rcu_nocbs_poll",
+            "xisolcpus=1 isolcpus.x=1 rcu_nocbs_poll isolcpus=1-3 rcu_nocbs=1-3",
+        ),
     ] {
         assert_eq!(in_one(before, Quoting::Kernel, &arguments), after, "{before:?}");
     }

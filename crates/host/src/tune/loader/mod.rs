@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writing the kernel's arguments to where the boot loader of this machine has them, and putting the file back.
+//! Writing the kernel's arguments to where the boot loader of this machine has them, and putting
+//! the file back.
 //!
-//! In: the arguments that are planned. Out: files of the boot loader, each replaced as a whole, with a copy beside it and a journal
-//! that outlives reboots. Must not touch: other arguments, other entries, and anything that is made from these files. The commands
-//! that make it are told, not run.
+//! In: the arguments that are planned. Out: files of the boot loader, each replaced as a whole,
+//! with a copy beside it and a journal that outlives reboots. Must not touch: other arguments,
+//! other entries, and anything that is made from these files. The commands that make it are told,
+//! not run.
 
 mod attributes;
 mod entries;
@@ -27,9 +29,10 @@ pub use write::{LoaderFile, LoaderUndo, LoaderWrite};
 pub enum LoaderError {
     /// None of those that are known is here.
     #[error(
-        "no place known where this machine's boot loader has the kernel's arguments. Looked for /etc/default/grub (GRUB), \
-         loader/entries in /boot, /efi and /boot/efi and /etc/kernel/cmdline (systemd-boot), /boot/firmware/cmdline.txt and \
-         /boot/cmdline.txt (Raspberry Pi)"
+        "no place known where this machine's boot loader has the kernel's arguments. Looked for \
+         /etc/default/grub (GRUB), loader/entries in /boot, /efi and /boot/efi and \
+         /etc/kernel/cmdline (systemd-boot), /boot/firmware/cmdline.txt and /boot/cmdline.txt \
+         (Raspberry Pi)"
     )]
     NoPlace,
     /// It is not known which of them boots the machine.
@@ -42,7 +45,10 @@ pub enum LoaderError {
     #[error("{0}. Nothing was written: edit it by hand")]
     Unclear(String),
     /// Another program has to do it here.
-    #[error("GRUB takes the arguments from entries here, not from /etc/default/grub. Nothing was written. Run: {0}")]
+    #[error(
+        "GRUB takes the arguments from entries here, not from /etc/default/grub. Nothing was \
+         written. Run: {0}"
+    )]
     Entries(String),
     /// A file that cannot be read or written.
     #[error("cannot {action} /{file}: {source}{}", hint(.source))]
@@ -64,8 +70,8 @@ pub enum LoaderError {
     },
     /// The first text is known, but this is neither that nor what was written.
     #[error(
-        "/{file} was changed since teiji wrote it. teiji tune --boot --undo --force puts the first text back. To keep it as it is, \
-         remove {journal}"
+        "/{file} was changed since teiji wrote it. teiji tune --boot --undo --force puts the \
+         first text back. To keep it as it is, remove {journal}"
     )]
     ChangedByOthers {
         /// Without the slash that it begins with.
@@ -74,7 +80,10 @@ pub enum LoaderError {
         journal: String,
     },
     /// An entry that was made of what was written.
-    #[error("/{file} has {arguments} too, and teiji did not write it. Take them out by hand, or make the entry anew")]
+    #[error(
+        "/{file} has {arguments} too, and teiji did not write it. Take them out by hand, or make \
+         the entry anew"
+    )]
     InAnotherEntry {
         /// Without the slash that it begins with.
         file: String,
@@ -132,7 +141,8 @@ pub enum LoaderPlace {
 
 impl LoaderPlace {
     /// Every one.
-    pub const ALL: [LoaderPlace; 3] = [LoaderPlace::Grub, LoaderPlace::SystemdBoot, LoaderPlace::CmdlineTxt];
+    pub const ALL: [LoaderPlace; 3] =
+        [LoaderPlace::Grub, LoaderPlace::SystemdBoot, LoaderPlace::CmdlineTxt];
 
     /// As it is named on a command line.
     #[must_use]
@@ -198,17 +208,28 @@ struct Layout {
 }
 
 impl Layout {
-    /// Refuses a command line that goes on in another piece behind its `--`: that piece is for init.
+    /// Refuses a command line that goes on in another piece behind its `--`: that piece is for
+    /// init.
     fn has_arguments_only(&self) -> Result<(), LoaderError> {
-        let ends_early =
-            |piece: &&Piece| line::has_part_for_init(&self.files[piece.file].extended[piece.range.clone()], piece.quoting);
-        let mut followed = self.lines.iter().filter_map(|line| line.pieces.split_last()).flat_map(|(_, before)| before);
+        let ends_early = |piece: &&Piece| {
+            line::has_part_for_init(
+                &self.files[piece.file].extended[piece.range.clone()],
+                piece.quoting,
+            )
+        };
+        let mut followed = self
+            .lines
+            .iter()
+            .filter_map(|line| line.pieces.split_last())
+            .flat_map(|(_, before)| before);
         match followed.find(ends_early) {
             None => Ok(()),
             Some(piece) => {
                 let Source { file, extended, .. } = &self.files[piece.file];
                 let number = extended[..piece.range.start].matches('\n').count() + 1;
-                Err(LoaderError::Unclear(format!("/{file}, line {number}: what follows its -- goes to init")))
+                Err(LoaderError::Unclear(format!(
+                    "/{file}, line {number}: what follows its -- goes to init"
+                )))
             }
         }
     }
@@ -256,18 +277,28 @@ impl CommandLine {
 /// The text of a file that is to be changed.
 fn text(root: &HostRoot, file: &str) -> Result<String, LoaderError> {
     let path = replace::real_path(root, file)?;
-    regular_file::text(&path).map_err(|source| LoaderError::File { action: "read", file: file.to_owned(), source })
+    regular_file::text(&path).map_err(|source| LoaderError::File {
+        action: "read",
+        file: file.to_owned(),
+        source,
+    })
 }
 
 /// Names in a folder, sorted; none where it is not there.
 fn names(root: &HostRoot, folder: &str) -> Result<Vec<String>, LoaderError> {
     let unreadable = |source| LoaderError::File { action: "read", file: folder.to_owned(), source };
     let entries = match std::fs::read_dir(root.path(folder)) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
         entries => entries.map_err(unreadable)?,
     };
-    let names = entries.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>().map_err(unreadable)?;
-    let mut names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
+    let names = entries
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<io::Result<Vec<_>>>()
+        .map_err(unreadable)?;
+    let mut names: Vec<String> =
+        names.into_iter().filter_map(|name| name.into_string().ok()).collect();
     names.sort();
     Ok(names)
 }
@@ -290,7 +321,9 @@ fn only_line(file: &str, text: &str) -> Result<Range<usize>, LoaderError> {
 
 /// Where a Raspberry Pi has it. Where it has both, the second is a text that says so.
 fn cmdline_txt(root: &HostRoot) -> Option<&'static str> {
-    ["boot/firmware/cmdline.txt", "boot/cmdline.txt"].into_iter().find(|file| root.path(file).exists())
+    ["boot/firmware/cmdline.txt", "boot/cmdline.txt"]
+        .into_iter()
+        .find(|file| root.path(file).exists())
 }
 
 fn cmdline_txt_layout(root: &HostRoot) -> Result<Layout, LoaderError> {
@@ -303,7 +336,10 @@ fn cmdline_txt_layout(root: &HostRoot) -> Result<Layout, LoaderError> {
             _ => false,
         };
         if let Some(line) = text(root, &config)?.lines().find(|line| names_another(line)) {
-            return Err(LoaderError::Unclear(format!("/{config} names another file: {}", line.trim())));
+            return Err(LoaderError::Unclear(format!(
+                "/{config} names another file: {}",
+                line.trim()
+            )));
         }
     }
     let source = Source::read(root, file)?;
@@ -311,10 +347,13 @@ fn cmdline_txt_layout(root: &HostRoot) -> Result<Layout, LoaderError> {
     Ok(Layout { files: vec![source], lines: vec![line], ..Layout::default() })
 }
 
-/// Whether a file is one that may be written here: a journal names it, and is obeyed with root's rights.
+/// Whether a file is one that may be written here: a journal names it, and is obeyed with root's
+/// rights.
 fn is_known_file(file: &str) -> bool {
     let is_in = |folder: &str, ending: &str| {
-        file.strip_prefix(folder).is_some_and(|name| name.ends_with(ending) && !name.contains('/') && !name.starts_with('.'))
+        file.strip_prefix(folder).is_some_and(|name| {
+            name.ends_with(ending) && !name.contains('/') && !name.starts_with('.')
+        })
     };
     [grub::FILE, entries::CMDLINE, "boot/firmware/cmdline.txt", "boot/cmdline.txt"].contains(&file)
         || is_in("etc/default/grub.d/", ".cfg")

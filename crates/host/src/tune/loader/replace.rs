@@ -9,7 +9,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// What a copy of the first text is called, behind the name of its file: no boot loader reads such a name.
+/// What a copy of the first text is called, behind the name of its file: no boot loader reads such
+/// a name.
 pub(super) const BACKUP: &str = ".before-teiji";
 /// For root alone, until it has the mode of the file that it replaces.
 const PRIVATE: u32 = 0o600;
@@ -52,7 +53,11 @@ fn new_of(path: &Path) -> io::Result<PathBuf> {
 /// The same of a file that is to be replaced, which cuts it off from its other names.
 pub(super) fn only_path(root: &HostRoot, file: &str) -> Result<PathBuf, LoaderError> {
     let path = real_path(root, file)?;
-    let found = path.metadata().map_err(|source| LoaderError::File { action: "read", file: file.to_owned(), source })?;
+    let found = path.metadata().map_err(|source| LoaderError::File {
+        action: "read",
+        file: file.to_owned(),
+        source,
+    })?;
     if found.nlink() > 1 {
         let why = "has other names (hard links), which would keep the old text";
         return Err(LoaderError::Elsewhere { file: file.to_owned(), why });
@@ -60,7 +65,8 @@ pub(super) fn only_path(root: &HostRoot, file: &str) -> Result<PathBuf, LoaderEr
     Ok(path)
 }
 
-/// Puts a text in a file's place, with all that the file `like` has beside its text. When this returns, it is on disk.
+/// Puts a text in a file's place, with all that the file `like` has beside its text. When this
+/// returns, it is on disk.
 pub(super) fn replace(path: &Path, text: &str, like: &Path) -> io::Result<()> {
     let new = new_of(path)?;
     remove(&new)?;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lines of a shell's file: whether each of them runs whatever else is so. What is not certain is refused, with its line.
+//! Lines of a shell's file: whether each of them runs whatever else is so. What is not certain is
+//! refused, with its line.
 
 /// Words after which it is not known what runs, or what a variable has.
-const UNCERTAIN: &[&str] =
-    &[".", "source", "eval", "exec", "exit", "return", "function", "alias", "trap", "{", "}", "break", "continue"];
+const UNCERTAIN: &[&str] = &[
+    ".", "source", "eval", "exec", "exit", "return", "function", "alias", "trap", "{", "}",
+    "break", "continue",
+];
 const OPENING: &[&str] = &["if", "case", "for", "while", "until", "select"];
 const CLOSING: &[&str] = &["fi", "esac", "done"];
 
@@ -89,7 +92,8 @@ mod tests {
     fn lines_of_distributions_are_certain() {
         for line in [
             "GRUB_DISTRIBUTOR=`lsb_release -i -s 2> /dev/null || echo Debian`",
-            "GRUB_DISTRIBUTOR=`( . /etc/os-release; echo ${NAME:-Debian} ) 2>/dev/null || echo Debian`",
+            "GRUB_DISTRIBUTOR=`( . /etc/os-release; echo ${NAME:-Debian} ) 2>/dev/null || echo \
+             Debian`",
             "GRUB_DISTRIBUTOR=\"$(sed 's, release .*$,,g' /etc/system-release)\"",
             "#GRUB_BADRAM=\"0x01234567,0xfefefefe\" it's a comment {",
             "X=\"it's\" # isn't { ||",

@@ -34,7 +34,8 @@ impl Machine {
         let root = HostRoot::at(dir.path());
         let mut machine = Machine { dir, root, arguments: String::new() };
         let plan = machine.plan(&[1, 2, 3]);
-        let texts: Vec<&str> = plan.arguments.iter().map(|argument| argument.text.as_str()).collect();
+        let texts: Vec<&str> =
+            plan.arguments.iter().map(|argument| argument.text.as_str()).collect();
         machine.arguments = texts.join(" ");
         machine
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The order in which files of the boot loader are written and put back: journal, copies, files, journal.
+//! The order in which files of the boot loader are written and put back: journal, copies, files,
+//! journal.
 
 use super::journal::{self, Entry, Journal};
 use super::{Layout, LoaderError, LoaderPlace, entries, grub, line, replace};
@@ -42,8 +43,8 @@ pub struct LoaderWrite {
 pub struct LoaderUndo {
     /// Files that say again what they said before.
     pub back: Vec<String>,
-    /// Files that do not, with the reason. Those that were written stay in the journal, unless forced. Entries that others made of them
-    /// are here too.
+    /// Files that do not, with the reason. Those that were written stay in the journal, unless
+    /// forced. Entries that others made of them are here too.
     pub left: Vec<(String, LoaderError)>,
     /// What is to be run so that the boot loader takes it.
     pub run: Vec<String>,
@@ -61,8 +62,13 @@ impl HostRoot {
     /// Writes the arguments of a plan to where the boot loader has them, each file read back.
     ///
     /// # Errors
-    /// When the place is not known or not certain, or a file cannot be written: then all of them say what they said before.
-    pub fn write_boot(&self, plan: &BootPlan, place: Option<LoaderPlace>) -> Result<LoaderWrite, LoaderError> {
+    /// When the place is not known or not certain, or a file cannot be written: then all of them
+    /// say what they said before.
+    pub fn write_boot(
+        &self,
+        plan: &BootPlan,
+        place: Option<LoaderPlace>,
+    ) -> Result<LoaderWrite, LoaderError> {
         let place = LoaderPlace::find(self, place)?;
         if place == LoaderPlace::Grub && grub::uses_entries(self) {
             return Err(LoaderError::Entries(grubby(plan)));
@@ -77,7 +83,13 @@ impl HostRoot {
             if to == source.extended {
                 right.push(source.file.clone());
             } else {
-                changes.push(self.change(&journal, &source.file, &source.text, to, layout.run.clone())?);
+                changes.push(self.change(
+                    &journal,
+                    &source.file,
+                    &source.text,
+                    to,
+                    layout.run.clone(),
+                )?);
             }
         }
         if !changes.is_empty() {
@@ -91,30 +103,47 @@ impl HostRoot {
         Ok(LoaderWrite { place, files, right, run: layout.run, notes: layout.notes })
     }
 
-    /// Files of the boot loader that have the arguments of a plan already, all of them: they count from the next boot. Reads only. None
-    /// where it is not certain which files these are.
+    /// Files of the boot loader that have the arguments of a plan already, all of them: they count
+    /// from the next boot. Reads only. None where it is not certain which files these are.
     #[must_use]
     pub fn boot_files_with(&self, plan: &BootPlan) -> Vec<String> {
         let layout = LoaderPlace::find(self, None).and_then(|place| place.layout(self));
         let Ok(layout) = layout else { return Vec::new() };
-        let is_right = layout.files.iter().zip(texts(&layout, plan)).all(|(source, to)| source.text == to);
-        if is_right { layout.files.into_iter().map(|source| source.file).collect() } else { Vec::new() }
+        let is_right =
+            layout.files.iter().zip(texts(&layout, plan)).all(|(source, to)| source.text == to);
+        if is_right {
+            layout.files.into_iter().map(|source| source.file).collect()
+        } else {
+            Vec::new()
+        }
     }
 
     /// Where the first text of a file is kept: beside the file that a link leads to.
     fn backup_name(&self, path: &Path, file: &str) -> String {
         let backup = replace::backup_of(path).ok().zip(self.path("").canonicalize().ok());
-        let below_root = backup.and_then(|(backup, root)| Some(backup.strip_prefix(root).ok()?.display().to_string()));
+        let below_root = backup
+            .and_then(|(backup, root)| Some(backup.strip_prefix(root).ok()?.display().to_string()));
         below_root.unwrap_or_else(|| format!("{file}{}", replace::BACKUP))
     }
 
-    /// What is done with one file. What a reader made of it in between is looked at again when it is written.
-    fn change(&self, journal: &Journal, file: &str, now: &str, to: String, run: Option<String>) -> Result<Change, LoaderError> {
+    /// What is done with one file. What a reader made of it in between is looked at again when it
+    /// is written.
+    fn change(
+        &self,
+        journal: &Journal,
+        file: &str,
+        now: &str,
+        to: String,
+        run: Option<String>,
+    ) -> Result<Change, LoaderError> {
         let failed = |source| LoaderError::File { action: "write", file: file.to_owned(), source };
         let path = replace::only_path(self, file)?;
         let mut entry = match journal.entry(file) {
             Some(entry) if now != entry.from && !entry.wrote.iter().any(|wrote| wrote == now) => {
-                return Err(LoaderError::ChangedByOthers { file: file.to_owned(), journal: journal.path() });
+                return Err(LoaderError::ChangedByOthers {
+                    file: file.to_owned(),
+                    journal: journal.path(),
+                });
             }
             Some(entry) => entry.clone(),
             None => Entry { file: file.to_owned(), from: now.to_owned(), wrote: Vec::new(), run },
@@ -133,8 +162,8 @@ impl HostRoot {
         Ok(Change { path, now: now.to_owned(), to, entry })
     }
 
-    /// Puts the files back that were written, byte for byte. One that somebody else has changed is left alone, unless forced; forced, one
-    /// that cannot be put back is forgotten.
+    /// Puts the files back that were written, byte for byte. One that somebody else has changed is
+    /// left alone, unless forced; forced, one that cannot be put back is forgotten.
     ///
     /// # Errors
     /// When the journal cannot be read or written.
@@ -167,28 +196,44 @@ impl HostRoot {
     /// Entries that have what was written, and were not written.
     fn made_of(&self, written: &[Entry]) -> Vec<(String, LoaderError)> {
         let of_entries = written.iter().filter(|entry| entries::is_source_of_entries(&entry.file));
-        let arguments: Vec<&str> =
-            of_entries.flat_map(|entry| entry.wrote.iter().flat_map(|wrote| line::added(&entry.from, wrote))).collect();
+        let arguments: Vec<&str> = of_entries
+            .flat_map(|entry| entry.wrote.iter().flat_map(|wrote| line::added(&entry.from, wrote)))
+            .collect();
         let files: Vec<&str> = written.iter().map(|entry| entry.file.as_str()).collect();
-        let others = if arguments.is_empty() { Ok(Vec::new()) } else { entries::others_with(self, &files, &arguments) };
+        let others = if arguments.is_empty() {
+            Ok(Vec::new())
+        } else {
+            entries::others_with(self, &files, &arguments)
+        };
         let named = |error: LoaderError| match &error {
-            LoaderError::InAnotherEntry { file, .. } | LoaderError::File { file, .. } => (file.clone(), error),
+            LoaderError::InAnotherEntry { file, .. } | LoaderError::File { file, .. } => {
+                (file.clone(), error)
+            }
             _ => (entries::CMDLINE.to_owned(), error),
         };
         others.unwrap_or_else(|error| vec![error]).into_iter().map(named).collect()
     }
 
     /// Whether there was something to put back.
-    fn put_back(&self, journal: &Journal, entry: &Entry, is_forced: bool) -> Result<bool, LoaderError> {
+    fn put_back(
+        &self,
+        journal: &Journal,
+        entry: &Entry,
+        is_forced: bool,
+    ) -> Result<bool, LoaderError> {
         let Entry { file, from, wrote, .. } = entry;
-        let failed = |action| move |source| LoaderError::File { action, file: file.clone(), source };
+        let failed =
+            |action| move |source| LoaderError::File { action, file: file.clone(), source };
         let path = replace::real_path(self, file)?;
         let now = regular_file::read(&path).map_err(failed("read"))?;
         let is_changed = now != from.as_bytes();
         if is_changed {
             let is_ours = wrote.iter().any(|wrote| wrote.as_bytes() == now);
             if !is_ours && !is_forced {
-                return Err(LoaderError::ChangedByOthers { file: file.clone(), journal: journal.path() });
+                return Err(LoaderError::ChangedByOthers {
+                    file: file.clone(),
+                    journal: journal.path(),
+                });
             }
             put(&path, from).map_err(failed("write"))?;
         }
@@ -201,16 +246,20 @@ impl HostRoot {
 fn texts(layout: &Layout, plan: &BootPlan) -> Vec<String> {
     let is_right = |argument: &_, text: &str| plan.is_right(argument, text);
     let extended = layout.files.iter().map(|source| source.extended.clone()).collect();
-    layout
-        .lines
-        .iter()
-        .fold(extended, |texts: Vec<String>, one| line::edited(&texts, &one.pieces, &plan.arguments, &is_right, one.new_in))
+    layout.lines.iter().fold(extended, |texts: Vec<String>, one| {
+        line::edited(&texts, &one.pieces, &plan.arguments, &is_right, one.new_in)
+    })
 }
 
 /// What does it where GRUB has entries.
 fn grubby(plan: &BootPlan) -> String {
-    let removed: Vec<&str> = plan.changes.iter().filter_map(|change| change.from.as_deref()).collect();
-    let removed = if removed.is_empty() { String::new() } else { format!(" --remove-args='{}'", removed.join(" ")) };
+    let removed: Vec<&str> =
+        plan.changes.iter().filter_map(|change| change.from.as_deref()).collect();
+    let removed = if removed.is_empty() {
+        String::new()
+    } else {
+        format!(" --remove-args='{}'", removed.join(" "))
+    };
     let added: Vec<&str> = plan.arguments.iter().map(|argument| argument.text.as_str()).collect();
     format!("sudo grubby --update-kernel=ALL{removed} --args='{}'", added.join(" "))
 }
@@ -228,19 +277,26 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
 impl Journal {
     fn write(&mut self, changes: &[Change]) -> Result<(), LoaderError> {
         let before = self.files.clone();
-        let others = before.iter().filter(|entry| !changes.iter().any(|change| change.entry.file == entry.file));
-        let planned: Vec<Entry> = others.cloned().chain(changes.iter().map(|change| change.entry.clone())).collect();
+        let others = before
+            .iter()
+            .filter(|entry| !changes.iter().any(|change| change.entry.file == entry.file));
+        let planned: Vec<Entry> =
+            others.cloned().chain(changes.iter().map(|change| change.entry.clone())).collect();
         self.keep(planned.clone())?;
         if let Err(error) = write_all(changes) {
             // What cannot be put back now stays in the journal, which knows both texts.
-            let failed = changes.iter().rev().filter(|change| change.take_back(&before).is_err()).count();
+            let failed =
+                changes.iter().rev().filter(|change| change.take_back(&before).is_err()).count();
             if failed == 0 {
                 self.keep(before)?;
             }
             return Err(error);
         }
         let mut settled = planned;
-        for entry in settled.iter_mut().filter(|entry| changes.iter().any(|change| change.entry.file == entry.file)) {
+        for entry in settled
+            .iter_mut()
+            .filter(|entry| changes.iter().any(|change| change.entry.file == entry.file))
+        {
             entry.wrote.drain(..entry.wrote.len() - 1);
         }
         // The journal that is there knows one text more, which does no harm.
@@ -250,10 +306,12 @@ impl Journal {
 }
 
 fn write_all(changes: &[Change]) -> Result<(), LoaderError> {
-    let failed = |file: &str, source| LoaderError::File { action: "write", file: file.to_owned(), source };
+    let failed =
+        |file: &str, source| LoaderError::File { action: "write", file: file.to_owned(), source };
     for Change { path, entry, .. } in changes {
-        let copied = replace::backup_of(path)
-            .and_then(|backup| if backup.exists() { Ok(()) } else { replace::replace(&backup, &entry.from, path) });
+        let copied = replace::backup_of(path).and_then(|backup| {
+            if backup.exists() { Ok(()) } else { replace::replace(&backup, &entry.from, path) }
+        });
         copied.map_err(|error| failed(&format!("{}{}", entry.file, replace::BACKUP), error))?;
     }
     for Change { path, now, to, entry } in changes {

@@ -21,11 +21,14 @@ fn a_file_keeps_its_mode_and_comes_back_byte_for_byte() {
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&path, Some(12), Some(34)).unwrap();
     }
-    let owner = |path: &Path| path.metadata().map(|found| (found.uid(), found.gid(), found.mode())).unwrap();
+    let owner = |path: &Path| {
+        path.metadata().map(|found| (found.uid(), found.gid(), found.mode())).unwrap()
+    };
     let (before, names) = (owner(&path), machine.names());
     let written = machine.write().unwrap();
     let others = machine.arguments().replace("rcu_nocbs=1-3 ", "");
-    let expected = format!("console=serial0,115200 root=PARTUUID=1-02 rcu_nocbs=1-3  rootwait {others}\n");
+    let expected =
+        format!("console=serial0,115200 root=PARTUUID=1-02 rcu_nocbs=1-3  rootwait {others}\n");
     assert_eq!(machine.read(FILE), expected);
     assert_eq!((written.place, written.run), (LoaderPlace::CmdlineTxt, None));
     let backup = machine.root.path(&written.files[0].backup);
@@ -45,7 +48,10 @@ fn written_for_other_cpus_the_first_text_is_kept() {
     let machine = pi();
     machine.write().unwrap();
     let written = machine.write_for(&[2, 3]).unwrap();
-    assert!(written.files[0].from.contains("rcu_nocbs=1-3") && written.files[0].to.contains("rcu_nocbs=2-3"));
+    assert!(
+        written.files[0].from.contains("rcu_nocbs=1-3")
+            && written.files[0].to.contains("rcu_nocbs=2-3")
+    );
     machine.root.undo_boot(false).unwrap();
     assert_eq!(machine.read(FILE), TEXT);
 }
@@ -56,7 +62,10 @@ fn a_file_that_was_changed_since_is_left_alone_unless_forced() {
     machine.write().unwrap();
     let other = format!("quiet {}", machine.read(FILE));
     fs::write(machine.root.path(FILE), &other).unwrap();
-    assert!(error(machine.write_for(&[2, 3])).contains("/boot/firmware/cmdline.txt was changed since teiji wrote it"));
+    assert!(
+        error(machine.write_for(&[2, 3]))
+            .contains("/boot/firmware/cmdline.txt was changed since teiji wrote it")
+    );
     let undone = machine.root.undo_boot(false).unwrap();
     assert!(undone.left[0].1.to_string().contains("To keep it as it is, remove "), "{undone:?}");
     assert_eq!(machine.read(FILE), other);
@@ -83,7 +92,13 @@ fn a_file_that_has_gone_is_named_until_it_is_forgotten() {
     machine.write().unwrap();
     fs::remove_file(machine.root.path(FILE)).unwrap();
     let undone = machine.root.undo_boot(false).unwrap();
-    assert!(undone.left[0].1.to_string().starts_with("cannot read /boot/firmware/cmdline.txt: No such file"), "{undone:?}");
+    assert!(
+        undone.left[0]
+            .1
+            .to_string()
+            .starts_with("cannot read /boot/firmware/cmdline.txt: No such file"),
+        "{undone:?}"
+    );
     machine.root.undo_boot(true).unwrap();
     assert!(machine.root.undo_boot(false).unwrap().left.is_empty());
 }
@@ -102,7 +117,10 @@ fn links_are_followed_where_they_stay_on_the_machine() {
     fs::write(outside.path(), TEXT).unwrap();
     for (target, said) in [
         (outside.path(), "is a link that leads out of this machine's files. Nothing was written"),
-        (Path::new("/dev/null"), "is a link that leads out of this machine's files. Nothing was written"),
+        (
+            Path::new("/dev/null"),
+            "is a link that leads out of this machine's files. Nothing was written",
+        ),
         (Path::new("."), "is not a file. Nothing was written"),
     ] {
         fs::remove_file(&path).unwrap();
@@ -126,9 +144,14 @@ fn what_is_not_certain_is_refused() {
         assert_eq!(error, format!("/{FILE} {said}. Nothing was written: edit it by hand"));
     }
     let machine = pi();
-    fs::write(machine.root.path("boot/firmware/config.txt"), "[all]\n os_prefix=current/\n").unwrap();
-    assert!(error(machine.write()).starts_with("/boot/firmware/config.txt names another file: os_prefix=current/"));
-    fs::write(machine.root.path("boot/firmware/config.txt"), "cmdline=cmdline.txt\n#cmdline=x\n").unwrap();
+    fs::write(machine.root.path("boot/firmware/config.txt"), "[all]\n os_prefix=current/\n")
+        .unwrap();
+    assert!(
+        error(machine.write())
+            .starts_with("/boot/firmware/config.txt names another file: os_prefix=current/")
+    );
+    fs::write(machine.root.path("boot/firmware/config.txt"), "cmdline=cmdline.txt\n#cmdline=x\n")
+        .unwrap();
     machine.write().unwrap();
     let machine = pi();
     fs::write(machine.root.path(FILE), b"caf\xe9\n").unwrap();
@@ -137,19 +160,29 @@ fn what_is_not_certain_is_refused() {
 
 #[test]
 fn without_a_place_or_with_several_nothing_is_written() {
-    assert!(error(Machine::new(&[]).write()).starts_with("no place known where this machine's boot loader has"));
-    let machine = Machine::new(&[(FILE, TEXT), ("etc/default/grub", "GRUB_TIMEOUT=1\n"), ("etc/kernel/cmdline", "quiet\n")]);
+    assert!(
+        error(Machine::new(&[]).write())
+            .starts_with("no place known where this machine's boot loader has")
+    );
+    let machine = Machine::new(&[
+        (FILE, TEXT),
+        ("etc/default/grub", "GRUB_TIMEOUT=1\n"),
+        ("etc/kernel/cmdline", "quiet\n"),
+    ]);
     let several = machine.write().unwrap_err();
     assert!(several.is_usage());
-    let said = "this machine has several: grub, systemd-boot, cmdline.txt. Name the one that boots it with --place";
+    let said = "this machine has several: grub, systemd-boot, cmdline.txt. Name the one that \
+                boots it with --place";
     assert_eq!(several.to_string(), said);
-    let written = machine.root.write_boot(&machine.plan(&[1, 2, 3]), Some(LoaderPlace::SystemdBoot)).unwrap();
+    let written =
+        machine.root.write_boot(&machine.plan(&[1, 2, 3]), Some(LoaderPlace::SystemdBoot)).unwrap();
     assert_eq!(written.files[0].file, "etc/kernel/cmdline");
     let not_here = pi().root.write_boot(&machine.plan(&[1]), Some(LoaderPlace::Grub)).unwrap_err();
     assert_eq!(not_here.to_string(), "this machine has no grub, but cmdline.txt");
 }
 
-/// A folder in the place of what would be put there: whatever fails, all files say what they said before.
+/// A folder in the place of what would be put there: whatever fails, all files say what they said
+/// before.
 #[test]
 fn what_fails_in_between_is_taken_back() {
     let entry = "boot/loader/entries/a.conf";
@@ -174,7 +207,8 @@ fn what_fails_in_between_is_taken_back() {
     fs::write(machine.root.path("etc/kernel/cmdline.before-teiji"), "mine").unwrap();
     assert_eq!(
         error(machine.write()),
-        "/etc/kernel/cmdline.before-teiji is there already, and says something else: move it away. Nothing was written"
+        "/etc/kernel/cmdline.before-teiji is there already, and says something else: move it \
+         away. Nothing was written"
     );
     assert_eq!(machine.read(entry), files[0].1);
 }

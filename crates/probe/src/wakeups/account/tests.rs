@@ -26,7 +26,11 @@ fn interrupt(time: i64, what: What) -> Event {
 fn sleep(time: i64, expires: i64) -> [Event; 3] {
     [
         event(time, A, What::TimerMade { timer: ON_STACK, clock: 1 }),
-        event(time + 1, A, What::TimerArmed { timer: ON_STACK, function: SLEEPER, expires, is_absolute: true }),
+        event(
+            time + 1,
+            A,
+            What::TimerArmed { timer: ON_STACK, function: SLEEPER, expires, is_absolute: true },
+        ),
         event(time + 2, A, What::Switch { from: A, sleeps: true, to: 0 }),
     ]
 }
@@ -59,7 +63,13 @@ fn wakeup(planned: i64, woken: i64, running: i64) -> Wakeup {
 
 #[test]
 fn a_thread_that_sleeps_until_a_time() {
-    let events = [&sleep(100, 1_000)[..], &[wake(1_003), run(1_007)], &sleep(1_010, 2_000), &[wake(2_004), run(2_009)]].concat();
+    let events = [
+        &sleep(100, 1_000)[..],
+        &[wake(1_003), run(1_007)],
+        &sleep(1_010, 2_000),
+        &[wake(2_004), run(2_009)],
+    ]
+    .concat();
     let found = wakeups(&mut account(), &events);
     assert_eq!(found, [wakeup(1_000, 1_003, 1_007), wakeup(2_000, 2_004, 2_009)]);
 }
@@ -67,7 +77,8 @@ fn a_thread_that_sleeps_until_a_time() {
 #[test]
 fn a_thread_that_is_woken_before_its_time_was_woken_by_something_else() {
     let other = Wakeup { cause: Cause::Other, ..wakeup(500, 500, 507) };
-    let events = [&sleep(100, 1_000)[..], &[event(500, B, What::Waking { thread: A }), run(507)]].concat();
+    let events =
+        [&sleep(100, 1_000)[..], &[event(500, B, What::Waking { thread: A }), run(507)]].concat();
     assert_eq!(wakeups(&mut account(), &events), [other]);
 }
 
@@ -106,7 +117,12 @@ fn deadlines_that_passed_are_counted() {
     let mut account = account();
     let missed: Vec<i64> = [1_000, 2_000, 3_000, 4_000, 8_000, 9_000]
         .into_iter()
-        .flat_map(|time| wakeups(&mut account, &[&sleep(time - 500, time)[..], &[wake(time + 1), run(time + 2)]].concat()))
+        .flat_map(|time| {
+            wakeups(
+                &mut account,
+                &[&sleep(time - 500, time)[..], &[wake(time + 1), run(time + 2)]].concat(),
+            )
+        })
         .map(|wakeup| wakeup.missed)
         .collect();
     assert_eq!(missed, [0, 0, 0, 0, 3, 0]);
@@ -114,10 +130,17 @@ fn deadlines_that_passed_are_counted() {
 
 #[test]
 fn a_timer_file_wakes_who_waits_for_it() {
-    let armed = event(100, A, What::TimerArmed { timer: FILE, function: TIMER_FILE, expires: 1_000, is_absolute: true });
+    let armed = event(
+        100,
+        A,
+        What::TimerArmed { timer: FILE, function: TIMER_FILE, expires: 1_000, is_absolute: true },
+    );
     let off = event(110, A, What::Switch { from: A, sleeps: true, to: 0 });
     let mut account = account();
-    assert_eq!(wakeups(&mut account, &[armed, off, wake(1_002), run(1_004)]), [wakeup(1_000, 1_002, 1_004)]);
+    assert_eq!(
+        wakeups(&mut account, &[armed, off, wake(1_002), run(1_004)]),
+        [wakeup(1_000, 1_002, 1_004)]
+    );
     // It is armed no more.
     let off = event(1_010, A, What::Switch { from: A, sleeps: true, to: 0 });
     let other = Wakeup { cause: Cause::Other, ..wakeup(1_500, 1_500, 1_504) };
@@ -127,13 +150,23 @@ fn a_timer_file_wakes_who_waits_for_it() {
 /// What expired while the thread ran is not what woke it later, and neither is what was disarmed.
 #[test]
 fn a_timer_file_that_woke_nobody() {
-    let armed =
-        |time, expires| event(time, A, What::TimerArmed { timer: FILE, function: TIMER_FILE, expires, is_absolute: true });
+    let armed = |time, expires| {
+        event(
+            time,
+            A,
+            What::TimerArmed { timer: FILE, function: TIMER_FILE, expires, is_absolute: true },
+        )
+    };
     let off = |time| event(time, A, What::Switch { from: A, sleeps: true, to: 0 });
-    let causes = |events: &[Event]| wakeups(&mut account(), events).iter().map(|wakeup| wakeup.cause).collect::<Vec<_>>();
+    let causes = |events: &[Event]| {
+        wakeups(&mut account(), events).iter().map(|wakeup| wakeup.cause).collect::<Vec<_>>()
+    };
     assert_eq!(causes(&[armed(100, 1_000), off(2_000), wake(3_000), run(3_001)]), [Cause::Other]);
     let disarmed = event(200, A, What::TimerOff { timer: FILE });
-    assert_eq!(causes(&[armed(100, 1_000), disarmed, off(300), wake(3_000), run(3_001)]), [Cause::Other]);
+    assert_eq!(
+        causes(&[armed(100, 1_000), disarmed, off(300), wake(3_000), run(3_001)]),
+        [Cause::Other]
+    );
     assert_eq!(causes(&[armed(100, 1_000), off(300), wake(1_001), run(3_001)]), [Cause::Timer]);
 }
 
@@ -150,8 +183,15 @@ fn other_clocks_are_converted() {
         account.clocks = Clocks { realtime: SINCE_1970, tai: SINCE_1970 + 37_000, boottime: 500 };
         let [_, _, off] = sleep(100, 0);
         let made = event(99, A, What::TimerMade { timer: ON_STACK, clock });
-        let armed = event(100, A, What::TimerArmed { timer: ON_STACK, function: SLEEPER, expires, is_absolute });
-        assert_eq!(wakeups(&mut account, &[made, armed, off, wake(1_003), run(1_007)]), [wakeup(1_000, 1_003, 1_007)]);
+        let armed = event(
+            100,
+            A,
+            What::TimerArmed { timer: ON_STACK, function: SLEEPER, expires, is_absolute },
+        );
+        assert_eq!(
+            wakeups(&mut account, &[made, armed, off, wake(1_003), run(1_007)]),
+            [wakeup(1_000, 1_003, 1_007)]
+        );
     }
     let mut account = account();
     account.clocks.realtime = SINCE_1970;
@@ -161,8 +201,12 @@ fn other_clocks_are_converted() {
 #[test]
 fn threads_that_appear_later_and_end() {
     let mut account = account();
-    let of_b =
-        |time| [interrupt(time, What::Waking { thread: B }), event(time + 3, 0, What::Switch { from: 0, sleeps: false, to: B })];
+    let of_b = |time| {
+        [
+            interrupt(time, What::Waking { thread: B }),
+            event(time + 3, 0, What::Switch { from: 0, sleeps: false, to: B }),
+        ]
+    };
     assert_eq!(wakeups(&mut account, &of_b(100)), [], "not of the program");
     wakeups(&mut account, &[event(150, A, What::Made { thread: B })]);
     assert_eq!(wakeups(&mut account, &of_b(200)).len(), 1);
@@ -170,15 +214,19 @@ fn threads_that_appear_later_and_end() {
     assert_eq!(found(&mut account, &of_b(300)), []);
 }
 
-/// What was begun before events were lost may have ended among them: nothing is made up from it. A wake-up that the trace shows is one
-/// row, whether or not it shows when the thread ran. How many more there were among the lost events is not known.
+/// What was begun before events were lost may have ended among them: nothing is made up from it. A
+/// wake-up that the trace shows is one row, whether or not it shows when the thread ran. How many
+/// more there were among the lost events is not known.
 #[test]
 fn lost_events_end_what_was_under_way() {
     let mut account = account();
     let lost = Event::lost(1_004, 1, 17);
     let events = [&sleep(100, 1_000)[..], &[wake(1_003), lost, run(900_000)]].concat();
     let unseen = |cause, woken| Found::Unseen { cause, woken };
-    assert_eq!(found(&mut account, &events), [Found::EventsLost { time: 1_004, events: 17 }, unseen(Cause::Timer, 1_003)]);
+    assert_eq!(
+        found(&mut account, &events),
+        [Found::EventsLost { time: 1_004, events: 17 }, unseen(Cause::Timer, 1_003)]
+    );
     assert_eq!(found(&mut account, &[lost]), [Found::EventsLost { time: 1_004, events: 17 }]);
     // Woken twice without running between.
     let off = event(950_000, A, What::Switch { from: A, sleeps: true, to: 0 });
@@ -190,7 +238,10 @@ fn lost_events_end_what_was_under_way() {
 #[test]
 fn lost_events_before_the_program_is_executed_are_counted() {
     let mut account = Account::new(Functions::default(), &[A], Some(A));
-    assert_eq!(found(&mut account, &[Event::lost(5, 1, 3)]), [Found::EventsLost { time: 5, events: 3 }]);
+    assert_eq!(
+        found(&mut account, &[Event::lost(5, 1, 3)]),
+        [Found::EventsLost { time: 5, events: 3 }]
+    );
 }
 
 #[test]

@@ -39,30 +39,46 @@ pub fn addresses(symbols: &Symbols, processor: Processor) -> Vec<String> {
 }
 
 impl Again<'_> {
-    /// How the guest's clock goes. Its kernel measures its time stamp counter, which counts virtual ns, when it boots, and takes what it
-    /// measured for its rate.
+    /// How the guest's clock goes. Its kernel measures its time stamp counter, which counts virtual
+    /// ns, when it boots, and takes what it measured for its rate.
     pub fn rate(&self, processor: Processor) -> Rate {
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-        let virtual_ns = self.facts.ns_per_instruction.unwrap_or(1) as f64 / f64::from(self.facts.guest.cpus);
+        let virtual_ns =
+            self.facts.ns_per_instruction.unwrap_or(1) as f64 / f64::from(self.facts.guest.cpus);
         let console = recording::read_console(&self.recorded.path);
         let ns_per_virtual_ns = console.lines().rev().find_map(ns_per_tick).unwrap_or(1.0);
-        Rate { ns_per_instruction: virtual_ns * ns_per_virtual_ns, ns_per_virtual_ns, step_ns: processor.clock_step_ns() }
+        Rate {
+            ns_per_instruction: virtual_ns * ns_per_virtual_ns,
+            ns_per_virtual_ns,
+            step_ns: processor.clock_step_ns(),
+        }
     }
 
     /// Makes it again, and returns what the plugin wrote.
-    pub fn run(&mut self, windows: &[(u64, u64)], words: &[String], heading: &str) -> Result<Vec<u8>, Failure> {
-        let without = "this teiji was built for a processor that QEMU's plugin was not written for: explain on x86_64 or aarch64";
+    pub fn run(
+        &mut self,
+        windows: &[(u64, u64)],
+        words: &[String],
+        heading: &str,
+    ) -> Result<Vec<u8>, Failure> {
+        let without = "this teiji was built for a processor that QEMU's plugin was not written \
+                       for: explain on x86_64 or aarch64";
         let mut plugin = Plugin::recorder().context(without).map_err(Failure::run_failed)?;
         let most = windows.iter().map(|(_, blocks)| *blocks).max().unwrap_or(1);
         plugin.words.push(format!("ring={}", most.next_power_of_two().trailing_zeros()));
         plugin.words.extend_from_slice(words);
         if !windows.is_empty() {
             plugin.words.push(format!("ends={ENDS}"));
-            let bytes = windows.iter().flat_map(|(end, blocks)| [*end, *blocks]).flat_map(u64::to_le_bytes).collect();
+            let bytes = windows
+                .iter()
+                .flat_map(|(end, blocks)| [*end, *blocks])
+                .flat_map(u64::to_le_bytes)
+                .collect();
             plugin.files.push((ENDS.to_owned(), bytes));
         }
-        let scratch =
-            lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::run_failed)?;
+        let scratch = lab::ScratchFolder::new()
+            .context("cannot make a folder for the new recording")
+            .map_err(Failure::run_failed)?;
         let mut run = self.recorded.document.run.clone();
         if self.facts.probe_left_open {
             // To look for a co-kernel takes instructions.
@@ -82,17 +98,26 @@ impl Again<'_> {
         match first_divergence(self.recorded, &repeated).map_err(Failure::bad_input)? {
             None => Ok(written),
             Some(divergence) => {
-                let changed = repeated.document.lab.as_ref().map(|now| lab::differences(self.facts, now)).unwrap_or_default();
+                let changed = repeated
+                    .document
+                    .lab
+                    .as_ref()
+                    .map(|now| lab::differences(self.facts, now))
+                    .unwrap_or_default();
                 // The plugin is an option that was not there.
-                let changed: Vec<&str> = changed.into_iter().filter(|what| *what != "QEMU's options").collect();
+                let changed: Vec<&str> =
+                    changed.into_iter().filter(|what| *what != "QEMU's options").collect();
                 let why = if changed.is_empty() {
-                    "Kernel, machine, QEMU and teiji are all the same: please report this as a defect of teiji".to_owned()
+                    "Kernel, machine, QEMU and teiji are all the same: please report this as a \
+                     defect of teiji"
+                        .to_owned()
                 } else {
                     format!("What differs: {}", changed.join(", "))
                 };
                 let name = self.recorded.path.display();
                 Err(Failure::run_failed(anyhow!(
-                    "{name} was made again, and is not the same, so nothing of it is explained: {divergence}. {why}"
+                    "{name} was made again, and is not the same, so nothing of it is explained: \
+                     {divergence}. {why}"
                 )))
             }
         }

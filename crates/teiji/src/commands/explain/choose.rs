@@ -32,7 +32,11 @@ impl Chosen {
         let mut all: Vec<(Woken, i64)> = Vec::new();
         for (thread, files) in recorded.document.threads.iter().zip(recording.sample_files()?) {
             each_row(&files, &mut |row| {
-                let planned = row.number.cast_signed().saturating_mul(thread.interval_ns.0).saturating_add(thread.start_ns.0);
+                let planned = row
+                    .number
+                    .cast_signed()
+                    .saturating_mul(thread.interval_ns.0)
+                    .saturating_add(thread.start_ns.0);
                 if let Some(Some(latency)) = row.values.first() {
                     let woken = Woken {
                         thread: thread.index,
@@ -46,7 +50,8 @@ impl Chosen {
         }
         all.sort_by_key(|(woken, _)| woken.time_ns);
         let (samples, latencies): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        let mut worst_first: Vec<usize> = (0..samples.len()).filter(|index| latencies[*index] > 0).collect();
+        let mut worst_first: Vec<usize> =
+            (0..samples.len()).filter(|index| latencies[*index] > 0).collect();
         worst_first.sort_by_key(|index| Reverse(latencies[*index]));
         match which {
             Which { above: Some(above), .. } => {
@@ -58,22 +63,31 @@ impl Chosen {
                 worst_first.truncate(MOST);
             }
             Which { activation, .. } if !activation.is_empty() => {
-                let of = |wanted: &u64| worst_first.iter().copied().find(|index| samples[*index].activation == *wanted);
+                let of = |wanted: &u64| {
+                    worst_first.iter().copied().find(|index| samples[*index].activation == *wanted)
+                };
                 let missing = activation.iter().find(|wanted| of(wanted).is_none());
                 if let Some(missing) = missing {
                     if samples.iter().all(|sample| sample.activation != *missing) {
                         bail!("{} has no activation {missing} that ran", recorded.path.display());
                     }
-                    bail!("activation {missing} has no latency above 0 in {}", recorded.path.display());
+                    bail!(
+                        "activation {missing} has no latency above 0 in {}",
+                        recorded.path.display()
+                    );
                 }
                 // Each once, however often it was named.
-                worst_first = activation.iter().collect::<BTreeSet<_>>().into_iter().filter_map(of).collect();
+                worst_first =
+                    activation.iter().collect::<BTreeSet<_>>().into_iter().filter_map(of).collect();
                 worst_first.sort_by_key(|index| Reverse(latencies[*index]));
             }
             Which { worst, .. } => worst_first.truncate(worst.unwrap_or(1).into()),
         }
         if worst_first.is_empty() {
-            bail!("{}: no thread woke late, so there is nothing to explain", recorded.path.display());
+            bail!(
+                "{}: no thread woke late, so there is nothing to explain",
+                recorded.path.display()
+            );
         }
         Ok(Chosen { samples, latencies, worst_first })
     }
@@ -83,10 +97,12 @@ impl Chosen {
         self.latencies[sample].unsigned_abs()
     }
 
-    /// The windows to keep, ascending: the count of instructions at which each ends, and how many blocks it holds.
+    /// The windows to keep, ascending: the count of instructions at which each ends, and how many
+    /// blocks it holds.
     pub fn windows(&self, counts: &[u64]) -> Vec<(u64, u64)> {
         let blocks = |sample: &usize| (self.latency_ns(*sample) + CONTEXT).min(MOST_BLOCKS);
-        let mut windows: Vec<(u64, u64)> = self.worst_first.iter().map(|sample| (counts[*sample], blocks(sample))).collect();
+        let mut windows: Vec<(u64, u64)> =
+            self.worst_first.iter().map(|sample| (counts[*sample], blocks(sample))).collect();
         windows.sort_unstable();
         windows
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji explain`: where the largest latencies of a recording of the lab went, to the ns.
 //!
-//! The run is made again, twice, with a plugin in QEMU: the first time it shows when the wake-ups were, the second time it keeps what
-//! was executed before those that are asked for. Both must give the samples that were recorded.
+//! The run is made again, twice, with a plugin in QEMU: the first time it shows when the wake-ups
+//! were, the second time it keeps what was executed before those that are asked for. Both must give
+//! the samples that were recorded.
 
 mod again;
 mod choose;
@@ -31,7 +32,8 @@ pub struct Args {
     recording: PathBuf,
     #[command(flatten)]
     which: Which,
-    /// The kernel's uncompressed image with debug information, for file and line of each place in its source
+    /// The kernel's uncompressed image with debug information, for file and line of each place in
+    /// its source
     #[arg(long, value_name = "FILE")]
     vmlinux: Option<PathBuf>,
     #[command(flatten)]
@@ -66,7 +68,9 @@ fn micros(text: &str) -> Result<Nanos, String> {
 }
 
 pub fn run(args: &Args) -> CommandResult {
-    let recorded = Recording::open(&args.recording).and_then(Recording::summarise).map_err(Failure::bad_input)?;
+    let recorded = Recording::open(&args.recording)
+        .and_then(Recording::summarise)
+        .map_err(Failure::bad_input)?;
     suits(&recorded).map_err(Failure::bad_input)?;
     if args.vmlinux.is_some() {
         source::suits(&recorded).map_err(Failure::bad_input)?;
@@ -77,14 +81,16 @@ pub fn run(args: &Args) -> CommandResult {
     let target = target(args, &recorded)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut show = Show::new(args.quiet || args.json);
-    let accounts = explained(args, &recorded, &chosen, target, vmlinux.as_ref(), &signals, &mut show);
+    let accounts =
+        explained(args, &recorded, &chosen, target, vmlinux.as_ref(), &signals, &mut show);
     show.clear();
     let accounts = accounts?;
     show::show(args, &recorded, &accounts)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The machine of a recording. One with another kernel would have another account, even if its latencies were the same.
+/// The machine of a recording. One with another kernel would have another account, even if its
+/// latencies were the same.
 fn target(args: &Args, recorded: &Recorded) -> Result<Target, Failure> {
     let Some(facts) = recorded.document.lab.as_ref() else {
         return Err(Failure::bad_input(anyhow!("it was not recorded in the lab")));
@@ -100,8 +106,14 @@ fn target(args: &Args, recorded: &Recorded) -> Result<Target, Failure> {
     Ok(target)
 }
 
-/// Explains the largest latency of a recording that was made on this machine and can be explained, and keeps that in it.
-pub fn worst(recorded: &Recorded, target: &Target, signals: &Signals, quiet: bool) -> Result<Vec<Account>, Failure> {
+/// Explains the largest latency of a recording that was made on this machine and can be explained,
+/// and keeps that in it.
+pub fn worst(
+    recorded: &Recorded,
+    target: &Target,
+    signals: &Signals,
+    quiet: bool,
+) -> Result<Vec<Account>, Failure> {
     let args = Args { quiet, ..Args::default() };
     let chosen = Chosen::of(recorded, &args.which).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
@@ -116,28 +128,36 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
     let document = &recorded.document;
     let Some(facts) = document.lab.as_ref() else {
         return Err(anyhow!(
-            "{name} was not recorded in the lab: only there the same instructions can be run again. Record with: teiji lab run"
+            "{name} was not recorded in the lab: only there the same instructions can be run \
+             again. Record with: teiji lab run"
         ));
     };
     if processor(facts.guest.machine).is_none() {
         return Err(anyhow!(
-            "{name} was recorded on {}: only guests of the machines x86_64 and aarch64 can be explained",
+            "{name} was recorded on {}: only guests of the machines x86_64 and aarch64 can be \
+             explained",
             facts.guest.machine
         ));
     }
     if !facts.deterministic {
         return Err(anyhow!(
-            "{name} ran on the host's clock, and no two such runs are the same. Measure again with teiji lab run --time virtual"
+            "{name} ran on the host's clock, and no two such runs are the same. Measure again \
+             with teiji lab run --time virtual"
         ));
     }
     crate::commands::anonymise::check_settings_known(recorded)?;
     // Both say it; where they differ, it is not known what its columns are.
     let probes = [document.run.probe.as_str(), document.probe.name.as_ref()];
     if let Some(other) = probes.into_iter().find(|probe| *probe != plan::DEFAULT_PROBE) {
-        return Err(anyhow!("{name} was recorded by the probe {other}: only wake-ups, of cyclic, can be explained"));
+        return Err(anyhow!(
+            "{name} was recorded by the probe {other}: only wake-ups, of cyclic, can be explained"
+        ));
     }
     if !recording::verify(recorded).is_empty() {
-        return Err(anyhow!("{name} is damaged: its samples are not those that were recorded. See: teiji verify {name}"));
+        return Err(anyhow!(
+            "{name} is damaged: its samples are not those that were recorded. See: teiji verify \
+             {name}"
+        ));
     }
     if document.threads.iter().any(|thread| !thread.detail.is_samples()) {
         return Err(anyhow!("{name} holds no samples: it is not known when its wake-ups were"));
@@ -157,9 +177,9 @@ const fn processor(machine: Machine) -> Option<Processor> {
 /// What became of guests that were to make the run again.
 fn not_made_again(error: LabError) -> Failure {
     match error {
-        LabError::Interrupted(signal) => {
-            Failure::run_failed(anyhow!("interrupted by {signal}. Nothing was explained, and the recording is as it was"))
-        }
+        LabError::Interrupted(signal) => Failure::run_failed(anyhow!(
+            "interrupted by {signal}. Nothing was explained, and the recording is as it was"
+        )),
         error => failure(error),
     }
 }
@@ -176,7 +196,8 @@ fn explained(
     let Some(facts) = recorded.document.lab.as_ref() else { return Ok(Vec::new()) };
     let Some(processor) = processor(facts.guest.machine) else { return Ok(Vec::new()) };
     show.heading = Some(" The kernel's symbols".to_owned());
-    let listed = lab::symbols(&target, crate::commands::lab::VERBS, signals, show).map_err(not_made_again)?;
+    let listed = lab::symbols(&target, crate::commands::lab::VERBS, signals, show)
+        .map_err(not_made_again)?;
     let symbols = Symbols::parse(&listed).map_err(Failure::run_failed)?;
     let lines = vmlinux.map(|vmlinux| source::lines(vmlinux, args, &listed)).transpose()?;
     let mut again = Again { recorded, facts, target, signals, show };
@@ -187,17 +208,26 @@ fn explained(
     let counts = align(&found.wakes, &chosen.samples, rate).map_err(Failure::run_failed)?;
     let windows = chosen.windows(&counts);
 
-    let dump = again.run(&windows, &again::addresses(&symbols, processor), " Recording what ran")?;
+    let dump =
+        again.run(&windows, &again::addresses(&symbols, processor), " Recording what ran")?;
     let dump = Dump::parse(&dump, processor).map_err(Failure::run_failed)?;
     let find = |address| lines.as_ref()?.find(address);
     let kernel = Kernel::new(&symbols);
     let kernel = if lines.is_some() { kernel.with_source(&find) } else { kernel };
     let accounts = chosen.worst_first.iter().map(|sample| {
         let window = dump.windows.iter().find(|window| window.end == counts[*sample]);
-        let window = window.context("QEMU's plugin did not keep what was executed").map_err(Failure::run_failed)?;
+        let window = window
+            .context("QEMU's plugin did not keep what was executed")
+            .map_err(Failure::run_failed)?;
         let latency_ns = chosen.latency_ns(*sample);
         let Woken { thread, activation, cpu, .. } = chosen.samples[*sample];
-        let asked = Asked { thread, activation, latency_ns, cpu, ns_per_instruction: rate.ns_per_instruction };
+        let asked = Asked {
+            thread,
+            activation,
+            latency_ns,
+            cpu,
+            ns_per_instruction: rate.ns_per_instruction,
+        };
         let account = explain::account(&dump, window, &kernel, &asked);
         is_of_thread(&account)?;
         Ok(account)
@@ -210,7 +240,8 @@ fn is_of_thread(account: &Account) -> Result<(), Failure> {
     let wanted = probe::thread_name(account.thread);
     match account.parts.last().and_then(|part| part.task.as_ref()) {
         Some(task) if *task != wanted => Err(Failure::run_failed(anyhow!(
-            "what was found to be activation {} of {wanted} is {task}'s, so nothing is explained: please report this as a defect of teiji",
+            "what was found to be activation {} of {wanted} is {task}'s, so nothing is explained: \
+             please report this as a defect of teiji",
             account.activation
         ))),
         _ => Ok(()),

@@ -21,7 +21,8 @@ pub struct Files {
     /// Write the functions of the worst one over time into this file, SVG
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
-    /// Write folded stacks into this file, a line for each with its ns, as flame graph programs read them
+    /// Write folded stacks into this file, a line for each with its ns, as flame graph programs
+    /// read them
     #[arg(long, value_name = "FILE")]
     folded: Option<PathBuf>,
     /// Write a trace into this file, JSON, as Perfetto and Chrome's tracing page read it
@@ -35,7 +36,10 @@ pub struct Files {
 impl Files {
     /// Before the run is made again: whether they may be written.
     pub fn check(&self) -> anyhow::Result<()> {
-        let files: Vec<&Path> = [&self.svg, &self.folded, &self.trace].into_iter().filter_map(Option::as_deref).collect();
+        let files: Vec<&Path> = [&self.svg, &self.folded, &self.trace]
+            .into_iter()
+            .filter_map(Option::as_deref)
+            .collect();
         output::check_places(&files)?;
         refuse_foreign(self.svg.as_deref().map(|path| (path, FileKind::Chart)), self.force)?;
         self.folded.iter().chain(&self.trace).try_for_each(|path| refuse_existing(path, self.force))
@@ -43,11 +47,14 @@ impl Files {
 
     fn write(&self, accounts: &[Account]) -> Result<(), Failure> {
         let picture = self.svg.as_deref().zip(accounts.first());
-        let picture = picture.map(|(path, worst)| (path, marked(&report::timeline_svg(worst, Language::English))));
+        let picture = picture
+            .map(|(path, worst)| (path, marked(&report::timeline_svg(worst, Language::English))));
         let folded = self.folded.as_deref().map(|path| (path, folded(accounts)));
-        let trace = self.trace.as_deref().map(|path| (path, trace_events(accounts).to_string() + "\n"));
+        let trace =
+            self.trace.as_deref().map(|path| (path, trace_events(accounts).to_string() + "\n"));
         let files: Vec<(&Path, String)> = picture.into_iter().chain(folded).chain(trace).collect();
-        let files: Vec<(&Path, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let files: Vec<(&Path, &str)> =
+            files.iter().map(|(path, text)| (*path, text.as_str())).collect();
         output::write_together(&files).map_err(Failure::run_failed)
     }
 }
@@ -68,7 +75,11 @@ pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<()
         });
         output::say(&model::document_text(&shown).map_err(Failure::run_failed)?);
     } else {
-        output::say(&report::explained_text(accounts, recorded.document.lab.as_ref(), Language::English));
+        output::say(&report::explained_text(
+            accounts,
+            recorded.document.lab.as_ref(),
+            Language::English,
+        ));
     }
     // Last: where that fails, the rest is there.
     args.files.write(whole)
@@ -83,12 +94,22 @@ pub fn kept_in(recorded: &Recorded, accounts: &[Account]) -> Result<Vec<Account>
 }
 
 /// Puts them beside the samples, with those that were explained before.
-fn keep(recorded: &Recorded, accounts: &[Account], identical_samples: u64) -> Result<(), recording::RecordingError> {
+fn keep(
+    recorded: &Recorded,
+    accounts: &[Account],
+    identical_samples: u64,
+) -> Result<(), recording::RecordingError> {
     let mut all = accounts.to_vec();
-    let before = recording::read_explained(&recorded.path).ok().flatten().map_or_else(Vec::new, |before| before.accounts);
-    let is_new = |old: &Account| !accounts.iter().any(|new| (new.thread, new.activation) == (old.thread, old.activation));
+    let before = recording::read_explained(&recorded.path)
+        .ok()
+        .flatten()
+        .map_or_else(Vec::new, |before| before.accounts);
+    let is_new = |old: &Account| {
+        !accounts.iter().any(|new| (new.thread, new.activation) == (old.thread, old.activation))
+    };
     all.extend(before.into_iter().filter(is_new));
-    let explained = Explained { version: EXPLAINED_VERSION, identical_samples, accounts: kept(all) };
+    let explained =
+        Explained { version: EXPLAINED_VERSION, identical_samples, accounts: kept(all) };
     recording::write_explained(&recorded.path, &explained)
 }
 

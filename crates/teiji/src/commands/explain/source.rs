@@ -13,9 +13,10 @@ use std::path::Path;
 /// Whether lines can be had for a recording's guest.
 pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
     match recorded.document.lab.as_ref().map(|facts| facts.guest.machine) {
-        Some(machine) if machine != Machine::X86_64 => {
-            Err(anyhow!("{} was recorded on {machine}: --vmlinux works with guests of x86_64 only", recorded.path.display()))
-        }
+        Some(machine) if machine != Machine::X86_64 => Err(anyhow!(
+            "{} was recorded on {machine}: --vmlinux works with guests of x86_64 only",
+            recorded.path.display()
+        )),
         _ => Ok(()),
     }
 }
@@ -35,7 +36,9 @@ pub fn lines<'a>(vmlinux: &'a Vmlinux, args: &Args, listed: &str) -> Result<Line
 fn refused(path: &Path, error: VmlinuxError) -> Failure {
     let name = path.display();
     match error {
-        VmlinuxError::Io(error) => Failure::bad_input(anyhow::Error::new(error).context(format!("cannot read {name}"))),
+        VmlinuxError::Io(error) => {
+            Failure::bad_input(anyhow::Error::new(error).context(format!("cannot read {name}")))
+        }
         error => Failure::bad_input(anyhow!("{name}: {error}")),
     }
 }

@@ -44,13 +44,17 @@ pub struct Args {
 
 pub fn run(args: &Args) -> CommandResult {
     if args.kernels.len() < 2 {
-        return Err(Failure::bad_input(anyhow!("bisect needs at least two kernels: --kernels A,B")));
+        return Err(Failure::bad_input(anyhow!(
+            "bisect needs at least two kernels: --kernels A,B"
+        )));
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-bisect", ""));
     for guest in args.guest.guests(&args.kernels).map_err(Failure::bad_input)? {
-        let run = checked(&args.measured, args.phases.first(), &guest).map_err(Failure::bad_input)?;
+        let run =
+            checked(&args.measured, args.phases.first(), &guest).map_err(Failure::bad_input)?;
         let probe = probe::statement(&run).map_err(Failure::bad_input)?;
-        gate::check_meaning(std::slice::from_ref(&args.limit), &probe).map_err(Failure::bad_input)?;
+        gate::check_meaning(std::slice::from_ref(&args.limit), &probe)
+            .map_err(Failure::bad_input)?;
     }
     for name in &args.kernels {
         guest_flags::check_path_exists(name).map_err(Failure::run_failed)?;
@@ -84,7 +88,11 @@ pub fn run(args: &Args) -> CommandResult {
             }
         };
         let verdict = if holds { "meets" } else { "exceeds" };
-        output::say(&format!("{kernel} {verdict} {}: {}", args.limit, report::judged_in_words(&judged, Language::English)));
+        output::say(&format!(
+            "{kernel} {verdict} {}: {}",
+            args.limit,
+            report::judged_in_words(&judged, Language::English)
+        ));
         if let Some(worst) = report::worst_phase(&pool.phases(), Language::English) {
             output::say(&worst);
         }
@@ -99,13 +107,22 @@ pub fn run(args: &Args) -> CommandResult {
     let limit = &args.limit;
     let last = names.len() - 1;
     output::say(&match found? {
-        None if measured == names.len() => format!("Neither {} nor {} exceeds {limit}.", names[0], names[last]),
+        None if measured == names.len() => {
+            format!("Neither {} nor {} exceeds {limit}.", names[0], names[last])
+        }
         None => {
             let between = names.len() - measured;
-            format!("Neither {} nor {} exceeds {limit}; {between} between them were not measured.", names[0], names[last])
+            format!(
+                "Neither {} nor {} exceeds {limit}; {between} between them were not measured.",
+                names[0], names[last]
+            )
         }
         Some(0) => format!("{} already exceeds {limit}: begin the list earlier.", names[0]),
-        Some(first) => format!("{} is the first to exceed {limit}; {}, before it, meets it.", names[first], names[first - 1]),
+        Some(first) => format!(
+            "{} is the first to exceed {limit}; {}, before it, meets it.",
+            names[first],
+            names[first - 1]
+        ),
     });
     if let Some(time) = time {
         output::say(&time);
@@ -113,9 +130,13 @@ pub fn run(args: &Args) -> CommandResult {
     Ok(exit(0))
 }
 
-/// The first of so many that does not hold, if those before it do and those after it do not; between the ends it is searched
-/// by halves, so that what is returned breaks, and what stands before it was seen to hold.
-fn search<E>(count: usize, holds: &mut impl FnMut(usize) -> Result<bool, E>) -> Result<Option<usize>, E> {
+/// The first of so many that does not hold, if those before it do and those after it do not;
+/// between the ends it is searched by halves, so that what is returned breaks, and what stands
+/// before it was seen to hold.
+fn search<E>(
+    count: usize,
+    holds: &mut impl FnMut(usize) -> Result<bool, E>,
+) -> Result<Option<usize>, E> {
     if !holds(0)? {
         return Ok(Some(0));
     }
@@ -130,7 +151,8 @@ fn search<E>(count: usize, holds: &mut impl FnMut(usize) -> Result<bool, E>) -> 
     Ok(Some(bad))
 }
 
-/// The kernel in each phase, to be judged as a gate does it; the recordings' names begin with `stem`.
+/// The kernel in each phase, to be judged as a gate does it; the recordings' names begin with
+/// `stem`.
 fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Result<Pool, Failure> {
     let lab_run = |phase: Phase| {
         let run = checked(&args.measured, phase, &target.guest).map_err(Failure::bad_input)?;
@@ -144,14 +166,20 @@ fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Resul
             command_line: output::command_line(),
         })
     };
-    let lab_runs: Vec<LabRun> = args.phases.all().into_iter().map(lab_run).collect::<Result<_, Failure>>()?;
+    let lab_runs: Vec<LabRun> =
+        args.phases.all().into_iter().map(lab_run).collect::<Result<_, Failure>>()?;
     let mut show = Show::new(args.quiet);
     let jobs = guests_at_once(None, [target.guest.time]);
     let results = lab::run_in_guests(&lab_runs, jobs, VERBS, signals, &mut show);
     show.clear();
     let recordings = results.into_iter().collect::<Result<Vec<Recorded>, _>>().map_err(failure)?;
     let exact = Limit::exact_request(std::slice::from_ref(&args.limit));
-    let pool = Pool::read(&target.kernel.name, args.measured.probe(), &recordings.iter().collect::<Vec<_>>(), &exact)?;
+    let pool = Pool::read(
+        &target.kernel.name,
+        args.measured.probe(),
+        &recordings.iter().collect::<Vec<_>>(),
+        &exact,
+    )?;
     pool.context("no recording").map_err(Failure::run_failed)
 }
 
@@ -169,7 +197,11 @@ mod tests {
                     Ok(index < first_bad)
                 };
                 let found = search(count, &mut holds).unwrap();
-                assert_eq!(found, (first_bad < count).then_some(first_bad), "{first_bad} of {count}");
+                assert_eq!(
+                    found,
+                    (first_bad < count).then_some(first_bad),
+                    "{first_bad} of {count}"
+                );
                 assert!(measured <= 2 + count.ilog2() as usize + 1);
             }
         }

@@ -19,13 +19,15 @@ pub struct Args {
     /// The kernel
     #[arg(short, long, value_name = "KERNEL", default_value = "debian:amd64")]
     kernel: KernelName,
-    /// A command line, its program by the full path in the guest; this teiji is /teiji [repeatable]
+    /// A command line, its program by the full path in the guest; this teiji is /teiji
+    /// [repeatable]
     #[arg(long = "run", value_name = "COMMAND", required = true)]
     commands: Vec<String>,
     /// A file to copy into the guest, to its own path or to the one after the = [repeatable]
     #[arg(long = "file", value_name = "FILE[=PATH]")]
     files: Vec<String>,
-    /// Count the instructions of the whole machine, in virtual time; the processor is then never idle
+    /// Count the instructions of the whole machine, in virtual time; the processor is then never
+    /// idle
     #[arg(long)]
     count: bool,
     /// Total time the commands may take, on the guest's clock
@@ -49,9 +51,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
     let commands = commands(args).map_err(Failure::bad_input)?;
-    let files: Vec<(String, Vec<u8>)> =
-        args.files.iter().map(|text| file(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
-    let guests = args.guest.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
+    let files: Vec<(String, Vec<u8>)> = args
+        .files
+        .iter()
+        .map(|text| file(text))
+        .collect::<Result<_, _>>()
+        .map_err(Failure::bad_input)?;
+    let guests =
+        args.guest.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
     countable(args, &guests).map_err(Failure::bad_input)?;
     let kernels = guest_flags::kernels(std::slice::from_ref(&args.kernel), &mut |text| {
         if !quiet {
@@ -81,15 +88,22 @@ pub fn run(args: &Args) -> CommandResult {
                 })
             })
             .collect();
-        let text = model::document_text(&json!({ "commands": commands, "lab": facts })).map_err(Failure::run_failed)?;
+        let text = model::document_text(&json!({ "commands": commands, "lab": facts }))
+            .map_err(Failure::run_failed)?;
         output::say(&text);
     } else {
         for costs in &costs {
             output::say(costs.stdout.trim_end());
             output::complain(costs.stderr.trim_end());
-            let took = format!("{}: {} in the guest", costs.words.join(" "), Nanos(costs.elapsed_ns.cast_signed()));
-            let counted = instructions(costs.busy_ns).map_or_else(String::new, |n| format!(", {n} instructions"));
-            let ended = costs.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+            let took = format!(
+                "{}: {} in the guest",
+                costs.words.join(" "),
+                Nanos(costs.elapsed_ns.cast_signed())
+            );
+            let counted = instructions(costs.busy_ns)
+                .map_or_else(String::new, |n| format!(", {n} instructions"));
+            let ended =
+                costs.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
             output::complain(&format!("{took}{counted}, {ended}"));
         }
     }
@@ -109,7 +123,9 @@ fn countable(args: &Args, guests: &[Guest]) -> anyhow::Result<()> {
 fn commands(args: &Args) -> anyhow::Result<Vec<GuestCommand>> {
     let command = |text: &String| {
         let words = shlex::split(text).filter(|words| !words.is_empty());
-        let words = words.with_context(|| format!("--run '{text}': a quote is not closed, or there is no command"))?;
+        let words = words.with_context(|| {
+            format!("--run '{text}': a quote is not closed, or there is no command")
+        })?;
         if !words[0].starts_with('/') {
             bail!("--run '{text}': write the program's full path in the guest, such as /teiji");
         }
@@ -123,8 +139,13 @@ fn file(text: &str) -> anyhow::Result<(String, Vec<u8>)> {
     let (from, to) = text.split_once('=').unwrap_or((text, text));
     let content = std::fs::read(from).with_context(|| format!("--file {from}"))?;
     let to = Path::new(to);
-    if !to.is_absolute() || to.components().any(|part| matches!(part, std::path::Component::ParentDir)) {
-        bail!("--file {text}: give the path in the guest from its root, as in --file {from}=/bin/name");
+    if !to.is_absolute()
+        || to.components().any(|part| matches!(part, std::path::Component::ParentDir))
+    {
+        bail!(
+            "--file {text}: give the path in the guest from its root, as in --file \
+             {from}=/bin/name"
+        );
     }
     Ok((to.display().to_string().trim_start_matches('/').to_owned(), content))
 }

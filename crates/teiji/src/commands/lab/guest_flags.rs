@@ -8,11 +8,13 @@ use anyhow::Context;
 use clap::ValueEnum;
 use executor::SettingError;
 use lab::{
-    BOOT_TIMEOUT, Cache, GuestLimits, Kernel, KernelName, LabError, MAX_EXPECTED, MAX_MEMORY_MIB, Named, Processor, Target,
-    choose_qemu, inspect_image,
+    BOOT_TIMEOUT, Cache, GuestLimits, Kernel, KernelName, LabError, MAX_EXPECTED, MAX_MEMORY_MIB,
+    Named, Processor, Target, choose_qemu, inspect_image,
 };
 use model::{Lab, Recorded};
-use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Qemu, Unit, shift_of_cpus, shift_of_mips};
+use plan::{
+    CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Qemu, Unit, shift_of_cpus, shift_of_mips,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,8 +33,8 @@ struct GuestParts {
     /// Its memory, MiB [default: 512; a raspi3b has 1024]
     #[arg(long, value_name = "MIB")]
     memory: Option<u32>,
-    /// The QEMU: pinned, which is the same everywhere and is fetched if need be, system, which is the installed one, or its path
-    /// [default: pinned, and system where that cannot be had]
+    /// The QEMU: pinned, which is the same everywhere and is fetched if need be, system, which is
+    /// the installed one, or its path [default: pinned, and system where that cannot be had]
     #[arg(long, value_name = "QEMU")]
     qemu: Option<Qemu>,
     /// Modules of the kernel; those the machine needs are loaded
@@ -41,10 +43,12 @@ struct GuestParts {
     /// A device tree, instead of the machine's or the kernel's
     #[arg(long, value_name = "FILE")]
     dtb: Option<PathBuf>,
-    /// A static teiji for the guest's processor [default: this one, or what `make cross` has built]
+    /// A static teiji for the guest's processor [default: this one, or what `make cross` has
+    /// built]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// How long the kernel may take to boot, and loads to start and figures to be computed, on this machine's clock [default: 2m]
+    /// How long the kernel may take to boot, and loads to start and figures to be computed, on
+    /// this machine's clock [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     boot_timeout: Option<Duration>,
 }
@@ -58,7 +62,10 @@ impl GuestParts {
         if let Some(path) = self.dtb.as_ref().filter(|path| !path.is_file()) {
             return Err(SettingError::DeviceTree(path.clone()));
         }
-        self.qemu.as_ref().and_then(missing_qemu).map_or(Ok(()), |path| Err(SettingError::Qemu(path)))
+        self.qemu
+            .as_ref()
+            .and_then(missing_qemu)
+            .map_or(Ok(()), |path| Err(SettingError::Qemu(path)))
     }
 
     /// As an absolute path, by which they are found again from anywhere.
@@ -67,7 +74,8 @@ impl GuestParts {
     }
 }
 
-/// What a recording is made again with: what it was made with is found by its kind, and everything else is named.
+/// What a recording is made again with: what it was made with is found by its kind, and everything
+/// else is named.
 #[derive(Default, clap::Args)]
 #[command(
     mut_arg("expect", |arg| arg.help(format!("Allow a run of this length, on the guest's clock [default: {}m]", MAX_EXPECTED.as_secs() / 60))),
@@ -85,7 +93,8 @@ pub struct AgainFlags {
 }
 
 impl AgainFlags {
-    /// The machine of a recording, with its QEMU, which is fetched if need be. Nothing has been compared yet.
+    /// The machine of a recording, with its QEMU, which is fetched if need be. Nothing has been
+    /// compared yet.
     pub fn target(&self, recorded: &Recorded, facts: &Lab, quiet: bool) -> Result<Target, Failure> {
         self.parts.check().map_err(Failure::bad_input)?;
         let mut say = |text: &str| {
@@ -93,8 +102,9 @@ impl AgainFlags {
                 output::complain(text);
             }
         };
-        let kernel =
-            self.kernel.as_ref().map(|name| kernels(std::slice::from_ref(name), &mut say).map(|mut found| found.remove(0)));
+        let kernel = self.kernel.as_ref().map(|name| {
+            kernels(std::slice::from_ref(name), &mut say).map(|mut found| found.remove(0))
+        });
         let usual = GuestLimits::default();
         let named = Named {
             qemu: self.parts.qemu.clone(),
@@ -119,14 +129,16 @@ pub struct GuestFlags {
     /// The machine: x86_64, aarch64, armv7 or raspi3b [default: what the kernel is for]
     #[arg(long, value_name = "MACHINE")]
     machine: Option<Machine>,
-    /// Its CPUs; in virtual time 1, or up to 4 of an x86_64, and others only with --time host [default: 1; a raspi3b has 4]
+    /// Its CPUs; in virtual time 1, or up to 4 of an x86_64, and others only with --time host
+    /// [default: 1; a raspi3b has 4]
     #[arg(long, value_name = "N")]
     smp: Option<u32>,
     /// What drives the clock [default: virtual; host for a raspi3b]
     #[arg(long, value_name = "MODE")]
     time: Option<TimeMode>,
-    /// Instructions of each CPU in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000, divided by
-    /// the number of CPUs, which is the most; three CPUs have no other]
+    /// Instructions of each CPU in virtual time, millions a second: 1000, 500, 250 and so on by
+    /// halves [default: 1000, divided by the number of CPUs, which is the most; three CPUs
+    /// have no other]
     #[arg(long, value_name = "RATE", value_parser = shift_of_mips)]
     mips: Option<u8>,
     /// Kernel arguments to add, such as 'threadirqs nohz_full=1' [repeatable]
@@ -138,11 +150,16 @@ pub struct GuestFlags {
 
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    if time.0 <= 0 { Err("must be above 0".to_owned()) } else { Ok(Duration::from_nanos(time.0.unsigned_abs())) }
+    if time.0 <= 0 {
+        Err("must be above 0".to_owned())
+    } else {
+        Ok(Duration::from_nanos(time.0.unsigned_abs()))
+    }
 }
 
 impl GuestFlags {
-    /// The machines for those kernels whose names contain them, checked: before time is spent on getting a kernel.
+    /// The machines for those kernels whose names contain them, checked: before time is spent on
+    /// getting a kernel.
     pub fn guests(&self, names: &[KernelName]) -> Result<Vec<Guest>, SettingError> {
         self.parts.check()?;
         let machine = |name: &KernelName| match name {
@@ -235,7 +252,8 @@ pub fn missing_qemu(qemu: &Qemu) -> Option<PathBuf> {
 
 /// What an image is for, if nobody says.
 fn machine_of(kernel: &Kernel) -> anyhow::Result<Machine> {
-    let bytes = std::fs::read(&kernel.image).with_context(|| format!("cannot read the kernel {}", kernel.image.display()))?;
+    let bytes = std::fs::read(&kernel.image)
+        .with_context(|| format!("cannot read the kernel {}", kernel.image.display()))?;
     // What is wrong with an image is said when it is to be booted.
     Ok(inspect_image(&bytes).map_or(Machine::X86_64, |image| match image.processor {
         Processor::X86_64 => Machine::X86_64,
@@ -244,13 +262,15 @@ fn machine_of(kernel: &Kernel) -> anyhow::Result<Machine> {
     }))
 }
 
-/// The CPUs of a guest, to check a run against before it boots: which of them are isolated, only its kernel knows.
+/// The CPUs of a guest, to check a run against before it boots: which of them are isolated, only
+/// its kernel knows.
 pub fn cpus(guest: &Guest) -> ProcessCpus {
     let all: Vec<CpuId> = (0..guest.cpus).map(CpuId).collect();
     ProcessCpus { inherited: all.clone(), usable: all }
 }
 
-/// Whether a kernel that is given as a path is there: one that is mistyped should be known before others are measured.
+/// Whether a kernel that is given as a path is there: one that is mistyped should be known before
+/// others are measured.
 pub fn check_path_exists(name: &KernelName) -> Result<(), SettingError> {
     if let KernelName::Path(path) = name {
         Kernel::at(path)?;

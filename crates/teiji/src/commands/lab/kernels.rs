@@ -4,7 +4,9 @@
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::anyhow;
-use lab::{Cache, CacheContents, Cached, FLAVOURS, KernelError, KernelName, QemuPart, cached, fetch_qemu};
+use lab::{
+    Cache, CacheContents, Cached, FLAVOURS, KernelError, KernelName, QemuPart, cached, fetch_qemu,
+};
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -17,8 +19,8 @@ pub struct ListArgs {
 
 #[derive(clap::Args)]
 pub struct FetchArgs {
-    /// Kernels, such as debian:amd64 or debian:rt-amd64=6.1.0-56; a prefix of the version is enough. qemu is the QEMU of PCs,
-    /// qemu-arm that of the other machines
+    /// Kernels, such as debian:amd64 or debian:rt-amd64=6.1.0-56; a prefix of the version is
+    /// enough. qemu is the QEMU of PCs, qemu-arm that of the other machines
     #[arg(value_name = "NAME", required = true)]
     names: Vec<Fetched>,
 }
@@ -34,7 +36,8 @@ impl FromStr for Fetched {
     type Err = KernelError;
 
     fn from_str(text: &str) -> Result<Self, KernelError> {
-        text.parse().map_or_else(|()| text.parse().map(Fetched::Kernel), |part| Ok(Fetched::Qemu(part)))
+        text.parse()
+            .map_or_else(|()| text.parse().map(Fetched::Kernel), |part| Ok(Fetched::Qemu(part)))
     }
 }
 
@@ -47,12 +50,16 @@ pub fn list(args: &ListArgs) -> CommandResult {
     if !entries.iter().any(|entry| entry.folder.starts_with(directory.join("kernels"))) {
         let flavours = FLAVOURS.map(|flavour| format!("debian:{}", flavour.name)).join(" ");
         output::say(&format!("There are no kernels in {}.", directory.display()));
-        output::say(&format!("To get some: teiji lab fetch debian:amd64 debian:rt-amd64\nThere are also: {flavours}"));
+        output::say(&format!(
+            "To get some: teiji lab fetch debian:amd64 debian:rt-amd64\nThere are also: {flavours}"
+        ));
     }
     if entries.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let width = |text: fn(&Cached) -> &str| entries.iter().map(|entry| text(entry).len()).max().unwrap_or(0);
+    let width = |text: fn(&Cached) -> &str| {
+        entries.iter().map(|entry| text(entry).len()).max().unwrap_or(0)
+    };
     let (name, what) = (width(|entry| &entry.name), width(|entry| &entry.what));
     let heading = format!("{:name$}  {:8}  {:what$}  {:>8}", "name", "machine", "what", "MiB");
     output::say(&heading);
@@ -68,25 +75,44 @@ pub fn list(args: &ListArgs) -> CommandResult {
         output::say(line.trim_end());
     }
     let place = directory.display();
-    output::say(&format!("{place} has {} MiB, with Debian's package lists.", mebibytes(bytes).trim_start()));
-    output::say(&format!("To remove something: teiji lab kernels --remove NAME. To remove all: rm -r {place}"));
+    output::say(&format!(
+        "{place} has {} MiB, with Debian's package lists.",
+        mebibytes(bytes).trim_start()
+    ));
+    output::say(&format!(
+        "To remove something: teiji lab kernels --remove NAME. To remove all: rm -r {place}"
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
 fn remove(names: &[String], entries: &[Cached]) -> CommandResult {
     let entry = |name: &String| {
-        let known = || entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
+        let known =
+            || entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
         let found = entries.iter().find(|entry| entry.name == *name);
         found.ok_or_else(|| {
-            anyhow!("the cache has no '{name}'; it has: {}", if entries.is_empty() { "nothing".to_owned() } else { known() })
+            anyhow!(
+                "the cache has no '{name}'; it has: {}",
+                if entries.is_empty() { "nothing".to_owned() } else { known() }
+            )
         })
     };
     // All of them are known before the first goes.
-    let going = names.iter().map(entry).collect::<Result<Vec<_>, _>>().map_err(Failure::bad_input)?;
+    let going =
+        names.iter().map(entry).collect::<Result<Vec<_>, _>>().map_err(Failure::bad_input)?;
     for entry in going {
-        let mut waiting = || output::complain(&format!("{}: waiting for another teiji that is fetching something", entry.name));
+        let mut waiting = || {
+            output::complain(&format!(
+                "{}: waiting for another teiji that is fetching something",
+                entry.name
+            ))
+        };
         lab::remove_cached(entry, &mut waiting).map_err(Failure::run_failed)?;
-        output::say(&format!("Removed {}, {} MiB", entry.name, mebibytes(entry.bytes).trim_start()));
+        output::say(&format!(
+            "Removed {}, {} MiB",
+            entry.name,
+            mebibytes(entry.bytes).trim_start()
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -101,8 +127,11 @@ fn mebibytes(bytes: u64) -> String {
 pub fn fetch(args: &FetchArgs) -> CommandResult {
     for name in &args.names {
         if let Fetched::Kernel(KernelName::Path(path)) = name {
-            let error =
-                anyhow!("{} is a path: expected a kernel of Debian's such as debian:amd64, qemu or qemu-arm", path.display());
+            let error = anyhow!(
+                "{} is a path: expected a kernel of Debian's such as debian:amd64, qemu or \
+                 qemu-arm",
+                path.display()
+            );
             return Err(Failure::bad_input(error));
         }
     }
@@ -115,7 +144,8 @@ pub fn fetch(args: &FetchArgs) -> CommandResult {
                 output::say(&format!("{}: {}", part.name(), folder.display()));
             }
             Fetched::Kernel(KernelName::Debian { flavour, version }) => {
-                let kernel = lab::fetch(&cache, *flavour, version.as_deref(), &mut say).map_err(Failure::run_failed)?;
+                let kernel = lab::fetch(&cache, *flavour, version.as_deref(), &mut say)
+                    .map_err(Failure::run_failed)?;
                 output::say(&format!("{}: {}", kernel.name, kernel.image.display()));
             }
             Fetched::Kernel(KernelName::Path(_)) => {}

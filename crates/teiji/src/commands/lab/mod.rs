@@ -13,7 +13,9 @@ mod run;
 mod search;
 mod show;
 
-pub use guest_flags::{AgainFlags, GuestFlags, check_path_exists, chosen_qemu, kernels as kernels_of};
+pub use guest_flags::{
+    AgainFlags, GuestFlags, check_path_exists, chosen_qemu, kernels as kernels_of,
+};
 pub use run::{checked, default_cpus, jobs as guests_at_once};
 pub use show::Show;
 
@@ -63,7 +65,8 @@ pub fn run(args: &Args) -> CommandResult {
     }
 }
 
-/// A folder that is in the way is the user's to change; everything else is the guest's, the kernel's or the emulator's.
+/// A folder that is in the way is the user's to change; everything else is the guest's, the
+/// kernel's or the emulator's.
 pub fn failure(error: LabError) -> Failure {
     if error.is_bad_input() { Failure::bad_input(error) } else { Failure::run_failed(error) }
 }

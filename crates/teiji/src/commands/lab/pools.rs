@@ -20,11 +20,17 @@ pub struct Pool {
 
 impl Pool {
     /// Reads these recordings; none where there are none.
-    pub fn read(name: &str, probe: &str, recordings: &[&Recorded], exact: &ExactRequest) -> Result<Option<Self>, Failure> {
+    pub fn read(
+        name: &str,
+        probe: &str,
+        recordings: &[&Recorded],
+        exact: &ExactRequest,
+    ) -> Result<Option<Self>, Failure> {
         let mut opened = recordings.iter().map(|recorded| Recording::open(&recorded.path));
         let Some(first) = opened.next() else { return Ok(None) };
         let others = opened.collect::<Result<Vec<_>, _>>().map_err(Failure::run_failed)?;
-        let examined = examine_pool(first.map_err(Failure::run_failed)?, others, exact).map_err(Failure::run_failed)?;
+        let examined = examine_pool(first.map_err(Failure::run_failed)?, others, exact)
+            .map_err(Failure::run_failed)?;
         Ok(Some(Pool { name: name.to_owned(), probe: probe.to_owned(), examined }))
     }
 

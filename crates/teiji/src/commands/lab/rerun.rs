@@ -29,17 +29,25 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> CommandResult {
-    let recorded = Recording::open(&args.recording).and_then(Recording::summarise).map_err(Failure::bad_input)?;
+    let recorded = Recording::open(&args.recording)
+        .and_then(Recording::summarise)
+        .map_err(Failure::bad_input)?;
     let name = output::path(&args.recording);
     let facts = recorded.document.lab.as_ref();
-    let facts = facts
-        .ok_or_else(|| Failure::bad_input(anyhow!("{name} was not recorded in the lab: only lab recordings can be rerun")))?;
+    let facts = facts.ok_or_else(|| {
+        Failure::bad_input(anyhow!(
+            "{name} was not recorded in the lab: only lab recordings can be rerun"
+        ))
+    })?;
     if !facts.deterministic {
-        let why = "it ran on the host's clock, and no two such runs are the same. Measure again with teiji lab run";
+        let why = "it ran on the host's clock, and no two such runs are the same. Measure again \
+                   with teiji lab run";
         return Err(Failure::bad_input(anyhow!("{name}: {why}")));
     }
     if recorded.document.threads.iter().any(|thread| !thread.detail.is_samples()) {
-        return Err(Failure::bad_input(anyhow!("{name} holds no samples: nothing can be compared with it")));
+        return Err(Failure::bad_input(anyhow!(
+            "{name} holds no samples: nothing can be compared with it"
+        )));
     }
     check_settings_known(&recorded).map_err(Failure::bad_input)?;
     let target = args.again.target(&recorded, facts, args.quiet)?;
@@ -47,7 +55,9 @@ pub fn run(args: &Args) -> CommandResult {
         output::complain(&format!("{name}: {changed}"));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
-    let scratch = lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::run_failed)?;
+    let scratch = lab::ScratchFolder::new()
+        .context("cannot make a folder for the new recording")
+        .map_err(Failure::run_failed)?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let mut run = recorded.document.run.clone();
     if facts.probe_left_open {
@@ -63,7 +73,8 @@ pub fn run(args: &Args) -> CommandResult {
         command_line: recorded.document.command_line.clone(),
     };
     let mut show = Show::new(args.quiet);
-    let result = lab::run_in_guests(std::slice::from_ref(&again), 1, VERBS, &signals, &mut show).pop();
+    let result =
+        lab::run_in_guests(std::slice::from_ref(&again), 1, VERBS, &signals, &mut show).pop();
     show.clear();
     let compared = match result {
         Some(Ok(repeated)) => Ok((first_divergence(&recorded, &repeated), repeated.document.lab)),
@@ -84,7 +95,8 @@ pub fn run(args: &Args) -> CommandResult {
         }
         Some(first_divergence) => {
             output::say(&format!("{name}: made again, and not identical: {first_divergence}"));
-            let all_same = "Kernel, machine, QEMU and teiji are all the same: please report this as a defect of teiji.";
+            let all_same = "Kernel, machine, QEMU and teiji are all the same: please report this \
+                            as a defect of teiji.";
             output::say(&if differences.is_empty() { all_same.to_owned() } else { differing() });
             exit(EXCEEDED)
         }

@@ -23,7 +23,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [repeatable; default: debian:amd64]
+    /// A kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [repeatable;
+    /// default: debian:amd64]
     #[arg(short, long = "kernel", value_name = "KERNEL")]
     kernels: Vec<KernelName>,
     #[command(flatten, next_help_heading = "What to measure")]
@@ -55,7 +56,9 @@ pub struct Args {
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
     if args.verify_identical && args.repeat < 2 {
-        return Err(Failure::bad_input(anyhow!("--verify-identical compares repeats: say how many with --repeat N, at least 2")));
+        return Err(Failure::bad_input(anyhow!(
+            "--verify-identical compares repeats: say how many with --repeat N, at least 2"
+        )));
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-lab", ""));
     if output.symlink_metadata().is_ok() {
@@ -66,9 +69,11 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let usual: [KernelName; 1] = ["debian:amd64".parse().map_err(Failure::bad_input)?];
     let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
-    let probes: Vec<String> = args.measured.each().iter().map(|flags| flags.probe().to_owned()).collect();
+    let probes: Vec<String> =
+        args.measured.each().iter().map(|flags| flags.probe().to_owned()).collect();
     let debian = names.iter().find(|name| matches!(name, KernelName::Debian { .. }));
-    measure_once(&probes, debian.map(ToString::to_string).as_deref()).map_err(Failure::bad_input)?;
+    measure_once(&probes, debian.map(ToString::to_string).as_deref())
+        .map_err(Failure::bad_input)?;
     for guest in args.guest.guests(names).map_err(Failure::bad_input)? {
         for flags in args.measured.each() {
             checked(&flags, args.phases.first(), &guest).map_err(Failure::bad_input)?;
@@ -83,12 +88,19 @@ pub fn run(args: &Args) -> CommandResult {
         }
     })
     .map_err(Failure::run_failed)?;
-    let without = kernels.iter().find(|kernel| !kernel.may_have_co_kernel()).map(|kernel| kernel.name.as_str());
+    let without = kernels
+        .iter()
+        .find(|kernel| !kernel.may_have_co_kernel())
+        .map(|kernel| kernel.name.as_str());
     measure_once(&probes, without).map_err(Failure::bad_input)?;
-    let targets: Vec<Target> =
-        kernels.into_iter().map(|kernel| args.guest.target(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
+    let targets: Vec<Target> = kernels
+        .into_iter()
+        .map(|kernel| args.guest.target(kernel))
+        .collect::<Result<_, _>>()
+        .map_err(Failure::bad_input)?;
     let with_qemu = |target| args.guest.with_qemu(target, quiet);
-    let targets: Vec<Target> = targets.into_iter().map(with_qemu).collect::<Result<_, _>>().map_err(failure)?;
+    let targets: Vec<Target> =
+        targets.into_iter().map(with_qemu).collect::<Result<_, _>>().map_err(failure)?;
     let (runs, labels): (Vec<LabRun>, Vec<Label>) =
         runs(args, &targets, &output).map_err(Failure::bad_input)?.into_iter().unzip();
 
@@ -96,8 +108,13 @@ pub fn run(args: &Args) -> CommandResult {
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     executor::new_folder(&output).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
-    let results =
-        lab::run_in_guests(&runs, jobs(args.jobs, targets.iter().map(|target| target.guest.time)), VERBS, &signals, &mut show);
+    let results = lab::run_in_guests(
+        &runs,
+        jobs(args.jobs, targets.iter().map(|target| target.guest.time)),
+        VERBS,
+        &signals,
+        &mut show,
+    );
     show.clear();
     let mut worst = 0;
     let mut recordings: Vec<Recorded> = Vec::new();
@@ -113,7 +130,9 @@ pub fn run(args: &Args) -> CommandResult {
             }
         }
     }
-    warnings_of_guests(recordings.iter().flat_map(|recorded| &recorded.document.warnings)).into_iter().for_each(measure::warn);
+    warnings_of_guests(recordings.iter().flat_map(|recorded| &recorded.document.warnings))
+        .into_iter()
+        .for_each(measure::warn);
     if recordings.is_empty() {
         // Nothing half-made is left looking like something.
         let _ = std::fs::remove_dir(&output);
@@ -122,7 +141,8 @@ pub fn run(args: &Args) -> CommandResult {
         output::say(&if args.phases.are_pooled() {
             let pools = pools(&recordings, &measured)?;
             let pools = report::phases_json(&pools.iter().map(Pool::phases).collect::<Vec<_>>());
-            model::document_text(&json!({ "pools": pools, "recordings": documents })).map_err(Failure::run_failed)?
+            model::document_text(&json!({ "pools": pools, "recordings": documents }))
+                .map_err(Failure::run_failed)?
         } else {
             model::document_text(&documents).map_err(Failure::run_failed)?
         });
@@ -162,12 +182,18 @@ fn pools(recordings: &[Recorded], labels: &[Label]) -> Result<Vec<Pool>, Failure
     });
     let of = |label: &Label| {
         let own = recordings.iter().zip(labels).filter(|(_, known)| *known == label);
-        Pool::read(&label.name, &label.probe, &own.map(|(recorded, _)| recorded).collect::<Vec<_>>(), &ExactRequest::default())
+        Pool::read(
+            &label.name,
+            &label.probe,
+            &own.map(|(recorded, _)| recorded).collect::<Vec<_>>(),
+            &ExactRequest::default(),
+        )
     };
     distinct.into_iter().filter_map(|label| of(label).transpose()).collect()
 }
 
-/// Refuses probes that would measure twice; `without` is a kernel that is known to have no co-kernel.
+/// Refuses probes that would measure twice; `without` is a kernel that is known to have no
+/// co-kernel.
 fn measure_once(probes: &[String], without: Option<&str>) -> anyhow::Result<()> {
     let is_named = |name: &str| probes.iter().any(|probe| probe == name);
     for (place, probe) in probes.iter().enumerate() {
@@ -179,24 +205,37 @@ fn measure_once(probes: &[String], without: Option<&str>) -> anyhow::Result<()> 
         return Ok(());
     }
     if let Some(core) = ["cobalt", "evl"].into_iter().find(|core| is_named(core)) {
-        bail!("the probe {core} would measure twice: auto is {core} where that co-kernel runs. Name one of them");
+        bail!(
+            "the probe {core} would measure twice: auto is {core} where that co-kernel runs. Name \
+             one of them"
+        );
     }
     match without {
         Some(kernel) if is_named(DEFAULT_PROBE) => bail!(
-            "the probe {DEFAULT_PROBE} would measure twice: auto is {DEFAULT_PROBE} on {kernel}, which has no co-kernel. Name one of them"
+            "the probe {DEFAULT_PROBE} would measure twice: auto is {DEFAULT_PROBE} on {kernel}, \
+             which has no co-kernel. Name one of them"
         ),
         _ => Ok(()),
     }
 }
 
-/// What `teiji measure` warns of before a run begins, and only a guest knows; each once, however many kernels and repeats.
+/// What `teiji measure` warns of before a run begins, and only a guest knows; each once, however
+/// many kernels and repeats.
 fn warnings_of_guests<'a>(all: impl Iterator<Item = &'a Warning>) -> Vec<&'a Warning> {
     let is_known_before = |warning: &Warning| {
-        matches!(warning, Warning::IsolatedNotMeasured { .. } | Warning::LoadsElsewhere { .. } | Warning::IntervalShort { .. })
+        matches!(
+            warning,
+            Warning::IsolatedNotMeasured { .. }
+                | Warning::LoadsElsewhere { .. }
+                | Warning::IntervalShort { .. }
+        )
     };
     let is_same = |one: &Warning, other: &Warning| match (one, other) {
         // The share that a trial saw differs from guest to guest.
-        (Warning::IntervalShort { interval_ns: one, .. }, Warning::IntervalShort { interval_ns: other, .. }) => one == other,
+        (
+            Warning::IntervalShort { interval_ns: one, .. },
+            Warning::IntervalShort { interval_ns: other, .. },
+        ) => one == other,
         _ => one == other,
     };
     let mut shown: Vec<&Warning> = Vec::new();
@@ -221,15 +260,24 @@ fn identical(recordings: &[Recorded], args: &Args) -> Result<u8, Failure> {
             let phase = first.document.run.phase;
             let phase = if phase.is_none() { String::new() } else { format!(", phase {phase}") };
             for (place, other) in others.iter().enumerate() {
-                if let Some(first_divergence) = first_divergence(first, other).map_err(Failure::bad_input)? {
-                    output::complain(&format!("{name}{phase}: repeat {} is not repeat 1: {first_divergence}", place + 2));
+                if let Some(first_divergence) =
+                    first_divergence(first, other).map_err(Failure::bad_input)?
+                {
+                    output::complain(&format!(
+                        "{name}{phase}: repeat {} is not repeat 1: {first_divergence}",
+                        place + 2
+                    ));
                     all = false;
                     worst = EXCEEDED;
                 }
             }
         }
         if all && !args.json {
-            let of_each = if args.phases.are_pooled() { format!(" of each of {phases} phases") } else { String::new() };
+            let of_each = if args.phases.are_pooled() {
+                format!(" of each of {phases} phases")
+            } else {
+                String::new()
+            };
             output::say(&format!("{name}: {repeats} repeats{of_each}, identical samples"));
         }
     }
@@ -246,15 +294,24 @@ fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<(L
     let each = args.measured.each();
     let mut runs = Vec::new();
     let kernels = targets.iter().zip(labels);
-    for ((target, kernel), flags) in kernels.flat_map(|kernel| each.iter().map(move |flags| (kernel.clone(), flags))) {
+    for ((target, kernel), flags) in
+        kernels.flat_map(|kernel| each.iter().map(move |flags| (kernel.clone(), flags)))
+    {
         let label = if each.len() > 1 { format!("{kernel}-{}", flags.probe()) } else { kernel };
         for phase in args.phases.all() {
             let mut run = checked(flags, phase, &target.guest)?;
             // One title for several kernels would distinguish nothing.
-            run.title = run.title.map(|title| if targets.len() > 1 { format!("{title}, {}", target.kernel.name) } else { title });
-            let of_phase = if phase.is_none() { label.clone() } else { format!("{label}-phase-{phase}") };
+            run.title = run.title.map(|title| {
+                if targets.len() > 1 { format!("{title}, {}", target.kernel.name) } else { title }
+            });
+            let of_phase =
+                if phase.is_none() { label.clone() } else { format!("{label}-phase-{phase}") };
             for repeat in 1..=args.repeat {
-                let name = if args.repeat == 1 { of_phase.clone() } else { format!("{of_phase}-{repeat}") };
+                let name = if args.repeat == 1 {
+                    of_phase.clone()
+                } else {
+                    format!("{of_phase}-{repeat}")
+                };
                 let run = LabRun {
                     run: run.clone(),
                     default_cpus: default_cpus(flags, &target.guest),
@@ -285,10 +342,15 @@ pub fn checked(flags: &RunFlags, phase: Phase, guest: &Guest) -> Result<Run, Set
     let needed = memory_for(&run);
     if needed > u64::from(guest.memory_mib) {
         let activations = activations(&run);
-        return Err(SettingError::GuestMemory { activations, needed_mib: needed, has_mib: guest.memory_mib });
+        return Err(SettingError::GuestMemory {
+            activations,
+            needed_mib: needed,
+            has_mib: guest.memory_mib,
+        });
     }
     let memory = (u64::from(guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
-    let limits = load::Limits { memory, probe_prio: Some(run.scheduling.rank()), loads: run.loads.len() };
+    let limits =
+        load::Limits { memory, probe_prio: Some(run.scheduling.rank()), loads: run.loads.len() };
     for spec in flags.loads() {
         load::check_elsewhere(spec, &of_guest.inherited, &of_guest.usable, &limits)?;
     }
@@ -305,7 +367,8 @@ fn activations(run: &Run) -> u64 {
     (0..run.cpus.len()).map(|index| run.activations_of(index)).fold(0, u64::saturating_add)
 }
 
-/// What a guest needs to hold the recording in a file system in memory and then once more to send it, MiB; and to boot.
+/// What a guest needs to hold the recording in a file system in memory and then once more to send
+/// it, MiB; and to boot.
 fn memory_for(run: &Run) -> u64 {
     const BOOTED_MIB: u64 = 160;
     const BYTES_A_SAMPLE: u64 = 5;
@@ -316,7 +379,10 @@ fn memory_for(run: &Run) -> u64 {
 fn labels(kernels: &[&Kernel]) -> Vec<String> {
     let plain = |kernel: &Kernel| {
         let name = kernel.name.rsplit('/').next().unwrap_or_default().replace([':', '='], "-");
-        let name: String = name.chars().map(|c| if c.is_alphanumeric() || "-._+".contains(c) { c } else { '_' }).collect();
+        let name: String = name
+            .chars()
+            .map(|c| if c.is_alphanumeric() || "-._+".contains(c) { c } else { '_' })
+            .collect();
         name.trim_start_matches('.').to_owned()
     };
     let mut labels: Vec<String> = Vec::new();
@@ -324,7 +390,10 @@ fn labels(kernels: &[&Kernel]) -> Vec<String> {
         let label = plain(kernel);
         let same = labels
             .iter()
-            .filter(|known| **known == label || known.strip_prefix(&label).is_some_and(|rest| rest.starts_with('~')))
+            .filter(|known| {
+                **known == label
+                    || known.strip_prefix(&label).is_some_and(|rest| rest.starts_with('~'))
+            })
             .count();
         labels.push(if same == 0 { label } else { format!("{label}~{}", same + 1) });
     }
@@ -348,9 +417,15 @@ mod tests {
             let probes: Vec<String> = probes.split(',').map(str::to_owned).collect();
             measure_once(&probes, without).map_err(|error| error.to_string())
         };
-        assert_eq!(refused("cobalt,cobalt", None), Err("the probe cobalt would measure twice: name each once".to_owned()));
+        assert_eq!(
+            refused("cobalt,cobalt", None),
+            Err("the probe cobalt would measure twice: name each once".to_owned())
+        );
         let error = refused("auto,cobalt", None).unwrap_err();
-        assert!(error.starts_with("the probe cobalt would measure twice: auto is cobalt where"), "{error}");
+        assert!(
+            error.starts_with("the probe cobalt would measure twice: auto is cobalt where"),
+            "{error}"
+        );
         let error = refused("auto,cyclic", Some("debian:amd64")).unwrap_err();
         assert!(error.contains("auto is cyclic on debian:amd64"), "{error}");
         for fine in ["auto", "cyclic", "auto,cyclic", "cobalt,cyclic"] {
@@ -362,8 +437,16 @@ mod tests {
     #[test]
     fn each_warning_that_only_guests_know_is_said_once() {
         let cpu = plan::CpuId(0);
-        let short = |missed_percent| Warning::IntervalShort { interval_ns: plan::Nanos(1), missed_percent, cpu };
-        let elsewhere = Warning::LoadsElsewhere { bare: vec![cpu], loaded: Vec::new(), load: "cpu".parse().unwrap() };
+        let short = |missed_percent| Warning::IntervalShort {
+            interval_ns: plan::Nanos(1),
+            missed_percent,
+            cpu,
+        };
+        let elsewhere = Warning::LoadsElsewhere {
+            bare: vec![cpu],
+            loaded: Vec::new(),
+            load: "cpu".parse().unwrap(),
+        };
         let all = [Warning::Hypervisor { cpu_model: None }, short(12), elsewhere, short(13)];
         assert_eq!(warnings_of_guests(all.iter()), [&all[1], &all[2]]);
     }
@@ -378,7 +461,9 @@ mod tests {
             device_trees: None,
             machine: None,
         };
-        let kernels = ["debian:amd64=6.1.0-56", "/boot/vmlinuz-6.18", "/old/vmlinuz-6.18", "/x/a b"].map(kernel);
+        let kernels =
+            ["debian:amd64=6.1.0-56", "/boot/vmlinuz-6.18", "/old/vmlinuz-6.18", "/x/a b"]
+                .map(kernel);
         let labels = labels(&kernels.iter().collect::<Vec<_>>());
         assert_eq!(labels, ["debian-amd64-6.1.0-56", "vmlinuz-6.18", "vmlinuz-6.18~2", "a_b"]);
     }

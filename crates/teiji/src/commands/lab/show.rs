@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Guests while they run: on a terminal a line each, drawn over itself; elsewhere only what is worth a line.
+//! Guests while they run: on a terminal a line each, drawn over itself; elsewhere only what is
+//! worth a line.
 
 use crate::live::Drawing;
 use crate::output;
@@ -39,7 +40,8 @@ impl Show {
         }
     }
 
-    /// Does something that writes to the terminal by itself; what is drawn is gone meanwhile, and comes again.
+    /// Does something that writes to the terminal by itself; what is drawn is gone meanwhile, and
+    /// comes again.
     pub fn without<T>(&mut self, act: impl FnOnce() -> T) -> T {
         let drew = self.drawing.is_some();
         self.clear();
@@ -61,7 +63,8 @@ impl GuestObserver for Show {
         self.since_drawn += 1;
         if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {
             self.since_drawn = 0;
-            let mut lines = vec![self.heading.clone().unwrap_or_else(|| format!(" {done} of {all} done"))];
+            let mut lines =
+                vec![self.heading.clone().unwrap_or_else(|| format!(" {done} of {all} done"))];
             lines.extend(running.iter().map(line));
             drawing.show(lines);
         }
@@ -80,7 +83,9 @@ fn line(guest: &GuestProgress) -> String {
         Stage::TryingKvm => "trying KVM".to_owned(),
         Stage::Booting => "booting".to_owned(),
         Stage::Measuring => "measuring".to_owned(),
-        Stage::Sending { received, of } => format!("sending its results, {} of {} KiB", received >> 10, of >> 10),
+        Stage::Sending { received, of } => {
+            format!("sending its results, {} of {} KiB", received >> 10, of >> 10)
+        }
     };
     // A recording's name may hold anything.
     let name: String = guest.name.chars().filter(|c| !c.is_control()).take(40).collect();

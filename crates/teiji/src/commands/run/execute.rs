@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The runs of a plan, made and shown: each as `teiji measure` or `teiji lab run` makes it. Which of them, and in which order,
-//! `executor` knows.
+//! The runs of a plan, made and shown: each as `teiji measure` or `teiji lab run` makes it. Which
+//! of them, and in which order, `executor` knows.
 
 use super::all_can_begin;
 use super::progress::PlanProgress;
 use super::settings::PlanEntry;
-use crate::commands::lab::{Show, VERBS, checked, chosen_qemu, default_cpus, guests_at_once, kernels_of};
+use crate::commands::lab::{
+    Show, VERBS, checked, chosen_qemu, default_cpus, guests_at_once, kernels_of,
+};
 use crate::commands::measure;
 use crate::exit::{Failure, in_full};
 use crate::live::Live;
 use crate::output;
 use anyhow::Context;
-use executor::{CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, ResultsFolder, RunMaker};
+use executor::{
+    CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult,
+    ResultsFolder, RunMaker,
+};
 use lab::{GuestObserver, GuestProgress, LabError, LabRun};
 use model::{Document, Recorded};
 use plan::{Machine, PlannedRun, Qemu};
@@ -31,12 +36,21 @@ pub struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Runs what is missing; says how many runs have a whole recording, also from before, and what came of the others.
+    /// Runs what is missing; says how many runs have a whole recording, also from before, and what
+    /// came of the others.
     pub fn execute(&self) -> Result<(usize, PlanResult), Failure> {
-        let entry = |point: &PlanEntry| CombinationEntry { label: point.label.clone(), is_in_lab: point.kernel.is_some() };
+        let entry = |point: &PlanEntry| CombinationEntry {
+            label: point.label.clone(),
+            is_in_lab: point.kernel.is_some(),
+        };
         let combinations: Vec<CombinationEntry> = self.points.iter().map(entry).collect();
-        let execution = Execution { folder: self.folder, combinations: &combinations, runs: self.runs };
-        let mut maker = Maker { work: self, progress: PlanProgress::new(0, self.runs.len()), recorded_in: Vec::new() };
+        let execution =
+            Execution { folder: self.folder, combinations: &combinations, runs: self.runs };
+        let mut maker = Maker {
+            work: self,
+            progress: PlanProgress::new(0, self.runs.len()),
+            recorded_in: Vec::new(),
+        };
         let differences = |run: usize, document: &Document| self.point(run).differences(document);
         let missing = execution.missing(&mut maker, &differences).map_err(Failure::bad_input)?;
         all_can_begin(missing.iter().map(|run| self.point(*run)))?;
@@ -57,13 +71,25 @@ impl Work<'_> {
     }
 
     /// The QEMUs in `recorded_in` are for runs that name none.
-    fn lab_run(&self, run: usize, directory: &Path, recorded_in: &[(Machine, Qemu)]) -> anyhow::Result<LabRun> {
+    fn lab_run(
+        &self,
+        run: usize,
+        directory: &Path,
+        recorded_in: &[(Machine, Qemu)],
+    ) -> anyhow::Result<LabRun> {
         let point = self.point(run);
         let name = point.kernel.as_ref().context("it has no kernel")?;
-        let kernel = kernels_of(std::slice::from_ref(name), &mut |text| output::complain(text))?.remove(0);
+        let kernel =
+            kernels_of(std::slice::from_ref(name), &mut |text| output::complain(text))?.remove(0);
         let mut machine = point.guest.target(kernel)?;
-        let known = || recorded_in.iter().find(|(known, _)| *known == machine.guest.machine).map(|(_, qemu)| qemu);
-        machine.qemu = chosen_qemu(point.guest.qemu().or_else(known), machine.guest.machine, self.quiet)?;
+        let known = || {
+            recorded_in
+                .iter()
+                .find(|(known, _)| *known == machine.guest.machine)
+                .map(|(_, qemu)| qemu)
+        };
+        machine.qemu =
+            chosen_qemu(point.guest.qemu().or_else(known), machine.guest.machine, self.quiet)?;
         let checked = checked(&point.measured, point.phase, &machine.guest)?;
         Ok(LabRun {
             run: titled(checked, &point.label),
@@ -86,7 +112,8 @@ fn titled(run: plan::Run, label: &str) -> plan::Run {
 struct Maker<'w> {
     work: &'w Work<'w>,
     progress: PlanProgress,
-    /// The QEMUs of recordings that are there, where no QEMU was named: a plan that goes on keeps to them.
+    /// The QEMUs of recordings that are there, where no QEMU was named: a plan that goes on keeps
+    /// to them.
     recorded_in: Vec<(Machine, Qemu)>,
 }
 
@@ -96,17 +123,27 @@ impl PlanObserver for Maker<'_> {
         count(&mut self.progress, point, event);
         match event {
             Event::WasDone(document) if point.guest.qemu().is_none() => {
-                self.recorded_in.extend(document.lab.iter().filter_map(|lab| Some((lab.guest.machine, lab::qemu_of(lab)?))));
+                self.recorded_in.extend(
+                    document
+                        .lab
+                        .iter()
+                        .filter_map(|lab| Some((lab.guest.machine, lab::qemu_of(lab)?))),
+                );
             }
             Event::WasCutShort(kept) => {
                 let name = work.name(run);
-                output::complain(&format!("{name}: an earlier attempt was cut short: kept in {}", kept.display()));
+                output::complain(&format!(
+                    "{name}: an earlier attempt was cut short: kept in {}",
+                    kept.display()
+                ));
             }
             Event::Recorded(recorded) if !work.quiet => {
                 output::say(&format!("  {}", report::verdict_of_one(recorded, Language::English)))
             }
             Event::Failed(error) | Event::NotSynced(error) => complain_of(&work.name(run), error),
-            Event::SetAside(kept) => output::complain(&format!("what it recorded is kept in {}", kept.display())),
+            Event::SetAside(kept) => {
+                output::complain(&format!("what it recorded is kept in {}", kept.display()))
+            }
             Event::WasDone(_) | Event::Missing | Event::Recorded(_) => {}
         }
     }
@@ -117,7 +154,9 @@ fn count(progress: &mut PlanProgress, point: &PlanEntry, event: &Event<'_>) {
     match event {
         Event::WasDone(document) => progress.recorded_before(&point.label, document),
         Event::Missing => progress.add_run(point.expected_ns(), point.kernel.is_none()),
-        Event::Recorded(recorded) => progress.one_more(point.expected_ns(), &point.label, &recorded.document),
+        Event::Recorded(recorded) => {
+            progress.one_more(point.expected_ns(), &point.label, &recorded.document)
+        }
         Event::Failed(_) => progress.one_failed(point.expected_ns()),
         Event::WasCutShort(_) | Event::SetAside(_) | Event::NotSynced(_) => {}
     }
@@ -170,9 +209,10 @@ impl RunMaker for Maker<'_> {
         }
         let at_once = guests_at_once(work.jobs, lab_runs.iter().map(|run| run.target.guest.time));
         let mut look = Guests { work, show: Show::new(work.quiet), progress: &mut self.progress };
-        let mut one_ended = |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
-            ended(begun[index], result.map_err(anyhow::Error::from), look);
-        };
+        let mut one_ended =
+            |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
+                ended(begun[index], result.map_err(anyhow::Error::from), look);
+            };
         lab::run_each_in_guest(&lab_runs, at_once, VERBS, work.signals, &mut look, &mut one_ended);
         look.show.clear();
     }
@@ -198,10 +238,12 @@ impl PlanObserver for Guests<'_> {
         let name = self.work.name(run);
         count(self.progress, self.work.point(run), event);
         match event {
-            Event::Recorded(recorded) => {
-                self.show.say(&format!("{name}: {}", report::verdict_of_one(recorded, Language::English)))
+            Event::Recorded(recorded) => self
+                .show
+                .say(&format!("{name}: {}", report::verdict_of_one(recorded, Language::English))),
+            Event::Failed(error) | Event::NotSynced(error) => {
+                self.show.without(|| complain_of(&name, error))
             }
-            Event::Failed(error) | Event::NotSynced(error) => self.show.without(|| complain_of(&name, error)),
             Event::WasDone(_) | Event::Missing | Event::WasCutShort(_) | Event::SetAside(_) => {}
         }
     }
@@ -237,10 +279,15 @@ mod tests {
     fn a_run_that_ended_early_says_why_and_where_its_recording_is() {
         let complete = include_str!("../../../../../fuzz/corpus/run_json/complete.json");
         let mut document: Box<Document> = serde_json::from_str(complete).unwrap();
-        (document.state, document.end) = (State::Stopped, Some(End::Guard { starved_ns: 5_000_000_000, cpu: None }));
-        let text = failure_text(&EndedEarly { document, kept: "out/incomplete/1.teiji".into() }.into());
+        (document.state, document.end) =
+            (State::Stopped, Some(End::Guard { starved_ns: 5_000_000_000, cpu: None }));
+        let text =
+            failure_text(&EndedEarly { document, kept: "out/incomplete/1.teiji".into() }.into());
         assert!(text.starts_with("it was stopped early by its guard: "), "{text}");
         assert!(text.ends_with(". Its recording is in out/incomplete/1.teiji"), "{text}");
-        assert_eq!(failure_text(&anyhow::anyhow!("no disk").context("no recording")), "no recording: no disk");
+        assert_eq!(
+            failure_text(&anyhow::anyhow!("no disk").context("no recording")),
+            "no recording: no disk"
+        );
     }
 }

@@ -39,15 +39,17 @@ pub struct Args {
     /// Use the plan's short form, its table [quick], each combination once
     #[arg(long, conflicts_with = "resume")]
     quick: bool,
-    /// Run on this machine, boot by boot, without the plan's kernels and other settings of the lab. Under another kernel, the
-    /// same command adds that boot's runs to the folder, and says which boots are still missing
+    /// Run on this machine, boot by boot, without the plan's kernels and other settings of the
+    /// lab. Under another kernel, the same command adds that boot's runs to the folder, and
+    /// says which boots are still missing
     #[arg(long, conflicts_with = "resume")]
     here: bool,
-    /// Check the plan, and print its runs, their order and about how long they take; run none. Exit code 0: it can run here
+    /// Check the plan, and print its runs, their order and about how long they take; run none.
+    /// Exit code 0: it can run here
     #[arg(long)]
     dry_run: bool,
-    /// The folder for the results; must not exist, but with --here may hold other boots [default: NAME-DATE-TIME, by the plan's
-    /// name]
+    /// The folder for the results; must not exist, but with --here may hold other boots [default:
+    /// NAME-DATE-TIME, by the plan's name]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Guests of the lab at once [default: as many as this machine has CPUs; 1 with time = "host"]
@@ -76,15 +78,21 @@ fn read(path: &Path) -> anyhow::Result<Plan> {
 fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
     let plan = read(path)?;
     let plan = if args.here { plan.without(&settings::lab_settings()) } else { plan };
-    let plan = with_kernels(if args.quick { plan.quick()? } else { plan }, args.here, &mut output::complain)?;
+    let plan = with_kernels(
+        if args.quick { plan.quick()? } else { plan },
+        args.here,
+        &mut output::complain,
+    )?;
     if args.here { once_here(plan) } else { Ok(plan) }
 }
 
-/// The plan without the probe `auto` where it is another one that the plan names too: what a plan excludes under some kernels is
-/// not known here, and both would measure the same.
+/// The plan without the probe `auto` where it is another one that the plan names too: what a plan
+/// excludes under some kernels is not known here, and both would measure the same.
 fn once_here(plan: Plan) -> anyhow::Result<Plan> {
     let runs = checked(&plan)?.into_iter().filter_map(|point| point.run);
-    let Some(mut run) = runs.into_iter().find(|run| run.probe == AUTO_PROBE) else { return Ok(plan) };
+    let Some(mut run) = runs.into_iter().find(|run| run.probe == AUTO_PROBE) else {
+        return Ok(plan);
+    };
     // A core that refuses is said where the runs begin.
     if probe::choose(&mut run).is_err() || !plan.varies("probe", &run.probe) {
         return Ok(plan);
@@ -99,7 +107,10 @@ fn with_kernels(plan: Plan, here: bool, say: &mut dyn FnMut(&str)) -> anyhow::Re
         say(&if here {
             format!("kernel={name} is the kernel that you boot. The variable need not be set")
         } else {
-            format!("Left out: kernel={name}. The variable names no kernel. Set it to the path of an image")
+            format!(
+                "Left out: kernel={name}. The variable names no kernel. Set it to the path of an \
+                 image"
+            )
         });
     }
     Ok(plan)
@@ -109,8 +120,8 @@ fn checked(plan: &Plan) -> anyhow::Result<Vec<PlanEntry>> {
     Ok(points(plan, &process_cpus()?)?)
 }
 
-/// Whether the emulators and programs for all guests are there, and on this machine what its probes need: found before the first run,
-/// not at each.
+/// Whether the emulators and programs for all guests are there, and on this machine what its probes
+/// need: found before the first run, not at each.
 fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), Failure> {
     let mut known = Vec::new();
     for point in points {
@@ -121,8 +132,10 @@ fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), 
             continue;
         };
         // The lab is other programs: QEMU, and what fetches kernels.
-        rights::may_start_programs().map_err(|error| Failure::bad_input(anyhow!("kernel={kernel}: {error}")))?;
-        let guests = point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
+        rights::may_start_programs()
+            .map_err(|error| Failure::bad_input(anyhow!("kernel={kernel}: {error}")))?;
+        let guests =
+            point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
         for machine in guests.into_iter().map(|guest| guest.machine) {
             let planned_boots = (machine, point.guest.program(), point.guest.qemu());
             if !known.contains(&planned_boots) {
@@ -163,8 +176,12 @@ pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
     let points = checked(&plan)?;
     let runs = plan.order.runs(points.len(), 0);
     let varied: Vec<&str> = plan.vary.iter().map(|factor| factor.key.as_str()).collect();
-    let of = if varied.is_empty() { String::new() } else { format!(", varying {}", varied.join(", ")) };
-    Ok((format!("{}{of}", counted(runs.len(), "run")), all_can_begin(points.iter()).err().map(|failure| failure.to_string())))
+    let of =
+        if varied.is_empty() { String::new() } else { format!(", varying {}", varied.join(", ")) };
+    Ok((
+        format!("{}{of}", counted(runs.len(), "run")),
+        all_can_begin(points.iter()).err().map(|failure| failure.to_string()),
+    ))
 }
 
 fn dry_run(args: &Args, path: &Path) -> CommandResult {
@@ -175,18 +192,25 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     let mut text = String::new();
     let width = runs.len().to_string().len();
     for (place, run) in runs.iter().enumerate() {
-        let repeat = if plan.order.repeat > 1 { format!("  repeat {}", run.repeat) } else { String::new() };
-        text += format!("{:>width$}  {}{repeat}", place + 1, points[run.combination].label).trim_end();
+        let repeat =
+            if plan.order.repeat > 1 { format!("  repeat {}", run.repeat) } else { String::new() };
+        text +=
+            format!("{:>width$}  {}{repeat}", place + 1, points[run.combination].label).trim_end();
         text.push('\n');
     }
     let combinations = counted(points.len(), "combination");
-    text += &format!("{} of {combinations}; {}\n", counted(runs.len(), "run"), duration::text(&points, &runs, args.jobs));
+    text += &format!(
+        "{} of {combinations}; {}\n",
+        counted(runs.len(), "run"),
+        duration::text(&points, &runs, args.jobs)
+    );
     if plan.order.shuffle && plan.order.seed.is_none() {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
     }
     programs::listed(&points).iter().for_each(|line| text += &format!("{line}\n"));
     output::say(&text);
-    // What cannot begin here shows in the exit code too, after the list: that is of use on another machine.
+    // What cannot begin here shows in the exit code too, after the list: that is of use on another
+    // machine.
     all_can_begin(points.iter()).map_err(|missing| missing.within("it cannot run here"))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -202,7 +226,10 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     all_can_begin(points.iter())?;
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     if output.symlink_metadata().is_ok() {
-        let error = anyhow!("{} exists already: choose another name with -o, or resume it: --resume", output.display());
+        let error = anyhow!(
+            "{} exists already: choose another name with -o, or resume it: --resume",
+            output.display()
+        );
         return Err(Failure::bad_input(error));
     }
     name_files(&mut plan, args.quiet).map_err(Failure::run_failed)?;
@@ -210,12 +237,14 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let text = plan.as_run(plan.order.seed.unwrap_or_else(new_seed));
-    // Read back, as it will be whenever somebody goes on with it: two names of one kernel, say, are one value from here on.
+    // Read back, as it will be whenever somebody goes on with it: two names of one kernel, say, are
+    // one value from here on.
     let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-    let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs, None).map_err(Failure::bad_input)?;
+    let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs, None)
+        .map_err(Failure::bad_input)?;
     execute(args, &folder, &points, &runs, &signals)
 }
 
@@ -232,15 +261,23 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     let others = executor::boots(&root).map_err(Failure::bad_input)?;
     // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
-    let begun = others.first().map(|(folder, _)| executor::read_plan(folder)).transpose().map_err(Failure::bad_input)?;
-    let seed = begun.as_ref().map_or(plan.order.seed, |begun| begun.order.seed).unwrap_or_else(new_seed);
+    let begun = others
+        .first()
+        .map(|(folder, _)| executor::read_plan(folder))
+        .transpose()
+        .map_err(Failure::bad_input)?;
+    let seed =
+        begun.as_ref().map_or(plan.order.seed, |begun| begun.order.seed).unwrap_or_else(new_seed);
     let text = plan.as_run(seed);
     // Which probe auto is differs from boot to boot.
     let alike = |plan: &Plan| plan.clone().without_value("probe", AUTO_PROBE).as_run(seed);
     let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
     if begun.is_some_and(|begun| alike(&begun) != alike(&plan)) {
-        let error =
-            anyhow!("{} was started with another plan than {}: choose another name with -o", root.display(), path.display());
+        let error = anyhow!(
+            "{} was started with another plan than {}: choose another name with -o",
+            root.display(),
+            path.display()
+        );
         return Err(Failure::bad_input(error));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
@@ -264,7 +301,8 @@ fn say_boots(root: &Path, plan: &Path, planned_boots: &[PlannedBoot], made: &[Bo
     let mut kernels: Vec<&str> = made.iter().map(|boot| boot.kernel.as_str()).collect();
     kernels.dedup();
     output::say(&format!("Boots in {}: {}", root.display(), kernels.join(", ")));
-    let missing: Vec<String> = PlannedBoot::missing(planned_boots, made).iter().map(ToString::to_string).collect();
+    let missing: Vec<String> =
+        PlannedBoot::missing(planned_boots, made).iter().map(ToString::to_string).collect();
     if missing.is_empty() {
         output::say(&format!("Next: teiji report {}", root.display()));
         return;
@@ -282,8 +320,11 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
         None if boots.is_empty() => path,
         None => {
             let root = path.display();
-            let error =
-                anyhow!("nothing of this boot ({}) is in {root}: start with teiji run --here PLAN -o {root}", boot.kernel);
+            let error = anyhow!(
+                "nothing of this boot ({}) is in {root}: start with teiji run --here PLAN -o \
+                 {root}",
+                boot.kernel
+            );
             return Err(Failure::bad_input(error));
         }
     };
@@ -298,15 +339,15 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
 
 /// The runs of a plan that was begun, in order.
 fn runs(plan: &Plan, combinations: usize) -> anyhow::Result<Vec<PlannedRun>> {
-    let seed = plan
-        .order
-        .seed
-        .with_context(|| format!("{} has no seed: it was cut off while it was written", plan.at.file.display()))?;
+    let seed = plan.order.seed.with_context(|| {
+        format!("{} has no seed: it was cut off while it was written", plan.at.file.display())
+    })?;
     Ok(plan.order.runs(combinations, seed))
 }
 
-/// Gives each kernel its full name, with the version that is there, and gets those that are not: whoever goes on with the plan
-/// next week is to have the same ones. Files get their full paths, to be found from anywhere.
+/// Gives each kernel its full name, with the version that is there, and gets those that are not:
+/// whoever goes on with the plan next week is to have the same ones. Files get their full paths, to
+/// be found from anywhere.
 fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
     let varied = plan.vary.iter_mut().flat_map(|factor| &mut factor.values);
     let settings = plan.measure.iter_mut().chain(varied).chain(plan.include.iter_mut().flatten());
@@ -317,7 +358,8 @@ fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
         let is_qemu = setting.key == "qemu";
         for word in words.iter_mut().filter(|_| is_kernel || is_path || is_qemu) {
             if is_path || (is_qemu && matches!(word.parse(), Ok(Qemu::Path(_)))) {
-                let path = std::fs::canonicalize(&*word).with_context(|| format!("{}: {word}", setting.at))?;
+                let path = std::fs::canonicalize(&*word)
+                    .with_context(|| format!("{}: {word}", setting.at))?;
                 *word = path.display().to_string();
                 continue;
             }
@@ -340,12 +382,14 @@ fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Before hours of runs on this machine: which CPUs they leave out without having been asked to. Each run's recording says it too.
+/// Before hours of runs on this machine: which CPUs they leave out without having been asked to.
+/// Each run's recording says it too.
 fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     let cpus = process_cpus()?;
     let on_this_machine = points.iter().filter(|point| point.kernel.is_none());
-    let mut warnings: Vec<_> =
-        on_this_machine.filter_map(|point| left_out(&point.measured, point.run.as_ref()?, &cpus)).collect();
+    let mut warnings: Vec<_> = on_this_machine
+        .filter_map(|point| left_out(&point.measured, point.run.as_ref()?, &cpus))
+        .collect();
     warnings.dedup();
     for warning in warnings {
         let text = report::warning_text(&warning, Language::English);
@@ -354,7 +398,13 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn execute(args: &Args, folder: &ResultsFolder, points: &[PlanEntry], runs: &[PlannedRun], signals: &Signals) -> CommandResult {
+fn execute(
+    args: &Args,
+    folder: &ResultsFolder,
+    points: &[PlanEntry],
+    runs: &[PlannedRun],
+    signals: &Signals,
+) -> CommandResult {
     warn_of_cpus_left_out(points).map_err(Failure::run_failed)?;
     let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet };
     let (done, PlanResult { failed, signal, disk_failed }) = work.execute()?;
@@ -368,11 +418,15 @@ fn execute(args: &Args, folder: &ResultsFolder, points: &[PlanEntry], runs: &[Pl
     }
     if disk_failed {
         output::complain(&format!(
-            "stopped because nothing more can be written. Free some space, then: teiji run --resume {path}"
+            "stopped because nothing more can be written. Free some space, then: teiji run \
+             --resume {path}"
         ));
     } else if failed > 0 {
         let twice = if signal.is_some() { "" } else { " twice" };
-        output::complain(&format!("{} failed{twice}. Try again with teiji run --resume {path}", counted(failed, "run")));
+        output::complain(&format!(
+            "{} failed{twice}. Try again with teiji run --resume {path}",
+            counted(failed, "run")
+        ));
     }
     Ok(if done == runs.len() { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) })
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The programs that a plan starts: whoever runs a plan of somebody else reads them before the first one runs.
+//! The programs that a plan starts: whoever runs a plan of somebody else reads them before the
+//! first one runs.
 
 use super::settings::PlanEntry;
 use crate::output;
@@ -11,8 +12,10 @@ pub fn listed(points: &[PlanEntry]) -> Vec<String> {
     for point in points {
         let loads = point.measured.loads().iter().filter_map(|load| load.command());
         let loads = loads.map(|command| format!("{command} (a load)"));
-        let measured =
-            point.measured.command().map(|command| format!("{command} (measured by the probe {})", point.measured.probe()));
+        let measured = point
+            .measured
+            .command()
+            .map(|command| format!("{command} (measured by the probe {})", point.measured.probe()));
         let qemu = point.guest.qemu().and_then(|qemu| match qemu {
             Qemu::Path(path) => Some(format!("{} (the QEMU of guests)", path.display())),
             Qemu::Pinned | Qemu::System => None,

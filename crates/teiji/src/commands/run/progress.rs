@@ -21,7 +21,8 @@ pub struct PlanProgress {
     /// How long those measure, and those that ended, ns.
     wanted_ns: i64,
     ended_ns: i64,
-    /// Whether all of them run on this machine: then a run takes as long as it measures, and some more.
+    /// Whether all of them run on this machine: then a run takes as long as it measures, and some
+    /// more.
     on_this_machine: bool,
     began: Instant,
     /// When the last of them ended, ns since the beginning.
@@ -90,8 +91,14 @@ impl PlanProgress {
     fn see(&mut self, label: &str, document: &Document) {
         let caveats = report::caveats(document, Language::English);
         self.with_caveats += usize::from(caveats.is_some());
-        let max = document.threads.iter().filter_map(|thread| thread.latency_with_skipped_ns.map(|latency| latency.max)).max();
-        if let Some(max) = max.filter(|max| self.largest.as_ref().is_none_or(|(largest, ..)| max > largest)) {
+        let max = document
+            .threads
+            .iter()
+            .filter_map(|thread| thread.latency_with_skipped_ns.map(|latency| latency.max))
+            .max();
+        if let Some(max) =
+            max.filter(|max| self.largest.as_ref().is_none_or(|(largest, ..)| max > largest))
+        {
             self.largest = Some((max, label.to_owned(), caveats));
         }
     }
@@ -111,12 +118,17 @@ impl PlanProgress {
             // Counting down from what was known when the last run ended.
             let left = left - (elapsed_ns - self.last_end_ns);
             text += &match left {
-                left if left > 0 => format!(", about {} left", report::span(whole_seconds(left), Language::English)),
+                left if left > 0 => {
+                    format!(", about {} left", report::span(whole_seconds(left), Language::English))
+                }
                 _ => ", any moment now".to_owned(),
             };
         }
         if self.with_caveats > 0 {
-            text += &format!("; caveats in {}", report::counted(self.with_caveats as u64, "run", Language::English));
+            text += &format!(
+                "; caveats in {}",
+                report::counted(self.with_caveats as u64, "run", Language::English)
+            );
         }
         if let Some((max, label, caveats)) = &self.largest {
             text += &format!("; largest so far {}", report::latency(*max));
@@ -126,12 +138,14 @@ impl PlanProgress {
                 let end: String = label.chars().skip(letters.saturating_sub(MAX_LABEL)).collect();
                 text += &format!(" ({}{end})", if letters > MAX_LABEL { "…" } else { "" });
             }
-            text += &caveats.as_ref().map_or_else(String::new, |caveats| format!(", with {caveats}"));
+            text +=
+                &caveats.as_ref().map_or_else(String::new, |caveats| format!(", with {caveats}"));
         }
         text
     }
 
-    /// From when the last run ended. Before any has, it is only known how long they measure, which in the lab says nothing.
+    /// From when the last run ended. Before any has, it is only known how long they measure, which
+    /// in the lab says nothing.
     fn left_ns(&self) -> Option<i64> {
         let (planned, ended) = (i64::try_from(self.planned).ok()?, i64::try_from(self.ended).ok()?);
         let (left, left_ns) = (planned - ended, self.wanted_ns - self.ended_ns);
@@ -145,7 +159,8 @@ impl PlanProgress {
             return Some((left_ns as f64 * times) as i64);
         }
         // What lies between two runs is known once one is done.
-        let between = if ended == 0 { BETWEEN_NS } else { (self.last_end_ns - self.ended_ns).max(0) / ended };
+        let between =
+            if ended == 0 { BETWEEN_NS } else { (self.last_end_ns - self.ended_ns).max(0) / ended };
         Some(left_ns + between * left)
     }
 }
@@ -205,7 +220,11 @@ mod tests {
         progress.one_failed(10 * SECOND);
         assert_eq!(progress.text_after(SECOND), "4 of 10 done");
         end(&mut progress, 8 * SECOND);
-        assert_eq!(progress.text_after(8 * SECOND), "5 of 10 done, about 32 s left", "four of five are left");
+        assert_eq!(
+            progress.text_after(8 * SECOND),
+            "5 of 10 done, about 32 s left",
+            "four of five are left"
+        );
     }
 
     #[test]
@@ -213,8 +232,12 @@ mod tests {
         let mut progress = PlanProgress::new(4, 10);
         progress.largest = Some((12_345, "load=cpu@50%".into(), None));
         assert_eq!(progress.text_after(0), "4 of 10 done; largest so far 12.3 µs (load=cpu@50%)");
-        progress.largest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into(), None));
-        assert_eq!(progress.text_after(0), "4 of 10 done; largest so far 12.3 µs (…-amd64=6.1.0-56 load=cpu@50%)");
+        progress.largest =
+            Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into(), None));
+        assert_eq!(
+            progress.text_after(0),
+            "4 of 10 done; largest so far 12.3 µs (…-amd64=6.1.0-56 load=cpu@50%)"
+        );
     }
 
     #[test]
@@ -222,7 +245,8 @@ mod tests {
         let mut progress = PlanProgress::new(4, 10);
         progress.with_caveats = 2;
         progress.largest = Some((148_000_000, "load=none".into(), Some("steal 26.3 %".into())));
-        let text = "4 of 10 done; caveats in 2 runs; largest so far 148 ms (load=none), with steal 26.3 %";
+        let text =
+            "4 of 10 done; caveats in 2 runs; largest so far 148 ms (load=none), with steal 26.3 %";
         assert_eq!(progress.text_after(0), text);
     }
 }

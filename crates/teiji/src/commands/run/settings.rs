@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a plan's settings to checked runs. A setting is a flag by its long name, so the flags themselves read it: there is one
-//! place that knows what they mean, and here only where in the plan each was written.
+//! From a plan's settings to checked runs. A setting is a flag by its long name, so the flags
+//! themselves read it: there is one place that knows what they mean, and here only where in the
+//! plan each was written.
 
 use crate::commands::gate::no_meaning;
 use crate::commands::lab::{GuestFlags, check_path_exists, checked};
@@ -13,7 +14,10 @@ use executor::{Asked, Difference, SettingError};
 use lab::KernelName;
 use load::Limits;
 use model::{Document, ProbeStatement};
-use plan::{Combination, CpuId, GuestTime, Limit, Phase, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
+use plan::{
+    Combination, CpuId, GuestTime, Limit, Phase, Plan, PlanError, PlanErrors, ProcessCpus, Run,
+    Setting, Settle, Value,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every flag a plan may set.
@@ -33,8 +37,20 @@ struct Flags {
 }
 
 /// Flags that mean something only in the lab.
-const LAB_SETTINGS: [&str; 12] =
-    ["machine", "memory", "smp", "time", "mips", "qemu", "append", "modules", "dtb", "program", "boot-timeout", "phase"];
+const LAB_SETTINGS: [&str; 12] = [
+    "machine",
+    "memory",
+    "smp",
+    "time",
+    "mips",
+    "qemu",
+    "append",
+    "modules",
+    "dtb",
+    "program",
+    "boot-timeout",
+    "phase",
+];
 
 /// Every flag that takes a run away from this machine.
 pub fn lab_settings() -> Vec<&'static str> {
@@ -72,10 +88,22 @@ impl PlanEntry {
         cpus.dedup();
         // On the machine as it was: which CPUs there are is none of the plan's.
         let then = ProcessCpus { inherited: cpus.clone(), usable: cpus.clone() };
-        let cpus = self.measured.cpus(&then).or_else(|_| self.measured.cpus(&process_cpus()?).map_err(anyhow::Error::from))?;
+        let cpus = self
+            .measured
+            .cpus(&then)
+            .or_else(|_| self.measured.cpus(&process_cpus()?).map_err(anyhow::Error::from))?;
         let run = Run { phase: self.phase, ..self.measured.run(&cpus)? };
-        let guest = recorded.lab.as_ref().filter(|_| self.kernel.is_some()).map(|lab| self.guest.guest_on(lab.guest.machine));
-        let asked = Asked { run, kernel: self.kernel.as_ref(), guest: guest.transpose()?, qemu: self.guest.qemu() };
+        let guest = recorded
+            .lab
+            .as_ref()
+            .filter(|_| self.kernel.is_some())
+            .map(|lab| self.guest.guest_on(lab.guest.machine));
+        let asked = Asked {
+            run,
+            kernel: self.kernel.as_ref(),
+            guest: guest.transpose()?,
+            qemu: self.guest.qemu(),
+        };
         Ok(executor::differences(recorded, &asked))
     }
 
@@ -88,53 +116,81 @@ impl PlanEntry {
 /// All of a plan's combinations, checked; for this machine on these CPUs.
 pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErrors> {
     let mut command = Flags::command();
-    let known: Vec<String> = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
+    let known: Vec<String> = command
+        .get_arguments()
+        .filter_map(|argument| argument.get_long().map(str::to_owned))
+        .collect();
     let varied = plan.vary.iter().flat_map(|factor| &factor.values);
     let settings = plan.measure.iter().chain(varied).chain(plan.include.iter().flatten());
-    let wrong: Vec<(&Setting, String)> =
-        settings.filter_map(|setting| Some((setting, no_flag(setting, &known, &command)?))).collect();
+    let wrong: Vec<(&Setting, String)> = settings
+        .filter_map(|setting| Some((setting, no_flag(setting, &known, &command)?)))
+        .collect();
     let keys: Vec<&str> = wrong.iter().map(|(setting, _)| setting.key.as_str()).collect();
-    let mut errors: Vec<PlanError> = wrong.iter().map(|(setting, what)| PlanError::at(&setting.at, what)).collect();
+    let mut errors: Vec<PlanError> =
+        wrong.iter().map(|(setting, what)| PlanError::at(&setting.at, what)).collect();
     // What else is wrong is found in the plan without them.
     let rest = if keys.is_empty() { plan.clone() } else { plan.clone().without(&keys) };
     let mut load_limits = LoadLimits::default();
     let points = rest.combinations().and_then(|combinations| {
-        PlanErrors::all(combinations.iter().map(|combination| point(&rest, combination, &mut command, cpus, &mut load_limits)))
+        PlanErrors::all(
+            combinations
+                .iter()
+                .map(|combination| point(&rest, combination, &mut command, cpus, &mut load_limits)),
+        )
     });
-    let points = points.and_then(|points| PlanErrors::none_of(meaningless(plan, &points)).map(|()| points));
+    let points =
+        points.and_then(|points| PlanErrors::none_of(meaningless(plan, &points)).map(|()| points));
     match points {
         Ok(points) => PlanErrors::none_of(errors).map(|()| points),
         Err(others) => {
             errors.extend(others);
-            Err(PlanErrors::none_of(errors).err().unwrap_or_else(|| PlanError::at(&plan.at, "it cannot be checked").into()))
+            Err(PlanErrors::none_of(errors)
+                .err()
+                .unwrap_or_else(|| PlanError::at(&plan.at, "it cannot be checked").into()))
         }
     }
 }
 
-/// Limits that say nothing of what any of the runs will measure. Where some can be judged, the others have no verdict.
+/// Limits that say nothing of what any of the runs will measure. Where some can be judged, the
+/// others have no verdict.
 fn meaningless(plan: &Plan, points: &[PlanEntry]) -> Vec<PlanError> {
     let runs = points.iter().filter_map(|point| point.run.as_ref());
     let probes: Vec<ProbeStatement> = runs.filter_map(|run| probe::statement(run).ok()).collect();
-    let names =
-        probes.iter().map(|probe| probe.name.as_ref()).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
-    let says_nothing = |limit: &&Limit| !probes.is_empty() && probes.iter().all(|probe| !judge::has_meaning(limit, probe));
-    plan.limits.iter().filter(says_nothing).map(|limit| PlanError::at(&plan.at, no_meaning(limit, &names))).collect()
+    let names = probes
+        .iter()
+        .map(|probe| probe.name.as_ref())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect::<Vec<_>>()
+        .join(", ");
+    let says_nothing = |limit: &&Limit| {
+        !probes.is_empty() && probes.iter().all(|probe| !judge::has_meaning(limit, probe))
+    };
+    plan.limits
+        .iter()
+        .filter(says_nothing)
+        .map(|limit| PlanError::at(&plan.at, no_meaning(limit, &names)))
+        .collect()
 }
 
 /// Why a setting is an unknown flag, or has the wrong kind of value.
 fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Option<String> {
     let Setting { key, value, .. } = setting;
     if !known.contains(key) {
-        return Some(format!("unknown flag '{key}'; those of teiji measure and the lab are {}", known.join(", ")));
+        return Some(format!(
+            "unknown flag '{key}'; those of teiji measure and the lab are {}",
+            known.join(", ")
+        ));
     }
-    let takes_value = command
-        .get_arguments()
-        .any(|argument| argument.get_long() == Some(key) && argument.get_action().takes_values() && key != "aligned");
+    let takes_value = command.get_arguments().any(|argument| {
+        argument.get_long() == Some(key) && argument.get_action().takes_values() && key != "aligned"
+    });
     let is_off = takes_value && *value == Value::Switch(false);
     is_off.then(|| format!("'{key}' takes a value; to leave it out, write \"none\""))
 }
 
-/// What loads may take, by how many there are and the priority measured with: the machine need not be asked for each run.
+/// What loads may take, by how many there are and the priority measured with: the machine need not
+/// be asked for each run.
 #[derive(Default)]
 struct LoadLimits(BTreeMap<(u8, usize), Limits>);
 
@@ -159,9 +215,12 @@ fn point(
     let mut time = None;
     let run = match &flags.kernel {
         None => {
-            let lab_settings = |setting: &&Setting| LAB_SETTINGS.contains(&setting.key.as_str()) && !words(setting).is_empty();
+            let lab_settings = |setting: &&Setting| {
+                LAB_SETTINGS.contains(&setting.key.as_str()) && !words(setting).is_empty()
+            };
             if let Some(setting) = settings.iter().find(lab_settings) {
-                let what = format!("'{}' is for the lab, and this combination has no kernel", setting.key);
+                let what =
+                    format!("'{}' is for the lab, and this combination has no kernel", setting.key);
                 return Err(PlanError::at(&setting.at, what));
             }
             Some(run_on_this_machine(&flags.measured, cpus, load_limits).map_err(wrong)?)
@@ -173,23 +232,39 @@ fn point(
             let runs = guests.iter().map(|guest| checked(&flags.measured, flags.phase, guest));
             match runs.collect::<Result<Vec<_>, _>>().map_err(&wrong)?.pop() {
                 Some(run) => Some(run),
-                // Its machine is not known without the kernel. What is said of the probe and its threads is.
+                // Its machine is not known without the kernel. What is said of the probe and its
+                // threads is.
                 None => Some(flags.measured.run(&[CpuId(0)]).map_err(wrong)?),
             }
         }
     };
-    Ok(PlanEntry { label, kernel: flags.kernel, measured: flags.measured, guest: flags.guest, phase: flags.phase, time, run })
+    Ok(PlanEntry {
+        label,
+        kernel: flags.kernel,
+        measured: flags.measured,
+        guest: flags.guest,
+        phase: flags.phase,
+        time,
+        run,
+    })
 }
 
 /// A run on this machine.
-fn run_on_this_machine(flags: &RunFlags, of_process: &ProcessCpus, load_limits: &mut LoadLimits) -> Result<Run, SettingError> {
+fn run_on_this_machine(
+    flags: &RunFlags,
+    of_process: &ProcessCpus,
+    load_limits: &mut LoadLimits,
+) -> Result<Run, SettingError> {
     let cpus = flags.cpus(of_process)?;
     let run = flags.run(&cpus)?;
     if run.length.is_endless() {
         return Err(SettingError::Endless);
     }
     let rank = run.scheduling.rank();
-    let limits = load_limits.0.entry((rank, run.loads.len())).or_insert_with(|| Limits::for_loads(Some(rank), run.loads.len()));
+    let limits = load_limits
+        .0
+        .entry((rank, run.loads.len()))
+        .or_insert_with(|| Limits::for_loads(Some(rank), run.loads.len()));
     for spec in &run.loads {
         load::check(spec, &of_process.inherited, &of_process.usable, limits)?;
     }
@@ -201,7 +276,9 @@ fn words(setting: &Setting) -> Vec<String> {
     match &setting.value {
         Value::Switch(true) => vec![format!("--{}", setting.key)],
         Value::Switch(false) => Vec::new(),
-        Value::Words(words) => words.iter().map(|word| format!("--{}={word}", setting.key)).collect(),
+        Value::Words(words) => {
+            words.iter().map(|word| format!("--{}={word}", setting.key)).collect()
+        }
     }
 }
 
@@ -223,9 +300,17 @@ fn refused(plan: &Plan, settings: &[Setting], error: &clap::Error) -> PlanError 
 /// What distinguishes a combination from the others.
 pub fn label(plan: &Plan, combination: &Combination) -> String {
     let varied = plan.vary.iter().zip(&combination.factors);
-    let varied = varied.filter_map(|(factor, value)| value.as_ref().map(|value| format!("{}={value}", factor.key)));
-    let fixed = |setting: &&Setting| !plan.vary.iter().any(|factor| factor.key == setting.key) && !plan.measure.contains(setting);
-    let own = combination.settings.iter().filter(fixed).map(|setting| format!("{}={}", setting.key, setting.value));
+    let varied = varied.filter_map(|(factor, value)| {
+        value.as_ref().map(|value| format!("{}={value}", factor.key))
+    });
+    let fixed = |setting: &&Setting| {
+        !plan.vary.iter().any(|factor| factor.key == setting.key) && !plan.measure.contains(setting)
+    };
+    let own = combination
+        .settings
+        .iter()
+        .filter(fixed)
+        .map(|setting| format!("{}={}", setting.key, setting.value));
     varied.chain(own).collect::<Vec<_>>().join(" ")
 }
 
@@ -237,29 +322,43 @@ mod tests {
     fn read(text: &str) -> Result<Vec<PlanEntry>, String> {
         let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
         let both = vec![CpuId(0), CpuId(1)];
-        points(&plan, &ProcessCpus { inherited: both.clone(), usable: both }).map_err(|error| error.to_string())
+        points(&plan, &ProcessCpus { inherited: both.clone(), usable: both })
+            .map_err(|error| error.to_string())
     }
 
     #[test]
     fn settings_become_runs() {
         let points = read(
-            "[measure]\nprio = 80\nsamples = 1_000\ncpus = \"1\"\ncatch-up = true\n[vary]\ninterval = ['300us', '1ms']\nload = ['none', 'cpu@50%']\n",
+            "[measure]\nprio = 80\nsamples = 1_000\ncpus = \"1\"\ncatch-up = \
+             true\n[vary]\ninterval = ['300us', '1ms']\nload = ['none', 'cpu@50%']\n",
         );
         let points = points.unwrap();
         assert_eq!(points.len(), 4);
         assert_eq!(points[1].label, "interval=300us load=cpu@50%");
         let run = points[1].run.as_ref().unwrap();
-        assert_eq!((run.interval_ns.0, run.cpus.as_slice(), run.loads.len()), (300_000, [CpuId(1)].as_slice(), 1));
+        assert_eq!(
+            (run.interval_ns.0, run.cpus.as_slice(), run.loads.len()),
+            (300_000, [CpuId(1)].as_slice(), 1)
+        );
         assert_eq!(run.overrun_policy, plan::OverrunPolicy::CatchUp);
         assert!(points[0].run.as_ref().unwrap().loads.is_empty());
     }
 
     #[test]
     fn phases_become_runs() {
-        let points =
-            read("[measure]\nkernel = 'debian:amd64'\nsamples = 9\n[vary]\nload = ['none', 'cpu']\nphase = '1..2'\n").unwrap();
-        let of = |point: &PlanEntry| format!("{} {}", point.label, point.run.as_ref().unwrap().phase);
-        let all = ["load=none phase=1 1", "load=none phase=2 2", "load=cpu phase=1 1", "load=cpu phase=2 2"];
+        let points = read(
+            "[measure]\nkernel = 'debian:amd64'\nsamples = 9\n[vary]\nload = ['none', \
+             'cpu']\nphase = '1..2'\n",
+        )
+        .unwrap();
+        let of =
+            |point: &PlanEntry| format!("{} {}", point.label, point.run.as_ref().unwrap().phase);
+        let all = [
+            "load=none phase=1 1",
+            "load=none phase=2 2",
+            "load=cpu phase=1 1",
+            "load=cpu phase=2 2",
+        ];
         assert_eq!(points.iter().map(of).collect::<Vec<_>>(), all);
     }
 
@@ -268,22 +367,34 @@ mod tests {
     fn probes_of_kernels_by_path_are_checked() {
         let image = std::env::current_exe().unwrap().display().to_string();
         for (setting, error) in [
-            ("sleep = 'relative'", "invalid value 'relative' for 'sleep' of the probe cobalt: it is one of absolute, timerfd"),
+            (
+                "sleep = 'relative'",
+                "invalid value 'relative' for 'sleep' of the probe cobalt: it is one of absolute, \
+                 timerfd",
+            ),
             ("policy = 'other'", "'policy' of the probe cobalt is impossible here: "),
             ("clock = 'tai'", "the probe cobalt has no setting 'clock'"),
         ] {
-            let text = format!("[measure]\nsamples = 9\nprobe = 'cobalt'\n{setting}\n[vary]\nkernel = ['{image}']\n");
+            let text = format!(
+                "[measure]\nsamples = 9\nprobe = 'cobalt'\n{setting}\n[vary]\nkernel = \
+                 ['{image}']\n"
+            );
             let output = read(&text).map(|points| points.len()).unwrap_err();
-            assert!(output.starts_with("plan.toml:4:1: kernel=") && output.contains(error), "{output}");
+            assert!(
+                output.starts_with("plan.toml:4:1: kernel=") && output.contains(error),
+                "{output}"
+            );
         }
-        let text = format!("[measure]\nsamples = 9\nprobe = 'cobalt'\n[vary]\nkernel = ['{image}']\n");
+        let text =
+            format!("[measure]\nsamples = 9\nprobe = 'cobalt'\n[vary]\nkernel = ['{image}']\n");
         assert_eq!(read(&text).unwrap().len(), 1);
     }
 
     #[test]
     fn flags_are_left_out() {
         let points = read(
-            "[vary]\nkernel = ['none', 'debian:amd64']\nappend = ['none', 'nohz=off']\nprio = ['none', 3]\n[[exclude]]\nkernel = 'none'\nappend = 'nohz=off'\n",
+            "[vary]\nkernel = ['none', 'debian:amd64']\nappend = ['none', 'nohz=off']\nprio = \
+             ['none', 3]\n[[exclude]]\nkernel = 'none'\nappend = 'nohz=off'\n",
         );
         let points = points.unwrap();
         assert_eq!(points.len(), 6);
@@ -294,13 +405,16 @@ mod tests {
 
     #[test]
     fn everything_that_is_refused_is_named_once() {
-        let text = "[measure]\npriority = 3\npolicy = 'fast'\n[vary]\nload = ['cup', 'cpu', 'nte']\ninterval = ['1ms', '2ms']\n";
+        let text = "[measure]\npriority = 3\npolicy = 'fast'\n[vary]\nload = ['cup', 'cpu', \
+                    'nte']\ninterval = ['1ms', '2ms']\n";
         let output = read(text).map(|points| points.len()).unwrap_err();
         let lines: Vec<&str> = output.lines().map(str::trim).collect();
         assert_eq!(lines.len(), 3, "{output}");
         assert!(lines[1].starts_with("plan.toml:2:1: unknown flag 'priority'"), "{output}");
         assert!(lines[2].starts_with("plan.toml:3:1: invalid value 'fast'"), "{output}");
-        let output = read(&text.replace("policy = 'fast'", "prio = 3")).map(|points| points.len()).unwrap_err();
+        let output = read(&text.replace("policy = 'fast'", "prio = 3"))
+            .map(|points| points.len())
+            .unwrap_err();
         let lines: Vec<&str> = output.lines().map(str::trim).collect();
         assert_eq!((lines[0], lines.len()), ("3 errors in the plan", 4), "{output}");
         assert!(lines[2].starts_with("plan.toml:5:9: load=cup interval=1ms: "), "{output}");
@@ -312,56 +426,113 @@ mod tests {
         for (text, output) in [
             (
                 "[measure]\npriority = 3",
-                "plan.toml:2:1: unknown flag 'priority'; those of teiji measure and the lab are kernel, interval,",
+                "plan.toml:2:1: unknown flag 'priority'; those of teiji measure and the lab are \
+                 kernel, interval,",
             ),
-            ("[measure]\nprobe = 'nosuch'", "plan.toml:2:1: unknown probe 'nosuch': expected one of cyclic, "),
+            (
+                "[measure]\nprobe = 'nosuch'",
+                "plan.toml:2:1: unknown probe 'nosuch': expected one of cyclic, ",
+            ),
             ("[measure]\nprio = 'high'", "plan.toml:2:1: invalid value 'high' for '--prio <PRIO>'"),
-            ("[vary]\ninterval = ['1ms', 'soon']", "plan.toml:2:20: invalid value 'soon' for '--interval <TIME>'"),
+            (
+                "[vary]\ninterval = ['1ms', 'soon']",
+                "plan.toml:2:20: invalid value 'soon' for '--interval <TIME>'",
+            ),
             ("[vary]\nload = ['cpu', 'cup']", "plan.toml:2:16: load=cup: unknown load 'cup'"),
             ("[vary]\nload = ['cpu@0%']", "plan.toml:2:9: "),
             ("[measure]\ncatch-up = 'yes'", "plan.toml:2:1: "),
-            ("[measure]\nprio = false", "plan.toml:2:1: 'prio' takes a value; to leave it out, write \"none\""),
+            (
+                "[measure]\nprio = false",
+                "plan.toml:2:1: 'prio' takes a value; to leave it out, write \"none\"",
+            ),
             ("[measure]\nprio = true", "plan.toml:2:1: a value is required for '--prio <PRIO>'"),
-            ("[measure]\npolicy = 'other'\n[vary]\nprio = [80]", "plan.toml:4:9: prio=80: priority 80 needs a real-time policy"),
+            (
+                "[measure]\npolicy = 'other'\n[vary]\nprio = [80]",
+                "plan.toml:4:9: prio=80: priority 80 needs a real-time policy",
+            ),
             ("[vary]\ncpus = ['0', '7']", "plan.toml:2:14: cpus=7: CPU 7 cannot be used"),
             // Named where it stands, and not where the combination ends.
-            ("[measure]\ncpus = '9'\n[vary]\nprio = [10, 20]", "plan.toml:2:1: prio=10: CPU 9 cannot be used"),
+            (
+                "[measure]\ncpus = '9'\n[vary]\nprio = [10, 20]",
+                "plan.toml:2:1: prio=10: CPU 9 cannot be used",
+            ),
             (
                 "[vary]\nkernel = ['/nope/bzImage']\ninterval = ['1ms', '2ms']",
                 "plan.toml:2:11: kernel=/nope/bzImage interval=1ms: ",
             ),
-            ("[vary]\nload = ['cpu', 'cpu,cpus=9']\ninterval = ['1ms', '2ms']", "plan.toml:2:16: load=cpu,cpus=9 interval=1ms: "),
-            ("[measure]\nsmp = 2", "plan.toml:2:1: 'smp' is for the lab, and this combination has no kernel"),
-            ("[measure]\nsmp = 5\n[vary]\nkernel = ['debian:amd64']", "plan.toml:2:1: kernel=debian:amd64: 5 CPUs "),
-            ("[measure]\nqemu = 'system'", "plan.toml:2:1: 'qemu' is for the lab, and this combination has no kernel"),
             (
-                "[measure]\nqemu = 'nowhere/qemu'\n[vary]\nkernel = ['debian:amd64']\ntitle = ['a']",
-                "plan.toml:2:1: kernel=debian:amd64 title=a: --qemu nowhere/qemu: there is no such file",
+                "[vary]\nload = ['cpu', 'cpu,cpus=9']\ninterval = ['1ms', '2ms']",
+                "plan.toml:2:16: load=cpu,cpus=9 interval=1ms: ",
             ),
-            ("[measure]\nphase = 17", "plan.toml:2:1: 'phase' is for the lab, and this combination has no kernel"),
+            (
+                "[measure]\nsmp = 2",
+                "plan.toml:2:1: 'smp' is for the lab, and this combination has no kernel",
+            ),
+            (
+                "[measure]\nsmp = 5\n[vary]\nkernel = ['debian:amd64']",
+                "plan.toml:2:1: kernel=debian:amd64: 5 CPUs ",
+            ),
+            (
+                "[measure]\nqemu = 'system'",
+                "plan.toml:2:1: 'qemu' is for the lab, and this combination has no kernel",
+            ),
+            (
+                "[measure]\nqemu = 'nowhere/qemu'\n[vary]\nkernel = ['debian:amd64']\ntitle = \
+                 ['a']",
+                "plan.toml:2:1: kernel=debian:amd64 title=a: --qemu nowhere/qemu: there is no \
+                 such file",
+            ),
+            (
+                "[measure]\nphase = 17",
+                "plan.toml:2:1: 'phase' is for the lab, and this combination has no kernel",
+            ),
             (
                 "[vary]\nphase = '1..3'\ntime = ['virtual', 'host']\nkernel = ['debian:amd64']",
                 "plan.toml:2:9: phase=1 time=host kernel=debian:amd64: phases need virtual time",
             ),
-            ("[measure]\nphase = '1..3'\nkernel = 'debian:amd64'", "plan.toml:2:1: invalid value '1..3' for '--phase <PHASE>'"),
+            (
+                "[measure]\nphase = '1..3'\nkernel = 'debian:amd64'",
+                "plan.toml:2:1: invalid value '1..3' for '--phase <PHASE>'",
+            ),
             ("[vary]\nkernel = ['debian:nosuch']", "plan.toml:2:11: invalid value 'debian:nosuch'"),
             ("[measure]\nsamples = 5\nduration = '3s'", "plan.toml:"),
-            ("[measure]\nprio = 3\nduration = 'forever'", "plan.toml:3:1: a run of a plan or in a guest ends by itself: "),
+            (
+                "[measure]\nprio = 3\nduration = 'forever'",
+                "plan.toml:3:1: a run of a plan or in a guest ends by itself: ",
+            ),
             (
                 "[measure]\nduration = 'forever'\n[vary]\nkernel = ['debian:amd64']\ntitle = ['a']",
-                "plan.toml:2:1: kernel=debian:amd64 title=a: a run of a plan or in a guest ends by itself: ",
+                "plan.toml:2:1: kernel=debian:amd64 title=a: a run of a plan or in a guest ends \
+                 by itself: ",
             ),
-            ("[measure]\nwarmup = '25h'\nprio = 3", "plan.toml:2:1: a warm-up of 25h is too long: at most 24h"),
-            ("[measure]\nwarmup = '9223372036s'\nprio = 3", "plan.toml:2:1: invalid value '9223372036s' for '--warmup <TIME>': "),
-            ("[vary]\naligned = ['1ms', '2h']\nprio = [3, 4]", "plan.toml:2:19: aligned=2h prio=3: a shift between "),
-            // By what the error is about, where its text has no value of the plan, or that of another setting.
-            ("[measure]\ndistance = '2h'\nthreads = 2\n[vary]\nprio = [10, 20]", "plan.toml:2:1: prio=10: an interval of "),
             (
-                "[measure]\nduration = '87000h'\ninterval = '1ms'\nthreads = 1\n[vary]\nkernel = ['debian:amd64']\ntitle = ['512']",
-                "plan.toml:2:1: kernel=debian:amd64 title=512: 313200000000 samples make a recording",
+                "[measure]\nwarmup = '25h'\nprio = 3",
+                "plan.toml:2:1: a warm-up of 25h is too long: at most 24h",
+            ),
+            (
+                "[measure]\nwarmup = '9223372036s'\nprio = 3",
+                "plan.toml:2:1: invalid value '9223372036s' for '--warmup <TIME>': ",
+            ),
+            (
+                "[vary]\naligned = ['1ms', '2h']\nprio = [3, 4]",
+                "plan.toml:2:19: aligned=2h prio=3: a shift between ",
+            ),
+            // By what the error is about, where its text has no value of the plan, or that of
+            // another setting.
+            (
+                "[measure]\ndistance = '2h'\nthreads = 2\n[vary]\nprio = [10, 20]",
+                "plan.toml:2:1: prio=10: an interval of ",
+            ),
+            (
+                "[measure]\nduration = '87000h'\ninterval = '1ms'\nthreads = 1\n[vary]\nkernel = \
+                 ['debian:amd64']\ntitle = ['512']",
+                "plan.toml:2:1: kernel=debian:amd64 title=512: 313200000000 samples make a \
+                 recording",
             ),
         ] {
-            let Err(error) = read(text).map(|points| points.len()) else { panic!("{text}\nwas not refused") };
+            let Err(error) = read(text).map(|points| points.len()) else {
+                panic!("{text}\nwas not refused")
+            };
             assert!(error.starts_with(output), "{text}\nsaid: {error}\nnot:  {output}");
         }
     }

@@ -32,18 +32,25 @@ pub fn about(text: &str) -> String {
 /// Reads the file of a plan; where there is none, the shipped plan of that name.
 pub fn read(path: &Path) -> io::Result<String> {
     match fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => text(path).map(str::to_owned).ok_or_else(|| not_found(path, error)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            text(path).map(str::to_owned).ok_or_else(|| not_found(path, error))
+        }
         read => read,
     }
 }
 
 /// What looks like a name rather than a path was meant to be a shipped plan.
 fn not_found(path: &Path, error: io::Error) -> io::Error {
-    if path.components().count() > 1 || path.extension().is_some_and(|extension| extension == "toml") {
+    if path.components().count() > 1
+        || path.extension().is_some_and(|extension| extension == "toml")
+    {
         return error;
     }
     let names = PLANS.map(|(name, _)| name).join(", ");
-    io::Error::new(error.kind(), format!("no such file; the shipped plans are {names} (teiji plans)"))
+    io::Error::new(
+        error.kind(),
+        format!("no such file; the shipped plans are {names} (teiji plans)"),
+    )
 }
 
 #[cfg(test)]
@@ -55,12 +62,18 @@ mod tests {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans"));
         let mut names: Vec<String> = fs::read_dir(folder)
             .unwrap()
-            .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
+            .filter_map(|entry| {
+                Some(entry.unwrap().file_name().to_str()?.strip_suffix(".toml")?.to_owned())
+            })
             .collect();
         names.sort();
         assert_eq!(names, PLANS.map(|(name, _)| name));
         for (name, text) in PLANS {
-            assert!(about(text).ends_with('.') && about(text).len() > 40, "{name}: {}", about(text));
+            assert!(
+                about(text).ends_with('.') && about(text).len() > 40,
+                "{name}: {}",
+                about(text)
+            );
         }
     }
 }

@@ -26,7 +26,8 @@ pub fn limits(path: &Path) -> anyhow::Result<Vec<Limit>> {
     Ok(executor::read_plan(path)?.limits)
 }
 
-/// More runs than these are read for their figures alone: their confidence intervals take some milliseconds a run.
+/// More runs than these are read for their figures alone: their confidence intervals take some
+/// milliseconds a run.
 const MAX_INFERRED: usize = 512;
 
 /// What is wanted of a plan's runs beside their figures.
@@ -55,9 +56,11 @@ impl Begun {
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let plan = executor::read_plan(path)?;
         let combinations = plan.combinations()?;
-        let labels: Vec<String> = combinations.iter().map(|combination| label(&plan, combination)).collect();
+        let labels: Vec<String> =
+            combinations.iter().map(|combination| label(&plan, combination)).collect();
         // Phases are pooled, as repeats are.
-        let mut keys: Vec<String> = plan.vary.iter().map(|factor| factor.key.clone()).filter(|key| key != PHASE).collect();
+        let mut keys: Vec<String> =
+            plan.vary.iter().map(|factor| factor.key.clone()).filter(|key| key != PHASE).collect();
         for setting in plan.include.iter().flatten().filter(|setting| setting.key != PHASE) {
             if !keys.contains(&setting.key) {
                 keys.push(setting.key.clone());
@@ -66,11 +69,13 @@ impl Begun {
         let planned = runs(&plan, combinations.len())?;
         let mut runs = Vec::with_capacity(planned.len());
         for (place, run) in planned.iter().enumerate() {
-            let recording = executor::recording(path, place, planned.len(), &labels[run.combination]);
+            let recording =
+                executor::recording(path, place, planned.len(), &labels[run.combination]);
             let is_done = find_recording(&recording)? == RecordingState::Done;
             runs.push((*run, is_done.then_some(recording)));
         }
-        let incomplete = executor::incomplete(path)?.iter().map(|path| path.display().to_string()).collect();
+        let incomplete =
+            executor::incomplete(path)?.iter().map(|path| path.display().to_string()).collect();
         Ok(Begun { plan, keys, combinations, runs, incomplete })
     }
 
@@ -91,7 +96,9 @@ pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
             first_of_each.push(place);
         }
     }
-    let values = first_of_each.iter().map(|place| begun.keys.iter().map(|key| begun.value(*place, key)).collect());
+    let values = first_of_each
+        .iter()
+        .map(|place| begun.keys.iter().map(|key| begun.value(*place, key)).collect());
     let mut matrix = Matrix::new(begun.plan.title.clone(), begun.keys.clone(), values);
     matrix.limits.clone_from(&begun.plan.limits);
     matrix.incomplete.clone_from(&begun.incomplete);
@@ -113,7 +120,8 @@ fn rows(combinations: &[Combination]) -> Vec<usize> {
     let mut known: HashMap<Vec<(String, Value)>, usize> = HashMap::new();
     let row = |combination: &Combination| {
         let settings = combination.settings.iter().filter(|setting| setting.key != PHASE);
-        let mut settings: Vec<(String, Value)> = settings.map(|setting| (setting.key.clone(), setting.value.clone())).collect();
+        let mut settings: Vec<(String, Value)> =
+            settings.map(|setting| (setting.key.clone(), setting.value.clone())).collect();
         settings.sort();
         let next = known.len();
         *known.entry(settings).or_insert(next)
@@ -121,8 +129,9 @@ fn rows(combinations: &[Combination]) -> Vec<usize> {
     combinations.iter().map(row).collect()
 }
 
-/// Adds runs, each to its row, numbered within it; none: there is no recording. Where all runs of a row are phases of one run, the row
-/// has the figures of all of them together. Each recording is judged by the limits of its plan.
+/// Adds runs, each to its row, numbered within it; none: there is no recording. Where all runs of a
+/// row are phases of one run, the row has the figures of all of them together. Each recording is
+/// judged by the limits of its plan.
 pub fn fill<'p, 'l>(
     matrix: &mut Matrix,
     runs: impl ExactSizeIterator<Item = (usize, u32, Option<&'p Path>)>,
@@ -141,14 +150,16 @@ pub fn fill<'p, 'l>(
         match recording {
             Some(path) if !limits.is_empty() && !phases.contains_key(&row) => {
                 let is_inferred = are_few && detail == TableDetail::Inference;
-                let infer = |analysis: &Analysis| is_inferred.then(|| Inference::from_analysis(analysis));
+                let infer =
+                    |analysis: &Analysis| is_inferred.then(|| Inference::from_analysis(analysis));
                 let (examined, inferences) = Recording::open(path)?.examine(&exact, infer)?;
                 let inferences = inferences.into_iter().flatten().collect();
                 let judged = Gate::judge(limits, std::slice::from_ref(&examined)).judged;
                 matrix.add_run(row, repeat, examined.recorded, inferences, judged);
             }
             Some(path) if detail == TableDetail::Inference && are_few => {
-                let (recorded, inferences) = Recording::open(path)?.analyse(&exact, Inference::from_analysis)?;
+                let (recorded, inferences) =
+                    Recording::open(path)?.analyse(&exact, Inference::from_analysis)?;
                 matrix.add_run(row, repeat, recorded, inferences, Vec::new());
             }
             Some(path) => matrix.add(row, repeat, Recording::open(path)?.summarise()?),
@@ -158,7 +169,8 @@ pub fn fill<'p, 'l>(
     for (row, paths) in phases {
         let limits = Limit::each_once(paths.iter().flat_map(|path| limits_of(path)));
         let exact = Limit::exact_request(&limits);
-        let mut recordings = paths.iter().map(|path| Recording::open(path)).collect::<Result<Vec<_>, _>>()?;
+        let mut recordings =
+            paths.iter().map(|path| Recording::open(path)).collect::<Result<Vec<_>, _>>()?;
         let others = recordings.split_off(1);
         let Some(first) = recordings.pop() else { continue };
         let examined = recording::examine_pool(first, others, &exact)?;
@@ -169,13 +181,16 @@ pub fn fill<'p, 'l>(
 }
 
 /// The recordings of each row whose runs are phases of one run.
-fn phases<'p>(runs: &[(usize, u32, Option<&'p Path>)]) -> anyhow::Result<BTreeMap<usize, Vec<&'p Path>>> {
+fn phases<'p>(
+    runs: &[(usize, u32, Option<&'p Path>)],
+) -> anyhow::Result<BTreeMap<usize, Vec<&'p Path>>> {
     let mut rows: BTreeMap<usize, Vec<(&Path, Recording)>> = BTreeMap::new();
     for (row, path) in runs.iter().filter_map(|(row, _, path)| Some((*row, (*path)?))) {
         rows.entry(row).or_default().push((path, Recording::open(path)?));
     }
-    let is_pool =
-        |all: &[(&Path, Recording)]| all.len() > 1 && judge::pools(all.iter().map(|(_, one)| one.document())).len() == 1;
+    let is_pool = |all: &[(&Path, Recording)]| {
+        all.len() > 1 && judge::pools(all.iter().map(|(_, one)| one.document())).len() == 1
+    };
     let pools = rows.into_iter().filter(|(_, all)| is_pool(all));
     Ok(pools.map(|(row, all)| (row, all.into_iter().map(|(path, _)| path).collect())).collect())
 }
@@ -186,8 +201,8 @@ mod tests {
 
     #[test]
     fn combinations_that_differ_in_their_phase_alone_share_a_row() {
-        let text = "[measure]\nkernel = 'debian:amd64'\n[vary]\nphase = '1..3'\nload = ['none', 'cpu']\n[[include]]\nload = 'cpu'\nphase = 9\n\
-                    [[include]]\nload = 'net'\n";
+        let text = "[measure]\nkernel = 'debian:amd64'\n[vary]\nphase = '1..3'\nload = ['none', \
+                    'cpu']\n[[include]]\nload = 'cpu'\nphase = 9\n[[include]]\nload = 'net'\n";
         let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
         assert_eq!(rows(&plan.combinations().unwrap()), [0, 1, 0, 1, 0, 1, 1, 2]);
     }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji tune --boot`: the kernel's arguments, printed, written to where the boot loader has them, and put back.
+//! `teiji tune --boot`: the kernel's arguments, printed, written to where the boot loader has them,
+//! and put back.
 
 use super::text::{INDENT, cpu_words, paragraph, root_flag};
 use super::{Args, Signals};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
-use host::{BootArgument, BootPlan, HostRoot, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite};
+use host::{
+    BootArgument, BootPlan, HostRoot, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite,
+};
 use plan::CpuId;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -14,7 +17,10 @@ use std::process::ExitCode;
 /// A boot loader by its name.
 pub fn place(name: &str) -> Result<LoaderPlace, String> {
     let names = || LoaderPlace::ALL.map(LoaderPlace::name).join(", ");
-    LoaderPlace::ALL.into_iter().find(|place| place.name() == name).ok_or_else(|| format!("it is one of {}", names()))
+    LoaderPlace::ALL
+        .into_iter()
+        .find(|place| place.name() == name)
+        .ok_or_else(|| format!("it is one of {}", names()))
 }
 
 pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandResult {
@@ -23,7 +29,11 @@ pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandRes
         return write(root, args, &plan);
     }
     let written = root.boot_files_with(&plan);
-    output::say(&if args.json { format!("{:#}\n", as_json(&plan, &written)) } else { shown(&plan, &written) });
+    output::say(&if args.json {
+        format!("{:#}\n", as_json(&plan, &written))
+    } else {
+        shown(&plan, &written)
+    });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -52,7 +62,11 @@ pub fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     for (_, error) in &undone.left {
         output::complain(&format!("error: not put back: {error}"));
     }
-    output::say(&if args.json { format!("{:#}\n", undone_as_json(&undone)) } else { undone_text(&undone, args.force) });
+    output::say(&if args.json {
+        format!("{:#}\n", undone_as_json(&undone))
+    } else {
+        undone_text(&undone, args.force)
+    });
     Ok(if undone.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) })
 }
 
@@ -66,7 +80,10 @@ fn written_text(written: &LoaderWrite, root: &str) -> String {
     for LoaderFile { file, backup, from, to } in &written.files {
         text += &format!("Written to /{file}. As it was: /{backup}\n");
         for (sign, line) in [('-', lines_without(from, to)), ('+', lines_without(to, from))] {
-            text += &line.iter().map(|line| format!("{:INDENT$}{sign} {line}\n", "")).collect::<String>();
+            text += &line
+                .iter()
+                .map(|line| format!("{:INDENT$}{sign} {line}\n", ""))
+                .collect::<String>();
         }
     }
     for file in &written.right {
@@ -76,18 +93,23 @@ fn written_text(written: &LoaderWrite, root: &str) -> String {
         }
     }
     match &written.run {
-        Some(run) if written.files.is_empty() => text += &format!("Run, if that was not done since: {run}\n"),
+        Some(run) if written.files.is_empty() => {
+            text += &format!("Run, if that was not done since: {run}\n")
+        }
         Some(run) => text += &format!("Now run: {run}\n"),
         None => {}
     }
     if !written.files.is_empty() {
-        text += &format!("The arguments count from the next boot. Undo: sudo teiji tune --boot --undo{root}\n");
+        text += &format!(
+            "The arguments count from the next boot. Undo: sudo teiji tune --boot --undo{root}\n"
+        );
     }
     text
 }
 
 fn undone_text(undone: &LoaderUndo, is_forced: bool) -> String {
-    let mut text: String = undone.back.iter().map(|file| format!("/{file} is as it was.\n")).collect();
+    let mut text: String =
+        undone.back.iter().map(|file| format!("/{file} is as it was.\n")).collect();
     if !undone.left.is_empty() && is_forced {
         text += "What was not put back is forgotten.\n";
     }
@@ -131,11 +153,15 @@ fn shown(plan: &BootPlan, written: &[String]) -> String {
         let files: Vec<String> = written.iter().map(|file| format!("/{file}")).collect();
         let have = if files.len() == 1 { "has" } else { "have" };
         format!(
-            "The kernel's arguments for {cpus}, against those of this boot. {} {have} them already: they count from the next boot.\n",
+            "The kernel's arguments for {cpus}, against those of this boot. {} {have} them \
+             already: they count from the next boot.\n",
             files.join(" and ")
         )
     } else {
-        format!("The kernel's arguments for {cpus}, against those of this boot. Nothing is written without --write.\n")
+        format!(
+            "The kernel's arguments for {cpus}, against those of this boot. Nothing is written \
+             without --write.\n"
+        )
     };
     for BootArgument { from, to, why } in &plan.changes {
         let from = from.iter().map(|from| format!("{:INDENT$}- {from}\n", "")).collect::<String>();
@@ -145,7 +171,8 @@ fn shown(plan: &BootPlan, written: &[String]) -> String {
         text += &format!("\nRight already: {}\n", plan.kept.join(" "));
     }
     if !plan.changes.is_empty() && written.is_empty() {
-        let place = plan.place.unwrap_or("the configuration of this machine's boot loader, then reboot");
+        let place =
+            plan.place.unwrap_or("the configuration of this machine's boot loader, then reboot");
         text += &format!("\nWhere: {place}\n");
     }
     for note in &plan.notes {

@@ -18,7 +18,9 @@ const BY_SIGNAL: i32 = 128;
 pub fn run(command: &[OsString], signals: &Signals) -> Result<u8, Failure> {
     let Some((program, words)) = command.split_first() else { return Ok(0) };
     let started = Command::new(program).args(words).spawn();
-    let mut child = started.map_err(|error| Failure::bad_input(anyhow!("cannot run {}: {error}", program.to_string_lossy())))?;
+    let mut child = started.map_err(|error| {
+        Failure::bad_input(anyhow!("cannot run {}: {error}", program.to_string_lossy()))
+    })?;
     loop {
         if let Some(status) = child.try_wait().map_err(Failure::run_failed)? {
             return Ok(code(status));
@@ -41,14 +43,19 @@ fn forward(child: &Child, signal: i32) {
     if [SIGINT, SIGQUIT].contains(&signal) && is_in_foreground() {
         return;
     }
-    if let (Some(pid), Some(signal)) = (i32::try_from(child.id()).ok().and_then(Pid::from_raw), Signal::from_named_raw(signal)) {
+    if let (Some(pid), Some(signal)) =
+        (i32::try_from(child.id()).ok().and_then(Pid::from_raw), Signal::from_named_raw(signal))
+    {
         // It may have ended.
         let _ = kill_process(pid, signal);
     }
 }
 
-/// Whether what is typed on the terminal goes to this process, wherever its standard input comes from.
+/// Whether what is typed on the terminal goes to this process, wherever its standard input comes
+/// from.
 fn is_in_foreground() -> bool {
     let terminal = File::open("/dev/tty");
-    terminal.is_ok_and(|terminal| rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == getpgrp()))
+    terminal.is_ok_and(|terminal| {
+        rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == getpgrp())
+    })
 }

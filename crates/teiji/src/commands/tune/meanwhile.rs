@@ -9,7 +9,9 @@ pub fn say(changed: &[ChangeResult], back: &[ChangeResult]) {
     for ChangeResult { file, obstacle, .. } in changed {
         let is_said = back.iter().any(|result| result.file == *file && result.obstacle.is_some());
         if let Some(obstacle) = obstacle.as_ref().filter(|_| !is_said) {
-            output::complain(&format!("note: not as it was to be when the command ended: /{file}: {obstacle}"));
+            output::complain(&format!(
+                "note: not as it was to be when the command ended: /{file}: {obstacle}"
+            ));
         }
     }
 }

@@ -24,13 +24,15 @@ use std::process::ExitCode;
 pub use text::root_flag;
 
 #[derive(clap::Args)]
-#[command(
-    after_help = "What was there before is in a journal in /var/lib/teiji/tune (TEIJI_STATE=DIR names another folder) before the first change. A call that was \
-killed is put right by the next one. Exit codes: 0 done; 2 usage; 4 a setting or a file could not be changed or put back. With a COMMAND: its own exit code, \
-128 + N where signal N ended it, or 4 as above where it ended with 0."
-)]
+#[command(after_help = "What was there before is in a journal in /var/lib/teiji/tune \
+                        (TEIJI_STATE=DIR names another folder) before the first change. A call \
+                        that was killed is put right by the next one. Exit codes: 0 done; 2 \
+                        usage; 4 a setting or a file could not be changed or put back. With a \
+                        COMMAND: its own exit code, 128 + N where signal N ended it, or 4 as \
+                        above where it ended with 0.")]
 pub struct Args {
-    /// CPUs that are to be on time; with --plan, --boot or a COMMAND [default: those that are isolated, or all]
+    /// CPUs that are to be on time; with --plan, --boot or a COMMAND [default: those that are
+    /// isolated, or all]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
 
@@ -38,23 +40,28 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["undo", "command"])]
     plan: bool,
 
-    /// Print the kernel's arguments for these CPUs, against those of this boot, and where they are written
+    /// Print the kernel's arguments for these CPUs, against those of this boot, and where they are
+    /// written
     #[arg(long, conflicts_with_all = ["plan", "also", "only", "except", "command"])]
     boot: bool,
 
-    /// With --boot: write them there, with a backup beside the file. What is to be run then is printed, not run
+    /// With --boot: write them there, with a backup beside the file. What is to be run then is
+    /// printed, not run
     #[arg(long, requires = "boot", conflicts_with = "undo")]
     write: bool,
 
-    /// With --write: the boot loader whose files are written, where several are here: grub, systemd-boot or cmdline.txt
+    /// With --write: the boot loader whose files are written, where several are here: grub,
+    /// systemd-boot or cmdline.txt
     #[arg(long, value_name = "NAME", requires = "write", value_parser = boot::place)]
     place: Option<LoaderPlace>,
 
-    /// Put back what was changed; with --boot, what --write has written, which a reboot does not undo
+    /// Put back what was changed; with --boot, what --write has written, which a reboot does not
+    /// undo
     #[arg(long, conflicts_with_all = ["cpus", "also", "only", "except", "command"])]
     undo: bool,
 
-    /// With --undo: put back what somebody else has changed meanwhile, too, and forget what cannot be put back
+    /// With --undo: put back what somebody else has changed meanwhile, too, and forget what cannot
+    /// be put back
     #[arg(long, requires = "undo")]
     force: bool,
 
@@ -62,7 +69,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["plan", "boot", "undo", "command"])]
     prove: bool,
 
-    /// Make these changes too, by the names of their checks: rt-throttling, threads-above, interrupt-threads, turbo
+    /// Make these changes too, by the names of their checks: rt-throttling, threads-above,
+    /// interrupt-threads, turbo
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
     also: Vec<String>,
 
@@ -100,7 +108,8 @@ impl Args {
     fn chosen(&self) -> String {
         let lists = [("also", &self.also), ("only", &self.only), ("except", &self.except)];
         let given = lists.into_iter().filter(|(_, names)| !names.is_empty());
-        let given: String = given.map(|(flag, names)| format!(" --{flag} {}", names.join(","))).collect();
+        let given: String =
+            given.map(|(flag, names)| format!(" --{flag} {}", names.join(","))).collect();
         text::root_flag(&self.root) + &given
     }
 }
@@ -121,7 +130,10 @@ pub fn put_right_killed() {
 pub fn run(args: &Args) -> CommandResult {
     let root = HostRoot::at(&args.root);
     if !root.path("proc").is_dir() {
-        return Err(Failure::bad_input(anyhow!("{} has no proc: it is not the / of a machine", args.root.display())));
+        return Err(Failure::bad_input(anyhow!(
+            "{} has no proc: it is not the / of a machine",
+            args.root.display()
+        )));
     }
     if let Some(flag) = args.measured.first_given().filter(|_| !args.prove) {
         return Err(Failure::bad_input(anyhow!("{flag} is for --prove")));
@@ -132,12 +144,18 @@ pub fn run(args: &Args) -> CommandResult {
     if args.cpus.is_none() && !args.plan && !args.boot && args.command.is_empty() {
         let example = example_cpus(&root);
         return Err(Failure::bad_input(anyhow!(
-            "no CPUs named: teiji tune --plan shows what would be changed, sudo teiji tune --cpus {} changes it for {}",
+            "no CPUs named: teiji tune --plan shows what would be changed, sudo teiji tune --cpus \
+             {} changes it for {}",
             CpuList::format(&example),
             text::cpu_words(&example)
         )));
     }
-    let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
+    let cpus = args
+        .cpus
+        .as_ref()
+        .map(|list| list.resolve(&root.online_cpus()))
+        .transpose()
+        .map_err(Failure::bad_input)?;
     if args.boot {
         return boot::run(&root, args, cpus);
     }
@@ -151,7 +169,11 @@ pub fn run(args: &Args) -> CommandResult {
     // What is asked for wrongly changes nothing, not even what an earlier call left.
     let plan = planned(&root, &options)?;
     if args.plan {
-        output::say(&if args.json { format!("{:#}\n", text::plan_as_json(&plan)) } else { text::plan(&plan, &args.chosen()) });
+        output::say(&if args.json {
+            format!("{:#}\n", text::plan_as_json(&plan))
+        } else {
+            text::plan(&plan, &args.chosen())
+        });
         return Ok(ExitCode::SUCCESS);
     }
     if args.prove {
@@ -173,7 +195,9 @@ fn has_failed(results: &[ChangeResult]) -> bool {
 fn complain_of(results: &[ChangeResult], what: &str) {
     for ChangeResult { file, obstacle, is_expected } in results {
         match obstacle {
-            Some(obstacle) if *is_expected => output::complain(&format!("note: {what}: /{file}: {obstacle}")),
+            Some(obstacle) if *is_expected => {
+                output::complain(&format!("note: {what}: /{file}: {obstacle}"))
+            }
             Some(obstacle) => output::complain(&format!("error: {what}: /{file}: {obstacle}")),
             None => {}
         }
@@ -206,29 +230,45 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
     if args.json {
         output::say(&format!("{:#}\n", text::applied_as_json(&plan, &results)));
     } else {
-        let undo = format!(" Undo: sudo teiji tune --undo{}. A reboot undoes it too.", text::root_flag(&args.root));
+        let undo = format!(
+            " Undo: sudo teiji tune --undo{}. A reboot undoes it too.",
+            text::root_flag(&args.root)
+        );
         output::say(&format!("{}\n", text::applied(&plan, &results, &undo)));
     }
     Ok(if failed { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
 }
 
 /// Makes the changes of a plan, or none of them where a signal comes.
-fn apply_plan(tuning: &mut Tuning, plan: &TuningPlan, is_to_stay: bool, signals: &Signals) -> Result<Vec<ChangeResult>, Failure> {
-    let results = tuning.apply(plan, is_to_stay, &|| signals.caught().is_some()).map_err(Failure::run_failed)?;
+fn apply_plan(
+    tuning: &mut Tuning,
+    plan: &TuningPlan,
+    is_to_stay: bool,
+    signals: &Signals,
+) -> Result<Vec<ChangeResult>, Failure> {
+    let results = tuning
+        .apply(plan, is_to_stay, &|| signals.caught().is_some())
+        .map_err(Failure::run_failed)?;
     if let Some(signal) = signals.caught() {
         put_back_unfinished(tuning)?;
-        return Err(Failure::run_failed(anyhow!("ended by {signal} before all was changed. What was changed is put back")));
+        return Err(Failure::run_failed(anyhow!(
+            "ended by {signal} before all was changed. What was changed is put back"
+        )));
     }
     complain_of(&results, "not changed");
     Ok(results)
 }
 
-/// Puts back what an earlier call has left that is not to stay: one that was killed, or could not put back. Whether that failed.
+/// Puts back what an earlier call has left that is not to stay: one that was killed, or could not
+/// put back. Whether that failed.
 fn put_right(tuning: &mut Tuning) -> Result<bool, Failure> {
     let results = put_back_unfinished(tuning)?;
     let back = results.iter().filter(|result| result.obstacle.is_none()).count();
     if back > 0 {
-        output::complain(&format!("note: {} of an earlier teiji tune put back first", text::settings(back)));
+        output::complain(&format!(
+            "note: {} of an earlier teiji tune put back first",
+            text::settings(back)
+        ));
     }
     Ok(has_failed(&results))
 }
@@ -253,12 +293,18 @@ fn put_back_unfinished(tuning: &mut Tuning) -> Result<Vec<ChangeResult>, Failure
 }
 
 /// What was put back and what was not is said, also where the journal cannot be written.
-fn settled(undone: Result<Vec<ChangeResult>, host::TuningError>) -> Result<Vec<ChangeResult>, Failure> {
+fn settled(
+    undone: Result<Vec<ChangeResult>, host::TuningError>,
+) -> Result<Vec<ChangeResult>, Failure> {
     undone.map_err(|error| {
         if let host::TuningError::NotSettled { results, .. } = &error {
             complain_of(results, "not put back");
             let back = results.iter().filter(|result| result.obstacle.is_none()).count();
-            output::complain(&format!("note: {} of {} put back", back, text::settings(results.len())));
+            output::complain(&format!(
+                "note: {} of {} put back",
+                back,
+                text::settings(results.len())
+            ));
         }
         Failure::run_failed(error)
     })

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji tune --prove`: which changes help on this machine, each measured by itself, and only those are made.
+//! `teiji tune --prove`: which changes help on this machine, each measured by itself, and only
+//! those are made.
 
 use super::prove_block::{Measuring, Quantity};
 use super::prove_change::{PAUSE, Proved, Rounds, Verdict, prove};
 use super::signals::Signals;
-use super::{Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right, say_what_stays};
+use super::{
+    Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right, say_what_stays,
+};
 use crate::commands::{measure, run_flags};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
@@ -12,7 +15,8 @@ use anyhow::{Context, anyhow};
 use executor::{SettingError, checked_run};
 use host::{ChangeResult, HostRoot, Tuning, TuningOptions, TuningPlan};
 use plan::{
-    CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, OverrunPolicy, Phase, Policy, ProbeSettings, Run, Scheduling, Settle,
+    CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, OverrunPolicy, Phase, Policy,
+    ProbeSettings, Run, Scheduling, Settle,
 };
 use report::Language;
 use runner::Order;
@@ -24,7 +28,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(next_help_heading = "With --prove")]
 pub struct ProveFlags {
-    /// Length of a block. Four of them are a round, two with the change and two without [default: 1s]
+    /// Length of a block. Four of them are a round, two with the change and two without [default:
+    /// 1s]
     #[arg(short, long, requires = "prove", value_name = "TIME", value_parser = run_flags::seconds, allow_hyphen_values = true)]
     duration: Option<Nanos>,
 
@@ -32,7 +37,8 @@ pub struct ProveFlags {
     #[arg(long, requires = "prove", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_ROUNDS))]
     rounds: Option<u16>,
 
-    /// The figure that judges, a quantile or max [default: the highest quantile that 10 latencies of a block exceed]
+    /// The figure that judges, a quantile or max [default: the highest quantile that 10 latencies
+    /// of a block exceed]
     #[arg(long, requires = "prove", value_name = "QUANTITY")]
     quantity: Option<Quantity>,
 
@@ -126,7 +132,10 @@ fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<Order> {
         title: None,
         probe: DEFAULT_PROBE.to_owned(),
         probe_settings: ProbeSettings::new(),
-        interval_ns: flags.interval.as_ref().map_or_else(|| probe::default_interval(DEFAULT_PROBE), |interval| interval.nanos),
+        interval_ns: flags
+            .interval
+            .as_ref()
+            .map_or_else(|| probe::default_interval(DEFAULT_PROBE), |interval| interval.nanos),
         distance_ns: Nanos::ZERO,
         length: Length::DurationNs(flags.duration.unwrap_or(Nanos::from_secs(1))),
         cpus: cpus.to_vec(),
@@ -142,7 +151,13 @@ fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<Order> {
         loads: flags.loads.clone(),
         phase: Phase::NONE,
     })?;
-    measure::order(run, Vec::new(), Path::new("block.teiji").to_owned(), &measure::process_cpus()?, probe::Monotonic.now())
+    measure::order(
+        run,
+        Vec::new(),
+        Path::new("block.teiji").to_owned(),
+        &measure::process_cpus()?,
+        probe::Monotonic.now(),
+    )
 }
 
 /// The figure that judges, where a block has enough for it.
@@ -150,15 +165,18 @@ fn quantity(asked: Option<Quantity>, run: &Run) -> anyhow::Result<Quantity> {
     let due: u64 = (0..run.cpus.len()).map(|thread| run.activations_of(thread)).sum();
     let too_few = |what: &str, needed: u64| {
         anyhow!(
-            "a block of {} has {due} activations, too few for {what}: {needed} are needed. Lengthen it with --duration",
+            "a block of {} has {due} activations, too few for {what}: {needed} are needed. \
+             Lengthen it with --duration",
             run.measured_ns()
         )
     };
     match asked {
-        None => {
-            judged_level(due).map(Quantity::Quantile).ok_or_else(|| too_few("any quantile", latencies_for(stats::Level::P50)))
+        None => judged_level(due)
+            .map(Quantity::Quantile)
+            .ok_or_else(|| too_few("any quantile", latencies_for(stats::Level::P50))),
+        Some(Quantity::Quantile(level)) if due < latencies_for(level) => {
+            Err(too_few(&level.to_string(), latencies_for(level)))
         }
-        Some(Quantity::Quantile(level)) if due < latencies_for(level) => Err(too_few(&level.to_string(), latencies_for(level))),
         Some(quantity) => Ok(quantity),
     }
 }
@@ -166,7 +184,9 @@ fn quantity(asked: Option<Quantity>, run: &Run) -> anyhow::Result<Quantity> {
 /// Measures each change, and makes those that help.
 pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     if args.root != Path::new("/") {
-        return Err(Failure::bad_input(anyhow!("--prove measures this machine. It cannot be used with --root")));
+        return Err(Failure::bad_input(anyhow!(
+            "--prove measures this machine. It cannot be used with --root"
+        )));
     }
     if args.json {
         // Standard output is for JSON.
@@ -177,32 +197,52 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let order = decide(flags, &planned(root, options)?.cpus).map_err(Failure::bad_input)?;
     let quantity = quantity(flags.quantity, &order.run).map_err(Failure::bad_input)?;
     let signals = Signals::catch(false).map_err(Failure::run_failed)?;
-    let of_runner = runner::Signals::catch_unless_ignored().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let of_runner = runner::Signals::catch_unless_ignored()
+        .context("cannot catch signals")
+        .map_err(Failure::run_failed)?;
     let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
     say_what_stays(&tuning);
     let plan = planned(root, options)?;
     let names = checks(&plan);
-    let mut conditions = Conditions { order: &order, quantity, changes: names.len(), rounds: 0, seed: seed() };
+    let mut conditions =
+        Conditions { order: &order, quantity, changes: names.len(), rounds: 0, seed: seed() };
     let needed = min_rounds(conditions.error());
     conditions.rounds = flags.rounds.map_or(needed + SPARE_ROUNDS, usize::from);
     say_before(args, &plan, &conditions, needed);
-    let measuring = Measuring { order: order.clone(), quantity, recording: tuning.recording(), signals: &signals, of_runner };
-    let (proved, signal) = prove_all(root, args, options, &mut tuning, &names, &measuring, &conditions)?;
-    failed |= proved
-        .iter()
-        .any(|one| [&one.refused, &one.stuck, &one.changed_meanwhile].into_iter().any(|results| has_failed(results)));
+    let measuring = Measuring {
+        order: order.clone(),
+        quantity,
+        recording: tuning.recording(),
+        signals: &signals,
+        of_runner,
+    };
+    let (proved, signal) =
+        prove_all(root, args, options, &mut tuning, &names, &measuring, &conditions)?;
+    failed |= proved.iter().any(|one| {
+        [&one.refused, &one.stuck, &one.changed_meanwhile]
+            .into_iter()
+            .any(|results| has_failed(results))
+    });
     if let Some(signal) = signal {
         if args.json {
-            output::say(&format!("{:#}\n", prove_text::as_json(&plan.cpus, &conditions, &proved, None)));
+            output::say(&format!(
+                "{:#}\n",
+                prove_text::as_json(&plan.cpus, &conditions, &proved, None)
+            ));
         }
         let so_far = format!("{} of {} changes were measured", proved.len(), names.len());
-        return Err(Failure::run_failed(anyhow!("ended by {signal}. {so_far}. Everything is put back, and nothing is kept")));
+        return Err(Failure::run_failed(anyhow!(
+            "ended by {signal}. {so_far}. Everything is put back, and nothing is kept"
+        )));
     }
     let (kept, results) = keep(root, options, &mut tuning, &proved, &signals)?;
     failed |= has_failed(&results);
     if args.json {
-        output::say(&format!("{:#}\n", prove_text::as_json(&plan.cpus, &conditions, &proved, Some((kept.as_ref(), &results)))));
+        output::say(&format!(
+            "{:#}\n",
+            prove_text::as_json(&plan.cpus, &conditions, &proved, Some((kept.as_ref(), &results)))
+        ));
     } else if !proved.is_empty() {
         output::say(&prove_text::ending(&proved, kept.as_ref(), &results));
     }
@@ -223,7 +263,8 @@ fn prove_all(
     let mut orders = RoundOrder::new(conditions.seed);
     for check in names {
         let plan = planned(root, &only(options, &[check]))?;
-        let rounds = Rounds { count: conditions.rounds, order: &mut orders, error: conditions.error() };
+        let rounds =
+            Rounds { count: conditions.rounds, order: &mut orders, error: conditions.error() };
         let Some(one) = prove(tuning, check, plan, measuring, rounds)? else {
             return Ok((proved, measuring.caught().or(Some("a signal"))));
         };
@@ -241,7 +282,12 @@ fn prove_all(
 /// The same for some checks only.
 fn only(options: &TuningOptions, checks: &[&str]) -> TuningOptions {
     let only = checks.iter().map(|check| (*check).to_owned()).collect();
-    TuningOptions { cpus: options.cpus.clone(), only, priority: options.priority, ..TuningOptions::default() }
+    TuningOptions {
+        cpus: options.cpus.clone(),
+        only,
+        priority: options.priority,
+        ..TuningOptions::default()
+    }
 }
 
 /// Makes the changes that help, to stay.
@@ -252,7 +298,8 @@ fn keep(
     proved: &[Proved],
     signals: &Signals,
 ) -> Result<(Option<TuningPlan>, Vec<ChangeResult>), Failure> {
-    let helpful: Vec<&str> = proved.iter().filter(|one| one.verdict == Verdict::Helps).map(|one| one.check).collect();
+    let helpful: Vec<&str> =
+        proved.iter().filter(|one| one.verdict == Verdict::Helps).map(|one| one.check).collect();
     if helpful.is_empty() {
         return Ok((None, Vec::new()));
     }
@@ -287,7 +334,8 @@ fn say_before(args: &Args, plan: &TuningPlan, conditions: &Conditions<'_>, neede
 
 /// The clock is as good as dice.
 fn seed() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos() % (1 << 52)).unwrap_or(0)
 }
 
@@ -297,16 +345,26 @@ mod tests {
 
     #[test]
     fn a_figure_takes_latencies_enough() {
-        let run = Run { cpus: vec![CpuId(0), CpuId(1)], ..Run::example(Nanos::from_millis(1), 500) };
+        let run =
+            Run { cpus: vec![CpuId(0), CpuId(1)], ..Run::example(Nanos::from_millis(1), 500) };
         let p = |text: &str| text.parse::<Quantity>();
-        assert_eq!(quantity(None, &run).map(|quantity| quantity.to_string()).ok().as_deref(), Some("p99"));
+        assert_eq!(
+            quantity(None, &run).map(|quantity| quantity.to_string()).ok().as_deref(),
+            Some("p99")
+        );
         assert_eq!(quantity(p("max").ok(), &run).ok(), Some(Quantity::Max));
         assert_eq!(
             quantity(p("p99.9").ok(), &run).unwrap_err().to_string(),
-            "a block of 500ms has 1000 activations, too few for p99.9: 10000 are needed. Lengthen it with --duration"
+            "a block of 500ms has 1000 activations, too few for p99.9: 10000 are needed. Lengthen \
+             it with --duration"
         );
         let short = Run::example(Nanos::from_millis(1), 5);
-        assert!(quantity(None, &short).unwrap_err().to_string().contains("too few for any quantile: 20"));
+        assert!(
+            quantity(None, &short)
+                .unwrap_err()
+                .to_string()
+                .contains("too few for any quantile: 20")
+        );
         assert!(p("mean").is_err() && p("p100").is_err());
     }
 }

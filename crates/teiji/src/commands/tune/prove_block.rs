@@ -28,8 +28,9 @@ impl FromStr for Quantity {
 
     fn from_str(text: &str) -> Result<Quantity, String> {
         let quantile = || text.strip_prefix('p').and_then(Level::percent).map(Quantity::Quantile);
-        if text == "max" { Some(Quantity::Max) } else { quantile() }
-            .ok_or_else(|| format!("invalid quantity '{text}': expected a quantile such as p99.9, or max"))
+        if text == "max" { Some(Quantity::Max) } else { quantile() }.ok_or_else(|| {
+            format!("invalid quantity '{text}': expected a quantile such as p99.9, or max")
+        })
     }
 }
 
@@ -48,7 +49,8 @@ pub struct Block {
     pub is_on: bool,
     /// The judged figure, ns; none where the block cannot be judged by it.
     pub judged_ns: Option<i64>,
-    /// Quantiles of all CPUs together, skipped activations counted in, ns: those that it has latencies enough for.
+    /// Quantiles of all CPUs together, skipped activations counted in, ns: those that it has
+    /// latencies enough for.
     pub quantiles: Vec<(Level, i64)>,
     /// The largest latency, ns.
     pub max_ns: Option<i64>,

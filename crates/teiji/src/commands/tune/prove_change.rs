@@ -75,7 +75,8 @@ enum End {
     Interrupted,
 }
 
-/// Measures a change; none where a signal came. It is off again when this returns, unless that is said.
+/// Measures a change; none where a signal came. It is off again when this returns, unless that is
+/// said.
 pub fn prove(
     tuning: &mut Tuning,
     check: &'static str,
@@ -146,13 +147,21 @@ impl Proved {
     }
 
     /// Whether it is switched now.
-    fn switch(&mut self, tuning: &mut Tuning, on: bool, measuring: &Measuring<'_>) -> Result<bool, Failure> {
+    fn switch(
+        &mut self,
+        tuning: &mut Tuning,
+        on: bool,
+        measuring: &Measuring<'_>,
+    ) -> Result<bool, Failure> {
         if !on {
             self.switch_off(tuning)?;
             return Ok(self.stuck.is_empty());
         }
-        let results = tuning.apply(&self.plan, false, &|| measuring.caught().is_some()).map_err(Failure::run_failed)?;
-        let (refused, changed): (Vec<_>, Vec<_>) = results.into_iter().partition(|result| result.obstacle.is_some());
+        let results = tuning
+            .apply(&self.plan, false, &|| measuring.caught().is_some())
+            .map_err(Failure::run_failed)?;
+        let (refused, changed): (Vec<_>, Vec<_>) =
+            results.into_iter().partition(|result| result.obstacle.is_some());
         if self.refused.is_empty() {
             self.refused = refused;
         }
@@ -162,9 +171,14 @@ impl Proved {
     }
 
     fn switch_off(&mut self, tuning: &mut Tuning) -> Result<(), Failure> {
-        let of_this = |result: &ChangeResult| self.plan.changes.iter().any(|change| change.file == result.file);
+        let of_this = |result: &ChangeResult| {
+            self.plan.changes.iter().any(|change| change.file == result.file)
+        };
         let results = tuning.undo_unfinished().map_err(Failure::run_failed)?;
-        self.stuck = results.into_iter().filter(|result| result.obstacle.is_some() && of_this(result)).collect();
+        self.stuck = results
+            .into_iter()
+            .filter(|result| result.obstacle.is_some() && of_this(result))
+            .collect();
         Ok(())
     }
 
@@ -180,8 +194,12 @@ impl Proved {
 
     /// The middle of the judged figures of its blocks, ns.
     pub fn typical_ns(&self, is_on: bool) -> Option<i64> {
-        let mut figures: Vec<i64> =
-            self.blocks.iter().filter(|block| block.is_on == is_on).filter_map(|block| block.judged_ns).collect();
+        let mut figures: Vec<i64> = self
+            .blocks
+            .iter()
+            .filter(|block| block.is_on == is_on)
+            .filter_map(|block| block.judged_ns)
+            .collect();
         figures.sort_unstable();
         let last = figures.len().checked_sub(1)?;
         Some(i64::midpoint(figures[last / 2], figures[last.div_ceil(2)]))
@@ -203,7 +221,16 @@ mod tests {
 
     fn block(is_on: bool, judged_ns: Option<i64>) -> Block {
         let activations = stats::Activations::default();
-        Block { is_on, judged_ns, quantiles: Vec::new(), max_ns: None, activations, lost: 0, ended: None, caveats: None }
+        Block {
+            is_on,
+            judged_ns,
+            quantiles: Vec::new(),
+            max_ns: None,
+            activations,
+            lost: 0,
+            ended: None,
+            caveats: None,
+        }
     }
 
     #[test]

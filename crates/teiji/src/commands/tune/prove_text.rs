@@ -14,7 +14,8 @@ use stats::BLOCKS_OF_ROUND;
 /// Effects that outlast the setting, by check.
 const LATE: &[(&str, &str)] = &[(
     "statistics-interval",
-    "The kernel takes up a new interval when the old one has passed. Blocks without the change still have its effect for up to 120 s.",
+    "The kernel takes up a new interval when the old one has passed. Blocks without the change \
+     still have its effect for up to 120 s.",
 )];
 
 fn late(check: &str) -> Option<&'static str> {
@@ -38,12 +39,20 @@ pub fn beginning(cpus: &[CpuId], conditions: &Conditions<'_>) -> String {
         return format!("Nothing to change for {}.\n", cpu_words(cpus));
     }
     let run = &order.run;
-    let blocks = format!("{} of {BLOCKS_OF_ROUND} blocks of {}", counted(*rounds, "round"), run.measured_ns());
+    let blocks = format!(
+        "{} of {BLOCKS_OF_ROUND} blocks of {}",
+        counted(*rounds, "round"),
+        run.measured_ns()
+    );
     let length = report::span(conditions.expected(), Language::English);
     let scheduling = order.granted.scheduling;
     let prio = scheduling.prio.map(|prio| format!(" {prio}")).unwrap_or_default();
     let loads: Vec<String> = run.loads.iter().map(ToString::to_string).collect();
-    let loads = if loads.is_empty() { "no load added".to_owned() } else { format!("load {}", loads.join(", ")) };
+    let loads = if loads.is_empty() {
+        "no load added".to_owned()
+    } else {
+        format!("load {}", loads.join(", "))
+    };
     let idle = if run.hold_dma_latency {
         "/dev/cpu_dma_latency held at 0, except for idle-states"
     } else {
@@ -54,9 +63,10 @@ pub fn beginning(cpus: &[CpuId], conditions: &Conditions<'_>) -> String {
         _ => format!(" for all changes together, {} for each", percent(1.0 - conditions.error())),
     };
     format!(
-        "Measuring {} for {}, each by itself, off and on in turn: {blocks}. About {length}.\n\
-         Probe {} every {}, {}{prio}, {loads}, {idle}. A block begins {} ms after a setting and {} ms after its threads.\n\
-         Judged: {quantity} of each block, with {} confidence{each}.\n",
+        "Measuring {} for {}, each by itself, off and on in turn: {blocks}. About \
+         {length}.\nProbe {} every {}, {}{prio}, {loads}, {idle}. A block begins {} ms after a \
+         setting and {} ms after its threads.\nJudged: {quantity} of each block, with {} \
+         confidence{each}.\n",
         counted(*changes, "change"),
         cpu_words(cpus),
         run.probe,
@@ -75,24 +85,34 @@ pub fn change(one: &Proved, quantity: Quantity) -> String {
         Verdict::Worse => "makes it worse",
         Verdict::NoEvidence => "no evidence either way",
         Verdict::NotJudged if !one.stuck.is_empty() => "not judged: it could not be put back",
-        Verdict::NotJudged if !one.changed_meanwhile.is_empty() => "not judged: somebody else changed it meanwhile",
+        Verdict::NotJudged if !one.changed_meanwhile.is_empty() => {
+            "not judged: somebody else changed it meanwhile"
+        }
         Verdict::NotJudged => "not judged: it could not be changed",
     };
     let mut said = format!("{}: {verdict}\n", one.check);
     if let Some(effect) = one.effect {
-        let ns = |is_on| one.typical_ns(is_on).map_or_else(|| "unknown".to_owned(), report::latency);
+        let ns =
+            |is_on| one.typical_ns(is_on).map_or_else(|| "unknown".to_owned(), report::latency);
         let change = match effect.interval {
             Some((lower, upper)) => report::change_in_words(lower, upper, Language::English),
             None => format!(
                 "{} too few for an interval",
-                if effect.rounds == 1 { "1 round is".to_owned() } else { format!("{} rounds are", effect.rounds) }
+                if effect.rounds == 1 {
+                    "1 round is".to_owned()
+                } else {
+                    format!("{} rounds are", effect.rounds)
+                }
             ),
         };
         said += &paragraph(&format!("{quantity} {} off, {} on: {change}", ns(false), ns(true)));
     }
     let unused = one.blocks.iter().filter(|block| block.judged_ns.is_none()).count();
     if unused > 0 {
-        said += &paragraph(&format!("{} without the judged figure. Their rounds do not count.", counted(unused, "block")));
+        said += &paragraph(&format!(
+            "{} without the judged figure. Their rounds do not count.",
+            counted(unused, "block")
+        ));
     }
     if !one.refused.is_empty() {
         let (refused, all) = (one.refused.len(), one.plan.changes.len());
@@ -120,7 +140,10 @@ pub fn ending(proved: &[Proved], kept: Option<&TuningPlan>, results: &[ChangeRes
         }
     }
     if let Some(plan) = kept {
-        said += &format!("{}\n", text::applied(plan, results, " Undo: sudo teiji tune --undo. A reboot undoes it too."));
+        said += &format!(
+            "{}\n",
+            text::applied(plan, results, " Undo: sudo teiji tune --undo. A reboot undoes it too.")
+        );
     } else {
         said += "Nothing is kept.\n";
     }
@@ -128,7 +151,8 @@ pub fn ending(proved: &[Proved], kept: Option<&TuningPlan>, results: &[ChangeRes
 }
 
 fn block_as_json(block: &Block, place: usize) -> Value {
-    let quantiles: Map<String, Value> = block.quantiles.iter().map(|(level, ns)| (level.to_string(), json!(ns))).collect();
+    let quantiles: Map<String, Value> =
+        block.quantiles.iter().map(|(level, ns)| (level.to_string(), json!(ns))).collect();
     json!({
         "round": place / BLOCKS_OF_ROUND + 1,
         "on": block.is_on,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Signals that ask a tuning to end: waited for without a thread that wakes now and then, which would disturb what is to be on time.
+//! Signals that ask a tuning to end: waited for without a thread that wakes now and then, which
+//! would disturb what is to be on time.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -8,7 +9,8 @@ use signal_hook::low_level::pipe;
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 
-const ASKING: [(i32, &str); 4] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP"), (SIGQUIT, "SIGQUIT")];
+const ASKING: [(i32, &str); 4] =
+    [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP"), (SIGQUIT, "SIGQUIT")];
 
 /// A pipe for each signal that is caught.
 pub struct Signals {
@@ -32,8 +34,9 @@ pub enum Event {
 }
 
 impl Signals {
-    /// From now on these are remembered instead of ending the program, also where whoever started it had blocked them. What is ignored
-    /// stays so, here and in what we start: under `nohup`, or in the background of a script.
+    /// From now on these are remembered instead of ending the program, also where whoever started
+    /// it had blocked them. What is ignored stays so, here and in what we start: under `nohup`,
+    /// or in the background of a script.
     pub fn catch(children_too: bool) -> io::Result<Signals> {
         let caught = |signal| {
             let (receiver, sender) = UnixStream::pair()?;
@@ -42,8 +45,9 @@ impl Signals {
             Ok::<_, io::Error>(receiver)
         };
         let heeded = ASKING.into_iter().filter(|(signal, _)| !probe::ignores_signal(*signal));
-        let asking =
-            heeded.map(|(signal, name)| Ok(Asking { signal, name, pipe: caught(signal)? })).collect::<io::Result<Vec<_>>>()?;
+        let asking = heeded
+            .map(|(signal, name)| Ok(Asking { signal, name, pipe: caught(signal)? }))
+            .collect::<io::Result<Vec<_>>>()?;
         let child = children_too.then(|| caught(SIGCHLD)).transpose()?;
         let signals: Vec<i32> = asking.iter().map(|one| one.signal).chain([SIGCHLD]).collect();
         probe::unblock_signals(&signals);
@@ -52,14 +56,22 @@ impl Signals {
 
     /// Which are there, or will be within a time; without one, whenever they come.
     fn ready(&self, timeout: Option<&Timespec>) -> io::Result<Vec<bool>> {
-        let mut pipes: Vec<PollFd<'_>> =
-            self.asking.iter().map(|one| &one.pipe).chain(&self.child).map(|stream| PollFd::new(stream, PollFlags::IN)).collect();
+        let mut pipes: Vec<PollFd<'_>> = self
+            .asking
+            .iter()
+            .map(|one| &one.pipe)
+            .chain(&self.child)
+            .map(|stream| PollFd::new(stream, PollFlags::IN))
+            .collect();
         loop {
             match poll(&mut pipes, timeout) {
                 Err(Errno::INTR) => {}
                 result => {
                     result?;
-                    return Ok(pipes.iter().map(|pipe| pipe.revents().contains(PollFlags::IN)).collect());
+                    return Ok(pipes
+                        .iter()
+                        .map(|pipe| pipe.revents().contains(PollFlags::IN))
+                        .collect());
                 }
             }
         }

@@ -28,14 +28,19 @@ pub fn paragraph(text: &str) -> String {
     plans::wrapped(text).iter().map(|line| format!("{:INDENT$}{line}\n", "")).collect()
 }
 
-/// Each change, with its reason and its risk. The flags are those that make the same plan, beside its CPUs.
+/// Each change, with its reason and its risk. The flags are those that make the same plan, beside
+/// its CPUs.
 pub fn plan(plan: &TuningPlan, flags: &str) -> String {
     let TuningPlan { cpus, changes, .. } = plan;
     let mut text = if changes.is_empty() {
         format!("Nothing to change for {}.\n", cpu_words(cpus))
     } else {
         let list = CpuList::format(cpus);
-        format!("{} to change for {}. Apply: sudo teiji tune --cpus {list}{flags}\n", settings(changes.len()), cpu_words(cpus))
+        format!(
+            "{} to change for {}. Apply: sudo teiji tune --cpus {list}{flags}\n",
+            settings(changes.len()),
+            cpu_words(cpus)
+        )
     };
     let mut check = "";
     for Change { file, subject, from, to, check: name, why, risk, .. } in changes {
@@ -44,7 +49,13 @@ pub fn plan(plan: &TuningPlan, flags: &str) -> String {
             text += &format!("\n{name}\n{}{}", paragraph(why), paragraph(&format!("Risk: {risk}")));
         }
         let subject = if subject.is_empty() { String::new() } else { format!(" ({subject})") };
-        text += &format!("{:INDENT$}/{file}{subject}\n{:INDENT$}- {}\n{:INDENT$}+ {to}\n", "", "", from.trim(), "");
+        text += &format!(
+            "{:INDENT$}/{file}{subject}\n{:INDENT$}- {}\n{:INDENT$}+ {to}\n",
+            "",
+            "",
+            from.trim(),
+            ""
+        );
     }
     if !plan.not_asked.is_empty() {
         text += &format!("\nOnly when asked for: --also {}\n", plan.not_asked.join(","));
@@ -77,27 +88,37 @@ pub fn applied(plan: &TuningPlan, results: &[ChangeResult], undo: &str) -> Strin
 pub fn killed(killed: KilledTuning) -> String {
     let of = "of a teiji tune that was killed";
     match killed {
-        KilledTuning::PutBack { back, left: 0 } => format!("note: {} {of} put back", settings(back)),
-        KilledTuning::PutBack { back, left } => {
-            format!("note: {back} of {} {of} put back. The others: sudo teiji tune --undo", settings(back + left))
+        KilledTuning::PutBack { back, left: 0 } => {
+            format!("note: {} {of} put back", settings(back))
         }
-        KilledTuning::NoRights(left) => format!("note: {} {of} left. Put back: sudo teiji tune --undo", settings(left)),
+        KilledTuning::PutBack { back, left } => {
+            format!(
+                "note: {back} of {} {of} put back. The others: sudo teiji tune --undo",
+                settings(back + left)
+            )
+        }
+        KilledTuning::NoRights(left) => {
+            format!("note: {} {of} left. Put back: sudo teiji tune --undo", settings(left))
+        }
     }
 }
 
 /// What was put back.
 pub fn undone(results: &[ChangeResult], rebooted: bool, forced: bool) -> String {
     if rebooted {
-        return "Nothing to put back: the machine was booted since, which undid every change.\n".to_owned();
+        return "Nothing to put back: the machine was booted since, which undid every change.\n"
+            .to_owned();
     }
     let failed = results.iter().filter(|result| result.obstacle.is_some()).count();
     match (results.len(), failed) {
         (0, _) => "Nothing to put back.\n".to_owned(),
         (all, 0) => format!("{} put back.\n", settings(all)),
-        (all, failed) if forced => format!("{} of {} put back. The others are forgotten.\n", all - failed, settings(all)),
+        (all, failed) if forced => {
+            format!("{} of {} put back. The others are forgotten.\n", all - failed, settings(all))
+        }
         (all, failed) => format!(
-            "{} of {} put back. The others stay in the journal: teiji tune --undo tries again, with --force it puts back what somebody \
-             else has changed, and forgets the rest.\n",
+            "{} of {} put back. The others stay in the journal: teiji tune --undo tries again, \
+             with --force it puts back what somebody else has changed, and forgets the rest.\n",
             all - failed,
             settings(all)
         ),

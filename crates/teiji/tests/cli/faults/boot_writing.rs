@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! SIGKILL at each system call that writes to a boot loader's files: each file is the old one or the new one, and undoing has the first.
+//! SIGKILL at each system call that writes to a boot loader's files: each file is the old one or
+//! the new one, and undoing has the first.
 
 use crate::support::machine::lay_out;
 use crate::support::skipped::{Need, skipped};
@@ -9,13 +10,16 @@ use std::fs;
 use std::process::Command;
 
 /// What changes something on disk, or stands between two such calls.
-const CALLS: [&str; 8] = ["openat", "read", "write", "fsync", "rename", "unlink", "fchown", "fchmod"];
+const CALLS: [&str; 8] =
+    ["openat", "read", "write", "fsync", "rename", "unlink", "fchown", "fchmod"];
 
 const ENTRY: &str = "m/boot/loader/entries/one.conf";
 const CMDLINE: &str = "m/etc/kernel/cmdline";
 /// Of two, so that one may be new and the other old.
-const FILES: [(&str, &str); 2] =
-    [(ENTRY, "title One\nlinux /vmlinuz\noptions root=/dev/a quiet\n"), (CMDLINE, "root=/dev/a rcu_nocbs=0\n")];
+const FILES: [(&str, &str); 2] = [
+    (ENTRY, "title One\nlinux /vmlinuz\noptions root=/dev/a quiet\n"),
+    (CMDLINE, "root=/dev/a rcu_nocbs=0\n"),
+];
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +61,8 @@ impl Machine {
             if is_root() {
                 std::os::unix::fs::chown(&path, Some(12), Some(34)).unwrap();
             }
-            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o640))
+                .unwrap();
         }
         let mut machine = Machine { place, names: Vec::new() };
         machine.names = machine.listing();
@@ -65,7 +70,11 @@ impl Machine {
     }
 
     fn listing(&self) -> Vec<String> {
-        self.place.listing().into_iter().filter(|name| !name.starts_with("m/var") && name != "trace").collect()
+        self.place
+            .listing()
+            .into_iter()
+            .filter(|name| !name.starts_with("m/var") && name != "trace")
+            .collect()
     }
 
     fn texts(&self) -> Texts {
@@ -90,7 +99,8 @@ impl Machine {
         command
     }
 
-    /// The calls of this name since the lock is taken: the first and the last, by their number. None without strace.
+    /// The calls of this name since the lock is taken: the first and the last, by their number.
+    /// None without strace.
     fn calls(&self, call: &str, asked: Asked) -> Option<(usize, usize)> {
         self.prepare(asked);
         let mut command = self.traced(&format!("openat,{call}"));
@@ -100,7 +110,8 @@ impl Machine {
         }
         let trace = self.place.read("trace");
         let is_call = |line: &&str| line.starts_with(&format!("{call}("));
-        let before = trace.lines().take_while(|line| !line.contains("/lock\"")).filter(is_call).count();
+        let before =
+            trace.lines().take_while(|line| !line.contains("/lock\"")).filter(is_call).count();
         Some((before + 1, trace.lines().filter(is_call).count()))
     }
 
@@ -114,12 +125,20 @@ impl Machine {
 
     /// Everything is as at first, and nothing is left beside it.
     fn assert_first(&self, when: &str) {
-        assert!(FILES.iter().all(|(file, text)| self.place.read(file) == *text), "{when}: {:?}", self.texts());
+        assert!(
+            FILES.iter().all(|(file, text)| self.place.read(file) == *text),
+            "{when}: {:?}",
+            self.texts()
+        );
         assert_eq!(self.listing(), self.names, "{when}");
         assert!(!self.place.join("m/var/lib/teiji/tune/boot.json").exists(), "{when}");
         for (file, _) in FILES {
             let found = fs::metadata(self.place.join(file)).unwrap();
-            assert_eq!(std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o777, 0o640, "{when}");
+            assert_eq!(
+                std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o777,
+                0o640,
+                "{when}"
+            );
             assert!(!is_root() || std::os::unix::fs::MetadataExt::uid(&found) == 12, "{when}");
         }
     }
@@ -138,7 +157,10 @@ impl Machine {
                 killed += 1;
                 let when = format!("{asked:?} killed at {call} {number} of {last}");
                 let now = self.texts();
-                assert!(now.iter().all(|(file, text)| *text == old[file] || *text == new[file]), "{when}: {now:?}");
+                assert!(
+                    now.iter().all(|(file, text)| *text == old[file] || *text == new[file]),
+                    "{when}: {now:?}"
+                );
                 if !seen.contains(&now) {
                     seen.push(now);
                 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A disk that stalls, and one that loses its power. The disk is a file with a file system in it, mounted where only one
-//! shell and its children see it; what that file holds at a moment is what a power cut at that moment leaves.
+//! A disk that stalls, and one that loses its power. The disk is a file with a file system in it,
+//! mounted where only one shell and its children see it; what that file holds at a moment is what a
+//! power cut at that moment leaves.
 
 use crate::support::skipped::{Need, skipped};
 use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root};
 
-/// Runs a script beside an ext4 file system mounted on `disk`, in the file `image`, with teiji as `$TEIJI`. None, with the
-/// reason said, where nothing can be mounted.
+/// Runs a script beside an ext4 file system mounted on `disk`, in the file `image`, with teiji as
+/// `$TEIJI`. None, with the reason said, where nothing can be mounted.
 pub fn beside_a_disk(place: &TestFolder, script: &str) -> Option<Output> {
     if !is_root() {
         skipped(Need::BlockDevice, "only root may mount a file system of a block device");
@@ -33,7 +34,10 @@ fn a_disk_that_stalls_for_six_seconds_costs_no_sample() {
     let document = place.document("x.teiji");
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("complete", "done"));
     for thread in document.threads() {
-        assert_eq!((thread.whole("/activations/due"), thread.whole("/evidence/samples_lost")), (9_000, 0));
+        assert_eq!(
+            (thread.whole("/activations/due"), thread.whole("/evidence/samples_lost")),
+            (9_000, 0)
+        );
     }
     // A power cut in those seconds would have cost more than one.
     assert!(document.warns_of("disk-slow"), "{:?}", document.at("/warnings"));
@@ -46,7 +50,8 @@ fn a_power_cut_costs_the_last_second_at_most() {
     let place = TestFolder::new();
     let script = "
         \"$TEIJI\" measure -q -i 1ms -d 60s -t 1 -o disk/x.teiji & teiji=$!
-        sleep 4; cut -d' ' -f1 /proc/uptime > cut; cp --sparse=always image copy; kill -INT $teiji; wait $teiji || true
+        sleep 4; cut -d' ' -f1 /proc/uptime > cut; cp --sparse=always image copy; kill -INT \
+                  $teiji; wait $teiji || true
         mkdir after; mount -o loop copy after; cp -r after/x.teiji .; umount after";
     let Some(output) = beside_a_disk(&place, script) else { return };
     assert_eq!(output.code, Some(0), "{output:?}");
@@ -57,5 +62,8 @@ fn a_power_cut_costs_the_last_second_at_most() {
     let cut_ms = place.read("cut").trim().parse::<f64>().unwrap() * 1e3;
     let ran_ms = cut_ms - document.threads()[0].whole("/start_ns") as f64 / 1e6;
     let due = super::killed::due(&shown)[0] as f64;
-    assert!(ran_ms > 2_000.0 && due > ran_ms - 1_000.0, "{due} activations on the disk after {ran_ms} ms:\n{shown}");
+    assert!(
+        ran_ms > 2_000.0 && due > ran_ms - 1_000.0,
+        "{due} activations on the disk after {ran_ms} ms:\n{shown}"
+    );
 }

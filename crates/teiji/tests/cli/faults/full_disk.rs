@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A disk without room: a run that cannot be recorded does not begin, and one whose disk fills up ends early with what was
-//! written valid and what was not written counted.
+//! A disk without room: a run that cannot be recorded does not begin, and one whose disk fills up
+//! ends early with what was written valid and what was not written counted.
 //!
-//! The disk is a tmpfs of 1 MB, mounted where only one shell and its children see it, so that it is gone with them.
+//! The disk is a tmpfs of 1 MB, mounted where only one shell and its children see it, so that it is
+//! gone with them.
 
 use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
@@ -25,11 +26,14 @@ fn mounting(place: &TestFolder) -> Option<Command> {
     })
 }
 
-/// Runs a script that finds the small disk below `disk`, and teiji as `$TEIJI`. None, with the reason said, where nothing
-/// can be mounted.
+/// Runs a script that finds the small disk below `disk`, and teiji as `$TEIJI`. None, with the
+/// reason said, where nothing can be mounted.
 fn on_small_disk(place: &TestFolder, script: &str) -> Option<Output> {
     let Some(mut shell) = mounting(place) else {
-        skipped(Need::Mount, "this user may not mount a file system, nor make a namespace in which to");
+        skipped(
+            Need::Mount,
+            "this user may not mount a file system, nor make a namespace in which to",
+        );
         return None;
     };
     std::fs::create_dir_all(place.join("disk")).unwrap();
@@ -74,7 +78,11 @@ fn a_report_without_room() {
     let Some(output) = on_small_disk(&place, script) else { return };
     assert_well(&output);
     let err = place.read("err");
-    assert_eq!((place.read("code").as_str(), place.read("left").as_str()), ("4\n", "filler\n"), "{err}");
+    assert_eq!(
+        (place.read("code").as_str(), place.read("left").as_str()),
+        ("4\n", "filler\n"),
+        "{err}"
+    );
     assert!(err.contains("cannot write disk/report.html: No space left on device"), "{err}");
 }
 
@@ -89,7 +97,12 @@ fn a_disk_that_may_only_be_read() {
     assert_well(&output);
     assert_eq!((place.read("code").as_str(), place.read("out").as_str()), ("2\n", ""));
     let err = place.read("err");
-    assert!(err.ends_with("error: cannot make the folder disk/x.teiji: Read-only file system (os error 30)\n"), "{err}");
+    assert!(
+        err.ends_with(
+            "error: cannot make the folder disk/x.teiji: Read-only file system (os error 30)\n"
+        ),
+        "{err}"
+    );
 }
 
 #[test]
@@ -105,7 +118,10 @@ fn a_disk_that_fills_up_ends_the_run_and_keeps_what_was_written() {
     let Some(output) = on_small_disk(&place, script) else { return };
     let err = place.read("err");
     assert_eq!((place.read("code").as_str(), output.code), ("4\n", Some(0)), "{err}\n{output:?}");
-    assert!(err.contains("No space left on device") && err.contains("disk/x.teiji/samples-"), "{err}");
+    assert!(
+        err.contains("No space left on device") && err.contains("disk/x.teiji/samples-"),
+        "{err}"
+    );
     // The summary of what there is comes nevertheless, now and later.
     for summary in [place.read("out"), place.read("shown")] {
         assert!(
@@ -124,7 +140,10 @@ fn a_disk_that_fills_up_ends_the_run_and_keeps_what_was_written() {
 }
 
 fn assert_kept_what_was_written(document: &Document) {
-    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "recording-failed"));
+    assert_eq!(
+        (document.text("/state"), document.text("/end/reason")),
+        ("stopped", "recording-failed")
+    );
     assert!(document.text("/end/error").contains("No space left on device"));
     document.assert_adds_up();
     assert!(document.warns_of("samples-lost"));
@@ -147,17 +166,25 @@ fn all_or_nothing_at_every_filling() {
     let script = "
         for filled in 0 100 300 500 600 700 750 800 850 900 950 990 1000; do
             head -c ${filled}K /dev/zero > disk/filler || true
-            code=0; \"$TEIJI\" measure -n 20 -i 1ms --warmup 0 -o disk/x.teiji > out 2> err || code=$?
+            code=0; \"$TEIJI\" measure -n 20 -i 1ms --warmup 0 -o disk/x.teiji > out 2> err || \
+                  code=$?
             echo $filled $code $(ls disk | wc -w)
-            if test -e disk/x.teiji; then \"$TEIJI\" show disk/x.teiji > shown; \"$TEIJI\" verify disk/x.teiji > verified; fi
+            if test -e disk/x.teiji; then \"$TEIJI\" show disk/x.teiji > shown; \"$TEIJI\" verify \
+                  disk/x.teiji > verified; fi
             rm -r disk/*
         done";
     let Some(output) = on_small_disk(&place, script) else { return };
     assert_well(&output);
-    let results: Vec<Vec<u32>> =
-        output.out.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
+    let results: Vec<Vec<u32>> = output
+        .out
+        .lines()
+        .map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect())
+        .collect();
     for result in &results {
-        assert!(matches!(result[1..], [0, 2] | [4, 1]), "of filling, exit code and names on the disk: {result:?} of {results:?}");
+        assert!(
+            matches!(result[1..], [0, 2] | [4, 1]),
+            "of filling, exit code and names on the disk: {result:?} of {results:?}"
+        );
     }
     assert_eq!((results[0][1], results[12][1]), (0, 4), "{results:?}");
 }
@@ -167,7 +194,11 @@ fn all_or_nothing_at_every_filling() {
 fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    std::fs::write(place.join("plan.toml"), "[measure]\ninterval = '50us'\nduration = '20s'\n[vary]\nprio = [10, 20]\n").unwrap();
+    std::fs::write(
+        place.join("plan.toml"),
+        "[measure]\ninterval = '50us'\nduration = '20s'\n[vary]\nprio = [10, 20]\n",
+    )
+    .unwrap();
     let script = "
         code=0; \"$TEIJI\" run plan.toml -q -o disk/x > out 2> err || code=$?
         echo $code > code
@@ -177,9 +208,16 @@ fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
     let err = place.read("err");
     assert_eq!(place.read("code"), "4\n", "{err}");
     let name = "kept/incomplete/01-prio=10.teiji";
-    assert!(err.contains("it stopped, because it could not be recorded") || err.contains("No space left on device"), "{err}");
+    assert!(
+        err.contains("it stopped, because it could not be recorded")
+            || err.contains("No space left on device"),
+        "{err}"
+    );
     assert!(err.contains("Its recording is in disk/x/incomplete/01-prio=10.teiji"), "{err}");
-    assert!(err.contains("stopped because nothing more can be written") && !err.contains("run 2 of 2"), "{err}");
+    assert!(
+        err.contains("stopped because nothing more can be written") && !err.contains("run 2 of 2"),
+        "{err}"
+    );
     assert_kept_what_was_written(&place.document(name));
 }
 
@@ -189,7 +227,8 @@ fn output_that_cannot_be_written_is_an_error() {
     let _turn = exclusive();
     let place = TestFolder::new();
     place.well("measure -n 20 --warmup 0 -o x.teiji");
-    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n").unwrap();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n")
+        .unwrap();
     place.well("run plan.toml -q -o plan");
     let into = |to: &str, words: &str| {
         let mut shell = place.command("sh");
@@ -220,11 +259,20 @@ fn output_that_cannot_be_written_is_an_error() {
     ] {
         let output = into("> /dev/full", words);
         assert_eq!(output.code, Some(4), "{words}: {output:?}");
-        assert_eq!(output.err.matches("No space left on device").count(), 1, "{words}: {}", output.err);
+        assert_eq!(
+            output.err.matches("No space left on device").count(),
+            1,
+            "{words}: {}",
+            output.err
+        );
     }
     for words in ["show x.teiji --json", "gate x.teiji --limit 'max<100s'", "show --help"] {
         let output = into("| true", words);
-        assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "a reader that has gone away: {words}");
+        assert_eq!(
+            (output.code, output.err.as_str()),
+            (Some(0), ""),
+            "a reader that has gone away: {words}"
+        );
     }
     let output = into("> /dev/full", "show missing.teiji");
     assert_eq!(output.code, Some(2), "{output:?}");

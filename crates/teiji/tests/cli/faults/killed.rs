@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! SIGKILL, the power cut that can be tested: at most the last second is missing, what is there says that it is not the
-//! whole, and nothing of ours goes on running.
+//! SIGKILL, the power cut that can be tested: at most the last second is missing, what is there
+//! says that it is not the whole, and nothing of ours goes on running.
 
 use crate::support::processes::assert_gone;
-use crate::support::{MILLISECOND, SECOND, TestFolder, exclusive, may_real_time, now, sleep_until, soon};
+use crate::support::{
+    MILLISECOND, SECOND, TestFolder, exclusive, may_real_time, now, sleep_until, soon,
+};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// What may be missing: a second. Without rights the recorder cannot go ahead of a load on every CPU, and
-/// comes as late as the scheduler lets it.
+/// What may be missing: a second. Without rights the recorder cannot go ahead of a load on every
+/// CPU, and comes as late as the scheduler lets it.
 fn may_be_missing(load: &str) -> i64 {
     if load.is_empty() || may_real_time() { SECOND } else { 2 * SECOND }
 }
 
 /// Due activations by thread, from the table that `teiji show` prints.
 pub fn due(shown: &str) -> Vec<i64> {
-    let table = shown.lines().skip_while(|line| !(line.starts_with("thread ") && line.contains(" due ")));
-    let rows = table.skip(1).take_while(|line| !line.is_empty()).filter(|line| !line.trim_start().starts_with("all"));
-    rows.map(|row| row.split_ascii_whitespace().nth(2).unwrap().replace(',', "").parse().unwrap()).collect()
+    let table =
+        shown.lines().skip_while(|line| !(line.starts_with("thread ") && line.contains(" due ")));
+    let rows = table
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter(|line| !line.trim_start().starts_with("all"));
+    rows.map(|row| row.split_ascii_whitespace().nth(2).unwrap().replace(',', "").parse().unwrap())
+        .collect()
 }
 
 /// Kills a run so long after its first activation.
@@ -41,8 +48,13 @@ fn killed_after(moment: i64, load: &str) {
     assert_eq!(due.len(), threads.len(), "{shown}");
     for (due, thread) in due.iter().zip(threads) {
         let ran = killed - thread.whole("/start_ns");
-        let (min, max) = (((ran - may_be_missing(load)) / MILLISECOND).max(0), (ran / MILLISECOND + 2).max(0));
-        assert!((min..=max).contains(due), "{due} activations of {} ms:\n{shown}", ran / MILLISECOND);
+        let (min, max) =
+            (((ran - may_be_missing(load)) / MILLISECOND).max(0), (ran / MILLISECOND + 2).max(0));
+        assert!(
+            (min..=max).contains(due),
+            "{due} activations of {} ms:\n{shown}",
+            ran / MILLISECOND
+        );
     }
 
     let verified = place.teiji("verify x.teiji");
@@ -73,8 +85,8 @@ fn during_warm_up() {
     killed_after(-50 * MILLISECOND, "");
 }
 
-/// Cut off, and damaged as well: every verb that reads says which file, and from where on. Nothing is shown as if only the end was
-/// missing.
+/// Cut off, and damaged as well: every verb that reads says which file, and from where on. Nothing
+/// is shown as if only the end was missing.
 #[test]
 fn cut_off_and_damaged() {
     let _turn = exclusive();
@@ -86,8 +98,10 @@ fn cut_off_and_damaged() {
     place.well("show x.teiji");
     let samples = place.join("x.teiji/samples-0.arrows");
     let good = std::fs::read(&samples).unwrap();
-    let heads: Vec<usize> =
-        (0..good.len() - 8).step_by(8).filter(|at| good[*at..*at + 4] == [0xff; 4] && good[at + 6..at + 8] == [0; 2]).collect();
+    let heads: Vec<usize> = (0..good.len() - 8)
+        .step_by(8)
+        .filter(|at| good[*at..*at + 4] == [0xff; 4] && good[at + 6..at + 8] == [0; 2])
+        .collect();
     assert!(heads.len() > 3, "a schema and a batch twice a second: {heads:?}");
     let flipped = |at: usize| {
         let mut bytes = good.clone();
@@ -119,15 +133,35 @@ fn cut_off_and_damaged() {
             Some(bytes) => std::fs::write(&samples, bytes).unwrap(),
             None => std::fs::remove_file(&samples).unwrap(),
         }
-        for verb in
-            ["show x.teiji", "show --json x.teiji", "show --csv x.teiji", "show --md x.teiji", "show --figure max x.teiji"]
-                .into_iter()
-                .chain(["show --limit max<1s x.teiji", "gate --limit max<1s x.teiji", "verify x.teiji", "report x.teiji"])
-                .chain(["report --md x.md x.teiji", "compare x.teiji x.teiji", "export --histogram x.teiji"])
-        {
+        for verb in [
+            "show x.teiji",
+            "show --json x.teiji",
+            "show --csv x.teiji",
+            "show --md x.teiji",
+            "show --figure max x.teiji",
+        ]
+        .into_iter()
+        .chain([
+            "show --limit max<1s x.teiji",
+            "gate --limit max<1s x.teiji",
+            "verify x.teiji",
+            "report x.teiji",
+        ])
+        .chain([
+            "report --md x.md x.teiji",
+            "compare x.teiji x.teiji",
+            "export --histogram x.teiji",
+        ]) {
             let output = place.teiji(verb);
-            assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{what}: {verb}: {output:?}");
-            assert!(expected.iter().all(|part| output.err.contains(part)), "{what}: {verb}: {expected:?} in {output:?}");
+            assert_eq!(
+                (output.code, output.out.as_str()),
+                (Some(2), ""),
+                "{what}: {verb}: {output:?}"
+            );
+            assert!(
+                expected.iter().all(|part| output.err.contains(part)),
+                "{what}: {verb}: {expected:?} in {output:?}"
+            );
         }
         assert!(
             place.listing().iter().all(|name| name.starts_with("x.teiji")),
@@ -136,7 +170,11 @@ fn cut_off_and_damaged() {
         );
         let exported = place.teiji("export --samples x.teiji");
         assert_eq!(exported.code, Some(2), "{exported:?}");
-        assert_eq!(exported.out.lines().count() > 1, expected[1] == exportable, "{what}: {exported:?}");
+        assert_eq!(
+            exported.out.lines().count() > 1,
+            expected[1] == exportable,
+            "{what}: {exported:?}"
+        );
     }
     // What is merely not written yet is no damage.
     std::fs::write(&samples, &good[..good.len() - 20]).unwrap();
@@ -152,13 +190,20 @@ fn while_loads_start() {
         let place = TestFolder::new();
         let running = place.start("measure -i 1ms -d 20s --load hackbench,groups=20 -o x.teiji");
         // Not its listing: a folder may be renamed while that looks into it.
-        soon("there is something", Duration::from_secs(10), || std::fs::read_dir(place.path()).unwrap().next().is_some());
+        soon("there is something", Duration::from_secs(10), || {
+            std::fs::read_dir(place.path()).unwrap().next().is_some()
+        });
         sleep_until(now() + wait * MILLISECOND);
         running.signal(Signal::KILL);
         running.end();
         if place.join("x.teiji").exists() {
             let output = place.teiji("show x.teiji");
-            assert_eq!(output.code, Some(0), "{wait} ms later there are {:?}: {output:?}", place.listing());
+            assert_eq!(
+                output.code,
+                Some(0),
+                "{wait} ms later there are {:?}: {output:?}",
+                place.listing()
+            );
         }
     }
 }

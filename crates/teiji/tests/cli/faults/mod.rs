@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Faults, made on purpose: system calls that fail or take long, disks that stall, fill up or lose their power, a program that
-//! is killed, a CPU that is taken away, a recorder that stands still. `scripts/test.sh faults` runs these alone.
+//! Faults, made on purpose: system calls that fail or take long, disks that stall, fill up or lose
+//! their power, a program that is killed, a CPU that is taken away, a recorder that stands still.
+//! `scripts/test.sh faults` runs these alone.
 
 mod boot_writing;
 mod disk;

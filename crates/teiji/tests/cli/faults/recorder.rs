@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who takes samples out of the rings is kept from it for longer than they hold. What is lost is counted, to the sample, and
-//! nobody else notices.
+//! Who takes samples out of the rings is kept from it for longer than they hold. What is lost is
+//! counted, to the sample, and nobody else notices.
 
 use super::disk::beside_a_disk;
 use crate::support::document::Document;
@@ -15,19 +15,30 @@ const STOPPED_MS: i64 = 11_000;
 fn thread_named(process: Pid, name: &str) -> String {
     let mut found = None;
     soon("the thread is there", Duration::from_secs(10), || {
-        let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap().map(|entry| entry.unwrap().path());
-        let mut named = tasks.filter(|task| std::fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim() == name));
+        let tasks = std::fs::read_dir(format!("/proc/{process}/task"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let mut named = tasks.filter(|task| {
+            std::fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim() == name)
+        });
         found = named.next();
         found.is_some()
     });
     found.unwrap().file_name().unwrap().to_str().unwrap().to_owned()
 }
 
-/// What woke was written but for what came while the rings were full: what they hold was kept, and all after it was lost until
-/// somebody took from them again. That is as many as came in the time between, by its shortest and its longest.
-fn assert_lost_what_rings_do_not_hold(place: &TestFolder, document: &Document, least_ms: i64, most_ms: i64) {
+/// What woke was written but for what came while the rings were full: what they hold was kept, and
+/// all after it was lost until somebody took from them again. That is as many as came in the time
+/// between, by its shortest and its longest.
+fn assert_lost_what_rings_do_not_hold(
+    place: &TestFolder,
+    document: &Document,
+    least_ms: i64,
+    most_ms: i64,
+) {
     assert_eq!(document.text("/state"), "complete");
-    // Each activation that woke is in the histogram, which is made of the samples on the disk, or counted as lost.
+    // Each activation that woke is in the histogram, which is made of the samples on the disk, or
+    // counted as lost.
     document.assert_adds_up();
     assert!(document.warns_of("samples-lost"), "{:?}", document.at("/warnings"));
     let held = document.whole("/instrument/ring_slots");
@@ -36,14 +47,18 @@ fn assert_lost_what_rings_do_not_hold(place: &TestFolder, document: &Document, l
         // A busy machine skips some of them, which are not lost.
         let skipped = thread.whole("/activations/skipped");
         let lost = thread.whole("/evidence/samples_lost");
-        assert!((least_ms - held - skipped..=most_ms - held).contains(&lost), "{lost} lost, rings of {held}: {thread:?}");
+        assert!(
+            (least_ms - held - skipped..=most_ms - held).contains(&lost),
+            "{lost} lost, rings of {held}: {thread:?}"
+        );
     }
     place.well("verify x.teiji");
     let shown = place.well("show x.teiji").out;
     assert!(shown.contains(" lost"), "{shown}");
     // Had its end never been written, each row would be accounted for all the same.
     let file = place.join("x.teiji/run.json");
-    let mut cut: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let mut cut: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     (cut["state"], cut["end"]) = ("running".into(), serde_json::Value::Null);
     std::fs::write(&file, cut.to_string()).unwrap();
     let due: i64 = place.well("show x.teiji --figure due").out.trim().parse().unwrap();
@@ -66,11 +81,13 @@ fn a_recorder_that_is_stopped_loses_what_the_rings_do_not_hold() {
     assert_eq!(output.code, Some(0), "{output:?}\n{:?}", strace.end());
     let document = place.document("x.teiji");
     assert_eq!(document.threads().len(), cpus().len());
-    // It had last emptied the rings at most 250 ms before, by its plan; a busy machine may have it come later.
+    // It had last emptied the rings at most 250 ms before, by its plan; a busy machine may have it
+    // come later.
     assert_lost_what_rings_do_not_hold(&place, &document, STOPPED_MS, STOPPED_MS + 500);
 }
 
-/// The same for a disk that takes nothing meanwhile. It may take what is small into memory, for a while.
+/// The same for a disk that takes nothing meanwhile. It may take what is small into memory, for a
+/// while.
 #[test]
 fn a_disk_that_stalls_longer_than_the_rings_hold_loses_what_is_counted() {
     let _turn = exclusive();

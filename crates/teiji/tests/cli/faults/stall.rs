@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nothing vanishes: a CPU that is blocked five times for 20 ms shows as about a hundred late and skipped activations, each
-//! stall with its time. A tool that silently skips the periods it slept through reports about 15.
+//! Nothing vanishes: a CPU that is blocked five times for 20 ms shows as about a hundred late and
+//! skipped activations, each stall with its time. A tool that silently skips the periods it slept
+//! through reports about 15.
 
 use crate::support::document::Document;
 use crate::support::processes::is_stopped;
-use crate::support::{MILLISECOND, Running, TestFolder, exclusive, may_real_time_or_skip, now, quiet_cpu, sleep_until, soon};
+use crate::support::{
+    MILLISECOND, Running, TestFolder, exclusive, may_real_time_or_skip, now, quiet_cpu,
+    sleep_until, soon,
+};
 use plan::{CpuId, Policy, Scheduling};
 use rustix::process::Signal;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -55,7 +59,8 @@ fn stop_and_go(running: &Running, start: i64) -> Vec<Stall> {
 fn five_stalls_show(scheduling: &str, stall: impl FnOnce(&Running, CpuId, i64) -> Vec<Stall>) {
     let _turn = exclusive();
     let (place, cpu) = (TestFolder::new(), quiet_cpu());
-    let running = place.start(&format!("measure -i 1ms -n 4000 {scheduling} -a {cpu} -o stalled.teiji"));
+    let running =
+        place.start(&format!("measure -i 1ms -n 4000 {scheduling} -a {cpu} -o stalled.teiji"));
     let start = running.begun("stalled.teiji").threads()[0].whole("/start_ns");
     let stalls = stall(&running, cpu, start);
     let output = running.end();
@@ -64,7 +69,8 @@ fn five_stalls_show(scheduling: &str, stall: impl FnOnce(&Running, CpuId, i64) -
     let document = place.document("stalled.teiji");
     document.assert_adds_up();
     let thread = &document.threads()[0];
-    let [due, late, skipped] = ["due", "late", "skipped"].map(|what| thread.whole(&format!("/activations/{what}")));
+    let [due, late, skipped] =
+        ["due", "late", "skipped"].map(|what| thread.whole(&format!("/activations/{what}")));
     assert!((3999..=4001).contains(&due), "{thread:?}");
     assert!(late + skipped >= 95, "{late} late and {skipped} skipped");
     assert!(thread.whole("/latency_ns/max") >= 19 * MILLISECOND, "{thread:?}");
@@ -72,7 +78,9 @@ fn five_stalls_show(scheduling: &str, stall: impl FnOnce(&Running, CpuId, i64) -
     assert_eq!(worst.len(), 10);
     for (begin, end) in &stalls {
         let within = |planned: i64| (begin - 2 * MILLISECOND..=*end).contains(&planned);
-        let named = worst.iter().any(|w| within(w.whole("/planned_ns")) && w.whole("/latency_ns") >= 19 * MILLISECOND);
+        let named = worst
+            .iter()
+            .any(|w| within(w.whole("/planned_ns")) && w.whole("/latency_ns") >= 19 * MILLISECOND);
         assert!(named, "no activation of {worst:?} lies in the stall from {begin} to {end}");
     }
     // Each skipped one waited from its own planned time, so nobody is left out of these figures.
@@ -93,10 +101,17 @@ fn one_figure(place: &TestFolder, thread: &Document) {
     let csv = place.well("show stalled.teiji --csv").out;
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let (head, cells) = (lines.next().unwrap(), lines.next().unwrap());
-    let cell = |name: &str| cells[head.iter().position(|head| *head == name).unwrap()].parse::<i64>();
-    assert_eq!((cell("p99_ns"), cell("as_measured_p99_ns")), (Ok(p99), Ok(thread.whole("/latency_ns/p99"))));
+    let cell =
+        |name: &str| cells[head.iter().position(|head| *head == name).unwrap()].parse::<i64>();
+    assert_eq!(
+        (cell("p99_ns"), cell("as_measured_p99_ns")),
+        (Ok(p99), Ok(thread.whole("/latency_ns/p99")))
+    );
     let table = place.well("show stalled.teiji").out;
-    assert!(table.contains("µs with skipped counted in") && table.contains("\nAs measured, "), "{table}");
+    assert!(
+        table.contains("µs with skipped counted in") && table.contains("\nAs measured, "),
+        "{table}"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! SIGKILL at each system call of a tuning in turn, and what the next call makes of it: every file as it was before.
+//! SIGKILL at each system call of a tuning in turn, and what the next call makes of it: every file
+//! as it was before.
 
 use crate::support::machine::{contents, lay_out};
 use crate::support::skipped::{Need, skipped};
@@ -21,7 +22,8 @@ struct Tuned {
     machine: Vec<String>,
     /// Flags that say what to change.
     changes: Vec<String>,
-    /// The only files whose calls count; all where there are none. How many others this machine has changes from call to call.
+    /// The only files whose calls count; all where there are none. How many others this machine
+    /// has changes from call to call.
     files: Vec<PathBuf>,
 }
 
@@ -53,22 +55,33 @@ impl Tuned {
         Running::start(command).end()
     }
 
-    /// Any verb puts right what was killed on this machine, and leaves alone what had come to its end.
-    fn any_verb(&self, state: &dyn Fn() -> BTreeMap<String, String>, before: &BTreeMap<String, String>) {
+    /// Any verb puts right what was killed on this machine, and leaves alone what had come to its
+    /// end.
+    fn any_verb(
+        &self,
+        state: &dyn Fn() -> BTreeMap<String, String>,
+        before: &BTreeMap<String, String>,
+    ) {
         let left = state();
         let mut command = self.command(TEIJI);
         command.args(["plan-length", "--rate", "1/1000"]);
         let output = Running::start(command).end();
         assert!(output.code == Some(0) && output.err.lines().count() <= 1, "{output:?}");
         match fs::read_to_string(self.place.join("state/journal.json")) {
-            Ok(journal) => assert!(journal.contains("\"phase\": \"applied\"") && state() == left, "{journal}"),
+            Ok(journal) => {
+                assert!(journal.contains("\"phase\": \"applied\"") && state() == left, "{journal}")
+            }
             Err(_) => assert!(state() == *before, "{output:?}"),
         }
-        assert_eq!(output.err.contains("of a teiji tune that was killed put back"), state() != left, "{output:?}");
+        assert_eq!(
+            output.err.contains("of a teiji tune that was killed put back"),
+            state() != left,
+            "{output:?}"
+        );
     }
 
-    /// The calls of this name from when the journal is first written, or read to undo: the first and the last, by their number. None
-    /// without strace.
+    /// The calls of this name from when the journal is first written, or read to undo: the first
+    /// and the last, by their number. None without strace.
     fn calls(&self, call: &str, undo: bool) -> Option<(usize, usize)> {
         let mut command = self.traced(&format!("openat,{call}"));
         command.args(["-o", "trace", TEIJI]).args(self.words(undo));
@@ -111,14 +124,18 @@ impl Tuned {
                     if !seen.contains(&left) {
                         seen.push(left);
                     }
-                    // Each third time it is not asked to put back, and does so before it changes anything.
+                    // Each third time it is not asked to put back, and does so before it changes
+                    // anything.
                     if killed % 3 == 0 {
                         assert_eq!(self.end(false).code, Some(0), "after {call} {number}");
                     } else if killed % 3 == 1 && self.machine.ends_with(&["/".to_owned()]) {
                         self.any_verb(state, &before);
                     }
                     let undone = self.end(true);
-                    assert!(undone.code == Some(0) && undone.err.is_empty(), "after {call} {number}: {undone:?}");
+                    assert!(
+                        undone.code == Some(0) && undone.err.is_empty(),
+                        "after {call} {number}: {undone:?}"
+                    );
                     assert!(state() == before, "after {call} {number}: {:?}", state());
                     assert!(!self.place.join("state/journal.json").exists());
                 }
@@ -131,9 +148,15 @@ impl Tuned {
     }
 }
 
-/// Kills a tuning on top of one that stays at each of these calls in turn. The next call has what stayed, or all of it where that was to
-/// stay too and was done. Undoing has what was there first. How often.
-fn walk_on_top(tuned: &Tuned, first: &Tuned, calls: &[&str], state: &dyn Fn() -> BTreeMap<String, String>) -> Option<usize> {
+/// Kills a tuning on top of one that stays at each of these calls in turn. The next call has what
+/// stayed, or all of it where that was to stay too and was done. Undoing has what was there first.
+/// How often.
+fn walk_on_top(
+    tuned: &Tuned,
+    first: &Tuned,
+    calls: &[&str],
+    state: &dyn Fn() -> BTreeMap<String, String>,
+) -> Option<usize> {
     let (before, mut killed) = (state(), 0);
     assert_eq!(first.end(false).code, Some(0));
     let stayed = state();
@@ -151,11 +174,17 @@ fn walk_on_top(tuned: &Tuned, first: &Tuned, calls: &[&str], state: &dyn Fn() ->
             // Each other time it is undone at once.
             if killed % 2 == 0 {
                 assert_eq!(first.end(false).code, Some(0));
-                assert!(state() == stayed || to_stay && state() == all, "after {call} {number}: {:?}", state());
+                assert!(
+                    state() == stayed || to_stay && state() == all,
+                    "after {call} {number}: {:?}",
+                    state()
+                );
             }
         }
         assert_eq!(tuned.end(true).code, Some(0));
-        assert!(state() == before && !tuned.place.join("m/var/lib/teiji/tune/journal.json").exists());
+        assert!(
+            state() == before && !tuned.place.join("m/var/lib/teiji/tune/journal.json").exists()
+        );
         assert_eq!(first.end(false).code, Some(0));
     }
     Some(killed)
@@ -168,11 +197,20 @@ fn killed_at_each_call_on_top_of_what_stays() {
     let root = place.join("m");
     lay_out(&root, "laptop");
     let machine = vec!["--root".to_owned(), root.display().to_string()];
-    let on = |place, changes| Tuned { place, machine: machine.clone(), changes: owned(changes), files: Vec::new() };
+    let on = |place, changes| Tuned {
+        place,
+        machine: machine.clone(),
+        changes: owned(changes),
+        files: Vec::new(),
+    };
     let first = on(other, "--cpus 2 --only governor,watchdogs,statistics-interval");
-    let second = on(place, "--cpus 2-3 --only governor,watchdogs,timer-migration,transparent-hugepages");
+    let second =
+        on(place, "--cpus 2-3 --only governor,watchdogs,timer-migration,transparent-hugepages");
     // How often a program reads until its command has ended is not always the same.
-    let command = Tuned { changes: owned("--cpus 1-3 --only governor,timer-migration -- true"), ..on(TestFolder::new(), "") };
+    let command = Tuned {
+        changes: owned("--cpus 1-3 --only governor,timer-migration -- true"),
+        ..on(TestFolder::new(), "")
+    };
     let killed = walk_on_top(&second, &first, &CALLS, &|| contents(&root)).and_then(|killed| {
         Some(
             killed + {
@@ -197,7 +235,12 @@ fn killed_at_each_call_every_file_comes_back() {
     let place = TestFolder::new();
     let root = place.join("m");
     lay_out(&root, "laptop");
-    let tuned = Tuned { place, machine: owned("--root m"), changes: owned("--cpus 2-3"), files: Vec::new() };
+    let tuned = Tuned {
+        place,
+        machine: owned("--root m"),
+        changes: owned("--cpus 2-3"),
+        files: Vec::new(),
+    };
     match tuned.walk(&|| contents(&root)) {
         Some(killed) => assert!(killed > 200, "{killed}"),
         None => skipped(Need::Strace, "strace does not run the program"),
@@ -215,18 +258,26 @@ fn killed_at_each_call_groups_of_version_1_come_back() {
         fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
         fs::write(root.join(path), text).unwrap();
     };
-    file("proc/self/mountinfo", "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
+    file(
+        "proc/self/mountinfo",
+        "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n",
+    );
     for (group, cpus) in [("", "0-3\n"), ("/docker", "0-3\n"), ("/docker/a", "1-2\n")] {
         file(&format!("sys/fs/cgroup/cpuset{group}/cpuset.cpus"), cpus);
         file(&format!("sys/fs/cgroup/cpuset{group}/cpuset.mems"), "0\n");
     }
     file("sys/fs/cgroup/cpuset/tasks", "1\n41\n");
     for thread in [1, 41] {
-        let status = format!("Tgid:\t{thread}\nPPid:\t0\nVmSize:\t100 kB\nCpus_allowed_list:\t0-3\n");
+        let status =
+            format!("Tgid:\t{thread}\nPPid:\t0\nVmSize:\t100 kB\nCpus_allowed_list:\t0-3\n");
         file(&format!("proc/{thread}/status"), &status);
     }
-    let tuned =
-        Tuned { place, machine: owned("--root m"), changes: owned("--cpus 2-3 --only control-groups"), files: Vec::new() };
+    let tuned = Tuned {
+        place,
+        machine: owned("--root m"),
+        changes: owned("--cpus 2-3 --only control-groups"),
+        files: Vec::new(),
+    };
     // A folder that is left behind has files.
     match tuned.walk(&|| contents(&root)) {
         Some(killed) => assert!(killed > 100, "{killed}"),
@@ -250,14 +301,20 @@ pub struct PutBack(pub BTreeMap<String, String>);
 impl Drop for PutBack {
     fn drop(&mut self) {
         for (file, text) in &self.0 {
-            let value = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(text.as_str(), |(value, _)| value);
+            let value = text
+                .split_once('[')
+                .and_then(|(_, rest)| rest.split_once(']'))
+                .map_or(text.as_str(), |(value, _)| value);
             let _ = fs::write(file, value);
         }
     }
 }
 
 pub fn harmless() -> BTreeMap<String, String> {
-    HARMLESS.iter().filter_map(|file| Some(((*file).to_owned(), fs::read_to_string(file).ok()?))).collect()
+    HARMLESS
+        .iter()
+        .filter_map(|file| Some(((*file).to_owned(), fs::read_to_string(file).ok()?)))
+        .collect()
 }
 
 #[test]
@@ -269,10 +326,12 @@ fn killed_at_each_call_the_kernels_settings_come_back() {
     let _restored = PutBack(harmless());
     // A value with something to change, whatever this machine has.
     fs::write("/proc/sys/vm/stat_interval", "3").unwrap();
-    let only = "--only statistics-interval,compaction,timer-migration,numa-balancing,transparent-hugepages";
+    let only = "--only statistics-interval,compaction,timer-migration,numa-balancing,\
+                transparent-hugepages";
     let changes = owned(&format!("--cpus {} {only}", quiet_cpu()));
     let place = TestFolder::new();
-    let state = ["state", "state/lock", "state/journal.json", "state/journal.json.new"].map(|name| place.join(name));
+    let state = ["state", "state/lock", "state/journal.json", "state/journal.json.new"]
+        .map(|name| place.join(name));
     let files = state.into_iter().chain(HARMLESS.map(PathBuf::from)).collect();
     let tuned = Tuned { place, machine: owned("--root /"), changes, files };
     match tuned.walk(&harmless) {
@@ -289,7 +348,17 @@ fn killed_while_its_command_runs() {
     lay_out(&root, "laptop");
     let before = contents(&root);
     let mut command = place.command(TEIJI);
-    command.args(["tune", "--root", "m", "--cpus", "2-3", "--", "sh", "-c", "echo > begun; exec sleep 3"]);
+    command.args([
+        "tune",
+        "--root",
+        "m",
+        "--cpus",
+        "2-3",
+        "--",
+        "sh",
+        "-c",
+        "echo > begun; exec sleep 3",
+    ]);
     let running = Running::start(command);
     soon("the command runs", Duration::from_secs(20), || place.join("begun").exists());
     running.signal(Signal::KILL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a killed tuning left on this machine, and any call that comes next: on settings of the kernel that nothing depends on for a
-//! moment.
+//! What a killed tuning left on this machine, and any call that comes next: on settings of the
+//! kernel that nothing depends on for a moment.
 
 use super::tuning::{PutBack, harmless};
 use crate::ordinary_user::{powerless, public};
@@ -13,7 +13,12 @@ use std::time::Duration;
 
 const INTERVAL: &str = "/proc/sys/vm/stat_interval";
 /// Cheap ones, that do different things.
-const VERBS: [&str; 4] = ["probes", "plan-length --rate 1/1000", "plans", "tune --plan --cpus 0 --only statistics-interval"];
+const VERBS: [&str; 4] = [
+    "probes",
+    "plan-length --rate 1/1000",
+    "plans",
+    "tune --plan --cpus 0 --only statistics-interval",
+];
 
 /// This machine, with a value that there is something to change of.
 struct Machine {
@@ -35,7 +40,10 @@ impl Machine {
 
     fn start(&self, words: &str, command: &[&str]) -> Running {
         let mut program = self.place.command(TEIJI);
-        program.env("TEIJI_STATE", self.place.join("state")).args(words.split_whitespace()).args(command);
+        program
+            .env("TEIJI_STATE", self.place.join("state"))
+            .args(words.split_whitespace())
+            .args(command);
         Running::start(program)
     }
 
@@ -159,7 +167,8 @@ fn an_ordinary_user_is_told_and_goes_on() {
         command.env("TEIJI_STATE", machine.place.join("state")).args(verb.split_whitespace());
         Running::start(command).end()
     };
-    let said = "note: 1 setting of a teiji tune that was killed left. Put back: sudo teiji tune --undo\n";
+    let said =
+        "note: 1 setting of a teiji tune that was killed left. Put back: sudo teiji tune --undo\n";
     let is_told = || {
         for verb in &VERBS[..3] {
             let output = ordinary(verb);
@@ -168,7 +177,8 @@ fn an_ordinary_user_is_told_and_goes_on() {
         }
     };
     is_told();
-    // A journal that may be written does not make the kernel's settings so, and root does not obey what others could have put there.
+    // A journal that may be written does not make the kernel's settings so, and root does not obey
+    // what others could have put there.
     let state = machine.place.join("state");
     fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
     is_told();
@@ -189,13 +199,25 @@ fn an_ordinary_user_is_told_and_goes_on() {
 fn without_a_journal_one_open_fails_and_nothing_else_is_done() {
     let place = TestFolder::new();
     let mut command = place.command("strace");
-    command.env("TEIJI_STATE", place.join("state")).args(["-f", "-qq", "-o", "trace", TEIJI, "plan-length", "--rate", "1/1000"]);
+    command.env("TEIJI_STATE", place.join("state")).args([
+        "-f",
+        "-qq",
+        "-o",
+        "trace",
+        TEIJI,
+        "plan-length",
+        "--rate",
+        "1/1000",
+    ]);
     if !command.output().is_ok_and(|output| output.status.success()) {
         return skipped(Need::Strace, "strace does not run the program");
     }
     let trace = place.read("trace");
     let ours: Vec<&str> = trace.lines().filter(|line| line.contains("/state")).collect();
     let [open] = ours[..] else { panic!("{ours:?}") };
-    assert!(open.contains("openat(") && open.contains("/journal.json\"") && open.contains("ENOENT"), "{open}");
+    assert!(
+        open.contains("openat(") && open.contains("/journal.json\"") && open.contains("ENOENT"),
+        "{open}"
+    );
     assert!(!place.join("state").exists());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Signals that a tuning inherits blocked or ignored, and those that a terminal sends to it and to its command.
+//! Signals that a tuning inherits blocked or ignored, and those that a terminal sends to it and to
+//! its command.
 
 use super::tuning::{PutBack, harmless};
 use crate::support::machine::{contents, lay_out};
@@ -31,7 +32,12 @@ fn begun(place: &TestFolder) {
 /// Sends it, and gives what became of a command that sleeps for a moment.
 fn sent_to_sleep(place: &TestFolder, start: &str, signal: Signal) -> Output {
     let before = contents(&place.join("m"));
-    let running = shell(place, &format!("{start} {TEIJI} tune --root m --cpus 2-3 -- sh -c 'echo > begun; sleep 1; echo slept'"));
+    let running = shell(
+        place,
+        &format!(
+            "{start} {TEIJI} tune --root m --cpus 2-3 -- sh -c 'echo > begun; sleep 1; echo slept'"
+        ),
+    );
     begun(place);
     running.signal(signal);
     let output = running.end_within(Duration::from_secs(20));
@@ -57,7 +63,10 @@ fn under_nohup_a_closed_terminal_does_not_end_a_proof() {
     let _restored = PutBack(harmless());
     fs::write("/proc/sys/vm/stat_interval", "3").unwrap();
     let place = TestFolder::new();
-    let words = format!("tune --prove --cpus {} --only statistics-interval --rounds 1 -d 200ms", quiet_cpu());
+    let words = format!(
+        "tune --prove --cpus {} --only statistics-interval --rounds 1 -d 200ms",
+        quiet_cpu()
+    );
     let running = shell(&place, &format!("TEIJI_STATE=state exec nohup {TEIJI} {words}"));
     soon("a block", Duration::from_secs(20), || place.join("state/tune-block.teiji").exists());
     running.signal(Signal::HUP);
@@ -79,8 +88,13 @@ fn in_the_background_of_a_script_what_is_typed_ends_nothing() {
 fn blocked_signals_are_heard() {
     let place = with_laptop();
     let before = contents(&place.join("m"));
-    for (command, signal, code) in [("true", None, 0), ("sh -c 'echo > begun; exec sleep 60'", Some(Signal::TERM), 128 + 15)] {
-        let script = format!("exec env --block-signal=HUP,INT,QUIT,TERM,CHLD {TEIJI} tune --root m --cpus 2-3 -- {command}");
+    for (command, signal, code) in
+        [("true", None, 0), ("sh -c 'echo > begun; exec sleep 60'", Some(Signal::TERM), 128 + 15)]
+    {
+        let script = format!(
+            "exec env --block-signal=HUP,INT,QUIT,TERM,CHLD {TEIJI} tune --root m --cpus 2-3 -- \
+             {command}"
+        );
         let running = shell(&place, &script);
         if let Some(signal) = signal {
             begun(&place);
@@ -97,7 +111,8 @@ fn blocked_signals_are_heard() {
 fn what_is_typed_reaches_a_command_once_that_reads_a_file() {
     let place = with_laptop();
     // Waiting, it counts each one at once.
-    let count = "n=0\ntrap 'n=$((n+1))' INT\nsleep 2 &\necho begun\nwhile kill -0 $! 2> /dev/null; do wait $!; done\nexit $n\n";
+    let count = "n=0\ntrap 'n=$((n+1))' INT\nsleep 2 &\necho begun\nwhile kill -0 $! 2> \
+                 /dev/null; do wait $!; done\nexit $n\n";
     fs::write(place.join("count"), count).unwrap();
     let tune = format!("exec {TEIJI} tune --root m --cpus 2-3 -- sh count < /dev/null\n");
     fs::write(place.join("tune"), tune).unwrap();

@@ -7,7 +7,8 @@ use std::path::Path;
 
 /// Lays out one of the captured machines.
 pub fn lay_out(folder: &Path, name: &str) {
-    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../host/src/check/trees/{name}.tree"));
+    let tree =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../host/src/check/trees/{name}.tree"));
     let text = fs::read_to_string(tree).unwrap();
     for file in text[text.find("=== ").unwrap()..].split("=== ").skip(1) {
         let (path, content) = file.split_once('\n').unwrap();
@@ -26,7 +27,10 @@ pub fn contents(folder: &Path) -> BTreeMap<String, String> {
             if entry.path().is_dir() {
                 folders.push(entry.path());
             } else {
-                found.insert(entry.path().display().to_string(), fs::read_to_string(entry.path()).unwrap());
+                found.insert(
+                    entry.path().display().to_string(),
+                    fs::read_to_string(entry.path()).unwrap(),
+                );
             }
         }
     }

@@ -114,7 +114,8 @@ pub struct Running {
 }
 
 /// What is said of names where a recording is named.
-pub const NAMES: &str = "It names the machine, its kernel arguments and processes: see teiji anonymise\n";
+pub const NAMES: &str =
+    "It names the machine, its kernel arguments and processes: see teiji anonymise\n";
 
 /// Copies the files of a recording into a new folder, as `cp -r` does.
 pub fn copy_recording(from: &Path, to: &Path) {
@@ -124,12 +125,15 @@ pub fn copy_recording(from: &Path, to: &Path) {
     }
 }
 
-/// Under `nohup`, or in the background of a script, signals are ignored, and whatever is started ignores them too. What has a
-/// handler here has the default action there.
+/// Under `nohup`, or in the background of a script, signals are ignored, and whatever is started
+/// ignores them too. What has a handler here has the default action there.
 fn heed_signals() {
     static HEEDED: Once = Once::new();
     HEEDED.call_once(|| {
-        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|signal| probe::ignores_signal(*signal)) {
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
+            .into_iter()
+            .filter(|signal| probe::ignores_signal(*signal))
+        {
             signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).unwrap();
         }
     });
@@ -162,7 +166,8 @@ impl TestFolder {
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.path()).stdin(Stdio::null()).env("LC_ALL", "C");
-        // Whoever runs the tests keeps their own kernels; and a test that fetches one is seen by what it leaves behind.
+        // Whoever runs the tests keeps their own kernels; and a test that fetches one is seen by
+        // what it leaves behind.
         command.env("XDG_CACHE_HOME", self.path());
         // And their own key of pseudonyms.
         command.env("XDG_STATE_HOME", self.join("state"));
@@ -193,7 +198,11 @@ impl TestFolder {
     /// What `teiji show` says of a recording before its histogram and its confidence intervals.
     pub fn summary(&self, recording: &str) -> String {
         let shown = self.well(&format!("show {recording}")).out;
-        let drawing = shown.lines().take_while(|line| !line.contains('┤')).map(|line| line.len() + 1).sum::<usize>();
+        let drawing = shown
+            .lines()
+            .take_while(|line| !line.contains('┤'))
+            .map(|line| line.len() + 1)
+            .sum::<usize>();
         // An empty line stands between them.
         shown[..drawing - 1].to_owned()
     }
@@ -236,7 +245,9 @@ impl Running {
         let path = self.directory.join(recording).join("run.json");
         let read = || std::fs::read_to_string(&path).map(|text| Document::parse(&text)).ok();
         let measures = |document: &Document| !document.threads().is_empty();
-        soon("the run has begun", Duration::from_secs(30), || read().is_some_and(|document| measures(&document)));
+        soon("the run has begun", Duration::from_secs(30), || {
+            read().is_some_and(|document| measures(&document))
+        });
         let document = read().unwrap();
         assert_eq!(document.text("/state"), "running");
         document
@@ -271,9 +282,9 @@ impl Running {
         let code = self.child.wait().unwrap().code();
         let [out, err] = self.output.each_mut().map(|output| {
             // Whoever holds the other end of the pipe outlived the program.
-            output
-                .take()
-                .map_or_else(String::new, |output| output.recv_timeout(Duration::from_secs(5)).expect("its output is still open"))
+            output.take().map_or_else(String::new, |output| {
+                output.recv_timeout(Duration::from_secs(5)).expect("its output is still open")
+            })
         });
         Output { code, out, err }
     }

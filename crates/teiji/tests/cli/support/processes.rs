@@ -36,7 +36,9 @@ fn process(pid: i32) -> Option<Process> {
 
 /// The process's children, theirs, and so on.
 pub fn descendants(of: Pid) -> Vec<Process> {
-    let numbers = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let numbers = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let all: Vec<Process> = numbers.filter_map(process).collect();
     let mut parents = vec![of.as_raw_nonzero().get()];
     let mut found = Vec::new();
@@ -55,8 +57,13 @@ pub fn is_stopped(pid: Pid) -> bool {
     process(pid.as_raw_nonzero().get()).is_some_and(|process| process.state == 'T')
 }
 
-/// Waits until all of them are gone. One that is dead and only waits to be noticed by its parent counts as gone.
+/// Waits until all of them are gone. One that is dead and only waits to be noticed by its parent
+/// counts as gone.
 pub fn assert_gone(processes: &[Process]) {
-    let alive = |known: &Process| process(known.pid).is_some_and(|now| now.started == known.started && now.state != 'Z');
-    soon("all processes of the loads are gone", Duration::from_secs(10), || !processes.iter().any(alive));
+    let alive = |known: &Process| {
+        process(known.pid).is_some_and(|now| now.started == known.started && now.state != 'Z')
+    };
+    soon("all processes of the loads are gone", Duration::from_secs(10), || {
+        !processes.iter().any(alive)
+    });
 }

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 pub const COLUMNS: u16 = 80;
 const ROWS: u16 = 24;
 
-/// The program on a terminal of its own. Dropping it closes the terminal, before it ends the program.
+/// The program on a terminal of its own. Dropping it closes the terminal, before it ends the
+/// program.
 pub struct OnTerminal {
     screen: OwnedFd,
     pub running: Running,
@@ -24,7 +25,8 @@ pub struct OnTerminal {
 }
 
 impl OnTerminal {
-    /// Starts the program as the leader of a session that the terminal controls, as a shell's window does.
+    /// Starts the program as the leader of a session that the terminal controls, as a shell's
+    /// window does.
     pub fn start(place: &TestFolder, words: &str) -> Self {
         Self::start_with(place, words, false)
     }
@@ -41,17 +43,29 @@ impl OnTerminal {
 
     fn started(place: &TestFolder, program: &str, words: &str, colour: bool) -> Self {
         // Not inherited by anybody: the terminal is closed when this side of it is.
-        let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        let screen =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&screen).unwrap();
         unlockpt(&screen).unwrap();
-        tcsetwinsize(&screen, Winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(
+            &screen,
+            Winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 },
+        )
+        .unwrap();
         rustix::io::ioctl_fionbio(&screen, true).unwrap();
         let name = ptsname(&screen, Vec::new()).unwrap();
-        let terminal = OpenOptions::new().read(true).write(true).open(std::ffi::OsStr::from_bytes(name.as_bytes())).unwrap();
+        let terminal = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(std::ffi::OsStr::from_bytes(name.as_bytes()))
+            .unwrap();
         let mut command = place.command("setsid");
         command.env("TERM", "xterm").env("NO_COLOR", if colour { "" } else { "1" });
         command.args(["--ctty", program]).args(words.split_whitespace());
-        command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
+        command
+            .stdin(terminal.try_clone().unwrap())
+            .stdout(terminal.try_clone().unwrap())
+            .stderr(terminal);
         OnTerminal { screen, running: Running::start_as_is(command), transcript: Vec::new() }
     }
 

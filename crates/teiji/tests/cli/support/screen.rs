@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stands on a terminal's screen after all that was written to it: only so can one say that a drawing was replaced
-//! or removed. Knows the few sequences the program uses, and fails at any other.
+//! What stands on a terminal's screen after all that was written to it: only so can one say that a
+//! drawing was replaced or removed. Knows the few sequences the program uses, and fails at any
+//! other.
 
 /// A screen of some width that never scrolls.
 pub struct Screen {
@@ -25,7 +26,8 @@ impl Screen {
                 '\x1b' => {
                     assert_eq!(letters.next(), Some('['), "a sequence the program should not use");
                     let rest = letters.as_str();
-                    let end = rest.find(|c: char| c.is_ascii_alphabetic()).expect("a whole sequence");
+                    let end =
+                        rest.find(|c: char| c.is_ascii_alphabetic()).expect("a whole sequence");
                     self.obey(&rest[..end], rest[end..].chars().next().unwrap());
                     letters = rest[end + 1..].chars();
                 }
@@ -70,7 +72,8 @@ impl Screen {
 
     /// What can be read on it.
     pub fn text(&self) -> String {
-        let lines = self.lines.iter().map(|line| line.iter().collect::<String>().trim_end().to_owned());
+        let lines =
+            self.lines.iter().map(|line| line.iter().collect::<String>().trim_end().to_owned());
         lines.collect::<Vec<_>>().join("\n")
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tests that cannot be run here. One that returned without a word would look like one that passed; so each says what it
-//! lacks to `scripts/test.sh`, which counts and names them, and fails where the machine is known to have it.
+//! Tests that cannot be run here. One that returned without a word would look like one that passed;
+//! so each says what it lacks to `scripts/test.sh`, which counts and names them, and fails where
+//! the machine is known to have it.
 
 use std::fmt::Display;
 use std::fs::OpenOptions;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The runs of a search: a generation after the other, of which only the worst recording is kept; then the worst with one thing simpler each.
+//! The runs of a search: a generation after the other, of which only the worst recording is kept;
+//! then the worst with one thing simpler each.
 
 use super::{RunFlags, VERBS, checked, default_cpus};
 use crate::commands::lab::show::Show;
@@ -155,29 +156,50 @@ impl<'s> Explorer<'s> {
         generations > 0 && self.began.elapsed() + one > self.limits.time.mul_f64(EXPLORING)
     }
 
-    /// Tries the worst with one thing simpler each, until the time is over. What is worse still takes its place.
+    /// Tries the worst with one thing simpler each, until the time is over. What is worse still
+    /// takes its place.
     pub fn make_simpler(&mut self, with: &mut Means<'_>) -> Result<(), Failure> {
         let Some(worst) = &self.worst else { return Ok(()) };
         let simpler = self.search.space().simpler(&worst.candidate);
         for at_once in simpler.chunks(with.jobs.max(1)) {
             let is_over = self.limits.runs.is_none() && self.began.elapsed() > self.limits.time;
-            let candidates: Vec<Candidate> = at_once.iter().map(|(_, candidate)| candidate.clone()).collect();
+            let candidates: Vec<Candidate> =
+                at_once.iter().map(|(_, candidate)| candidate.clone()).collect();
             let is_tried = with.signals.caught().is_none() && !is_over;
-            let numbers = if is_tried { self.try_all(&candidates, with)? } else { vec![None; candidates.len()] };
-            self.instead.extend(at_once.iter().zip(numbers).map(|((what, _), tried)| Instead { what: *what, tried }));
+            let numbers = if is_tried {
+                self.try_all(&candidates, with)?
+            } else {
+                vec![None; candidates.len()]
+            };
+            self.instead.extend(
+                at_once
+                    .iter()
+                    .zip(numbers)
+                    .map(|((what, _), tried)| Instead { what: *what, tried }),
+            );
         }
         Ok(())
     }
 
-    /// Runs these, and keeps the recording of the worst of all alone. Returns which of those tried each is; none for those that were not.
-    fn try_all(&mut self, candidates: &[Candidate], with: &mut Means<'_>) -> Result<Vec<Option<usize>>, Failure> {
+    /// Runs these, and keeps the recording of the worst of all alone. Returns which of those tried
+    /// each is; none for those that were not.
+    fn try_all(
+        &mut self,
+        candidates: &[Candidate],
+        with: &mut Means<'_>,
+    ) -> Result<Vec<Option<usize>>, Failure> {
         let first = self.tried.len();
         let run = |(place, candidate)| self.lab_run(candidate, first + place);
-        let runs: Vec<(RunFlags, LabRun)> =
-            candidates.iter().enumerate().map(run).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
+        let runs: Vec<(RunFlags, LabRun)> = candidates
+            .iter()
+            .enumerate()
+            .map(run)
+            .collect::<Result<_, _>>()
+            .map_err(Failure::bad_input)?;
         // The same run is the same latency.
         let known = |run: &Run| self.tried.iter().position(|tried| tried.run == *run);
-        let mut numbers: Vec<Option<usize>> = runs.iter().map(|(_, lab_run)| known(&lab_run.run)).collect();
+        let mut numbers: Vec<Option<usize>> =
+            runs.iter().map(|(_, lab_run)| known(&lab_run.run)).collect();
         let new: Vec<usize> = (0..runs.len()).filter(|place| numbers[*place].is_none()).collect();
         let lab_runs: Vec<LabRun> = new.iter().map(|place| runs[*place].1.clone()).collect();
         with.show.heading = Some(self.heading());
@@ -198,14 +220,24 @@ impl<'s> Explorer<'s> {
         if self.worst.is_none() && with.signals.caught().is_none() {
             let why = self.tried.iter().find_map(|tried| tried.failure.clone());
             let none = "none of them recorded a latency".to_owned();
-            return Err(Failure::run_failed(anyhow!("no run came to anything: {}", why.unwrap_or(none))));
+            return Err(Failure::run_failed(anyhow!(
+                "no run came to anything: {}",
+                why.unwrap_or(none)
+            )));
         }
         Ok(numbers)
     }
 
-    fn keep_if_worst(&mut self, candidate: &Candidate, number: usize, path: PathBuf, show: &mut Show) -> Result<(), Failure> {
+    fn keep_if_worst(
+        &mut self,
+        candidate: &Candidate,
+        number: usize,
+        path: PathBuf,
+        show: &mut Show,
+    ) -> Result<(), Failure> {
         let largest_ns = self.tried[number].largest_ns;
-        let is_worst = |largest: i64| self.worst.as_ref().is_none_or(|worst| largest > worst.largest_ns);
+        let is_worst =
+            |largest: i64| self.worst.as_ref().is_none_or(|worst| largest > worst.largest_ns);
         let worse = largest_ns.filter(|largest| is_worst(*largest));
         let gone = match worse {
             Some(largest_ns) => {
@@ -215,7 +247,8 @@ impl<'s> Explorer<'s> {
             }
             None => Some(path),
         };
-        let remove = |path: &PathBuf| path.exists().then(|| std::fs::remove_dir_all(path)).transpose();
+        let remove =
+            |path: &PathBuf| path.exists().then(|| std::fs::remove_dir_all(path)).transpose();
         gone.as_ref().map(remove).transpose().map_err(Failure::run_failed)?;
         Ok(())
     }
@@ -226,7 +259,10 @@ impl<'s> Explorer<'s> {
         });
         let left = match self.limits.runs {
             Some(runs) => format!(" of {runs}"),
-            None => format!(", {} s left", self.limits.time.saturating_sub(self.began.elapsed()).as_secs()),
+            None => format!(
+                ", {} s left",
+                self.limits.time.saturating_sub(self.began.elapsed()).as_secs()
+            ),
         };
         format!(" {} runs{left}{worst}", self.tried.len())
     }
@@ -258,7 +294,8 @@ impl<'s> Explorer<'s> {
         };
         let path = self.output.join(super::results::WORST);
         std::fs::rename(&worst.path, &path).map_err(Failure::run_failed)?;
-        let recorded = Recording::open(&path).and_then(Recording::summarise).map_err(Failure::run_failed)?;
+        let recorded =
+            Recording::open(&path).and_then(Recording::summarise).map_err(Failure::run_failed)?;
         Ok(Found {
             worst: recorded,
             candidate: worst.candidate,

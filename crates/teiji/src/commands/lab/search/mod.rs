@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji lab search`: a run with a large latency, on purpose, how to make it again, and what it came from.
+//! `teiji lab search`: a run with a large latency, on purpose, how to make it again, and what it
+//! came from.
 
 mod explore;
 mod recipe;
@@ -25,7 +26,8 @@ use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [default: debian:amd64]
+    /// The kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [default:
+    /// debian:amd64]
     #[arg(short, long, value_name = "KERNEL")]
     kernel: Option<KernelName>,
     /// How long to search
@@ -37,7 +39,8 @@ pub struct Args {
     /// Intervals that may be tried, such as 200us..5ms [default: only that of --interval]
     #[arg(long, value_name = "A..B", value_parser = intervals, conflicts_with = "interval", help_heading = "Search")]
     intervals: Option<(Nanos, Nanos)>,
-    /// Priorities of the measuring threads that may be tried, such as 50..95 [default: only that of --prio]
+    /// Priorities of the measuring threads that may be tried, such as 50..95 [default: only that
+    /// of --prio]
     #[arg(long, value_name = "A..B", value_parser = prios, conflicts_with = "prio", help_heading = "Search")]
     prios: Option<(u8, u8)>,
     /// What is tried, and in which order, follows from this
@@ -66,8 +69,12 @@ const LOADS: [&str; 7] = ["hackbench", "mem-alloc", "mem-fault", "fork", "disk",
 /// How long a run measures where nobody says. Shorter ones are more runs, but see less of each.
 const LENGTH: Nanos = Nanos::from_secs(1);
 
-fn range<T: PartialOrd>(text: &str, one: impl Fn(&str) -> Result<T, String>) -> Result<(T, T), String> {
-    let (least, most) = text.split_once("..").ok_or_else(|| format!("'{text}' is no range: expected A..B"))?;
+fn range<T: PartialOrd>(
+    text: &str,
+    one: impl Fn(&str) -> Result<T, String>,
+) -> Result<(T, T), String> {
+    let (least, most) =
+        text.split_once("..").ok_or_else(|| format!("'{text}' is no range: expected A..B"))?;
     let (least, most) = (one(least.trim())?, one(most.trim())?);
     if least <= most { Ok((least, most)) } else { Err(format!("'{text}' ends before it begins")) }
 }
@@ -85,7 +92,10 @@ fn prios(text: &str) -> Result<(u8, u8), String> {
     let one = |text: &str| {
         let prio = priority(text)?;
         let is_real_time = |prio: &u8| (1..=99).contains(prio);
-        u8::try_from(prio).ok().filter(is_real_time).ok_or_else(|| format!("{prio}: real-time priorities are 1 (lowest) to 99"))
+        u8::try_from(prio)
+            .ok()
+            .filter(is_real_time)
+            .ok_or_else(|| format!("{prio}: real-time priorities are 1 (lowest) to 99"))
     };
     range(text, one)
 }
@@ -104,7 +114,8 @@ pub fn run(args: &Args) -> CommandResult {
     let mut has_times = true;
     for guest in args.guest.guests(std::slice::from_ref(name)).map_err(Failure::bad_input)? {
         if guest.time == GuestTime::Host {
-            let why = "a search needs virtual time: on the host's clock no run can be made again. Use --time virtual";
+            let why = "a search needs virtual time: on the host's clock no run can be made again. \
+                       Use --time virtual";
             return Err(Failure::bad_input(anyhow!(why)));
         }
         has_times &= check_ends(args, &measured, &loads, &guest)?;
@@ -114,14 +125,19 @@ pub fn run(args: &Args) -> CommandResult {
             output::complain(text);
         }
     };
-    let kernel = guest_flags::kernels(std::slice::from_ref(name), &mut say).map_err(Failure::run_failed)?.remove(0);
+    let kernel = guest_flags::kernels(std::slice::from_ref(name), &mut say)
+        .map_err(Failure::run_failed)?
+        .remove(0);
     let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
     let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     executor::new_folder(&output).map_err(Failure::bad_input)?;
 
     let space = SearchSpace {
-        loads: loads.into_iter().map(|spec| SearchLoad { varies_level: varies_level(&spec), spec }).collect(),
+        loads: loads
+            .into_iter()
+            .map(|spec| SearchLoad { varies_level: varies_level(&spec), spec })
+            .collect(),
         varies_times: has_times,
         intervals: args.intervals,
         prios: args.prios,
@@ -142,12 +158,20 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some(signal) = signals.caught() {
         output::complain(&format!("Interrupted by {signal}: this is what was found until then"));
     }
-    let recipe = recipe::write(&output.join(results::RECIPE), &found, &target).map_err(Failure::run_failed);
+    let recipe =
+        recipe::write(&output.join(results::RECIPE), &found, &target).map_err(Failure::run_failed);
     let (explained, not_explained) = explained(&found, &target, &signals, quiet);
     // What took so long to find is said and kept, whatever became of its explanation.
-    let results = Results { output: &output, args, target: &target, found: &found, explained: explained.as_deref() };
+    let results = Results {
+        output: &output,
+        args,
+        target: &target,
+        found: &found,
+        explained: explained.as_deref(),
+    };
     let document = model::document_text(&results.json()).map_err(Failure::run_failed)?;
-    let everything = output::write_whole(&output.join(results::EVERYTHING), &document).map_err(Failure::run_failed);
+    let everything = output::write_whole(&output.join(results::EVERYTHING), &document)
+        .map_err(Failure::run_failed);
     output::say(&if args.json { document } else { results.text() });
     recipe.and(everything).and(not_explained)?;
     // It was to search for longer, or to explain what it found.
@@ -157,29 +181,45 @@ pub fn run(args: &Args) -> CommandResult {
 /// The loads that were named, or the usual ones.
 fn loads(measured: &RunFlags) -> anyhow::Result<Vec<LoadSpec>> {
     let given = measured.loads();
-    if given.is_empty() { LOADS.iter().map(|name| Ok(name.parse()?)).collect() } else { Ok(given.to_vec()) }
+    if given.is_empty() {
+        LOADS.iter().map(|name| Ok(name.parse()?)).collect()
+    } else {
+        Ok(given.to_vec())
+    }
 }
 
 fn varies_level(spec: &LoadSpec) -> bool {
     spec.level().is_none() && load::has_level(spec.name())
 }
 
-/// Refuses what no candidate could be, before anything is fetched: all loads at once, at both ends of what may be varied. Returns whether
-/// the run is long enough for loads to start and stop in it.
-fn check_ends(args: &Args, measured: &RunFlags, loads: &[LoadSpec], guest: &plan::Guest) -> Result<bool, Failure> {
+/// Refuses what no candidate could be, before anything is fetched: all loads at once, at both ends
+/// of what may be varied. Returns whether the run is long enough for loads to start and stop in it.
+fn check_ends(
+    args: &Args,
+    measured: &RunFlags,
+    loads: &[LoadSpec],
+    guest: &plan::Guest,
+) -> Result<bool, Failure> {
     let mut has_times = true;
-    let ends = |range: Option<(u8, u8)>| range.map_or(vec![None], |(least, most)| vec![Some(least), Some(most)]);
-    let intervals = args.intervals.map_or(vec![None], |(least, most)| vec![Some(least), Some(most)]);
-    for (interval, prio) in intervals.iter().flat_map(|interval| ends(args.prios).into_iter().map(move |prio| (interval, prio))) {
+    let ends = |range: Option<(u8, u8)>| {
+        range.map_or(vec![None], |(least, most)| vec![Some(least), Some(most)])
+    };
+    let intervals =
+        args.intervals.map_or(vec![None], |(least, most)| vec![Some(least), Some(most)]);
+    for (interval, prio) in intervals
+        .iter()
+        .flat_map(|interval| ends(args.prios).into_iter().map(move |prio| (interval, prio)))
+    {
         let flags = measured.varied(loads.to_vec(), *interval, prio);
-        let run = checked(&flags, "1".parse().map_err(Failure::bad_input)?, guest).map_err(Failure::bad_input)?;
+        let run = checked(&flags, "1".parse().map_err(Failure::bad_input)?, guest)
+            .map_err(Failure::bad_input)?;
         has_times &= SearchSpace::has_times(run.measured_ns());
     }
     Ok(has_times)
 }
 
-/// Where the largest latency went, which also shows that the run can be made again; none where it cannot be explained. And what else kept
-/// it from being explained.
+/// Where the largest latency went, which also shows that the run can be made again; none where it
+/// cannot be explained. And what else kept it from being explained.
 fn explained(
     found: &explore::Found,
     target: &Target,
@@ -198,7 +238,9 @@ fn explained(
     match (explain::worst(&found.worst, target, signals, quiet), signals.caught()) {
         (Ok(accounts), _) => (Some(accounts), Ok(())),
         (Err(_), Some(signal)) => {
-            output::complain(&format!("Interrupted by {signal}: the largest latency is not explained"));
+            output::complain(&format!(
+                "Interrupted by {signal}: the largest latency is not explained"
+            ));
             (None, Ok(()))
         }
         (Err(failure), None) => (None, Err(failure)),
@@ -214,7 +256,12 @@ mod tests {
         assert_eq!(intervals("200us..5ms"), Ok((Nanos::from_micros(200), Nanos::from_millis(5))));
         assert_eq!(intervals("1ms..1ms"), Ok((Nanos::from_millis(1), Nanos::from_millis(1))));
         assert_eq!(prios("50..95"), Ok((50, 95)));
-        for (wrong, why) in [("1ms", "no range"), ("2ms..1ms", "ends before"), ("0us..1ms", "above 0"), ("a..b", "a")] {
+        for (wrong, why) in [
+            ("1ms", "no range"),
+            ("2ms..1ms", "ends before"),
+            ("0us..1ms", "above 0"),
+            ("a..b", "a"),
+        ] {
             assert!(intervals(wrong).unwrap_err().contains(why), "{wrong}");
         }
         assert!(prios("0..5").is_err() && prios("5..100").is_err() && prios("50").is_err());
@@ -228,6 +275,9 @@ mod tests {
             load::check_elsewhere(&spec, &[plan::CpuId(0)], &[plan::CpuId(0)], &limits).unwrap();
         }
         assert!(varies_level(&"mem-alloc".parse().unwrap()));
-        assert!(!varies_level(&"mem-alloc@30%".parse().unwrap()) && !varies_level(&"hackbench".parse().unwrap()));
+        assert!(
+            !varies_level(&"mem-alloc@30%".parse().unwrap())
+                && !varies_level(&"hackbench".parse().unwrap())
+        );
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The plan that makes the worst run again: the flags as they were given, with what the search chose.
+//! The plan that makes the worst run again: the flags as they were given, with what the search
+//! chose.
 
 use super::explore::Found;
 use crate::commands::lab::again;
@@ -23,9 +24,17 @@ pub fn write(path: &Path, found: &Found, target: &Target) -> anyhow::Result<()> 
     let asked = &found.tried[found.number].run;
     let again = points.first().and_then(|point| point.run.clone());
     let same = again.map(|again| Run { title: asked.title.clone(), ..again });
-    let guest = points.first().map(|point| point.guest.target(target.kernel.clone())).transpose()?.map(|target| target.guest);
+    let guest = points
+        .first()
+        .map(|point| point.guest.target(target.kernel.clone()))
+        .transpose()?
+        .map(|target| target.guest);
     let is_same = same.as_ref() == Some(asked) && guest.as_ref() == Some(&target.guest);
-    ensure!(is_same, "the plan {} would run something else: please report this as a defect of teiji", path.display());
+    ensure!(
+        is_same,
+        "the plan {} would run something else: please report this as a defect of teiji",
+        path.display()
+    );
     output::write_whole(path, &text)
 }
 
@@ -38,7 +47,11 @@ fn text(found: &Found, target: &Target) -> anyhow::Result<String> {
         settings.extend(value.map(|words| (key.to_owned(), Value::Words(words))));
     };
     set("kernel", Some(vec![kernel(target)?]));
-    set("load", Some(run.loads.iter().map(ToString::to_string).collect()).filter(|loads: &Vec<_>| !loads.is_empty()));
+    set(
+        "load",
+        Some(run.loads.iter().map(ToString::to_string).collect())
+            .filter(|loads: &Vec<_>| !loads.is_empty()),
+    );
     set("phase", Some(vec![run.phase.to_string()]));
     if found.candidate.interval.is_some() {
         set("interval", Some(vec![run.interval_ns.to_string()]));
@@ -51,9 +64,17 @@ fn text(found: &Found, target: &Target) -> anyhow::Result<String> {
     }
     let largest = report::exact_micros(tried.largest_ns.unwrap_or(0));
     let mut text = String::new();
-    writeln!(text, "# The largest latency that a search found: {largest} µs. The same teiji, kernel and QEMU give it again:")?;
+    writeln!(
+        text,
+        "# The largest latency that a search found: {largest} µs. The same teiji, kernel and QEMU \
+         give it again:"
+    )?;
     writeln!(text, "#   teiji run {}", super::results::RECIPE)?;
-    writeln!(text, "title = {}\n\n[measure]", quoted(&format!("The largest latency found: {largest} µs"))?)?;
+    writeln!(
+        text,
+        "title = {}\n\n[measure]",
+        quoted(&format!("The largest latency found: {largest} µs"))?
+    )?;
     for (key, value) in &settings {
         writeln!(text, "{key} = {}", in_toml(key, value)?)?;
     }
@@ -71,7 +92,10 @@ fn kernel(target: &Target) -> anyhow::Result<String> {
 
 fn absolute(path: &str) -> anyhow::Result<String> {
     let whole = std::path::absolute(path).with_context(|| format!("cannot find {path}"))?;
-    whole.into_os_string().into_string().map_err(|_| anyhow!("the path {path} cannot be written in a plan: it is no UTF-8"))
+    whole
+        .into_os_string()
+        .into_string()
+        .map_err(|_| anyhow!("the path {path} cannot be written in a plan: it is no UTF-8"))
 }
 
 fn in_toml(key: &str, value: &Value) -> anyhow::Result<String> {

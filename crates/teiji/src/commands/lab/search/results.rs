@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The recording with the largest latency, the plan that makes it again, and everything that was tried.
+/// The recording with the largest latency, the plan that makes it again, and everything that was
+/// tried.
 pub const WORST: &str = "worst.teiji";
 pub const RECIPE: &str = "recipe.toml";
 pub const EVERYTHING: &str = "search.json";
@@ -61,9 +62,14 @@ impl Results<'_> {
         &self.found.tried[self.found.changed]
     }
 
-    /// The largest latencies of the same run in other phases, as far as they were tried: what chance makes of it.
+    /// The largest latencies of the same run in other phases, as far as they were tried: what
+    /// chance makes of it.
     fn other_phases(&self) -> Vec<i64> {
-        let phases = self.found.instead.iter().filter(|instead| matches!(instead.what, Simpler::OtherPhase(_)));
+        let phases = self
+            .found
+            .instead
+            .iter()
+            .filter(|instead| matches!(instead.what, Simpler::OtherPhase(_)));
         phases.filter_map(|instead| self.found.tried.get(instead.tried?)?.largest_ns).collect()
     }
 
@@ -71,7 +77,8 @@ impl Results<'_> {
     fn effect(&self, instead: &Instead) -> Effect<'_> {
         let tried = instead.tried.and_then(|number| self.found.tried.get(number));
         let same = self.changed().largest_ns.unwrap_or(0) as f64 * (1.0 - SAME);
-        let by_chance = self.other_phases().into_iter().min().map_or(same, |least| same.min(least as f64));
+        let by_chance =
+            self.other_phases().into_iter().min().map_or(same, |least| same.min(least as f64));
         match tried.and_then(|tried| Some((tried, tried.largest_ns?))) {
             None => Effect::Unknown,
             Some((tried, largest)) if largest as f64 >= by_chance => Effect::Same(tried),
@@ -82,7 +89,9 @@ impl Results<'_> {
     pub fn text(&self) -> String {
         let (found, run) = (self.found, &self.worst().run);
         let mut out = String::new();
-        let place = self.place().map_or_else(String::new, |(_, activation)| format!(" at activation {activation}"));
+        let place = self
+            .place()
+            .map_or_else(String::new, |(_, activation)| format!(" at activation {activation}"));
         let largest = exact_micros(self.largest_ns());
         let _ = writeln!(
             out,
@@ -112,7 +121,11 @@ impl Results<'_> {
             "this run".to_owned()
         } else {
             let largest = exact_micros(self.changed().largest_ns.unwrap_or(0));
-            format!("run {} ({largest} µs; {})", self.found.changed + 1, conditions(&self.changed().run))
+            format!(
+                "run {} ({largest} µs; {})",
+                self.found.changed + 1,
+                conditions(&self.changed().run)
+            )
         };
         let of_phases = |instead: &&Instead| matches!(instead.what, Simpler::OtherPhase(_));
         for instead in self.found.instead.iter().filter(|instead| !of_phases(instead)) {
@@ -127,24 +140,37 @@ impl Results<'_> {
         let mut out = String::new();
         if let Some((least, most)) = phases.iter().min().zip(phases.iter().max()) {
             let count = phases.len();
-            let others = if count == 1 { "In another phase".to_owned() } else { format!("In {count} other phases") };
-            let range =
-                if least == most { exact_micros(*least) } else { format!("{} to {}", exact_micros(*least), exact_micros(*most)) };
+            let others = if count == 1 {
+                "In another phase".to_owned()
+            } else {
+                format!("In {count} other phases")
+            };
+            let range = if least == most {
+                exact_micros(*least)
+            } else {
+                format!("{} to {}", exact_micros(*least), exact_micros(*most))
+            };
             let _ = writeln!(out, "\n{others} {whose} has {range} µs.");
         }
-        for (title, rows) in [("What mattered to it", &mattered), ("What did not matter to it", &did_not)] {
+        for (title, rows) in
+            [("What mattered to it", &mattered), ("What did not matter to it", &did_not)]
+        {
             if !rows.is_empty() {
                 let _ = writeln!(out, "{title}; the largest latency is then, µs:");
-                let widths = rows
-                    .iter()
-                    .fold((0, 0), |widths, (what, largest)| (widths.0.max(what.chars().count()), widths.1.max(largest.len())));
+                let widths = rows.iter().fold((0, 0), |widths, (what, largest)| {
+                    (widths.0.max(what.chars().count()), widths.1.max(largest.len()))
+                });
                 for (what, largest) in rows {
                     let _ = writeln!(out, "  {what:<0$}  {largest:>1$}", widths.0, widths.1);
                 }
             }
         }
         if !unknown.is_empty() {
-            let _ = writeln!(out, "Not known, for lack of time or because the run failed: {}.", unknown.join("; "));
+            let _ = writeln!(
+                out,
+                "Not known, for lack of time or because the run failed: {}.",
+                unknown.join("; ")
+            );
         }
         out
     }
@@ -177,7 +203,8 @@ impl Results<'_> {
             })
         };
         let instead = |instead: &Instead| {
-            let tried = instead.tried.and_then(|number| Some((number + 1, found.tried.get(number)?)));
+            let tried =
+                instead.tried.and_then(|number| Some((number + 1, found.tried.get(number)?)));
             let matters = match self.effect(instead) {
                 Effect::Same(_) => Some(false),
                 Effect::Smaller(_) => Some(true),
