@@ -30,7 +30,6 @@ pub struct CombinationEntry {
 pub struct Execution<'a> {
     /// Holds recordings of runs that are done.
     pub folder: &'a ResultsFolder,
-    /// Those of the plan.
     pub combinations: &'a [CombinationEntry],
     /// All runs of the plan, in order.
     pub runs: &'a [PlannedRun],
@@ -41,7 +40,6 @@ pub struct Execution<'a> {
 pub struct PlanResult {
     /// Runs that failed, twice unless a signal came.
     pub failed: usize,
-    /// What ended it early.
     pub signal: Option<&'static str>,
     /// It ended early because nothing more can be written.
     pub disk_failed: bool,
@@ -55,9 +53,7 @@ pub enum Event<'e> {
     WasCutShort(&'e Path),
     /// A run has no recording yet.
     Missing,
-    /// A run is recorded.
     Recorded(&'e Recorded),
-    /// A run failed.
     Failed(&'e anyhow::Error),
     /// What a failed run recorded is kept here.
     SetAside(&'e Path),
@@ -74,7 +70,6 @@ pub trait PlanObserver {
 /// What a run in the lab came to: its number, its result, and who is to see it.
 pub type GuestEnded<'a> = dyn FnMut(usize, anyhow::Result<Recorded>, &mut dyn PlanObserver) + 'a;
 
-/// Makes runs.
 pub trait RunMaker: PlanObserver {
     /// Makes a run on this machine, into this recording; none: a signal ended it.
     ///
@@ -223,7 +218,6 @@ impl Execution<'_> {
         Ok(failed)
     }
 
-    /// Runs on this machine.
     fn one_by_one(
         &self,
         runs: &[usize],
@@ -306,7 +300,6 @@ impl Execution<'_> {
     }
 }
 
-/// Runs that failed.
 #[derive(Default)]
 struct Failed {
     runs: Vec<usize>,

@@ -10,14 +10,12 @@ use std::fs;
 
 const PLAN: &str = "[vary]\nprio = [1, 2, 3, 4, 5, 6]\n[order]\nshuffle = true\nseed = ";
 
-/// What becomes of a run.
 #[derive(Clone, Copy)]
 enum Fate {
     Done,
     Fails,
     StarvesTheMachine,
     FillsTheDisk,
-    /// The user stops it.
     Stopped,
     /// The machine goes down meanwhile: whoever made it sees nothing more.
     CutOff,

@@ -37,9 +37,7 @@ pub struct ResultsFolder {
 /// What has become of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordingState {
-    /// Nothing yet.
     Nothing,
-    /// A whole recording.
     Done,
     /// A recording of a run that did not come to its end, or whose samples are not all there.
     Partial,
@@ -185,13 +183,11 @@ impl ResultsFolder {
         rustix::fs::syncfs(&folder).with_context(|| format!("cannot write {path} to the disk"))
     }
 
-    /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The plan as run.
     #[must_use]
     pub fn plan(&self) -> PathBuf {
         plan_file(&self.path)

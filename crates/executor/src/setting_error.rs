@@ -9,10 +9,8 @@ use std::path::PathBuf;
 /// A setting that cannot be, or settings that cannot be together.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
-    /// CPUs of this machine.
     #[error(transparent)]
     Cpus(#[from] CpuError),
-    /// CPUs of a guest.
     #[error("in the guest: {0}")]
     GuestCpus(CpuError),
     /// The interval that `distance` gives the last thread.
@@ -24,10 +22,8 @@ pub enum SettingError {
     /// The probe, or one of its settings.
     #[error(transparent)]
     Probe(#[from] probe::ProbeSettingError),
-    /// Policy or priority.
     #[error(transparent)]
     Scheduling(#[from] PolicyError),
-    /// A load.
     #[error(transparent)]
     Load(#[from] SpecError),
     /// The machine of the lab.
@@ -66,7 +62,6 @@ pub enum SettingError {
          guest, which has {has_mib}: give it more with --memory, or measure less"
     )]
     GuestMemory {
-        /// Of all threads.
         activations: u64,
         /// MiB that the guest would need.
         needed_mib: u64,

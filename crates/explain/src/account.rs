@@ -15,7 +15,6 @@ use std::collections::HashMap;
 pub struct Asked {
     /// The thread's index.
     pub thread: usize,
-    /// The activation.
     pub activation: u64,
     /// Its latency, ns.
     pub latency_ns: u64,
@@ -33,7 +32,6 @@ const MOSTLY: usize = 4;
 /// Callers named of each part.
 const CALLERS: usize = 8;
 
-/// Steps with times.
 pub(crate) struct Timed {
     pub calls: Calls,
     /// Each step's begin, ns from the planned time; negative before it. And the end of the last.

@@ -43,7 +43,6 @@ pub(crate) fn to_the_thread(scene: &mut Scene) {
     scheduled(scene);
 }
 
-/// From the scheduler on.
 pub(crate) fn scheduled(scene: &mut Scene) {
     scene.run("__schedule", 0, 10, CALL);
     scene.run("__switch_to_asm", 0, 4, RET);

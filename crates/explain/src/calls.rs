@@ -29,7 +29,6 @@ pub(crate) enum Code {
     Function(SymbolId),
     /// Code of the kernel without a symbol, which begins here as far as is known.
     Unnamed(u64),
-    /// A program.
     User,
 }
 
@@ -81,7 +80,6 @@ pub(crate) struct Switched {
     /// Instructions done before.
     pub at: u64,
     pub on: bool,
-    /// The instruction.
     pub address: u64,
 }
 
@@ -296,7 +294,6 @@ impl Walk<'_> {
         self.task.map(|task| self.window.tasks[task].address)
     }
 
-    /// To a program.
     fn go_to_user(&mut self) {
         let task = self.task_address();
         match self.users.get(&task) {

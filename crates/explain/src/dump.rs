@@ -21,13 +21,11 @@ const CPU_BIT: u32 = 28;
 /// The most CPUs that a guest has.
 const MAX_CPUS: usize = 4;
 
-/// Why it cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DumpError {
     /// Something else, or nothing.
     #[error("QEMU's plugin wrote nothing that can be read")]
     NotADump,
-    /// The end is missing.
     #[error("what QEMU's plugin wrote is cut off: QEMU did not end by itself, or the disk is full")]
     CutOff,
     /// A section that contradicts itself.
@@ -68,7 +66,6 @@ pub struct TaskSwitch {
 /// A block of instructions as QEMU translated it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Where it begins.
     pub address: u64,
     /// Where each instruction begins, and at last where the block ends.
     pub bounds: Vec<u64>,
@@ -83,7 +80,6 @@ impl Block {
         self.bounds.len() as u64 - 1
     }
 
-    /// Never.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bounds.len() < 2
@@ -145,7 +141,6 @@ pub struct Window {
     pub tasks: Vec<TaskSwitch>,
 }
 
-/// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dump {
     /// Whether instructions are counted that were begun, of which not all were done.

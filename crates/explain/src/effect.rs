@@ -7,17 +7,13 @@ use crate::{arm64, x86};
 /// What matters about an instruction here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
     None,
     /// A call; the next instruction's address is where it returns to.
     Call,
-    /// A return from one.
     Return,
     /// A jump that is always taken.
     Jump,
-    /// A system call.
     SystemCall,
-    /// The return from one.
     SystemReturn,
     /// The return from an interrupt or an exception, and on arm64 from a system call.
     InterruptReturn,

@@ -31,7 +31,6 @@ pub(crate) struct Flags {
 const MOST: usize = 256;
 
 impl Flags {
-    /// They are read.
     pub(crate) fn save(&mut self, owner: FrameId, on: Option<bool>) {
         self.done();
         if self.saved.len() == MOST {

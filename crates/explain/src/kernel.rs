@@ -14,20 +14,17 @@ pub type FindSource<'a> = &'a dyn Fn(u64) -> Option<Source>;
 /// How the processor comes into the kernel other than by a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entrance {
-    /// A hardware interrupt.
     Interrupt,
     /// An exception after which the instruction is begun again, such as a page fault.
     Fault,
     /// An exception that an instruction asks for by being done, such as a breakpoint.
     Trap,
-    /// A system call.
     SystemCall,
 }
 
 /// What a function is to a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It runs softirqs.
     Softirqs,
     /// It chooses the next thread.
     Schedules,
@@ -49,7 +46,6 @@ pub enum Role {
     Helper,
     /// As that, and in it the processor waits for another CPU.
     Waits,
-    /// Idling.
     Idles,
     /// It is part of the way into the kernel or out of it, not a function of its own.
     Entry,
@@ -136,7 +132,6 @@ const VECTORS_USED: std::ops::Range<u64> = 4..16;
 const VECTORS_OF_PROGRAMS: std::ops::Range<u64> = 8..16;
 
 impl<'a> Kernel<'a> {
-    /// Looks for them.
     #[must_use]
     pub fn new(symbols: &'a Symbols) -> Self {
         let mut roles = HashMap::new();
@@ -203,7 +198,6 @@ impl<'a> Kernel<'a> {
         Kernel { source: Some(find), ..self }
     }
 
-    /// What finds them.
     #[must_use]
     pub(crate) const fn source(&self) -> Option<FindSource<'a>> {
         self.source

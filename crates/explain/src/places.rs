@@ -12,7 +12,6 @@ use std::ops::Range;
 /// Instructions of a part by address.
 type Spent = BTreeMap<u64, u64>;
 
-/// Where parts were.
 pub(crate) struct Places<'a> {
     pub timed: &'a Timed,
     pub dump: &'a Dump,

@@ -49,7 +49,6 @@ const ARM64_NAMES: [&str; 10] = [
     "cpu_do_idle",
 ];
 
-/// Bytes of instructions.
 pub(crate) const NOP: &[u8] = &[0x90];
 pub(crate) const CALL: &[u8] = &[0xe8, 0, 0, 0, 0];
 pub(crate) const RET: &[u8] = &[0xc3];

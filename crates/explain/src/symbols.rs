@@ -15,7 +15,6 @@ pub struct SymbolId(u32);
 pub struct Symbols {
     /// Ascending. Of several at one address the first that is no alias of the linker's.
     functions: Vec<(u64, String)>,
-    /// Everything by name.
     addresses: HashMap<String, u64>,
 }
 
@@ -27,7 +26,6 @@ pub enum SymbolsError {
     Line {
         /// From 1 on.
         line: usize,
-        /// What stands there.
         text: String,
     },
     /// Every address is 0: the kernel hides them.
@@ -99,13 +97,11 @@ impl Symbols {
         self.functions.get(id.0 as usize + 1).map(|(begin, _)| *begin)
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self, id: SymbolId) -> &str {
         &self.functions[id.0 as usize].1
     }
 
-    /// Where it begins.
     #[must_use]
     pub fn begin(&self, id: SymbolId) -> u64 {
         self.functions[id.0 as usize].0

@@ -8,7 +8,6 @@ use crate::kernel::{Kernel, Role};
 use model::{Span, Timeline};
 use std::collections::HashMap;
 
-/// What a span is of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Of {
     Task(Option<usize>),

@@ -40,7 +40,6 @@ pub struct Vmlinux {
     sections: HashMap<SectionId, Vec<u8>>,
 }
 
-/// Why it cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum VmlinuxError {
     /// Something else: a `vmlinuz`, for example.
@@ -52,7 +51,6 @@ pub enum VmlinuxError {
     /// An ELF file that contradicts itself, or ends early.
     #[error("damaged: {0}")]
     Damaged(String),
-    /// The disk.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Compressed in a way that is not read.
@@ -61,7 +59,6 @@ pub enum VmlinuxError {
          --decompress-debug-sections FILE"
     )]
     Compression,
-    /// Stripped.
     #[error(
         "no debug information in it: build the kernel with \
          CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y, or use its debug package"
@@ -76,21 +73,16 @@ pub enum VmlinuxError {
          example {name}: {there:#x} in the file, {here:#x} in the guest"
     )]
     OtherAddresses {
-        /// How many.
         elsewhere: usize,
         /// Of how many that both have.
         compared: usize,
-        /// The first.
         name: String,
-        /// In the file.
         there: u64,
-        /// In the guest.
         here: u64,
     },
     /// Another kernel's, or not a kernel's at all.
     #[error("not the guest's kernel: of the file's {all} functions the guest has {known}")]
     OtherFunctions {
-        /// In the file.
         all: usize,
         /// Of these in the guest.
         known: usize,

@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 pub struct Woken {
     /// The thread's index.
     pub thread: usize,
-    /// The activation.
     pub activation: u64,
     /// The CPU that the thread runs on.
     pub cpu: usize,
@@ -31,10 +30,7 @@ pub enum WakesError {
         "the wake-ups of the recording are not among the {seen} that QEMU's plugin saw, so \
          nothing is explained: please report this as a defect of teiji"
     )]
-    NotFound {
-        /// How many there were.
-        seen: usize,
-    },
+    NotFound { seen: usize },
 }
 
 /// How the guest's clock goes.

@@ -31,12 +31,7 @@ pub struct DmaLatency {
 pub enum HostError {
     /// /dev/cpu_dma_latency could not be opened or written.
     #[error("cannot hold {path} at 0: {source}", path = path.display())]
-    DmaLatency {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    DmaLatency { path: PathBuf, source: io::Error },
 }
 
 impl From<HostError> for Warning {

@@ -39,7 +39,6 @@ pub(crate) fn opened(path: &Path) -> io::Result<File> {
     Ok(open(format!("/proc/self/fd/{}", place.as_raw_fd()), flags, Mode::empty())?.into())
 }
 
-/// All of a regular file.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(AT_ONCE);
     opened(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;

@@ -22,7 +22,6 @@ pub struct HostRoot {
 }
 
 impl HostRoot {
-    /// The running machine.
     #[must_use]
     pub fn system() -> Self {
         Self::at("/")

@@ -61,7 +61,6 @@ pub(crate) fn put(dir: &TempDir, path: &str, text: &str) {
     std::fs::write(file, text).unwrap();
 }
 
-/// What all three have.
 const COMMON: &[(&str, &str)] = &[
     (
         "proc/meminfo",

@@ -15,9 +15,7 @@ use std::fmt::Display;
 pub struct Difference {
     /// Where it stands in `run.json`, such as `threads[0].latency_ns.max`.
     pub place: String,
-    /// What stands there.
     pub recorded: String,
-    /// What the samples say.
     pub recomputed: String,
 }
 

@@ -19,7 +19,6 @@ pub enum Ending {
     CutOff,
 }
 
-/// How a run ended.
 #[must_use]
 pub fn ending(document: &Document) -> Ending {
     match (document.state, &document.end) {

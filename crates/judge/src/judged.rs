@@ -64,7 +64,6 @@ impl Examined {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It holds.
     Pass,
     /// The recording does not show whether it does.
     NotEnough,
@@ -87,15 +86,12 @@ impl Verdict {
 /// A limit judged by one recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// What is judged.
     pub criterion: Criterion,
     /// The recording's path.
     pub recording: PathBuf,
-    /// What its rows are.
     pub rows: RowKind,
     /// What kind of time it judges.
     pub quantity: Quantity,
-    /// What became of it.
     pub verdict: Verdict,
     /// The figure that decided.
     pub seen: Seen,
@@ -109,7 +105,6 @@ pub struct Judged {
 /// What a recording is judged by.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Criterion {
-    /// A limit holds.
     Limit(Limit),
     /// None, where others are judged by one.
     NoLimit,
@@ -119,7 +114,6 @@ pub enum Criterion {
         level: Option<Level>,
         /// By more than this share.
         by: f64,
-        /// The other recording.
         than: PathBuf,
     },
 }
@@ -128,56 +122,41 @@ pub enum Criterion {
 /// is only one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Seen {
-    /// A figure.
     Latency {
-        /// Its value.
         ns: i64,
-        /// Whose.
         thread: Option<usize>,
     },
     /// A quantile, and the most it can be at the confidence asked for; none where that is not
     /// known.
     Quantile {
-        /// As observed.
         observed_ns: i64,
         /// At most.
         upper_ns: Option<i64>,
-        /// Whose.
         thread: Option<usize>,
     },
     /// More activations beyond the limit than a quantile allows, and there are too few of them for
     /// a verdict.
     Beyond {
-        /// So many.
         n: u64,
-        /// Of so many.
         of: u64,
-        /// The quantile.
         level: Level,
-        /// Whose.
         thread: Option<usize>,
     },
     /// Too few activations for a quantile.
     TooFew {
-        /// So many.
         of: u64,
     },
     /// The share of activations beyond a latency.
     Rate {
-        /// Activations beyond it.
         n: u64,
-        /// Of so many.
         of: u64,
-        /// The latency.
         beyond: Nanos,
-        /// The share.
         rate: f64,
         /// Whether that is the most it can be at the confidence asked for, or the one observed.
         is_bound: bool,
     },
     /// A number of activations.
     Count {
-        /// So many.
         n: u64,
         /// Of so many that were due.
         due: u64,
@@ -212,9 +191,7 @@ pub enum Seen {
 /// Why there is not enough evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lacking {
-    /// What was seen says it.
     Figure,
-    /// A limit.
     Limit,
     /// The recording does not show all that it should have.
     Whole(Incomplete),
@@ -226,9 +203,7 @@ pub enum Lacking {
     CloserBound,
     /// So many more activations, none of them beyond the limit.
     MoreWithin(u64),
-    /// A longer run.
     LongerRun,
-    /// Longer runs, of both.
     LongerRuns,
     /// Samples: how latencies followed one another, and what became of each activation.
     Samples,

@@ -24,7 +24,6 @@ pub struct Pool {
 /// The largest latency of one phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseMaximum {
-    /// Which.
     pub phase: Phase,
     /// The place of its recording among those of all phases.
     pub place: usize,
@@ -53,7 +52,6 @@ impl PhaseMaxima {
         maxima
     }
 
-    /// Adds a phase.
     pub fn add(&mut self, one: PhaseMaximum) {
         let at = self.of_each.partition_point(|known| known.phase <= one.phase);
         self.of_each.insert(at, one);

@@ -15,7 +15,6 @@ pub struct RunIdentity {
     beside: Vec<Beside>,
 }
 
-/// Where a run is from.
 #[derive(Clone, Debug, PartialEq)]
 enum Origin {
     /// A machine, and when it began there. No two runs begin in the same nanosecond, so equal

@@ -61,7 +61,6 @@ const END: u32 = 5;
 const INSN: usize = 16;
 /// More than the instructions of one block take: QEMU translates 512 at most.
 const SPACE: usize = 1 << 16;
-/// CPUs that may execute.
 const CPUS: usize = 4;
 /// From this bit on, the number of a block in a window is the CPU that executed it.
 const CPU_BIT: u32 = 28;
@@ -83,7 +82,6 @@ const READS_CLOCK: u32 = 4;
 /// Where the kernel has another task.
 const SWITCHED: u32 = 8;
 
-/// A translated block.
 struct Block {
     address: u64,
     /// Of its last instruction.
@@ -311,7 +309,6 @@ impl State {
         Some(state)
     }
 
-    /// The next one to write.
     fn window(&self) -> Option<Window> {
         let pair = self.windows.chunks_exact(size_of::<Window>()).nth(self.next_window)?;
         let (end, blocks) = pair.split_first_chunk()?;

@@ -26,7 +26,6 @@ pub struct Turns {
     /// For how many cycles each has executed nothing.
     absent: [u32; CPUS],
     goal: u64,
-    /// Whose turn it is.
     last: usize,
     /// Whether that turn is over.
     is_over: bool,

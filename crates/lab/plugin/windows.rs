@@ -4,7 +4,6 @@
 use super::{BLOCK, CPU_BIT, Executed, State, WINDOW};
 
 impl State {
-    /// Begins one.
     pub fn section(&mut self, kind: u32, length: usize) {
         self.output.put_u32(kind);
         // No window holds so many blocks.

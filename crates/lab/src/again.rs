@@ -23,13 +23,9 @@ const MAX_SHOWN: usize = 200;
 /// What the user names to make a recording again.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
-    /// The emulator.
     pub qemu: Option<Qemu>,
-    /// The kernel, found.
     pub kernel: Option<Kernel>,
-    /// Its modules.
     pub modules: Option<PathBuf>,
-    /// The device tree.
     pub device_tree: Option<PathBuf>,
     /// The teiji for the guest.
     pub program: Option<PathBuf>,

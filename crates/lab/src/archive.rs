@@ -97,13 +97,10 @@ impl Writer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the archive is damaged at byte {at}: {what}")]
 pub struct ArchiveError {
-    /// Where.
     pub at: usize,
-    /// What is wrong there.
     pub what: &'static str,
 }
 
-/// A file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// Its path as written; nothing is promised of it.

@@ -38,7 +38,6 @@ pub(crate) struct Board {
 pub(crate) const CONSOLE: &str = "console";
 /// The file the channel is written to.
 pub(crate) const RESULTS: &str = "results";
-/// The initramfs.
 pub(crate) const INITRAMFS: &str = "initramfs";
 /// QEMU's own complaints.
 pub(crate) const COMPLAINTS: &str = "complaints";
@@ -147,7 +146,6 @@ pub enum Accelerator {
 }
 
 impl Accelerator {
-    /// As QEMU writes it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -23,7 +23,6 @@ use std::time::{Duration, Instant};
 
 /// Lines of the console shown with an error.
 const LAST_LINES: usize = 12;
-/// Columns of each.
 const LAST_COLUMNS: usize = 160;
 /// Characters of a guest's reason for a refusal.
 const MAX_REASON: usize = 2_000;
@@ -45,15 +44,11 @@ const CONSOLE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 pub enum Stage {
     /// Whether KVM runs the kernel is tried out.
     TryingKvm,
-    /// The kernel boots.
     Booting,
-    /// The task runs.
     Measuring,
     /// Results arrive: bytes that are here, of all.
     Sending {
-        /// Here.
         received: u64,
-        /// In all.
         of: u64,
     },
 }
@@ -61,12 +56,9 @@ pub enum Stage {
 /// Why nothing came of a guest. All but the last show what the kernel said at last.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
-    /// The kernel gave up.
     #[error("the kernel panicked: {why}{hint}{console}")]
     Panicked {
-        /// In its own words.
         why: String,
-        /// What that may mean.
         hint: &'static str,
         /// The last lines of its console.
         console: LastLines,
@@ -76,14 +68,10 @@ pub enum BootError {
         "the kernel printed nothing for {} s: it has no driver for this machine's serial line, is built for another machine, or \
          hangs early. To allow more time: --boot-timeout", after.as_secs()
     )]
-    Silent {
-        /// How long.
-        after: Duration,
-    },
+    Silent { after: Duration },
     /// It did not come as far as its first process.
     #[error("the kernel did not finish booting in {} s; to allow more: --boot-timeout{console}", after.as_secs())]
     NotBooted {
-        /// How long.
         after: Duration,
         /// The last lines of its console.
         console: LastLines,
@@ -91,7 +79,6 @@ pub enum BootError {
     /// It booted, and then never came back.
     #[error("the guest booted, but sent no results within {} s: it hangs, or this host is too slow for it; to allow more: --boot-timeout{console}", after.as_secs())]
     Hangs {
-        /// How long.
         after: Duration,
         /// The last lines of its console.
         console: LastLines,
@@ -99,9 +86,7 @@ pub enum BootError {
     /// QEMU was killed or could not go on.
     #[error("QEMU ended before the guest had sent its results ({status}): {complaint}{console}")]
     EmulatorEnded {
-        /// How.
         status: ExitStatus,
-        /// Its last complaint.
         complaint: String,
         /// The last lines of the console.
         console: LastLines,
@@ -109,7 +94,6 @@ pub enum BootError {
     /// The machine switched itself off.
     #[error("the guest switched itself off without sending results{hint}{console}")]
     SwitchedOff {
-        /// What that may mean.
         hint: &'static str,
         /// The last lines of its console.
         console: LastLines,
@@ -117,11 +101,8 @@ pub enum BootError {
     /// It began to send, and then stood still.
     #[error("the guest sent {received} of {of} bytes of its results, and then nothing for {} s{console}", after.as_secs())]
     StoppedSending {
-        /// Bytes that arrived.
         received: u64,
-        /// Bytes there should be.
         of: u64,
-        /// How long nothing came.
         after: Duration,
         /// The last lines of its console.
         console: LastLines,
@@ -129,12 +110,10 @@ pub enum BootError {
     /// What arrived is not what was sent.
     #[error("the results were damaged in transit: {why}{console}")]
     Damaged {
-        /// What is wrong.
         why: String,
         /// The last lines of the console.
         console: LastLines,
     },
-    /// It prints and prints.
     #[error("the guest printed more than {} MiB on its console, and was ended{console}", MAX_CONSOLE >> 20)]
     Chatters {
         /// The last lines of its console.
@@ -145,20 +124,13 @@ pub enum BootError {
     Refused(Refusal),
     /// It has booted, and cannot stop to be saved.
     #[error("the guest cannot stop for its snapshot: {why}")]
-    CannotStop {
-        /// In its words.
-        why: String,
-    },
+    CannotStop { why: String },
     /// QEMU skipped to a timer between the guest's stop and its own.
     #[error(
         "QEMU let {ns} ns of the guest's time pass while the guest was stopped for its snapshot, \
          in each of several trials"
     )]
-    TimeSkipped {
-        /// How much.
-        ns: u64,
-    },
-    /// It wrote and wrote.
+    TimeSkipped { ns: u64 },
     #[error(
         "QEMU was ended as it wrote more than {} MiB into one file: a guest's results, console and snapshot may not be larger{console}",
         limit >> 20
@@ -174,26 +146,13 @@ pub enum BootError {
         "this QEMU cannot load the plugin that explain and several CPUs in virtual time need \
          ({complaint}). Get one that can: teiji lab fetch qemu"
     )]
-    PluginNotLoaded {
-        /// What QEMU said.
-        complaint: String,
-    },
+    PluginNotLoaded { complaint: String },
     /// QEMU could not save it.
     #[error("QEMU cannot save the booted guest: {why}")]
-    NotSaved {
-        /// In its words.
-        why: String,
-    },
+    NotSaved { why: String },
     /// The host's files.
     #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
 }
 
 /// The end of a console log, for a message.
@@ -249,7 +208,6 @@ pub(crate) struct Boot<'a> {
 /// How a guest comes to its task; as [`Start`], with what it takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Begin<'a> {
-    /// The initramfs has it.
     Boot,
     /// It is to be saved first.
     UntilSnapshot,
@@ -267,12 +225,9 @@ impl Begin<'_> {
     }
 }
 
-/// What a guest has left.
 #[derive(Debug)]
 pub(crate) struct GuestOutput {
-    /// The archive it sent.
     pub(crate) archive: Vec<u8>,
-    /// All that it printed.
     pub(crate) console: Vec<u8>,
     /// How long it took on the host's clock.
     pub(crate) took: Duration,

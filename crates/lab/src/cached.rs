@@ -20,9 +20,7 @@ pub struct Cached {
     pub what: String,
     /// When it is used, or why not. May be empty.
     pub note: &'static str,
-    /// Its folder.
     pub folder: PathBuf,
-    /// Of all its files.
     pub bytes: u64,
 }
 
@@ -32,7 +30,6 @@ const LISTED: [fn(&Path) -> Vec<Cached>; 3] = [kernels, qemus, snapshots];
 /// Everything in the user's cache.
 #[derive(Clone, Debug)]
 pub struct CacheContents {
-    /// Where it is.
     pub directory: PathBuf,
     /// What can be used, and removed by name.
     pub entries: Vec<Cached>,

@@ -22,7 +22,6 @@ pub(crate) const HEADER: usize = HASH_AT + 32;
 /// More than any guest's memory holds of results.
 const MAX_PAYLOAD: u64 = 8 << 30;
 
-/// What a frame is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// The guest's init runs: the kernel has booted.
@@ -56,7 +55,6 @@ impl FrameKind {
     }
 }
 
-/// Writes one frame.
 pub(crate) fn send(to: &mut impl Write, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
     let length = (payload.len() as u64).to_le_bytes();
     let mut header = MAGIC.to_vec();
@@ -75,14 +73,7 @@ fn hash(kind: u8, length: &[u8], payload: &[u8]) -> [u8; 32] {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scanned<'a> {
     /// A whole frame, and how many bytes it and what lay before it took.
-    Frame {
-        /// What it is about.
-        kind: FrameKind,
-        /// What it carries.
-        payload: &'a [u8],
-        /// Bytes up to its end.
-        end: usize,
-    },
+    Frame { kind: FrameKind, payload: &'a [u8], end: usize },
     /// Nothing yet, or the beginning of a frame: so many bytes of so many.
     Part {
         /// Bytes of the payload that are there.
@@ -92,7 +83,6 @@ pub enum Scanned<'a> {
     },
     /// A frame that is not what was sent.
     Damaged {
-        /// What is wrong with it.
         why: &'static str,
         /// Bytes up to where the next frame may be looked for.
         end: usize,

@@ -22,14 +22,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// QEMU for one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emulator {
     /// The words that start it: its program, and what is needed to have that one and no other.
     invocation: Vec<OsString>,
     /// What it says of itself.
     pub version: String,
-    /// Where it came from.
     pub origin: QemuOrigin,
     /// Whether it can give up system calls that it does not need.
     pub(crate) has_sandbox: bool,
@@ -76,7 +74,6 @@ pub enum EmulatorError {
     Missing {
         /// QEMU's program.
         program: &'static str,
-        /// The machine asked for.
         machine: Machine,
         /// The package that has it.
         package: &'static str,
@@ -104,28 +101,19 @@ pub enum EmulatorError {
          in which a guest hangs when it starts its second CPU. To get the lab's own QEMU: teiji \
          lab fetch qemu"
     )]
-    TooOldForTurns {
-        /// CPUs asked for.
-        cpus: u32,
-        /// What it is.
-        version: String,
-    },
+    TooOldForTurns { cpus: u32, version: String },
     /// The HPET's interrupts, in virtual time, and it is newer than that.
     #[error(
         "the HPET of QEMU {version} interrupts twice in each period in virtual time: its \
          interrupts cannot be measured. Use --probe rtc, or --qemu with one before version \
          {HPET_TWICE}"
     )]
-    HpetTwice {
-        /// What it is.
-        version: String,
-    },
+    HpetTwice { version: String },
     /// It does not run.
     #[error("{} does not run: {why}", path.display())]
     Broken {
         /// QEMU's program.
         path: PathBuf,
-        /// What came of it.
         why: String,
     },
 }
@@ -236,7 +224,6 @@ impl Emulator {
         Ok(Some(format!("{origin}\n{}", sha256(&fs::read(self.path()).map_err(broken)?))))
     }
 
-    /// Its program.
     pub(crate) fn path(&self) -> &Path {
         Path::new(&self.invocation[0])
     }
@@ -384,7 +371,6 @@ pub(crate) fn read_end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// The last line QEMU complained with.
 pub(crate) fn complaints(directory: &Path) -> String {
-    /// Of all its complaints.
     const LAST: u64 = 64 << 10;
     let printed = read_end(&directory.join(COMPLAINTS), LAST).unwrap_or_default();
     let printed = String::from_utf8_lossy(&printed);

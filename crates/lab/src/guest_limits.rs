@@ -29,7 +29,6 @@ impl Default for GuestLimits {
 /// More than a recording may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooMuch {
-    /// Memory.
     #[error(
         "the recording asks for a guest of {asked} MiB, and may have {allowed}. To allow more: \
          --memory {asked}"
@@ -40,17 +39,11 @@ pub enum TooMuch {
         /// MiB.
         allowed: u32,
     },
-    /// Time.
     #[error(
         "the recording's run takes up to {} s on the guest's clock, and may take {}. To allow more: --expect {}s",
         asked.as_secs(), allowed.as_secs(), asked.as_secs() + 1
     )]
-    Time {
-        /// How long.
-        asked: Duration,
-        /// How long it may be.
-        allowed: Duration,
-    },
+    Time { asked: Duration, allowed: Duration },
 }
 
 impl GuestLimits {

@@ -72,7 +72,6 @@ struct Prepared {
 /// The snapshot that a guest continues.
 type Continued = (SnapshotKey, Rc<Snapshot>);
 
-/// A guest that runs.
 struct Started {
     running: Running,
     facts: Lab,
@@ -157,7 +156,6 @@ impl GuestRun {
         self.begun
     }
 
-    /// How far it is.
     pub(crate) fn progress(&self, name: String) -> GuestProgress {
         match &self.state {
             State::Runs(started) => GuestProgress {

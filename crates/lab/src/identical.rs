@@ -13,17 +13,9 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Divergence {
     /// They do not have the same threads.
-    Threads {
-        /// Of the one.
-        one: usize,
-        /// Of the other.
-        other: usize,
-    },
-    /// A row.
+    Threads { one: usize, other: usize },
     Sample {
-        /// Thread index.
         thread: usize,
-        /// What rows are.
         rows: RowKind,
         /// Number of the row, from 0.
         row: u64,
@@ -31,15 +23,11 @@ pub enum Divergence {
         column: Option<String>,
         /// The value in the one, with its unit; none if there is no sample, or no such row.
         one: Option<String>,
-        /// In the other.
         other: Option<String>,
     },
     /// All samples are the same, and yet the files are not: in what they say of themselves, such as
     /// the start.
-    Labels {
-        /// Thread index.
-        thread: usize,
-    },
+    Labels { thread: usize },
 }
 
 impl std::fmt::Display for Divergence {

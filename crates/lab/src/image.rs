@@ -22,7 +22,6 @@ pub enum Processor {
 }
 
 impl Processor {
-    /// Of a machine.
     #[must_use]
     pub(crate) const fn for_machine(machine: Machine) -> Self {
         match machine {
@@ -32,7 +31,6 @@ impl Processor {
         }
     }
 
-    /// For display.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,7 +44,6 @@ impl Processor {
 /// What an image says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// What it runs on.
     pub processor: Processor,
     /// Its release, such as `6.1.0-56-amd64`, where the header says so.
     pub release: Option<String>,
@@ -55,45 +52,23 @@ pub struct Image {
 /// Why a file is not a bootable kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// It cannot be read.
     #[error("cannot read the kernel {}: {source}", path.display())]
     Unreadable {
-        /// Which file.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
-    /// It is something else.
     #[error("{} is not a bootable kernel: {what}", path.display())]
-    Unknown {
-        /// Which file.
-        path: PathBuf,
-        /// What it is instead.
-        what: &'static str,
-    },
+    Unknown { path: PathBuf, what: &'static str },
     /// A part of it is missing.
     #[error("the kernel {} is truncated: its header says {needed} bytes, but it has {length}. Copy it again", path.display())]
-    Truncated {
-        /// Which file.
-        path: PathBuf,
-        /// Bytes it should have.
-        needed: u64,
-        /// Bytes it has.
-        length: u64,
-    },
+    Truncated { path: PathBuf, needed: u64, length: u64 },
     /// It is for another processor.
     #[error(
         "the kernel {} is for {}, and the machine {machine} has {}: {}",
         path.display(), found.name(), Processor::for_machine(*machine).name(), remedy(*found)
     )]
-    OtherProcessor {
-        /// Which file.
-        path: PathBuf,
-        /// What it is for.
-        found: Processor,
-        /// What was asked for.
-        machine: Machine,
-    },
+    OtherProcessor { path: PathBuf, found: Processor, machine: Machine },
 }
 
 fn remedy(found: Processor) -> &'static str {
@@ -132,9 +107,7 @@ pub fn read(path: &Path, machine: Machine) -> Result<(Image, Vec<u8>), ImageErro
 pub enum Wrong {
     /// Something else; what it is.
     Unknown(&'static str),
-    /// Cut off.
     Truncated {
-        /// Bytes it should have.
         needed: u64,
     },
 }

@@ -57,7 +57,6 @@ pub fn init(init_verb: &str, load_verb: &'static str) -> ! {
     }
 }
 
-/// On the console.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "teiji: {text}");
 }

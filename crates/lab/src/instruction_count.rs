@@ -32,7 +32,6 @@ pub const READ: &str = "read=";
 /// The file in the archive that holds the costs.
 const COSTS: &str = "costs.json";
 
-/// A program to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestCommand {
     /// Its command line, the program by its full path in the guest.
@@ -41,14 +40,11 @@ pub struct GuestCommand {
     pub counted: bool,
 }
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandCost {
-    /// Its command line.
     pub words: Vec<String>,
     /// Its exit code; none if a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
     pub stdout: String,
     /// What it complained about.
     pub stderr: String,

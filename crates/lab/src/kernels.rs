@@ -41,12 +41,10 @@ pub const FLAVOURS: [Flavour; 7] = [
 pub enum KernelName {
     /// `debian:rt-amd64` or `debian:rt-amd64=6.1.0-56`.
     Debian {
-        /// The family.
         flavour: Flavour,
         /// The version, or the beginning of it.
         version: Option<String>,
     },
-    /// The path of an image.
     Path(PathBuf),
 }
 
@@ -61,20 +59,11 @@ pub enum KernelError {
     NoCache,
     /// The cache cannot be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// A kernel that lacks what the lab needs.
     #[error("the kernel {} was built without {option}: {why}", image.display())]
     Lacks {
-        /// Its image.
         image: PathBuf,
-        /// The missing option.
         option: &'static str,
         /// What does not work then.
         why: &'static str,
@@ -84,18 +73,9 @@ pub enum KernelError {
         "the machine {machine} needs a device tree, and there is no {file} with the kernel \
          {name}: give it with --dtb FILE"
     )]
-    NoDeviceTree {
-        /// The machine.
-        machine: Machine,
-        /// The file looked for.
-        file: &'static str,
-        /// The kernel.
-        name: String,
-    },
-    /// Getting it failed.
+    NoDeviceTree { machine: Machine, file: &'static str, name: String },
     #[error("cannot get {name}: {why}")]
     Fetch {
-        /// The kernel.
         name: String,
         /// What was tried and what came of it.
         why: String,
@@ -150,11 +130,9 @@ impl fmt::Display for KernelName {
 pub struct Kernel {
     /// What it is called, with its version.
     pub name: String,
-    /// Its image.
     pub image: PathBuf,
     /// What it was built with.
     pub config: Option<PathBuf>,
-    /// Its modules.
     pub modules: Option<PathBuf>,
     /// Device trees that came with it.
     pub device_trees: Option<PathBuf>,
@@ -267,13 +245,11 @@ impl Cache {
         Ok(Cache { directory: user_cache().ok_or(KernelError::NoCache)?.join("kernels") })
     }
 
-    /// Below this directory.
     #[must_use]
     pub fn at(directory: &Path) -> Self {
         Cache { directory: directory.to_owned() }
     }
 
-    /// Where it is.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -12,7 +12,6 @@ pub(crate) const ORDER: &str = "order.json";
 /// Where the modules lie in it.
 pub(crate) const MODULES: &str = "modules";
 
-/// What a guest is to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// The serial line that takes frames.
@@ -90,7 +89,6 @@ pub(crate) fn assign(default: DefaultCpus, inherited: &[CpuId]) -> Vec<CpuId> {
 /// Why a guest did not do it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// A sentence.
     pub error: String,
     /// Whether what was asked is at fault, not the guest.
     pub bad_input: bool,

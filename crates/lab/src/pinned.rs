@@ -34,14 +34,12 @@ const AFTER_PROGRAM: [&str; 2] = ["-L", "share"];
 /// What of the pinned QEMU is fetched by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QemuPart {
-    /// The emulator of PCs.
     X86,
     /// Those of the ARM machines.
     Arm,
 }
 
 impl QemuPart {
-    /// All of them.
     pub const ALL: [QemuPart; 2] = [QemuPart::X86, QemuPart::Arm];
 
     /// As written on the command line.
@@ -102,7 +100,6 @@ pub(crate) struct Package {
     pub(crate) files: Vec<PackageFile>,
 }
 
-/// A file of a package.
 #[derive(Debug)]
 pub(crate) struct PackageFile {
     /// What it is called in the package, without its folder.
@@ -181,7 +178,6 @@ pub(crate) fn directory() -> Result<PathBuf, EmulatorError> {
 pub(crate) enum InCache {
     /// All of it, in this folder.
     Whole(PathBuf),
-    /// Something else.
     Damaged(PathBuf),
     Nothing(PathBuf),
 }

@@ -177,7 +177,6 @@ fn download(packages: &[Package], into: &Path, apt: &Apt) -> Result<(), String> 
 /// The QEMU that guests run in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenQemu {
-    /// Which.
     pub qemu: Qemu,
     /// To be said where it is not the one it should be.
     pub note: Option<String>,

@@ -7,10 +7,8 @@ use plan::Machine;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// A program for a guest.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Where it lies.
     pub path: PathBuf,
     /// What is in it.
     pub bytes: Vec<u8>,
@@ -19,20 +17,15 @@ pub struct Program {
 /// Why no program was found for a guest.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// It cannot be read.
     #[error("cannot read the program for the guest, {}: {source}", path.display())]
     Unreadable {
-        /// Which.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
-    /// It cannot run there.
     #[error("{} cannot run in a guest of {machine}: {why}", path.display())]
     Unfit {
-        /// Which.
         path: PathBuf,
-        /// The machine.
         machine: Machine,
         /// What speaks against it.
         why: &'static str,
@@ -44,7 +37,6 @@ pub enum ProgramError {
          dist` builds both"
     )]
     NotFound {
-        /// The machine.
         machine: Machine,
         /// What it would have to be built for.
         target: &'static str,

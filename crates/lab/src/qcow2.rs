@@ -14,7 +14,6 @@ const CLUSTERS: usize = 4;
 /// Size of the disk that nothing is ever written to, bytes.
 const DISK: u64 = 1 << CLUSTER_BITS;
 
-/// The whole file.
 pub(crate) fn empty() -> Vec<u8> {
     let at_cluster = |number: u64| number << CLUSTER_BITS;
     let mut image = MAGIC.to_vec();

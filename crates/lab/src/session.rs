@@ -37,11 +37,8 @@ pub struct Verbs {
 /// Where a task is to run.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The machine.
     pub guest: Guest,
-    /// The emulator.
     pub qemu: Qemu,
-    /// The kernel.
     pub kernel: Kernel,
     /// A device tree instead of the one that comes with the kernel.
     pub device_tree: Option<PathBuf>,
@@ -49,7 +46,6 @@ pub struct Target {
     pub program: Option<PathBuf>,
     /// Files that go in as well: the path in the guest without its first slash, and the content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Timeout of booting.
     pub boot_timeout: Duration,
     /// What QEMU is to load beside it.
     pub plugin: Option<Plugin>,
@@ -58,17 +54,14 @@ pub struct Target {
 /// One run in the lab.
 #[derive(Clone, Debug)]
 pub struct LabRun {
-    /// What to measure.
     pub run: Run,
     /// Set if its CPUs were not named; then those of `run` are all that the guest has.
     pub default_cpus: Option<DefaultCpus>,
-    /// On what.
     pub target: Target,
     /// The recording's folder, to be made.
     pub directory: PathBuf,
     /// Its name while it runs.
     pub name: String,
-    /// For the recording.
     pub command_line: Vec<String>,
 }
 
@@ -93,7 +86,6 @@ pub enum LabError {
     /// Modules that cannot be read.
     #[error("cannot read the kernel's modules in {}: {source}", path.display())]
     Modules {
-        /// Where.
         path: PathBuf,
         /// Why not.
         source: io::Error,
@@ -101,7 +93,6 @@ pub enum LabError {
     /// A device tree that cannot be read.
     #[error("cannot read the device tree {}: {source}", path.display())]
     DeviceTree {
-        /// Where.
         path: PathBuf,
         /// Why not.
         source: io::Error,
@@ -146,12 +137,9 @@ impl LabError {
     }
 }
 
-/// How far one guest is.
 #[derive(Clone, Debug)]
 pub struct GuestProgress {
-    /// What it is called.
     pub name: String,
-    /// What it does.
     pub stage: Stage,
     /// Since its start, on the host's clock.
     pub elapsed: Duration,

@@ -42,7 +42,6 @@ impl Snapshot {
         io::copy(&mut from, &mut File::create(to)?).map(|_| ())
     }
 
-    /// The image, whole.
     pub(crate) fn read_disk(&self) -> io::Result<Vec<u8>> {
         let mut from = &self.disk;
         from.rewind()?;
@@ -67,7 +66,6 @@ pub(crate) struct Snapshots {
 
 /// What there is instead of a guest to be booted.
 pub(crate) enum Saved {
-    /// This.
     Ready(Rc<Snapshot>),
     /// Nothing: the guest cannot be saved, says why, and has to boot each time.
     Never(String),

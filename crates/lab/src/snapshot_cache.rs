@@ -34,7 +34,6 @@ const MAX_BYTES: u64 = 2 << 30;
 struct About {
     /// Kernel and machine, for people.
     of: String,
-    /// What it is of.
     key: String,
     disk_sha256: String,
     console_sha256: String,
@@ -50,13 +49,9 @@ pub(crate) struct SnapshotCache {
 /// One snapshot, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredSnapshot {
-    /// Its folder.
     pub(crate) path: PathBuf,
-    /// Kernel and machine.
     pub(crate) of: String,
-    /// What it takes on disk.
     pub(crate) bytes: u64,
-    /// When it was used last.
     pub(crate) used: SystemTime,
 }
 

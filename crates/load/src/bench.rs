@@ -29,7 +29,6 @@ use std::time::{Duration, Instant};
 pub enum Channel {
     /// A pair of Unix sockets.
     Socket,
-    /// A pipe.
     Pipe,
     /// A TCP connection over the loopback interface.
     Tcp,
@@ -38,15 +37,12 @@ pub enum Channel {
 /// What a benchmark consists of.
 #[derive(Clone, Copy, Debug)]
 pub struct Benchmark {
-    /// Groups.
     pub groups: usize,
     /// Senders of a group, and its receivers.
     pub side: usize,
     /// Messages of each sender to each receiver.
     pub loops: u64,
-    /// Bytes of a message.
     pub message: usize,
-    /// What carries them.
     pub channel: Channel,
     /// Threads instead of processes.
     pub threads: bool,

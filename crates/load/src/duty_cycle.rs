@@ -34,7 +34,6 @@ pub(crate) struct DutyCycle<C> {
     clocks: C,
     level_ppm: u64,
     period_ns: u64,
-    /// The line begins here.
     wall_from: u64,
     used_from: u64,
     /// CPU time that is not owed any more.

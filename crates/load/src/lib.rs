@@ -30,7 +30,6 @@
 //! A new load is one file in `load_types/` with its `LoadType`, and one line in the table of
 //! `load_types/mod.rs`. [`Benchmark`] is hackbench as a program that ends.
 #![deny(unsafe_code)]
-#![warn(missing_docs)]
 
 mod bench;
 mod duty_cycle;

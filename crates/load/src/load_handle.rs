@@ -30,7 +30,6 @@ const COMPLAINTS: usize = 2_000;
 /// What a load does at the moment, for the eye only.
 #[derive(Clone, Debug)]
 pub struct LoadNow {
-    /// As written.
     pub spec: String,
     /// CPU use asked for, percent of one CPU.
     pub requested: Option<f64>,
@@ -51,7 +50,6 @@ pub(crate) enum Stage {
     Assembling,
     /// They wait at the start barrier.
     Prepared,
-    /// They work.
     Running,
     /// They have been killed after the last reading.
     Final,
@@ -176,7 +174,6 @@ impl LoadHandle {
         self.load.common.start.is_some()
     }
 
-    /// Whether it has.
     pub(crate) fn has_begun(&self) -> bool {
         self.begun
     }

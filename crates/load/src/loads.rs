@@ -39,25 +39,17 @@ pub enum StartError {
     /// The program could not be executed.
     #[error("the load '{spec}' could not be started: executing {program}: {source}")]
     Spawn {
-        /// The load.
         spec: String,
         /// What was to be executed.
         program: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// The load itself says no.
     #[error("the load '{spec}' could not be started: {reason}")]
-    Failed {
-        /// The load.
-        spec: String,
-        /// Its own words.
-        reason: String,
-    },
+    Failed { spec: String, reason: String },
     /// It was running, and is not any more.
     #[error("the load '{spec}' ended before the measurement began: {reason}")]
     Ended {
-        /// The load.
         spec: String,
         /// How, and its own words.
         reason: String,
@@ -67,14 +59,7 @@ pub enum StartError {
     Cancelled,
     /// It is not running yet.
     #[error("the load '{spec}' was not running after {}: {reason}", human_readable(*after))]
-    TimedOut {
-        /// The load.
-        spec: String,
-        /// How long was waited.
-        after: Duration,
-        /// Its own words.
-        reason: String,
-    },
+    TimedOut { spec: String, after: Duration, reason: String },
 }
 
 fn human_readable(after: Duration) -> String {

@@ -13,7 +13,6 @@ pub(crate) struct PipeReader {
     bytes: Vec<u8>,
 }
 
-/// Bytes.
 const AT_ONCE: usize = 64 * 1024;
 
 impl PipeReader {

@@ -19,9 +19,7 @@ pub(crate) const MEASURED_FROM: u8 = b'm';
 /// The supervisor's one argument.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Order {
-    /// The load.
     pub spec: LoadSpec,
-    /// Where it runs.
     pub cpus: Vec<CpuId>,
     /// Memory that it may fill, bytes, as found when it was checked.
     pub memory: u64,
@@ -56,7 +54,6 @@ pub(crate) struct Reading {
     pub busy_ns: Vec<u64>,
     /// What they counted, in the order of [`crate::kinds::LoadType::units`].
     pub work: Vec<u64>,
-    /// Tasks alive.
     pub alive: usize,
 }
 
@@ -78,27 +75,15 @@ pub(crate) enum Report {
     /// At least a second has passed since the last reading.
     Second(Reading),
     /// A load that begins while measuring begins now.
-    Started {
-        /// CLOCK_MONOTONIC.
-        at_ns: u64,
-    },
+    Started { at_ns: u64 },
     /// A load that is stopped while measuring has been: its last reading before that.
     Stopped(Reading),
     /// The last reading; the tasks are killed now.
     Final(Reading),
     /// It runs at a nice level that it inherited and may not leave.
-    Nice {
-        /// Which.
-        nice: i32,
-    },
+    Nice { nice: i32 },
     /// A task ended that should not.
-    Died {
-        /// Which, and of what.
-        failure: LoadFailure,
-    },
+    Died { failure: LoadFailure },
     /// The load cannot be run.
-    Failed {
-        /// Why.
-        error: String,
-    },
+    Failed { error: String },
 }

@@ -74,7 +74,6 @@ impl Settling {
     }
 }
 
-/// Mean and variance.
 fn moments<'a>(values: impl Iterator<Item = &'a f64> + Clone) -> (f64, f64) {
     let mean = values.clone().sum::<f64>() / HALF as f64;
     let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / (HALF - 1) as f64;

@@ -9,16 +9,13 @@ use crate::load_types::{self, Generator, LOAD_TYPES, LoadType};
 use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
 use std::time::Duration;
 
-/// Options of every load.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CommonOptions {
     /// CPU use to be reached on each CPU, percent; none for what it gets.
     pub level: Option<f64>,
-    /// Of the duty cycle.
     pub period: Duration,
     /// Nice level of the tasks.
     pub nice: i32,
-    /// Their policy.
     pub policy: Policy,
     /// Their real-time priority, 0 where the policy has none.
     pub prio: u8,
@@ -56,7 +53,6 @@ pub struct ValidatedLoad {
 }
 
 impl ValidatedLoad {
-    /// The load as written.
     #[must_use]
     pub fn spec(&self) -> &LoadSpec {
         &self.spec
@@ -80,19 +76,13 @@ impl ValidatedLoad {
 pub enum SpecError {
     /// No such load.
     #[error("unknown load '{name}' (in '{spec}'): expected one of {}", names())]
-    UnknownLoad {
-        /// The whole load.
-        spec: String,
-        /// The name written.
-        name: String,
-    },
+    UnknownLoad { spec: String, name: String },
     /// A level that cannot be.
     #[error(
         "'@{level}' in the load '{spec}': a level is a CPU use above 0% and up to 100%, such as \
          @50%"
     )]
     Level {
-        /// The whole load.
         spec: String,
         /// What stands after the `@`.
         level: String,
@@ -103,7 +93,6 @@ pub enum SpecError {
         with_level()
     )]
     NoLevel {
-        /// The whole load.
         spec: String,
         /// The load's name.
         name: String,
@@ -117,21 +106,16 @@ pub enum SpecError {
         CpuList::format(cpus)
     )]
     FewCpus {
-        /// The whole load.
         spec: String,
         /// The load's name.
         name: String,
-        /// How many it needs.
         min: usize,
-        /// What it has.
         cpus: Vec<CpuId>,
     },
     /// A priority that would keep the measuring threads, or the load's own control, from running.
     #[error("real-time priority {prio} in the load '{spec}': {}", below(*probe))]
     Priority {
-        /// The whole load.
         spec: String,
-        /// The priority written.
         prio: u8,
         /// The measuring threads'.
         probe: u8,
@@ -142,31 +126,18 @@ pub enum SpecError {
         number_hint(key)
     )]
     UnknownKey {
-        /// The whole load.
         spec: String,
         /// The load's name.
         name: String,
-        /// The key written.
         key: String,
-        /// The keys there are.
         known: String,
     },
     /// A value the key cannot have.
     #[error("'{key}={value}' in the load '{spec}': {key} is {expected}")]
-    Value {
-        /// The whole load.
-        spec: String,
-        /// The key.
-        key: String,
-        /// The value written.
-        value: String,
-        /// What it can be.
-        expected: String,
-    },
+    Value { spec: String, key: String, value: String, expected: String },
     /// A command that cannot be run.
     #[error("the load '{spec}': {why}")]
     Command {
-        /// The whole load.
         spec: String,
         /// Why not.
         why: String,
@@ -177,7 +148,6 @@ pub enum SpecError {
          as cpus=0-1 or cpus=0+2"
     )]
     CpuSyntax {
-        /// The whole load.
         spec: String,
         /// The part that could not be read.
         part: String,
@@ -185,7 +155,6 @@ pub enum SpecError {
     /// CPUs that are not available.
     #[error("the load '{spec}': {source}")]
     Cpus {
-        /// The whole load.
         spec: String,
         /// Why not.
         source: CpuError,

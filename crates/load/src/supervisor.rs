@@ -155,7 +155,6 @@ fn obey(pool: &mut WorkerPool, shift_ns: u64) -> io::Result<()> {
 enum Change {
     /// Its tasks begin to work.
     Start,
-    /// They are killed.
     Stop,
 }
 

@@ -149,7 +149,6 @@ impl Area {
         Ok(Area { slots, count })
     }
 
-    /// The slots.
     pub(crate) fn slots(&self) -> &[Slot] {
         // SAFETY: the mapping holds `count` slots, is page-aligned, lives until self is dropped,
         // and is zeroed, which is a valid Slot. Other processes change it only through
@@ -303,12 +302,10 @@ impl Pages {
         Ok(pages)
     }
 
-    /// How many pages.
     pub(crate) fn count(&self) -> usize {
         self.bytes / self.page
     }
 
-    /// Writes to a page.
     pub(crate) fn touch(&self, number: usize) {
         assert!(number < self.count(), "there is no page {number}");
         // SAFETY: the offset stays within the mapping, as was just checked.

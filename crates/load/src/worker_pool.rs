@@ -26,7 +26,6 @@ use std::slice;
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-/// The tasks of one load.
 #[derive(Debug)]
 pub(crate) struct WorkerPool {
     single_threaded: SingleThreaded,
@@ -132,7 +131,6 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// Counts work done.
     pub(crate) fn add(&self, counter: usize, amount: u64) {
         self.slot.add(counter, amount);
     }
@@ -183,7 +181,6 @@ impl WorkerPool {
         [self.common.start, self.common.stop]
     }
 
-    /// The CPUs of the load.
     pub(crate) fn cpus(&self) -> &[CpuId] {
         &self.cpus
     }
@@ -423,7 +420,6 @@ fn describe(status: WaitStatus) -> String {
     ExitStatus::from_raw(status.as_raw()).to_string()
 }
 
-/// CLOCK_MONOTONIC.
 pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)

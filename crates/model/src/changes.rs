@@ -59,7 +59,6 @@ pub struct FactChange {
     pub name: &'static str,
     /// Its value before, as text; `unknown` where it could not be read.
     pub before: String,
-    /// Its value after.
     pub after: String,
 }
 

@@ -26,17 +26,13 @@ pub struct Document {
     /// Whether names were taken out of it, by [`crate::Anonymiser`].
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub anonymous: bool,
-    /// How far the run came.
     pub state: State,
     /// Why it ended; none while it runs, and for ever if it was cut off.
     pub end: Option<End>,
-    /// When it began.
     pub started_at: String,
-    /// When it ended.
     pub ended_at: Option<String>,
     /// The command line, word by word.
     pub command_line: Vec<String>,
-    /// What was asked.
     pub run: Run,
     /// What was measured. Not said by the first recordings, which knew one probe.
     #[serde(default)]
@@ -60,7 +56,6 @@ pub struct Document {
     pub lab: Option<Lab>,
 }
 
-/// How far a run came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -72,7 +67,6 @@ pub enum State {
     Stopped,
 }
 
-/// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum End {
@@ -85,9 +79,7 @@ pub enum End {
     },
     /// A latency above the limit asked for.
     BreakAbove {
-        /// Thread index.
         thread: usize,
-        /// Activation number.
         activation: u64,
         /// Its latency, ns.
         latency_ns: i64,
@@ -101,20 +93,14 @@ pub enum End {
         cpu: Option<CpuId>,
     },
     /// The clock could not be slept on, or the probe could not measure.
-    ProbeFailed {
-        /// What the system said.
-        error: String,
-    },
+    ProbeFailed { error: String },
     /// Threads had not ended long after they should have, and were stopped.
     Overtime {
         /// How long after, ns.
         by_ns: i64,
     },
     /// The recording could not be written any further.
-    RecordingFailed {
-        /// What the system said.
-        error: String,
-    },
+    RecordingFailed { error: String },
 }
 
 /// How the measuring was done: the instrument's own properties.

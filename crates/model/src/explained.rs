@@ -7,13 +7,11 @@ use std::collections::BTreeMap;
 
 /// The file of a recording that holds it.
 pub const EXPLAINED: &str = "explain.json";
-/// Its version.
 pub const EXPLAINED_VERSION: u32 = 1;
 
 /// All that was explained of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explained {
-    /// Of this form.
     pub version: u32,
     /// Samples that were made again, and were identical.
     pub identical_samples: u64,
@@ -26,7 +24,6 @@ pub struct Explained {
 pub struct Account {
     /// The thread's index in the recording.
     pub thread: usize,
-    /// The activation.
     pub activation: u64,
     /// Its latency, ns.
     pub latency_ns: u64,
@@ -49,7 +46,6 @@ pub enum PartKind {
     TimerPending,
     /// A hardware interrupt's handler.
     HardInterrupt,
-    /// Softirqs.
     Softirq,
     /// The processor spun until another CPU released a lock.
     OtherCpu,
@@ -59,7 +55,6 @@ pub enum PartKind {
     OtherThread,
     /// From the idle thread's waking to the scheduler.
     LeavingIdle,
-    /// The scheduler.
     Scheduling,
     /// The change from one thread to another.
     Switch,
@@ -157,9 +152,7 @@ pub struct Source {
 /// A place in an inlined function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inlined {
-    /// The function.
     pub function: String,
-    /// Its file.
     pub file: String,
     /// The line in it.
     pub line: u32,
@@ -279,9 +272,7 @@ impl Account {
 pub struct Cause {
     /// What the processor did.
     pub kind: PartKind,
-    /// In which function.
     pub function: Option<String>,
-    /// How many latencies.
     pub count: u64,
     /// The largest of them, ns.
     pub worst_ns: u64,

@@ -37,7 +37,6 @@ pub struct Processes {
 /// A process that used CPU time while it was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyProcess {
-    /// Its number.
     pub pid: u32,
     /// Its name as the kernel has it: at most 15 characters, without arguments.
     pub name: String,
@@ -102,7 +101,6 @@ pub struct HostFacts {
 /// One CPU of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuFacts {
-    /// Its number.
     pub cpu: CpuId,
     /// What decides its frequency.
     pub governor: Option<String>,
@@ -130,13 +128,10 @@ pub struct EventCounts {
 /// A fact that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unreadable {
-    /// The file.
     pub path: String,
     /// Its line, from 1, where a line could not be understood.
     pub line: Option<usize>,
-    /// What was looked for.
     pub item: String,
-    /// What went wrong.
     pub error: String,
 }
 

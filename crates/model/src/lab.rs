@@ -9,7 +9,6 @@ use std::path::PathBuf;
 /// A run in the lab: which kernel, on which emulated machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lab {
-    /// The machine asked for.
     pub guest: Guest,
     /// What one instruction took, ns; null where the host's clock drove the guest.
     pub ns_per_instruction: Option<u64>,
@@ -17,7 +16,6 @@ pub struct Lab {
     pub deterministic: bool,
     /// What executed the guest's instructions: `tcg`, which translates them, or `kvm`.
     pub accelerator: String,
-    /// The kernel.
     pub kernel: LabKernel,
     /// The device tree given to the kernel; null where the machine brings its own.
     pub device_tree: Option<LabFile>,
@@ -25,12 +23,10 @@ pub struct Lab {
     pub program: LabFile,
     /// Modules loaded before the run, in order.
     pub modules: Vec<String>,
-    /// The whole initramfs.
     pub initramfs_sha256: String,
     /// What the run continued; null where the guest booted for it.
     #[serde(default)]
     pub snapshot: Option<LabSnapshot>,
-    /// QEMU.
     pub qemu: LabQemu,
     /// Whether the guest looked for a co-kernel to choose the probe, because none was named and
     /// its kernel might have one.
@@ -60,12 +56,10 @@ pub struct LabSnapshot {
     pub task_sha256: String,
 }
 
-/// The kernel of a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabKernel {
     /// What it is called: `debian:amd64=6.1.0-56`, or the path of its image.
     pub name: String,
-    /// Its image.
     pub image: LabFile,
     /// Where its modules were looked for.
     pub modules: Option<PathBuf>,
@@ -74,7 +68,6 @@ pub struct LabKernel {
 /// A file, known again by its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabFile {
-    /// Where it was.
     pub path: PathBuf,
     /// SHA-256 of its content, hexadecimal.
     pub sha256: String,
@@ -89,16 +82,13 @@ pub enum QemuOrigin {
     /// It was installed. So were those of recordings that do not tell.
     #[default]
     System,
-    /// The program was named.
     Path,
 }
 
-/// The emulator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabQemu {
     /// What it says of itself.
     pub version: String,
-    /// Where it came from.
     #[serde(default)]
     pub origin: QemuOrigin,
     /// Its command line, word by word, in a directory that holds `initramfs` and takes `console`

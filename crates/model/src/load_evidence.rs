@@ -14,7 +14,6 @@ pub struct LoadEvidence {
     pub requested: Option<f64>,
     /// CPU use reached, percent of one CPU, over all its CPUs; null if it could not be observed.
     pub reached: Option<Reached>,
-    /// Where it ran.
     pub cpus: Vec<CpuId>,
     /// What it did, in its own units per second, such as `messages_per_s`.
     pub rate: BTreeMap<String, f64>,
@@ -77,7 +76,6 @@ impl LoadEvidence {
 /// A load on one of its CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadOnCpu {
-    /// Which.
     pub cpu: CpuId,
     /// CPU use of the load there; null if its tasks move between CPUs.
     pub reached: Option<Reached>,
@@ -88,7 +86,6 @@ pub struct LoadOnCpu {
 /// CPU use of a load, percent of one CPU, averaged over its CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reached {
-    /// Over the run.
     pub mean: f64,
     /// In its worst whole second.
     pub worst_second: f64,

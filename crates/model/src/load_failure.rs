@@ -13,9 +13,7 @@ pub enum LoadFailure {
     TaskExited {
         /// Which, counted from 1.
         task: usize,
-        /// Of so many.
         tasks: usize,
-        /// Its process.
         pid: i32,
         /// How it ended, in the system's words.
         status: String,
@@ -27,7 +25,6 @@ pub enum LoadFailure {
     TasksMissing {
         /// Tasks that ran to the end.
         alive: usize,
-        /// Of so many.
         tasks: usize,
     },
     /// Its supervisor ended before it was asked to.
@@ -41,14 +38,10 @@ pub enum LoadFailure {
     SupervisorNotKilled,
     /// Its supervisor gave up.
     #[error("{error}")]
-    SupervisorFailed {
-        /// Its own words.
-        error: String,
-    },
+    SupervisorFailed { error: String },
     /// Its supervisor printed what is no report.
     #[error("unexpected message from its supervisor, '{line}': {error}")]
     UnexpectedMessage {
-        /// What it printed.
         line: String,
         /// Why that is none.
         error: String,

@@ -9,9 +9,7 @@ use std::borrow::Cow;
 /// What a probe states of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeStatement {
-    /// Its name.
     pub name: Cow<'static, str>,
-    /// What a row is.
     pub rows: RowKind,
     /// What is measured in each row. The first is what is judged: the *latency* of summaries,
     /// charts and limits, always in ns.
@@ -87,19 +85,14 @@ pub enum RowKind {
 pub struct Column {
     /// Its name in the samples file, such as `latency_ns`.
     pub name: Cow<'static, str>,
-    /// Of its values.
     pub unit: ColumnUnit,
-    /// One line for display.
     pub meaning: Cow<'static, str>,
 }
 
-/// The unit of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ColumnUnit {
-    /// Nanoseconds.
     #[serde(rename = "ns")]
     Nanoseconds,
-    /// How many.
     #[serde(rename = "1")]
     Count,
 }

@@ -19,7 +19,6 @@ pub const ENVELOPE_STEPS: usize = 8_192;
 /// `document.threads` is filled in from the samples too, so that a reader need not care.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// Where it lies.
     pub path: PathBuf,
     /// `run.json`.
     pub document: Document,

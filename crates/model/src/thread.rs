@@ -19,10 +19,7 @@ pub enum RowCounts {
     /// Rows that were planned: on time, late or skipped.
     Planned(Activations),
     /// Events, which nobody planned: none can be on time, late or skipped.
-    Events {
-        /// How many happened.
-        due: u64,
-    },
+    Events { due: u64 },
 }
 
 impl RowCounts {
@@ -46,7 +43,6 @@ impl RowCounts {
     }
 }
 
-/// One measuring thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
     /// Its number, from 0.
@@ -82,7 +78,6 @@ pub struct Thread {
     pub latency_ns: Option<Summary>,
     /// The same with skipped activations counted in.
     pub latency_with_skipped_ns: Option<Summary>,
-    /// Latencies as measured.
     pub histogram_ns: HistogramDocument,
     /// The ten worst, worst first.
     pub worst: Vec<WorstActivation>,
@@ -178,7 +173,6 @@ pub struct ColumnFigures {
     pub name: String,
     /// Values as measured, in the column's unit; null when there are none.
     pub values: Option<Summary>,
-    /// Of the same values.
     pub histogram: HistogramDocument,
 }
 
@@ -227,7 +221,6 @@ impl Thread {
     }
 }
 
-/// A histogram on paper.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HistogramDocument {
     /// A bucket is at most this share of its lower bound wide.

@@ -16,32 +16,24 @@ use std::collections::BTreeMap;
 pub enum Warning {
     /// The threads did not get the scheduling asked for.
     NoRealTime {
-        /// What was asked.
         asked: Scheduling,
         /// What was measured with.
         granted: Scheduling,
-        /// What the system said.
         error: String,
         /// The program that lacks the rights.
         program: String,
     },
     /// Pages may have to be read while measuring.
-    MemoryNotLocked {
-        /// Why.
-        reason: MemoryNotLocked,
-    },
+    MemoryNotLocked { reason: MemoryNotLocked },
     /// CPUs may sleep deeply between activations.
     DmaLatencyNotHeld {
         /// The file that could not be held at 0.
         path: String,
-        /// Why.
         reason: NotHeld,
-        /// What the system said.
         error: String,
     },
     /// An interval at which the machine misses many activations.
     IntervalShort {
-        /// The interval.
         interval_ns: Nanos,
         /// Activations late or skipped in a trial before the run.
         missed_percent: u32,
@@ -56,7 +48,6 @@ pub enum Warning {
     },
     /// The clock that threads follow was set while they measured.
     ClockStepped {
-        /// Its name.
         clock: String,
         /// The largest step forwards, 0 if there was none.
         forwards_ns: Nanos,
@@ -65,7 +56,6 @@ pub enum Warning {
     },
     /// A thread that did not end with the run.
     ThreadUnresponsive {
-        /// Its index.
         thread: usize,
         /// Its CPU.
         cpu: CpuId,
@@ -74,9 +64,7 @@ pub enum Warning {
     },
     /// Samples that were measured and could not be stored.
     SamplesLost {
-        /// Thread index.
         thread: usize,
-        /// How many.
         lost: u64,
         /// Of so many activations that woke.
         woken: u64,
@@ -86,18 +74,15 @@ pub enum Warning {
     AccountEventsLost {
         /// Of which CPU.
         cpu: CpuId,
-        /// How many.
         events: u64,
         /// Rows that they may belong to.
         rows: u64,
     },
     /// A measuring thread had page faults.
     PageFaults {
-        /// Its index.
         thread: usize,
         /// Without reading from a disk.
         minor: u64,
-        /// With.
         major: u64,
     },
     /// A thread's own count is not what the samples on disk say.
@@ -106,7 +91,6 @@ pub enum Warning {
         place: String,
         /// What the thread counted.
         counted: String,
-        /// What the samples say.
         recorded: String,
     },
     /// Measured CPUs that no load ran on, because a load's CPUs were not named.
@@ -120,21 +104,18 @@ pub enum Warning {
     },
     /// A load that was not in its steady state when measuring began.
     LoadNotSettled {
-        /// The load.
         load: LoadSpec,
         /// What its steady state is.
         steady: Steady,
     },
     /// A load ran at another nice level than loads do.
     LoadConditions {
-        /// The load.
         load: LoadSpec,
         /// The nice level that its supervisor inherited and may not leave.
         nice: i32,
     },
     /// A load that was off target.
     LoadOffTarget {
-        /// The load.
         load: LoadSpec,
         /// CPU use asked for, percent.
         requested: f64,
@@ -146,24 +127,14 @@ pub enum Warning {
         machine: Vec<BusyCpu>,
     },
     /// A load that exited early.
-    LoadDied {
-        /// The load.
-        load: LoadSpec,
-        /// What happened to it.
-        failure: LoadFailure,
-        /// What it printed.
-        output: String,
-    },
+    LoadDied { load: LoadSpec, failure: LoadFailure, output: String },
     /// CPUs may change their frequency.
     GovernorNotPerformance {
         /// The CPUs of each governor.
         governors: BTreeMap<String, Vec<CpuId>>,
     },
     /// CPUs did change their frequency.
-    FrequencyChanged {
-        /// Which.
-        cpus: Vec<FrequencyChange>,
-    },
+    FrequencyChanged { cpus: Vec<FrequencyChange> },
     /// The kernel gave up one clocksource for another.
     ClocksourceChanged {
         /// The clocksource before the run.
@@ -173,14 +144,12 @@ pub enum Warning {
     },
     /// Reading the clock takes about a microsecond or more.
     ClocksourceSlow {
-        /// The clocksource.
         clocksource: String,
         /// Clocksources of this machine; empty: not known.
         available: Vec<String>,
         /// The one of them that is fast.
         fast: Option<String>,
     },
-    /// A virtual machine.
     Hypervisor {
         /// The CPU as the guest sees it.
         cpu_model: Option<String>,
@@ -194,12 +163,10 @@ pub enum Warning {
     CpuOfflineChanged {
         /// CPUs online before the run.
         before: Vec<CpuId>,
-        /// CPUs online after it.
         after: Vec<CpuId>,
     },
     /// Isolated CPUs that were left out by default.
     IsolatedNotMeasured {
-        /// All isolated CPUs.
         isolated: Vec<CpuId>,
         /// CPUs that were measured.
         measured: Vec<CpuId>,
@@ -210,7 +177,6 @@ pub enum Warning {
     MachineCheck {
         /// Its name, such as `interrupts-on-measured-cpus`.
         check: String,
-        /// What was found.
         found: String,
         /// Why it matters for latency.
         why: String,
@@ -231,7 +197,6 @@ pub enum Warning {
     StreamUnreadable {
         /// Where the stream came from.
         from: String,
-        /// How many.
         records: u64,
         /// Records that are numbers.
         numbers: u64,
@@ -246,7 +211,6 @@ pub enum Warning {
     StreamHalfRecord {
         /// Where the stream came from.
         from: String,
-        /// What there is of it.
         bytes: u64,
         /// Where it begins, bytes from the beginning of the stream.
         offset: u64,
@@ -258,11 +222,9 @@ pub enum Warning {
     StreamBackwards {
         /// Where the stream came from.
         from: String,
-        /// How many.
         steps: u64,
         /// Line of the first, or its number among the integers, from 1.
         first: u64,
-        /// The longest step.
         furthest_ns: Nanos,
     },
     /// What came after the last row of a stream, so that no row counts it.
@@ -271,14 +233,12 @@ pub enum Warning {
         from: String,
         /// Records that are no number.
         unreadable: u64,
-        /// Steps backwards.
         backwards: u64,
     },
     /// Periods of a stream without a record.
     StreamMissed {
         /// Where the stream came from.
         from: String,
-        /// How many.
         missed: u64,
         /// The period that was asked for.
         period_ns: Nanos,
@@ -289,14 +249,12 @@ pub enum Warning {
         period_ns: Nanos,
         /// The median of the intervals.
         median_ns: Nanos,
-        /// How many intervals.
         intervals: u64,
     },
     /// A stream ended before the run.
     StreamEnded {
         /// Where the stream came from.
         from: String,
-        /// Numbers that had come.
         numbers: u64,
         /// From the beginning of the run.
         after_ns: Nanos,
@@ -305,23 +263,15 @@ pub enum Warning {
     StreamSilent {
         /// Where the stream came from.
         from: String,
-        /// Numbers that had come.
         numbers: u64,
         /// How long before the end of the run nothing came.
         silent_ns: Nanos,
     },
     /// A file that was not read to its end.
-    StreamUnread {
-        /// Which.
-        from: String,
-        /// What was left of it.
-        bytes: u64,
-    },
+    StreamUnread { from: String, bytes: u64 },
     /// Rows that the kernel's trace does not show as a whole, so that they have no values.
     RowsUntraced {
-        /// Thread index.
         thread: usize,
-        /// How many.
         rows: u64,
         /// Of so many that were measured.
         measured: u64,
@@ -338,11 +288,9 @@ pub enum Warning {
     },
     /// A thread of a co-kernel ran on Linux between its first and its last row.
     FellBack {
-        /// Thread index.
         thread: usize,
         /// How often it fell back; null where the co-kernel did not say.
         switches: Option<u64>,
-        /// Rows that it measured.
         measured: u64,
     },
     /// A program that was measured ended before the run.
@@ -393,9 +341,7 @@ impl Warning {
 /// A warning that this version does not know, or knows with other fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OtherWarning {
-    /// Its stable name.
     pub code: String,
-    /// Its other fields.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
 }
@@ -418,7 +364,6 @@ pub enum NotHeld {
     NotFound,
     /// It may not be opened.
     PermissionDenied,
-    /// Anything else.
     Failed,
 }
 
@@ -435,9 +380,7 @@ pub enum Steady {
 /// How busy a CPU was.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BusyCpu {
-    /// Which.
     pub cpu: CpuId,
-    /// Share of its time.
     pub percent: f64,
 }
 

@@ -11,7 +11,6 @@ use crate::plan_file::{MAX_RUNS, Plan, RunOrder, Setting, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// One combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
     /// The value of each factor, in the plan's order; none where a combination that was added does
@@ -21,7 +20,6 @@ pub struct Combination {
     pub settings: Vec<Setting>,
 }
 
-/// One run of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlannedRun {
     /// Which combination, from 0.
@@ -192,7 +190,6 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// As a key of TOML.
 fn key(text: &str) -> String {
     let is_bare =
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');

@@ -48,7 +48,6 @@ pub enum CpuError {
          or all"
     )]
     Syntax {
-        /// The list as written.
         list: String,
         /// The part that could not be read.
         part: String,

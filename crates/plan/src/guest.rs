@@ -9,7 +9,6 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Machine {
-    /// A PC.
     #[default]
     #[serde(rename = "x86_64")]
     X86_64,
@@ -22,7 +21,6 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// All of them.
     pub const ALL: [Machine; 4] =
         [Machine::X86_64, Machine::Aarch64, Machine::Armv7, Machine::Raspi3b];
 
@@ -79,10 +77,7 @@ impl FromStr for Machine {
 pub enum GuestTime {
     /// The clock advances by `2^shift` ns with each instruction of any CPU, and skips what is idle:
     /// deterministic.
-    Virtual {
-        /// See above.
-        shift: u8,
-    },
+    Virtual { shift: u8 },
     /// The host's clock: whatever else the host does is in the figures.
     Host,
 }
@@ -140,16 +135,12 @@ pub fn shift_of_cpus(cpus: u32, shift: Option<u8>) -> Result<u8, GuestError> {
     shared.and_then(|shared| shift.checked_sub(shared)).ok_or(GuestError::MipsOfCpus { cpus })
 }
 
-/// A machine of the lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guest {
-    /// What is emulated.
     pub machine: Machine,
     /// Its memory, MiB.
     pub memory_mib: u32,
-    /// Its CPUs.
     pub cpus: u32,
-    /// Its time.
     pub time: GuestTime,
     /// Kernel arguments beyond those the lab needs.
     pub kernel_args: String,
@@ -179,12 +170,7 @@ pub enum GuestError {
          {MAX_CPUS_WITH_TURNS} CPUs of x86_64 can be had at even speed. With others latencies would be artefacts. Use {}, or --time host",
         if *machine == Machine::X86_64 { "--smp 1 to 4" } else { "one CPU" }
     )]
-    VirtualCpus {
-        /// The machine.
-        machine: Machine,
-        /// CPUs asked for.
-        cpus: u32,
-    },
+    VirtualCpus { machine: Machine, cpus: u32 },
     /// Several CPUs, each faster than the clock allows, or at a rate that three cannot have.
     #[error(
         "{cpus} CPUs cannot each execute so many instructions a second of virtual time: {}",
@@ -194,46 +180,24 @@ pub enum GuestError {
             format!("without --mips they execute {} million", 1_000 / cpus)
         }
     )]
-    MipsOfCpus {
-        /// CPUs asked for.
-        cpus: u32,
-    },
+    MipsOfCpus { cpus: u32 },
     /// A machine that has to have several CPUs, in virtual time.
     #[error(
         "{machine} in virtual time: the board has {cpus} CPUs, and QEMU adds the instructions of \
          all CPUs into one clock, so that latencies would be artefacts. Use --time host, or \
          --machine aarch64 with the same kernel"
     )]
-    FixedCpusInVirtualTime {
-        /// The machine.
-        machine: Machine,
-        /// CPUs it has.
-        cpus: u32,
-    },
+    FixedCpusInVirtualTime { machine: Machine, cpus: u32 },
     /// A board with another number of CPUs.
     #[error("{machine} has {has} CPUs, not {asked}")]
-    Cpus {
-        /// The machine.
-        machine: Machine,
-        /// CPUs it has.
-        has: u32,
-        /// CPUs asked for.
-        asked: u32,
-    },
+    Cpus { machine: Machine, has: u32, asked: u32 },
     /// No CPU, or more than the emulated machines have.
     #[error("a guest has from 1 to {max} CPUs, not {asked}")]
-    CpuCount {
-        /// CPUs asked for.
-        asked: u32,
-        /// CPUs it can have.
-        max: u32,
-    },
+    CpuCount { asked: u32, max: u32 },
     /// Too little memory, or not the board's.
     #[error("{asked} MiB of memory: {machine} needs {needs}")]
     Memory {
-        /// The machine.
         machine: Machine,
-        /// What it can have.
         needs: String,
         /// MiB asked for.
         asked: u32,

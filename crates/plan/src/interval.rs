@@ -14,7 +14,6 @@ use std::str::FromStr;
 pub struct Interval {
     /// To the nearest nanosecond.
     pub nanos: Nanos,
-    /// As it was written.
     pub written: String,
     reading: Reading,
 }

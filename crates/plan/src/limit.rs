@@ -7,45 +7,32 @@ use stats::{ExactRequest, Level};
 use std::fmt;
 use std::str::FromStr;
 
-/// What must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// As it was written.
     text: String,
     /// What is limited, and to what.
     pub subject: Subject,
-    /// How it is compared.
     pub relation: Relation,
 }
 
-/// What is limited.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subject {
     /// A latency, ns.
     Latency {
-        /// Which.
         of: Figure,
-        /// The limit.
         limit: Nanos,
         /// How sure it is to be; none: the observed figure counts.
         confidence: Option<f64>,
     },
     /// The share of activations beyond a latency.
     Rate {
-        /// That latency.
         beyond: Nanos,
         /// The limit of that share.
         limit: f64,
-        /// How sure it is to be.
         confidence: f64,
     },
     /// A number of activations.
-    Count {
-        /// Of what.
-        of: Count,
-        /// The limit.
-        limit: u64,
-    },
+    Count { of: Count, limit: u64 },
 }
 
 /// A figure of what a probe judges. Of jitter, largest, mean and quantiles are those of its size,
@@ -54,9 +41,7 @@ pub enum Subject {
 pub enum Figure {
     /// The largest.
     Max,
-    /// The arithmetic mean.
     Mean,
-    /// A quantile.
     Quantile(Level),
     /// The standard deviation, divisor n - 1.
     Sd,
@@ -136,7 +121,6 @@ pub enum LimitError {
          length. Limit how often it is exceeded: rate(>{limit})<1e-6@95%"
     )]
     SureMaximum {
-        /// The limit.
         text: String,
         /// The time in it.
         limit: String,

@@ -18,7 +18,6 @@ pub struct LoadSpec {
     options: Vec<(String, String)>,
 }
 
-/// Why a load is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadSpecError {
     /// Nothing in front of the first comma.
@@ -27,7 +26,6 @@ pub enum LoadSpecError {
     /// `,key` or `,=value`.
     #[error("'{part}' in the load '{spec}' is not key=value")]
     Option {
-        /// The whole load.
         spec: String,
         /// The part that could not be read.
         part: String,
@@ -38,14 +36,8 @@ pub enum LoadSpecError {
          write cmd:\"COMMAND\",key=value"
     )]
     Quote(String),
-    /// The same key twice.
     #[error("'{key}' is given twice in the load '{spec}'")]
-    Twice {
-        /// The whole load.
-        spec: String,
-        /// The key.
-        key: String,
-    },
+    Twice { spec: String, key: String },
 }
 
 impl LoadSpec {

@@ -61,32 +61,20 @@ impl Unit {
 /// Why a duration is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// The number is missing.
     #[error("'{0}' is not a duration: write a number and a unit, such as 200us, 1ms, 10s or 3h")]
     NotANumber(String),
     /// A number, then an unknown unit.
     #[error("'{text}' has an unknown unit '{suffix}': use ns, us, ms, s, m, h or d")]
-    UnknownUnit {
-        /// What was written.
-        text: String,
-        /// The unknown unit.
-        suffix: String,
-    },
+    UnknownUnit { text: String, suffix: String },
     /// The same where a rate may stand too.
     #[error(
         "'{text}' has an unknown unit '{suffix}': use ns, us, ms, s, m, h or d, or Hz or kHz for \
          a rate"
     )]
-    UnknownIntervalUnit {
-        /// What was written.
-        text: String,
-        /// The unknown unit.
-        suffix: String,
-    },
+    UnknownIntervalUnit { text: String, suffix: String },
     /// A ratio alone: it could be of seconds as well as of microseconds.
     #[error("'{text}' needs a unit: write for example {text}s or {text}ms{}", rate.as_ref().map_or_else(String::new, |rate| format!(", or {rate} for a rate")))]
     RatioWithoutUnit {
-        /// What was written.
         text: String,
         /// The rate that may have been meant.
         rate: Option<String>,
@@ -97,7 +85,6 @@ pub enum DurationError {
     /// A rate of 0.
     #[error("'{0}' is not an interval: a rate must be above 0, such as 1kHz")]
     ZeroRate(String),
-    /// Below zero.
     #[error("'{0}' is negative: a duration cannot be")]
     Negative(String),
     /// More than fits 64 bits of nanoseconds, or a fraction of a nanosecond.

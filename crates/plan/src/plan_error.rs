@@ -10,7 +10,6 @@ use std::sync::Arc;
 /// Position in a file, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceSpan {
-    /// The file.
     pub file: Arc<Path>,
     /// From 1.
     pub line: usize,
@@ -29,16 +28,10 @@ impl fmt::Display for SourceSpan {
 pub enum PlanError {
     /// Something that is written.
     #[error("{at}: {what}")]
-    Written {
-        /// Where.
-        at: SourceSpan,
-        /// What is wrong with it.
-        what: String,
-    },
+    Written { at: SourceSpan, what: String },
     /// A file that cannot be read.
     #[error("cannot read the plan {}{}: {source}", path.display(), included.as_ref().map_or_else(String::new, |at| format!(", included at {at}")))]
     Unreadable {
-        /// Which.
         path: PathBuf,
         /// Where it was asked for, if by another plan.
         included: Option<SourceSpan>,
@@ -47,12 +40,7 @@ pub enum PlanError {
     },
     /// Something that is missing.
     #[error("{}: {what}", file.display())]
-    Missing {
-        /// In which file.
-        file: PathBuf,
-        /// What.
-        what: String,
-    },
+    Missing { file: PathBuf, what: String },
 }
 
 impl PlanError {

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What a flag is set to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// `true` or `false`: the flag stands there, or not.
@@ -39,9 +38,7 @@ impl fmt::Display for Value {
 pub struct Setting {
     /// The flag's long name.
     pub key: String,
-    /// What it is set to.
     pub value: Value,
-    /// Where that is written.
     pub at: SourceSpan,
 }
 
@@ -63,7 +60,6 @@ pub struct QuickOverrides {
     pub setting: Option<Setting>,
     /// As a factor with these values, if it can be one.
     pub factor: Option<Factor>,
-    /// Where that is written.
     pub at: SourceSpan,
 }
 
@@ -78,10 +74,8 @@ pub struct RunOrder {
     pub seed: Option<u64>,
 }
 
-/// A plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Its title.
     pub title: Option<String>,
     /// What holds for every run.
     pub measure: Vec<Setting>,

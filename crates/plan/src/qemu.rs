@@ -14,7 +14,6 @@ pub enum Qemu {
     Pinned,
     /// The one that is installed.
     System,
-    /// This program.
     Path(PathBuf),
 }
 

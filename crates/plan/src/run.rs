@@ -15,7 +15,6 @@ pub const DEFAULT_PROBE: &str = "cyclic";
 /// [`DEFAULT_PROBE`]. It is chosen on the machine that measures, and no recording has it.
 pub const AUTO_PROBE: &str = "auto";
 
-/// How long a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
@@ -63,7 +62,6 @@ pub enum OverrunPolicy {
 /// depends on a later snapshot of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its title.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub title: Option<String>,
     /// The probe's name. Which there are, the crate `probe` knows.
@@ -75,7 +73,6 @@ pub struct Run {
     pub interval_ns: Nanos,
     /// What each further thread's interval is longer, ns.
     pub distance_ns: Nanos,
-    /// How long it runs.
     pub length: Length,
     /// The CPU of each thread, in order of thread index.
     pub cpus: Vec<CpuId>,
@@ -116,19 +113,15 @@ pub enum RunError {
     /// Outside what can be measured.
     #[error("an interval of {0} cannot be measured: it must be from 1us to 1h")]
     Interval(Nanos),
-    /// A length of nothing.
     #[error("a run needs at least one sample: {0}")]
     Empty(&'static str),
     /// Longer than anybody waits, and than times in ns can be added up.
     #[error("{what} of {asked} is too long: at most {limit}")]
     Time {
-        /// What is that long.
         what: &'static str,
         /// The setting that it is.
         setting: &'static str,
-        /// How long.
         asked: Nanos,
-        /// The longest there is.
         limit: Nanos,
     },
     /// The same of a number of samples.
@@ -137,7 +130,6 @@ pub enum RunError {
         Nanos::LONGEST
     )]
     SamplesTooLong {
-        /// How many.
         samples: u64,
         /// The interval of the thread that takes longest.
         interval: Nanos,
@@ -145,14 +137,8 @@ pub enum RunError {
     /// Longer than a sample's row can number.
     #[error("{0} samples of one thread are more than a recording holds (1,000,000,000,000)")]
     TooLong(u64),
-    /// Nowhere to run.
     #[error("a run needs at least one thread and at most {limit}; {asked} were asked for")]
-    Threads {
-        /// Threads asked for.
-        asked: usize,
-        /// Threads possible.
-        limit: usize,
-    },
+    Threads { asked: usize, limit: usize },
 }
 
 /// Far beyond any run (31 years at 1 ms), far below overflow of k x interval.

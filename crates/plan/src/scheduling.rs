@@ -9,15 +9,10 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// SCHED_FIFO
     Fifo,
-    /// SCHED_RR
     Rr,
-    /// SCHED_OTHER
     Other,
-    /// SCHED_BATCH
     Batch,
-    /// SCHED_IDLE
     Idle,
     /// SCHED_DEADLINE, with the runtime, deadline and period of the probe that has them.
     Deadline,
@@ -89,7 +84,6 @@ impl FromStr for Policy {
 /// A policy with its priority: what a thread asks for, or what it got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scheduling {
-    /// The policy.
     pub policy: Policy,
     /// 1 to 99 for the real-time policies, none for the others.
     pub prio: Option<u8>,
@@ -112,7 +106,6 @@ pub enum PolicyError {
     PriorityWithoutRealTime {
         /// The priority asked for.
         prio: i64,
-        /// The policy asked for.
         policy: &'static str,
     },
     /// CPUs named for threads that cannot be bound to them.
@@ -120,16 +113,12 @@ pub enum PolicyError {
         "threads under {policy} cannot be pinned: the kernel refuses it. Leave the CPUs (-a) out, \
          and give -t N for N threads"
     )]
-    CannotPin {
-        /// The policy asked for.
-        policy: &'static str,
-    },
+    CannotPin { policy: &'static str },
 }
 
 impl Scheduling {
     /// The default for measuring: high, and below the kernel's own threads at 99.
     pub const DEFAULT: Scheduling = Scheduling { policy: Policy::Fifo, prio: Some(90) };
-    /// Ordinary scheduling.
     pub const OTHER: Scheduling = Scheduling { policy: Policy::Other, prio: None };
     /// Of threads with a runtime in each period.
     pub const DEADLINE: Scheduling = Scheduling { policy: Policy::Deadline, prio: None };

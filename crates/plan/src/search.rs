@@ -14,7 +14,6 @@ use crate::{LoadSpec, Nanos, Phase};
 /// What a search may vary. What is written in a load, its level or its times, stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchSpace {
-    /// Loads that may run.
     pub loads: Vec<SearchLoad>,
     /// Whether loads may start and stop while measuring.
     pub varies_times: bool,
@@ -27,16 +26,13 @@ pub struct SearchSpace {
 /// A load that a search may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchLoad {
-    /// As given.
     pub spec: LoadSpec,
     /// Whether it has a level and none is given.
     pub varies_level: bool,
 }
 
-/// One way to run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
-    /// How its timers meet.
     pub phase: Phase,
     /// What each load of the space does; none where it is left out.
     pub loads: Vec<Option<LoadChoice>>,
@@ -60,7 +56,6 @@ pub struct LoadChoice {
 /// One thing of a candidate that is made as if the search did not vary it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simpler {
-    /// Without this load.
     Without(usize),
     /// This load at no level.
     Unlimited(usize),
@@ -68,11 +63,8 @@ pub enum Simpler {
     FromBefore(usize),
     /// This load until after the measuring.
     UntilAfter(usize),
-    /// At the interval given.
     Interval,
-    /// At the priority given.
     Prio,
-    /// In another phase.
     OtherPhase(Phase),
 }
 
@@ -186,7 +178,6 @@ impl Search {
         Search { space, chance: Chance::new(seed), tried: Vec::new() }
     }
 
-    /// What may be varied.
     #[must_use]
     pub const fn space(&self) -> &SearchSpace {
         &self.space

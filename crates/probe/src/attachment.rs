@@ -9,10 +9,8 @@ use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 
-/// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// The time had come.
     OnTime,
     /// A signal came first: the run is being stopped.
     Interrupted,
@@ -45,7 +43,6 @@ pub(crate) trait Attachment: Send + 'static {
     }
     /// It has warmed up, and its first row comes next.
     fn begin(&mut self) {}
-    /// The last row is done.
     fn leave(&mut self) {}
     /// How often the thread fell back to Linux in between, on a co-kernel, given what it used since
     /// before it entered; none where nobody knows.

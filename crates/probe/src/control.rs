@@ -5,16 +5,13 @@ use plan::CpuId;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Why a run was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// Whoever started it wants it to end.
     Asked,
     /// A latency above the limit.
     BreakAbove {
-        /// Thread index.
         thread: usize,
-        /// Activation number.
         activation: u64,
         /// Its latency, ns.
         latency_ns: i64,
@@ -28,7 +25,6 @@ pub enum StopReason {
     },
     /// The clock could not be slept on, or the probe could not measure.
     ProbeFailed {
-        /// Thread index.
         thread: usize,
         /// What was being done, such as `clock_nanosleep`, or what there was not.
         doing: &'static str,
@@ -55,7 +51,6 @@ struct Shared {
 pub struct Control(Arc<Shared>);
 
 impl Control {
-    /// Nothing stopped yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -75,7 +70,6 @@ impl Control {
         self.0.stopped.load(Ordering::Relaxed)
     }
 
-    /// Why it was stopped.
     #[must_use]
     pub fn reason(&self) -> Option<StopReason> {
         self.0.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()

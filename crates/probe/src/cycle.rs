@@ -24,7 +24,6 @@ pub struct Cycle {
     pub start: Nanos,
     /// Between two activations, ns.
     pub interval: Nanos,
-    /// How many fall due.
     pub activations: u64,
     /// A judged value beyond this stops the run.
     pub break_above: Option<BreakLimit>,
@@ -40,7 +39,6 @@ pub struct BreakLimit {
 }
 
 impl BreakLimit {
-    /// Every value.
     pub(crate) const NONE: BreakLimit = BreakLimit { min: i64::MIN, max: i64::MAX };
 
     /// Of latencies, all that are not above this.
@@ -69,7 +67,6 @@ pub struct Counts {
     pub on_time: u64,
     /// Woken one interval late or more.
     pub late: u64,
-    /// Never run.
     pub skipped: u64,
 }
 

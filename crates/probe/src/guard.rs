@@ -39,7 +39,6 @@ const SMALL_STACK_BYTES: usize = 32 * 1024;
 /// A running guard; ends when asked to.
 pub(crate) struct Guard {
     threads: Vec<JoinHandle<()>>,
-    /// Until it watches.
     starting: Vec<StartingCanary>,
     off_duty: Control,
 }
@@ -155,7 +154,6 @@ impl Guard {
         Ok(())
     }
 
-    /// Ends the watch.
     pub(crate) fn end(self) {
         self.off_duty.stop(StopReason::Asked);
         for thread in self.threads {

@@ -20,35 +20,22 @@ use std::time::Duration;
 pub enum ProbeError {
     /// A thread could not be made.
     #[error("cannot start measuring thread {thread}: {source}")]
-    Spawn {
-        /// Thread index.
-        thread: usize,
-        /// Why.
-        source: io::Error,
-    },
+    Spawn { thread: usize, source: io::Error },
     /// What watches over the machine while real-time threads run could not be started.
     #[error("cannot start the guard threads, which end a run that locks all others out: {0}")]
     Guard(io::Error),
     /// A thread could not be pinned or given its scheduling.
     #[error("measuring thread {thread} cannot run on CPU {cpu} with {scheduling}: {source}")]
     Prepare {
-        /// Thread index.
         thread: usize,
         /// Its CPU.
         cpu: CpuId,
-        /// Its scheduling.
         scheduling: Scheduling,
-        /// Why.
         source: io::Error,
     },
     /// A thread could not have its scheduling, which is not of one CPU.
     #[error("measuring thread {thread}: {source}")]
-    Admit {
-        /// Thread index.
-        thread: usize,
-        /// Why.
-        source: io::Error,
-    },
+    Admit { thread: usize, source: io::Error },
     /// The probe cannot be made ready.
     #[error(transparent)]
     Probe(#[from] ProbeSettingError),

@@ -12,7 +12,6 @@ pub enum MemoryLock {
     Locked,
     /// The limit is too low and the process may not exceed it, bytes.
     Limited(u64),
-    /// The kernel refused.
     Refused(String),
 }
 

@@ -25,7 +25,6 @@ struct Shared<const N: usize> {
     slots: Box<[Slot<N>]>,
     /// Slots minus one; the number of slots is a power of two.
     mask: u64,
-    /// Samples ever written.
     head: Position,
     /// Samples ever taken out.
     tail: Position,
@@ -51,7 +50,6 @@ trait Source: Send {
     /// Puts the next successive rows into `values`, column after column: the number of the first
     /// and how many. None if there are none before `head`.
     fn copy(&self, head: u64, values: &mut Vec<i64>) -> Option<(u64, usize)>;
-    /// Rows written so far.
     fn head(&self) -> u64;
     /// Gives the slots of so many rows back to the producer.
     fn consumed(&mut self, rows: usize);

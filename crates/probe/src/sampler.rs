@@ -26,7 +26,6 @@ pub(crate) enum Overrun {
 }
 
 impl Overrun {
-    /// Its number.
     pub(crate) const fn column(self) -> usize {
         match self {
             Overrun::Time(column) | Overrun::Missed(column) => column,

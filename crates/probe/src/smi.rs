@@ -29,7 +29,6 @@ impl SmiCounter {
         SmiCounter { registers, before: Err(SmisUnknown::Unreadable) }
     }
 
-    /// Counts from now on.
     pub(crate) fn begin(&mut self) {
         self.before = self.now();
     }

@@ -107,7 +107,6 @@ pub(crate) struct Launched {
     pub(crate) thread: JoinHandle<ThreadResult>,
     /// Where its rows come out.
     pub(crate) consumer: Consumer,
-    /// Ends its sleep.
     pub(crate) interrupt: Interrupt,
     /// What it measures by, to be held against what its probe states.
     pub(crate) shape: RowShape,
@@ -125,7 +124,6 @@ pub(crate) type Outlives = Arc<dyn Any + Send + Sync>;
 /// Rows as a thread makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowShape {
-    /// How many columns.
     pub(crate) columns: usize,
     /// The one that shows overruns; none of events.
     pub(crate) overrun: Option<Overrun>,

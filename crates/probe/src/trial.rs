@@ -12,7 +12,6 @@ use plan::{CpuId, Length, Nanos, Run, Scheduling};
 /// What one thread did in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tried {
-    /// Where.
     pub cpu: CpuId,
     /// What became of its activations.
     pub counts: Counts,

@@ -13,7 +13,6 @@ const MAX_COMPRESSION: usize = 256;
 /// What a buffer has beyond its rows.
 const MAX_PADDING: usize = 64;
 
-/// One column of a batch.
 #[derive(Debug)]
 pub(crate) struct Column {
     /// One for each row; anything in rows that are null.
@@ -30,7 +29,6 @@ pub(crate) enum Values {
 }
 
 impl Values {
-    /// How many.
     pub(crate) const fn len(&self) -> usize {
         match self {
             Values::Int32(values) => values.len(),
@@ -38,7 +36,6 @@ impl Values {
         }
     }
 
-    /// Bytes of each.
     pub(crate) const fn width(&self) -> u64 {
         match self {
             Values::Int32(_) => 4,

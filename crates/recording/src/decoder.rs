@@ -38,7 +38,6 @@ pub(crate) enum Broken {
 }
 
 impl Broken {
-    /// What is wrong.
     pub(crate) fn why(self) -> String {
         match self {
             Broken::Unfinished(why) | Broken::Damaged(why) => why,
@@ -103,7 +102,6 @@ impl<R: Read> Decoder<R> {
         &self.labels
     }
 
-    /// What it reads from.
     pub(crate) const fn source(&mut self) -> &mut R {
         &mut self.source
     }

@@ -8,35 +8,20 @@ use std::path::{Path, PathBuf};
 /// Why a recording could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// The place is taken.
     #[error("{} exists already: a recording is never overwritten. Choose another name with -o, or remove it", shown(.0))]
     Exists(PathBuf),
-    /// The system refused.
     #[error("cannot {doing} {}: {source}", shown(path))]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// There is no recording there.
     #[error("{} is not a recording: there is no run.json in it{}", shown(path), recordings(holds))]
     NotARecording {
-        /// Where.
         path: PathBuf,
         /// Names of recordings in that folder.
         holds: Vec<String>,
     },
     /// `run.json` is not what it should be.
     #[error("{} cannot be understood: {why}", shown(path))]
-    Document {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    Document { path: PathBuf, why: String },
     /// A link to what is not part of the recording.
     #[error(
         "{} is a link to {}, which is not in its folder: a recording is read from its own folder \
@@ -44,39 +29,22 @@ pub enum RecordingError {
         shown(path),
         shown(target)
     )]
-    LeadsOut {
-        /// The link.
-        path: PathBuf,
-        /// What it names.
-        target: PathBuf,
-    },
+    LeadsOut { path: PathBuf, target: PathBuf },
     /// A FIFO, a device, a folder.
     #[error("{} is {what}: expected a file", shown(path))]
-    NoFile {
-        /// Where.
-        path: PathBuf,
-        /// What is there instead.
-        what: &'static str,
-    },
+    NoFile { path: PathBuf, what: &'static str },
     /// More than any such file takes.
     #[error("{} is larger than {} MB, the most that is read of such a file", shown(path), max_bytes >> 20)]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// What it may take.
-        max_bytes: u64,
-    },
+    TooLarge { path: PathBuf, max_bytes: u64 },
     /// Only a histogram or figures are known.
     #[error("{} holds no samples", shown(.0))]
     NoSamples(PathBuf),
     /// A samples file is damaged.
     #[error("{} is damaged after row {rows}: {why}", shown(path))]
     Samples {
-        /// The file.
         path: PathBuf,
         /// Rows that could be read.
         rows: u64,
-        /// What is wrong with it.
         why: String,
     },
 }

@@ -13,7 +13,6 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The document.
 pub(crate) const DOCUMENT: &str = "run.json";
 /// The document before it has its name.
 const STAGED: &str = "run.json.new";
@@ -90,7 +89,6 @@ impl Folder {
         Ok(())
     }
 
-    /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

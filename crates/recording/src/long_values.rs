@@ -67,7 +67,6 @@ impl LongValues {
         self.0.binary_search_by_key(&row, |(row, _)| *row).ok().map(|place| self.0[place].1)
     }
 
-    /// Those of so many rows.
     pub(crate) fn of_rows(&self, first: u64, rows: usize) -> &[(u64, i64)] {
         let from = self.0.partition_point(|(row, _)| *row < first);
         let to = self.0.partition_point(|(row, _)| *row < first.saturating_add(rows as u64));

@@ -57,7 +57,6 @@ impl Recording {
         Recording { path: path.to_owned(), document }
     }
 
-    /// Its folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

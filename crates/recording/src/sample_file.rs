@@ -118,7 +118,6 @@ impl SampleFile {
 
 /// One row of a samples file.
 pub struct Row<'a> {
-    /// Its number.
     pub number: u64,
     /// Of an event, ns since the thread's start; none where it is not known or rows were planned.
     pub time_ns: Option<i64>,

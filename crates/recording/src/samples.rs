@@ -68,7 +68,6 @@ pub struct SampleWriter {
     null_ranges: Vec<(usize, usize)>,
     next_row: u64,
     long: Option<Stream>,
-    /// Row, column and value.
     long_values: [Vec<i64>; 3],
 }
 

@@ -19,7 +19,6 @@ use std::sync::Arc;
 /// own choice, 64, a batch of 500 rows takes 96 bytes more.
 const ALIGNMENT: usize = 8;
 
-/// A stream of batches.
 pub(crate) struct Stream {
     path: PathBuf,
     file: File,
@@ -65,7 +64,6 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Adds a batch.
     pub(crate) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), RecordingError> {
         let encoded = RecordBatch::try_new(Arc::clone(&self.schema), columns)
             .and_then(|batch| self.encoder.write(&batch));
@@ -87,7 +85,6 @@ impl Stream {
         self.sums.iter().map(SumsWriter::file).chain([&self.file])
     }
 
-    /// Where it lies.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -138,7 +135,6 @@ pub(crate) fn coalesce(stream: &Stream) -> Result<(), RecordingError> {
     result
 }
 
-/// A column of a batch.
 pub(crate) fn array(values: Values, nulls: Option<NullBuffer>) -> ArrayRef {
     match values {
         Values::Int32(values) => Arc::new(Int32Array::new(values.into(), nulls)),
@@ -146,7 +142,6 @@ pub(crate) fn array(values: Values, nulls: Option<NullBuffer>) -> ArrayRef {
     }
 }
 
-/// A column that grows.
 struct Growing {
     values: Values,
     validity: NullBufferBuilder,

@@ -21,7 +21,6 @@ pub(crate) fn sums_path(stream: &Path) -> PathBuf {
     stream.with_extension("sums")
 }
 
-/// Being written.
 pub(crate) struct SumsWriter {
     path: PathBuf,
     file: File,

@@ -28,7 +28,6 @@ pub(crate) struct Overview<'a> {
     pub(crate) lost: u64,
     /// Where it has one thread only, that one: its figures are observed values.
     pub(crate) only: Option<&'a Statistics>,
-    /// Latencies as measured.
     pub(crate) histogram: Histogram,
     /// The same in bins of equal width.
     pub(crate) linear: LinearHistogram,
@@ -157,7 +156,6 @@ impl<'a> Overview<'a> {
         overview
     }
 
-    /// Its latencies.
     pub(crate) fn counted(&self) -> Counted<'_> {
         let by_size = self.recorded.document.probe.quantity == Quantity::Jitter;
         Counted {
@@ -202,7 +200,6 @@ impl<'a> Overview<'a> {
         self.only.map_or(all, Latencies::due)
     }
 
-    /// The same as measured.
     pub(crate) fn measured(&self) -> Latencies<'_> {
         let all = Latencies { histogram: &self.histogram, moments: &self.moments, ..self.due() };
         self.only.map_or(all, Latencies::measured)

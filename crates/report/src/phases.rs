@@ -16,11 +16,9 @@ use serde_json::{Value, json};
 use stats::{Analysis, Level, QuantileInterval};
 use std::path::{Path, PathBuf};
 
-/// The phases of one run.
 pub struct Phases<'p> {
     /// What the run is called.
     pub name: String,
-    /// All of them.
     pub examined: &'p Examined,
     /// The command that makes the worst one again.
     pub again: String,

@@ -34,11 +34,8 @@ pub struct Report<'a> {
     page_texts: OnceCell<InEach<PageTexts>>,
 }
 
-/// The texts of a report.
 pub(crate) struct Texts {
-    /// Of all recordings.
     pub(crate) verdict: String,
-    /// Of all recordings.
     pub(crate) banners: Vec<Banner>,
     pub(crate) warnings: Vec<GroupedWarning>,
 }

@@ -248,11 +248,9 @@ pub struct Figure(Which);
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Which {
     Min,
-    /// As a limit names it.
     Latency(plan::Figure),
     Due,
     OnTime,
-    /// As a limit counts it.
     Count(Count),
 }
 

@@ -16,7 +16,6 @@
 //! In: nothing but what the kernel says of this process. Out: a process with no more rights than
 //! its verb needs. Must not touch: files.
 #![deny(unsafe_code)]
-#![warn(missing_docs)]
 
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;

@@ -19,7 +19,6 @@ use std::time::Duration;
 /// Everything a run needs, decided before it begins.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// What to measure.
     pub run: Run,
     /// What its probe measures.
     pub probe: ProbeStatement,
@@ -34,11 +33,8 @@ pub struct Order {
     pub loads: Vec<ValidatedLoad>,
     /// The verb by which the program, executed anew, becomes a load.
     pub load_verb: &'static str,
-    /// The folder to be made.
     pub directory: PathBuf,
-    /// For the recording.
     pub command_line: Vec<String>,
-    /// For the recording.
     pub version: String,
     /// What this machine's clocks count.
     pub time: MachineTime,
@@ -51,11 +47,9 @@ pub trait ProgressObserver {
     /// Whether it wants figures at all; asked once, since figures that are not shown are not
     /// computed.
     fn observes(&self) -> bool;
-    /// How far it is.
     fn progress(&mut self, progress: &Progress);
 }
 
-/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
     /// The recording could not be begun or ended.
@@ -69,12 +63,7 @@ pub enum RunnerError {
     Load(#[from] StartError),
     /// A thread beside the measuring ones could not be made.
     #[error("cannot start the thread that {does}: {source}")]
-    Thread {
-        /// What it is for.
-        does: &'static str,
-        /// Why.
-        source: std::io::Error,
-    },
+    Thread { does: &'static str, source: std::io::Error },
     /// A signal came before the threads were let go.
     #[error("interrupted before measuring began")]
     Interrupted,

@@ -16,7 +16,6 @@ pub struct Progress {
     pub expected_ns: Option<Nanos>,
     /// One entry per measuring thread.
     pub threads: Vec<LiveThread>,
-    /// What each load does.
     pub loads: Vec<LoadNow>,
 }
 
@@ -27,9 +26,7 @@ pub struct LiveThread {
     pub cpu: Option<CpuId>,
     /// Smallest latency.
     pub min: Option<i64>,
-    /// The last one.
     pub last: Option<i64>,
-    /// Their mean.
     pub mean: Option<f64>,
     /// 99 % were at most this, to 1 %.
     pub p99: Option<i64>,
@@ -37,7 +34,6 @@ pub struct LiveThread {
     pub max: Option<i64>,
     /// Woken an interval late or more.
     pub late: u64,
-    /// Never run.
     pub skipped: u64,
 }
 

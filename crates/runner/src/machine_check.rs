@@ -6,7 +6,6 @@ use crate::execute::Order;
 use host::{HostRoot, MeasuredProgram, RunCheck};
 use model::TakenBy;
 
-/// Before the run begins.
 pub(crate) fn begin(order: &Order, host: &HostRoot) -> Option<RunCheck> {
     match order.probe.taken_by() {
         TakenBy::OwnThreads => {

@@ -7,7 +7,6 @@ use plan::Scheduling;
 /// What the threads will run with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Granted {
-    /// What they get.
     pub scheduling: Scheduling,
     /// That it is less than was asked, and how to get more.
     pub warning: Option<Warning>,

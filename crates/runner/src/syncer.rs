@@ -10,7 +10,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-/// What is sent to it.
 enum Order {
     /// Another file to be kept on the disk.
     File(File),

@@ -204,7 +204,6 @@ impl Analysis {
         Analysis { statistics, counted, rows, ..Analysis::from_figures(None, interval_ns) }
     }
 
-    /// What was counted.
     #[cfg(test)]
     pub(crate) fn counted(&self) -> &Counted {
         &self.counted

@@ -141,7 +141,6 @@ impl Blocks {
         self.counted
     }
 
-    /// Ends the block.
     pub(crate) fn close(&mut self, counts: Counts) {
         self.list.push(Block { counts, max: self.max.take() });
         (self.rows, self.counted) = (0, None);

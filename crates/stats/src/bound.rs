@@ -14,7 +14,6 @@ use crate::interval::{Dependence, ENOUGH_BEYOND, Latencies, RateInterval, lower_
 /// counted together.
 pub(crate) struct AllThreads<'a> {
     threads: &'a [Latencies<'a>],
-    /// By run.
     blocks: Vec<Vec<Counts>>,
     /// Buckets that hold something, ascending.
     occupied: Vec<i32>,

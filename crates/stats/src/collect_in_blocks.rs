@@ -37,7 +37,6 @@ impl CollectInBlocks {
         self.blocks.begin_run();
     }
 
-    /// What was collected.
     pub(crate) fn finish(mut self) -> (Collect, Blocks) {
         self.end_open();
         (self.collect, self.blocks)

@@ -28,7 +28,6 @@ pub struct Measured {
     /// Its quantiles ([`Level::ALL`]), ns, skipped activations counted in; none where nothing
     /// woke, or where they are not known.
     pub quantiles: Option<[i64; Level::ALL.len()]>,
-    /// The latest wake-ups.
     pub latest: Latest,
     /// Time from one activation to the next, ns.
     pub interval_ns: i64,
@@ -67,7 +66,6 @@ pub struct Group {
 /// A quantile in two groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileDifference {
-    /// The quantile.
     pub level: Level,
     /// Of the first group, ns: observed where that is one thread of one run, otherwise up to 1 %
     /// above that.
@@ -95,7 +93,6 @@ pub struct RateDifference {
     pub limit_ns: i64,
     /// Latencies beyond it, and of how many, in the first group.
     pub base: (u64, u64),
-    /// In the second.
     pub other: (u64, u64),
     /// The second rate over the first is at least this.
     pub lower: f64,
@@ -116,7 +113,6 @@ impl RateDifference {
 pub struct MaximumDifference {
     /// The largest of the first group, ns.
     pub base_ns: i64,
-    /// Of the second.
     pub other_ns: i64,
     /// So many of the latest independent wake-ups of both together ...
     pub latest: usize,
@@ -150,7 +146,6 @@ pub struct Comparison {
 
 /// The probability that equal groups are reported as different in any figure.
 const ERROR: f64 = 0.05;
-/// Number of resamples.
 pub(crate) const DRAWS: usize = 2_000;
 /// A quantile is compared where both groups have so many latencies beyond it.
 const MIN_BEYOND: u64 = 10;
@@ -262,7 +257,6 @@ struct IndependentBlocks {
     uppers: Vec<i64>,
     /// By run and block: which values occur how often.
     runs: Vec<Vec<Vec<(usize, u64)>>>,
-    /// All blocks together.
     all: Vec<u64>,
 }
 

@@ -183,7 +183,6 @@ impl Distribution {
         Some(narrow + self.moved.get(lower..=upper).unwrap_or_default().iter().sum::<u64>())
     }
 
-    /// How many were counted.
     pub(crate) const fn count(&self) -> u64 {
         self.count
     }
@@ -278,7 +277,6 @@ impl Counted {
         &self.buckets
     }
 
-    /// How many were counted.
     pub(crate) const fn count(&self) -> u64 {
         self.values.count
     }

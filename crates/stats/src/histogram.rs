@@ -30,7 +30,6 @@ pub struct Bucket {
     pub lower: i64,
     /// Largest value that belongs here, ns.
     pub upper: i64,
-    /// How many there were.
     pub count: u64,
 }
 
@@ -105,7 +104,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How many were counted.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.list.iter().map(|(_, count)| count).sum()
@@ -135,7 +133,6 @@ impl Counts {
         &self.list
     }
 
-    /// Both together.
     #[must_use]
     pub(crate) fn merged(&self, other: &Counts) -> Counts {
         let (mut mine, mut theirs) = (self.list.iter().peekable(), other.list.iter().peekable());
@@ -198,7 +195,6 @@ impl Histogram {
         Histogram { positive, negative: Vec::new() }
     }
 
-    /// Counts one value.
     pub fn record(&mut self, value: i64) {
         self.record_n(value, 1);
     }
@@ -209,7 +205,6 @@ impl Histogram {
         add(counts, index_of(value.unsigned_abs()), n);
     }
 
-    /// Counts many values.
     pub fn record_all(&mut self, values: &[i32]) {
         values.iter().for_each(|value| self.record(i64::from(*value)));
     }

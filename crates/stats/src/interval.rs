@@ -136,7 +136,6 @@ pub(crate) const ENOUGH_BEYOND: u64 = 20;
 /// A quantile with its confidence interval, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileInterval {
-    /// Which.
     pub level: Level,
     /// The quantile of what was seen.
     pub observed: i64,
@@ -154,7 +153,6 @@ pub struct RateInterval {
     /// How many were beyond it; where the limit lies within a bucket of the histogram, at most so
     /// many.
     pub beyond: u64,
-    /// Of so many.
     pub of: u64,
     /// The true rate is at least this.
     pub lower: f64,
@@ -251,7 +249,6 @@ pub(crate) fn upper_rate(k: f64, n: f64, confidence: f64) -> f64 {
     if k >= n { 1.0 } else { along_rates(|rate| at_most(k, n, rate) <= 1.0 - confidence) }
 }
 
-/// Their lower limit.
 pub(crate) fn lower_rate(k: f64, n: f64, confidence: f64) -> f64 {
     // Less than one, of latencies that depend on one another, may as well be none.
     if k < 1.0 { 0.0 } else { along_rates(|rate| at_most(k - 1.0, n, rate) <= confidence) }

@@ -11,7 +11,6 @@ pub struct Level {
 }
 
 impl Level {
-    /// The median.
     pub const P50: Level = Level { numerator: 50, denominator: 100 };
     /// 90 %.
     pub const P90: Level = Level { numerator: 90, denominator: 100 };
@@ -40,7 +39,6 @@ impl Level {
         (numerator > 0 && numerator < denominator).then_some(Level { numerator, denominator })
     }
 
-    /// As a number.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a probability")]
     pub fn share(self) -> f64 {

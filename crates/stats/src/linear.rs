@@ -32,7 +32,6 @@ impl Default for LinearHistogram {
 }
 
 impl LinearHistogram {
-    /// Counts one value.
     pub fn record(&mut self, value: i64) {
         self.add(value.div_euclid(self.width_ns), 1);
     }
@@ -42,7 +41,6 @@ impl LinearHistogram {
         self.add(value.div_euclid(self.width_ns), n);
     }
 
-    /// Counts many values.
     pub fn record_all(&mut self, values: &[i32]) {
         values.iter().for_each(|value| self.record(i64::from(*value)));
     }

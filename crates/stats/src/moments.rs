@@ -35,7 +35,6 @@ impl Moments {
         Moments { count: figures.count, min: figures.min, max: figures.max, sum, squares }
     }
 
-    /// Adds one value.
     pub fn record(&mut self, value: i64) {
         self.count += 1;
         self.min = self.min.min(value);
@@ -97,7 +96,6 @@ impl Moments {
         )
     }
 
-    /// How many values.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
@@ -121,7 +119,6 @@ impl Moments {
         Some(self.min()?.saturating_abs().max(self.max()?.saturating_abs()))
     }
 
-    /// The sum of all values.
     #[must_use]
     pub const fn sum(&self) -> i128 {
         self.sum

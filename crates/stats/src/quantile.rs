@@ -31,7 +31,6 @@ pub(crate) enum Population {
     WithSkipped,
 }
 
-/// One value to be found.
 #[derive(Clone, Debug)]
 struct RankRequest {
     population: Population,

@@ -14,7 +14,6 @@
 use crate::random::Numbers;
 use crate::{Histogram, Level};
 
-/// Blocks of a round.
 pub const BLOCKS_OF_ROUND: usize = 4;
 
 /// In which blocks of each round the change is on.
@@ -44,9 +43,7 @@ impl Iterator for RoundOrder {
 /// The judged figure of a round's blocks, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// Without the change.
     pub off: [i64; 2],
-    /// With it.
     pub on: [i64; 2],
 }
 
@@ -68,7 +65,6 @@ pub enum Evidence {
     Helps,
     /// The figure is higher with it.
     Worse,
-    /// Neither is shown.
     Neither,
 }
 
@@ -77,7 +73,6 @@ pub enum Evidence {
 pub struct Effect {
     /// Rounds that it is from.
     pub rounds: usize,
-    /// On over off.
     pub ratio: f64,
     /// On over off is at least and at most this; none where the rounds are too few.
     pub interval: Option<(f64, f64)>,

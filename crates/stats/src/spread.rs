@@ -44,7 +44,6 @@ pub fn block_moments<R: Rows + ?Sized>(rows: &R) -> Result<Vec<Moments>, R::Erro
 const MAX_MISSING: u64 = 1 << 20;
 
 struct SumBlocks {
-    /// Rows of a block.
     length: u64,
     /// Rows so far of the open one.
     rows: u64,
@@ -90,14 +89,12 @@ fn joined(blocks: &[Moments]) -> Vec<Moments> {
 pub struct SpreadDifference {
     /// Standard deviation of the first group, ns, divisor n - 1.
     pub base_sd_ns: f64,
-    /// Of the second.
     pub other_sd_ns: f64,
     /// Second over first is at least and at most this; none where there are too few independent
     /// blocks, or the first does not vary.
     pub ratio: Option<(f64, f64)>,
     /// From the smallest value of the first group to its largest, ns.
     pub base_peak_to_peak_ns: i64,
-    /// Of the second.
     pub other_peak_to_peak_ns: i64,
 }
 
@@ -147,7 +144,6 @@ struct Centred {
 
 struct SpreadOfGroup {
     all: Moments,
-    /// By run.
     runs: Vec<Vec<Centred>>,
 }
 

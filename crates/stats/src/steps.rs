@@ -9,7 +9,6 @@ pub(crate) trait Step: Copy {
     /// Of a step without rows.
     const EMPTY: Self;
 
-    /// Of two steps together.
     fn join(self, other: Self) -> Self;
 }
 

@@ -15,11 +15,9 @@ use std::collections::BTreeMap;
 /// Latencies in brief, ns. Quantiles are nearest-rank: values that were observed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many latencies.
     pub count: u64,
     /// The smallest.
     pub min: i64,
-    /// The arithmetic mean.
     pub mean: f64,
     /// The standard deviation, divisor n - 1; none for a single value.
     pub sd: Option<f64>,
@@ -93,7 +91,6 @@ pub struct Statistics {
     pub latency: Option<Summary>,
     /// With each skipped activation counted in: it waited from its own planned time.
     pub latency_with_skipped: Option<Summary>,
-    /// Latencies as measured.
     pub histogram: Histogram,
     /// Of the latencies as measured, for combining threads.
     pub moments: Moments,
@@ -101,7 +98,6 @@ pub struct Statistics {
     pub with_skipped: Option<(Histogram, Moments)>,
     /// The ten worst activations.
     pub worst: Vec<Worst>,
-    /// Latency over time.
     pub envelope: Envelope,
     /// The smallest and the largest jitter of each step of the envelope, ns: by how much the time
     /// between two successive wake-ups differed from the interval, below zero where it was
@@ -213,7 +209,6 @@ const TAIL: usize = 4_096;
 /// what every summary has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExactRequest {
-    /// Quantiles.
     pub levels: Vec<Level>,
     /// Limits, ns: how many latencies are above each.
     pub limits_ns: Vec<i64>,

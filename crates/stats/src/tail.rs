@@ -18,12 +18,10 @@ impl Tail {
         Tail { keep: keep.max(1), values: Vec::new(), min: i64::MIN }
     }
 
-    /// How many are kept.
     pub(crate) const fn keeps(&self) -> usize {
         self.keep
     }
 
-    /// Offers a value.
     pub(crate) fn offer(&mut self, value: i64) {
         if value <= self.min {
             return;

@@ -80,7 +80,6 @@ impl WorstActivations {
         }
     }
 
-    /// Worst first.
     #[must_use]
     pub fn list(&self) -> Vec<Worst> {
         let mut list = self.known.clone();

@@ -20,7 +20,6 @@ pub struct Gap {
     /// In non-maskable interrupts during the window, where there were any and the kernel counts
     /// them.
     pub nmi_total: Option<Nanos>,
-    /// How many of those.
     pub nmi_count: Option<u64>,
 }
 

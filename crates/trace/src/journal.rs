@@ -29,10 +29,8 @@ pub(crate) struct Borrowed {
     _lock: Lock,
 }
 
-/// One knob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Knob {
-    /// Below tracefs.
     name: String,
     before: String,
     /// What it was last set to.
@@ -118,7 +116,6 @@ impl Drop for Borrowed {
 
 enum Locked {
     Ours(Lock),
-    /// By whom.
     Anothers(String),
 }
 
@@ -167,7 +164,6 @@ pub(crate) fn recover(tracefs: &Path, folder: &Path, proc: &Path) -> Result<(), 
     }
 }
 
-/// With the lock held.
 fn restore_left(tracefs: &Path, folder: &Path, proc: &Path) -> Result<(), TraceError> {
     for journal in journals(folder) {
         let name = journal.file_name().unwrap_or_default().to_string_lossy();

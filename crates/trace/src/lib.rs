@@ -50,9 +50,7 @@ pub enum TraceError {
     File {
         /// Such as `write`.
         doing: &'static str,
-        /// Which.
         path: PathBuf,
-        /// What the kernel said.
         source: io::Error,
     },
     /// Something borrowed is not as it was found.

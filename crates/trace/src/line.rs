@@ -25,14 +25,12 @@ impl<'a> Text<'a> {
     }
 }
 
-/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The name of the task that ran.
     pub task: &'a str,
     /// Its number; 0 while idle.
     pub pid: u32,
-    /// Where.
     pub cpu: CpuId,
     /// When, on the clock of the session, in whole µs as the kernel prints them.
     pub time: Nanos,

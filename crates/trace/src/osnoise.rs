@@ -23,11 +23,9 @@ pub enum NoiseSource<'a> {
 /// One time in which the tracer did not have its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noise<'a> {
-    /// What took it.
     pub source: NoiseSource<'a>,
     /// From when, on the trace's own clock.
     pub start: Nanos,
-    /// How long.
     pub duration: Nanos,
 }
 
@@ -38,17 +36,13 @@ pub struct Summary {
     pub runtime: Nanos,
     /// Of which it did not have the CPU.
     pub noise: Nanos,
-    /// The longest at once.
     pub max: Nanos,
     /// Gaps without anything that the kernel knows of.
     pub hardware: u64,
     /// Non-maskable interrupts.
     pub nmi: u64,
-    /// Interrupts.
     pub irq: u64,
-    /// Soft interrupts.
     pub softirq: u64,
-    /// Other threads.
     pub thread: u64,
 }
 

@@ -58,7 +58,6 @@ impl Session {
         Ok(session)
     }
 
-    /// Its folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder

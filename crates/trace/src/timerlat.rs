@@ -8,18 +8,15 @@ use plan::Nanos;
 pub enum Context {
     /// In the timer's interrupt.
     Irq,
-    /// When the thread ran.
     Thread,
     /// When it was back in user space, where a program takes the place of the kernel's thread.
     User,
 }
 
-/// One latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerLatency {
     /// Of the interrupt, counted on each CPU.
     pub number: u64,
-    /// Where it was taken.
     pub context: Context,
     /// From the time the timer was set to.
     pub latency: Nanos,

@@ -6,11 +6,8 @@ use crate::effect::Effect;
 use crate::kernel::{Entrance, Role};
 use crate::runs::Run;
 
-/// Flags were restored.
 pub(super) struct Guess {
-    /// The first step since.
     step: usize,
-    /// What did it.
     switched: Switched,
 }
 

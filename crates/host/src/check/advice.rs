@@ -11,18 +11,15 @@ use plan::CpuId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Which CPUs do what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
     /// Those that everything else runs on.
     pub housekeeping: Vec<CpuId>,
-    /// Those to isolate.
     pub isolated: Vec<CpuId>,
     /// The one of them to measure, or to run what is most urgent.
     pub measured: CpuId,
     /// Second threads of their cores, to be left idle or switched off.
     pub idle: Vec<CpuId>,
-    /// Why.
     pub reasons: Vec<String>,
     /// The kernel's arguments for it, those of them that this kernel knows.
     pub arguments: String,
@@ -168,7 +165,6 @@ fn cache_reason(housekeeping: &[Core], measured: &Core) -> Option<String> {
 
 /// How much cores of different kinds can do.
 struct Capacities {
-    /// That of the biggest.
     biggest: u64,
     /// Cores below this are little ones, which are kept for everything else.
     little_below: u64,

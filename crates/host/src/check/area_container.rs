@@ -126,7 +126,6 @@ struct Quota {
     run: u64,
     period: u64,
     file: String,
-    /// How often it did.
     stopped: Option<u64>,
 }
 

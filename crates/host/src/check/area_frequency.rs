@@ -262,7 +262,6 @@ pub(crate) const SLOW_EXIT_US: i64 = 20;
 /// An idle state of a CPU.
 struct IdleState {
     cpu: CpuId,
-    /// Its folder.
     folder: String,
     name: String,
     /// How long waking from it takes.

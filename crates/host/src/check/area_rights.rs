@@ -160,7 +160,6 @@ fn grant(machine: &Machine<'_>) -> String {
     )
 }
 
-/// What a limit allows.
 struct Allowed {
     now: bool,
     /// By raising it up to the hard limit, which needs no right.

@@ -26,7 +26,6 @@ const HIGHEST: i64 = 200_000;
 struct Reading {
     now: i64,
     limit: i64,
-    /// What happens there.
     effect: &'static str,
 }
 

@@ -114,7 +114,6 @@ fn synchronisation(machine: &Machine<'_>) -> Option<Seen> {
 
 /// Whether a service steps the clock. Otherwise it makes it run faster or slower.
 enum Stepping {
-    /// Only as said.
     Bounded(String),
     /// Then, and what to do about it.
     AnyTime(String, String),

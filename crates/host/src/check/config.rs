@@ -95,7 +95,6 @@ const MAX_SHOWN: usize = 40;
 /// A kernel's configuration, as far as checks ask for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig {
-    /// Those that are set.
     options: Vec<(String, String)>,
     /// Version and patch level of the kernel that it is for.
     version: Option<(u32, u32)>,
@@ -235,7 +234,6 @@ impl KernelConfig {
         &self.odd
     }
 
-    /// Where it was found.
     pub(super) fn source(&self) -> &str {
         &self.source
     }
@@ -279,7 +277,6 @@ fn from_text(file: impl Read, source: &str) -> Option<Option<KernelConfig>> {
     is_text.then(|| KernelConfig::read(text, source))
 }
 
-/// From a kernel image.
 fn from_image(bytes: &[u8], is_compressed: bool, source: &str) -> Option<KernelConfig> {
     let decompressed = is_compressed.then(|| gunzip(bytes)).flatten();
     let image = decompressed.as_deref().unwrap_or(bytes);

@@ -27,11 +27,9 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Every purpose.
     pub const ALL: [Purpose; 4] =
         [Purpose::Audio, Purpose::Robotics, Purpose::Telco, Purpose::Measure];
 
-    /// In a word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -50,13 +48,11 @@ const MAX_LISTED_TIMERS: usize = 1_000;
 pub(crate) struct Machine<'a> {
     root: &'a HostRoot,
     pub(crate) options: &'a CheckOptions,
-    /// CPUs that are online.
     pub(crate) online: Vec<CpuId>,
     /// Those that are isolated from the scheduler's balancing, online or not.
     pub(crate) isolated: Vec<CpuId>,
     /// Those of them on which nothing runs now.
     offline_isolated: Vec<CpuId>,
-    /// Kernel arguments.
     pub(crate) arguments: Arguments,
     config: OnceCell<Result<KernelConfig, String>>,
     threads: OnceCell<Vec<Thread>>,
@@ -139,7 +135,6 @@ impl<'a> Machine<'a> {
         self.spared.get_or_init(|| spared().collect()).contains(&process)
     }
 
-    /// Where its files lie.
     pub(crate) fn root(&self) -> &HostRoot {
         self.root
     }
@@ -317,7 +312,6 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// CPUs as a list.
 pub(super) fn cpu_words(cpus: &[CpuId]) -> String {
     let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
     format!("{word} {}", CpuList::format(cpus))

@@ -84,10 +84,8 @@ pub(crate) use thread::{
 pub use watching::{Activity, Watched};
 pub use watching_time::CpuTime;
 
-/// How a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// As it should be.
     Ok,
     /// It could not be found out.
     Unknown,
@@ -98,7 +96,6 @@ pub enum Status {
 }
 
 impl Status {
-    /// In a word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -110,7 +107,6 @@ impl Status {
     }
 }
 
-/// What a check saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Seen {
     status: Status,
@@ -195,9 +191,7 @@ pub(crate) fn why_of(id: &str) -> &'static str {
 pub struct Finding {
     /// Its name, such as `governor`.
     pub id: &'static str,
-    /// How it is.
     pub status: Status,
-    /// What was found.
     pub found: String,
     /// Why it matters for latency.
     pub why: &'static str,
@@ -231,7 +225,6 @@ impl HostRoot {
     }
 }
 
-/// What all checks find.
 fn findings(machine: &Machine<'_>) -> Vec<Finding> {
     checks().filter_map(|check| look(machine, check)).collect()
 }
@@ -257,7 +250,6 @@ fn look(machine: &Machine<'_>, check: &Check) -> Option<Finding> {
     Some(Finding { id, status, found, why, action, tunable, reference })
 }
 
-/// Every purpose.
 const ALL: &[Purpose] = &Purpose::ALL;
 
 /// The words of a list: `a, b and c`.

@@ -14,7 +14,6 @@ const WARNED_OF: [&str; 5] =
     ["governor", "clocksource", "steal-time", "rights-real-time", "rights-locked-memory"];
 /// Checks that read a file of every thread, which takes long on some machines.
 const OF_THREADS: [&str; 2] = ["threads-above", "interrupt-threads"];
-/// The highest priority.
 const HIGHEST: u8 = 99;
 
 /// A program that is measured.

@@ -24,9 +24,7 @@ const MANY_CPUS: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recommended {
     pub(crate) name: &'static str,
-    /// With its value.
     pub(crate) to: String,
-    /// What it does.
     pub(crate) why: &'static str,
     /// Whether the CPUs in it count, and not how they are written.
     pub(crate) is_list: bool,

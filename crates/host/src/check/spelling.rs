@@ -21,7 +21,6 @@ const SLOW_USB: (&str, &str) = ("dwc_otg.speed", "1");
 /// A kernel argument that is misspelled, and does nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misspelled {
-    /// As it is written.
     pub(crate) written: String,
     /// What it looks like, in words.
     pub(crate) because: String,

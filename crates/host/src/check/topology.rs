@@ -4,7 +4,6 @@
 use super::machine::Machine;
 use plan::CpuId;
 
-/// A core.
 pub(super) struct Core {
     /// Its threads that are online.
     pub(super) cpus: Vec<CpuId>,
@@ -12,7 +11,6 @@ pub(super) struct Core {
     pub(super) capacity: Option<u64>,
     /// CPUs that its last level cache is of, where the machine says so.
     pub(super) cache: Vec<CpuId>,
-    /// Its memory node.
     pub(super) node: Option<String>,
 }
 

@@ -13,7 +13,6 @@ use std::time::Duration;
 /// Something that ran on a CPU while it was watched, or a timer that is armed there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// Where.
     pub cpu: CpuId,
     /// What it is: `interrupt`, `timer` for the interrupts of the CPU's timer, `softirq`,
     /// `thread`, or `hrtimer` for timers that are armed there.
@@ -64,7 +63,6 @@ impl HostRoot {
     }
 }
 
-/// Counts since boot.
 #[derive(Default)]
 struct Sight {
     times: Times,

@@ -10,15 +10,11 @@ pub(super) type Times = BTreeMap<CpuId, BTreeMap<String, u64>>;
 /// The shares of a CPU's time, in thousandths of what the kernel counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuTime {
-    /// Which.
     pub cpu: CpuId,
     /// Programs, of any niceness, and guests.
     pub user: u64,
-    /// The kernel for them.
     pub system: u64,
-    /// Interrupts.
     pub irq: u64,
-    /// Soft interrupts.
     pub softirq: u64,
     /// Other guests of the host.
     pub steal: u64,

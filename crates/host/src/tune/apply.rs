@@ -21,18 +21,11 @@ pub enum TuningError {
     Held(String),
     /// Without a journal nothing is written.
     #[error("cannot keep the journal in {path}: {source}. Nothing was changed. TEIJI_STATE=DIR names another folder", path = path.display())]
-    Journal {
-        /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Journal { path: PathBuf, source: io::Error },
     /// The machine is changed or put back, and the journal does not say so.
     #[error("cannot write the journal in {path}: {source}. What it says is looked at again by teiji tune --undo", path = path.display())]
     NotSettled {
-        /// The folder.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
         /// What became of each file.
         results: Vec<ChangeResult>,

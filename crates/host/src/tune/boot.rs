@@ -15,9 +15,7 @@ use plan::{CpuId, CpuList};
 pub struct BootArgument {
     /// As it is now, with its value, where it is there.
     pub from: Option<String>,
-    /// As it is to be.
     pub to: String,
-    /// What it does.
     pub why: &'static str,
 }
 
@@ -26,7 +24,6 @@ pub struct BootArgument {
 pub struct BootPlan {
     /// CPUs that are kept for what is to be on time.
     pub cpus: Vec<CpuId>,
-    /// What is to be changed.
     pub changes: Vec<BootArgument>,
     /// Arguments that are right already, as they are.
     pub kept: Vec<String>,
@@ -43,7 +40,6 @@ pub struct BootPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlannedArgument {
     pub(super) name: &'static str,
-    /// With its name.
     pub(super) text: String,
     /// Whether the CPUs in it count, and not how they are written.
     pub(super) is_list: bool,

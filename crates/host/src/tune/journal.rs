@@ -34,7 +34,6 @@ pub(super) struct Entry {
     pub(super) comes_and_goes: bool,
 }
 
-/// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
@@ -54,10 +53,8 @@ pub(crate) enum Phase {
 pub(super) struct Journal {
     version: u32,
     boot_id: String,
-    /// When that boot was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     booted: Option<u64>,
-    /// From where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) namespaces: Option<Namespaces>,
     /// Of `entries`. Where there are none: that of what stays.

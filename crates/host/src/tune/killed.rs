@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 pub enum KilledTuning {
     /// They are put back: how many, and how many could not be.
     PutBack {
-        /// As they were.
         back: usize,
         /// Changed by somebody else meanwhile, or refused by the kernel.
         left: usize,

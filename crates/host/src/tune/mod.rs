@@ -54,7 +54,6 @@ pub struct Change {
     pub subject: String,
     /// What it says now, as it is.
     pub from: String,
-    /// What it is to say.
     pub to: String,
     /// The check that finds fault with it.
     pub check: &'static str,
@@ -68,7 +67,6 @@ pub struct Change {
     comes_and_goes: bool,
 }
 
-/// What is to be tuned.
 #[derive(Clone, Debug, Default)]
 pub struct TuningOptions {
     /// CPUs that are to be on time. None: those that are isolated, or all where none is.

@@ -6,9 +6,7 @@ use crate::check::{Machine, has_fair_server};
 /// A setting that is left alone, whatever is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeverTouched {
-    /// The setting.
     pub setting: &'static str,
-    /// Why.
     pub why: &'static str,
     /// The check whose change it is.
     pub(super) check: Option<&'static str>,

@@ -22,7 +22,6 @@ const MAX_PASSES: usize = 100;
 /// The kernel takes a moment to forget a thread that has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The group above it.
 fn above(group: &str) -> &str {
     group.rsplit_once('/').map_or("", |(above, _)| above)
 }

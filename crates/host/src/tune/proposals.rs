@@ -9,7 +9,6 @@ use crate::check::Machine;
 use crate::root::HostRoot;
 use plan::{CpuId, CpuList};
 
-/// What mends a check.
 pub(super) struct Proposal {
     /// The check's name.
     pub(super) check: &'static str,

@@ -19,7 +19,6 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Form {
-    /// A number or a word.
     Plain,
     /// All choices, the one in force in brackets. Only that one is written.
     Choice,
@@ -33,7 +32,6 @@ pub(super) enum Form {
     /// The real-time priority of a thread in its `stat`, which began at this time: its number may
     /// be another one's later.
     Priority {
-        /// Ticks since boot.
         started: u64,
     },
     /// Controllers of control groups. One is added, and removed again.

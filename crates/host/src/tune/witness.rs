@@ -18,7 +18,6 @@ const STAT: &str = "proc/stat";
 /// How far the time of a boot moves when the clock is set right.
 const CLOCK_SET_S: u64 = 2;
 
-/// A boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Boot {
     pub(super) id: String,

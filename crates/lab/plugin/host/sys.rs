@@ -207,7 +207,6 @@ impl Output {
     }
 }
 
-/// Ends the process.
 pub fn die() -> ! {
     loop {
         // SAFETY: the call takes a number and does not return.

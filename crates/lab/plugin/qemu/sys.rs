@@ -209,7 +209,6 @@ struct Registers {
 }
 
 impl Functions {
-    /// Finds them.
     pub fn new(info: &Info) -> Option<Self> {
         Some(Functions { data: Data::new(info)?, memory: memory(), registers: registers() })
     }

@@ -24,9 +24,7 @@ use std::path::{Path, PathBuf};
 /// What may be done with a file, or with all in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Read.
     Read,
-    /// Read and run.
     Run,
     /// Read and write; it is there already.
     Write,
@@ -46,7 +44,6 @@ pub(crate) struct Confinement {
     pub(crate) file_bytes: u64,
     /// Address space, bytes.
     pub(crate) address_space: u64,
-    /// Whether it uses KVM.
     pub(crate) kvm: bool,
 }
 

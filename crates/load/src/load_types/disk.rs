@@ -38,7 +38,6 @@ pub(crate) const DISK: LoadType = LoadType {
 const SIZE: u64 = 16 << 20;
 /// The smallest file.
 const MIN_SIZE: u64 = 4_096;
-/// Written at a time.
 const BLOCK: usize = 1 << 20;
 
 #[derive(Debug)]

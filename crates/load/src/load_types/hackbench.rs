@@ -29,7 +29,6 @@ pub(crate) const LOAD_TYPE: LoadType = LoadType {
 
 /// Senders of a group, and its receivers.
 const SIDE: usize = 20;
-/// One message.
 const MESSAGE: usize = 100;
 /// What `groups=` is without being written.
 const GROUPS: usize = 10;

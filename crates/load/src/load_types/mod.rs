@@ -40,7 +40,6 @@ pub(crate) static LOAD_TYPES: &[LoadType] = &[
 /// One load, as data: all that can be said of it before any is started.
 #[derive(Debug)]
 pub(crate) struct LoadType {
-    /// As written.
     pub name: &'static str,
     /// The keys it understands beside those that all do.
     pub keys: &'static [&'static str],
@@ -77,7 +76,6 @@ pub fn has_level(name: &str) -> bool {
     find(name).is_some_and(|load_type| load_type.paced)
 }
 
-/// The load of this name.
 pub(crate) fn find(name: &str) -> Option<&'static LoadType> {
     LOAD_TYPES.iter().find(|kind| kind.name == name)
 }

@@ -37,7 +37,6 @@ const BYTES: usize = 64 << 10;
 
 #[derive(Debug)]
 struct Shootdown {
-    /// What each thread does.
     work: fn(&Slot) -> io::Result<Infallible>,
 }
 

@@ -108,7 +108,6 @@ impl Anonymiser<'_> {
         }
     }
 
-    /// A load as written.
     pub(super) fn load_text(&self, text: &str) -> String {
         text.parse()
             .map_or_else(|_| self.name("load", text), |load: LoadSpec| self.load(&load).to_string())

@@ -28,9 +28,7 @@ const BETWEEN: [&str; 12] = ["n", "p", "q", "s", "u", "h", "v", "t", "r", "i", "
 /// How much of a text is ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Vocabulary {
-    /// Technical terms alone.
     Terms,
-    /// Sentences too.
     Sentences,
 }
 

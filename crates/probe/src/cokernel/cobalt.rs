@@ -137,7 +137,6 @@ pub(crate) struct TimerFile {
 }
 
 impl TimerFile {
-    /// On the running core.
     pub(crate) fn new() -> Result<TimerFile, Absence> {
         Ok(TimerFile { file: None, is_3_3: find()?.abi >= SINCE_3_3, is_suspect: false })
     }

@@ -32,7 +32,6 @@ pub(crate) struct Core {
 
 #[cfg(test)]
 impl Core {
-    /// One of this name.
     pub(crate) fn example(name: &'static str) -> Core {
         Core { name, version: None, abi: 1, gravity: None }
     }
@@ -132,7 +131,6 @@ impl Files {
 /// there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Switches {
-    /// In its statistics.
     counted: Option<u64>,
     /// By notices to the thread.
     noticed: Option<u64>,
@@ -175,7 +173,6 @@ pub(crate) trait Stage: Send + 'static {
     fn detach(&mut self);
 }
 
-/// How the clock is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     /// As Linux' own, without a system call: the core's clock is the same, and reading it so does

@@ -19,7 +19,6 @@ use std::io;
 use std::path::Path;
 use sys::{Request, ask};
 
-/// Which of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Device {
     /// `/dev/rtc0` and its like.

@@ -10,17 +10,13 @@ use std::io;
 pub(super) enum Request {
     /// So many interrupts a second (RTC_IRQP_SET).
     RtcRate,
-    /// RTC_PIE_ON
     RtcOn,
-    /// RTC_PIE_OFF
     RtcOff,
     /// So many interrupts a second (HPET_IRQFREQ).
     HpetRate,
     /// Again and again, and not once (HPET_EPI).
     HpetPeriodic,
-    /// HPET_IE_ON
     HpetOn,
-    /// HPET_IE_OFF
     HpetOff,
 }
 

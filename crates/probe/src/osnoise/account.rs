@@ -11,7 +11,6 @@ pub(crate) enum Source {
     Thread = 3,
 }
 
-/// How many of them.
 pub(crate) const PARTS: usize = 4;
 
 /// A gap of the loop. Times are of CLOCK_MONOTONIC, ns.
@@ -98,7 +97,6 @@ impl Account {
         self.gaps.get(number).copied()
     }
 
-    /// Makes room again.
     pub(crate) fn clear(&mut self) {
         self.gaps.clear();
         self.at = 0;

@@ -14,7 +14,6 @@ const EVENTS: [(&str, Source); 4] = [
 /// What a write to `trace_marker` makes.
 const MARKER: &str = "ftrace/print";
 
-/// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// Of a source, how long it ran; of threads, which.
@@ -38,7 +37,6 @@ struct Kind {
     id: u16,
     source: Source,
     duration: Field,
-    /// Of a thread.
     pid: Option<Field>,
 }
 

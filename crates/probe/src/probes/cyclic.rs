@@ -137,7 +137,6 @@ fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched
     )
 }
 
-/// Reads the clock.
 pub(crate) struct Cyclic;
 
 impl<A: Attachment> Sampler<A, 1> for Cyclic {
@@ -157,7 +156,6 @@ struct Sleeping {
     /// times stay where they are on the thread's clock when it is set, as those of a program
     /// that follows it do.
     planned_ahead: i64,
-    /// The same as last seen.
     ahead: i64,
     /// Expiries that the kernel's timer counted and that are not run yet.
     left: u64,

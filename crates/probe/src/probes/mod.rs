@@ -74,7 +74,6 @@ const WITHOUT_MEANING: &[(&str, WithoutMeaning)] =
 
 /// A way to measure, as it states itself.
 pub struct Probe {
-    /// What it is called.
     pub name: &'static str,
     /// What it measures, in one line.
     pub summary: &'static str,
@@ -108,7 +107,6 @@ pub struct ProbeSetting {
     pub name: &'static str,
     /// What it means, in one line.
     pub help: &'static str,
-    /// What it can be.
     pub values: SettingValues,
     /// What it is where nothing is said.
     pub default: &'static str,
@@ -119,16 +117,13 @@ pub struct ProbeSetting {
 
 /// A setting that is valid, and impossible beside others.
 pub(crate) struct SettingConflict {
-    /// Its name.
     setting: &'static str,
     /// Why it cannot be, in one line.
     reason: String,
 }
 
-/// What a setting can be.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SettingValues {
-    /// One of these words.
     OneOf(&'static [&'static str]),
     /// A period: a time such as `200us` or `1/1024s`, or a rate such as `1kHz`; a bare number
     /// counts microseconds.
@@ -146,10 +141,7 @@ pub enum SettingValues {
 pub enum ProbeSettingError {
     /// No probe of that name.
     #[error("unknown probe '{name}': expected one of {}", names())]
-    NoProbe {
-        /// What was asked for.
-        name: String,
-    },
+    NoProbe { name: String },
     /// More than one where a run has one.
     #[error(
         "this is one run, with one probe: in a plan, write several as a list below [vary], such \
@@ -158,53 +150,28 @@ pub enum ProbeSettingError {
     Several,
     /// A setting of another probe.
     #[error("the probe {probe} has no setting '{setting}': {}", settings_instead(probe, setting))]
-    NoSetting {
-        /// The probe.
-        probe: &'static str,
-        /// What was set.
-        setting: String,
-    },
+    NoSetting { probe: &'static str, setting: String },
     /// Not a value of this setting.
     #[error("invalid value '{value}' for '{setting}' of the probe {probe}: {expected}")]
-    Value {
-        /// The probe.
-        probe: &'static str,
-        /// What was set.
-        setting: &'static str,
-        /// To what.
-        value: String,
-        /// What it can be.
-        expected: String,
-    },
+    Value { probe: &'static str, setting: &'static str, value: String, expected: String },
     /// A setting of every run that this probe does nothing with.
     #[error("--{setting} has no meaning for the probe {probe}: {reason}")]
     NoMeaning {
-        /// The probe.
         probe: &'static str,
-        /// What was set.
         setting: &'static str,
         /// Why it has none.
         reason: &'static str,
     },
     /// Not beside the run's other settings.
     #[error("'{setting}' of the probe {probe} is impossible here: {reason}")]
-    Conflict {
-        /// The probe.
-        probe: &'static str,
-        /// What was set.
-        setting: &'static str,
-        /// Why it cannot be.
-        reason: String,
-    },
+    Conflict { probe: &'static str, setting: &'static str, reason: String },
     /// Something there is one of can be measured by no more threads than this.
     #[error(
         "the probe {probe} measures with at most {limit} thread, not {asked}, as it is set: give \
          -t {limit}"
     )]
     Threads {
-        /// The probe.
         probe: &'static str,
-        /// How many can.
         limit: usize,
         /// How many were asked for.
         asked: usize,
@@ -217,12 +184,7 @@ pub enum ProbeSettingError {
     EventsHaveNoNumber(&'static str),
     /// The machine lacks something.
     #[error("the probe {probe} cannot measure here: {what}")]
-    Lacks {
-        /// The probe.
-        probe: &'static str,
-        /// What is lacking.
-        what: String,
-    },
+    Lacks { probe: &'static str, what: String },
 }
 
 impl ProbeSettingError {

@@ -41,7 +41,6 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-/// Of the loop itself.
 const COLUMNS: usize = 1;
 
 const THRESHOLD: ProbeSetting = ProbeSetting {
@@ -216,21 +215,18 @@ fn turn_ns() -> i64 {
 /// then is longer by that.
 const RETURN_EVERY_NS: i64 = 10_000_000;
 
-/// The loop.
 pub(crate) struct Noise {
     threshold_ns: i64,
     poll_percent: i64,
     start_ns: i64,
     interval_ns: i64,
     poll_ns: i64,
-    /// While it polls.
     polling: Option<Polling>,
     polled: Polled,
 }
 
 #[derive(Clone, Copy)]
 struct Polling {
-    /// The last reading.
     last_ns: i64,
     /// When it is time to sleep.
     end_ns: i64,
@@ -255,7 +251,6 @@ impl Noise {
         self.polling.is_some()
     }
 
-    /// Clock readings so far.
     pub(crate) const fn readings(&self) -> u64 {
         self.polled.readings
     }

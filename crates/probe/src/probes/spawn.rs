@@ -83,7 +83,6 @@ const DONE: usize = 1;
 struct Spawn {
     program: ChildProgram,
     method: Method,
-    /// Of the method.
     name: &'static str,
 }
 

@@ -246,7 +246,6 @@ struct Stream {
     /// Of intervals, what they are compared with, ns; then periods without a record are counted.
     period_ns: Option<i64>,
     findings: Findings,
-    /// Since the last row.
     unreadable: i64,
     backwards: i64,
     has_read: bool,

@@ -130,7 +130,6 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
 /// The column of `missed`.
 const MISSED: usize = 2;
 
-/// What the tracer takes.
 const MIN_INTERVAL: Nanos = Nanos::from_micros(100);
 const MAX_INTERVAL: Nanos = Nanos::from_secs(1);
 

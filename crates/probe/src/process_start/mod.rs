@@ -22,7 +22,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-/// How the child is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     /// `posix_spawn`, as the C library does it: in glibc and musl a `clone` in the parent's memory,
@@ -46,7 +45,6 @@ impl Method {
 /// One process start. All times CLOCK_MONOTONIC, ns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Started {
-    /// Just before the call.
     pub(crate) called_ns: i64,
     /// The call's return in the child; none with [`Method::PosixSpawn`], which does not show it.
     pub(crate) child_ns: Option<i64>,

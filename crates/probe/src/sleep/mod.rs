@@ -29,7 +29,6 @@ pub(crate) use sys::{AlarmSignal, SignalTimer};
 pub(crate) enum Clock {
     /// Set by nobody: the engine's own.
     Monotonic,
-    /// The time of day.
     Realtime,
     /// The time of day without leap seconds.
     Tai,
@@ -64,7 +63,6 @@ const NANOS_PER_SEC: i64 = 1_000_000_000;
 
 /// A call that a thread can sleep by.
 pub(crate) trait Sleep: Send {
-    /// Its name, for errors.
     fn call(&self) -> &'static str;
     /// Starts what runs by itself: the first expiry at this time, then one in each interval. Called
     /// by the thread that will wait.

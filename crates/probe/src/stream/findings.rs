@@ -61,7 +61,6 @@ impl Findings {
         })
     }
 
-    /// Bytes came.
     pub(crate) const fn arrived(&mut self, now: Nanos) {
         self.arrived = now;
     }

@@ -22,13 +22,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// After a device was not ready that said it was.
 const NOT_READY: Duration = Duration::from_millis(1);
 
-/// Where a stream is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place<'a> {
     StandardInput,
     Path(&'a str),
     Unix(&'a str),
-    /// Host and port.
     Tcp(&'a str),
 }
 
@@ -55,7 +53,6 @@ pub(crate) fn place_error(from: &str) -> Option<&'static str> {
     Place::parse(from).err()
 }
 
-/// An open stream.
 pub(crate) struct Input {
     file: OwnedFd,
     /// What a serial port was set to.
@@ -65,7 +62,6 @@ pub(crate) struct Input {
     file_begin: Option<u64>,
 }
 
-/// What reading came to.
 pub(crate) enum Read {
     Bytes(usize),
     /// Nothing came in time, or a signal did.

@@ -6,11 +6,9 @@ use super::number::{Number, text_number, without_comment};
 /// How a stream writes its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// One on each line.
     Text,
     /// Integers of a fixed size.
     Binary {
-        /// Their size.
         width: Width,
         /// Whether the most significant byte comes first.
         big_endian: bool,
@@ -19,7 +17,6 @@ pub enum Format {
     },
 }
 
-/// Size of an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// Four bytes.
@@ -28,7 +25,6 @@ pub enum Width {
     Bits64,
 }
 
-/// A record of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Number of its line, or of the integer, from 1.
@@ -55,7 +51,6 @@ pub struct Records {
     end: usize,
     /// Of `start` in the stream.
     offset: u64,
-    /// Records so far.
     position: u64,
     /// What a line says is known, and its end has not come.
     passing_over: bool,

@@ -24,12 +24,10 @@ pub enum Kind {
     Latency,
 }
 
-/// What a number came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// The first timestamp, or the first one after a break, from which the next interval runs.
     First,
-    /// An event.
     Event {
         /// When, ns since the first timestamp, by the stream's own time. None of latencies without
         /// a period.
@@ -48,7 +46,6 @@ pub enum Taken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable;
 
-/// The times of a stream.
 #[derive(Clone, Debug)]
 pub struct Series {
     kind: Kind,
@@ -61,7 +58,6 @@ pub struct Series {
     last: Option<i128>,
     /// The last timestamp, or the sum of intervals, unwrapped; in 10^-9 of their unit.
     total: i128,
-    /// Of the last event.
     time_ns: i64,
     events: i64,
 }

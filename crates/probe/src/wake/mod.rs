@@ -48,17 +48,12 @@ pub(crate) trait Way: Send + Sync {
 
 /// A way to wake, as it is named and made.
 pub(crate) struct Named {
-    /// What it is called.
     pub(crate) name: &'static str,
-    /// The call that wakes.
     pub(crate) wake_call: &'static str,
-    /// The call that waits.
     pub(crate) wait_call: &'static str,
-    /// Makes one.
     make: fn() -> io::Result<Box<dyn Way>>,
     /// The kernel option it depends on.
     option: &'static str,
-    /// What limits it.
     limit: &'static str,
 }
 

@@ -19,7 +19,6 @@ use std::time::Duration;
 struct Shared {
     /// By which the partner is asked.
     asks: Box<dyn Way>,
-    /// By which it wakes.
     way: Box<dyn Way>,
     /// The measuring thread, for when the partner fails; 0 before it has said so.
     measuring: AtomicI32,
@@ -54,13 +53,11 @@ pub(crate) struct Partner {
 pub(crate) struct Woke {
     /// Read by the partner just before the call that wakes.
     pub(crate) called_ns: i64,
-    /// And just after it.
     pub(crate) returned_ns: i64,
     /// The CPU the partner ran on.
     pub(crate) cpu: u32,
     /// Read by the thread that was woken as the first thing.
     pub(crate) woken_ns: i64,
-    /// Both are done.
     pub(crate) done_ns: i64,
 }
 
@@ -104,7 +101,6 @@ impl Partner {
             .store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Release);
     }
 
-    /// Its number.
     pub(crate) const fn pid(&self) -> Pid {
         self.pid
     }

@@ -192,7 +192,6 @@ pub(super) fn owner_of_marked(id: libc::c_int) -> Option<Pid> {
 /// A POSIX message queue that no longer has a name.
 pub(super) struct Queue(libc::mqd_t);
 
-/// Bytes of a message.
 const MESSAGE: [u8; MESSAGE_BYTES as usize] = *b"wake up\0";
 const MESSAGE_BYTES: u8 = 8;
 /// Messages there is room for: the one awaited, and the one that ends the wait for it.

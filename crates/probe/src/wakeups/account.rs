@@ -10,7 +10,6 @@
 use super::deadlines::Deadlines;
 use super::event::{Event, What};
 
-/// What woke a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// A timer of the program.
@@ -19,7 +18,6 @@ pub(crate) enum Cause {
     Other = 2,
 }
 
-/// A wake-up of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wakeup {
     pub(crate) cause: Cause,
@@ -28,7 +26,6 @@ pub(crate) struct Wakeup {
     pub(crate) cpu: u32,
     /// The time that a timer was to expire at; of another cause, when the thread was woken.
     pub(crate) planned: i64,
-    /// When it was woken.
     pub(crate) woken: i64,
     /// When it was on a CPU.
     pub(crate) running: i64,
@@ -89,10 +86,8 @@ impl Clocks {
     }
 }
 
-/// A timer that is armed.
 #[derive(Clone, Copy, Debug)]
 struct Armed {
-    /// CLOCK_MONOTONIC.
     planned: i64,
     missed: i64,
 }

@@ -3,12 +3,10 @@
 
 use trace::{Field, Format, Session, TraceError};
 
-/// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     /// CLOCK_MONOTONIC, ns.
     pub(crate) time: i64,
-    /// Where it was recorded.
     pub(crate) cpu: u32,
     /// The thread that ran there.
     pub(crate) by: i64,
@@ -17,27 +15,47 @@ pub(crate) struct Event {
     pub(crate) what: What,
 }
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// A timer was made, for this clock.
-    TimerMade { timer: i64, clock: i64 },
+    TimerMade {
+        timer: i64,
+        clock: i64,
+    },
     /// A timer was armed: the earliest time that was asked for, on its clock.
-    TimerArmed { timer: i64, function: i64, expires: i64, is_absolute: bool },
-    /// A timer was disarmed.
-    TimerOff { timer: i64 },
-    /// A thread is to run.
-    Waking { thread: i64 },
+    TimerArmed {
+        timer: i64,
+        function: i64,
+        expires: i64,
+        is_absolute: bool,
+    },
+    TimerOff {
+        timer: i64,
+    },
+    Waking {
+        thread: i64,
+    },
     /// A CPU goes from one thread to another.
-    Switch { from: i64, sleeps: bool, to: i64 },
+    Switch {
+        from: i64,
+        sleeps: bool,
+        to: i64,
+    },
     /// A thread or process was made.
-    Made { thread: i64 },
+    Made {
+        thread: i64,
+    },
     /// A thread runs another program from now on.
-    Executes { thread: i64 },
-    /// A thread ended.
-    Ended { thread: i64 },
+    Executes {
+        thread: i64,
+    },
+    Ended {
+        thread: i64,
+    },
     /// So many events before this one are missing.
-    Lost { events: u64 },
+    Lost {
+        events: u64,
+    },
 }
 
 impl Event {

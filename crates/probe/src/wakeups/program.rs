@@ -44,7 +44,6 @@ pub(crate) enum ProgramError {
     Empty,
 }
 
-/// A program.
 pub(crate) struct Program {
     pid: u32,
     stat: PathBuf,
@@ -62,13 +61,8 @@ struct Parent {
     stay: Sender<()>,
 }
 
-/// One that was started.
 enum Started {
-    /// It waits before exec.
-    Held {
-        release: OwnedFd,
-        executed: Receiver<io::Result<Child>>,
-    },
+    Held { release: OwnedFd, executed: Receiver<io::Result<Child>> },
     Running(Child),
     Ended(ExitStatus),
     Failed,
@@ -147,7 +141,6 @@ impl Program {
         Ok(())
     }
 
-    /// Its threads.
     pub(crate) fn threads(&self) -> io::Result<Vec<i64>> {
         let entries = fs::read_dir(format!("/proc/{}/task", self.pid))?;
         Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())

@@ -23,7 +23,6 @@ pub(crate) const SLOT: usize = COLUMNS + 1;
 const EVERY: Nanos = Nanos::from_millis(100);
 /// At the end, for events that are on their way.
 const SETTLE: Nanos = Nanos::from_millis(3);
-/// Rows of one reading.
 const ROWS: usize = 1 << 16;
 /// At the end the kernel's buffers are read so often at most, each time as far as there is room:
 /// many times what they hold.
@@ -166,7 +165,6 @@ fn columns(wakeup: &Wakeup) -> [i64; COLUMNS] {
     [running - planned, running - woken, missed, cause as i64, thread, i64::from(cpu)]
 }
 
-/// Nothing was measured.
 fn nothing_seen(wanted: Option<Cause>) -> Awaited<COLUMNS> {
     let doing = match wanted {
         None => "no wake-up of the program was seen",

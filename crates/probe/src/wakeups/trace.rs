@@ -134,7 +134,6 @@ impl Trace {
         Ok(until)
     }
 
-    /// Ends the recording.
     pub(crate) fn end(self) -> Result<(), TraceError> {
         // The instance is in use as long as anybody reads it.
         drop(self.cpus);

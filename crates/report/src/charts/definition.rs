@@ -9,7 +9,6 @@ use crate::language::translated;
 use crate::sections::columns::Measured;
 use serde::Serialize;
 
-/// All charts.
 #[derive(Debug, Serialize)]
 pub(crate) struct Definition {
     pub(crate) histogram: Axes,
@@ -32,7 +31,6 @@ pub(crate) struct Definition {
     dashes: [&'static str; DASHES.len()],
 }
 
-/// Both axes of a chart.
 #[derive(Debug, Serialize)]
 pub(crate) struct Axes {
     pub(crate) x: Axis,
@@ -44,7 +42,6 @@ pub(crate) struct Axes {
 pub(crate) struct Axis {
     /// On a page, where there is little room.
     pub(crate) name: &'static str,
-    /// In a file.
     #[serde(skip)]
     pub(crate) full_name: &'static str,
     /// What is smaller lies at the edge of a logarithmic axis, which has no 0.

@@ -17,7 +17,6 @@ pub(crate) struct FittedTail {
     pub(crate) upper: Vec<f64>,
 }
 
-/// Points of a curve.
 const POINTS: u32 = 40;
 /// The curve goes on to what one in ten such recordings would show.
 const BEYOND: f64 = 0.1;

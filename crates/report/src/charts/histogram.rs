@@ -16,7 +16,6 @@ use crate::language::tr;
 struct Bars {
     edges: Vec<f64>,
     heights: Vec<Vec<f64>>,
-    /// What one bin holds.
     label: String,
 }
 

@@ -13,7 +13,6 @@ use crate::language::tr;
 use crate::sections::columns::Measured;
 use crate::sections::loads;
 
-/// Height of the drawing.
 const FLAT: f64 = 56.0;
 /// From the times below it down to the next panel, beyond what is there without loads.
 const BELOW: f64 = 10.0;

@@ -27,10 +27,8 @@ pub(crate) struct LoadCourses {
     pub(crate) left_out: usize,
 }
 
-/// One load over time.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct LoadCourse {
-    /// As written, shortened.
     pub(crate) spec: String,
     /// Percent of one CPU; none for a load that takes as much as it gets.
     pub(crate) requested: Option<f64>,

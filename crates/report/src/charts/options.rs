@@ -16,7 +16,6 @@ use stats::Moments;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AxisScale {
-    /// Evenly.
     Linear,
     /// By their order of magnitude.
     Log,
@@ -26,7 +25,6 @@ pub enum AxisScale {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Heights {
-    /// Activations.
     Counts,
     /// Their share of all activations of the recording.
     Shares,
@@ -61,7 +59,6 @@ pub struct ChartOptions {
     pub overlay: bool,
     /// Limits whose lines are drawn.
     pub limits: Vec<Limit>,
-    /// What became of them.
     pub gate: Gate,
 }
 

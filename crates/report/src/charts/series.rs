@@ -36,7 +36,6 @@ pub(crate) struct Charts {
     /// Activations of all recordings that were skipped, and are in no picture.
     #[serde(skip)]
     pub(crate) skipped: u64,
-    /// What they are of.
     #[serde(skip)]
     pub(crate) rows: Rows,
     #[serde(skip)]
@@ -47,7 +46,6 @@ pub(crate) struct Charts {
 #[derive(Debug, Serialize)]
 pub(crate) struct Curve {
     pub(crate) name: String,
-    /// Latencies counted.
     pub(crate) samples: u64,
     pub(crate) interval: Option<Interval>,
     pub(crate) min_ns: Option<i64>,
@@ -63,7 +61,6 @@ pub(crate) struct Curve {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Interval {
     pub(crate) ns: i64,
-    /// Beside the line.
     pub(crate) name: String,
 }
 
@@ -78,7 +75,6 @@ impl Interval {
 pub(crate) struct Series {
     #[serde(flatten)]
     pub(crate) curve: Curve,
-    /// All threads together.
     pub(crate) time: Time,
     /// Each thread; empty if there is no room for them.
     pub(crate) threads: Vec<ThreadSeries>,
@@ -145,7 +141,6 @@ pub(crate) struct Exceedance {
     pub(crate) at_least: Vec<u64>,
 }
 
-/// Extremes over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Time {
     /// When the first step begins, since the first activation of the run; 0 in everything that is
@@ -167,7 +162,6 @@ pub(crate) struct Time {
     pub(crate) missing: Vec<(usize, u64)>,
 }
 
-/// One thread over time.
 #[derive(Debug, Serialize)]
 pub(crate) struct ThreadSeries {
     pub(crate) thread: usize,

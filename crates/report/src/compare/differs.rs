@@ -18,7 +18,6 @@ pub(super) struct Differing {
     pub(super) name: String,
     /// All values of the first group.
     pub(super) base: Vec<String>,
-    /// Of the second.
     pub(super) other: Vec<String>,
 }
 

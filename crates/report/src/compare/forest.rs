@@ -17,7 +17,6 @@ const LINE: f64 = 30.0;
 /// Ratios beyond these are arrows at the edge.
 const MAX_RATIO: f64 = 20.0;
 
-/// A line of the picture.
 struct Line {
     name: String,
     ratio: f64,

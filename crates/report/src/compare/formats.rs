@@ -41,7 +41,6 @@ impl Compared {
         }
     }
 
-    /// How much values vary.
     fn rows_of_spread(&self) -> Vec<[String; 4]> {
         let Some(spread) = &self.comparison.spread else { return Vec::new() };
         let prefix = if spread.is_significant() { "" } else { translated("not significant: ") };
@@ -316,7 +315,6 @@ impl Comparisons {
         in_language(language, || self.time.get().as_deref())
     }
 
-    /// For a terminal.
     #[must_use]
     pub fn text(&self, language: Language) -> String {
         in_language(language, || self.in_text())

@@ -17,7 +17,6 @@ use crate::sections::lab::time_of;
 use crate::terminal::text::{WIDTH, columns, left, right, wrapped};
 use model::{Account, Cause, Lab, causes};
 
-/// Between two columns.
 const GAP: &str = "  ";
 /// Latencies of which each is a sentence.
 const MAX_SENTENCES: usize = 20;

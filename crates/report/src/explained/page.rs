@@ -9,7 +9,6 @@ use model::{Explained, causes};
 /// Recordings of which a page shows it: each has a picture of 100 KB at most.
 const MAX_RECORDINGS: usize = 4;
 
-/// Of one recording.
 pub(crate) struct ExplainedView {
     pub(crate) recording: String,
     pub(crate) sentence: String,

@@ -17,7 +17,6 @@ const LETTER: f64 = 6.1;
 const LEGEND: f64 = 16.0;
 /// Spans that are drawn: the longest.
 const MAX_SPANS: usize = 1_500;
-/// Rows that are drawn.
 const MAX_ROWS: u32 = 48;
 const INK: &str = "fill=\"#16191d\"";
 
@@ -40,7 +39,6 @@ const fn colour(kind: PartKind) -> &'static str {
 /// Where it is said which latency it is, and why.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Heading {
-    /// In the picture.
     Own,
     /// On the page that the picture is on.
     Page,

@@ -104,7 +104,6 @@ pub(crate) fn sentence(account: &Account) -> String {
     )
 }
 
-/// Which latency it is.
 pub(crate) fn account_title(account: &Account) -> String {
     let time = micros(account.latency_ns);
     match account.thread {
@@ -210,7 +209,6 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
     lines
 }
 
-/// What a cause is.
 pub(crate) fn cause_name(cause: &Cause) -> String {
     let what = kind_name(cause.kind);
     match &cause.function {

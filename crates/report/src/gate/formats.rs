@@ -13,7 +13,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 impl Gate {
-    /// For a terminal.
     #[must_use]
     pub fn text(&self, language: Language) -> String {
         in_language(language, || self.in_text())
@@ -65,7 +64,6 @@ impl Gate {
         out
     }
 
-    /// For programs.
     #[must_use]
     pub fn json(&self) -> Value {
         in_language(Language::English, || self.in_json())

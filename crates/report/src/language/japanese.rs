@@ -44,7 +44,6 @@ pub(super) const THINGS: &[(&str, &str)] = &[
     ("thread", "スレッド {n} 個"),
 ];
 
-/// English and Japanese.
 pub(super) const TEXTS: &[(&str, &str)] = &[
     // Verdict.
     (", ", "、"),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What became of limits, in Japanese.
 
-/// English, Japanese.
 pub(super) const TEXTS: &[(&str, &str)] = &[
     ("PASS: {all}", "合格: {all}"),
     ("{recordings}, checked against {limits}", "{recordings}({limits}で判定)"),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Japanese for the page of a report: headings, labels, tables.
 
-/// English and Japanese.
 pub(super) const TEXTS: &[(&str, &str)] = &[
     // Frame.
     ("Skip to the figures", "数値へ移動"),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Japanese for plans: their page, their table and their verdict.
 
-/// English and Japanese.
 pub(super) const TEXTS: &[(&str, &str)] = &[
     // The page of a plan.
     ("A plan", "測定計画"),

@@ -2,7 +2,6 @@
 //! Japanese for what the columns of probes are: a recording has that in English, as its probe
 //! states it.
 
-/// English and Japanese.
 pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("from the planned time until the thread runs again", "予定時刻からスレッドが再び動作するまで"),
     (

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Japanese for what the scripts of a page say.
 
-/// English and Japanese.
 pub(super) const TEXTS: &[(&str, &str)] = &[
     (".", "。"),
     (", ", "、"),

@@ -2,7 +2,6 @@
 //! Japanese for what only a terminal shows: the summary of a recording, loads alone, and one factor
 //! of a plan.
 
-/// English and Japanese.
 pub(super) const TEXTS: &[(&str, &str)] = &[
     // The noise of a polling loop.
     ("noise", "ノイズ"),

@@ -34,7 +34,6 @@ pub enum Language {
     /// English, in which every sentence is written.
     #[default]
     English,
-    /// Japanese.
     Japanese,
 }
 
@@ -48,7 +47,6 @@ impl Language {
         }
     }
 
-    /// All there are.
     pub const ALL: [Language; 2] = [Language::English, Language::Japanese];
 }
 
@@ -69,7 +67,6 @@ pub(crate) fn in_language<T>(language: Language, speak: impl FnOnce() -> T) -> T
     speak()
 }
 
-/// The current language.
 pub(crate) fn current_language() -> Language {
     CURRENT.get()
 }

@@ -36,7 +36,6 @@ pub(super) struct CellStats {
     pub(super) missing: u32,
     pub(super) lost: u64,
     pub(super) linear: LinearHistogram,
-    /// Of all its threads.
     pub(super) stats: CellFigures,
     /// The interval of all threads of all repeats, ns, while they share one.
     pub(super) interval_ns: Option<i64>,
@@ -65,7 +64,6 @@ pub(super) struct CellStats {
     phase_paths: Vec<PathBuf>,
     /// What is inferred from all phases together; empty of any other row.
     pub(super) inferences: Vec<Inference>,
-    /// Each run once.
     distinct: Vec<RunIdentity>,
     /// Machine, kernel and program of the first repeat: those of the others have to be the same.
     made_by: Option<String>,
@@ -248,7 +246,6 @@ impl CellStats {
         if self.is_of_intervals() { self.figures().peak_to_peak() } else { self.stats.max() }
     }
 
-    /// Its latencies.
     pub(super) fn counted(&self) -> Counted<'_> {
         let by_size = self.quantity == Quantity::Jitter;
         Counted {
@@ -439,7 +436,6 @@ impl CellStats {
             && !self.denied
     }
 
-    /// Of all its threads.
     pub(super) fn figures(&self) -> Figures<'_> {
         self.stats.figures()
     }

@@ -20,7 +20,6 @@ use std::mem::{Discriminant, discriminant};
 const MAX_VALUES: usize = 8;
 /// Warnings that are listed.
 const MAX_WARNINGS: usize = 60;
-/// Characters of a value.
 const MAX_LETTERS: usize = 600;
 
 /// A fact, and how many runs had which value of it.
@@ -53,7 +52,6 @@ struct Listed {
 /// What a warning is apart from its figures: its kind, and what it names.
 type Subject = (Discriminant<Warning>, String);
 
-/// A row of the page.
 pub(super) struct FactRow {
     pub(super) name: &'static str,
     /// The value, and of how many runs unless of all.

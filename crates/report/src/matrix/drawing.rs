@@ -20,7 +20,6 @@ use std::collections::{BTreeSet, HashMap};
 /// Curves that are drawn before anyone has chosen.
 const MAX_SELECTED: usize = 4;
 
-/// Everything.
 #[derive(Serialize)]
 pub(super) struct Drawing<'m> {
     pub(super) edges_ns: Vec<i64>,
@@ -50,7 +49,6 @@ struct Choices<'m> {
 
 #[derive(Serialize)]
 struct Combination {
-    /// Row of the table.
     row: usize,
     /// For each factor, which of its values.
     at: Vec<usize>,
@@ -89,13 +87,11 @@ impl Labels {
 /// How much of everything.
 #[derive(Clone, Copy)]
 pub(super) struct SizeBudget {
-    /// Rows with figures.
     pub(super) rows: usize,
     /// Rows with a distribution.
     pub(super) curves: usize,
     /// Runs with a course over time.
     pub(super) runs: usize,
-    /// Steps of all courses.
     pub(super) steps: usize,
     /// Bins of equal width of all distributions.
     pub(super) equal_bins: usize,

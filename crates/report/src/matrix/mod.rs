@@ -77,7 +77,6 @@ pub struct Matrix {
     pub inference_left_out_above: Option<usize>,
     /// What all its runs measure.
     measured: Option<Measured>,
-    /// By which probes.
     probes: Probes,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
     times: InEach<Vec<(String, BTreeSet<usize>)>>,

@@ -62,7 +62,6 @@ impl Localised for Page {
     }
 }
 
-/// The same as text.
 #[derive(Template)]
 #[template(path = "plan.md")]
 struct Markdown {
@@ -88,7 +87,6 @@ struct Head {
     is_factor: bool,
 }
 
-/// A line of the table.
 struct Row {
     row: usize,
     name: String,

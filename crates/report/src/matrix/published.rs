@@ -9,7 +9,6 @@ use plan::{LoadSpec, Policy};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The shipped ones.
 const ALONG: &str = include_str!("../../../../plans/published.csv");
 
 /// Columns that a table must have; `note` it may have.
@@ -174,7 +173,6 @@ impl Published {
         self.0.iter().filter(|run| run.key.fits(key)).cloned().collect()
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

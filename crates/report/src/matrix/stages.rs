@@ -13,7 +13,6 @@ use crate::sections::co_kernel;
 const STAGES: [&str; 2] = ["probe", "co-kernel"];
 /// The value of such a factor where it is not asked for.
 const ANY: usize = usize::MAX;
-/// Characters of a value.
 const MAX_VALUE: usize = 80;
 
 impl Matrix {

@@ -56,7 +56,6 @@ pub(super) struct Table {
 
 /// A column's heading.
 pub(super) struct Column {
-    /// As shown.
     pub(super) name: String,
     /// The figure that stands there; none for a factor.
     pub(super) figure: Option<&'static str>,
@@ -160,7 +159,6 @@ impl Table {
         known + 1
     }
 
-    /// Read from the left.
     pub(super) fn is_text(&self, column: usize) -> bool {
         matches!(self.head[column].figure, None | Some("caveats" | "thread"))
     }

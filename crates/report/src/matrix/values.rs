@@ -179,7 +179,6 @@ impl Matrix {
             .collect()
     }
 
-    /// For a program.
     #[must_use]
     pub fn json(&self) -> Value {
         in_language(Language::English, || self.in_json())

@@ -13,7 +13,6 @@ use crate::page::tables::{self, DataTable};
 use crate::sections::columns::Measured;
 use serde::Serialize;
 
-/// What a page draws.
 pub(crate) struct ChartSet {
     pub(crate) charts: Vec<ChartView>,
     pub(crate) thread_choices: Vec<ThreadChoice>,
@@ -57,7 +56,6 @@ impl ChartSet {
     }
 }
 
-/// One of the charts.
 #[derive(Clone)]
 pub(crate) struct ChartView {
     pub(crate) id: &'static str,

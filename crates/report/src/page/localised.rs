@@ -105,7 +105,6 @@ pub(crate) trait Localised {
         self.code(text).replace('|', "\\|")
     }
 
-    /// The same elsewhere.
     fn code(&self, text: &str) -> String {
         let text = text.replace(char::is_control, " ");
         let text = shown(&text, Paint::Plain);

@@ -129,7 +129,6 @@ impl Frame {
     }
 }
 
-/// The same as text.
 #[derive(Template)]
 #[template(path = "page.md")]
 struct Markdown<'r> {
@@ -153,7 +152,6 @@ pub(crate) struct Header {
     pub(crate) banners: Vec<Banner>,
 }
 
-/// The one figure.
 #[derive(Clone)]
 pub(crate) struct Headline {
     pub(crate) number: String,

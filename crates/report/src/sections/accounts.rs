@@ -9,7 +9,6 @@ use crate::sections::rows::Rows;
 use model::{ProbeStatement, RowKind, TakenBy, Thread};
 use stats::Activations;
 
-/// What became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accounts {
     planned: Activations,
@@ -22,7 +21,6 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// Of one thread.
     pub(crate) fn from_thread(thread: &Thread, probe: &ProbeStatement) -> Accounts {
         match thread.activations {
             None => Accounts { is_unknown: true, ..Accounts::default() },
@@ -51,7 +49,6 @@ impl Accounts {
         self.has_events && self.planned.due == 0
     }
 
-    /// What all of them are.
     pub(crate) fn rows(&self) -> Rows {
         let events = self.has_events.then_some(Rows::One(RowKind::Events));
         let planned = self.planned_rows.filter(|_| self.planned.due > 0 || events.is_none());

@@ -6,7 +6,6 @@ use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::events::{self, Delta, Source};
 
-/// One table.
 pub(crate) struct Activity {
     pub(crate) title: &'static str,
     pub(crate) lead: String,

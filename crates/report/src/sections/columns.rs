@@ -128,7 +128,6 @@ impl Probes {
         probes
     }
 
-    /// One more.
     pub(crate) fn add(&mut self, probe: &ProbeStatement) {
         self.rows = self.rows.into_iter().chain([probe.rows.into()]).reduce(Rows::and);
         self.has_activations |= probe.rows == RowKind::Activations;
@@ -138,7 +137,6 @@ impl Probes {
         }
     }
 
-    /// What their rows are.
     pub(crate) fn rows(&self) -> Rows {
         self.rows.unwrap_or_default()
     }
@@ -158,7 +156,6 @@ impl Probes {
     }
 }
 
-/// What latencies are of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Measured {
     /// Activations that each woke late or on time, one by one.
@@ -212,7 +209,6 @@ impl Measured {
         matches!(self, Measured::Jitter(_))
     }
 
-    /// One of two texts.
     pub(crate) const fn pick<T: Copy>(self, of_wake_ups: T, of_others: T) -> T {
         match self {
             Measured::WakeUps => of_wake_ups,

@@ -33,7 +33,6 @@ pub(crate) fn interrupts(all: &[Overview<'_>]) -> (Vec<Source>, usize) {
     sources(all, |changes| changes.interrupts)
 }
 
-/// The same for softirqs.
 pub(crate) fn softirqs(all: &[Overview<'_>]) -> (Vec<Source>, usize) {
     sources(all, |changes| changes.softirqs)
 }

@@ -69,7 +69,6 @@ pub(crate) fn is_virtual(all: &[Overview<'_>]) -> bool {
 /// On what time figures are: no two kinds can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TimeKind {
-    /// A machine of its own.
     Machine,
     /// The lab's count of instructions.
     Virtual,
@@ -86,12 +85,10 @@ impl TimeKind {
         }
     }
 
-    /// For people.
     pub(crate) fn name(self) -> &'static str {
         translated(self.key())
     }
 
-    /// For a program.
     pub(crate) const fn key(self) -> &'static str {
         match self {
             TimeKind::Machine => "machine",

@@ -153,7 +153,6 @@ fn begins_later(load: &LoadEvidence) -> bool {
         .is_ok_and(|spec| spec.options().any(|(given, _)| given == "start"))
 }
 
-/// Until when it ran.
 pub(crate) fn until(load: &LoadEvidence) -> String {
     match (load.alive, load.stopped_ns, load.started_ns) {
         (false, ..) => tr!("EXITED EARLY"),

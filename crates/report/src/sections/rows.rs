@@ -10,7 +10,6 @@ use model::{Document, RowKind};
 /// What the rows of one or several recordings are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// Of one kind.
     One(RowKind),
     /// Of several kinds, or of none.
     #[default]
@@ -18,7 +17,6 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// Those of all of these.
     pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Rows {
         Rows::from_documents(all.iter().map(|overview| &overview.recorded.document))
     }
@@ -28,7 +26,6 @@ impl Rows {
         all.map(|document| Rows::One(document.probe.rows)).reduce(Rows::and).unwrap_or_default()
     }
 
-    /// Those of both.
     pub(crate) fn and(self, other: Rows) -> Rows {
         if self == other { self } else { Rows::Several }
     }
@@ -38,7 +35,6 @@ impl Rows {
         counted(n, self.pick("activation", "trial", "event", "measurement"))
     }
 
-    /// So many more of them.
     pub(crate) fn counted_more(self, n: u64) -> String {
         counted(n, self.pick("more activation", "more trial", "more event", "more measurement"))
     }
@@ -67,7 +63,6 @@ impl Rows {
         }
     }
 
-    /// One of them.
     pub(crate) fn singular(self) -> &'static str {
         self.pick(
             translated("activation"),
@@ -77,7 +72,6 @@ impl Rows {
         )
     }
 
-    /// All of them.
     pub(crate) fn plural(self) -> &'static str {
         self.pick(
             translated("activations"),

@@ -25,12 +25,10 @@ impl Paint {
         self.with("1;31", text)
     }
 
-    /// A warning.
     pub(crate) fn warning(self, text: &str) -> String {
         self.with("33", text)
     }
 
-    /// A legend.
     pub(crate) fn soft(self, text: &str) -> String {
         self.with("2", text)
     }

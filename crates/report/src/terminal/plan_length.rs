@@ -13,7 +13,6 @@ pub struct PlanLength {
     pub samples: u64,
     /// Above 0 and below 1.
     pub rate: f64,
-    /// The same.
     pub confidence: f64,
     /// Time between two activations of a thread.
     pub interval: Nanos,
@@ -24,7 +23,6 @@ pub struct PlanLength {
 }
 
 impl PlanLength {
-    /// For a terminal.
     #[must_use]
     pub fn text(&self, language: Language) -> String {
         in_language(language, || self.in_text())

@@ -22,14 +22,11 @@ pub struct WarningText {
     pub message: String,
     /// What was seen; may be empty.
     pub evidence: String,
-    /// What would help.
     pub next_step: NextStep,
 }
 
-/// What would help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// Nothing that is known.
     Unknown,
     /// A command, to be copied.
     Command(String),

@@ -60,7 +60,6 @@ pub(crate) fn chance_of(statistic: f64, shape: f64) -> f64 {
 /// Outliers: values separated from all others by a gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
-    /// How many.
     pub count: usize,
     /// The smallest of them.
     pub min: f64,

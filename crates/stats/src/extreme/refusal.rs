@@ -12,10 +12,7 @@ pub enum Refusal {
     /// These are of several runs, whose largest latencies have no order in time.
     Pooled,
     /// Too few latencies, whatever the tail.
-    TooFew {
-        /// Latencies there are.
-        latencies: u64,
-    },
+    TooFew { latencies: u64 },
     /// Too few late wake-ups that are independent of one another.
     TooFewClusters {
         /// Clusters of late wake-ups above the lowest threshold.
@@ -49,7 +46,6 @@ pub enum Refusal {
     Drifting {
         /// The median of the clusters' largest in the first half, ns.
         first_ns: i64,
-        /// In the second.
         second_ns: i64,
         /// The probability that chance alone does that.
         chance: f64,
@@ -59,7 +55,6 @@ pub enum Refusal {
         /// The shape's upper end.
         shape: f64,
     },
-    /// Block maxima disagree.
     Disagree {
         /// The level once a run of the length of ten, ns, by peaks over threshold.
         peaks: (f64, f64),

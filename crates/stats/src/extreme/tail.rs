@@ -23,7 +23,6 @@ pub(crate) struct Observed<'a> {
     pub(crate) blocks: &'a Blocks,
     /// Activations that were due.
     pub(crate) rows: u64,
-    /// Those that woke.
     pub(crate) woken: u64,
     pub(crate) interval_ns: i64,
 }
@@ -49,7 +48,6 @@ pub(crate) const HORIZONS: [Horizon; 3] = [
 pub struct TailFit {
     /// Latencies above this, ns, are the tail.
     pub threshold_ns: i64,
-    /// How many there are.
     pub exceedances: usize,
     /// Clusters of them: as many are independent.
     pub clusters: usize,
@@ -77,13 +75,11 @@ pub struct TailFit {
 /// A latency that is exceeded once in some time, on average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReturnLevel {
-    /// In how long.
     pub horizon: Horizon,
     /// The latency, ns.
     pub level_ns: f64,
     /// The 95 % interval by profile likelihood, ns.
     pub lower_ns: f64,
-    /// Its upper end.
     pub upper_ns: f64,
 }
 
@@ -198,11 +194,9 @@ fn clusters_among(largest: &[Worst], max: usize) -> Clusters {
 /// The latest wake-ups that are independent of one another: of each cluster the largest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Latest {
-    /// Worst first.
     pub maxima: Vec<Worst>,
     /// None beyond this was left out, ns.
     pub complete_beyond: i64,
-    /// So many clusters ...
     pub clusters: u64,
     /// ... were seen among so many latencies.
     pub among: u64,

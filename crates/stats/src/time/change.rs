@@ -25,16 +25,13 @@ const MIN_CHANGE: f64 = 0.05;
 /// Which part of the latencies changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The median.
     Middle,
     /// The 99th percentile.
     Late,
 }
 
-/// How it changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// At once.
     Step,
     /// Little by little, over the whole run.
     Drift,
@@ -43,9 +40,7 @@ pub enum ChangeKind {
 /// Latencies are not the same before and after.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// Which part of them.
     pub part: Part,
-    /// At once or gradually.
     pub kind: ChangeKind,
     /// From this activation on they are otherwise; of a drift, the middle of it.
     pub activation: u64,

@@ -5,7 +5,6 @@
 use super::places::Window;
 use crate::chance::poisson_at_least;
 
-/// Bins of a window.
 pub(super) const BINS: usize = 4_096;
 /// Distances up to this many bins are counted: a third of a window.
 const DISTANCES: usize = BINS / 3;
@@ -21,7 +20,6 @@ pub(super) struct Bin {
 
 pub(super) const NOTHING: Bin = Bin { latency_ns: i64::MIN, activation: 0 };
 
-/// Counts at one rarity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Distances {
     /// Pairs of late bins, by the distance between them in bins.
@@ -33,7 +31,6 @@ pub(super) struct Distances {
     bins: f64,
     /// Those of the fullest window.
     pub(super) latest: Vec<Bin>,
-    /// That window.
     pub(super) window: Window,
 }
 

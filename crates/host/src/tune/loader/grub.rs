@@ -15,7 +15,6 @@ pub(super) const FILE: &str = "etc/default/grub";
 const FOLDER: &str = "etc/default/grub.d";
 /// Only Debian's and its descendants' `grub-mkconfig` reads the folder, and only they have this.
 const UPDATE: &str = "usr/sbin/update-grub";
-/// For all entries.
 const ALL: &str = "GRUB_CMDLINE_LINUX";
 /// For all entries but those for recovery, after the others.
 const DEFAULT: &str = "GRUB_CMDLINE_LINUX_DEFAULT";

@@ -16,7 +16,6 @@ const MODE: u32 = 0o600;
 /// Of this form; another one is not read.
 const VERSION: u32 = 1;
 
-/// One file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
@@ -44,7 +43,6 @@ pub(super) struct Journal {
     _lock: Lock,
 }
 
-/// Whether there is one.
 pub(super) fn is_there(root: &HostRoot) -> bool {
     !matches!(tuning::folder(root).join(FILE).symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)
 }

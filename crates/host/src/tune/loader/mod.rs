@@ -53,11 +53,9 @@ pub enum LoaderError {
     /// A file that cannot be read or written.
     #[error("cannot {action} /{file}: {source}{}", hint(.source))]
     File {
-        /// What was tried.
         action: &'static str,
         /// Without the slash that it begins with.
         file: String,
-        /// What the system said.
         source: io::Error,
     },
     /// A link that leads out of the machine whose files these are, or to no file.
@@ -65,7 +63,6 @@ pub enum LoaderError {
     Elsewhere {
         /// Without the slash that it begins with.
         file: String,
-        /// Where it leads.
         why: &'static str,
     },
     /// The first text is known, but this is neither that nor what was written.
@@ -76,7 +73,6 @@ pub enum LoaderError {
     ChangedByOthers {
         /// Without the slash that it begins with.
         file: String,
-        /// The journal.
         journal: String,
     },
     /// An entry that was made of what was written.
@@ -98,14 +94,7 @@ pub enum LoaderError {
     Held(String),
     /// Without a journal nothing is written.
     #[error("cannot {action} the journal {path}: {source}{}", hint(.source))]
-    Journal {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Journal { action: &'static str, path: String, source: io::Error },
 }
 
 fn listed(places: &[LoaderPlace]) -> String {
@@ -140,7 +129,6 @@ pub enum LoaderPlace {
 }
 
 impl LoaderPlace {
-    /// Every one.
     pub const ALL: [LoaderPlace; 3] =
         [LoaderPlace::Grub, LoaderPlace::SystemdBoot, LoaderPlace::CmdlineTxt];
 
@@ -239,7 +227,6 @@ impl Layout {
 #[derive(Debug)]
 struct Source {
     file: String,
-    /// What it says.
     text: String,
     /// The same with room for arguments, where it has none.
     extended: String,

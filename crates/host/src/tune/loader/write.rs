@@ -17,13 +17,10 @@ pub struct LoaderFile {
     pub file: String,
     /// Where the first text is kept.
     pub backup: String,
-    /// What it said.
     pub from: String,
-    /// What it says now.
     pub to: String,
 }
 
-/// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoaderWrite {
     /// The boot loader whose files these are.
@@ -34,11 +31,9 @@ pub struct LoaderWrite {
     pub right: Vec<String>,
     /// What is to be run so that the boot loader takes it.
     pub run: Option<String>,
-    /// What should be known.
     pub notes: Vec<String>,
 }
 
-/// What was put back.
 #[derive(Debug)]
 pub struct LoaderUndo {
     /// Files that say again what they said before.
