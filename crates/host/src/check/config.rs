@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use system::rights;
 
 /// Larger than any kernel, decompressed, bytes.
 const LARGEST: u64 = 256 << 20;

@@ -3,6 +3,7 @@
 
 use super::machine::Machine;
 use plan::CpuId;
+use system::process::Stat;
 
 /// A thread that was seen.
 pub(crate) struct Thread {
@@ -28,30 +29,21 @@ const SCHED_RR: u64 = 2;
 const SCHED_DEADLINE: u64 = 6;
 /// Where a thread of SCHED_DEADLINE stands: before every priority, of which 99 is the highest.
 pub(super) const RANK_OF_DEADLINE: u8 = 100;
-/// The flag of a kernel thread (include/linux/sched.h).
-const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// A line of /proc/PID/task/TID/stat: see proc_pid_stat(5).
+/// A line of /proc/PID/task/TID/stat.
 pub(crate) fn thread(pid: u32, line: &str) -> Option<Thread> {
-    let (head, rest) = line.rsplit_once(')')?;
-    let (id, name) = head.split_once('(')?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let policy = field(41)?;
+    let stat = Stat::parse(line)?;
+    let policy = stat.field(41)?;
     Some(Thread {
         pid,
-        id: id.trim().parse().ok()?,
-        parent: u32::try_from(field(4)?).ok()?,
-        name: name.to_owned(),
-        started: field(22)?,
-        priority: if matches!(policy, SCHED_FIFO | SCHED_RR) {
-            u8::try_from(field(40)?).ok()?
-        } else {
-            0
-        },
-        cpu: CpuId(u32::try_from(field(39)?).ok()?),
+        id: stat.field(1)?,
+        parent: stat.parent()?,
+        name: stat.name.to_owned(),
+        started: stat.started()?,
+        priority: if matches!(policy, SCHED_FIFO | SCHED_RR) { stat.field(40)? } else { 0 },
+        cpu: CpuId(stat.field(39)?),
         allowed: None,
-        is_kernel: field(9)? & KERNEL_THREAD != 0,
+        is_kernel: stat.is_kernel_thread()?,
         policy,
     })
 }

@@ -4,7 +4,6 @@
 //! What a journal says is written with root's rights. So nobody else may put a file there, and no
 //! link leads out of it.
 
-use crate::check::thread_of_line;
 use crate::root::HostRoot;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
@@ -248,8 +247,7 @@ fn said() -> String {
 }
 
 fn began(process: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    Some(thread_of_line(process, &stat)?.started)
+    system::process::started(Path::new("/proc"), process)
 }
 
 /// The process that a lock's holder has named, if it still runs.

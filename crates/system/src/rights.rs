@@ -13,13 +13,9 @@
 //!
 //! What it starts of itself decides the same for itself: exec lends it the rights anew.
 //!
-//! In: nothing but what the kernel says of this process. Out: a process with no more rights than
-//! its verb needs. Must not touch: files.
-#![deny(unsafe_code)]
+//! It touches no files.
 
-#[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
-mod sys;
-
+use crate::sys;
 use rustix::process::{getegid, geteuid, getgid, getuid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, no_new_privs,
