@@ -1,10 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Every check there is, cheapest first; ends at the first that fails. Stages that only compute go beside the stages that follow
-# them (see `until`). Each stage runs in a shell of its own, because a shell ignores `set -e` in whatever stands in a condition.
+# Every check there is, in stages. Two go on at a time, which keeps two cores busy and no more. A stage that fails keeps only
+# those from running that need what it leaves. Each stage runs in a shell of its own, because a shell ignores `set -e` in
+# whatever stands in a condition.
 #
-# Usage: test.sh [STAGE...]; all stages unless told otherwise. `check` stands for the quick ones, which need nothing but Rust
-# and shellcheck. The last line counts them, and what stands above it are the tests that could not be run here.
+# Usage: test.sh [test | all | check | STAGE...]. `test`, the default, is what `make test` runs: all that a change of code can
+# break. `all` adds what is long or builds once more. `check` is the quick ones, which need nothing but Rust and shellcheck.
+# Of stages that are named, each takes what others have left, if they are not named too.
+#
+# The last lines name what could not be run here and what failed, and say how long it took beside how long it may take.
+# What each stage and each test took is in TARGET/check/times.tsv: stage, test, seconds, seconds of CPU time where they are known.
 #
 # TEIJI_TESTS_STRICT names a file of what this machine is known to lack, as .ci/lacks is one: then a test that is skipped for
 # another reason fails its stage.
@@ -14,42 +19,54 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/toolchain.sh
 . scripts/toolchain.sh
 
-stages=(tools format scripts release lints cross lab reproducible emulator tests cli faults limits recordings browser)
-# Stages that go beside those that follow them, each until this one begins. Only what cannot be late goes beside another.
-declare -A until=([release]=cross [emulator]=cli [lab]=end [reproducible]=end)
-# From when on each has only the time that others leave. The figures of the lab are the same however busy the machine is, but a
-# guest has to boot in its time: where others keep the machine busy, it takes its share.
-declare -A yields=([reproducible]=begin [lab]=cli)
-# In less than three minutes on two cores, once there is something to build upon.
-quick=(format scripts lints units)
+# In the order in which they begin, as far as what they need has passed: what others wait for comes first.
+declare -A stages_of=(
+    [check]="format scripts lints units"
+    [test]="tools format scripts release lints programs cross units kernels cli limits lab faults recordings guests browser"
+)
+stages_of[all]="${stages_of[test]} lab-long guests-long reproducible processors simulations"
+# How long each may take on two quiet cores, s: `check` once all is built, the others from nothing.
+declare -A promised_s=([check]=180 [test]=1200 [all]=3600)
+# What a stage needs of others. All need what `tools` installs.
+declare -A needs_of=(
+    [units]=programs [cli]=programs [faults]=programs [simulations]=programs
+    [cross]=release [limits]=release [recordings]=release [kernels]=release [reproducible]=release [processors]=release
+    [lab]="kernels cross programs" [lab-long]="kernels cross processors" [guests]="kernels cross" [guests-long]="kernels cross"
+    [browser]=recordings
+)
+slots=2
 
 # Below the target folder, so that `cargo clean` takes it along.
 work=$(realpath -m "$target_dir")/check
 python=$target_dir/venv/bin/python
 oracle=tests/outside/check_recording.py
-# A line for each test that was skipped: its name, what it needs, and why it is not there; tabs between them.
-export TEIJI_SKIPPED_TESTS=${TEIJI_SKIPPED_TESTS:-$work/skipped}
+times=$work/times.tsv
 
 describe() {
     case $1 in
         tools) echo "what the tests need is installed" ;;
         format) echo "rustfmt" ;;
         scripts) echo "shellcheck" ;;
-        lints) echo "clippy, warnings as errors, of the fuzz targets too" ;;
+        lints) echo "clippy, warnings as errors, of the fuzz targets too, and a processor of 32 bits" ;;
+        programs) echo "the tests of all crates are built" ;;
         units) echo "unit tests of all crates but the simulations of statistics" ;;
-        tests) echo "all tests within crates" ;;
+        simulations) echo "intervals and tests of statistics hold what they promise in thousands of drawn series" ;;
         cli) echo "the program as its users meet it, and loads as processes" ;;
         faults) echo "faults made on purpose: calls, disks, clocks, signals, a recorder that stands still" ;;
         release) echo "the release program is static" ;;
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
-        cross) echo "aarch64, armv7 and riscv64 programs under qemu-user" ;;
+        cross) echo "the aarch64 program under qemu-user" ;;
+        processors) echo "armv7 and riscv64 programs under qemu-user" ;;
+        kernels) echo "kernels and the QEMU of the lab are fetched" ;;
         lab) echo "real kernels in the lab, in virtual time" ;;
-        emulator) echo "kernels that do not come up, and guests on the host's clock" ;;
+        lab-long) echo "the same: every kernel, every load, several CPUs, phases and searches" ;;
+        guests) echo "kernels that do not come up, boots, and guests on the host's clock" ;;
+        guests-long) echo "the same: every kernel and machine" ;;
         browser) echo "the reports in a browser" ;;
         *)
-            echo "there is no stage '$1': the stages are ${stages[*]} units, and check for ${quick[*]}" >&2
+            echo "there is no stage '$1': the stages are ${stages_of[all]}; test, all and check stand for several" >&2
             return 2
             ;;
     esac
@@ -139,25 +156,43 @@ stage_lints() {
     # A workspace of its own, which nothing else builds. It is not linked, so that the fuzzer's runtime need not be there.
     CUSTOM_LIBFUZZER_PATH=not-linked/libfuzzer.a CARGO_TARGET_DIR=$target_dir/fuzz \
         cargo clippy --locked --manifest-path fuzz/Cargo.toml --quiet -- --deny warnings
+    # What is 64 bits wide here and not there does not compile; this needs the target's standard library and no linker.
+    ensure_target armv7-unknown-linux-gnueabihf
+    cargo check --locked --package teiji --target armv7-unknown-linux-gnueabihf --quiet
+    if [ -x scripts/lint_dependencies.sh ]; then
+        ./scripts/lint_dependencies.sh
+    fi
 }
 
-# `truth_tests` draw thousands of series to see whether intervals hold what they promise: minutes, and in `tests`.
+# Tests of the workspace, by cargo's words, timed one by one. Always the whole workspace: of a part of it cargo builds what all
+# depend on once more, with other features.
+cargo_test() {
+    # Cargo names variables by its host in capitals.
+    local host
+    host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
+    env "CARGO_TARGET_${host}_RUNNER=$PWD/scripts/timed_tests.sh" cargo test --locked --workspace --quiet "$@"
+}
+
+stage_programs() {
+    cargo test --locked --workspace --quiet --no-run
+}
+
+# `truth_tests` draw thousands of series to see whether intervals hold what they promise: minutes, and in `simulations`.
 stage_units() {
-    cargo test --locked --workspace --lib --bins --quiet -- --skip truth_tests
+    cargo_test --lib --bins -- --skip truth_tests
 }
 
-stage_tests() {
-    cargo test --locked --workspace --lib --bins --examples --quiet
-    cargo test --locked --workspace --doc --quiet
+stage_simulations() {
+    cargo_test --lib -- truth_tests
 }
 
+# All tests in folders `tests` but those of faults.
 stage_cli() {
-    cargo test --locked --package load --test '*' --quiet
-    cargo test --locked --package teiji --test '*' --quiet -- --skip faults::
+    cargo_test --test '*' -- --skip faults::
 }
 
 stage_faults() {
-    cargo test --locked --package teiji --test cli --quiet -- faults::
+    cargo_test --test cli -- faults::
 }
 
 stage_release() {
@@ -244,80 +279,80 @@ stage_recordings() {
 }
 
 # Width, byte order and system calls of other processors. Loads start the program anew, which qemu-user cannot.
-stage_cross() {
-    local teiji target emulator recording
+runs_elsewhere() {
+    local emulator=$1 target=$2 teiji recording=$work/cross/$1.teiji
     teiji=$(native_program)
-    ./scripts/cross.sh --profile cross-test
-    rm -rf "$work/cross"
     mkdir -p "$work/cross"
-    while read -r emulator target; do
-        recording=$work/cross/$emulator.teiji
-        "$emulator" "$target_dir/$target/cross-test/teiji" --version
-        "$emulator" "$target_dir/$target/cross-test/teiji" measure --quiet --policy other --interval 5ms --samples 200 \
-            --threads 1 --output "$recording" >"$work/cross/$emulator.txt"
-        "$teiji" verify "$recording"
-        "$python" "$oracle" "$recording"
-    done <<'END'
-qemu-aarch64 aarch64-unknown-linux-musl
-qemu-arm armv7-unknown-linux-gnueabihf
-qemu-riscv64 riscv64gc-unknown-linux-gnu
-END
+    rm -rf "$recording"
+    "$emulator" "$target_dir/$target/cross-test/teiji" --version
+    "$emulator" "$target_dir/$target/cross-test/teiji" measure --quiet --policy other --interval 5ms --samples 200 \
+        --threads 1 --output "$recording" >"$work/cross/$emulator.txt"
+    "$teiji" verify "$recording"
+    "$python" "$oracle" "$recording"
 }
 
-# Kernels of Debian's, newest first, for three processors, and the QEMU for them; they stay in the target folder.
-prepare_lab() {
-    local kernels=(amd64 rt-amd64 arm64 rt-arm64 armmp rt-armmp)
+stage_cross() {
+    ./scripts/cross.sh --profile cross-test aarch64-unknown-linux-musl
+    runs_elsewhere qemu-aarch64 aarch64-unknown-linux-musl
+}
+
+stage_processors() {
+    ./scripts/cross.sh --profile cross-test armv7-unknown-linux-gnueabihf riscv64gc-unknown-linux-gnu
+    runs_elsewhere qemu-arm armv7-unknown-linux-gnueabihf
+    runs_elsewhere qemu-riscv64 riscv64gc-unknown-linux-gnu
+}
+
+# Kernels, QEMU, snapshots and recordings, which all tests of the lab share.
+use_lab() {
     TEIJI=$(realpath "$(native_program)")
     XDG_CACHE_HOME=$work/cache
-    TEIJI_LAB_TESTS=$work/$1
+    TEIJI_LAB_TESTS=$work/lab
     TEIJI_AARCH64=$target_dir/aarch64-unknown-linux-musl/cross-test/teiji
     TEIJI_ARMV7=$target_dir/armv7-unknown-linux-gnueabihf/cross-test/teiji
-    TEIJI_EXAMPLES=$(realpath -m "$target_dir/$(native_target)/cross-test/teiji")
+    # What `programs` has built: with the example probes.
+    TEIJI_EXAMPLES=$(realpath -m "$target_dir/debug/teiji")
     export TEIJI XDG_CACHE_HOME TEIJI_LAB_TESTS TEIJI_AARCH64 TEIJI_ARMV7 TEIJI_EXAMPLES
-    if ! [ -x "$TEIJI_AARCH64" ] || ! [ -x "$TEIJI_ARMV7" ]; then
-        ./scripts/cross.sh --profile cross-test
-    fi
+}
+
+# Debian's, newest first, for three processors. They stay in the target folder; recordings of the last time do not.
+stage_kernels() {
+    local kernels=(amd64 rt-amd64 arm64 rt-arm64 armmp rt-armmp)
+    use_lab
     rm -rf "$TEIJI_LAB_TESTS"
+    mkdir -p "$TEIJI_LAB_TESTS"
     "$TEIJI" lab fetch qemu qemu-arm "${kernels[@]/#/debian:}"
 }
 
-stage_lab() {
-    prepare_lab lab
-    # Side by side, half of the time each: a guest is one core's work, and most of these wait for one.
-    local others failed=0
-    lab_other_half >"$work/lab-others.log" 2>&1 &
-    others=$!
-    "$python" -B tests/lab/test_lab.py || failed=1
-    "$python" -B tests/lab/test_boot_once.py || failed=1
-    "$python" -B tests/lab/test_explain.py || failed=1
-    "$python" -B tests/lab/test_explain_arm64.py || failed=1
-    "$python" -B tests/lab/test_search.py || failed=1
-    wait "$others" || failed=1
-    cat "$work/lab-others.log"
-    return "$failed"
-}
-
-lab_other_half() {
-    local failed=0
-    ./scripts/cross.sh --profile cross-test "$(native_target)"
-    "$python" -B tests/lab/test_probes.py || failed=1
-    "$python" -B tests/lab/test_cokernels.py || failed=1
-    "$python" -B tests/lab/test_check.py || failed=1
-    "$python" -B tests/lab/test_tune.py || failed=1
-    "$python" -B tests/lab/test_phases.py || failed=1
-    "$python" -B tests/lab/test_comparison.py || failed=1
-    "$python" -B tests/lab/test_qemu.py || failed=1
-    benches/run lab || failed=1
-    return "$failed"
-}
-
-stage_emulator() {
-    local failed=0 module
-    prepare_lab emulator
-    for module in failures confined booted host_time; do
-        "$python" -B "tests/lab/test_$module.py" || failed=1
+# Modules of tests/lab one after the other: lab_tests [--long] MODULE...
+lab_tests() {
+    local long=() failed=0 module
+    if [ "$1" = --long ]; then
+        long=(--long)
+        shift
+    fi
+    use_lab
+    mkdir -p "$TEIJI_LAB_TESTS"
+    for module; do
+        "$python" -B "tests/lab/test_$module.py" "${long[@]}" || failed=1
     done
     return "$failed"
+}
+
+stage_lab() {
+    lab_tests lab boot_once explain explain_arm64 probes cokernels phases search several_cpus
+    benches/run lab
+}
+
+stage_lab-long() {
+    lab_tests --long lab boot_once explain explain_arm64 probes phases search comparison several_cpus worst_of_loads
+}
+
+stage_guests() {
+    lab_tests failures confined booted host_time check tune qemu
+}
+
+stage_guests-long() {
+    lab_tests --long booted host_time check tune qemu
 }
 
 stage_browser() {
@@ -334,7 +369,10 @@ stage_browser() {
     "$teiji" show "$plan" --json >"$plan.json"
     cd tests/browser
     TEIJI_JAPANESE=$japanese TEIJI_COMPARISON=$comparison TEIJI_COMPARISON_JSON=$comparison.json TEIJI_PLAN_REPORT=$plan.html TEIJI_PLAN_JSON=$plan.json TEIJI_REPORT=$page TEIJI_RUN_JSON=$work/recordings/idle.teiji/run.json:$work/recordings/hackbench.teiji/run.json \
-        CHROMIUM=$(command -v chromium) "$node" --test --test-reporter=spec
+        CHROMIUM=$(command -v chromium) "$node" --test --test-reporter=spec --test-reporter-destination=stdout \
+        --test-reporter=./times.mjs --test-reporter-destination="$work/browser.times" || failed=1
+    cat "$work/browser.times" >>"$TEIJI_TEST_TIMES"
+    return "${failed:-0}"
 }
 
 # Says that a check of this script is skipped: skipped TEST NEED REASON.
@@ -348,20 +386,7 @@ skipped_for_a_reason() {
     awk -F '\t' -v known="$TEIJI_TESTS_STRICT" '
         BEGIN { while ((got = getline line <known) > 0) { split(line, words, / /); lacks[words[1]] } if (got < 0) exit unread = 1 }
         !($2 in lacks) { print "skipped, and " known " does not name " $2 ": " $1 ": " $3; bad = 1 }
-        END { if (unread) print "cannot read " known; exit bad || unread }' "$TEIJI_SKIPPED_TESTS" >&2
-}
-
-# The last lines: what was skipped, and how many passed and failed.
-report() {
-    local number
-    number=$(sort -u "$TEIJI_SKIPPED_TESTS" | tee "$TEIJI_SKIPPED_TESTS.sorted" | wc -l)
-    if [ "$number" = 0 ]; then
-        echo "$1 passed, $2 failed"
-        return
-    fi
-    echo "Skipped, in whole or in part:"
-    awk -F '\t' '{ print "   " $1 ": " $3 " (" $2 ")" }' "$TEIJI_SKIPPED_TESTS.sorted"
-    echo "$1 passed, $2 failed; tests skipped: $number"
+        END { if (unread) print "cannot read " known; exit bad || unread }' "$1" >&2
 }
 
 # A stage, in the shell made for it.
@@ -370,96 +395,130 @@ if [ "${1:-}" = --stage ]; then
     exit
 fi
 
-[ $# -gt 0 ] || set -- "${stages[@]}"
-[ "$*" != check ] || set -- "${quick[@]}"
-for stage; do
-    describe "$stage" >/dev/null
+began_s=$SECONDS
+[ $# -gt 0 ] || set -- test
+promise=${promised_s[$1]:-}
+wanted=()
+for word; do
+    for stage in ${stages_of[$word]:-$word}; do
+        describe "$stage" >/dev/null
+        wanted+=("$stage")
+    done
 done
 ensure_rust
 ensure_linker
 mkdir -p "$work"
-: >"$TEIJI_SKIPPED_TESTS"
-passed=0
+rm -f "$work"/*.skipped
+printf 'stage\ttest\tseconds\tCPU seconds\n' >"$times"
+# Two builds beside one another share the cores.
+if [ ${#wanted[@]} -gt 1 ]; then
+    cores=$(nproc)
+    export CARGO_BUILD_JOBS=${CARGO_BUILD_JOBS:-$(((cores + slots - 1) / slots))}
+fi
 
-# The stage's own output, then what it took and how it ended: run STAGE.
+# A stage's own output, then what it took and how it ended: run STAGE. What tests are skipped is a line for each: its name, what
+# it needs, and why it is not there, tabs between them.
 run() {
-    local began=$SECONDS first=() TIMEFORMAT="   CPU time: %U s, and %S s in the kernel"
-    [ "${yields[$1]:-}" != begin ] || first=(nice -n 19)
+    local ended=FAILED took user kernel TIMEFORMAT=$'%R\t%U\t%S'
+    export TEIJI_STAGE=$1 TEIJI_TEST_TIMES=$times TEIJI_SKIPPED_TESTS=$work/$1.skipped
+    : >"$TEIJI_SKIPPED_TESTS"
     echo "== $1: $(describe "$1")"
-    if time "${first[@]}" bash "$0" --stage "$1" && skipped_for_a_reason; then
-        echo "== $1: passed in $((SECONDS - began)) s"
-    else
-        echo "== $1: FAILED after $((SECONDS - began)) s"
-        return 1
+    if { time bash "$0" --stage "$1" >&3 2>&1; } 3>&1 2>"$work/$1.took" && skipped_for_a_reason "$TEIJI_SKIPPED_TESTS"; then
+        ended=passed
     fi
+    IFS=$'\t' read -r took user kernel <"$work/$1.took"
+    awk -v OFS='\t' -v stage="$1" -v took="$took" -v user="$user" -v kernel="$kernel" -v ended="$ended" 'BEGIN {
+        print stage, "", took, user + kernel >>ARGV[1]
+        printf "== %s: %s in %.0f s, CPU time %.0f s\n", stage, ended, took, user + kernel }' "$times"
+    [ "$ended" = passed ]
 }
 
-failed() {
-    report "$passed" 1
-    exit 1
-}
+# How it stands with each stage: waiting, running, passed, failed, or not run.
+declare -A state=() stage_of=()
+for stage in "${wanted[@]}"; do
+    state[$stage]=waiting
+done
 
-# The process group of each stage that goes on beside others. They have to end with this script, and the lab's guests too.
-declare -A beside=()
+# The process group of each stage that runs. They have to end with this script, and the lab's guests too.
 end_all() {
     local group
-    for group in "${beside[@]}"; do
+    for group in "${!stage_of[@]}"; do
         kill -TERM -- "-$group" 2>/dev/null || true
     done
 }
 trap end_all EXIT
 trap 'exit 130' INT TERM HUP
 
+# Whether a stage may begin: all that it needs has passed, or was not asked for. Where that failed it is not run.
+may_begin() {
+    local needed
+    [ "${state[$1]}" = waiting ] || return 1
+    for needed in tools ${needs_of[$1]:-}; do
+        case ${state[$needed]:-passed} in
+            passed) ;;
+            waiting | running) [ "$needed" = "$1" ] || return 1 ;;
+            *)
+                state[$1]="not run"
+                echo "== $1: not run, for it needs $needed"
+                return 1
+                ;;
+        esac
+    done
+}
+
 begin() {
-    echo "== $1: begins, beside what follows"
+    state[$1]=running
     set -m
-    run "$1" >"$work/$1.log" 2>&1 </dev/null &
-    beside[$1]=$!
+    if [ ${#wanted[@]} = 1 ]; then
+        run "$1" </dev/null &
+    else
+        echo "== $1: begins"
+        run "$1" >"$work/$1.log" 2>&1 </dev/null &
+    fi
+    stage_of[$!]=$1
     set +m
 }
 
-# Leaves the time of this stage to it.
-yield_to() {
+# Waits for the end of one of the stages that run.
+join() {
+    local group stage code=0
+    wait -n -p group "${!stage_of[@]}" || code=$?
+    stage=${stage_of[$group]}
+    unset "stage_of[$group]"
+    [ ${#wanted[@]} = 1 ] || cat "$work/$stage.log"
+    if [ "$code" = 0 ]; then state[$stage]=passed; else state[$stage]=failed; fi
+}
+
+# Those of the stages with which it stands so.
+stages_that() {
     local stage
-    for stage in "${!beside[@]}"; do
-        # One that has ended has nothing to yield.
-        [ "${yields[$stage]:-}" != "$1" ] || renice -n 19 -g "${beside[$stage]}" >/dev/null 2>&1 || true
+    for stage in "${wanted[@]}"; do
+        [ "${state[$stage]}" != "$1" ] || printf ' %s' "$stage"
     done
 }
 
-# The places of stages in their order.
-declare -A place=([units]=0)
-for stage in "${stages[@]}" end; do
-    place[$stage]=${#place[@]}
-done
-
-# Waits for the stages that may go on no longer once this one begins, or one after it that is left out; for all at the end.
-join_until() {
-    local stage ended
-    for stage in "${stages[@]}"; do
-        if [ -z "${beside[$stage]:-}" ] || [ "${place[${until[$stage]}]}" -gt "${place[$1]}" ]; then
-            continue
+while :; do
+    for stage in "${wanted[@]}"; do
+        if [ ${#stage_of[@]} -lt "$slots" ] && may_begin "$stage"; then
+            begin "$stage"
         fi
-        echo "== $stage: is waited for"
-        ended=0
-        wait "${beside[$stage]}" || ended=1
-        unset "beside[$stage]"
-        cat "$work/$stage.log"
-        [ "$ended" = 0 ] || failed
-        passed=$((passed + 1))
     done
-}
-
-while [ $# -gt 0 ]; do
-    join_until "$1"
-    yield_to "$1"
-    if [ -n "${until[$1]:-}" ] && [ $# -gt 1 ]; then
-        begin "$1"
-    else
-        run "$1" || failed
-        passed=$((passed + 1))
-    fi
-    shift
+    [ ${#stage_of[@]} -gt 0 ] || break
+    join
 done
-join_until end
-report "$passed" 0
+
+read -ra passed <<<"$(stages_that passed)"
+read -ra failed <<<"$(stages_that failed)"
+read -ra not_run <<<"$(stages_that 'not run')"
+sort -u "$work"/*.skipped >"$work/skipped"
+skipped=$(wc -l <"$work/skipped")
+if [ "$skipped" -gt 0 ]; then
+    echo "Skipped, in whole or in part:"
+    awk -F '\t' '{ print "   " $1 ": " $3 " (" $2 ")" }' "$work/skipped"
+fi
+[ ${#failed[@]} = 0 ] || echo "Failed: ${failed[*]}"
+[ ${#not_run[@]} = 0 ] || echo "Not run, for what they need failed: ${not_run[*]}"
+took=$((SECONDS - began_s))
+echo "Took $took s${promise:+; promised on two quiet cores: at most $promise s}. Each stage and test: $times"
+echo "${#passed[@]} passed, ${#failed[@]} failed, ${#not_run[@]} not run, tests skipped: $skipped"
+[ ${#failed[@]} = 0 ] && [ ${#not_run[@]} = 0 ]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 BUSYBOX = Path(shutil.which("busybox"))
 # On a busy host, in emulation without KVM.
-BOOTED_S = 300
+BOOTED_S = 900
 
 INIT = """#!/bin/busybox sh
 busybox=/bin/busybox

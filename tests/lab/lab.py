@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the tests of the lab share: the program as a process, what it leaves behind, and its samples read by others."""
+"""What the tests of the lab share: the program as a process, what it leaves behind, its samples read by others, and how a
+module of tests is run: python3 tests/lab/test_NAME.py [--long] [CLASS[.TEST]...]
 
+Without names a module runs its tests of `make test`, or with --long those that only `make test-all` runs: see `long`.
+"""
+
+import fcntl
 import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -20,6 +26,8 @@ TEIJI = Path(os.environ["TEIJI"]).resolve()
 ORACLE = ROOT / "tests" / "outside" / "check_recording.py"
 # Of one command; a test that takes longer has found a hang. Beside other stages guests have only the time that these leave.
 PATIENCE_S = 1800
+# Of what happens at once on a quiet machine, and is looked for again and again until then.
+SOON_S = 120
 # Of a kernel that boots while loads of other stages take both CPUs.
 BOOT_TIMEOUT = ("--boot-timeout", "900s")
 
@@ -45,12 +53,30 @@ def skip(test, need, reason):
     raise unittest.SkipTest(reason)
 
 
+def long(test):
+    """Leaves a test, or all of a class, to `make test-all`: for what is long and of which `make test` has a smaller one."""
+    test.long = True
+    return test
+
+
+def soon(is_so, timeout=SOON_S):
+    """Waits until it is so; whether it came to that."""
+    deadline = time.monotonic() + timeout
+    while not (so := is_so()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return so
+
+
 class Lab(unittest.TestCase):
     """A test with a folder of its own, in which everything has to stay and nothing may be left running."""
 
+    def id(self):
+        """With the module's name also where the module was started as a program."""
+        return super().id().replace("__main__.", f"{Path(sys.argv[0]).stem}.", 1)
+
     def setUp(self):
-        self.began = time.monotonic()
-        self.folder = Path(os.environ["TEIJI_LAB_TESTS"]) / self.id().rsplit(".", 1)[-1]
+        module, _, name = self.id().split(".")
+        self.folder = Path(os.environ["TEIJI_LAB_TESTS"]) / module.removeprefix("test_") / name
         shutil.rmtree(self.folder, ignore_errors=True)
         self.scratch = self.folder / "scratch"
         self.scratch.mkdir(parents=True)
@@ -59,7 +85,6 @@ class Lab(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(self.processes(), [], "processes are left")
         self.assertEqual(os.listdir(self.scratch), [], "files are left")
-        print(f"   {self.id().split('.', 1)[-1]}: {time.monotonic() - self.began:.1f} s", flush=True)
 
     def needs_kvm(self):
         """For a test that needs a /dev/kvm, whether KVM works or not."""
@@ -111,6 +136,20 @@ class Lab(unittest.TestCase):
     def the(self, pattern):
         (recording,) = self.folder.glob(pattern)
         return recording
+
+    def recorded(self, *words, output="rec.teiji"):
+        """A copy of the recording that teiji lab run makes of these words: made once for all tests that want the same."""
+        shared = Path(os.environ["TEIJI_LAB_TESTS"]) / "recorded"
+        shared.mkdir(exist_ok=True)
+        kept = shared / hashlib.sha256(json.dumps([str(TEIJI), *words]).encode()).hexdigest()[:16]
+        with open(f"{kept}.lock", "w") as lock:
+            # Modules run beside one another.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.exists():
+                self.lab("run", "-q", *words, "-o", "recorded")
+                (self.folder / "recorded").rename(kept)
+        (recording,) = kept.iterdir()
+        return shutil.copytree(recording, self.folder / output)
 
     def refused(self, *words, says, output="out", **more):
         """teiji lab run that has to come to nothing: exit code 4, these words on standard error, and no recording."""
@@ -165,3 +204,48 @@ def with_libraries(name):
     path = shutil.which(name)
     output = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
     return [flag for file in (path, *re.findall(r"(/\S+) \(0x", output)) for flag in ("--file", file)]
+
+
+class Timed(unittest.TextTestResult):
+    """Says what each test took, and writes it down where scripts/test.sh counts: TEIJI_TEST_TIMES, TEIJI_STAGE."""
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.began = time.monotonic(), cpu_time_of_children()
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        took = [now - then for now, then in zip((time.monotonic(), cpu_time_of_children()), self.began, strict=True)]
+        print(f"   {test.id()}: {took[0]:.1f} s, CPU time {took[1]:.1f} s", flush=True)
+        if listed := os.environ.get("TEIJI_TEST_TIMES"):
+            with open(listed, "a") as file:
+                file.write(f"{os.environ['TEIJI_STAGE']}\t{test.id()}\t{took[0]:.2f}\t{took[1]:.2f}\n")
+
+
+def cpu_time_of_children():
+    """Of all that have ended, and of theirs, seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class Marked(unittest.TestLoader):
+    """Finds the tests that are marked with @long, or those that are not."""
+
+    def __init__(self, long):
+        super().__init__()
+        self.long = long
+
+    def getTestCaseNames(self, case):
+        names = super().getTestCaseNames(case)
+        return [name for name in names if self.long == (hasattr(case, "long") or hasattr(getattr(case, name), "long"))]
+
+
+def main():
+    """Runs the tests of the module that was started."""
+    words = sys.argv[1:]
+    module = sys.modules["__main__"]
+    if names := [word for word in words if word != "--long"]:
+        suite = unittest.TestLoader().loadTestsFromNames(names, module)
+    else:
+        suite = Marked("--long" in words).loadTestsFromModule(module)
+    sys.exit(not unittest.TextTestRunner(resultclass=Timed).run(suite).wasSuccessful())

@@ -6,10 +6,9 @@ import os
 import signal
 import subprocess
 import time
-import unittest
 from pathlib import Path
 
-from lab import Lab, document, sample_hashes
+from lab import Lab, document, long, main, sample_hashes
 
 KERNEL = "debian:amd64"
 # More processes than one pair: of what follows the snapshot, this depends on most.
@@ -99,6 +98,7 @@ class BootOnce(Lab):
         self.assertEqual(list((self.cache / "snapshots").glob(".part-*")), [])
         self.assertEqual(sample_hashes(self.run_once(words=words)), first)
 
+    @long
     def test_each_emulator_has_its_own(self):
         words = ("run", "-q", "-k", KERNEL, "-n", "20")
         self.run_once(words=words)
@@ -133,4 +133,4 @@ class BootOnce(Lab):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

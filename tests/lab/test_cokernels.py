@@ -7,9 +7,8 @@ import os
 import re
 import shutil
 import subprocess
-import unittest
 
-from lab import TEIJI, Lab, check, document, sample_hashes, skip, with_libraries
+from lab import TEIJI, Lab, check, document, main, sample_hashes, skip, with_libraries
 
 # Eight virtual ns an instruction: with fewer the timer comes before the planned time, by the core's gravity.
 SLOW = ("--mips", "125")
@@ -19,7 +18,7 @@ class NoCoKernel(Lab):
     def test_without_a_co_kernel_nothing_changes(self):
         hashes = []
         for name, probe in (("named", ["--probe", "cyclic"]), ("chosen", [])):
-            self.lab("run", "-q", "-k", "debian:amd64", "-n", "500", *probe, "-o", name)
+            self.lab("run", "-q", "-k", "debian:amd64", "-n", "200", *probe, "-o", name)
             (recording,) = (self.folder / name).iterdir()
             self.assertEqual(document(recording)["run"]["probe"], "cyclic")
             self.assertNotIn("co_kernel", document(recording)["instrument"])
@@ -153,4 +152,4 @@ class Evl(OnACore, Lab):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

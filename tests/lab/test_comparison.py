@@ -2,14 +2,14 @@
 """Vanilla kernels and PREEMPT_RT side by side, for three processors."""
 
 import subprocess
-import unittest
 from statistics import quantiles
 
-from lab import Lab, check, document, largest, latencies, program, sha256
+from lab import Lab, check, document, largest, latencies, long, main, program, sha256
 
 VANILLA, RT = "debian:amd64", "debian:rt-amd64"
 
 
+@long
 class Comparison(Lab):
     def compare(self, vanilla, rt, samples, *more):
         """Both kernels under hackbench; their recordings."""
@@ -49,4 +49,4 @@ class Comparison(Lab):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -9,10 +9,9 @@ import socket
 import subprocess
 import tempfile
 import time
-import unittest
 from pathlib import Path
 
-from lab import BOOT_TIMEOUT, PATIENCE_S, TEIJI, Lab, document, sample_hashes, skip
+from lab import BOOT_TIMEOUT, PATIENCE_S, TEIJI, Lab, document, main, sample_hashes, skip
 
 KERNEL = "debian:amd64"
 
@@ -182,17 +181,15 @@ class Confined(Lab):
 
 
 class Again(Lab):
-    def test_ordinary_recordings_are_made_again_and_explained(self):
-        self.lab("run", "--quiet", "-k", KERNEL, "--load", "hackbench", "-n", "200", "-o", "out")
-        recording = self.the("out/*.teiji")
+    def test_ordinary_recordings_are_made_again(self):
+        recording = self.recorded("-k", KERNEL, "--load", "cpu@50%", "-n", "100")
         output = self.lab("rerun", "-q", recording, "-o", "again.teiji").stdout
-        self.assertIn("made again, 200 identical samples", output)
+        self.assertIn("made again, 100 identical samples", output)
         self.assertNotIn("What differs", output)
         self.assertEqual(sample_hashes(recording), sample_hashes(self.folder / "again.teiji"))
 
     def test_an_older_recording_is_the_same(self):
-        self.lab("run", "--quiet", "-k", KERNEL, "-n", "50", "-o", "out")
-        recording = self.the("out/*.teiji")
+        recording = self.recorded("-k", KERNEL, "-n", "50")
         described = document(recording)
         words = described["lab"]["qemu"]["command_line"]
         place = words.index("-sandbox")
@@ -201,8 +198,7 @@ class Again(Lab):
         self.assertNotIn("What differs", self.lab("rerun", "-q", recording).stdout)
 
     def test_a_script_in_a_recording_is_not_run(self):
-        self.lab("run", "--quiet", "-k", KERNEL, "-n", "50", "-o", "out")
-        recording = self.the("out/*.teiji")
+        recording = self.recorded("-k", KERNEL, "-n", "50")
         script = recording / "qemu.sh"
         script.write_text(f"#!/bin/sh\ntouch {self.folder}/mark\n")
         script.chmod(0o755)
@@ -216,4 +212,4 @@ class Again(Lab):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -5,10 +5,9 @@ import json
 import os
 import re
 import subprocess
-import unittest
 
 from explained import Explaining
-from lab import TEIJI, Ended, document, largest, latencies
+from lab import TEIJI, Ended, document, largest, latencies, long, main
 
 VANILLA, RT = "debian:amd64", "debian:rt-amd64"
 WORST = 5
@@ -16,10 +15,9 @@ WORST = 5
 
 class Explain(Explaining):
     def record(self, kernel, *words):
-        """A recording made for the test."""
+        """A recording under hackbench."""
         length = () if "-n" in words else ("-n", "300")
-        self.lab("run", "--quiet", "-k", kernel, "--load", "hackbench", *length, "-o", "rec.teiji", *words)
-        return next(path.parent for path in self.folder.glob("**/run.json"))
+        return self.recorded("-k", kernel, "--load", "hackbench", *length, *words)
 
     def test_the_worst_of_a_vanilla_kernel(self):
         recording = self.record(VANILLA)
@@ -39,13 +37,13 @@ class Explain(Explaining):
         self.assertIn("</svg>", (self.folder / "worst.svg").read_text())
         self.assertEqual(self.lab_free("verify", recording).code, 0)
 
+    @long
     def test_the_worst_of_preempt_rt(self):
         recording = self.record(RT)
         self.check_accounts(recording, json.loads(self.explain(recording, "--worst", str(WORST), "--json").stdout))
 
     def test_an_idle_guest(self):
-        self.lab("run", "--quiet", "-k", VANILLA, "-n", "200", "-o", "rec.teiji")
-        recording = next(path.parent for path in self.folder.glob("**/run.json"))
+        recording = self.recorded("-k", VANILLA, "-n", "200")
         explained = json.loads(self.explain(recording, "--worst", str(WORST), "--json").stdout)
         self.check_accounts(recording, explained)
         kinds = [part["kind"] for part in explained["accounts"][0]["parts"]]
@@ -58,17 +56,18 @@ class Explain(Explaining):
         again = json.loads(self.explain(recording, *words, "--json").stdout)["accounts"]
         self.assertEqual(sorted(account["activation"] for account in again), sorted([first, second]))
 
+    @long
     def test_beside_another_program_that_sleeps(self):
         # It wakes less often than the thread, from another function; the thread from one that also reads the clock in between.
         other = "cmd:/teiji measure -q --policy other --sleep timerfd --interval 1ms -n 3000 -o /tmp/other.teiji"
-        self.lab("run", "-q", "-k", VANILLA, "--sleep", "itimer", "-i", "200us", "-n", "300", "--load", other, "-o", "rec.teiji")
-        recording = next(path.parent for path in self.folder.glob("**/run.json"))
+        recording = self.recorded("-k", VANILLA, "--sleep", "itimer", "-i", "200us", "-n", "300", "--load", other)
         explained = json.loads(self.explain(recording, "--worst", "50", "--json").stdout)
         self.check_accounts(recording, explained)
         # The last that happens is that the thread, its timer long past, goes back to its program: nearly always in the same time.
         returns = sorted(sum(part["length_ns"] for part in account["parts"] if part["kind"] == "return") for account in explained["accounts"])
         self.assertLess(returns[len(returns) // 2], 2 * returns[0], returns)
 
+    @long
     def test_a_sentence_and_its_parts(self):
         recording = self.record(VANILLA)
         worst = largest(recording)
@@ -80,7 +79,7 @@ class Explain(Explaining):
         self.assertEqual(len(re.findall(r"\bteiji-0\b", text)), 3, text)
 
     def test_samples_that_are_not_the_recorded_ones(self):
-        recording = self.record(VANILLA)
+        recording = self.recorded("-k", VANILLA, "-n", "200")
         made = document(recording)
         # As if it had been recorded with one kernel argument more.
         made["lab"]["guest"]["kernel_args"] = "nohz=off"
@@ -89,6 +88,7 @@ class Explain(Explaining):
         self.assertRegex(ended.stderr, r"made again, and is not the same, so nothing of it is explained: first difference at")
         self.assertFalse((recording / "explain.json").exists())
 
+    @long
     def test_a_qemu_without_plugins(self):
         recording = self.record(VANILLA, "-n", "20", "--qemu", "system")
         folder = self.folder / "bin"
@@ -109,4 +109,4 @@ class Explain(Explaining):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

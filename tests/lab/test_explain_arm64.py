@@ -2,10 +2,9 @@
 """`teiji explain` of guests of aarch64: the same checks as of a PC's, and what is different there."""
 
 import json
-import unittest
 
 from explained import Explaining
-from lab import program
+from lab import long, main, program
 
 VANILLA, RT = "debian:arm64", "debian:rt-arm64"
 WORST = 20
@@ -19,8 +18,7 @@ class ExplainArm64(Explaining):
     def explained(self, kernel, *words, worst=WORST):
         """The largest latencies of a run made for the test, which have to add up."""
         arm64 = program("aarch64")
-        self.lab("run", "--quiet", "-k", kernel, *arm64, *words, "-o", "rec.teiji")
-        recording = next(path.parent for path in self.folder.glob("**/run.json"))
+        recording = self.recorded("-k", kernel, *arm64, *words)
         text = self.explain(recording, "--worst", str(worst), "--json", *arm64).stdout
         explained = json.loads(text)
         self.check_accounts(recording, explained)
@@ -33,6 +31,7 @@ class ExplainArm64(Explaining):
                     self.assertTrue(part["off_at"] and part["on_at"], part)
         return explained["accounts"]
 
+    @long
     def test_the_worst_of_a_vanilla_kernel(self):
         accounts = self.explained(VANILLA, "--load", "hackbench", "-n", "300")
         kinds = {part["kind"] for account in accounts for part in account["parts"]}
@@ -46,4 +45,4 @@ class ExplainArm64(Explaining):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

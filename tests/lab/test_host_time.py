@@ -3,11 +3,9 @@
 
 import os
 import subprocess
-import time
-import unittest
 from shutil import which
 
-from lab import TEIJI, Lab, check, document, latencies, program
+from lab import TEIJI, Lab, check, document, latencies, long, main, program
 
 VANILLA, RT = "debian:amd64", "debian:rt-amd64"
 
@@ -21,6 +19,7 @@ class Isolated(Lab):
         self.assertEqual(described["threads"][0]["cpu"], 1)
         self.assertEqual(described["host"]["before"]["isolated_cpus"], "1")
 
+    @long
     def test_arguments_unknown_to_the_kernel(self):
         # It hands them on to its first process.
         self.lab("run", "-q", "-k", VANILLA, "--append", "unheard-of", "-n", "50", "-o", "out")
@@ -28,17 +27,16 @@ class Isolated(Lab):
 
 class HostTime(Lab):
     def test_several_cpus(self):
-        began = time.monotonic()
         words = ["run", "-q", "-k", RT, "--time", "host", "--smp", "2", "-i", "5ms", "-n", "200", "-o", "out"]
         output = self.lab(*words).stdout
         self.assertIn("they cannot be repeated", output)
-        self.assertLess(time.monotonic() - began, 200)
         recording = next((self.folder / "out").iterdir())
         check(self, recording)
         self.assertEqual([len(latencies(recording, thread)) for thread in range(2)], [200, 200])
         self.assertFalse(document(recording)["lab"]["deterministic"])
         self.assertIn("on the host's clock", self.lab("rerun", "-q", recording, code=2).stderr)
 
+    @long
     def test_kvm_where_it_works(self):
         self.needs_kvm()
         # An emulator that takes itself for KVM: what the lab sees where KVM works. To be tried out, it has no initramfs.
@@ -60,6 +58,7 @@ class HostTime(Lab):
         self.assertEqual(document(recording)["lab"]["accelerator"], "kvm")
 
 
+@long
 class RaspberryPi(Lab):
     def test_a_raspberry_pi_3b(self):
         board = ["-k", "debian:arm64", "--machine", "raspi3b", *program("aarch64")]
@@ -78,4 +77,4 @@ class RaspberryPi(Lab):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -6,9 +6,8 @@ import math
 import re
 import shlex
 import subprocess
-import unittest
 
-from lab import TEIJI, Lab, check, document, latencies, sample_hashes
+from lab import TEIJI, Lab, check, document, latencies, long, main, sample_hashes
 
 VANILLA, RT = "debian:amd64", "debian:rt-amd64"
 BOTH = ("-k", VANILLA, "-k", RT)
@@ -35,6 +34,7 @@ class Phases(Lab):
         (recording,) = (self.folder / output).iterdir()
         return sample_hashes(recording)
 
+    @long
     def test_under_hackbench(self):
         words = ("run", "-q", *BOTH, "--load", "hackbench,groups=1", "-n", str(SAMPLES))
         told = json.loads(self.lab(*words, "--phases", str(PHASES), "--json", "-o", "out").stdout)
@@ -108,6 +108,7 @@ class Phases(Lab):
         output = self.lab("rerun", "-q", self.the("out/*-phase-2-1.teiji")).stdout
         self.assertIn("made again, 100 identical samples", output)
 
+    @long
     def test_kernels_are_bisected_by_phases(self):
         words = ("bisect", "-q", "--kernels", f"{RT},{VANILLA}", "-n", "50", "--phases", "2", "--limit", "p50<1ns", "-o", "out")
         output = self.lab(*words).stdout
@@ -116,6 +117,7 @@ class Phases(Lab):
         self.assertRegex(output, r"\n  teiji lab run -k debian:rt-amd64=\S+ -n 50 (--boot-timeout \S+ )?--phase [12]\n")
         self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()), ["01-phase-1.teiji", "01-phase-2.teiji"])
 
+    @long
     def test_a_plan_with_phases(self):
         text = f'[measure]\nkernel = "{VANILLA}"\nsamples = 50\nboot-timeout = "900s"\n[vary]\nphase = "1..2"\n[limits]\nmax = "1ms"\n'
         (self.folder / "plan.toml").write_text(text)
@@ -129,4 +131,4 @@ class Phases(Lab):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -7,10 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-import unittest
 from pathlib import Path
 
-from lab import ROOT, TEIJI, Lab, document, sample_hashes, skip
+from lab import ROOT, TEIJI, Lab, document, main, sample_hashes, skip
 
 KERNEL = "debian:amd64"
 TABLE = (ROOT / "crates" / "lab" / "src" / "pinned.txt").read_text()
@@ -231,4 +230,4 @@ class Contents(Qemu):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

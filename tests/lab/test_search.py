@@ -6,9 +6,8 @@ import signal
 import subprocess
 import time
 import tomllib
-import unittest
 
-from lab import TEIJI, Lab, check, document, largest, latencies, sample_hashes
+from lab import TEIJI, Lab, check, document, largest, latencies, long, main, sample_hashes
 
 VANILLA = "debian:amd64"
 # Small enough that a run takes a second or two.
@@ -23,6 +22,7 @@ class Search(Lab):
         self.assertEqual(told, (self.folder / output / "search.json").read_text())
         return json.loads(told)
 
+    @long
     def test_what_it_ends_with(self):
         words = (*LOADS, "--intervals", "300us..1ms", "--prios", "80..90", "--runs", "10")
         found = self.search(*words, output="out")
@@ -78,6 +78,7 @@ class Search(Lab):
         runs = [json.dumps([one[key] for key in ("phase", "loads", "interval_ns", "prio")]) for one in found["tried"]]
         self.assertEqual(len(set(runs)), len(runs))
 
+    @long
     def test_what_is_given_stays(self):
         found = self.search("--load", "cpu@30%,start=20ms,stop=60ms", "-i", "500us", "-p", "70", "--runs", "3", output="out")
         for one in found["tried"][:3]:
@@ -88,12 +89,14 @@ class Search(Lab):
         self.assertTrue(20_000_000 <= load["started_ns"] - begin < 41_000_000, load)
         self.assertTrue(60_000_000 <= load["stopped_ns"] - begin < 81_000_000, load)
 
+    @long
     def test_time_is_kept(self):
         found = self.search("--load", "cpu", "--for", "1s", output="out")
         # One generation always is, and for what is simpler there is no time.
         self.assertEqual(found["explored"], 8)
         self.assertTrue(all(one["run"] is None and one["mattered"] is None for one in found["instead"]))
 
+    @long
     def test_what_was_found_stays_without_an_explanation(self):
         words = [TEIJI, "lab", "search", "-k", VANILLA, *SHORT, *LOADS[:2], "--runs", "1", "-j", "1", "--json", "-o", "out"]
         search = subprocess.Popen(words, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -126,4 +129,4 @@ class Search(Lab):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

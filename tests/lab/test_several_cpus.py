@@ -6,10 +6,9 @@ import json
 import shutil
 import statistics
 import subprocess
-import unittest
 
 from explained import Explaining
-from lab import check, document, latencies, sample_hashes
+from lab import check, document, latencies, long, main, sample_hashes
 
 VANILLA = "debian:amd64"
 TWO = ("--smp", "2", "-k", VANILLA)
@@ -59,9 +58,11 @@ class SeveralCpus(Explaining):
         for one, other in zip(measured, expected, strict=True):
             self.assertLess(abs(one / other - 1), WITHIN, f"{measured} {expected}")
 
+    @long
     def test_each_of_two_cpus_has_what_it_has_alone(self):
         self.assert_each_has_what_it_has_alone(2)
 
+    @long
     def test_each_of_four_cpus_has_what_it_has_alone(self):
         self.assert_each_has_what_it_has_alone(4)
 
@@ -75,9 +76,11 @@ class SeveralCpus(Explaining):
             alone = self.run_cpus(cpus, f"alone-{cpu}", *own_loads(cpu), *BRIEF, *APART)
             self.assert_about(figures(every, cpu), figures(alone, cpu))
 
+    @long
     def test_the_samples_of_two_cpus_are_the_same_on_a_busy_host(self):
         self.assert_same_on_a_busy_host(2)
 
+    @long
     def test_the_samples_of_four_cpus_are_the_same_on_a_busy_host(self):
         self.assert_same_on_a_busy_host(4)
 
@@ -89,6 +92,7 @@ class SeveralCpus(Explaining):
             for name in ("second", "third"):
                 self.assertEqual(sample_hashes(self.run_cpus(cpus, name, *words)), sample_hashes(first))
 
+    @long
     def test_idle_cpus_are_as_fast_as_one_of_the_same_rate(self):
         for cpus in (2, 4):
             several = self.run_cpus(cpus, f"of-{cpus}", *APART)
@@ -98,12 +102,14 @@ class SeveralCpus(Explaining):
             for cpu in range(cpus):
                 self.assert_about(figures(several, cpu), figures(one, 0))
 
+    @long
     def test_three_cpus_are_as_fast_as_one_another(self):
         three = self.run_cpus(3, "three", *APART)
         self.assertEqual(document(three)["lab"]["ns_per_instruction"], 3)
         for cpu in (1, 2):
             self.assert_about(figures(three, cpu), figures(three, 0))
 
+    @long
     def test_a_hog_is_late_and_skipped_where_it_runs_and_nowhere_else(self):
         # So often that one of them lies in the run as a whole, whenever that begins.
         hog = f'cmd:"/teiji lab-init stall=20x{HOG_NS // 1_000}us/60ms",cpus=1'
@@ -134,10 +140,12 @@ class SeveralCpus(Explaining):
                 self.assertEqual("other_cpu" in part, named, part)
         return explained
 
+    @long
     def test_the_worst_of_four_cpus_are_explained(self):
         recording = self.run_cpus(4, "four", "-a", "0-3", "--load", LOAD, *BRIEF)
         self.explained(recording, 4)
 
+    @long
     def test_the_worst_of_two_cpus_are_explained(self):
         for kernel in (VANILLA, "debian:rt-amd64"):
             with self.subTest(kernel=kernel):
@@ -145,6 +153,7 @@ class SeveralCpus(Explaining):
                 explained = self.explained(recording, 2)
                 self.assertEqual({account["thread"] for account in explained["accounts"]}, {0, 1})
 
+    @long
     def test_what_isolcpus_takes_away(self):
         """The worst of a CPU that hackbench runs on, and of the same one left alone: what the first has and the other lacks."""
         explained = {}
@@ -191,4 +200,4 @@ class SeveralCpus(Explaining):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

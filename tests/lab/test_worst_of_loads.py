@@ -8,10 +8,9 @@ Each ends with a table of what the worst of each was.
 """
 
 import json
-import unittest
 
 from explained import Explaining
-from lab import check
+from lab import check, long, main
 
 KERNELS = ("debian:amd64", "debian:rt-amd64")
 LOADS = ("hackbench", "mem-alloc", "fork", "disk")
@@ -59,10 +58,12 @@ class WorstOfLoads:
                     self.explained(kernel, load)
 
 
+@long
 class OneCpu(WorstOfLoads, Explaining):
     words = ("-n", "2000")
 
 
+@long
 class TwoCpus(WorstOfLoads, Explaining):
     """A virtual second takes some minutes here."""
 
@@ -72,4 +73,4 @@ class TwoCpus(WorstOfLoads, Explaining):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -419,7 +419,7 @@ fn levels_are_held() {
     for some in specs.chunks(cpus.len().min(2)) {
         let placed: Vec<String> =
             some.iter().zip(&cpus).map(|((spec, _), cpu)| format!("{spec},cpus={cpu}")).collect();
-        let loads = measure(&placed.iter().map(String::as_str).collect::<Vec<_>>(), 5_000);
+        let loads = measure(&placed.iter().map(String::as_str).collect::<Vec<_>>(), 2_000);
         for (load, (_, level)) in loads.iter().zip(some) {
             let (reached, busy) = (load.reached.unwrap(), load.per_cpu[0].machine_busy.unwrap());
             println!(
@@ -438,7 +438,7 @@ fn levels_are_held() {
 }
 
 fn two_loads_share_a_cpu() {
-    let loads = measure(&["cpu@30%,cpus=0", "mem-alloc@30%,cpus=0"], 5_000);
+    let loads = measure(&["cpu@30%,cpus=0", "mem-alloc@30%,cpus=0"], 2_000);
     let busy = loads[0].per_cpu[0].machine_busy.unwrap();
     let both: f64 = loads.iter().map(|load| load.reached.unwrap().mean).sum();
     for load in &loads {
