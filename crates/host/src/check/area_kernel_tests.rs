@@ -180,9 +180,9 @@ fn what_a_recipe_switches_on_is_asked_for() {
 #[test]
 fn checks_that_distributions_ship_are_not_bad() {
     // Ubuntu and Fedora are built with the first four.
-    let shipped = "CONFIG_UBSAN=y\nCONFIG_UBSAN_BOUNDS=y\nCONFIG_UBSAN_SHIFT=y\nCONFIG_DEBUG_VM=y\\
-                   nCONFIG_DEBUG_KMEMLEAK=y\nCONFIG_DEBUG_KMEMLEAK_DEFAULT_OFF=y\\
-                   nCONFIG_DEBUG_PAGEALLOC=y\nCONFIG_KASAN=y\nCONFIG_KASAN_HW_TAGS=y\n";
+    let shipped = "CONFIG_UBSAN=y\nCONFIG_UBSAN_BOUNDS=y\nCONFIG_UBSAN_SHIFT=y\nCONFIG_DEBUG_VM=y\n\
+         CONFIG_DEBUG_KMEMLEAK=y\nCONFIG_DEBUG_KMEMLEAK_DEFAULT_OFF=y\n\
+         CONFIG_DEBUG_PAGEALLOC=y\nCONFIG_KASAN=y\nCONFIG_KASAN_HW_TAGS=y\n";
     let finding = of_config("debug-options", shipped);
     assert_eq!(
         (finding.status, finding.found.as_str()),

@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn filters_of_other_boards_count_there_alone() {
         let config = "arm_freq=1000\n[pi4]\narm_freq=2000\nforce_turbo=1\n[pi3]\narm_freq=1100 # \
-                      of both\n[pi3+]\narm_freq=1200\n[pi0]\narm_freq=700\n[all]\nover_voltage=2\\
-                      n[none]\nover_voltage=6\n";
+                      of both\n[pi3+]\narm_freq=1200\n[pi0]\narm_freq=700\n[all]\nover_voltage=2\n\
+         [none]\nover_voltage=6\n";
         for (board, expected) in [
             (PI_3, "arm_freq=1100, over_voltage=2"),
             (PI_3_PLUS, "arm_freq=1200, over_voltage=2"),

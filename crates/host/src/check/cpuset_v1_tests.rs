@@ -22,8 +22,8 @@ pub(crate) fn group(dir: &Path, name: &str, cpus: &str) {
 /// on.
 fn thread(dir: &Path, id: &str, process: u32, parent: u32, cpus: &str, memory: &str) {
     let text = format!(
-        "Name:\tx\nTgid:\t{process}\nPPid:\t{parent}\nNSsid:\t{process}\\
-         n{memory}Cpus_allowed_list:\t{cpus}\n"
+        "Name:\tx\nTgid:\t{process}\nPPid:\t{parent}\nNSsid:\t{process}\n\
+         {memory}Cpus_allowed_list:\t{cpus}\n"
     );
     file(dir, &format!("proc/{id}/status"), &text);
 }

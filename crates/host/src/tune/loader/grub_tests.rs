@@ -41,8 +41,8 @@ fn the_quotes_and_all_else_stay() {
         ),
         // The last assignment counts, and what is added to it.
         (
-            "GRUB_CMDLINE_LINUX_DEFAULT=\"isolcpus=9\"\nGRUB_CMDLINE_LINUX_DEFAULT=\"a\"\\
-             nGRUB_CMDLINE_LINUX_DEFAULT+=\" b\"\n",
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"isolcpus=9\"\nGRUB_CMDLINE_LINUX_DEFAULT=\"a\"\n\
+         GRUB_CMDLINE_LINUX_DEFAULT+=\" b\"\n",
             "GRUB_CMDLINE_LINUX_DEFAULT=\"isolcpus=9\"\nGRUB_CMDLINE_LINUX_DEFAULT=\"a \
              ARGS\"\nGRUB_CMDLINE_LINUX_DEFAULT+=\" b\"\n",
         ),
