@@ -105,9 +105,9 @@ pub struct KernelConfig {
 }
 
 impl KernelConfig {
-    /// Line by line, so that the whole text is never in memory. None where no line is one of a
-    /// configuration.
-    fn read(mut text: impl BufRead, source: &str) -> Option<KernelConfig> {
+    /// Line by line, so that the whole text is never in memory; with lines that say nothing, if
+    /// they are looked for. None where no line is one of a configuration.
+    fn read(mut text: impl BufRead, source: &str, is_checked: bool) -> Option<KernelConfig> {
         let (mut config, mut has_options) =
             (KernelConfig { source: source.to_owned(), ..KernelConfig::default() }, false);
         let (mut line, mut number) = (Vec::new(), 0_u32);
@@ -115,8 +115,8 @@ impl KernelConfig {
             number += 1;
             let text = String::from_utf8_lossy(&line);
             has_options |= config.add(text.trim());
-            if let Some(odd) = odd(text.trim()).filter(|_| config.odd.len() < MAX_ODD) {
-                config.odd.push(format!("line {number}: {odd}"));
+            if is_checked && config.odd.len() < MAX_ODD {
+                config.odd.extend(odd(text.trim()).map(|odd| format!("line {number}: {odd}")));
             }
             line.clear();
         }
@@ -162,9 +162,9 @@ impl KernelConfig {
         let open = || File::open(path).map(BufReader::new).map_err(failed);
         let is_compressed = open()?.fill_buf().map_err(failed)?.starts_with(&GZIP);
         let config = if is_compressed {
-            from_text(flate2::read::GzDecoder::new(open()?), &source)
+            from_text(flate2::read::GzDecoder::new(open()?), &source, true)
         } else {
-            from_text(open()?, &source)
+            from_text(open()?, &source, true)
         };
         let reason = match &config {
             None => {
@@ -187,7 +187,7 @@ impl KernelConfig {
         config.ok_or_else(|| format!("{source}: {reason}"))
     }
 
-    /// The running kernel's, below a root.
+    /// The running kernel's, below a root. The kernel's own tools made it, and misspell nothing.
     pub(super) fn of_machine(root: &HostRoot) -> Result<KernelConfig, String> {
         let release = root.text("proc/sys/kernel/osrelease").unwrap_or_default();
         let release = release.trim();
@@ -205,8 +205,8 @@ impl KernelConfig {
         let source = root.path(place).display().to_string();
         let bytes = root.bytes(place).map_err(|error| format!("{source}: {error}"))?;
         let config = match bytes.starts_with(&GZIP) {
-            true => from_text(flate2::read::GzDecoder::new(bytes.as_slice()), &source),
-            false => from_text(bytes.as_slice(), &source),
+            true => from_text(flate2::read::GzDecoder::new(bytes.as_slice()), &source, false),
+            false => from_text(bytes.as_slice(), &source, false),
         };
         config.flatten().ok_or_else(|| {
             format!(
@@ -270,12 +270,12 @@ pub(super) fn version_of(release: &str) -> Option<(u32, u32)> {
 /// From a text. None where it is no text, which may be an image. A text without a configuration
 /// gives `Some(None)`.
 #[expect(clippy::option_option, reason = "whether it is a text, and whether it is a configuration")]
-fn from_text(file: impl Read, source: &str) -> Option<Option<KernelConfig>> {
+fn from_text(file: impl Read, source: &str, is_checked: bool) -> Option<Option<KernelConfig>> {
     let mut text = BufReader::with_capacity(CHUNK, file.take(MAX_BYTES));
     let begin = text.fill_buf().ok()?;
     let is_text = !begin.contains(&0)
         && std::str::from_utf8(begin).map_or_else(|error| error.error_len().is_none(), |_| true);
-    is_text.then(|| KernelConfig::read(text, source))
+    is_text.then(|| KernelConfig::read(text, source, is_checked))
 }
 
 fn from_image(bytes: &[u8], is_compressed: bool, source: &str) -> Option<KernelConfig> {
@@ -283,7 +283,7 @@ fn from_image(bytes: &[u8], is_compressed: bool, source: &str) -> Option<KernelC
     let image = decompressed.as_deref().unwrap_or(bytes);
     let text =
         embedded(image).or_else(|| payloads(image).find_map(|payload| embedded(&payload)))?;
-    KernelConfig::read(text.as_slice(), source)
+    KernelConfig::read(text.as_slice(), source, true)
 }
 
 /// How a payload that is compressed by gzip begins.
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn lines_that_say_nothing_are_named() {
-        let read = |text: &str| KernelConfig::read(text.as_bytes(), "").unwrap().odd;
+        let read = |text: &str| KernelConfig::read(text.as_bytes(), "", true).unwrap().odd;
         let odd = read(
             "CONFIG_HZ=250\n\n# a comment\nCONFIG_PREEMT_RT=y\n# CONFIG_NO_HZ_FUL is not \
              set\nPREEMPT_RT=y\n<<<<<<<\n",
@@ -409,7 +409,7 @@ mod tests {
     /// As somebody leaves it who edits it by hand.
     #[test]
     fn the_last_line_of_an_option_counts() {
-        let read = |text: &str| KernelConfig::read(text.as_bytes(), "").unwrap();
+        let read = |text: &str| KernelConfig::read(text.as_bytes(), "", true).unwrap();
         assert!(!read("CONFIG_KSM=y\nCONFIG_KSM=n\n").has("KSM"));
         assert!(!read("CONFIG_KSM=y\n# CONFIG_KSM is not set\n").has("KSM"));
         assert_eq!(read("CONFIG_HZ=100\nCONFIG_HZ=1000\n").value("HZ"), Some("1000"));

@@ -84,20 +84,40 @@ impl Thread {
 }
 
 /// Every thread that can be seen. One file is read of each, and a second one of those with a
-/// real-time policy.
+/// real-time policy. Where a process has one thread, as most have, its own file is that one's.
 pub(super) fn all(machine: &Machine<'_>) -> Vec<Thread> {
     let pids = machine.names("proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
-    let of = |pid: u32| {
-        let folder = format!("proc/{pid}/task");
-        machine.names(&folder).into_iter().filter_map(move |id| {
-            let mut thread = thread(pid, &machine.text(&format!("{folder}/{id}/stat"))?)?;
-            if thread.rank() > 0 {
-                thread.allowed = allowed(machine, &format!("{folder}/{id}/status"));
-            }
-            Some(thread)
-        })
+    pids.flat_map(|pid| match only_thread(machine, pid) {
+        Some(thread) => vec![thread],
+        None => threads_of(machine, pid),
+    })
+    .collect()
+}
+
+fn only_thread(machine: &Machine<'_>, pid: u32) -> Option<Thread> {
+    let folder = format!("proc/{pid}");
+    let line = machine.text(&format!("{folder}/stat"))?;
+    let is_only = Stat::parse(&line)?.field(20) == Some(1);
+    is_only.then(|| thread_in(machine, pid, &folder, &line)).flatten()
+}
+
+fn threads_of(machine: &Machine<'_>, pid: u32) -> Vec<Thread> {
+    let tasks = format!("proc/{pid}/task");
+    let of = |id: String| {
+        let folder = format!("{tasks}/{id}");
+        let line = machine.text(&format!("{folder}/stat"))?;
+        thread_in(machine, pid, &folder, &line)
     };
-    pids.flat_map(of).collect()
+    machine.names(&tasks).into_iter().filter_map(of).collect()
+}
+
+/// The thread that this folder and its line are of.
+fn thread_in(machine: &Machine<'_>, pid: u32, folder: &str, line: &str) -> Option<Thread> {
+    let mut thread = thread(pid, line)?;
+    if thread.rank() > 0 {
+        thread.allowed = allowed(machine, &format!("{folder}/status"));
+    }
+    Some(thread)
 }
 
 fn allowed(machine: &Machine<'_>, status: &str) -> Option<Vec<CpuId>> {
