@@ -17,7 +17,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// More than any file that is read has: that of all interrupts of 1,000 CPUs has some 10 MB.
-pub(crate) const MAX_BYTES: u64 = 32 << 20;
+pub const MAX_BYTES: u64 = 32 << 20;
 /// More than most files have, bytes. A file below /proc has no size that would say how much there
 /// is, and some are slow to make: so it is read in few calls.
 const AT_ONCE: usize = 4_096;
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const STACK: usize = 64 << 10;
 
 /// A regular file, open to be read. Links are followed.
-pub(crate) fn opened(path: &Path) -> io::Result<File> {
+pub fn opened(path: &Path) -> io::Result<File> {
     // Without waiting for whoever holds a lease on it.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     if is_of_kernel(path) {
@@ -59,7 +59,7 @@ fn is_regular(file: &OwnedFd) -> io::Result<()> {
     }
 }
 
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = opened(path)?.take(MAX_BYTES + 1);
     // Most files are read by the first call, into memory that costs nothing to have.
     let mut first = [0; AT_ONCE];
@@ -80,7 +80,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// All of a regular file that the kernel makes from another process's memory, such as its command
 /// line. It waits until no thread of that process changes what is mapped there: for ever, where
 /// that one waits for a disk or a server that does not answer.
-pub(crate) fn read_of_process(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read_of_process(path: &Path) -> io::Result<Vec<u8>> {
     let path = path.to_owned();
     within(PATIENCE, move || read(&path))
 }
@@ -102,7 +102,7 @@ fn within<T: Send + 'static>(
 }
 
 /// All of a regular file that is a text.
-pub(crate) fn text(path: &Path) -> io::Result<String> {
+pub fn text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))
 }
