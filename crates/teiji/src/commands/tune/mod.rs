@@ -122,7 +122,9 @@ fn example_cpus(root: &HostRoot) -> Vec<CpuId> {
 
 /// Puts back what a killed call left on this machine, and says so.
 pub fn put_right_killed() {
-    if let Some(killed) = HostRoot::system().put_right_killed_tuning(probe::set_priority) {
+    if let Some(killed) =
+        HostRoot::system().put_right_killed_tuning(system::scheduling::set_priority)
+    {
         output::complain(&text::killed(killed));
     }
 }
@@ -207,7 +209,8 @@ fn complain_of(results: &[ChangeResult], what: &str) {
 fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     let is_for_command = !args.command.is_empty();
     let signals = Signals::catch(is_for_command).map_err(Failure::run_failed)?;
-    let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
+    let mut tuning =
+        root.begin_tuning(system::scheduling::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
     // Only now does the machine say what it is like without what was killed.
     let plan = planned(root, options)?;
@@ -322,7 +325,8 @@ fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     if root.has_been_tuned() {
         // Asked to end, it ends when all is put back.
         let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-        let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
+        let mut tuning =
+            root.begin_tuning(system::scheduling::set_priority).map_err(Failure::run_failed)?;
         rebooted = tuning.was_rebooted();
         results = put_back(&mut tuning, args.force)?;
     }
