@@ -22,6 +22,7 @@ use std::fs;
 use std::io;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use system::scheduling::set_scheduling;
 
 /// The argument by which the init verb becomes the spinner.
 pub const SPIN: &str = "spin";
@@ -115,7 +116,7 @@ fn spun(spinner: &Child) -> io::Result<u64> {
 
 /// The body of the spinner.
 pub fn spin() -> ! {
-    let _ = probe::set_scheduling(Scheduling { policy: Policy::Idle, prio: None });
+    let _ = set_scheduling(None, Scheduling { policy: Policy::Idle, prio: None });
     // No pause instruction: an emulator leaves its translated code for each, and the guest stands
     // still.
     let mut turns = 0_u64;

@@ -6,6 +6,7 @@
 use plan::{Nanos, Policy, Scheduling, Unit};
 use probe::Monotonic;
 use std::time::Duration;
+use system::scheduling::set_scheduling;
 
 /// How the argument of the init verb begins.
 pub const STALL: &str = "stall=";
@@ -34,7 +35,7 @@ fn parse(text: &str) -> Option<Stalls> {
 pub fn stall(argument: &str) -> Result<(), String> {
     let stalls = parse(argument)
         .ok_or_else(|| format!("'{argument}' is not written as stall=5x20ms/700ms"))?;
-    probe::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(PRIO) })
+    set_scheduling(None, Scheduling { policy: Policy::Fifo, prio: Some(PRIO) })
         .map_err(|error| error.to_string())?;
     let mut next = Monotonic.now();
     for _ in 0..stalls.times {

@@ -6,8 +6,8 @@
 //! of the barrier until the last of them has ended.
 
 use crate::supervisor::raise_file_limit;
-use crate::sys::{self, SingleThreaded};
-use plan::Policy;
+use crate::sys::SingleThreaded;
+use plan::{Policy, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
+use system::scheduling::set_scheduling;
 
 /// What carries the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +176,8 @@ impl Benchmark {
     }
 
     fn begin(&self) -> io::Result<()> {
-        if self.fifo { sys::schedule(Policy::Fifo, 1) } else { Ok(()) }
+        let lowest = Scheduling { policy: Policy::Fifo, prio: Some(1) };
+        if self.fifo { set_scheduling(None, lowest) } else { Ok(()) }
     }
 
     /// The ends to read and the ends to write of one group's channels.

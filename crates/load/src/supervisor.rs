@@ -10,7 +10,7 @@ use crate::settling::{Settling, WINDOW_NS};
 use crate::spec::{self, CommonOptions};
 use crate::sys::{self, SingleThreaded};
 use crate::worker_pool::{WorkerPool, now_ns};
-use plan::Policy;
+use plan::{Policy, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
+use system::scheduling::{set_affinity, set_scheduling};
 
 /// An order to end at once: what the load `fork` executes.
 pub(crate) const NOTHING: &str = "nothing";
@@ -223,9 +224,9 @@ fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Re
     }
     rustix::thread::set_name(c"load-supervisor")?;
     sys::settle_signals()?;
-    sys::schedule(Policy::Other, 0)
+    set_scheduling(None, Scheduling::OTHER)
         .map_err(|error| io::Error::other(format!("cannot take ordinary scheduling: {error}")))?;
-    sys::bind(&order.cpus).map_err(|error| {
+    set_affinity(None, &order.cpus).map_err(|error| {
         let cpus = plan::CpuList::format(&order.cpus);
         io::Error::other(format!("cannot run on CPUs {cpus}: {error}; a cpuset may forbid them"))
     })?;
@@ -233,7 +234,8 @@ fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Re
     if common.policy.is_real_time() {
         // Above its tasks, or it would never be asked to stop them.
         let name = common.policy.kernel_name();
-        return sys::schedule(Policy::Fifo, common.prio + 1).map_err(|error| {
+        let above = Scheduling { policy: Policy::Fifo, prio: Some(common.prio + 1) };
+        return set_scheduling(None, above).map_err(|error| {
             io::Error::other(format!("{name} {} may not be had: {error}", common.prio))
         });
     }

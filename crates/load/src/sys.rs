@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What only the C library or a raw system call can do: fork, shared memory, pages that are mapped
-//! and unmapped, another process's CPU clock, signal dispositions, and masks of more CPUs than a
-//! `cpu_set_t` holds.
+//! and unmapped, and signal dispositions.
 
 use crate::report::COUNTERS;
-use plan::{CpuId, Policy};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::Pid;
 use std::io;
@@ -166,94 +164,11 @@ impl Drop for Area {
     }
 }
 
-/// CPU time of a process, user and system, all its threads, to the nanosecond. None if it is gone.
-///
-/// Read from outside, it costs the task nothing; a task that measured itself would pay a system
-/// call for each reading.
-pub(crate) fn cpu_time_ns(pid: Pid) -> Option<u64> {
-    let mut clock: libc::clockid_t = 0;
-    // SAFETY: `clock` is valid for writing.
-    if unsafe { libc::clock_getcpuclockid(pid.as_raw_nonzero().get(), &raw mut clock) } != 0 {
-        return None;
-    }
-    let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: `time` is valid for writing; a clock that has ceased to exist is an error, not
-    // undefined.
-    if unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) } != 0 {
-        return None;
-    }
-    // SAFETY: clock_gettime succeeded, so it has filled `time` in.
-    let time = unsafe { time.assume_init() };
-    // Its fields have other widths on other targets.
-    #[allow(clippy::useless_conversion, clippy::unnecessary_fallible_conversions)]
-    let (seconds, nanos) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
-    Some(seconds * 1_000_000_000 + nanos)
-}
-
-/// What getrusage says of `whom`; zeros if nothing.
-fn usage(whom: libc::c_int) -> libc::rusage {
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive
-    // through the call.
-    unsafe { libc::getrusage(whom, usage.as_mut_ptr()) };
-    // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too.
-    unsafe { usage.assume_init() }
-}
-
-/// Minor page faults of the calling thread.
-pub(crate) fn minor_faults() -> u64 {
-    u64::try_from(usage(libc::RUSAGE_THREAD).ru_minflt).unwrap_or(0)
-}
-
 /// Ends the calling process at once, whatever its other threads do.
 pub(crate) fn leave(status: u8) -> ! {
     // SAFETY: `_exit` takes any status. It runs no destructors and flushes nothing, and that is
     // wanted.
     unsafe { libc::_exit(status.into()) }
-}
-
-/// CPU time of all children that this process has waited for, user and system, ns.
-pub(crate) fn children_ns() -> u64 {
-    let usage = usage(libc::RUSAGE_CHILDREN);
-    let nanos = |time: libc::timeval| {
-        #[allow(
-            clippy::useless_conversion,
-            reason = "the fields have other widths on other targets"
-        )]
-        let (seconds, micros) = (i64::from(time.tv_sec), i64::from(time.tv_usec));
-        u64::try_from(seconds * 1_000_000_000 + micros * 1_000).unwrap_or(0)
-    };
-    nanos(usage.ru_utime) + nanos(usage.ru_stime)
-}
-
-/// Binds the calling thread to these CPUs.
-pub(crate) fn bind(cpus: &[CpuId]) -> io::Result<()> {
-    let mask = mask(cpus);
-    // SAFETY: the mask is read only, and its length in bytes is given with it; the kernel takes
-    // masks of any length, and 0 is the caller.
-    let result =
-        unsafe { libc::sched_setaffinity(0, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Bit n of the mask stands for CPU n. As long as needed: `cpu_set_t` ends at 1023.
-fn mask(cpus: &[CpuId]) -> Vec<libc::c_ulong> {
-    let highest = cpus.iter().map(|cpu| cpu.0).max().unwrap_or(0);
-    let mut mask = vec![0; (highest / libc::c_ulong::BITS) as usize + 1];
-    for cpu in cpus {
-        mask[(cpu.0 / libc::c_ulong::BITS) as usize] |= 1 << (cpu.0 % libc::c_ulong::BITS);
-    }
-    mask
-}
-
-/// Scheduling for the calling thread. By system call, because musl's function only says ENOSYS.
-pub(crate) fn schedule(policy: Policy, priority: u8) -> io::Result<()> {
-    let policy = libc::c_int::from(policy.number());
-    let priority = libc::c_int::from(priority);
-    // SAFETY: the kernel reads a `struct sched_param`, which is this one int; 0 is the caller.
-    let result =
-        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Anonymous memory of this process alone, of small pages, none of them there yet.
@@ -449,13 +364,15 @@ pub(crate) fn settle_signals() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use system::usage::thread_usage;
 
     #[test]
     fn a_page_fault_for_each_page() {
         let pages = Pages::writable(1 << 20).unwrap();
-        let before = minor_faults();
+        let faults = || thread_usage().unwrap().minor_faults;
+        let before = faults();
         (0..pages.count()).for_each(|page| pages.touch(page));
-        assert!(minor_faults() - before >= pages.count() as u64);
+        assert!(faults() - before >= pages.count() as u64);
     }
 
     #[test]
@@ -492,15 +409,6 @@ mod tests {
     }
 
     #[test]
-    fn masks_of_any_length() {
-        let bits = libc::c_ulong::BITS;
-        assert_eq!(mask(&[CpuId(0), CpuId(2)]), [0b101]);
-        let long = mask(&[CpuId(1), CpuId(2 * bits)]);
-        assert_eq!(long, [0b10, 0, 1]);
-        assert_eq!(mask(&[CpuId(5000)]).len(), (5000 / bits) as usize + 1);
-    }
-
-    #[test]
     fn slots_count_apart() {
         let area = Area::new(3).unwrap();
         area.slots()[1].add(0, 5);
@@ -508,12 +416,5 @@ mod tests {
         area.slots()[2].add(COUNTERS - 1, 1);
         let all: Vec<u64> = area.slots().iter().map(|slot| slot.get(0)).collect();
         assert_eq!((all, area.slots()[2].get(COUNTERS - 1)), (vec![0, 7, 0], 1));
-    }
-
-    #[test]
-    fn a_process_has_used_time() {
-        assert!(cpu_time_ns(rustix::process::getpid()).unwrap() > 0);
-        // Above the highest number the kernel gives.
-        assert_eq!(cpu_time_ns(Pid::from_raw(5_000_000).unwrap()), None);
     }
 }

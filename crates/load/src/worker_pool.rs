@@ -10,7 +10,7 @@ use crate::report::Reading;
 use crate::spec::CommonOptions;
 use crate::sys::{self, Area, SingleThreaded, Slot};
 use model::LoadFailure;
-use plan::CpuId;
+use plan::{CpuId, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process, kill_process,
@@ -25,6 +25,8 @@ use std::process::ExitStatus;
 use std::slice;
 use std::thread::{self, Builder};
 use std::time::Duration;
+use system::scheduling::{set_affinity, set_scheduling};
+use system::usage::{children_cpu_time_ns, process_cpu_time_ns};
 
 #[derive(Debug)]
 pub(crate) struct WorkerPool {
@@ -289,7 +291,7 @@ impl WorkerPool {
             self.tasks.iter_mut().zip(self.area.slots()).filter(|(task, _)| task.alive)
         {
             task.cpu_ns =
-                sys::cpu_time_ns(task.pid).map_or(task.cpu_ns, |own| own + slot.children_ns());
+                process_cpu_time_ns(task.pid).map_or(task.cpu_ns, |own| own + slot.children_ns());
         }
         // Reading thousands takes milliseconds; the middle of them is when the sum was true.
         let at_ns = before_ns.midpoint(now_ns());
@@ -313,7 +315,7 @@ impl WorkerPool {
     /// waited for.
     fn cpu_ns(&self) -> u64 {
         if self.starts_others {
-            process_tree::cpu_time_ns(getpid()) + sys::children_ns()
+            process_tree::cpu_time_ns(getpid()) + children_cpu_time_ns()
         } else {
             self.tasks.iter().map(|task| task.cpu_ns).sum()
         }
@@ -407,8 +409,9 @@ fn settle(
     }
     rustix::stdio::dup2_stdin(io::pipe()?.0)?;
     rustix::stdio::dup2_stdout(io::stderr())?;
-    sys::bind(cpus)?;
-    sys::schedule(common.policy, common.prio).map_err(|error| {
+    set_affinity(None, cpus)?;
+    let scheduling = Scheduling { policy: common.policy, prio: Some(common.prio) };
+    set_scheduling(None, scheduling).map_err(|error| {
         io::Error::new(
             error.kind(),
             format!("{} may not be had: {error}", common.policy.kernel_name()),

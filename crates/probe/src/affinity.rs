@@ -6,11 +6,11 @@
 //! something else, and no limit: the kernel lets it ask. What the kernel does not give are CPUs
 //! that are offline or outside of the process's cpuset.
 
-use crate::sys;
 use crate::thread::STACK_BYTES;
 use plan::{CpuId, ProcessCpus};
 use std::io;
 use std::thread::Builder;
+use system::scheduling;
 
 /// The CPUs of this process: where it runs, and what it may ask for.
 ///
@@ -22,7 +22,7 @@ pub fn process_cpus() -> io::Result<ProcessCpus> {
 
 /// The calling thread's.
 fn affinity() -> io::Result<Vec<CpuId>> {
-    sys::affinity(None)
+    scheduling::affinity(None)
 }
 
 /// More CPUs than Linux can have; asked for together, those that are not there are left out.
@@ -38,7 +38,7 @@ pub(crate) fn all() -> Vec<CpuId> {
 fn usable() -> io::Result<Vec<CpuId>> {
     let ask = || {
         // Where asking is forbidden (a sandbox), what was inherited is what there is.
-        let _ = sys::set_affinity(None, &all());
+        let _ = scheduling::set_affinity(None, &all());
         affinity()
     };
     let thread = Builder::new().name("teiji-cpus".into()).stack_size(STACK_BYTES).spawn(ask)?;
@@ -58,7 +58,7 @@ mod tests {
         assert!(before.inherited.iter().all(|cpu| before.usable.contains(cpu)), "{before:?}");
         let first = before.inherited[0];
         let confined = std::thread::spawn(move || {
-            sys::set_affinity(None, &[first]).unwrap();
+            scheduling::set_affinity(None, &[first]).unwrap();
             process_cpus().unwrap()
         });
         let usable = before.usable.clone();

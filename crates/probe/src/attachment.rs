@@ -8,6 +8,7 @@ use crate::{Monotonic, Usage, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
+use system::scheduling::{set_affinity, set_scheduling};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
@@ -66,7 +67,7 @@ impl Attachment for Linux {
             // instead. Real-time ones never are.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
-        sys::set_scheduling(scheduling)?;
+        set_scheduling(None, scheduling)?;
         Ok(rustix::thread::gettid())
     }
 
@@ -85,11 +86,11 @@ impl Attachment for Linux {
     }
 
     fn detach(&mut self) {
-        let _ = sys::set_scheduling(Scheduling::OTHER);
+        let _ = set_scheduling(None, Scheduling::OTHER);
     }
 }
 
 /// Binds a thread, or the calling one, to a CPU.
 pub(crate) fn pin(thread: Option<Pid>, cpu: CpuId) -> io::Result<()> {
-    sys::set_affinity(thread, &[cpu])
+    set_affinity(thread, &[cpu])
 }

@@ -5,23 +5,14 @@
 //! The kernel refuses this policy to a thread that may not run on all CPUs of its root domain, so
 //! these threads are bound to none.
 
+use crate::affinity;
 use crate::attachment::{Attachment, Linux, Woken};
 use crate::thread::STACK_BYTES;
-use crate::{affinity, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 use std::thread::Builder;
-
-/// What a thread asks of the kernel's admission control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reservation {
-    /// CPU time in each period.
-    pub(crate) runtime: Nanos,
-    /// From the start of a period, when that time is due.
-    pub(crate) deadline: Nanos,
-    pub(crate) period: Nanos,
-}
+use system::scheduling::{Reservation, set_affinity, set_deadline};
 
 /// Threads of Linux with a reservation, on CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +23,8 @@ impl Attachment for Reserved {
     fn attach(&mut self, _: CpuId, _: Scheduling) -> io::Result<Pid> {
         // What was inherited may be less than the root domain (taskset). Where asking is forbidden,
         // the next call says so.
-        let _ = sys::set_affinity(None, &affinity::all());
-        sys::set_deadline(self.0)
+        let _ = set_affinity(None, &affinity::all());
+        set_deadline(self.0)
             .map_err(|error| io::Error::new(error.kind(), refusal(self.0, &error)))?;
         Ok(rustix::thread::gettid())
     }

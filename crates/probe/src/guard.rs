@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
+use system::usage::{children_cpu_time_ns, thread_cpu_time_ns};
 
 /// Checks in a row without a sign of life: longer than a busy machine makes a thread of ordinary
 /// priority wait, shorter than a watchdog's timeout. Checks and not seconds, because a process that
@@ -95,13 +96,10 @@ impl Guard {
             for watch in &mut watches {
                 // Children of a probe that starts processes have its priority. Which CPU they were
                 // on is not known: on each they are a reason to look.
-                let used: i64 = watch
-                    .threads
-                    .iter()
-                    .filter_map(|thread| sys::thread_cpu_time_ns(*thread))
-                    .sum();
-                let used = used + sys::children_cpu_time_ns();
-                watch.check(used, now, &control);
+                let used: u64 =
+                    watch.threads.iter().filter_map(|thread| thread_cpu_time_ns(*thread)).sum();
+                let used = used + children_cpu_time_ns();
+                watch.check(i64::try_from(used).unwrap_or(i64::MAX), now, &control);
             }
         })
     }

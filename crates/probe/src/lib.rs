@@ -48,9 +48,7 @@ pub use attachment::Woken;
 pub use clock::{Calibration, Monotonic};
 pub use control::{Control, StopReason};
 pub use cycle::Counts;
-pub use measurement::{
-    JOIN_TIMEOUT, Measurement, ProbeError, can_schedule, set_priority, set_scheduling,
-};
+pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use probes::{
     PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, check_meaning, choose,

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
+use system::scheduling::set_scheduling;
 
 /// Why measuring could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -231,27 +232,8 @@ pub fn can_schedule(scheduling: Scheduling) -> io::Result<()> {
     let attempt = Builder::new()
         .name("teiji-try".into())
         .stack_size(STACK_BYTES)
-        .spawn(move || sys::set_scheduling(scheduling))?;
+        .spawn(move || set_scheduling(None, scheduling))?;
     attempt.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))
-}
-
-/// Gives the calling thread this scheduling.
-///
-/// # Errors
-/// What the kernel said.
-pub fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
-    sys::set_scheduling(scheduling)
-}
-
-/// Gives a thread, by its number, another real-time priority. Its policy stays, and whether its
-/// children inherit it.
-///
-/// # Errors
-/// What the kernel said, of a thread that is not there too.
-pub fn set_priority(thread: u32, priority: u8) -> io::Result<()> {
-    let thread =
-        i32::try_from(thread).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
-    sys::set_priority_of(thread, priority)
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //! A thread that measures nothing itself: it reads what the kernel measures.
 
 use crate::attachment::{Attachment, Linux, Woken};
-use crate::{process_cpus, sys};
+use crate::process_cpus;
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
+use system::scheduling::set_affinity;
 
 /// The thread that reads: of ordinary scheduling, and not on the CPU that is measured where there
 /// is another. The run's scheduling is that of the kernel's thread.
@@ -16,7 +17,7 @@ impl Attachment for Observer {
         let elsewhere: Vec<CpuId> =
             process_cpus()?.usable.into_iter().filter(|other| *other != cpu).collect();
         if !elsewhere.is_empty() {
-            sys::set_affinity(None, &elsewhere)?;
+            set_affinity(None, &elsewhere)?;
         }
         Ok(rustix::thread::gettid())
     }

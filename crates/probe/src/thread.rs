@@ -17,6 +17,7 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use system::usage::{ThreadUsage, thread_usage};
 
 /// Stack of each thread. Small, because with all memory locked every page of it is there from the
 /// beginning.
@@ -201,7 +202,7 @@ impl ThreadConfig {
         let shape = RowShape { columns: source.columns(), overrun: None };
         self.start::<A, WIDTH>(shape, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
-                let before = sys::thread_usage();
+                let before = thread_usage();
                 let counts =
                     events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
                 let usage = used_since(before);
@@ -275,13 +276,13 @@ fn measure_rows<A: Attachment, S: Sampler<A, N>, const N: usize>(
     config: &ThreadConfig,
     ring: &mut Producer<N>,
 ) -> (Counts, Option<Usage>) {
-    let before_entering = (!A::IS_LINUX).then(sys::thread_usage);
+    let before_entering = (!A::IS_LINUX).then(thread_usage);
     if let Err(SampleError { doing, errno }) = attachment.enter() {
         config.control.stop(StopReason::ProbeFailed { thread: config.cycle.thread, doing, errno });
         return (Counts::default(), None);
     }
     warm_up(attachment, sampler, config);
-    let before = before_entering.unwrap_or_else(sys::thread_usage);
+    let before = before_entering.unwrap_or_else(thread_usage);
     attachment.begin();
     let counts = cycle::measure(attachment, sampler, &config.cycle, ring, &config.control);
     attachment.leave();
@@ -303,12 +304,12 @@ fn spawn(
     Builder::new().name(thread_name(index)).stack_size(STACK_BYTES).spawn(main)
 }
 
-fn used_since(before: io::Result<sys::ThreadUsage>) -> Option<Usage> {
-    let after = sys::thread_usage();
+fn used_since(before: io::Result<ThreadUsage>) -> Option<Usage> {
+    let after = thread_usage();
     before.ok().zip(after.ok()).map(difference)
 }
 
-fn difference((before, after): (sys::ThreadUsage, sys::ThreadUsage)) -> Usage {
+fn difference((before, after): (ThreadUsage, ThreadUsage)) -> Usage {
     Usage {
         minor_faults: after.minor_faults.saturating_sub(before.minor_faults),
         major_faults: after.major_faults.saturating_sub(before.major_faults),

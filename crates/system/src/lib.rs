@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What several crates ask of Linux in the same way, each written once: [`rights`] that the program
-//! has and its caller lacks, and [`process`]es as /proc shows them.
+//! has and its caller lacks, [`process`]es as /proc shows them, how threads are scheduled
+//! ([`scheduling`]), and what was used ([`usage`]).
 //!
 //! In: paths, numbers of processes and threads. Out: what the kernel says of them. Must not touch:
 //! the terminal, recordings, and settings of the machine.
@@ -8,5 +9,7 @@
 
 pub mod process;
 pub mod rights;
+pub mod scheduling;
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;
+pub mod usage;

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What only the C library says: what the kernel handed to this program when it was executed.
+//! What only the C library or a raw system call can do. Of a thread or a process only its number is
+//! given, which touches no memory; 0 is the caller.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
 
 /// Whether exec gave this program rights, AT_SECURE: by file capabilities, set-user-ID,
 /// set-group-ID or a security module.
@@ -8,4 +13,84 @@ pub(crate) fn gained_by_exec() -> bool {
     // stays as long as the process.
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) };
     secure != 0
+}
+
+fn done(result: libc::c_long) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+pub(crate) fn get_affinity(thread: libc::pid_t, mask: &mut [libc::c_ulong]) -> io::Result<()> {
+    // SAFETY: the pointer is to writable memory, alive through the call, of as many bytes as are
+    // given with it, and every pattern of bits is a valid integer; the kernel writes no more than
+    // that many bytes.
+    done(unsafe {
+        libc::syscall(libc::SYS_sched_getaffinity, thread, size_of_val(mask), mask.as_mut_ptr())
+    })
+}
+
+pub(crate) fn set_affinity(thread: libc::pid_t, mask: &[libc::c_ulong]) -> io::Result<()> {
+    // SAFETY: the mask is read only, alive through the call, and its length in bytes is given with
+    // it; the kernel takes masks of any length.
+    done(unsafe {
+        libc::syscall(libc::SYS_sched_setaffinity, thread, size_of_val(mask), mask.as_ptr())
+    })
+}
+
+/// The kernel's `struct sched_attr` in its first version (include/uapi/linux/sched/types.h).
+#[derive(Default)]
+#[repr(C)]
+pub(crate) struct Attributes {
+    /// [`set_attributes`] sets it.
+    pub(crate) size: u32,
+    pub(crate) policy: u32,
+    pub(crate) flags: u64,
+    pub(crate) nice: i32,
+    pub(crate) priority: u32,
+    pub(crate) runtime: u64,
+    pub(crate) deadline: u64,
+    pub(crate) period: u64,
+}
+
+/// By the raw system call: musl's `sched_setscheduler` is a stub.
+pub(crate) fn set_attributes(thread: libc::pid_t, mut attributes: Attributes) -> io::Result<()> {
+    const BYTES: u32 = 48;
+    const { assert!(size_of::<Attributes>() == BYTES as usize) };
+    attributes.size = BYTES;
+    let no_flags = 0_usize;
+    // SAFETY: sched_setattr reads `size` bytes from the pointer, which is to a live, initialised
+    // struct of exactly that size and layout; the call writes nothing.
+    done(unsafe {
+        libc::syscall(libc::SYS_sched_setattr, thread, ptr::from_ref(&attributes), no_flags)
+    })
+}
+
+pub(crate) fn set_priority(thread: libc::pid_t, priority: libc::c_int) -> io::Result<()> {
+    // SAFETY: sched_setparam reads one int, the only member of its struct sched_param, from the
+    // pointer, which is to a live int; the call writes nothing.
+    done(unsafe { libc::syscall(libc::SYS_sched_setparam, thread, &raw const priority) })
+}
+
+pub(crate) fn usage(whom: libc::c_int) -> io::Result<libc::rusage> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive
+    // through the call.
+    let result = unsafe { libc::getrusage(whom, usage.as_mut_ptr()) };
+    done(result.into())?;
+    // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too.
+    Ok(unsafe { usage.assume_init() })
+}
+
+/// A clock's time, ns; none if there is no such clock, or no longer.
+pub(crate) fn time_ns(clock: libc::clockid_t) -> Option<i64> {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: `time` is valid for writing; a clock that does not exist, or has ceased to, is an
+    // error, not undefined.
+    if unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: clock_gettime succeeded, so it has filled `time` in.
+    let time = unsafe { time.assume_init() };
+    #[allow(clippy::useless_conversion, reason = "the fields have other widths on other targets")]
+    let (seconds, nanos) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
+    Some(seconds * 1_000_000_000 + nanos)
 }

@@ -28,6 +28,7 @@ use probe::Monotonic;
 use std::io;
 use std::sync::Barrier;
 use std::time::Duration;
+use system::scheduling::set_scheduling;
 
 /// What the host calls the file that is written over the first byte of each PAUSE, F3 90.
 pub(crate) const NO_PAUSE_FILE: &str = "opt/teiji/no-pause";
@@ -171,7 +172,7 @@ fn count_on(cpus: &[usize], span: i64) -> io::Result<Vec<u64>> {
         set.set(cpu);
         let pinned = rustix::thread::sched_setaffinity(None, &set).map_err(io::Error::from);
         let prepared =
-            pinned.and_then(|()| probe::set_scheduling(undisturbed).map_err(io::Error::other));
+            pinned.and_then(|()| set_scheduling(None, undisturbed).map_err(io::Error::other));
         // Before anything else: the others wait.
         barrier.wait();
         prepared?;

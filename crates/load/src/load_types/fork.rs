@@ -5,13 +5,14 @@
 use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::supervisor::NOTHING;
-use crate::sys::{self, SingleThreaded};
+use crate::sys::SingleThreaded;
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use rustix::process::{WaitOptions, waitpid};
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use system::usage::children_cpu_time_ns;
 
 pub(crate) const LOAD_TYPE: LoadType = LoadType {
     name: "fork",
@@ -58,6 +59,6 @@ fn fork(verb: &str, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
             return Err(io::Error::other("the program that should exit at once failed"));
         }
         worker.add(0, 1);
-        worker.slot().set_children_ns(sys::children_ns());
+        worker.slot().set_children_ns(children_cpu_time_ns());
     }
 }

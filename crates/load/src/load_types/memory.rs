@@ -15,6 +15,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
+use system::usage::thread_usage;
 
 pub(crate) const ALLOC: LoadType = LoadType {
     name: "mem-alloc",
@@ -88,13 +89,13 @@ impl Generator for Memory {
 fn allocate(chunk: usize, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let mut worker = barrier.wait()?;
     loop {
-        let (pages, before) = (Pages::writable(chunk)?, sys::minor_faults());
+        let (pages, before) = (Pages::writable(chunk)?, thread_usage()?);
         for first in (0..pages.count()).step_by(PAGES) {
             let last = pages.count().min(first + PAGES);
             (first..last).for_each(|page| pages.touch(page));
             worker.throttle();
         }
-        worker.add(0, sys::minor_faults() - before);
+        worker.add(0, thread_usage()?.minor_faults - before.minor_faults);
         worker.add(1, 1);
     }
 }

@@ -11,6 +11,7 @@ use crate::worker_pool::{ThreadWork, WorkerPool};
 use std::convert::Infallible;
 use std::io;
 use std::slice;
+use system::scheduling::set_affinity;
 
 pub(crate) const TLB: LoadType = LoadType {
     name: "tlb",
@@ -54,7 +55,7 @@ impl Generator for Shootdown {
         pool.fork(&cpus, |barrier| {
             let on = |cpu| -> ThreadWork<'_> {
                 Box::new(move |slot| {
-                    sys::bind(slice::from_ref(cpu))?;
+                    set_affinity(None, slice::from_ref(cpu))?;
                     work(slot)
                 })
             };

@@ -12,13 +12,14 @@
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::attachment::Attachment;
-use crate::deadline::{Reservation, Reserved, refused};
+use crate::deadline::{Reserved, refused};
 use crate::sampler::{Overrun, SampleError, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
 use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
+use system::scheduling::Reservation;
 
 pub(super) const PROBE: Probe = Probe {
     name: "deadline",

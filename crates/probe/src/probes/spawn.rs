@@ -174,10 +174,10 @@ mod tests {
     #[test]
     fn the_time_of_children_is_seen() {
         let _alone = crate::process_start::one_at_a_time();
-        let before = crate::sys::children_cpu_time_ns();
+        let before = system::usage::children_cpu_time_ns();
         let program = ChildProgram::new().unwrap();
         (0..200).for_each(|_| assert!(start(&program, Method::Fork).is_ok()));
-        assert!(crate::sys::children_cpu_time_ns() > before);
+        assert!(system::usage::children_cpu_time_ns() > before);
     }
 
     /// Every part of a start takes some time, and lies within the whole.

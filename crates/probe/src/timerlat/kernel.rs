@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tracer's session, which all threads of a run share, and the thread that reads it.
 
-use crate::sys;
 use plan::{CpuId, CpuList, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use system::process::{self, Stat};
+use system::scheduling::set_scheduling;
 use trace::{Reader, Session, TraceError, Tracefs};
 
 /// Whose thread waits for the timer.
@@ -118,7 +118,7 @@ fn schedule(cpu: CpuId, scheduling: Scheduling) -> Result<(), TraceError> {
     let thread = thread.ok_or_else(|| {
         TraceError::Missing(format!("the timerlat tracer made no thread timerlat/{}", cpu.0))
     })?;
-    sys::set_scheduling_of(Some(thread), scheduling).map_err(|error| {
+    set_scheduling(Some(thread), scheduling).map_err(|error| {
         TraceError::Missing(format!(
             "timerlat/{} of the kernel cannot be given {scheduling}: {error}",
             cpu.0

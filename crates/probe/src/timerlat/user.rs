@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::{Builder, JoinHandle};
+use system::scheduling::set_scheduling;
 
 /// It calls nothing but read.
 const STACK_BYTES: usize = 64 * 1024;
@@ -43,7 +44,7 @@ impl UserThread {
             if let Err(error) = read_on(&file, cpu, scheduling, &its) {
                 its.errno.store(error.raw_os_error().unwrap_or(libc::EIO), Ordering::Relaxed);
             }
-            let _ = sys::set_scheduling(Scheduling::OTHER);
+            let _ = set_scheduling(None, Scheduling::OTHER);
         })?;
         Ok(UserThread { state, thread: Some(thread) })
     }
@@ -62,7 +63,7 @@ fn read_on(
 ) -> io::Result<()> {
     sys::block_all_signals();
     attachment::pin(None, cpu)?;
-    sys::set_scheduling(scheduling)?;
+    set_scheduling(None, scheduling)?;
     let mut file = File::open(file)?;
     let mut nothing = [0; 64];
     while !state.is_to_end.load(Ordering::Relaxed) {

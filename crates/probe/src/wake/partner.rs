@@ -355,7 +355,7 @@ mod tests {
             let pid = partner.pid();
             drop(partner);
             assert!(
-                sys::thread_cpu_time_ns(pid).is_none(),
+                system::usage::thread_cpu_time_ns(pid).is_none(),
                 "{}: the partner is still there",
                 way.name
             );
@@ -371,7 +371,7 @@ mod tests {
             let partner = Partner::start(way, 0, cpu, scheduling).unwrap();
             let pid = partner.pid();
             drop(partner);
-            assert!(sys::thread_cpu_time_ns(pid).is_none(), "{}", way.name);
+            assert!(system::usage::thread_cpu_time_ns(pid).is_none(), "{}", way.name);
         }
     }
 

@@ -21,7 +21,11 @@ fn take_away(cpu: CpuId, start: i64) -> Vec<(i64, i64)> {
         let mut set = CpuSet::new();
         set.set(usize::try_from(cpu.0).unwrap());
         sched_setaffinity(None, &set).unwrap();
-        probe::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(95) }).unwrap();
+        system::scheduling::set_scheduling(
+            None,
+            Scheduling { policy: Policy::Fifo, prio: Some(95) },
+        )
+        .unwrap();
         let one = |number| {
             sleep_until(start + FIRST + number * APART);
             let begin = now();

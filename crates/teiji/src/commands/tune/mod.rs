@@ -126,7 +126,9 @@ fn example_cpus(root: &HostRoot) -> Vec<CpuId> {
 
 /// Puts back what a killed call left on this machine, and says so.
 pub fn put_right_killed() {
-    if let Some(killed) = KilledTuning::put_right(&HostRoot::system(), probe::set_priority) {
+    if let Some(killed) =
+        KilledTuning::put_right(&HostRoot::system(), system::scheduling::set_priority)
+    {
         output::complain(&text::killed(killed));
     }
 }
@@ -211,7 +213,8 @@ fn complain_of(results: &[ChangeResult], what: &str) {
 fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     let is_for_command = !args.command.is_empty();
     let signals = Signals::catch(is_for_command).map_err(Failure::run_failed)?;
-    let mut tuning = Tuning::begin(&root, probe::set_priority).map_err(Failure::run_failed)?;
+    let mut tuning =
+        Tuning::begin(&root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
     // Only now does the machine say what it is like without what was killed.
     let plan = planned(root, options)?;
@@ -326,7 +329,8 @@ fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     if tune::has_been_tuned(&root) {
         // Asked to end, it ends when all is put back.
         let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-        let mut tuning = Tuning::begin(&root, probe::set_priority).map_err(Failure::run_failed)?;
+        let mut tuning =
+            Tuning::begin(&root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
         rebooted = tuning.was_rebooted();
         results = put_back(&mut tuning, args.force)?;
     }

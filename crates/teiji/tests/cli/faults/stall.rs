@@ -28,7 +28,11 @@ fn occupy(cpu: CpuId, start: i64) -> Vec<Stall> {
         let mut set = CpuSet::new();
         set.set(usize::try_from(cpu.0).unwrap());
         sched_setaffinity(None, &set).unwrap();
-        probe::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(95) }).unwrap();
+        system::scheduling::set_scheduling(
+            None,
+            Scheduling { policy: Policy::Fifo, prio: Some(95) },
+        )
+        .unwrap();
         let stall = |number| {
             sleep_until(start + number * APART);
             let begin = now();
