@@ -2,12 +2,12 @@
 //! Whatever is asked for: as many activations are accounted for as were asked for, and every figure
 //! follows from the samples.
 
-use crate::support::{MILLISECOND, TestFolder, exclusive, may_real_time_or_skip};
+use crate::support::{MILLISECOND, TestFolder, beside_others, exclusive, may_real_time_or_skip};
 
 /// Every interval with every policy and number of threads, for a tenth of a second each.
 #[test]
 fn what_was_asked_for_was_due() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let policies =
         if may_real_time_or_skip() { vec!["fifo", "rr", "other"] } else { vec!["other", "batch"] };
@@ -38,7 +38,7 @@ fn what_was_asked_for_was_due() {
 /// A length in time is one in activations: whole intervals of each thread.
 #[test]
 fn durations_and_distances() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure -i 1ms -d 200ms -t 2 --distance 500us --aligned=250us -o x.teiji");
     let document = place.document("x.teiji");

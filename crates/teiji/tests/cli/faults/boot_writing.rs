@@ -4,7 +4,7 @@
 
 use crate::support::machine::lay_out;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root};
+use crate::support::{Output, Running, TEIJI, TestFolder, beside_others, is_root};
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
@@ -179,7 +179,7 @@ impl Machine {
 }
 
 fn walk(asked: Asked) {
-    let _turn = exclusive();
+    let _turn = beside_others();
     match Machine::new().walk(asked) {
         Some((killed, seen)) => {
             assert!(killed > 30, "{killed}");

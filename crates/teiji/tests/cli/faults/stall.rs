@@ -12,7 +12,6 @@ use crate::support::{
 use plan::{CpuId, Policy, Scheduling};
 use rustix::process::Signal;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use std::time::Duration;
 
 const STALLS: i64 = 5;
 const LENGTH: i64 = 20 * MILLISECOND;
@@ -48,7 +47,7 @@ fn stop_and_go(running: &Running, start: i64) -> Vec<Stall> {
         sleep_until(start + number * APART);
         let begin = now();
         running.signal(Signal::STOP);
-        soon("the program is stopped", Duration::from_secs(1), || is_stopped(running.pid()));
+        soon("the program is stopped", || is_stopped(running.pid()));
         sleep_until(now() + LENGTH);
         running.signal(Signal::CONT);
         (begin, now())
