@@ -24,12 +24,12 @@ declare -A stages_of=(
     [check]="format scripts lints units"
     [test]="tools format scripts release lints programs cross units kernels cli limits lab faults recordings guests browser"
 )
-stages_of[all]="${stages_of[test]} lab-long guests-long reproducible processors simulations"
+stages_of[all]="${stages_of[test]} processors lab-long guests-long reproducible simulations all-calls"
 # How long each may take on two quiet cores, s: `check` once all is built, the others from nothing.
 declare -A promised_s=([check]=180 [test]=1200 [all]=3600)
 # What a stage needs of others. All need what `tools` installs.
 declare -A needs_of=(
-    [units]=programs [cli]=programs [faults]=programs [simulations]=programs
+    [units]=programs [cli]=programs [faults]=programs [simulations]=programs [all-calls]=programs
     [cross]=release [limits]=release [recordings]=release [kernels]=release [reproducible]=release [processors]=release
     [lab]="kernels cross programs" [lab-long]="kernels cross processors" [guests]="kernels cross" [guests-long]="kernels cross"
     [browser]=recordings
@@ -53,6 +53,7 @@ describe() {
         simulations) echo "intervals and tests of statistics hold what they promise in thousands of drawn series" ;;
         cli) echo "the program as its users meet it, and loads as processes" ;;
         faults) echo "faults made on purpose: calls, disks, clocks, signals, a recorder that stands still" ;;
+        all-calls) echo "the same at each call, with each number and each combination" ;;
         release) echo "the release program is static" ;;
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
@@ -188,11 +189,17 @@ stage_simulations() {
 
 # All tests in folders `tests` but those of faults.
 stage_cli() {
-    cargo_test --test '*' -- --skip faults::
+    # Most of them wait for something.
+    cargo_test --test '*' -- --skip faults:: --test-threads 4
 }
 
 stage_faults() {
-    cargo_test --test cli -- faults::
+    cargo_test --test cli -- faults:: --test-threads 4
+}
+
+# Tests that leave something out in `cli` and `faults`.
+stage_all-calls() {
+    TEIJI_TEST_ALL=1 cargo_test --test cli -- killed_at_each_call numbers_at_their_limits what_was_asked_for_was_due
 }
 
 stage_release() {

@@ -7,8 +7,8 @@ set -euo pipefail
 program=$(basename "$1")
 program=${program%-*}
 case $program in
-    # Has a runner of its own.
-    loads) options=() ;;
+    # Has a runner of its own, to which each word is a part of a test's name.
+    loads) set -- "$1" && options=() ;;
     # libtest calls the option unstable, which it permits where it runs. Cargo makes it --quiet, which would name no test.
     *) options=(-Zunstable-options --report-time --format pretty) ;;
 esac
