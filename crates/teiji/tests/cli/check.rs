@@ -47,8 +47,8 @@ fn files_stand_for_another_machine() {
     file("m/sys/devices/system/cpu/isolated", "1-3");
     file(
         "config",
-        "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\\
-         nCONFIG_RCU_NOCB_CPU=y\n",
+        "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\n\
+         CONFIG_RCU_NOCB_CPU=y\n",
     );
     let output = place.teiji("check --root m --kernel-config config");
     assert_eq!(output.code, Some(1), "{output:?}");
