@@ -359,7 +359,7 @@ stage_guests() {
 }
 
 stage_guests-long() {
-    lab_tests --long booted host_time check tune qemu
+    lab_tests --long failures booted host_time check tune qemu
 }
 
 stage_browser() {

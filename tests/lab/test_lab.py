@@ -29,6 +29,7 @@ class Kernels(Lab):
         output = self.lab("exec", "-q", *with_libraries("cat"), "--run", f"{which('cat')} /sys/class/rtc/rtc0/name").stdout
         self.assertIn("rtc_cmos", output)
 
+    @long
     def test_results_of_megabytes_come_through(self):
         # PREEMPT_RT's serial driver needs its rest.
         run = ["exec", "-q", "--json", "-k", RT, *with_libraries("cat"), "--run", f"{which('cat')} /proc/kallsyms"]

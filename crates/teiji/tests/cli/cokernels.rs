@@ -73,11 +73,9 @@ fn a_core_that_counts_nothing_marks_the_run() {
     assert_eq!(output.code, Some(3), "{output:?}");
     let document = place.document("x.teiji");
     assert!(document.warns_of("fell-back"), "{:?}", document.at("/warnings"));
-    assert!(
-        document.threads()[0].whole("/evidence/fallen_back") >= 29,
-        "{:?}",
-        document.at("/threads")
-    );
+    let thread = &document.threads()[0];
+    let skipped = thread.whole("/activations/skipped");
+    assert!(thread.whole("/evidence/fallen_back") + skipped >= 29, "{thread:?}");
 }
 
 #[test]

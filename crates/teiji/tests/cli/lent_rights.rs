@@ -406,8 +406,12 @@ fn what_the_others_start_has_no_rights() {
         fs::read_to_string(format!("/proc/{}/status", emulator.pid().as_raw_nonzero()))
             .unwrap_or_default()
     };
-    soon("it is another program", || status().starts_with("Name:\tsleep\n"));
-    assert_rights("lab-emulator", &status(), NONE, "1");
+    let mut text = String::new();
+    soon("it is another program", || {
+        text = status();
+        text.starts_with("Name:\tsleep\n")
+    });
+    assert_rights("lab-emulator", &text, NONE, "1");
     drop(emulator);
     let mut tune = member(&place);
     tune.env("TEIJI_STATE", place.join("open/state"));
