@@ -8,7 +8,7 @@ use crate::support::{TestFolder, exclusive, now, own_nice, sleep_until, soon};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -220,6 +220,22 @@ fn missed_wake_ups_are_found() {
     );
 }
 
+/// How many events the kernel had no room for, in all instances of its trace.
+fn lost_by_the_kernel() -> u64 {
+    let below = |folder: PathBuf| {
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+    };
+    let count = |line: &str| {
+        let (name, count) = line.split_once(": ")?;
+        ["overrun", "dropped events"].contains(&name).then(|| count.trim().parse::<u64>().unwrap())
+    };
+    below(PathBuf::from("/sys/kernel/tracing/instances"))
+        .flat_map(|instance| below(instance.join("per_cpu")))
+        .filter_map(|cpu| std::fs::read_to_string(cpu.join("stats")).ok())
+        .map(|text| text.lines().filter_map(count).sum::<u64>())
+        .sum()
+}
+
 /// Events that the kernel had no room for, because nobody read them for seconds, are said as what
 /// they are. They are no rows: how many they would have made is unknown.
 #[test]
@@ -234,7 +250,7 @@ fn lost_events_are_no_rows() {
     run.begun("app.teiji");
     soon("the program measures", || place.join("own.teiji").exists());
     run.signal(Signal::STOP);
-    std::thread::sleep(Duration::from_secs(4));
+    soon("the kernel has lost events", || lost_by_the_kernel() > 20_000);
     run.signal(Signal::CONT);
     let output = run.end();
     place.well("verify app.teiji");
