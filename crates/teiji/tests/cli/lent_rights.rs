@@ -7,7 +7,7 @@
 
 use crate::ordinary_user::public;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Output, Running, TestFolder, beside_others, is_root, soon};
+use crate::support::{Output, Running, TestFolder, beside_others, exclusive, is_root, soon};
 use rustix::fs::StatVfsMountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -280,7 +280,7 @@ fn lay_journal(state: &std::path::Path, victim: &Victim) {
 /// of root from FIFO 50 to 1.
 #[test]
 fn a_made_up_journal_changes_no_priority() {
-    let _turn = beside_others();
+    let _turn = exclusive();
     let Some(place) = copy() else { return };
     let victim = Victim::start(&place);
     soon("it has its priority", || victim.priority() == "50");
@@ -392,7 +392,7 @@ fn no_program_starts_with_lent_rights() {
 /// The last column, of verbs that have none: what they start has none either, and gets none.
 #[test]
 fn what_the_others_start_has_no_rights() {
-    let _turn = beside_others();
+    let _turn = exclusive();
     let Some(place) = copy() else { return };
     let report = "cat /proc/self/status";
     let parent = std::process::id().to_string();

@@ -5,7 +5,7 @@
 use super::tuning::{PutBack, harmless};
 use crate::support::machine::{contents, lay_out};
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Output, Running, TEIJI, TestFolder, beside_others, is_root};
+use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root};
 use std::fs;
 
 pub const INTERVAL: &str = "/proc/sys/vm/stat_interval";
@@ -62,7 +62,7 @@ pub fn interval() -> String {
 /// nothing is forgotten.
 #[test]
 fn another_id_of_the_boot_in_a_container_is_no_reboot() {
-    let _turn = beside_others();
+    let _turn = exclusive();
     let Some(machine) = Machine::new() else { return };
     assert_eq!(machine.teiji("tune --cpus 0 --only statistics-interval").code, Some(0));
     fs::write(machine.place.join("id"), "00000000-0000-4000-8000-000000000000\n").unwrap();
@@ -88,7 +88,7 @@ fn another_id_of_the_boot_in_a_container_is_no_reboot() {
 /// undone where it was changed.
 #[test]
 fn a_thread_of_another_pid_namespace_is_not_forgotten() {
-    let _turn = beside_others();
+    let _turn = exclusive();
     let Some(machine) = Machine::new() else { return };
     let undo = format!("{TEIJI} tune --undo");
     let script = format!(
@@ -120,7 +120,7 @@ fn a_thread_of_another_pid_namespace_is_not_forgotten() {
 /// As a disk is after an error. The settings are no part of it.
 #[test]
 fn where_the_journal_cannot_be_written_the_settings_are_put_back() {
-    let _turn = beside_others();
+    let _turn = exclusive();
     let Some(machine) = Machine::new() else { return };
     fs::create_dir(machine.place.join("state")).unwrap();
     let script = format!(
@@ -141,7 +141,7 @@ fn where_the_journal_cannot_be_written_the_settings_are_put_back() {
 /// is still ours, and whoever may write puts it back.
 #[test]
 fn where_settings_cannot_be_written_what_is_on_top_is_kept() {
-    let _turn = beside_others();
+    let _turn = exclusive();
     let Some(machine) = Machine::new() else { return };
     lay_out(&machine.place.join("m"), "laptop");
     fs::create_dir_all(machine.place.join("m/proc/irq")).unwrap();
@@ -169,7 +169,7 @@ fn where_settings_cannot_be_written_what_is_on_top_is_kept() {
 /// Two folders are one machine.
 #[test]
 fn another_folder_of_the_journal_does_not_make_another_machine() {
-    let _turn = beside_others();
+    let _turn = exclusive();
     let Some(machine) = Machine::new() else { return };
     let script =
         format!("TEIJI_STATE=other {TEIJI} tune --cpus 0 --only statistics-interval; echo code $?");
@@ -186,7 +186,7 @@ fn another_folder_of_the_journal_does_not_make_another_machine() {
 #[test]
 fn the_umask_does_not_decide_who_may_look_and_write() {
     use std::os::unix::fs::MetadataExt as _;
-    let _turn = beside_others();
+    let _turn = exclusive();
     let Some(machine) = Machine::new() else { return };
     for umask in ["0", "077"] {
         let script = format!("umask {umask}; {TEIJI} tune --cpus 0 --only statistics-interval");
