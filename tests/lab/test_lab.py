@@ -48,7 +48,7 @@ class Steady(Lab):
         words = [TEIJI, "run", "-q", Path(__file__).with_name("shifted.toml"), "-o", "out"]
         self.end(subprocess.Popen(words, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True), 0)
         found = sorted((self.folder / "out").glob("*.teiji"))
-        self.assertEqual(len(found), 12)
+        self.assertEqual(len(found), 6)
         maxima, at_the_tick = [], []
         for recording in found:
             run = document(recording)
