@@ -9,28 +9,14 @@
 
 mod interrupts;
 
+use crate::code::{Code, FrameId};
 use crate::dump::{Dump, Window};
 use crate::effect::Effect;
 use crate::flags::Flags;
 use crate::kernel::{Entrance, Kernel, Role};
 use crate::runs::{Run, runs};
-use crate::symbols::SymbolId;
 use interrupts::Guess;
 use std::collections::HashMap;
-
-/// A call of a function, or another way to come to code, by its place in [`Calls::frames`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct FrameId(usize);
-
-/// What code runs in a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Code {
-    /// A function of the kernel.
-    Function(SymbolId),
-    /// Code of the kernel without a symbol, which begins here as far as is known.
-    Unnamed(u64),
-    User,
-}
 
 /// How the processor came to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +42,20 @@ pub(crate) struct Frame {
     pub interrupted: Option<Run>,
     /// Where it returned to, if that shows who called it.
     pub returned_to: Option<u64>,
+}
+
+impl Frame {
+    const fn new(code: Code, way: Way, parent: Option<FrameId>) -> Self {
+        Frame {
+            code,
+            way,
+            parent,
+            ends_in: None,
+            interrupts: None,
+            interrupted: None,
+            returned_to: None,
+        }
+    }
 }
 
 /// Some time in which frame, interrupts and task stayed the same.
@@ -123,15 +123,7 @@ impl Calls {
             users: HashMap::new(),
             left: HashMap::new(),
         };
-        walk.calls.frames.push(Frame {
-            code: Code::Unnamed(0),
-            way: Way::Before,
-            parent: None,
-            ends_in: None,
-            interrupts: None,
-            interrupted: None,
-            returned_to: None,
-        });
+        walk.calls.frames.push(Frame::new(Code::Unnamed(0), Way::Before, None));
         for (index, run) in runs.iter().enumerate() {
             walk.run(index.checked_sub(1).map(|before| &runs[before]), run);
         }
@@ -184,11 +176,6 @@ impl Calls {
         }
         shared.pop()
     }
-}
-
-#[cfg(test)]
-pub(crate) const fn frame_id(index: usize) -> FrameId {
-    FrameId(index)
 }
 
 const MAX_DEPTH: usize = 512;
@@ -261,10 +248,7 @@ impl Walk<'_> {
     }
 
     fn role(&self, address: u64) -> Option<Role> {
-        match self.code(address) {
-            Code::Function(id) => self.kernel.role(id),
-            _ => None,
-        }
+        self.kernel.role(self.code(address))
     }
 
     /// Whether a function begins here.
@@ -299,15 +283,7 @@ impl Walk<'_> {
         match self.users.get(&task) {
             Some(frame) => self.current = *frame,
             None => {
-                self.push(Frame {
-                    code: Code::User,
-                    way: Way::Before,
-                    parent: None,
-                    ends_in: None,
-                    interrupts: None,
-                    interrupted: None,
-                    returned_to: None,
-                });
+                self.push(Frame::new(Code::User, Way::Before, None));
                 self.users.insert(task, self.current);
             }
         }
@@ -343,15 +319,7 @@ impl Walk<'_> {
         }
         self.guess = None;
         let (way, parent) = (Way::Entrance(entrance), Some(self.current));
-        self.push(Frame {
-            code,
-            way,
-            parent,
-            ends_in: None,
-            interrupts,
-            interrupted,
-            returned_to: None,
-        });
+        self.push(Frame { interrupts, interrupted, ..Frame::new(code, way, parent) });
         self.interrupts = Some(false);
     }
 
@@ -410,15 +378,7 @@ impl Walk<'_> {
             Effect::Call => {
                 let returns = before.bounds[before.bounds.len() - 1];
                 let code = self.code(address);
-                self.push(Frame {
-                    code,
-                    way: Way::Call(returns),
-                    parent: Some(self.current),
-                    ends_in: None,
-                    interrupts: None,
-                    interrupted: None,
-                    returned_to: None,
-                });
+                self.push(Frame::new(code, Way::Call(returns), Some(self.current)));
             }
             Effect::Return => self.return_to(address),
             Effect::InterruptReturn | Effect::SystemReturn => self.leave_entrance(address),
@@ -482,15 +442,7 @@ impl Walk<'_> {
             self.leave_to_user();
             return;
         }
-        self.push(Frame {
-            code,
-            way: Way::Before,
-            parent: None,
-            ends_in: None,
-            interrupts: None,
-            interrupted: None,
-            returned_to: None,
-        });
+        self.push(Frame::new(code, Way::Before, None));
         let outermost = &mut self.calls.frames[outermost.0];
         (outermost.parent, outermost.returned_to) = (Some(self.current), Some(address));
     }
@@ -535,15 +487,7 @@ impl Walk<'_> {
         self.calls.thread_changed.push(run.begin);
         match self.task_address().and_then(|task| self.left.get(&task)) {
             Some(frame) => self.current = *frame,
-            None => self.push(Frame {
-                code,
-                way: Way::Before,
-                parent: None,
-                ends_in: None,
-                interrupts: None,
-                interrupted: None,
-                returned_to: None,
-            }),
+            None => self.push(Frame::new(code, Way::Before, None)),
         }
     }
 }

@@ -6,7 +6,8 @@
 //! Then come sections: kind, length of what follows, content; all numbers little-endian. A file
 //! without its last section was cut off.
 
-use crate::effect::{Effect, Processor};
+use crate::effect::Effect;
+use crate::processor::Processor;
 
 /// Marks the file and its form.
 const MAGIC: &[u8] = b"TEIJIBB4";

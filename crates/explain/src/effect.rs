@@ -2,8 +2,6 @@
 //! What an instruction does to what runs next, and to interrupts: the same words for each
 //! processor.
 
-use crate::{arm64, x86};
-
 /// What matters about an instruction here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -36,33 +34,4 @@ pub enum Effect {
     Halt,
     /// The processor's counter of time is read.
     ReadsClock,
-}
-
-/// The guest's kind of processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Processor {
-    /// A PC's.
-    X86_64,
-    /// A 64-bit ARM.
-    Aarch64,
-}
-
-impl Processor {
-    /// The steps in which the clock goes on that programs read on QEMU's machines, ns.
-    #[must_use]
-    pub const fn clock_step_ns(self) -> f64 {
-        match self {
-            Processor::X86_64 => 1.0,
-            Processor::Aarch64 => 16.0,
-        }
-    }
-
-    /// What this instruction does. Bytes that are none do nothing.
-    #[must_use]
-    pub fn effect(self, bytes: &[u8]) -> Effect {
-        match self {
-            Processor::X86_64 => x86::effect(bytes),
-            Processor::Aarch64 => arm64::effect(bytes),
-        }
-    }
 }

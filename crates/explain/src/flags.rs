@@ -6,7 +6,7 @@
 //! leaves the flags to its caller. A save that switches interrupts off does it because they were
 //! on: Linux looks first.
 
-use crate::calls::FrameId;
+use crate::code::FrameId;
 
 /// Flags that somebody saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,11 +89,10 @@ impl Flags {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::frame_id;
 
     #[test]
     fn what_was_saved_last_is_restored_first() {
-        let (mut flags, outer, inner) = (Flags::default(), frame_id(1), frame_id(2));
+        let (mut flags, outer, inner) = (Flags::default(), FrameId(1), FrameId(2));
         flags.save(outer, None);
         assert!(flags.switched_off(true));
         flags.save(inner, Some(false));
@@ -105,7 +104,7 @@ mod tests {
 
     #[test]
     fn all_is_switched_off_without_looking() {
-        let (mut flags, owner) = (Flags::default(), frame_id(1));
+        let (mut flags, owner) = (Flags::default(), FrameId(1));
         flags.save(owner, Some(false));
         flags.all_off();
         assert_eq!(flags.restore(owner, |_| true), Some(Some(false)));
@@ -113,7 +112,7 @@ mod tests {
 
     #[test]
     fn who_only_looks_saves_nothing() {
-        let (mut flags, owner) = (Flags::default(), frame_id(1));
+        let (mut flags, owner) = (Flags::default(), FrameId(1));
         flags.save(owner, Some(true));
         flags.done();
         assert!(!flags.switched_off(true));
@@ -122,7 +121,7 @@ mod tests {
 
     #[test]
     fn flags_of_a_function_that_has_ended_are_the_last_ones() {
-        let (mut flags, locker, caller) = (Flags::default(), frame_id(1), frame_id(2));
+        let (mut flags, locker, caller) = (Flags::default(), FrameId(1), FrameId(2));
         flags.save(locker, Some(true));
         assert!(flags.switched_off(true));
         assert_eq!(flags.restore(caller, |frame| frame == locker), None);

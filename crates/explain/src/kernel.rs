@@ -2,7 +2,7 @@
 //! What the kernel's functions are to a wake-up. All names of functions stand here, so that what
 //! differs in another kernel has one place.
 
-use crate::calls::Code;
+use crate::code::Code;
 use crate::symbols::{SymbolId, Symbols};
 use model::Source;
 use std::collections::HashMap;
@@ -251,8 +251,11 @@ impl<'a> Kernel<'a> {
 
     /// What a function is to a wake-up.
     #[must_use]
-    pub fn role(&self, id: SymbolId) -> Option<Role> {
-        self.roles.get(&id).copied()
+    pub(crate) fn role(&self, code: Code) -> Option<Role> {
+        match code {
+            Code::Function(id) => self.roles.get(&id).copied(),
+            _ => None,
+        }
     }
 }
 

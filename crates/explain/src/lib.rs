@@ -4,7 +4,7 @@
 //! In the lab the same run can be made again, with a plugin in QEMU that keeps every block of
 //! instructions. From these follow who called whom (`calls.rs`), when interrupts were off, and when
 //! each instruction ran: time is instructions. Every ns from the planned time to the reading of the
-//! clock goes to one part (`account.rs`).
+//! clock goes to one part (`account.rs`, `parts.rs`).
 //!
 //! In: what the plugin wrote, the kernel's symbols, the latencies that were recorded, and a
 //! kernel's `vmlinux` for lines of its source (`vmlinux.rs`). Out: accounts. Must not touch: files
@@ -15,27 +15,33 @@
 mod account;
 mod arm64;
 mod calls;
+mod code;
 mod dump;
 mod effect;
 mod flags;
 mod folded;
 mod kernel;
 mod other_cpu;
+mod parts;
 mod places;
+mod processor;
 mod runs;
 mod symbols;
+mod timed;
 mod timeline;
 mod trace;
 mod vmlinux;
 mod wakes;
 mod x86;
 
-pub use account::{Asked, account};
+pub use account::account;
 pub use dump::{Block, Dump, DumpError, Entry, TaskSwitch, Wake, Window};
-pub use effect::{Effect, Processor};
+pub use effect::Effect;
 pub use folded::folded;
 pub use kernel::{FindSource, Kernel};
+pub use processor::Processor;
 pub use symbols::{SymbolId, Symbols, SymbolsError};
+pub use timed::Asked;
 pub use trace::trace_events;
 pub use vmlinux::{Lines, Vmlinux, VmlinuxError};
 pub use wakes::{Rate, WakesError, Woken, align};

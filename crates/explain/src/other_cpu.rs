@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the other CPU did while this one waited for it.
 
-use crate::account::{Accountant, Asked, Timed};
 use crate::dump::{Dump, Window};
 use crate::kernel::Kernel;
+use crate::parts::Accountant;
+use crate::timed::{Asked, Timed};
 use model::{OtherCpu, Part, PartKind};
 
 /// Names it in each part in which this CPU waits. Of several others nothing says which one it waits

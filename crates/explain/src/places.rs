@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! At which instructions a part was, and which line of the source most of it was at.
 
-use crate::account::Timed;
-use crate::calls::{Code, FrameId, Way};
+use crate::calls::Way;
+use crate::code::{Code, FrameId};
 use crate::dump::Dump;
 use crate::kernel::FindSource;
+use crate::timed::Timed;
 use model::{Inlined, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -2,7 +2,7 @@
 //! Windows made up for tests: a small kernel, and code that runs in it, instruction by instruction.
 
 use crate::dump::{Dump, Entry, TaskSwitch, Window};
-use crate::effect::Processor;
+use crate::processor::Processor;
 use crate::symbols::Symbols;
 
 /// Where the functions of the made-up kernel begin, this far apart.

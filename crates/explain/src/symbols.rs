@@ -36,28 +36,44 @@ pub enum SymbolsError {
     Empty,
 }
 
+/// A line of `/proc/kallsyms`: address, type, name, and the module that it belongs to.
+pub(crate) struct Line<'a> {
+    pub address: u64,
+    pub is_function: bool,
+    pub name: &'a str,
+    pub is_of_module: bool,
+}
+
+impl<'a> Line<'a> {
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let mut words = text.split_ascii_whitespace();
+        let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
+        Some(Line {
+            address: u64::from_str_radix(address, 16).ok()?,
+            is_function: matches!(kind, "t" | "T" | "w" | "W"),
+            name,
+            is_of_module: words.next().is_some(),
+        })
+    }
+}
+
 impl Symbols {
-    /// Reads the lines of `/proc/kallsyms`: address, type, name, and the module that it belongs to.
+    /// Reads the lines of `/proc/kallsyms`.
     ///
     /// # Errors
     /// When a line cannot be read, or there is nothing in them.
     pub fn parse(text: &str) -> Result<Self, SymbolsError> {
         let mut symbols = Symbols::default();
-        for (index, line) in text.lines().enumerate() {
-            let wrong =
-                || SymbolsError::Line { line: index + 1, text: line.chars().take(80).collect() };
-            let mut words = line.split_ascii_whitespace();
-            let (Some(address), Some(kind), Some(name)) =
-                (words.next(), words.next(), words.next())
-            else {
-                return Err(wrong());
-            };
-            let address = u64::from_str_radix(address, 16).map_err(|_| wrong())?;
+        for (index, text) in text.lines().enumerate() {
+            let line = Line::parse(text).ok_or_else(|| SymbolsError::Line {
+                line: index + 1,
+                text: text.chars().take(80).collect(),
+            })?;
             // `$x` and `$d` are the linker's marks for code and data on ARM, which modules keep.
-            if matches!(kind, "t" | "T" | "w" | "W") && !name.starts_with('$') {
-                symbols.functions.push((address, name.to_owned()));
+            if line.is_function && !line.name.starts_with('$') {
+                symbols.functions.push((line.address, line.name.to_owned()));
             }
-            symbols.addresses.entry(name.to_owned()).or_insert(address);
+            symbols.addresses.entry(line.name.to_owned()).or_insert(line.address);
         }
         if symbols.functions.is_empty() {
             return Err(SymbolsError::Empty);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which functions ran when: the stacks of a latency's steps, joined to spans.
 
-use crate::account::Timed;
-use crate::calls::{Code, FrameId};
+use crate::code::{Code, FrameId};
 use crate::dump::Window;
 use crate::kernel::{Kernel, Role};
+use crate::timed::Timed;
 use model::{Span, Timeline};
 use std::collections::HashMap;
 
@@ -25,7 +25,9 @@ pub(crate) fn timeline(timed: &Timed, window: &Window, kernel: &Kernel<'_>) -> T
             .calls
             .chain(step.frame)
             // Programs are shown as their tasks, and the thunks of returns are no functions.
-            .filter(|(_, frame)| frame.code != Code::User && !is_thunk(kernel, frame.code))
+            .filter(|(_, frame)| {
+                frame.code != Code::User && kernel.role(frame.code) != Some(Role::ReturnThunk)
+            })
             .map(|(id, _)| Of::Frame(id))
             .collect();
         stack.push(Of::Task(step.task));
@@ -44,10 +46,6 @@ pub(crate) fn timeline(timed: &Timed, window: &Window, kernel: &Kernel<'_>) -> T
     timeline.spans.retain(|span| span.length_ns > 0);
     timeline.spans.sort_by_key(|span| (span.begin_ns, span.depth));
     timeline
-}
-
-fn is_thunk(kernel: &Kernel<'_>, code: Code) -> bool {
-    matches!(code, Code::Function(id) if kernel.role(id) == Some(Role::ReturnThunk))
 }
 
 struct Spans {

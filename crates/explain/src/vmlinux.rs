@@ -4,6 +4,7 @@
 //! A vmlinux of another build would name wrong lines, and nothing in it says which guest it belongs
 //! to. So its functions are compared with those of the guest, one by one.
 
+use crate::symbols::Line;
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
 use flate2::read::ZlibDecoder;
@@ -137,17 +138,9 @@ impl Vmlinux {
     /// When one function is elsewhere there, or most are missing.
     pub fn check(&self, kallsyms: &str) -> Result<(), VmlinuxError> {
         let mut guest: HashMap<&str, Vec<u64>> = HashMap::new();
-        for line in kallsyms.lines() {
-            let mut words = line.split_ascii_whitespace();
-            let (Some(address), Some("t" | "T" | "w" | "W"), Some(name)) =
-                (words.next(), words.next(), words.next())
-            else {
-                continue;
-            };
-            // What has a fourth word is a module's.
-            if let (Ok(address), None) = (u64::from_str_radix(address, 16), words.next()) {
-                guest.entry(name).or_default().push(address);
-            }
+        let own = |line: &Line<'_>| line.is_function && !line.is_of_module;
+        for line in kallsyms.lines().filter_map(Line::parse).filter(own) {
+            guest.entry(line.name).or_default().push(line.address);
         }
         let (mut compared, mut elsewhere) = (0, Vec::new());
         for (there, name) in &self.functions {

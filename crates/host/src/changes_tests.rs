@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Differences between snapshots of the laid-out machines, as [`model::changes`] finds them.
 
-use crate::test_machines::{guest, pc, pi};
+use crate::tests::machines::{guest, pc, pi};
 use model::{CpuFacts, EventCounts, FactChange, HostFacts, changes};
 use plan::CpuId;
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CPUs: their name and frequency from /proc/cpuinfo, and the lists sysfs names them with.
 
+use crate::kernel;
 use crate::root::{Fault, cpu_number, not_a_number};
 use plan::CpuId;
 use std::collections::BTreeMap;
@@ -77,6 +78,12 @@ fn khz(mhz: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(thousandths)
 }
 
+/// The CPUs of a list in sysfs or /proc.
+#[must_use]
+pub fn list(text: &str) -> Option<Vec<CpuId>> {
+    listed(&kernel::cpu_list(text), "CPUs").ok()
+}
+
 /// A list such as `0-3,5`, as in /sys/devices/system/cpu/online; `item` is what the file lists.
 pub(crate) fn listed(text: &str, item: &str) -> Result<Vec<CpuId>, Fault> {
     let mut cpus = Vec::new();
@@ -94,15 +101,59 @@ pub(crate) fn listed(text: &str, item: &str) -> Result<Vec<CpuId>, Fault> {
     Ok(cpus)
 }
 
+/// The CPUs of a mask in hexadecimal, in groups of 32 bits.
+#[must_use]
+pub fn of_mask(mask: &str) -> Option<Vec<CpuId>> {
+    let mut cpus = Vec::new();
+    let groups: Vec<&str> = mask.trim().rsplit(',').collect();
+    for (group, text) in groups.into_iter().enumerate() {
+        let bits = u32::from_str_radix(text, 16).ok()?;
+        let first = u32::try_from(group).ok()?.checked_mul(32)?;
+        cpus.extend((0..32).filter(|bit| bits & (1 << bit) != 0).map(|bit| CpuId(first + bit)));
+    }
+    Some(cpus)
+}
+
+/// These CPUs as a mask: the kernel takes no group of more than 32 bits.
+#[must_use]
+pub fn to_mask(cpus: &[CpuId]) -> String {
+    let groups = cpus.iter().map(|cpu| cpu.0 / 32).max().unwrap_or(0);
+    let bits = |group: u32| {
+        cpus.iter()
+            .filter(|cpu| cpu.0 / 32 == group)
+            .fold(0_u32, |bits, cpu| bits | 1 << (cpu.0 % 32))
+    };
+    let mut mask = format!("{:x}", bits(groups));
+    for group in (0..groups).rev() {
+        mask += &format!(",{:08x}", bits(group));
+    }
+    mask
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_machines::{GUEST_CPUINFO, PC_CPUINFO, PI_CPUINFO};
+    use crate::tests::machines::{GUEST_CPUINFO, PC_CPUINFO, PI_CPUINFO};
     use proptest::prelude::*;
 
     fn read(text: &str) -> (CpuInfo, Vec<Fault>) {
         let mut faults = Vec::new();
         (cpuinfo(text, &mut faults), faults)
+    }
+
+    #[test]
+    fn masks() {
+        let numbers = |text: &str| {
+            of_mask(text).map(|cpus| cpus.into_iter().map(|cpu| cpu.0).collect::<Vec<_>>())
+        };
+        assert_eq!(numbers("f\n").as_deref(), Some(&[0, 1, 2, 3][..]));
+        assert_eq!(numbers("00000001,80000000").as_deref(), Some(&[31, 32][..]));
+        assert_eq!(numbers("x"), None);
+        let cpus = |numbers: &[u32]| numbers.iter().copied().map(CpuId).collect::<Vec<_>>();
+        assert_eq!(to_mask(&cpus(&[0])), "1");
+        assert_eq!(to_mask(&cpus(&[4, 5, 6, 7])), "f0");
+        assert_eq!(to_mask(&cpus(&[31, 32])), "1,80000000");
+        assert_eq!(to_mask(&cpus(&[64])), "1,00000000,00000000");
     }
 
     #[test]
@@ -176,6 +227,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_mask_that_was_written_is_read_back(numbers in proptest::collection::btree_set(0_u32..300, 0..20)) {
+            let cpus: Vec<CpuId> = numbers.into_iter().map(CpuId).collect();
+            prop_assert_eq!(of_mask(&to_mask(&cpus)).unwrap(), cpus);
+        }
+
         #[test]
         fn no_text_panics(text in "((processor|cpu MHz|flags|Model)\t: [0-9.]{0,24}\n|\\PC*\n){0,8}", list in "[0-9,-]{0,24}|\\PC*") {
             let _ = (read(&text), listed(&list, ITEM));

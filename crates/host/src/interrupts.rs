@@ -12,7 +12,8 @@ use plan::CpuId;
 /// The rows of either file, with counts in the order of `cpus`: one per CPU, or one in all, or none
 /// (see above). A column of a CPU that is not among `cpus` is left out; a CPU without a column
 /// counts 0, for it came online a moment later.
-pub(crate) fn parse(text: &str, cpus: &[CpuId], faults: &mut Vec<Fault>) -> Vec<EventCounts> {
+#[must_use]
+pub fn parse(text: &str, cpus: &[CpuId], faults: &mut Vec<Fault>) -> Vec<EventCounts> {
     let mut lines = text.lines().enumerate();
     let Some((_, header)) = lines.next() else {
         faults.push(Fault::without_line("header", "the file is empty"));
@@ -96,7 +97,7 @@ fn count(word: &str) -> Option<Result<u64, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_machines::{GUEST_INTERRUPTS, GUEST_SOFTIRQS, PC_INTERRUPTS, PI_INTERRUPTS};
+    use crate::tests::machines::{GUEST_INTERRUPTS, GUEST_SOFTIRQS, PC_INTERRUPTS, PI_INTERRUPTS};
     use proptest::prelude::*;
 
     fn read(text: &str, cpus: &[u32]) -> (Vec<EventCounts>, Vec<Fault>) {

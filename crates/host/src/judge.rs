@@ -10,10 +10,9 @@ use plan::{CpuId, MachineTime};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Clocks behind a bus, read by slow input or output, or counted by the tick.
-pub(crate) const SLOW_CLOCKSOURCES: [&str; 5] =
-    ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
+pub const SLOW_CLOCKSOURCES: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 /// Fast clocks, best first, by the architecture that has them.
-pub(crate) const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
+pub const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
 /// A frequency that differs by more than this share is another frequency; less is the reading's
 /// noise.
 const FREQUENCY_TOLERANCE_PERCENT: u64 = 10;

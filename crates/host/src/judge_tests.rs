@@ -2,7 +2,7 @@
 //! Each warning where it belongs, and none where it does not.
 
 use super::*;
-use crate::test_machines::{guest, pc, pi};
+use crate::tests::machines::{guest, pc, pi};
 
 /// Of a machine in real time.
 fn warnings(before: &HostFacts, after: &HostFacts) -> Vec<Warning> {

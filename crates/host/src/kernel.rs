@@ -3,7 +3,8 @@
 
 /// How the kernel may be preempted, from its version line, /sys/kernel/realtime,
 /// /sys/kernel/debug/sched/preempt and its command line. None if nothing readable shows it.
-pub(crate) fn preemption(
+#[must_use]
+pub fn preemption(
     version: Option<&str>,
     realtime: Option<&str>,
     debug: Option<&str>,
@@ -42,7 +43,8 @@ fn dynamic_mode(text: &str) -> Option<&str> {
 }
 
 /// The choice in brackets of `always [madvise] never`.
-pub(crate) fn chosen(text: &str) -> Option<&str> {
+#[must_use]
+pub fn chosen(text: &str) -> Option<&str> {
     enclosed(text, '[', ']')
 }
 
@@ -65,7 +67,8 @@ pub(crate) fn cpu_list(text: &str) -> String {
 }
 
 /// A text of one line; device trees end theirs with NUL. None if nothing is left.
-pub(crate) fn one_line(text: &str) -> Option<String> {
+#[must_use]
+pub fn one_line(text: &str) -> Option<String> {
     let text = text.replace('\0', " ");
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())

@@ -20,7 +20,8 @@ pub(crate) const MS_PER_TICK: u64 = 10;
 
 /// The online CPUs in ascending order, each with the time it spent per state, ms. A line that
 /// cannot be understood costs that CPU its times, not its existence.
-pub(crate) fn parse(text: &str, faults: &mut Vec<Fault>) -> BTreeMap<CpuId, BTreeMap<String, u64>> {
+#[must_use]
+pub fn parse(text: &str, faults: &mut Vec<Fault>) -> BTreeMap<CpuId, BTreeMap<String, u64>> {
     let mut cpus = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
         let mut words = line.split_ascii_whitespace();
@@ -70,7 +71,7 @@ fn times<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_machines::{GUEST_STAT, PI_STAT};
+    use crate::tests::machines::{GUEST_STAT, PI_STAT};
     use proptest::prelude::*;
 
     #[test]

@@ -4,20 +4,16 @@
 //! CPU time shows how busy a machine was; this shows with what. One small file is read for each
 //! process: some 20 µs each, before and after a run. Those that ended between the snapshots are not
 //! seen: how much work there was, CPU times say.
-//!
-//! Format: proc_pid_stat(5).
 
 use crate::HostRoot;
 use crate::proc_stat::MS_PER_TICK;
 use model::{BusyProcess, Processes};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use system::process::{Stat, numbers};
 
 /// Processes that a recording names.
 const MAX_NAMED: usize = 8;
-/// The flag of a kernel thread in `flags` (include/linux/sched.h has had it at this place since
-/// 2.6.28).
-const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// The CPU time of every process that can be seen, at one moment.
 #[derive(Clone, Debug, Default)]
@@ -38,13 +34,8 @@ impl HostRoot {
     /// Looks at all processes. One that ends meanwhile, or that may not be read, is left out.
     #[must_use]
     pub fn process_times(&self) -> ProcessTimes {
-        let Ok(entries) = std::fs::read_dir(self.path("proc")) else {
-            return ProcessTimes::default();
-        };
-        let pids =
-            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let read = |pid: u32| Some((pid, process(&self.bytes(&format!("proc/{pid}/stat")).ok()?)?));
-        ProcessTimes(pids.filter_map(read).collect())
+        let read = |pid| Some((pid, process(&self.text(&format!("proc/{pid}/stat")).ok()?)?));
+        ProcessTimes(numbers(&self.path("proc")).filter_map(read).collect())
     }
 }
 
@@ -53,7 +44,7 @@ impl HostRoot {
     /// snapshots of processes do not see.
     #[must_use]
     pub fn waited_for_ms(&self, pid: u32) -> u64 {
-        let line = self.bytes(&format!("proc/{pid}/stat")).unwrap_or_default();
+        let line = self.text(&format!("proc/{pid}/stat")).unwrap_or_default();
         process(&line).map_or(0, |process| process.waited_for_ms)
     }
 }
@@ -96,21 +87,14 @@ impl ProcessTimes {
     }
 }
 
-/// One line of /proc/PID/stat. A name may hold spaces and brackets, so what follows it is counted
-/// from the last bracket.
-fn process(line: &[u8]) -> Option<Process> {
-    let line = String::from_utf8_lossy(line);
-    let (head, rest) = line.rsplit_once(')')?;
-    let (_, name) = head.split_once('(')?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // The manual counts from 1; number and name are gone.
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+fn process(line: &str) -> Option<Process> {
+    let stat = Stat::parse(line)?;
     Some(Process {
-        name: name.replace(char::is_control, " "),
-        kernel_thread: field(9)? & KERNEL_THREAD != 0,
-        cpu_ms: field(14)?.saturating_add(field(15)?).saturating_mul(MS_PER_TICK),
-        waited_for_ms: field(16)?.saturating_add(field(17)?).saturating_mul(MS_PER_TICK),
-        started: field(22)?,
+        name: stat.name.replace(char::is_control, " "),
+        kernel_thread: stat.is_kernel_thread()?,
+        cpu_ms: stat.own_ticks()?.saturating_mul(MS_PER_TICK),
+        waited_for_ms: stat.waited_for_ticks()?.saturating_mul(MS_PER_TICK),
+        started: stat.started()?,
     })
 }
 
@@ -119,6 +103,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::fs;
+
+    const KERNEL_THREAD: u64 = 0x0020_0000;
 
     fn line(pid: u32, name: &str, flags: u64, user: u64, system: u64, started: u64) -> String {
         format!(
@@ -189,7 +175,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in "[0-9]{0,5} ?\\(?\\PC{0,10}\\)?( [-0-9]{0,22}){0,25}") {
-            let _ = process(text.as_bytes());
+            let _ = process(&text);
         }
     }
 }

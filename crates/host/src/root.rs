@@ -43,25 +43,39 @@ impl HostRoot {
     }
 
     /// Whether this is the machine the program runs on, so that system calls speak of it too.
-    pub(crate) fn is_system(&self) -> bool {
+    #[must_use]
+    pub fn is_system(&self) -> bool {
         self.root == Path::new("/")
     }
 
+    /// Whether these are the files of a running kernel, and not copies of them.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        rustix::fs::statfs(self.path("proc"))
+            .is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC)
+    }
+
     /// What a regular file holds. No other kind is opened.
-    pub(crate) fn bytes(&self, relative: &str) -> io::Result<Vec<u8>> {
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn bytes(&self, relative: &str) -> io::Result<Vec<u8>> {
         regular_file::read(&self.path(relative))
     }
 
     /// The text of a regular file. Device trees end their strings with NUL, and nothing promises
     /// UTF-8: no byte may cost us the rest of the file.
-    pub(crate) fn text(&self, relative: &str) -> io::Result<String> {
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn text(&self, relative: &str) -> io::Result<String> {
         Ok(String::from_utf8_lossy(&self.bytes(relative)?).into_owned())
     }
 }
 
 /// What a parser could not make sense of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// From 1; none where the whole file lacks the item.
     pub line: Option<usize>,
     pub item: String,
@@ -69,7 +83,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    pub fn at(line: usize, item: impl Into<String>, error: impl Into<String>) -> Self {
+    pub(crate) fn at(line: usize, item: impl Into<String>, error: impl Into<String>) -> Self {
         Fault { line: Some(line), item: item.into(), error: error.into() }
     }
 

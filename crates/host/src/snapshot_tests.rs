@@ -2,7 +2,8 @@
 //! Whole looks: at three laid-out machines, at broken ones, and at the one the tests run on.
 
 use super::*;
-use crate::test_machines::{guest, lay, pc, pi, put};
+use crate::tests::files::{lay, put};
+use crate::tests::machines::{guest, pc, pi};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 

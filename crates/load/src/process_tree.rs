@@ -4,6 +4,8 @@
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use system::process::{self, Stat};
 
 /// One process as in /proc/PID/stat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,26 +18,19 @@ struct Process {
 }
 
 fn parse(stat: &str) -> Option<Process> {
-    // The name, in parentheses, may hold anything.
-    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    let ticks =
-        fields.get(11..15)?.iter().map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
+    let stat = Stat::parse(stat)?;
     Some(Process {
-        parent: fields.get(1)?.parse().ok()?,
-        ended: matches!(*fields.first()?, "Z" | "X"),
-        ticks,
+        parent: stat.field(4)?,
+        ended: stat.has_ended(),
+        ticks: stat.own_ticks()?.saturating_add(stat.waited_for_ticks()?),
     })
 }
 
 /// All processes by number.
 fn processes() -> BTreeMap<i32, Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers
-        .filter_map(|pid: i32| {
-            Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))
-        })
-        .collect()
+    let read =
+        |pid: i32| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?));
+    process::numbers(Path::new("/proc")).filter_map(read).collect()
 }
 
 /// Of these processes, those below `root`.

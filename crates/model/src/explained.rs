@@ -35,7 +35,9 @@ pub struct Account {
 }
 
 /// What the processor did in a part of a latency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartKind {
     /// Interrupts were off, so the timer's could not come.
@@ -63,11 +65,12 @@ pub enum PartKind {
     /// The measuring thread in its own code: it reads the clock.
     Thread,
     /// Not seen.
+    #[default]
     Unattributed,
 }
 
 /// Some of a latency, without a gap to the next.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// What the processor did.
     pub kind: PartKind,

@@ -3,7 +3,8 @@
 //! nothing of it.
 
 use crate::execute::Order;
-use host::{HostRoot, MeasuredProgram, RunCheck};
+use check::{MeasuredProgram, RunCheck};
+use host::HostRoot;
 use model::TakenBy;
 
 pub(crate) fn begin(order: &Order, host: &HostRoot) -> Option<RunCheck> {

@@ -19,6 +19,7 @@ use exit::Failure;
 use probe::Monotonic;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use system::rights;
 
 /// Measure and judge wake-up latency on Linux: how late a thread runs after the time it asked to be
 /// woken

@@ -167,9 +167,9 @@ fn nothing_public_is_unused() {
 }
 
 /// Files that read the environment. With rights that the caller lacks it is empty but for what says
-/// how to print (`crates/rights`).
+/// how to print (`crates/system`).
 const READ_ENVIRONMENT: [&str; 12] = [
-    "host/src/tune/folder.rs",
+    "tune/src/folder.rs",
     "lab/src/boot.rs",
     "lab/src/cache.rs",
     "lab/src/emulator.rs",
@@ -177,7 +177,7 @@ const READ_ENVIRONMENT: [&str; 12] = [
     "load/src/load_types/cmd.rs",
     "load/src/load_types/disk.rs",
     "probe/src/wakeups/program.rs",
-    "rights/src/lib.rs",
+    "system/src/rights.rs",
     "teiji/src/commands/run/mod.rs",
     // Of verbs that have given lent rights up.
     "teiji/src/key.rs",
@@ -187,7 +187,7 @@ const READ_ENVIRONMENT: [&str; 12] = [
 /// Files that start programs. With such rights only teiji itself is started: others ask
 /// `rights::may_start_programs` first, or their verb has given the rights up.
 const START_PROGRAMS: [&str; 12] = [
-    "host/src/check/config.rs",
+    "check/src/config.rs",
     "lab/src/debian.rs",
     "lab/src/emulator.rs",
     "lab/src/instruction_count.rs",
@@ -197,7 +197,7 @@ const START_PROGRAMS: [&str; 12] = [
     "load/src/load_types/fork.rs",
     "probe/src/process_start/sys.rs",
     "probe/src/wakeups/program.rs",
-    "rights/src/lib.rs",
+    "system/src/rights.rs",
     "teiji/src/commands/tune/command.rs",
 ];
 

@@ -11,12 +11,14 @@ const DOCUMENTS: [&str; 6] =
     ["README.md", "ARCHITECTURE.md", "SPECIFICATION.md", "CHANGELOG.md", "docs", "plans"];
 
 /// Crates whose doc comments are checked as well; those of the verbs are the help texts.
-const COMMENTED: [&str; 14] = [
+const COMMENTED: [&str; 16] = [
     "/crates/teiji/",
     "/crates/report/",
     "/crates/stats/",
     "/crates/plan/",
     "/crates/host/",
+    "/crates/check/",
+    "/crates/tune/",
     "/crates/load/",
     "/crates/lab/",
     "/crates/runner/",

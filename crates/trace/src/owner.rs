@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::Path;
+use system::process::started;
 
 /// What the names of our instances begin with.
 const PREFIX: &str = "teiji-";
@@ -52,16 +53,6 @@ impl Owner {
 /// Digits and nothing else.
 fn parsed<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
-}
-
-/// When a process started; none if there is none that lives.
-fn started(proc: &Path, pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(proc.join(pid.to_string()).join("stat")).ok()?;
-    // The name between the parentheses can be anything, parentheses among it.
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-    let state = fields.next()?;
-    // Fields are counted from 1 in proc_pid_stat(5): the state is 3, the start time 22.
-    if matches!(state, "Z" | "X") { None } else { fields.nth(22 - 4)?.parse().ok() }
 }
 
 fn namespace(proc: &Path) -> Option<u64> {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether interrupts are on, and the steps that a run is divided into where they are switched.
 
-use super::{Code, Frame, FrameId, Step, Switched, Walk, Way};
+use super::{Frame, Step, Switched, Walk, Way};
+use crate::code::FrameId;
 use crate::effect::Effect;
 use crate::kernel::{Entrance, Role};
 use crate::runs::Run;
@@ -123,11 +124,9 @@ impl Walk<'_> {
 
     /// Whose flags the current function saves and restores.
     fn owner(&self) -> FrameId {
-        let is_helper =
-            |code| matches!(code, Code::Function(id) if self.kernel.role(id) == Some(Role::Helper));
         self.calls
             .chain(self.current)
-            .find(|(_, frame)| !is_helper(frame.code))
+            .find(|(_, frame)| self.kernel.role(frame.code) != Some(Role::Helper))
             .map_or(self.current, |(id, _)| id)
     }
 

@@ -12,6 +12,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use system::rights;
 
 pub(crate) const LOAD_TYPE: LoadType = LoadType {
     name: "cmd",

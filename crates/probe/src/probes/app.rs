@@ -12,6 +12,7 @@ use crate::wakeups::{self, Cause, Program, ProgramError, Wakeups};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
 use plan::{Nanos, ProbeSettings, Run, Scheduling};
 use std::io;
+use system::rights;
 
 pub(super) const PROBE: Probe = Probe {
     name: "app",

@@ -4,8 +4,9 @@
 use crate::sys;
 use plan::{CpuId, CpuList, Nanos, Scheduling};
 use rustix::thread::Pid;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use system::process::{self, Stat};
 use trace::{Reader, Session, TraceError, Tracefs};
 
 /// Whose thread waits for the timer.
@@ -127,21 +128,19 @@ fn schedule(cpu: CpuId, scheduling: Scheduling) -> Result<(), TraceError> {
 
 /// The kernel's measuring thread on a CPU.
 fn kernel_thread(cpu: CpuId) -> Option<Pid> {
-    let numbers = std::fs::read_dir("/proc")
-        .ok()?
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let stat =
         |number: i32| std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-    numbers.filter(|number| is_kernel_thread(&stat(*number), *number, cpu)).find_map(Pid::from_raw)
+    let mut numbers = process::numbers(Path::new("/proc"));
+    numbers.find(|number| is_kernel_thread(&stat(*number), cpu)).and_then(Pid::from_raw)
 }
 
 /// Whether it is that thread, by its line of /proc/PID/stat. A program may take the name, but not
 /// kthreadd as its parent.
-fn is_kernel_thread(stat: &str, number: i32, cpu: CpuId) -> bool {
-    const KTHREADD: &str = "2";
-    let rest = stat.strip_prefix(&format!("{number} (timerlat/{}) ", cpu.0));
-    rest.and_then(|rest| rest.split(' ').nth(1)) == Some(KTHREADD)
+fn is_kernel_thread(stat: &str, cpu: CpuId) -> bool {
+    const KTHREADD: u32 = 2;
+    Stat::parse(stat).is_some_and(|stat| {
+        stat.name == format!("timerlat/{}", cpu.0) && stat.parent() == Some(KTHREADD)
+    })
 }
 
 #[cfg(test)]
@@ -150,13 +149,12 @@ mod tests {
 
     #[test]
     fn a_program_that_took_the_name_is_no_thread_of_the_kernel() {
-        let is = |stat: &str| is_kernel_thread(stat, 812, CpuId(1));
+        let is = |stat: &str| is_kernel_thread(stat, CpuId(1));
         assert!(is("812 (timerlat/1) S 2 0 0 0 -1 2129984"));
         for other in [
             "812 (timerlat/1) S 1 812 812",
             "812 (timerlat/0) S 2 0",
             "812 (timerlat/1) S 2) R 1 0",
-            "81 (timerlat/1) S 2",
             "",
         ] {
             assert!(!is(other), "{other}");

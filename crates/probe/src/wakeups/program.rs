@@ -10,12 +10,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
+use system::process;
 
 /// Why there is no such program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +47,6 @@ pub(crate) enum ProgramError {
 
 pub(crate) struct Program {
     pid: u32,
-    stat: PathBuf,
     started: Option<Started>,
     ended: bool,
     /// Of a program that was started, its parent.
@@ -88,7 +88,7 @@ impl Program {
             .map_err(|_| ProgramError::NoProcess(number))?;
         let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
         let pid = pid.ok_or(ProgramError::NoProcess(number))?;
-        let program = Program { pid, stat: stat(pid), started: None, ended: false, parent: None };
+        let program = Program { pid, started: None, ended: false, parent: None };
         match program.is_gone() {
             _ if pid == std::process::id() => Err(ProgramError::Ourselves(number)),
             true => Err(ProgramError::NoProcess(number)),
@@ -118,7 +118,7 @@ impl Program {
         }
         let pid = u32::from_ne_bytes(pid);
         let started = Some(Started::Held { release, executed });
-        Ok(Program { pid, stat: stat(pid), started, ended: false, parent: Some(parent) })
+        Ok(Program { pid, started, ended: false, parent: Some(parent) })
     }
 
     /// Its number, if it was started and has not executed its program yet.
@@ -167,14 +167,7 @@ impl Program {
 
     /// Gone, or a zombie that its parent has not waited for.
     fn is_gone(&self) -> bool {
-        let mut text = [0; 512];
-        let Ok(length) = File::open(&self.stat).and_then(|mut file| file.read(&mut text)) else {
-            return true;
-        };
-        // The name stands in brackets, and may have some itself.
-        let after =
-            text[..length].iter().rposition(|byte| *byte == b')').and_then(|end| text.get(end + 2));
-        after.is_none_or(|state| matches!(state, b'Z' | b'X'))
+        process::started(Path::new("/proc"), self.pid).is_none()
     }
 
     /// How it ended by itself, if it was started here and that was seen.
@@ -241,10 +234,6 @@ fn end(mut child: Child) {
     }
     let _ = child.kill();
     let _ = child.wait();
-}
-
-fn stat(pid: u32) -> PathBuf {
-    PathBuf::from(format!("/proc/{pid}/stat"))
 }
 
 /// The words of a command, as a shell reads them that expands nothing: apart by spaces, but for

@@ -357,7 +357,7 @@ mod tests {
         let published = read(
             "A,2010,board,2.6,none,,cpu,50,1000,100,,7.036,402.1,3.1,4,\nB,2010,board,2.6,\
              PREEMPT_RT,,cpu,50,1000,100,,1,2,,,\nC,2010,board,2.6,none,,cpu,100,1000,100,,1,2,,,\n\
-             D,2010,board,2.6,none,,cpu,50,500,100,,1,2,,,\nE,,board,2.6,none,other,cpu,50,1000,,\
+         D,2010,board,2.6,none,,cpu,50,500,100,,1,2,,,\nE,,board,2.6,none,other,cpu,50,1000,,\
              ,1,2,,,\nF,2010,board,2.6,none,fifo,cpu,50,1000,100,5,,78,,,x\nG,2010,board,2.6,none,\
              fifo,none,0,1000,100,5,,78,,,x\nH,2010,board,2.6,none,fifo,io-sync+cpu,100,1000,100,\
              5,,78,,,x\n",

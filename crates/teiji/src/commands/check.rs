@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji check`: what about this machine costs latency, and what to do about it.
 
-use crate::commands::{plans, tune};
+use crate::commands::plans;
+use crate::commands::tune::root_flag;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::anyhow;
-use host::{
-    Activity, Advice, CheckOptions, CpuTime, Finding, HostRoot, KernelConfig, Purpose, Status,
-    Watched, is_tuned_only_when_asked,
+use check::{
+    Activity, Advice, CheckOptions, CpuTime, Finding, KernelConfig, Purpose, Status, Watched,
 };
+use host::HostRoot;
 use plan::{CpuId, CpuList, Nanos, Unit};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -106,9 +107,9 @@ pub fn run(args: &Args) -> CommandResult {
         .transpose()
         .map_err(Failure::bad_input)?;
     let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
-    let findings = root.check(&options);
-    let advice = args.advise.then(|| root.advise_for(options.config.clone()));
-    let watched = args.watch.map(|time| root.watch(options.cpus.as_deref(), time));
+    let findings = tune::findings(&root, &options);
+    let advice = args.advise.then(|| Advice::for_machine(&root, options.config.clone()));
+    let watched = args.watch.map(|time| Watched::watch(&root, options.cpus.as_deref(), time));
     if args.json {
         let mut document = as_json(&options, &findings);
         if let Some(advice) = &advice {
@@ -120,7 +121,7 @@ pub fn run(args: &Args) -> CommandResult {
         }
         output::say(&format!("{document:#}\n"));
     } else {
-        let tuned = root.cpus_on_time(options.cpus.clone());
+        let tuned = check::cpus_on_time(&root, options.cpus.clone());
         let advice = advice.map(|advice| advice_text(advice.as_ref())).unwrap_or_default();
         let watched = watched.map(|watched| watched_text(&watched)).unwrap_or_default();
         output::say(&format!(
@@ -176,9 +177,12 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
 
 /// What changes it, on these CPUs.
 fn tune_command(check: &str, cpus: &[CpuId], root: &Path) -> String {
-    let also =
-        if is_tuned_only_when_asked(check) { format!(" --also {check}") } else { String::new() };
-    format!("sudo teiji tune{} --cpus {}{also}", tune::root_flag(root), CpuList::format(cpus))
+    let also = if tune::is_tuned_only_when_asked(check) {
+        format!(" --also {check}")
+    } else {
+        String::new()
+    };
+    format!("sudo teiji tune{} --cpus {}{also}", root_flag(root), CpuList::format(cpus))
 }
 
 /// Beside its name, or below it where it is long.

@@ -27,6 +27,7 @@ use settings::{PlanEntry, points};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
+use system::rights;
 
 #[derive(clap::Args)]
 pub struct Args {

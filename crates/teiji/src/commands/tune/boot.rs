@@ -7,12 +7,11 @@ use super::{Args, Signals};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
-use host::{
-    BootArgument, BootPlan, HostRoot, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite,
-};
+use host::HostRoot;
 use plan::CpuId;
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use tune::{BootArgument, BootPlan, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite};
 
 /// A boot loader by its name.
 pub fn place(name: &str) -> Result<LoaderPlace, String> {
@@ -24,11 +23,11 @@ pub fn place(name: &str) -> Result<LoaderPlace, String> {
 }
 
 pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandResult {
-    let plan = root.plan_boot(cpus).map_err(|error| Failure::bad_input(anyhow!(error)))?;
+    let plan = BootPlan::new(&root, cpus).map_err(|error| Failure::bad_input(anyhow!(error)))?;
     if args.write {
         return write(root, args, &plan);
     }
-    let written = root.boot_files_with(&plan);
+    let written = plan.files_with(&root);
     output::say(&if args.json {
         format!("{:#}\n", as_json(&plan, &written))
     } else {
@@ -44,7 +43,7 @@ fn failure(error: LoaderError) -> Failure {
 fn write(root: &HostRoot, args: &Args, plan: &BootPlan) -> CommandResult {
     // Asked to end, it ends when all is written.
     let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-    let written = root.write_boot(plan, args.place).map_err(failure)?;
+    let written = plan.write(root, args.place).map_err(failure)?;
     if args.json {
         output::say(&format!("{:#}\n", written_as_json(&written)));
         return Ok(ExitCode::SUCCESS);
@@ -58,7 +57,7 @@ fn write(root: &HostRoot, args: &Args, plan: &BootPlan) -> CommandResult {
 
 pub fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-    let undone = root.undo_boot(args.force).map_err(failure)?;
+    let undone = LoaderUndo::undo(&root, args.force).map_err(failure)?;
     for (_, error) in &undone.left {
         output::complain(&format!("error: not put back: {error}"));
     }

@@ -2,7 +2,7 @@
 //! Settings that somebody else changed while a command ran.
 
 use crate::output;
-use host::ChangeResult;
+use tune::ChangeResult;
 
 /// Names those of which putting back does not say it: what is as it was needs not be put back.
 pub fn say(changed: &[ChangeResult], back: &[ChangeResult]) {

@@ -14,7 +14,8 @@ mod text;
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
-use host::{ChangeResult, HostRoot, LoaderPlace, Tuning, TuningOptions, TuningPlan};
+use check::Advice;
+use host::HostRoot;
 use plan::{CpuId, CpuList};
 use prove::ProveFlags;
 use signals::Signals;
@@ -22,6 +23,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 pub use text::root_flag;
+use tune::{ChangeResult, KilledTuning, LoaderPlace, Tuning, TuningOptions, TuningPlan};
 
 #[derive(clap::Args)]
 #[command(after_help = "What was there before is in a journal in /var/lib/teiji/tune \
@@ -116,13 +118,15 @@ impl Args {
 
 /// CPUs that could be named on this machine.
 fn example_cpus(root: &HostRoot) -> Vec<CpuId> {
-    let advised = root.advise().map(|advice| advice.isolated).filter(|cpus| !cpus.is_empty());
-    advised.unwrap_or_else(|| root.cpus_on_time(None))
+    let advised = Advice::for_machine(&root, None)
+        .map(|advice| advice.isolated)
+        .filter(|cpus| !cpus.is_empty());
+    advised.unwrap_or_else(|| check::cpus_on_time(&root, None))
 }
 
 /// Puts back what a killed call left on this machine, and says so.
 pub fn put_right_killed() {
-    if let Some(killed) = HostRoot::system().put_right_killed_tuning(probe::set_priority) {
+    if let Some(killed) = KilledTuning::put_right(&HostRoot::system(), probe::set_priority) {
         output::complain(&text::killed(killed));
     }
 }
@@ -183,7 +187,7 @@ pub fn run(args: &Args) -> CommandResult {
 }
 
 fn planned(root: &HostRoot, options: &TuningOptions) -> Result<TuningPlan, Failure> {
-    root.plan_tuning(options).map_err(|error| Failure::bad_input(anyhow!(error)))
+    TuningPlan::new(&root, options).map_err(|error| Failure::bad_input(anyhow!(error)))
 }
 
 /// Whether something could not be changed or put back.
@@ -207,7 +211,7 @@ fn complain_of(results: &[ChangeResult], what: &str) {
 fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     let is_for_command = !args.command.is_empty();
     let signals = Signals::catch(is_for_command).map_err(Failure::run_failed)?;
-    let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
+    let mut tuning = Tuning::begin(&root, probe::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
     // Only now does the machine say what it is like without what was killed.
     let plan = planned(root, options)?;
@@ -294,10 +298,10 @@ fn put_back_unfinished(tuning: &mut Tuning) -> Result<Vec<ChangeResult>, Failure
 
 /// What was put back and what was not is said, also where the journal cannot be written.
 fn settled(
-    undone: Result<Vec<ChangeResult>, host::TuningError>,
+    undone: Result<Vec<ChangeResult>, tune::TuningError>,
 ) -> Result<Vec<ChangeResult>, Failure> {
     undone.map_err(|error| {
-        if let host::TuningError::NotSettled { results, .. } = &error {
+        if let tune::TuningError::NotSettled { results, .. } = &error {
             complain_of(results, "not put back");
             let back = results.iter().filter(|result| result.obstacle.is_none()).count();
             output::complain(&format!(
@@ -319,10 +323,10 @@ fn put_back(tuning: &mut Tuning, is_forced: bool) -> Result<Vec<ChangeResult>, F
 
 fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     let (mut results, mut rebooted) = (Vec::new(), false);
-    if root.has_been_tuned() {
+    if tune::has_been_tuned(&root) {
         // Asked to end, it ends when all is put back.
         let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-        let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
+        let mut tuning = Tuning::begin(&root, probe::set_priority).map_err(Failure::run_failed)?;
         rebooted = tuning.was_rebooted();
         results = put_back(&mut tuning, args.force)?;
     }

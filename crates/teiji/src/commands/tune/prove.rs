@@ -13,7 +13,7 @@ use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::{Context, anyhow};
 use executor::{SettingError, checked_run};
-use host::{ChangeResult, HostRoot, Tuning, TuningOptions, TuningPlan};
+use host::HostRoot;
 use plan::{
     CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, OverrunPolicy, Phase, Policy,
     ProbeSettings, Run, Scheduling, Settle,
@@ -23,6 +23,7 @@ use runner::Order;
 use stats::{RoundOrder, judged_level, latencies_for, min_rounds};
 use std::path::Path;
 use std::process::ExitCode;
+use tune::{ChangeResult, Tuning, TuningOptions, TuningPlan};
 
 /// With what it is measured.
 #[derive(clap::Args)]
@@ -200,7 +201,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let of_runner = runner::Signals::catch_unless_ignored()
         .context("cannot catch signals")
         .map_err(Failure::run_failed)?;
-    let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
+    let mut tuning = Tuning::begin(&root, probe::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
     say_what_stays(&tuning);
     let plan = planned(root, options)?;

@@ -3,10 +3,10 @@
 
 use super::prove_block::{Block, Measured, Measuring};
 use crate::exit::Failure;
-use host::{ChangeResult, Tuning, TuningPlan};
 use stats::{BLOCKS_OF_ROUND, Effect, Evidence, Round, RoundOrder};
 use std::thread::sleep;
 use std::time::Duration;
+use tune::{ChangeResult, Tuning, TuningPlan};
 
 /// From a setting that was changed to the next block.
 pub const PAUSE: Duration = Duration::from_millis(250);

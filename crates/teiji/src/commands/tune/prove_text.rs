@@ -5,11 +5,11 @@ use super::prove::{Conditions, ERROR};
 use super::prove_block::{Block, Quantity};
 use super::prove_change::{PAUSE, Proved, Verdict};
 use super::text::{self, cpu_words, paragraph, settings};
-use host::{ChangeResult, TuningPlan};
 use plan::CpuId;
 use report::Language;
 use serde_json::{Map, Value, json};
 use stats::BLOCKS_OF_ROUND;
+use tune::{ChangeResult, TuningPlan};
 
 /// Effects that outlast the setting, by check.
 const LATE: &[(&str, &str)] = &[(

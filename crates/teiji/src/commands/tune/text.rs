@@ -3,10 +3,10 @@
 
 use crate::commands::plans;
 use crate::output;
-use host::{Change, ChangeResult, KilledTuning, TuningPlan};
 use plan::{CpuId, CpuList};
 use serde_json::{Value, json};
 use std::path::Path;
+use tune::{Change, ChangeResult, KilledTuning, TuningPlan};
 
 /// What belongs to a change stands this far in.
 pub const INDENT: usize = 4;

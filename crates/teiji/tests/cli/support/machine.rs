@@ -8,7 +8,7 @@ use std::path::Path;
 /// Lays out one of the captured machines.
 pub fn lay_out(folder: &Path, name: &str) {
     let tree =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../host/src/check/trees/{name}.tree"));
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../check/src/trees/{name}.tree"));
     let text = fs::read_to_string(tree).unwrap();
     for file in text[text.find("=== ").unwrap()..].split("=== ").skip(1) {
         let (path, content) = file.split_once('\n').unwrap();

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether the kernel's arguments about CPUs agree with one another, and what isolation by them
+//! forgets.
+
+use super::area_arguments::{ISOLATING, cpus_of, is_of_balancing};
+use super::machine::{Machine, cpu_words};
+use super::recommended::{boot_with, built_with, offloaded, tickless};
+use super::{Seen, listed};
+use plan::CpuId;
+
+/// Those of some CPUs that are not among others.
+fn without(cpus: &[CpuId], others: &[CpuId]) -> Vec<CpuId> {
+    cpus.iter().copied().filter(|cpu| !others.contains(cpu)).collect()
+}
+
+/// What was found wrong so far, and which arguments put it right.
+struct Disagreement<'a> {
+    machine: &'a Machine<'a>,
+    wrong: Vec<String>,
+    names: Vec<&'static str>,
+}
+
+impl Disagreement<'_> {
+    fn add(&mut self, name: &'static str, wrong: String) {
+        self.wrong.push(wrong);
+        self.names.push(name);
+    }
+
+    /// CPUs of an argument beside those that are isolated.
+    fn compare(&mut self, name: &'static str, written: &str, cpus: &[CpuId], isolated: &[CpuId]) {
+        let (missing, further) = (without(isolated, cpus), without(cpus, isolated));
+        let wrong = match (missing.is_empty(), further.is_empty()) {
+            (true, true) => return,
+            (false, true) => format!("{written} leaves out {}", cpu_words(&missing)),
+            (true, false) => {
+                let are = if further.len() == 1 { "is" } else { "are" };
+                format!("{written} has {} too, which {are} not isolated", cpu_words(&further))
+            }
+            (false, false) => {
+                format!(
+                    "{written} names {} and not {}, {} isolated",
+                    cpu_words(&further),
+                    cpu_words(&missing),
+                    which_are(self.machine, &missing)
+                )
+            }
+        };
+        self.add(name, wrong);
+    }
+}
+
+/// What an argument asks for may not be in effect.
+fn which_are(machine: &Machine<'_>, cpus: &[CpuId]) -> &'static str {
+    let tickless = tickless(machine);
+    let are_isolated =
+        cpus.iter().all(|cpu| machine.isolated.contains(cpu) || tickless.contains(cpu));
+    match (cpus.len() == 1, are_isolated) {
+        (true, true) => "which is",
+        (false, true) => "which are",
+        (true, false) => "which is to be",
+        (false, false) => "which are to be",
+    }
+}
+
+/// CPUs that arguments of the running kernel isolate, and those of an `isolcpus=` that leaves them
+/// to the scheduler.
+struct Targets {
+    isolated: Option<Vec<CpuId>>,
+    open: Option<Vec<CpuId>>,
+}
+
+fn targets(machine: &Machine<'_>) -> Targets {
+    let given = |name: &str| cpus_of(machine, name).filter(|cpus| !cpus.is_empty());
+    let is_balanced = is_of_balancing(&machine.arguments.written("isolcpus").unwrap_or_default());
+    let tickless =
+        || given("nohz_full").filter(|_| built_with(machine, "NO_HZ_FULL") != Some(false));
+    let listed = given("isolcpus");
+    // An isolated partition of control groups does what `domain` would.
+    let open =
+        listed.clone().filter(|cpus| !is_balanced && !without(cpus, &machine.isolated).is_empty());
+    Targets { isolated: listed.filter(|_| is_balanced).or_else(tickless), open }
+}
+
+/// CPUs that arguments isolate and that irqaffinity= names nevertheless.
+pub(super) fn with_interrupts(machine: &Machine<'_>) -> Vec<CpuId> {
+    let isolated = targets(machine).isolated.unwrap_or_default();
+    cpus_of(machine, "irqaffinity")
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|cpu| isolated.contains(cpu))
+        .collect()
+}
+
+pub(super) fn agreement(machine: &Machine<'_>) -> Option<Seen> {
+    let Targets { isolated, open } = targets(machine);
+    let mut disagreement = Disagreement { machine, wrong: Vec::new(), names: Vec::new() };
+    if let Some(open) = &open {
+        let written = machine.arguments.written("isolcpus")?;
+        disagreement.add(
+            "isolcpus",
+            format!(
+                "{written} lacks domain, so the scheduler puts any thread on {}",
+                cpu_words(open)
+            ),
+        );
+    }
+    let for_all =
+        isolated.as_ref().and_then(|target| compare_all(machine, target, &mut disagreement));
+    let Disagreement { mut wrong, mut names, .. } = disagreement;
+    let is_harmless = wrong.is_empty();
+    if let Some(for_all) = for_all {
+        wrong.push(for_all);
+        names.push("rcu_nocbs");
+    }
+    let target = isolated.or(open);
+    let mut actions: Vec<String> = match &target {
+        Some(target) if !names.is_empty() => vec![boot_with(machine, target, &names)],
+        _ => Vec::new(),
+    };
+    for (found, action) in repeated_arguments(machine) {
+        wrong.push(found);
+        actions.push(action);
+    }
+    if wrong.is_empty() {
+        return Seen::ok(format!("{} in each that is given", cpu_words(&target?)));
+    }
+    let (found, action) = (wrong.join(". "), actions.join(", and "));
+    if is_harmless { Seen::warn(found, action) } else { Seen::bad(found, action) }
+}
+
+/// Compares each argument with the CPUs to isolate. What is said in the end costs nothing.
+fn compare_all(
+    machine: &Machine<'_>,
+    target: &[CpuId],
+    disagreement: &mut Disagreement<'_>,
+) -> Option<String> {
+    let written = |name: &str| machine.arguments.written(name).unwrap_or_default();
+    for name in ["isolcpus", "nohz_full"] {
+        if cpus_of(machine, name).is_some_and(|cpus| cpus.contains(&CpuId(0)))
+            && target.contains(&CpuId(0))
+        {
+            disagreement.add(
+                name,
+                format!("{} has CPU 0, to which the kernel binds work of its own", written(name)),
+            );
+        }
+    }
+    if let Some(tickless) = cpus_of(machine, "nohz_full").filter(|cpus| !cpus.is_empty())
+        && built_with(machine, "NO_HZ_FULL") != Some(false)
+    {
+        disagreement.compare("nohz_full", &written("nohz_full"), &tickless, target);
+    }
+    let for_all = callbacks(machine, target, disagreement);
+    let shared = with_interrupts(machine);
+    if !shared.is_empty() {
+        let (written, which_are) = (written("irqaffinity"), which_are(machine, &shared));
+        disagreement.add(
+            "irqaffinity",
+            format!("{written} puts interrupts on {}, {which_are} isolated", cpu_words(&shared)),
+        );
+    }
+    for_all
+}
+
+/// Arguments that are there again with another list, each with what to do.
+pub fn repeated_arguments(machine: &Machine<'_>) -> Vec<(String, String)> {
+    let one = |name: &&str| {
+        let others = machine.arguments.passed_over(name);
+        let counts = machine.arguments.written(name).filter(|_| !others.is_empty())?;
+        let (others, do_nothing) =
+            (listed(&others), if others.len() == 1 { "does nothing" } else { "do nothing" });
+        let found =
+            format!("{name}= is there more than once: {counts} counts, and {others} {do_nothing}");
+        Some((found, format!("remove {others} from the kernel's arguments")))
+    };
+    ISOLATING.iter().filter_map(one).collect()
+}
+
+/// RCU callbacks of isolated CPUs that are not offloaded. What rcu_nocbs= forgets and the kernel
+/// adds for nohz_full= is returned: it costs nothing. More CPUs than the isolated ones cost nothing
+/// either.
+fn callbacks(
+    machine: &Machine<'_>,
+    target: &[CpuId],
+    disagreement: &mut Disagreement<'_>,
+) -> Option<String> {
+    let asked = cpus_of(machine, "rcu_nocbs").filter(|cpus| !cpus.is_empty())?;
+    let written = machine.arguments.written("rcu_nocbs")?;
+    let missing = without(target, &asked);
+    if missing.is_empty() || built_with(machine, "RCU_NOCB_CPU") == Some(false) {
+        return None;
+    }
+    let offloaded = offloaded(machine);
+    if missing.iter().any(|cpu| !offloaded.contains(cpu)) {
+        disagreement.compare("rcu_nocbs", &written, &asked, target);
+        return None;
+    }
+    let further = without(&asked, target);
+    let names = if further.is_empty() {
+        String::new()
+    } else {
+        format!("names {} and ", cpu_words(&further))
+    };
+    let (cpus, tickless) = (cpu_words(&missing), machine.arguments.written("nohz_full")?);
+    Some(format!(
+        "{written} {names}not {cpus}, {} isolated. The kernel offloads {cpus} all the same, for \
+         {tickless}",
+        which_are(machine, &missing)
+    ))
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel's arguments, whether they agree with one another, and whether the kernel did what
+//! they say.
+
+use super::agreement::{agreement, with_interrupts};
+use super::machine::{Machine, Purpose, cpu_words};
+use super::recommended::{
+    also, boot_with, built_with, has_many_cpus, running_version, takes_managed_irq,
+};
+use super::spelling::spelling;
+use super::{ALL, Check, Seen, advice, listed};
+use plan::CpuId;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "isolation",
+        why: "On a CPU that is not isolated the scheduler puts any thread, and its balancing runs \
+              there.",
+        reference: "kernel-parameters: isolcpus=; Documentation/admin-guide/cgroup-v2.rst, cpuset \
+                    partitions",
+        tunable: false,
+        matters: &[Purpose::Telco],
+        look: isolation,
+    },
+    Check {
+        id: "arguments-agree",
+        why: "An isolated CPU keeps what an argument forgets: its tick, its interrupts, or its \
+              RCU callbacks, which nohz_full= offloads too.",
+        reference: "kernel-parameters: isolcpus=, nohz_full=, rcu_nocbs=, irqaffinity=",
+        tunable: false,
+        matters: ALL,
+        look: agreement,
+    },
+    Check {
+        id: "arguments-in-effect",
+        why: "A list that the kernel cannot read, or was not built for, does nothing, and nothing \
+              says so later.",
+        reference: "kernel: /sys/devices/system/cpu/isolated, nohz_full",
+        tunable: false,
+        matters: ALL,
+        look: in_effect,
+    },
+    Check {
+        id: "arguments-spelled",
+        why: "The kernel passes over what it does not know. A misspelled argument does nothing.",
+        reference: "kernel: Documentation/admin-guide/kernel-parameters.txt",
+        tunable: false,
+        matters: ALL,
+        look: spelling,
+    },
+    Check {
+        id: "interrupts-at-boot",
+        why: "An interrupt that is set up later may go to each CPU that irqaffinity= names, and \
+              without it to any.",
+        reference: "kernel-parameters: irqaffinity=",
+        tunable: false,
+        matters: &[Purpose::Telco],
+        look: interrupts_at_boot,
+    },
+    Check {
+        id: "tick-skew",
+        why: "Where the ticks of all CPUs come at once, they wait for the same locks at once.",
+        reference: "kernel-parameters: skew_tick=",
+        tunable: false,
+        matters: &[],
+        look: tick_skew,
+    },
+    Check {
+        id: "idle-arguments",
+        why: "A CPU that goes to a deep idle state takes up to some 100 µs to wake.",
+        reference: "kernel-parameters: idle=, intel_idle.max_cstate=, processor.max_cstate=; \
+                    Documentation/admin-guide/pm/cpuidle.rst",
+        tunable: false,
+        matters: &[],
+        look: idle_arguments,
+    },
+    Check {
+        id: "mitigations",
+        why: "Mitigations of processor faults make each entry into the kernel some 0.1 to 1 µs \
+              longer. They protect the machine.",
+        reference: "kernel: Documentation/admin-guide/hw-vuln/index.rst",
+        tunable: false,
+        matters: &[],
+        look: mitigations,
+    },
+];
+
+/// The CPU with the highest number that this machine can have.
+pub fn highest(machine: &Machine<'_>) -> CpuId {
+    let present =
+        machine.cpus("sys/devices/system/cpu/possible").and_then(|cpus| cpus.last().copied());
+    present.or_else(|| machine.online.last().copied()).unwrap_or(CpuId(0))
+}
+
+/// The CPUs of an argument that can be read.
+pub(super) fn cpus_of(machine: &Machine<'_>, name: &str) -> Option<Vec<CpuId>> {
+    machine.arguments.cpus(name, highest(machine))?.ok()
+}
+
+/// Arguments that isolate.
+pub(super) const ISOLATING: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
+
+fn isolation(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.online.len() == 1 {
+        return None;
+    }
+    if machine.options.config.is_some() && built_with(machine, "CPU_ISOLATION") == Some(false) {
+        return Seen::bad(
+            "CPU_ISOLATION is not built in, so isolcpus= does nothing",
+            "build it with CONFIG_CPU_ISOLATION=y",
+        );
+    }
+    let measured = machine.measured();
+    let open: Vec<CpuId> =
+        measured.iter().copied().filter(|cpu| !machine.isolated.contains(cpu)).collect();
+    if open.is_empty() {
+        return Seen::ok(format!("{} isolated", cpu_words(&machine.isolated)));
+    }
+    let build = match built_with(machine, "CPU_ISOLATION") {
+        Some(false) => "build the kernel with CONFIG_CPU_ISOLATION=y for isolcpus=, and ",
+        _ => "",
+    };
+    if !machine.has_chosen_cpus() {
+        // Audio programs use all CPUs: isolated ones would be lost to those that bind no thread.
+        if machine.options.purpose == Purpose::Audio {
+            return Seen::ok("no CPU is isolated");
+        }
+        return match advice::isolated(machine) {
+            Some(cpus) => Seen::warn(
+                "no CPU is isolated",
+                format!("{build}{}", boot_with(machine, &cpus, &ISOLATING)),
+            ),
+            None => {
+                Seen::warn("no CPU is isolated", "measure on a machine with more than one core")
+            }
+        };
+    }
+    let cpus = also(measured, &machine.isolated);
+    Seen::bad(
+        format!("{} not isolated", cpu_words(&open)),
+        format!("{build}{}", boot_with(machine, &cpus, &ISOLATING)),
+    )
+}
+
+fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
+    let given = ISOLATING
+        .into_iter()
+        .filter_map(|name| Some((name, machine.arguments.cpus(name, highest(machine))?)));
+    let (mut wrong, mut actions, mut compared) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, asked) in given {
+        let written = machine.arguments.written(name).unwrap_or_default();
+        let differences = not_in_effect(machine, name, asked);
+        // No file shows what became of others.
+        let is_shown = name == "nohz_full" || name == "isolcpus" && is_of_balancing(&written);
+        if !differences.is_empty() || is_shown {
+            compared.push(name.to_owned());
+        }
+        for (what, action) in differences {
+            wrong.push(format!("{written}: {what}"));
+            actions.extend(Some(action).filter(|action| !actions.contains(action)));
+        }
+    }
+    let are_lists_right = wrong.is_empty();
+    for (written, file) in watchdogs_off(machine) {
+        let setting = format!("kernel.{file}");
+        match machine.number(&format!("proc/sys/kernel/{file}")) {
+            Some(0) => compared.push(written),
+            Some(_) => {
+                wrong.push(format!("{written}: {setting} is 1 all the same"));
+                actions.push(format!(
+                    "sudo sysctl {setting}=0, and look in /etc/sysctl.conf and /etc/sysctl.d/ for \
+                     what sets it"
+                ));
+                compared.push(written);
+            }
+            None => {}
+        }
+    }
+    if compared.is_empty() {
+        return None;
+    }
+    if wrong.is_empty() {
+        return Seen::ok(format!("{} as given", listed(&compared)));
+    }
+    let (found, action) = (wrong.join(". "), actions.join(", and "));
+    // A watchdog alone costs little.
+    if are_lists_right { Seen::warn(found, action) } else { Seen::bad(found, action) }
+}
+
+/// Arguments that switch a watchdog off, each with the setting that shows it.
+fn watchdogs_off(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
+    let mut off = Vec::new();
+    if machine.arguments.has("nosoftlockup") {
+        off.push(("nosoftlockup".to_owned(), "soft_watchdog"));
+    }
+    if machine.arguments.has("nowatchdog") {
+        off.push(("nowatchdog".to_owned(), "watchdog"));
+    }
+    if machine.arguments.value("nmi_watchdog") == Some("0") {
+        off.push(("nmi_watchdog=0".to_owned(), "nmi_watchdog"));
+    }
+    off
+}
+
+/// What an argument asks for and the kernel did not do, and what to do.
+fn not_in_effect(
+    machine: &Machine<'_>,
+    name: &str,
+    asked: Result<Vec<CpuId>, String>,
+) -> Vec<(String, String)> {
+    let correct = || format!("correct the list of {name}=");
+    let asked = match asked {
+        Ok(asked) => asked,
+        Err(error) => return vec![(error, correct())],
+    };
+    let (here, nowhere): (Vec<CpuId>, Vec<CpuId>) =
+        asked.into_iter().partition(|cpu| *cpu <= highest(machine));
+    let mut wrong = Vec::new();
+    if !nowhere.is_empty() {
+        wrong.push((format!("this machine has no {}", cpu_words(&nowhere)), correct()));
+    }
+    let file = match name {
+        "isolcpus" => "sys/devices/system/cpu/isolated",
+        "nohz_full" => "sys/devices/system/cpu/nohz_full",
+        _ => return wrong,
+    };
+    let built_for = || format!("boot a kernel that was built for {name}=");
+    let Some(real) = machine.cpus(file) else {
+        wrong.push((format!("the kernel has no such list (/{file})"), built_for()));
+        return wrong;
+    };
+    let without: Vec<CpuId> = here.iter().copied().filter(|cpu| !real.contains(cpu)).collect();
+    let written = machine.arguments.written(name).unwrap_or_default();
+    let is_unknown_flag = name == "isolcpus"
+        && written.contains("managed_irq")
+        && !takes_managed_irq(running_version(machine));
+    if without.is_empty() || name == "isolcpus" && !is_of_balancing(&written) && !is_unknown_flag {
+        return wrong;
+    }
+    let what = format!("not in effect on {}", cpu_words(&without));
+    wrong.push(if is_unknown_flag {
+        (
+            format!("{what}, because kernels before 5.6 do not know managed_irq"),
+            boot_with(machine, &here, &["isolcpus"]),
+        )
+    } else if built_with(machine, "CPU_ISOLATION") == Some(false) {
+        (what, built_for())
+    } else {
+        (what, format!("look in dmesg why the kernel refused {written}"))
+    });
+    wrong
+}
+
+/// Whether an isolcpus isolates from the scheduler's balancing: with flags, only where `domain` is
+/// one of them.
+pub(super) fn is_of_balancing(written: &str) -> bool {
+    !written.contains("managed_irq") && !written.contains("nohz") || written.contains("domain")
+}
+
+fn interrupts_at_boot(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.isolated.is_empty() {
+        return None;
+    }
+    let given = cpus_of(machine, "irqaffinity");
+    let is_kept_off =
+        given.is_some_and(|cpus| cpus.iter().all(|cpu| !machine.isolated.contains(cpu)));
+    if is_kept_off {
+        return Seen::ok(machine.arguments.written("irqaffinity").unwrap_or_default());
+    }
+    if !with_interrupts(machine).is_empty() {
+        // `arguments-agree` says so.
+        return None;
+    }
+    let found =
+        machine.arguments.written("irqaffinity").unwrap_or_else(|| "no irqaffinity=".to_owned());
+    Seen::warn(found, boot_with(machine, &machine.isolated, &["irqaffinity"]))
+}
+
+fn tick_skew(machine: &Machine<'_>) -> Option<Seen> {
+    let asked = machine.arguments.value("skew_tick").and_then(|value| value.parse::<i64>().ok());
+    if asked.is_some_and(|value| value != 0) {
+        return Seen::ok(machine.arguments.written("skew_tick")?);
+    }
+    if machine.online.len() == 1 {
+        return None;
+    }
+    if !has_many_cpus(machine) {
+        return Seen::ok(format!(
+            "none: the ticks of {} CPUs wait little for one another",
+            machine.online.len()
+        ));
+    }
+    Seen::warn(
+        format!("the ticks of {} CPUs come at once", machine.online.len()),
+        "boot with skew_tick=1",
+    )
+}
+
+fn idle_arguments(machine: &Machine<'_>) -> Option<Seen> {
+    let names = ["idle", "intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off"];
+    let given: Vec<String> =
+        names.into_iter().filter_map(|name| machine.arguments.written(name)).collect();
+    if given.is_empty() {
+        return None;
+    }
+    if machine.arguments.value("idle") == Some("poll") {
+        return Seen::warn(
+            given.join(" "),
+            "remove idle=poll: it heats, which may throttle. /dev/cpu_dma_latency does it while \
+             it is needed",
+        );
+    }
+    let given = given.join(" ");
+    match idle_limit(machine) {
+        Some((why, action)) => Seen::warn(format!("{given}: {why}"), action),
+        None => Seen::ok(given),
+    }
+}
+
+/// Why arguments that look like a limit of idle states are none, and what would be one.
+fn idle_limit(machine: &Machine<'_>) -> Option<(&'static str, &'static str)> {
+    let value = |name: &str| machine.arguments.value(name);
+    if value("cpuidle.off") == Some("1") || value("idle") == Some("halt") {
+        return None;
+    }
+    let limit = |name: &str| value(name)?.parse::<u32>().ok();
+    let (intel, acpi) = (limit("intel_idle.max_cstate"), limit("processor.max_cstate"));
+    let driver = machine.text("sys/devices/system/cpu/cpuidle/current_driver");
+    let is_intel = match driver.as_deref() {
+        Some("intel_idle") => true,
+        Some("acpi_idle") => false,
+        Some(_) => return None,
+        None => intel.is_some_and(|limit| limit > 0),
+    };
+    let is_limited = |limit: Option<u32>| limit.is_some_and(|limit| limit <= 1);
+    match (is_intel, intel, acpi) {
+        (true, Some(limit), _) => {
+            (limit > 1).then_some(("deep idle states remain", "boot with intel_idle.max_cstate=1"))
+        }
+        (true, None, _) => {
+            Some(("intel_idle is in use and has no limit", "boot with intel_idle.max_cstate=1"))
+        }
+        (false, ..) if is_limited(acpi) => None,
+        (false, Some(_), None) => Some((
+            "without intel_idle, ACPI's idle states have no limit",
+            "boot with processor.max_cstate=1 too",
+        )),
+        (false, ..) => Some(("deep idle states remain", "boot with processor.max_cstate=1")),
+    }
+}
+
+fn mitigations(machine: &Machine<'_>) -> Option<Seen> {
+    let faults = machine.names("sys/devices/system/cpu/vulnerabilities");
+    if faults.is_empty() {
+        return None;
+    }
+    let on = |name: &&String| {
+        let text = machine
+            .text(&format!("sys/devices/system/cpu/vulnerabilities/{name}"))
+            .unwrap_or_default();
+        text.starts_with("Mitigation")
+    };
+    let on = faults.iter().filter(on).count();
+    let found = format!("{on} of {} known faults are mitigated", faults.len());
+    if on > 0 && machine.options.purpose == Purpose::Telco {
+        return Seen::warn(
+            found,
+            "mitigations=off, only on a machine that runs nobody else's programs",
+        );
+    }
+    Seen::ok(found)
+}

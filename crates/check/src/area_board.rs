@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Raspberry Pis: what their firmware does, and how it was told to.
+
+use super::board_config::board_config;
+use super::machine::Machine;
+use super::{ALL, Check, Seen};
+use host::kernel::one_line;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "board-throttled",
+        why: "A Raspberry Pi lowers its frequency when its supply is weak or it is hot, and \
+              nothing else says so.",
+        reference: "Raspberry Pi documentation: vcgencmd get_throttled",
+        tunable: false,
+        matters: ALL,
+        look: throttled,
+    },
+    Check {
+        id: "board-usb-interrupts",
+        why: "The USB controller of Raspberry Pis up to 3 takes fast interrupts, which PREEMPT_RT \
+              cannot delay and which crash older RT kernels.",
+        reference: "Raspberry Pi documentation: dwc_otg.fiq_enable, dwc_otg.fiq_fsm_enable",
+        tunable: false,
+        matters: ALL,
+        look: usb_interrupts,
+    },
+    Check {
+        id: "board-config",
+        why: "A fixed frequency and a known temperature limit make figures of a Raspberry Pi \
+              repeatable.",
+        reference: "Raspberry Pi documentation: config.txt, arm_freq, force_turbo, temp_soft_limit",
+        tunable: false,
+        matters: &[],
+        look: board_config,
+    },
+];
+
+/// The board's name, where a device tree has it.
+pub(super) fn board(machine: &Machine<'_>) -> Option<String> {
+    one_line(&machine.text("proc/device-tree/model")?)
+}
+
+/// What the bits of get_throttled stand for; the same 16 bits higher stand for: since boot.
+const THROTTLED: [&str; 4] =
+    ["under-voltage", "frequency capped", "throttled", "soft temperature limit"];
+
+fn throttled(machine: &Machine<'_>) -> Option<Seen> {
+    if !board(machine)?.starts_with("Raspberry Pi") {
+        return None;
+    }
+    let files = [
+        "sys/devices/platform/soc/soc:firmware/get_throttled",
+        "sys/devices/platform/soc/firmware/get_throttled",
+    ];
+    let Some(text) = files.iter().find_map(|file| machine.text(file)) else {
+        let alarm = machine
+            .names("sys/class/hwmon")
+            .into_iter()
+            .find_map(|name| machine.number(&format!("sys/class/hwmon/{name}/in0_lcrit_alarm")));
+        return match alarm {
+            Some(0) => Seen::ok("no under-voltage now (hwmon); vcgencmd get_throttled says more"),
+            Some(_) => {
+                Seen::bad("under-voltage now (hwmon)", "use a supply that holds 5 V under load")
+            }
+            None => Seen::unknown_until("no file shows it", "vcgencmd get_throttled"),
+        };
+    };
+    let Ok(bits) =
+        u32::from_str_radix(text.trim_start_matches("throttled=").trim_start_matches("0x"), 16)
+    else {
+        return Seen::unknown(format!("'{text}' is no such value"));
+    };
+    let named = |shift: usize| {
+        THROTTLED
+            .iter()
+            .enumerate()
+            .filter(move |(bit, _)| bits & (1 << (bit + shift)) != 0)
+            .map(|(_, word)| *word)
+    };
+    let (now, since): (Vec<&str>, Vec<&str>) = (named(0).collect(), named(16).collect());
+    let words = [("now", &now), ("since boot", &since)];
+    let found: Vec<String> = words
+        .into_iter()
+        .filter(|(_, seen)| !seen.is_empty())
+        .map(|(when, seen)| format!("{when}: {}", seen.join(", ")))
+        .collect();
+    if found.is_empty() {
+        return Seen::ok("not since boot");
+    }
+    Seen::bad(found.join(", and "), against(bits))
+}
+
+/// What makes a weak supply or heat go away, that of now first. Where neither is named, either may
+/// be the cause.
+fn against(bits: u32) -> String {
+    const SUPPLY: &str = "use a supply that holds 5 V under load";
+    const COOL: &str = "cool it, or fix a lower frequency (arm_freq=)";
+    // A weak supply throttles a board too, as heat does.
+    let of = |bits: u32| (bits & 0b0001 != 0, bits & 0b1100 != 0);
+    let mut ways: Vec<&str> = Vec::new();
+    for (is_weak, is_hot) in [of(bits), of(bits >> 16)] {
+        ways.extend(is_weak.then_some(SUPPLY));
+        ways.extend(is_hot.then_some(COOL));
+    }
+    if ways.is_empty() {
+        ways = vec![SUPPLY, COOL];
+    }
+    let mut said: Vec<&str> = Vec::new();
+    for way in ways {
+        if !said.contains(&way) {
+            said.push(way);
+        }
+    }
+    said.join(", and ")
+}
+
+/// Arguments that switch the fast interrupts of the USB controller off.
+const FAST_INTERRUPTS: [&str; 2] = ["dwc_otg.fiq_enable", "dwc_otg.fiq_fsm_enable"];
+
+/// Whether the board is one whose USB controller takes fast interrupts: those up to the Raspberry
+/// Pi 3.
+fn has_fast_interrupts(machine: &Machine<'_>) -> bool {
+    const NAMES: [&str; 6] =
+        ["Model ", "2 ", "3 ", "Zero", "Compute Module Rev", "Compute Module 3"];
+    let board = board(machine).unwrap_or_default();
+    let is_early = board
+        .strip_prefix("Raspberry Pi ")
+        .is_some_and(|rest| NAMES.iter().any(|name| rest.starts_with(name)));
+    // Another driver, as the kernel has it of itself, takes none.
+    let has_driver = !machine.exists("sys/module") || machine.exists("sys/module/dwc_otg");
+    is_early && has_driver
+}
+
+/// Whether the kernel that is looked at has PREEMPT_RT.
+fn will_have_preempt_rt(machine: &Machine<'_>) -> bool {
+    machine.options.config.as_ref().map_or_else(
+        || machine.has_preempt_rt(),
+        |config| config.has("PREEMPT_RT") || config.has("PREEMPT_RT_FULL"),
+    )
+}
+
+/// The argument that switches one of them off: as it is written, where it does.
+fn switched_off(machine: &Machine<'_>, name: &'static str) -> (&'static str, String) {
+    let is_off =
+        machine.arguments.value(name).is_some_and(|value| ["0", "n", "N", "off"].contains(&value));
+    let written = machine.arguments.written(name).filter(|_| is_off);
+    (name, written.unwrap_or_else(|| format!("{name}=0")))
+}
+
+/// The names of arguments that this board needs with PREEMPT_RT, and what each is to be. None where
+/// it needs none.
+pub(super) fn usb_arguments(machine: &Machine<'_>) -> Vec<(&'static str, String)> {
+    if !has_fast_interrupts(machine) || !will_have_preempt_rt(machine) {
+        return Vec::new();
+    }
+    FAST_INTERRUPTS.into_iter().map(|name| switched_off(machine, name)).collect()
+}
+
+fn usb_interrupts(machine: &Machine<'_>) -> Option<Seen> {
+    if !has_fast_interrupts(machine) {
+        return None;
+    }
+    let off = FAST_INTERRUPTS.map(|name| switched_off(machine, name));
+    let given: Vec<String> =
+        FAST_INTERRUPTS.iter().filter_map(|name| machine.arguments.written(name)).collect();
+    let (mut replaced, mut added) = (Vec::new(), Vec::new());
+    for (name, to) in off {
+        match machine.arguments.written(name) {
+            Some(from) if from == to => {}
+            Some(from) => replaced.push(format!("replace {from} by {to}")),
+            None => added.push(to),
+        }
+    }
+    if replaced.is_empty() && added.is_empty() {
+        return Seen::ok(format!("off ({})", given.join(" ")));
+    }
+    if !added.is_empty() {
+        replaced.push(format!("add {}", added.join(" ")));
+    }
+    let file = ["boot/firmware/cmdline.txt", "boot/cmdline.txt"]
+        .into_iter()
+        .find(|file| machine.exists(file));
+    let file = file.map_or_else(|| "cmdline.txt".to_owned(), |file| format!("/{file}"));
+    let action = format!("in {file} {}", replaced.join(", and "));
+    let found =
+        if given.is_empty() { "on".to_owned() } else { format!("on ({})", given.join(" ")) };
+    if will_have_preempt_rt(machine) {
+        Seen::bad(found, action)
+    } else {
+        Seen::warn(found, format!("with PREEMPT_RT {action}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one_finding::finding;
+    use crate::tests::files::lay;
+
+    const BOTH: &str =
+        "use a supply that holds 5 V under load, and cool it, or fix a lower frequency (arm_freq=)";
+
+    /// What was since boot is lost otherwise, and a hot board needs no other supply.
+    #[test]
+    fn what_is_and_what_was_are_both_named() {
+        for (bits, found, action) in [
+            (
+                "0xd0008",
+                "now: soft temperature limit, and since boot: under-voltage, throttled, soft \
+                 temperature limit",
+                "cool it, or fix a lower frequency (arm_freq=), and use a supply that holds 5 V \
+                 under load",
+            ),
+            ("0x50000", "since boot: under-voltage, throttled", BOTH),
+            ("0x1", "now: under-voltage", "use a supply that holds 5 V under load"),
+            ("0x2", "now: frequency capped", BOTH),
+            (
+                "0x80000",
+                "since boot: soft temperature limit",
+                "cool it, or fix a lower frequency (arm_freq=)",
+            ),
+            ("0x4", "now: throttled", "cool it, or fix a lower frequency (arm_freq=)"),
+            ("0x0", "not since boot", ""),
+        ] {
+            let (_dir, root) = lay(&[
+                ("proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4"),
+                ("sys/devices/platform/soc/soc:firmware/get_throttled", bits),
+            ]);
+            let seen = finding(&root, "board-throttled", None).unwrap();
+            assert_eq!((seen.found.as_str(), seen.action.as_str()), (found, action), "{bits}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A container around this process: which, and the CPU time that its groups leave it.
+
+use super::area_rights::highest_allowed;
+use super::area_scheduling::own_group;
+use super::machine::{Machine, cpu_words};
+use super::{ALL, Check, Seen};
+use plan::CpuList;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "container",
+        why: "A container may hide other work, settings and rights of the machine it runs on.",
+        reference: "systemd-detect-virt(1)",
+        tunable: false,
+        matters: &[],
+        look: container,
+    },
+    Check {
+        id: "cpu-quota",
+        why: "A group that has used up its quota waits for the next period: some 10 ms, whatever \
+              is due.",
+        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpu.max",
+        tunable: false,
+        matters: ALL,
+        look: quota,
+    },
+];
+
+/// Parts of a process's control group, or of where its root file system lies, and whose they are.
+const TRACES: [(&str, &str); 8] = [
+    ("kubepods", "kubernetes"),
+    ("libpod", "podman"),
+    ("/containers/storage/", "podman"),
+    ("/docker", "docker"),
+    ("/lxc", "lxc"),
+    ("/containerd", "containerd"),
+    ("cri-containerd", "containerd"),
+    ("crio-", "cri-o"),
+];
+
+/// The container that this process runs in, by its name.
+pub(super) fn container_kind(machine: &Machine<'_>) -> Option<String> {
+    let mount = machine.text("proc/self/mountinfo").unwrap_or_default();
+    let groups = machine.text("proc/self/cgroup").unwrap_or_default();
+    let traces = format!(
+        "{groups}\n{}",
+        mount.lines().filter(|line| is_root(line)).collect::<Vec<_>>().join("\n")
+    );
+    let traced = TRACES.into_iter().find(|(trace, _)| traces.contains(trace)).map(|(_, kind)| kind);
+    // A pod's containers have the marks of what runs them too.
+    if traced == Some("kubernetes")
+        || machine.exists("run/secrets/kubernetes.io")
+        || machine.exists("var/run/secrets/kubernetes.io")
+    {
+        return Some("kubernetes".to_owned());
+    }
+    if machine.exists(".dockerenv") && !is_unpacked_image(machine, &mount) {
+        return Some("docker".to_owned());
+    }
+    if machine.exists("run/.containerenv") {
+        return Some("podman".to_owned());
+    }
+    let environment = machine.text_of_process("proc/1/environ").unwrap_or_default();
+    let named =
+        environment.split('\0').find_map(|word| word.strip_prefix("container=")).map(str::to_owned);
+    let named = named
+        .or_else(|| machine.text("run/host/container-manager"))
+        .or_else(|| machine.text("run/systemd/container"));
+    if let Some(kind) = named.filter(|kind| !kind.is_empty()) {
+        return Some(kind);
+    }
+    if machine.exists("proc/vz") && !machine.exists("proc/bc") {
+        return Some("openvz".to_owned());
+    }
+    traced.map(str::to_owned)
+}
+
+/// Whether this is a machine that boots what was made as the image of a container: kernel threads
+/// run, and the root folder is on a disk.
+fn is_unpacked_image(machine: &Machine<'_>, mount: &str) -> bool {
+    const OF_IMAGES: [&str; 5] = ["overlay", "fuse-overlayfs", "aufs", "btrfs", "zfs"];
+    let kind = mount
+        .lines()
+        .filter(|line| is_root(line))
+        .find_map(|line| line.split_once(" - ")?.1.split(' ').next());
+    machine.text("proc/2/comm").as_deref() == Some("kthreadd")
+        && kind.is_some_and(|kind| !OF_IMAGES.contains(&kind))
+}
+
+/// Whether a line of mountinfo is that of the root folder.
+fn is_root(line: &str) -> bool {
+    line.split(' ').nth(4) == Some("/")
+}
+
+fn container(machine: &Machine<'_>) -> Option<Seen> {
+    let kind = container_kind(machine)?;
+    let cpus = CpuList::format(&machine.measured());
+    let action = match kind.as_str() {
+        "docker" | "podman" => format!(
+            "run it with --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio={} --ulimit \
+             memlock=-1 --cpuset-cpus {cpus}",
+            highest_allowed(machine)
+        ),
+        "kubernetes" => "add SYS_NICE and IPC_LOCK to securityContext.capabilities, and request \
+                         whole CPUs as their limit, where the node's cpuManagerPolicy is static"
+            .to_owned(),
+        "lxc" => format!(
+            "add to its configuration: lxc.prlimit.rtprio = 99, lxc.prlimit.memlock = unlimited, \
+             lxc.cgroup2.cpuset.cpus = {cpus}"
+        ),
+        "systemd-nspawn" => format!(
+            "start it with --capability=CAP_SYS_NICE,CAP_IPC_LOCK --rlimit=RLIMIT_RTPRIO=99 \
+             --rlimit=RLIMIT_MEMLOCK=infinity --property=AllowedCPUs={cpus}"
+        ),
+        _ => format!(
+            "give it CAP_SYS_NICE and CAP_IPC_LOCK, and {} for itself",
+            cpu_words(&machine.measured())
+        ),
+    };
+    Seen::warn(format!("yes ({kind})"), action)
+}
+
+/// A quota that can stop a group: run time and period in µs.
+struct Quota {
+    run: u64,
+    period: u64,
+    file: String,
+    stopped: Option<u64>,
+}
+
+/// Folders of a control group and of those above it, whose limits count too.
+fn with_those_above(group: &str, mount: &str) -> Vec<String> {
+    let below = group.strip_prefix(mount).unwrap_or_default();
+    // Seen from inside a control group's namespace, a group outside has dots.
+    let parts: Vec<&str> = below.split('/').filter(|part| !part.is_empty()).collect();
+    let parts: &[&str] = if parts.contains(&"..") { &[] } else { &parts };
+    let folder = |count: usize| {
+        std::iter::once(mount)
+            .chain(parts.iter().copied().take(count))
+            .collect::<Vec<_>>()
+            .join("/")
+    };
+    (0..=parts.len()).rev().map(folder).collect()
+}
+
+fn stopped(machine: &Machine<'_>, folder: &str) -> Option<u64> {
+    let text = machine.text(&format!("{folder}/cpu.stat"))?;
+    text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
+}
+
+fn quotas(machine: &Machine<'_>) -> Vec<Quota> {
+    let mut quotas = Vec::new();
+    if let Some(group) = own_group(machine, None) {
+        for folder in with_those_above(&group, "sys/fs/cgroup") {
+            let file = format!("{folder}/cpu.max");
+            let text = machine.text(&file).unwrap_or_default();
+            if let Some((run, period)) = text.split_once(' ')
+                && let (Ok(run), Ok(period)) = (run.parse(), period.trim().parse())
+            {
+                quotas.push(Quota { run, period, file, stopped: stopped(machine, &folder) });
+            }
+        }
+    }
+    if let Some(group) = own_group(machine, Some("cpu")) {
+        for folder in with_those_above(&group, "sys/fs/cgroup/cpu") {
+            let file = format!("{folder}/cpu.cfs_quota_us");
+            if let Some(run) =
+                machine.number(&file).and_then(|run| u64::try_from(run).ok()).filter(|run| *run > 0)
+            {
+                let period = machine
+                    .number(&format!("{folder}/cpu.cfs_period_us"))
+                    .and_then(|period| u64::try_from(period).ok());
+                quotas.push(Quota {
+                    run,
+                    period: period.unwrap_or(100_000),
+                    file,
+                    stopped: stopped(machine, &folder),
+                });
+            }
+        }
+    }
+    // One that is enough for all CPUs stops nobody.
+    let cpus = u64::try_from(machine.online.len()).unwrap_or(u64::MAX);
+    quotas.retain(|quota| quota.run < quota.period.saturating_mul(cpus));
+    quotas
+}
+
+fn quota(machine: &Machine<'_>) -> Option<Seen> {
+    let limits: Vec<String> = quotas(machine)
+        .into_iter()
+        .map(|Quota { run, period, file, stopped }| {
+            let stopped = stopped
+                .filter(|count| *count > 0)
+                .map(|count| format!(", used up {count} times"))
+                .unwrap_or_default();
+            format!("{run} µs of each {period} µs (/{file}{stopped})")
+        })
+        .collect();
+    if limits.is_empty() {
+        return None;
+    }
+    Seen::bad(
+        limits.join(", "),
+        "run without it (docker: no --cpus; systemd: CPUQuota=). Real-time threads are not held \
+         to it, all others are",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Status;
+    use super::super::one_finding::finding;
+    use super::*;
+    use crate::tests::files::lay;
+
+    #[test]
+    fn containers_are_named() {
+        for (expected, files) in [
+            (
+                "kubernetes",
+                &[(
+                    "proc/self/cgroup",
+                    "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope",
+                )][..],
+            ),
+            (
+                "kubernetes",
+                &[
+                    (".dockerenv", ""),
+                    ("run/secrets/kubernetes.io/serviceaccount/namespace", "default"),
+                ],
+            ),
+            ("docker", &[(".dockerenv", "")]),
+            ("docker", &[("proc/self/cgroup", "5:cpu,cpuacct:/docker/0123")]),
+            ("podman", &[("run/.containerenv", "engine=\"podman-4.3.1\"")]),
+            ("podman", &[("proc/self/cgroup", "0::/machine.slice/libpod-0123.scope/container")]),
+            ("lxc", &[("proc/1/environ", "PATH=/bin\0container=lxc\0")]),
+            ("lxc", &[("proc/self/cgroup", "0::/lxc.payload.one/user.slice")]),
+            ("systemd-nspawn", &[("run/host/container-manager", "systemd-nspawn\n")]),
+            (
+                "docker",
+                &[(
+                    "proc/self/mountinfo",
+                    "9 8 0:5 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/A\n",
+                )],
+            ),
+        ] {
+            let (_dir, root) = lay(files);
+            let finding = finding(&root, "container", None).unwrap();
+            assert_eq!(finding.found, format!("yes ({expected})"), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn machines_that_run_containers_are_none() {
+        let (_dir, root) = lay(&[
+            ("proc/self/cgroup", "0::/user.slice/user-1000.slice/session-3.scope"),
+            (
+                "proc/self/mountinfo",
+                "9 8 8:1 / / rw - ext4 /dev/sda1 rw\n10 9 0:5 / /var/lib/docker/overlay2/m rw - \
+                 overlay o rw\n",
+            ),
+        ]);
+        assert!(finding(&root, "container", None).is_none());
+    }
+
+    /// A machine may boot what was an image.
+    #[test]
+    fn the_mark_of_docker_alone_makes_no_container() {
+        for (kind, is_container) in [("ext4 /dev/vda", false), ("overlay overlay", true)] {
+            let mount = format!("26 2 254:1 / / rw,relatime - {kind} rw\n");
+            let files = [
+                (".dockerenv", ""),
+                ("proc/2/comm", "kthreadd\n"),
+                ("proc/self/mountinfo", mount.as_str()),
+            ];
+            let (_dir, root) = lay(&files);
+            assert_eq!(finding(&root, "container", None).is_some(), is_container, "{kind}");
+        }
+    }
+
+    /// Of version 1 only the group itself was looked at.
+    #[test]
+    fn quotas_of_groups_above_count_in_both_versions() {
+        let (_dir, root) = lay(&[
+            ("sys/devices/system/cpu/online", "0-3"),
+            ("proc/self/cgroup", "4:cpuset:/a/b\n2:cpu,cpuacct:/a/b\n0::/c/d\n"),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "50000"),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000"),
+            ("sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 90\nnr_throttled 7\nthrottled_time 9\n"),
+            ("sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1"),
+            ("sys/fs/cgroup/c/cpu.max", "20000 100000"),
+            ("sys/fs/cgroup/c/d/cpu.max", "max 100000"),
+        ]);
+        let finding = finding(&root, "cpu-quota", None).unwrap();
+        let expected = "20000 µs of each 100000 µs (/sys/fs/cgroup/c/cpu.max), 50000 µs of each \
+                        100000 µs (/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us, used up 7 times)";
+        assert_eq!((finding.status, finding.found.as_str()), (Status::Bad, expected));
+    }
+
+    #[test]
+    fn a_quota_for_all_cpus_stops_nobody() {
+        for (quota, is_limit) in
+            [("400000 100000", false), ("399999 100000", true), ("max 100000", false)]
+        {
+            let files = [
+                ("sys/devices/system/cpu/online", "0-3"),
+                ("proc/self/cgroup", "0::/a"),
+                ("sys/fs/cgroup/a/cpu.max", quota),
+            ];
+            let (_dir, root) = lay(&files);
+            assert_eq!(finding(&root, "cpu-quota", None).is_some(), is_limit, "{quota}");
+        }
+    }
+
+    #[test]
+    fn groups_outside_of_the_namespace_are_not_followed() {
+        assert_eq!(with_those_above("sys/fs/cgroup/../../x", "sys/fs/cgroup"), ["sys/fs/cgroup"]);
+        assert_eq!(
+            with_those_above("sys/fs/cgroup/a", "sys/fs/cgroup"),
+            ["sys/fs/cgroup/a", "sys/fs/cgroup"]
+        );
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Interrupts: where they may go, and who moves them.
+
+use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
+use super::machine::{Machine, Purpose, cpu_words};
+use super::thread::for_each;
+use super::{Check, Seen, Status};
+use host::cpu::{self, of_mask, to_mask};
+use plan::{CpuId, CpuList};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "interrupts-on-measured-cpus",
+        why: "An interrupt on the CPU delays whatever runs there: some µs each, more where its \
+              handler is slow.",
+        reference: "kernel: Documentation/core-api/irq/irq-affinity.rst",
+        tunable: true,
+        matters: &[Purpose::Robotics, Purpose::Telco, Purpose::Measure],
+        look: on_measured_cpus,
+    },
+    Check {
+        id: "interrupt-default",
+        why: "A device that is set up later gets its interrupts where this mask allows them.",
+        reference: "kernel: Documentation/core-api/irq/irq-affinity.rst, default_smp_affinity",
+        tunable: true,
+        matters: &[],
+        look: default_affinity,
+    },
+    Check {
+        id: "irqbalance",
+        why: "irqbalance moves interrupts to CPUs that have little to do, which are those that \
+              wait to be on time.",
+        reference: "irqbalance(1), IRQBALANCE_BANNED_CPULIST",
+        tunable: false,
+        matters: &[Purpose::Robotics, Purpose::Telco],
+        look: irqbalance,
+    },
+    Check {
+        id: "workqueues",
+        why: "Work of the kernel that is bound to no CPU runs on any in this mask.",
+        reference: "kernel: Documentation/core-api/workqueue.rst",
+        tunable: true,
+        matters: &[Purpose::Telco],
+        look: workqueues,
+    },
+];
+
+/// Where `managed_irq` in isolcpus came in: before, it made the kernel ignore the whole argument.
+const WITH_MANAGED_IRQ: (u32, u32) = (5, 6);
+
+fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
+    if !machine.has_chosen_cpus() {
+        return None;
+    }
+    if machine.text("proc/interrupts").is_none_or(|text| text.is_empty()) {
+        return Seen::unknown("/proc/interrupts is not there, or is empty");
+    }
+    let measured = machine.measured();
+    let comes = |interrupt: &DeviceInterrupt| !interrupt.comes(&measured).is_empty();
+    let interrupts = device_interrupts(machine);
+    let (all, without_place) = (interrupts.len(), without_place(&interrupts));
+    let (managed, mut movable): (Vec<_>, Vec<_>) =
+        interrupts.into_iter().partition(|interrupt| interrupt.is_managed);
+    movable.retain(|interrupt| !interrupt.may_come(&measured).is_empty());
+    movable.sort_by_key(|interrupt| !comes(interrupt));
+    // One whose CPUs are all measured comes only when a program there uses the device.
+    let is_for_others =
+        |interrupt: &DeviceInterrupt| !interrupt.may_come(&machine.others()).is_empty();
+    let managed: Vec<DeviceInterrupt> = managed
+        .into_iter()
+        .filter(|interrupt| comes(interrupt) && is_for_others(interrupt))
+        .collect();
+    if movable.is_empty() && managed.is_empty() {
+        return none_may_come(all, &without_place, &measured);
+    }
+    let there: Vec<String> =
+        movable.iter().chain(&managed).map(|one| words(one, &measured)).collect();
+    let found = there.join(", ");
+    let mut actions = Vec::new();
+    if !movable.is_empty() {
+        let numbers: Vec<String> =
+            movable.iter().map(|interrupt| interrupt.number.clone()).collect();
+        let others = CpuList::format(&machine.others());
+        actions.push(for_each(
+            &format!("echo {others} | sudo tee /proc/irq/$i/smp_affinity_list"),
+            &numbers,
+        ));
+    }
+    actions.extend((!managed.is_empty()).then(|| without_managed(machine, &measured)).flatten());
+    let action = Some(actions.join(", and ")).filter(|action| !action.is_empty());
+    let status = if movable.iter().any(comes) { Status::Bad } else { Status::Warn };
+    Some(Seen { status, found, action })
+}
+
+/// Interrupts of which no file says where they may come.
+fn without_place(interrupts: &[DeviceInterrupt]) -> Vec<String> {
+    let without = interrupts
+        .iter()
+        .filter(|interrupt| interrupt.allowed.is_none() && interrupt.effective.is_none());
+    without.map(|interrupt| interrupt.number.clone()).collect()
+}
+
+/// None of those whose affinity can be read.
+fn none_may_come(all: usize, without_place: &[String], measured: &[CpuId]) -> Option<Seen> {
+    match without_place {
+        [] => Seen::ok(format!("none may come to {}", cpu_words(measured))),
+        _ if without_place.len() == all => {
+            Seen::unknown("no file in /proc/irq says where an interrupt may come")
+        }
+        some => Seen::unknown(format!(
+            "no file in /proc/irq says where these may come: {}",
+            some.join(", ")
+        )),
+    }
+}
+
+/// Where an interrupt comes, or may come.
+fn words(interrupt: &DeviceInterrupt, measured: &[CpuId]) -> String {
+    let DeviceInterrupt { number, device, is_managed, .. } = interrupt;
+    let (comes, may_come) = (interrupt.comes(measured), interrupt.may_come(measured));
+    if comes.is_empty() {
+        return format!("{number} ({device}) may come to {}", cpu_words(&may_come));
+    }
+    let placed = if *is_managed { ", where the kernel placed it" } else { "" };
+    let count = match interrupt.count(&comes) {
+        0 => "none".to_owned(),
+        count => count.to_string(),
+    };
+    format!("{number} ({device}) comes to {} ({count} since boot{placed})", cpu_words(&comes))
+}
+
+/// What has the kernel place the interrupts of queues elsewhere.
+fn without_managed(machine: &Machine<'_>, measured: &[CpuId]) -> Option<String> {
+    let is_known = machine.kernel_version().is_some_and(|version| version >= WITH_MANAGED_IRQ);
+    let is_given = machine
+        .arguments
+        .value("isolcpus")
+        .is_some_and(|list| list.split(',').any(|word| word == "managed_irq"));
+    (is_known && !is_given).then(|| {
+        format!(
+            "boot with isolcpus=managed_irq,domain,{} for those that the kernel places",
+            CpuList::format(measured)
+        )
+    })
+}
+
+/// What a mask says of the measured CPUs.
+fn mask(machine: &Machine<'_>, file: &str) -> Option<Seen> {
+    if !machine.has_chosen_cpus() {
+        return None;
+    }
+    let measured = machine.measured();
+    let text = machine.text(file)?;
+    let Some(cpus) = of_mask(&text) else {
+        return Seen::unknown(format!("'{text}' is no mask of CPUs"));
+    };
+    let shared: Vec<CpuId> = cpus.into_iter().filter(|cpu| measured.contains(cpu)).collect();
+    if shared.is_empty() {
+        return Seen::ok(format!("without {}", cpu_words(&measured)));
+    }
+    Seen::bad(
+        format!("allows {}", cpu_words(&shared)),
+        format!("echo {} | sudo tee /{file}", to_mask(&machine.others())),
+    )
+}
+
+fn default_affinity(machine: &Machine<'_>) -> Option<Seen> {
+    mask(machine, "proc/irq/default_smp_affinity")
+}
+
+fn workqueues(machine: &Machine<'_>) -> Option<Seen> {
+    mask(machine, "sys/devices/virtual/workqueue/cpumask")
+}
+
+/// The CPUs that irqbalance leaves alone, where somebody said so, and how: it then looks at no
+/// isolated ones by itself. An empty value is as good as none.
+fn banned(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
+    let of_process = machine
+        .processes("irqbalance")
+        .into_iter()
+        .find_map(|pid| machine.text_of_process(&format!("proc/{pid}/environ")));
+    let settings = of_process.map(|text| text.replace('\0', "\n")).unwrap_or_else(|| {
+        let files = ["etc/default/irqbalance", "etc/sysconfig/irqbalance"];
+        files.iter().filter_map(|file| machine.text(file)).collect::<Vec<_>>().join("\n")
+    });
+    let value = |name: &str| {
+        let line = |line: &str| {
+            Some(
+                line.trim()
+                    .strip_prefix(name)?
+                    .trim_start()
+                    .strip_prefix('=')?
+                    .trim()
+                    .trim_matches(['"', '\''])
+                    .to_owned(),
+            )
+        };
+        settings.lines().filter_map(line).next_back().filter(|value| !value.is_empty())
+    };
+    let of_list = |name: &str| Some((name.to_owned(), cpu::list(&value(name)?)?));
+    let of_mask =
+        |name: &str| Some((name.to_owned(), of_mask(value(name)?.trim_start_matches("0x"))?));
+    of_mask("IRQBALANCE_BANNED_CPUS").or_else(|| of_list("IRQBALANCE_BANNED_CPULIST"))
+}
+
+fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.processes("irqbalance").is_empty() {
+        return None;
+    }
+    if !machine.has_chosen_cpus() {
+        return Seen::ok("runs; no CPUs are set apart");
+    }
+    let stop = "sudo systemctl disable --now irqbalance";
+    let is_open = |left_out: &[CpuId]| -> Vec<CpuId> {
+        machine.measured().into_iter().filter(|cpu| !left_out.contains(cpu)).collect()
+    };
+    if let Some((name, left_out)) = banned(machine) {
+        let open = is_open(&left_out);
+        if open.is_empty() {
+            return Seen::ok(format!(
+                "runs, and leaves {} alone ({name})",
+                cpu_words(&machine.measured())
+            ));
+        }
+        return Seen::bad(
+            format!("runs, and {name} does not leave out {}", cpu_words(&open)),
+            stop,
+        );
+    }
+    // It leaves these alone by itself.
+    let mut left_out = machine.root().isolated_cpus();
+    left_out.extend(machine.cpus("sys/devices/system/cpu/nohz_full").unwrap_or_default());
+    if is_open(&left_out).is_empty() {
+        return Seen::ok("runs, and leaves isolated CPUs alone");
+    }
+    Seen::bad("runs, with no CPU left out", stop)
+}
+
+#[cfg(test)]
+#[path = "area_interrupts_tests.rs"]
+mod tests;

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel: how it can be preempted, and how it was configured.
+
+use super::config::KernelConfig;
+use super::debug_options::debug_options;
+use super::distribution::real_time_kernel;
+use super::machine::{Machine, Purpose, cpu_words};
+use super::recommended::{also, boot_with, built_with, offloaded, tickless};
+use super::{ALL, Check, Seen, listed};
+use host::kernel;
+use plan::CpuId;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "preemption",
+        why: "While code that cannot be preempted runs in the kernel, a thread that is due waits: \
+              ms without PREEMPT_RT, some 10 µs with it.",
+        reference: "kernel: Documentation/locking/locktypes.rst; kernel-parameters: preempt=",
+        tunable: false,
+        matters: &[Purpose::Robotics, Purpose::Telco],
+        look: preemption,
+    },
+    Check {
+        id: "kernel-config",
+        why: "What the kernel was built with decides what it can do. Without its configuration \
+              some findings are unknown.",
+        reference: "kernel: init/Kconfig, IKCONFIG_PROC",
+        tunable: false,
+        matters: &[],
+        look: kernel_config,
+    },
+    Check {
+        id: "high-resolution-timers",
+        why: "Without them a timer expires at the next tick: up to 10 ms late at 100 Hz.",
+        reference: "kernel: Documentation/timers/highres.rst",
+        tunable: false,
+        matters: ALL,
+        look: high_resolution_timers,
+    },
+    Check {
+        id: "tick-rate",
+        why: "The tick interrupts each CPU that is not idle. Its rate decides when the scheduler \
+              looks at what is not real-time.",
+        reference: "kernel: kernel/Kconfig.hz",
+        tunable: false,
+        matters: &[],
+        look: tick_rate,
+    },
+    Check {
+        id: "full-dynticks",
+        why: "Without NO_HZ_FULL the tick interrupts a busy CPU 100 to 1,000 times a second, \
+              isolated or not.",
+        reference: "kernel: Documentation/timers/no_hz.rst",
+        tunable: false,
+        matters: &[Purpose::Telco],
+        look: full_dynticks,
+    },
+    Check {
+        id: "rcu-callbacks",
+        why: "Callbacks of RCU run on the CPU that queued them, unless they are offloaded to \
+              threads that can run elsewhere.",
+        reference: "kernel: Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        tunable: false,
+        matters: &[Purpose::Telco],
+        look: rcu_callbacks,
+    },
+    Check {
+        id: "debug-options",
+        why: "Checks of locks and memory make each lock and each allocation slower, and run with \
+              interrupts off.",
+        reference: "kernel: Documentation/locking/lockdep-design.rst; lib/Kconfig.debug",
+        tunable: false,
+        matters: ALL,
+        look: debug_options,
+    },
+    Check {
+        id: "frequency-scaling-built",
+        why: "A kernel without CPU_FREQ leaves the frequency to the firmware, and nothing shows \
+              what it is. With it, the default governor chooses it from the start.",
+        reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
+        tunable: false,
+        matters: &[],
+        look: frequency_scaling,
+    },
+];
+
+/// How the kernel can be preempted, as far as it is known.
+fn model(machine: &Machine<'_>) -> Option<String> {
+    // A configuration that is asked about says it by itself.
+    if let Some(config) = &machine.options.config {
+        return Some(configured_model(config));
+    }
+    let text = |path: &str| machine.text(path);
+    let (version, realtime) = (text("proc/version"), text("sys/kernel/realtime"));
+    let (mode, line) = (text("sys/kernel/debug/sched/preempt"), text("proc/cmdline"));
+    let model = kernel::preemption(
+        version.as_deref(),
+        realtime.as_deref(),
+        mode.as_deref(),
+        line.as_deref(),
+    )?;
+    // Only root can read the mode. Without an argument it is what the kernel was built with.
+    match machine.config() {
+        Ok(config) if model == "PREEMPT_DYNAMIC" => Some(configured_model(config)),
+        _ => Some(model),
+    }
+}
+
+fn configured_model(config: &KernelConfig) -> String {
+    let first_of =
+        |options: &[&'static str]| options.iter().find(|option| config.has(option)).copied();
+    match first_of(&["PREEMPT_RT", "PREEMPT_RT_FULL", "PREEMPT_DYNAMIC", "PREEMPT_LAZY", "PREEMPT"])
+    {
+        Some("PREEMPT_RT" | "PREEMPT_RT_FULL") => "PREEMPT_RT".to_owned(),
+        Some("PREEMPT_DYNAMIC") => {
+            let mode = match first_of(&["PREEMPT_NONE", "PREEMPT_VOLUNTARY", "PREEMPT_LAZY"]) {
+                Some("PREEMPT_NONE") => "none",
+                Some("PREEMPT_VOLUNTARY") => "voluntary",
+                Some(_) => "lazy",
+                None => "full",
+            };
+            format!("PREEMPT_DYNAMIC ({mode} by default)")
+        }
+        Some(model) => model.to_owned(),
+        None => "voluntary or none".to_owned(),
+    }
+}
+
+/// The mode of a kernel that can choose it at boot: empty where it is not known. None where it
+/// cannot.
+fn dynamic_mode(model: &str) -> Option<&str> {
+    let mode = model.strip_prefix("PREEMPT_DYNAMIC")?.trim_start().trim_matches(['(', ')']);
+    mode.strip_prefix("booted with preempt=").or_else(|| mode.split(' ').next())
+}
+
+/// In the mode `lazy` a thread of ordinary priority waits for the tick, and a real-time one
+/// preempts at once, as in the mode `full`.
+fn is_preempted_at_once(mode: &str) -> bool {
+    mode == "full" || mode == "lazy"
+}
+
+/// Whether a kernel that can choose it at boot lets a real-time thread preempt it in most places.
+/// None where there is no choice.
+pub(super) fn preempts_fully(machine: &Machine<'_>) -> Option<bool> {
+    Some(is_preempted_at_once(dynamic_mode(&model(machine)?)?))
+}
+
+fn preemption(machine: &Machine<'_>) -> Option<Seen> {
+    let Some(model) = model(machine) else {
+        return Seen::unknown("no file shows how the kernel can be preempted");
+    };
+    if model == "PREEMPT_RT" {
+        return Seen::ok(model);
+    }
+    if machine.has_co_kernel() {
+        return Seen::ok(format!("{model}, beside a co-kernel, which comes first"));
+    }
+    let real_time = real_time(machine);
+    match dynamic_mode(&model) {
+        Some("") if machine.lockdown().is_some() => Seen::unknown(
+            "PREEMPT_DYNAMIC, in a mode that nobody can read while the kernel is locked down: see \
+             dmesg, Dynamic Preempt",
+        ),
+        Some("") => Seen::unknown_until(
+            "PREEMPT_DYNAMIC, in a mode that only root can read, from debugfs",
+            "sudo mount -t debugfs none /sys/kernel/debug; sudo cat \
+             /sys/kernel/debug/sched/preempt",
+        ),
+        Some(mode) if is_preempted_at_once(mode) => Seen::warn(model, real_time),
+        Some(_) => Seen::bad(model, format!("boot with preempt=full, or {real_time}")),
+        None if model.starts_with("PREEMPT") => Seen::warn(model, real_time),
+        None => Seen::bad(model, real_time),
+    }
+}
+
+/// Before this, PREEMPT_RT was a patch beside the kernel.
+const WITH_PREEMPT_RT: (u32, u32) = (6, 12);
+/// Before this, its option was PREEMPT_RT_FULL.
+const WITH_THIS_NAME: (u32, u32) = (5, 4);
+
+/// How to come to a kernel with PREEMPT_RT.
+fn real_time(machine: &Machine<'_>) -> String {
+    if let Some(version) = machine.options.config.as_ref().map(KernelConfig::version) {
+        let is_before = |other| version.is_some_and(|version| version < other);
+        let patch = if is_before(WITH_PREEMPT_RT) {
+            "the patch of PREEMPT_RT for its version"
+        } else {
+            "PREEMPT_RT"
+        };
+        let option = if is_before(WITH_THIS_NAME) { "PREEMPT_RT_FULL" } else { "PREEMPT_RT" };
+        return format!(
+            "build it with {patch}: scripts/config -e EXPERT -e {option}, then make olddefconfig"
+        );
+    }
+    real_time_kernel(machine)
+}
+
+fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {
+    match machine.config() {
+        Ok(config) if machine.options.config.is_some() && !config.odd().is_empty() => Seen::warn(
+            format!("read from {}. {}", config.source(), config.odd().join(". ")),
+            "correct these lines, then make olddefconfig, and check the .config that it writes",
+        ),
+        Ok(config) => Seen::ok(format!("read from {}", config.source())),
+        Err(error) => {
+            let load = if has_configs_module(machine) { "sudo modprobe configs, or " } else { "" };
+            Seen::unknown_until(
+                error,
+                format!("{load}name it: --kernel-config FILE, or --kernel-image FILE"),
+            )
+        }
+    }
+}
+
+/// Whether the kernel has its configuration in a module (`IKCONFIG=m`).
+fn has_configs_module(machine: &Machine<'_>) -> bool {
+    let release = machine.text("proc/sys/kernel/osrelease").unwrap_or_default();
+    ["lib/modules", "usr/lib/modules"].iter().any(|folder| {
+        machine
+            .names(&format!("{folder}/{release}/kernel/kernel"))
+            .iter()
+            .any(|name| name.starts_with("configs.ko"))
+    })
+}
+
+/// What the kernel does counts more than what it was built with.
+fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.options.config.is_none() {
+        if machine.arguments.value("highres") == Some("off") {
+            return Seen::bad(
+                "switched off by highres=off",
+                "remove highres=off from the kernel's arguments",
+            );
+        }
+        if let Some(list) = machine.timer_list() {
+            let active: Vec<&str> =
+                list.lines().filter_map(|line| line.trim().strip_prefix(".hres_active")).collect();
+            if active.iter().any(|value| value.trim_end().ends_with('0')) {
+                return Seen::bad(
+                    "not active (/proc/timer_list)",
+                    "boot a kernel with CONFIG_HIGH_RES_TIMERS=y, on a clock that has them",
+                );
+            }
+            if !active.is_empty() {
+                return Seen::ok("active on every CPU");
+            }
+        }
+    }
+    match machine.config() {
+        Ok(config) if config.has("HIGH_RES_TIMERS") => Seen::ok("built in"),
+        Ok(_) => Seen::bad("not built in", build_with(machine, "HIGH_RES_TIMERS")),
+        Err(error) => Seen::unknown(error),
+    }
+}
+
+fn tick_rate(machine: &Machine<'_>) -> Option<Seen> {
+    let config = machine.config().ok()?;
+    let rate = config.value("HZ")?;
+    let Some(hertz) = rate.parse::<u32>().ok().filter(|rate| *rate > 0) else {
+        return Seen::unknown_until(
+            format!("CONFIG_HZ={rate} is not a rate"),
+            "correct it, such as CONFIG_HZ=250",
+        );
+    };
+    let found = format!("{hertz} Hz");
+    if !config.has("HIGH_RES_TIMERS") {
+        let each = 1_000 / hertz;
+        let found = format!("{found}, and without HIGH_RES_TIMERS a timer is up to {each} ms late");
+        return Seen::warn(found, build_with(machine, "HIGH_RES_TIMERS"));
+    }
+    if machine.options.purpose == Purpose::Audio && hertz < 250 {
+        return Seen::warn(found, format!("{}, or use PREEMPT_RT", build_with(machine, "HZ_1000")));
+    }
+    Seen::ok(found)
+}
+
+/// What a kernel that lacks an option needs.
+fn build_with(machine: &Machine<'_>, option: &str) -> String {
+    let verb =
+        if machine.options.config.is_some() { "build it" } else { "boot a kernel that was built" };
+    format!("{verb} with CONFIG_{option}=y")
+}
+
+/// CPUs that are to be on time beside others, and are not among these.
+fn forgotten(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
+    let measured = if machine.has_chosen_cpus() { machine.measured() } else { Vec::new() };
+    measured.into_iter().filter(|cpu| !cpus.contains(cpu)).collect()
+}
+
+fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {
+    let Some(is_built) = built_with(machine, "NO_HZ_FULL") else {
+        return Seen::unknown("the kernel's configuration is not known");
+    };
+    if !is_built {
+        let build = build_with(machine, "NO_HZ_FULL");
+        return match machine.arguments.written("nohz_full") {
+            Some(asked) => Seen::bad(format!("{asked}, but NO_HZ_FULL is not built in"), build),
+            None if machine.has_chosen_cpus() => Seen::bad(
+                "NO_HZ_FULL is not built in",
+                format!("{build}, then nohz_full= for these CPUs"),
+            ),
+            None => {
+                Seen::warn("NO_HZ_FULL is not built in", format!("{build}, to isolate CPUs fully"))
+            }
+        };
+    }
+    if machine.options.config.is_some() || !machine.has_chosen_cpus() {
+        return Seen::ok("built in");
+    }
+    let tickless = tickless(machine);
+    let forgotten = forgotten(machine, &tickless);
+    if forgotten.is_empty() {
+        return Seen::ok(format!("built in, and in effect on {}", cpu_words(&machine.measured())));
+    }
+    Seen::bad(
+        format!("built in, but not asked for on {}", cpu_words(&forgotten)),
+        boot_with(machine, &also(machine.measured(), &tickless), &["nohz_full"]),
+    )
+}
+
+fn rcu_callbacks(machine: &Machine<'_>) -> Option<Seen> {
+    if !built_with(machine, "RCU_NOCB_CPU")? {
+        let build = build_with(machine, "RCU_NOCB_CPU");
+        return match machine.arguments.written("rcu_nocbs") {
+            Some(asked) => Seen::bad(format!("{asked}, but RCU_NOCB_CPU is not built in"), build),
+            None => Seen::warn(
+                "RCU_NOCB_CPU is not built in",
+                format!("{build}, to offload them from isolated CPUs"),
+            ),
+        };
+    }
+    if machine.options.config.is_some() || !machine.has_chosen_cpus() {
+        return Seen::ok("they can be offloaded");
+    }
+    let offloaded = offloaded(machine);
+    let forgotten = forgotten(machine, &offloaded);
+    if forgotten.is_empty() {
+        return Seen::ok(format!("offloaded from {}", cpu_words(&machine.measured())));
+    }
+    Seen::bad(
+        format!("they can be offloaded, but are not on {}", cpu_words(&forgotten)),
+        boot_with(machine, &also(machine.measured(), &offloaded), &["rcu_nocbs"]),
+    )
+}
+
+fn frequency_scaling(machine: &Machine<'_>) -> Option<Seen> {
+    let config = machine.config().ok()?;
+    let lacking: Vec<String> = ["CPU_FREQ", "CPU_IDLE"]
+        .into_iter()
+        .filter(|option| !config.has(option))
+        .map(str::to_owned)
+        .collect();
+    // A kernel for a co-kernel is built without, on purpose.
+    if config.has("XENOMAI") || config.has("EVL") {
+        return None;
+    }
+    if lacking.is_empty() {
+        // Of the running one the governor that is in force counts.
+        return machine.options.config.as_ref().and_then(default_governor);
+    }
+    Seen::warn(
+        format!("{} not built in", listed(&lacking)),
+        "build them in to set the frequency and the idle states yourself",
+    )
+}
+
+/// The governor that a kernel which is not built yet begins with.
+fn default_governor(config: &KernelConfig) -> Option<Seen> {
+    const OPTION: &str = "CPU_FREQ_DEFAULT_GOV_";
+    let governors =
+        ["PERFORMANCE", "POWERSAVE", "CONSERVATIVE", "ONDEMAND", "SCHEDUTIL", "USERSPACE"];
+    let governor =
+        governors.into_iter().find(|governor| config.has(&format!("{OPTION}{governor}")))?;
+    let found = format!("default governor {}", governor.to_lowercase());
+    if governor == "PERFORMANCE" {
+        return Seen::ok(found);
+    }
+    let action = format!(
+        "build it with performance: scripts/config -d {OPTION}{governor} -e {OPTION}PERFORMANCE, \
+         then make olddefconfig"
+    );
+    Seen::warn(found, action)
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What this user may do.
+//!
+//! The kernel asks for a capability of the machine itself: one that holds in a user namespace
+//! alone, as that of a container without root, lifts no limit.
+
+use super::area_container::container_kind;
+use super::machine::Machine;
+use super::{ALL, Check, Seen};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "rights-real-time",
+        why: "Without the right to real-time priorities a program runs as any other, after all \
+              that is real-time.",
+        reference: "getrlimit(2), RLIMIT_RTPRIO; capabilities(7), CAP_SYS_NICE",
+        tunable: false,
+        matters: ALL,
+        look: real_time,
+    },
+    Check {
+        id: "rights-locked-memory",
+        why: "Memory that cannot be locked may be taken away: the next use of it is a page fault, \
+              which takes µs, or ms from a disk.",
+        reference: "getrlimit(2), RLIMIT_MEMLOCK; capabilities(7), CAP_IPC_LOCK",
+        tunable: false,
+        matters: ALL,
+        look: locked_memory,
+    },
+    Check {
+        id: "rights-idle-states",
+        why: "Who may not open /dev/cpu_dma_latency cannot hold deep idle states off.",
+        reference: "kernel: Documentation/admin-guide/pm/cpuidle.rst",
+        tunable: false,
+        matters: &[],
+        look: idle_states,
+    },
+];
+
+/// Capabilities by their number (include/uapi/linux/capability.h).
+const IPC_LOCK: u32 = 14;
+const SYS_NICE: u32 = 23;
+
+/// How a capability is held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    No,
+    /// In a user namespace, where it does not count.
+    WithinNamespace,
+    Yes,
+}
+
+fn capability(machine: &Machine<'_>, number: u32) -> Held {
+    let status = machine.text("proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    if mask & (1 << number) == 0 {
+        return Held::No;
+    }
+    // The machine's own namespace maps every user to itself.
+    let is_own = machine
+        .text("proc/self/uid_map")
+        .is_none_or(|map| map.split_whitespace().eq(["0", "0", "4294967295"]));
+    if is_own { Held::Yes } else { Held::WithinNamespace }
+}
+
+/// The soft and the hard limit of this name, as the file has them.
+fn limits(machine: &Machine<'_>, name: &str) -> Option<(String, String)> {
+    let text = machine.text("proc/self/limits")?;
+    let mut words = text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace();
+    Some((words.next()?.to_owned(), words.next()?.to_owned()))
+}
+
+const UNLIMITED: &str = "unlimited";
+
+/// Lines of the files that give limits to those who log in: see limits.conf(5).
+fn limit_lines(machine: &Machine<'_>) -> Vec<String> {
+    const FOLDER: &str = "etc/security/limits.d";
+    let files = machine.names(FOLDER).into_iter().filter(|name| name.ends_with(".conf"));
+    let paths = std::iter::once("etc/security/limits.conf".to_owned())
+        .chain(files.map(|name| format!("{FOLDER}/{name}")));
+    paths
+        .filter_map(|path| machine.text(&path))
+        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+/// The group that such a line gives enough of an item.
+fn granted<'a>(line: &'a str, item: &str, is_enough: &dyn Fn(&str) -> bool) -> Option<&'a str> {
+    let mut words = line.split('#').next()?.split_whitespace();
+    let (domain, kind, named, value) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    (kind == "-" && named == item && is_enough(value)).then(|| domain.strip_prefix('@')).flatten()
+}
+
+/// Enough for what is to be on time, and below the kernel's own threads at 99.
+const LIMIT: u8 = 95;
+
+/// The highest priority that is to be allowed.
+pub(super) fn highest_allowed(machine: &Machine<'_>) -> u8 {
+    machine.options.priority.max(LIMIT)
+}
+
+/// The group whose members may do both, or is to be made, and the lines that it lacks.
+fn group(machine: &Machine<'_>) -> (String, Vec<String>) {
+    let priority = machine.options.priority;
+    let is_unlimited = |value: &str| [UNLIMITED, "infinity", "-1"].contains(&value);
+    let is_high = |value: &str| {
+        is_unlimited(value) || value.parse::<u8>().is_ok_and(|limit| limit >= priority)
+    };
+    let lines = limit_lines(machine);
+    let with = |item: &'static str, is_enough: &dyn Fn(&str) -> bool| -> Vec<String> {
+        lines.iter().filter_map(|line| granted(line, item, is_enough)).map(str::to_owned).collect()
+    };
+    let (prioritised, locking) = (with("rtprio", &is_high), with("memlock", &is_unlimited));
+    let both = prioritised.iter().find(|group| locking.contains(group));
+    let name =
+        both.or_else(|| prioritised.first()).cloned().unwrap_or_else(|| "realtime".to_owned());
+    let mut lacking = Vec::new();
+    if !prioritised.contains(&name) {
+        lacking.push(format!("rtprio {}", highest_allowed(machine)));
+    }
+    if !locking.contains(&name) {
+        lacking.push("memlock unlimited".to_owned());
+    }
+    (name, lacking)
+}
+
+/// How to get both rights: one command for the two checks.
+fn grant(machine: &Machine<'_>) -> String {
+    let limit = highest_allowed(machine);
+    match container_kind(machine).as_deref() {
+        Some("docker" | "podman") => {
+            return format!(
+                "start the container with --ulimit rtprio={limit} --ulimit memlock=-1. A user \
+                 without these limits outside cannot give them"
+            );
+        }
+        Some(kind) => {
+            return format!(
+                "set the limits rtprio {limit} and memlock unlimited where {kind} is configured"
+            );
+        }
+        None => {}
+    }
+    if machine.exists("etc/passwd") && !machine.exists("etc/security") {
+        // Without PAM nothing reads such files.
+        return format!(
+            "as root: ulimit -r {limit}; ulimit -l unlimited, and start it from that shell"
+        );
+    }
+    let (group, lacking) = group(machine);
+    let member = format!("sudo groupadd -f {group} && sudo usermod -aG {group} \"$USER\"");
+    if lacking.is_empty() {
+        return format!("{member}, and log in anew");
+    }
+    let lines: String = lacking.iter().map(|limit| format!("@{group} - {limit}\\n")).collect();
+    format!(
+        "{member} && printf '{lines}' | sudo tee -a /etc/security/limits.d/realtime.conf, and log \
+         in anew"
+    )
+}
+
+struct Allowed {
+    now: bool,
+    /// By raising it up to the hard limit, which needs no right.
+    raised: bool,
+}
+
+fn judged(
+    machine: &Machine<'_>,
+    held: Held,
+    name: &str,
+    allowed: &Allowed,
+    found: &str,
+    raise: &str,
+) -> Option<Seen> {
+    if allowed.now {
+        return Seen::ok(found);
+    }
+    if allowed.raised {
+        return Seen::warn(
+            format!("{found}, and enough after raising it: the hard limit allows it"),
+            format!("{raise}, in the shell that starts it"),
+        );
+    }
+    let of_namespace = if held == Held::WithinNamespace {
+        format!(": {name} does not count in a user namespace")
+    } else {
+        String::new()
+    };
+    Seen::bad(format!("{found}{of_namespace}"), grant(machine))
+}
+
+fn real_time(machine: &Machine<'_>) -> Option<Seen> {
+    let held = capability(machine, SYS_NICE);
+    if held == Held::Yes {
+        return Seen::ok("any priority (CAP_SYS_NICE)");
+    }
+    let (soft, hard) = limits(machine, "Max realtime priority")?;
+    let priority = machine.options.priority;
+    let is_enough = |limit: &str| {
+        limit == UNLIMITED || limit.parse::<u8>().is_ok_and(|limit| limit >= priority)
+    };
+    let allowed = Allowed { now: is_enough(&soft), raised: is_enough(&hard) };
+    let found = match soft.as_str() {
+        "0" => "none".to_owned(),
+        _ if allowed.now => format!("up to {soft}"),
+        _ => format!("up to {soft}, {priority} is wanted"),
+    };
+    judged(machine, held, "CAP_SYS_NICE", &allowed, &found, &format!("ulimit -S -r {priority}"))
+}
+
+fn locked_memory(machine: &Machine<'_>) -> Option<Seen> {
+    let held = capability(machine, IPC_LOCK);
+    if held == Held::Yes {
+        return Seen::ok("any amount (CAP_IPC_LOCK)");
+    }
+    let (soft, hard) = limits(machine, "Max locked memory")?;
+    let allowed = Allowed { now: soft == UNLIMITED, raised: hard == UNLIMITED };
+    let found = match soft.parse::<u64>() {
+        Ok(bytes) => format!("at most {} KiB", bytes / 1_024),
+        Err(_) => soft,
+    };
+    judged(machine, held, "CAP_IPC_LOCK", &allowed, &found, "ulimit -S -l unlimited")
+}
+
+fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
+    // Without idle states nothing has to be held off.
+    if !machine.exists("sys/devices/system/cpu/cpu0/cpuidle/state0") {
+        return None;
+    }
+    if !machine.exists("dev/cpu_dma_latency") {
+        return Seen::warn(
+            "there is no /dev/cpu_dma_latency",
+            "boot a kernel that has it, or limit idle states at boot",
+        );
+    }
+    if machine.can_write("dev/cpu_dma_latency") {
+        return Seen::ok("/dev/cpu_dma_latency can be held");
+    }
+    let (group, _) = group(machine);
+    let rule = format!("KERNEL==\"cpu_dma_latency\", GROUP=\"{group}\", MODE=\"0660\"");
+    Seen::warn(
+        "/dev/cpu_dma_latency cannot be written to",
+        format!(
+            "sudo groupadd -f {group} && sudo usermod -aG {group} \"$USER\" && echo '{rule}' | \
+             sudo tee /etc/udev/rules.d/60-cpu-dma-latency.rules && sudo udevadm control --reload \
+             && sudo udevadm trigger --name-match=cpu_dma_latency, and log in anew"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Status;
+    use super::super::one_finding::{OneFinding, finding};
+    use crate::tests::files::lay;
+
+    /// Of a user with these limits, soft and hard, and these files.
+    fn seen(id: &str, (soft, hard): (&str, &str), files: &[(&str, &str)]) -> OneFinding {
+        let limits = format!(
+            "Limit                     Soft Limit           Hard Limit           Units     \nMax \
+             locked memory         {soft:<20} {hard:<20} bytes     \nMax realtime priority     \
+             {soft:<20} {hard:<20}           \n"
+        );
+        let (_dir, root) = lay(&[files, &[("proc/self/limits", limits.as_str())]].concat());
+        finding(&root, id, None).unwrap()
+    }
+
+    const NONE: (&str, &str) = ("0", "0");
+    const MEMBER: &str = "sudo groupadd -f realtime && sudo usermod -aG realtime \"$USER\"";
+
+    /// The command for the one right once overwrote the line of the other.
+    #[test]
+    fn one_command_gives_both_rights() {
+        let expected = format!(
+            "{MEMBER} && printf '@realtime - rtprio 95\\n@realtime - memlock unlimited\\n' | sudo \
+             tee -a /etc/security/limits.d/realtime.conf, and log in anew"
+        );
+        for id in ["rights-real-time", "rights-locked-memory"] {
+            let finding = seen(id, NONE, &[("proc/self/status", "CapEff:\t0000000000000000\n")]);
+            assert_eq!(
+                (finding.status, finding.action.as_str()),
+                (Status::Bad, expected.as_str()),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_group_that_has_the_rights_is_named() {
+        let audio = "# Of a sound server\n@audio   -  rtprio     95\n@audio   -  memlock    \
+                     unlimited\n@games - rtprio 10\n";
+        let finding =
+            seen("rights-real-time", NONE, &[("etc/security/limits.d/audio.conf", audio)]);
+        assert_eq!(
+            finding.action,
+            "sudo groupadd -f audio && sudo usermod -aG audio \"$USER\", and log in anew"
+        );
+        let half = [("etc/security/limits.conf", "@realtime - rtprio 99\n")];
+        let finding = seen("rights-locked-memory", NONE, &half);
+        assert!(
+            finding.action.contains("printf '@realtime - memlock unlimited\\n' |"),
+            "{}",
+            finding.action
+        );
+    }
+
+    #[test]
+    fn where_no_limits_are_read_none_are_written() {
+        let finding = seen("rights-real-time", NONE, &[("etc/passwd", "root:x:0:0::/:/bin/sh\n")]);
+        assert_eq!(
+            finding.action,
+            "as root: ulimit -r 95; ulimit -l unlimited, and start it from that shell"
+        );
+    }
+
+    #[test]
+    fn what_the_hard_limit_allows_is_no_lack_of_rights() {
+        let finding = seen("rights-real-time", ("0", "95"), &[]);
+        assert_eq!(
+            (finding.status, finding.action.as_str()),
+            (Status::Warn, "ulimit -S -r 90, in the shell that starts it")
+        );
+        let finding = seen("rights-locked-memory", ("65536", "unlimited"), &[]);
+        assert_eq!(
+            (finding.status, finding.action.as_str()),
+            (Status::Warn, "ulimit -S -l unlimited, in the shell that starts it")
+        );
+        assert_eq!(seen("rights-real-time", ("95", "95"), &[]).status, Status::Ok);
+    }
+
+    /// Root of a container without root was said to have any priority.
+    #[test]
+    fn capabilities_of_a_user_namespace_do_not_count() {
+        let root = ("proc/self/status", "CapEff:\t000001ffffffffff\n");
+        for (map, expected) in
+            [("0 0 4294967295", Status::Ok), ("0 1000 1\n1 100000 65536", Status::Bad)]
+        {
+            for id in ["rights-real-time", "rights-locked-memory"] {
+                let files =
+                    [root, ("proc/self/uid_map", map), ("run/.containerenv", "rootless=1\n")];
+                let finding = seen(id, NONE, &files);
+                assert_eq!(finding.status, expected, "{id} {map}: {finding:?}");
+                let is_told = finding.found.contains("does not count in a user namespace");
+                assert_eq!(is_told, expected == Status::Bad, "{finding:?}");
+            }
+        }
+    }
+}

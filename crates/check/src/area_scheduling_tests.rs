@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Timer slack, of this process and of a program that is measured.
+
+use super::super::{CheckOptions, Finding, MeasuredProgram, RunCheck, Status};
+use super::*;
+use crate::tests::threads::{Made, file, four_cpus, make};
+use host::HostRoot;
+use plan::CpuId;
+
+#[test]
+fn slack_is_of_ordinary_threads() {
+    let dir = four_cpus("");
+    let host = HostRoot::at(dir.path());
+    let options =
+        CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
+    let found =
+        || crate::findings(&host, &options).into_iter().find(|finding| finding.id == "timer-slack");
+    assert_eq!(found(), None);
+    file(dir.path(), "proc/self/timerslack_ns", "50000\n");
+    let Finding { status, found: words, .. } = found().unwrap();
+    assert_eq!(
+        (status, words.as_str()),
+        (Status::Ok, "50 µs for ordinary threads. Those of a real-time policy have none")
+    );
+    file(dir.path(), "proc/self/timerslack_ns", "100000001\n");
+    let Finding { status, found: words, .. } = found().unwrap();
+    assert_eq!(status, Status::Warn);
+    assert!(words.starts_with("100000.001 µs"), "{words}");
+}
+
+#[test]
+fn a_program_of_ordinary_threads_is_late_by_its_slack() {
+    let dir = four_cpus("");
+    let host = HostRoot::at(dir.path());
+    let warned = |policy, slack: &str| {
+        make(
+            dir.path(),
+            &Made { id: 70, name: "robot", policy, priority: policy, cpu: 1, ..Made::default() },
+        );
+        file(dir.path(), "proc/70/timerslack_ns", slack);
+        let mut check = RunCheck::begin(&host, &[CpuId(1)], None);
+        check.see_program(&host, MeasuredProgram::Runs(70));
+        check.end(&host).len()
+    };
+    assert_eq!((warned(0, "4000000"), warned(0, "50000"), warned(1, "4000000")), (1, 0, 0));
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Threads that come before what is to be on time.
+
+use super::machine::{Machine, Purpose, cpu_words};
+use super::thread::{
+    Above, RANK_OF_DEADLINE, Thread, for_each, guard, guards_above, interrupt_threads_above,
+    is_handler, is_raised_worker, lowering, threads_above,
+};
+use super::{ALL, Check, Seen, Status};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "threads-above",
+        why: "A thread of the same or a higher real-time priority on the same CPU runs first, for \
+              as long as it wants.",
+        reference: "sched(7)",
+        tunable: true,
+        matters: ALL,
+        look: above,
+    },
+    Check {
+        id: "interrupt-threads",
+        why: "Handlers in threads run at priority 50 unless somebody changed it. Those above what \
+              is to be on time delay it.",
+        reference: "kernel-parameters: threadirqs; kernel: irq_thread()",
+        tunable: true,
+        matters: &[Purpose::Robotics, Purpose::Measure],
+        look: interrupt_threads,
+    },
+    Check {
+        id: "kernel-workers",
+        why: "Work of the kernel has an ordinary priority. At a real-time one it delays what is \
+              to be on time, or floods the machine.",
+        reference: "kernel: Documentation/core-api/workqueue.rst",
+        tunable: false,
+        matters: ALL,
+        look: workers,
+    },
+    Check {
+        id: "desktop",
+        why: "A desktop draws, plays and indexes, and its graphics driver holds interrupts and \
+              locks.",
+        reference: "systemd.special(7), multi-user.target",
+        tunable: false,
+        matters: &[Purpose::Robotics, Purpose::Telco, Purpose::Measure],
+        look: desktop,
+    },
+];
+
+fn named(above: &[Above<'_>]) -> String {
+    above.iter().map(Above::words).collect::<Vec<_>>().join(", ")
+}
+
+/// Why it is not known which threads come first: none of the kernel's own can be seen, which every
+/// machine has.
+fn hidden(machine: &Machine<'_>) -> Option<String> {
+    match machine.threads() {
+        [] => Some("no thread can be seen in /proc".to_owned()),
+        threads if threads.iter().any(|thread| thread.is_kernel) => None,
+        threads => Some(format!(
+            "{} can be seen, and none of the kernel's: a container or hidepid hides the others",
+            counted(threads.len())
+        )),
+    }
+}
+
+fn counted(threads: usize) -> String {
+    if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") }
+}
+
+/// Where something that comes first is counted from.
+fn rank_words(machine: &Machine<'_>) -> String {
+    match machine.options.priority {
+        RANK_OF_DEADLINE => "with SCHED_DEADLINE".to_owned(),
+        priority => format!("at {priority} or above"),
+    }
+}
+
+fn above(machine: &Machine<'_>) -> Option<Seen> {
+    let (above, guards) = (threads_above(machine), guards_above(machine));
+    let guard_words = |above: &Above<'_>| {
+        format!("{} ({})", above.words(), guard(above.thread).unwrap_or_default())
+    };
+    let guarding: Vec<String> = guards.iter().map(guard_words).collect();
+    if !above.is_empty() {
+        let found = [vec![named(&above)], guarding].concat().join(", ");
+        return Seen::bad(found, lowering(machine, &above, u8::MAX));
+    }
+    if !guarding.is_empty() {
+        return Some(Seen { status: Status::Warn, found: guarding.join(", "), action: None });
+    }
+    let raised = machine.threads().iter().any(is_raised_worker);
+    let but = if raised { " but those of kernel-workers" } else { "" };
+    let none = format!("none{but} {} on {}", rank_words(machine), cpu_words(&machine.measured()));
+    match hidden(machine) {
+        Some(why) => Seen::unknown(why),
+        None => Seen::ok(none),
+    }
+}
+
+/// What handlers in threads have unless somebody changed it.
+pub const OF_INTERRUPTS: u8 = 50;
+
+fn interrupt_threads(machine: &Machine<'_>) -> Option<Seen> {
+    let all = machine.threads().iter().filter(|thread| is_handler(thread)).count();
+    if all == 0 {
+        return hidden(machine).and_then(Seen::unknown);
+    }
+    let above = interrupt_threads_above(machine);
+    if above.is_empty() {
+        return Seen::ok(format!(
+            "{all}, none {} on {}",
+            rank_words(machine),
+            cpu_words(&machine.measured())
+        ));
+    }
+    Seen::bad(named(&above), lowering(machine, &above, OF_INTERRUPTS))
+}
+
+fn workers(machine: &Machine<'_>) -> Option<Seen> {
+    let raised: Vec<&Thread> =
+        machine.threads().iter().filter(|thread| is_raised_worker(thread)).collect();
+    if raised.is_empty() {
+        return None;
+    }
+    let words: Vec<String> =
+        raised.iter().map(|thread| format!("{} at {}", thread.name, thread.priority)).collect();
+    let ids: Vec<String> = raised.iter().map(|thread| thread.id.to_string()).collect();
+    Seen::bad(words.join(", "), for_each("sudo chrt -o -p 0 $i", &ids))
+}
+
+const DESKTOPS: [&str; 8] = [
+    "gnome-shell",
+    "kwin_wayland",
+    "kwin_x11",
+    "plasmashell",
+    "Xorg",
+    "Xwayland",
+    "labwc",
+    "wayfire",
+];
+
+fn desktop(machine: &Machine<'_>) -> Option<Seen> {
+    let there: Vec<&str> =
+        DESKTOPS.into_iter().filter(|name| !machine.processes(name).is_empty()).collect();
+    if there.is_empty() {
+        return None;
+    }
+    let found = format!("{} runs", there.join(" and "));
+    // Programs for audio have windows.
+    if machine.options.purpose == Purpose::Audio {
+        return Seen::ok(found);
+    }
+    Seen::warn(
+        found,
+        "save all work, because this ends the session of everybody at a screen: sudo systemctl \
+         isolate multi-user.target",
+    )
+}
+
+#[cfg(test)]
+#[path = "area_threads_tests.rs"]
+pub(super) mod tests;

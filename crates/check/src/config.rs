@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel's configuration, from wherever it is: `/proc/config.gz`, `/boot`, the modules'
+//! folder, a kernel image, or a file.
+
+use super::debug_options::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
+use super::spelling::is_one_off;
+use host::HostRoot;
+use host::regular_file::MAX_BYTES;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use system::rights;
+
+/// Larger than any kernel, decompressed, bytes.
+const LARGEST: u64 = 256 << 20;
+/// What stands before the configuration in a kernel image that holds it (`CONFIG_IKCONFIG`), and
+/// after it.
+const BEGIN: &[u8] = b"IKCFG_ST";
+/// So much of a file decides whether it is a text, bytes.
+const CHUNK: usize = 8 << 10;
+
+/// Options that checks ask for, beside those of [`DEBUG_OPTIONS`] and [`DEBUG_ARGUMENTS`]. A
+/// configuration has ten thousand others, which are not kept: a measuring program has no memory for
+/// them.
+const ASKED: [&str; 37] = [
+    "COMPACTION",
+    "CPU_FREQ",
+    "CPU_FREQ_DEFAULT_GOV_CONSERVATIVE",
+    "CPU_FREQ_DEFAULT_GOV_ONDEMAND",
+    "CPU_FREQ_DEFAULT_GOV_PERFORMANCE",
+    "CPU_FREQ_DEFAULT_GOV_POWERSAVE",
+    "CPU_FREQ_DEFAULT_GOV_SCHEDUTIL",
+    "CPU_FREQ_DEFAULT_GOV_USERSPACE",
+    "CPU_IDLE",
+    "CPU_ISOLATION",
+    "DEBUG_KMEMLEAK_DEFAULT_OFF",
+    "EVL",
+    "EVL_LATENCY_USER",
+    "EVL_LATMUS",
+    "HIGH_RES_TIMERS",
+    "HWLAT_TRACER",
+    "HZ",
+    "KASAN_HW_TAGS",
+    "KSM",
+    "MIGRATION",
+    "NO_HZ_FULL",
+    "PREEMPT",
+    "PREEMPT_DYNAMIC",
+    "PREEMPT_LAZY",
+    "PREEMPT_NONE",
+    "PREEMPT_RT",
+    "PREEMPT_RT_FULL",
+    "PREEMPT_VOLUNTARY",
+    "RCU_NOCB_CPU",
+    "RCU_NOCB_CPU_ALL",
+    "RCU_NOCB_CPU_DEFAULT_ALL",
+    "RT_GROUP_SCHED",
+    "RT_GROUP_SCHED_DEFAULT_DISABLED",
+    "TRANSPARENT_HUGEPAGE",
+    "XENOMAI",
+    "XENO_DRIVERS_AUTOTUNE",
+    "XENO_OPT_TIMING_SCHEDLAT",
+];
+
+fn is_asked(option: &str) -> bool {
+    ASKED.contains(&option)
+        || DEBUG_OPTIONS.iter().any(|debug| debug.option == option)
+        || DEBUG_ARGUMENTS.iter().any(|debug| debug.option == option)
+}
+
+/// An asked option that a name looks like: of that length and more, one letter may be wrong.
+const MIN_MISSPELLED: usize = 8;
+
+/// Others of nearly the same spelling, which are right.
+const RIGHT_TOO: [&str; 3] =
+    ["KASAN_SW_TAGS", "XENO_OPT_TIMING_KSCHEDLAT", "XENO_OPT_TIMING_USCHEDLAT"];
+
+fn looks_like(option: &str) -> Option<&'static str> {
+    // A configuration has ten thousand options, so most names differ by little.
+    let is_near = |asked: &str| {
+        asked.len() >= MIN_MISSPELLED
+            && asked.len().abs_diff(option.len()) <= 1
+            && (asked.as_bytes().first() == option.as_bytes().first()
+                || asked.as_bytes().last() == option.as_bytes().last())
+    };
+    let debug = DEBUG_OPTIONS.iter().map(|debug| debug.option);
+    ASKED.into_iter().chain(debug).find(|asked| is_near(asked) && is_one_off(asked, option))
+}
+
+/// More lines that say nothing are not named.
+const MAX_ODD: usize = 3;
+/// Letters of such a line that are shown.
+const MAX_SHOWN: usize = 40;
+
+/// A kernel's configuration, as far as checks ask for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelConfig {
+    options: Vec<(String, String)>,
+    /// Version and patch level of the kernel that it is for.
+    version: Option<(u32, u32)>,
+    source: String,
+    /// Lines that say nothing of an option, or of one that is misspelled.
+    odd: Vec<String>,
+}
+
+impl KernelConfig {
+    /// Line by line, so that the whole text is never in memory; with lines that say nothing, if
+    /// they are looked for. None where no line is one of a configuration.
+    fn read(mut text: impl BufRead, source: &str, is_checked: bool) -> Option<KernelConfig> {
+        let (mut config, mut has_options) =
+            (KernelConfig { source: source.to_owned(), ..KernelConfig::default() }, false);
+        let (mut line, mut number) = (Vec::new(), 0_u32);
+        while matches!(text.read_until(b'\n', &mut line), Ok(1..)) {
+            number += 1;
+            let text = String::from_utf8_lossy(&line);
+            has_options |= config.add(text.trim());
+            if is_checked && config.odd.len() < MAX_ODD {
+                config.odd.extend(odd(text.trim()).map(|odd| format!("line {number}: {odd}")));
+            }
+            line.clear();
+        }
+        has_options.then_some(config)
+    }
+
+    /// A line. Whether it says something of an option.
+    fn add(&mut self, line: &str) -> bool {
+        if let Some(name) = line.strip_prefix("# CONFIG_") {
+            return name.strip_suffix(" is not set").inspect(|name| self.set(name, "n")).is_some();
+        }
+        if let Some((_, version)) =
+            line.strip_prefix("# Linux/").and_then(|title| title.split_once(' '))
+        {
+            self.version = self.version.or_else(|| version_of(version));
+        }
+        let Some((name, value)) =
+            line.strip_prefix("CONFIG_").and_then(|line| line.split_once('='))
+        else {
+            return false;
+        };
+        self.set(name, value.trim_matches('"'));
+        true
+    }
+
+    fn set(&mut self, option: &str, value: &str) {
+        // The last of several lines counts.
+        self.options.retain(|(name, _)| name != option);
+        // `=n` is written by hand, before the kernel's own tools see it.
+        if is_asked(option) && value != "n" {
+            self.options.push((option.to_owned(), value.to_owned()));
+        }
+    }
+
+    /// From a file: a configuration, one that is compressed by gzip, or a kernel image that holds
+    /// its own, compressed or not.
+    ///
+    /// # Errors
+    /// When it cannot be read, or holds none.
+    pub fn from_file(path: &Path) -> Result<KernelConfig, String> {
+        let source = path.display().to_string();
+        let failed = |error: std::io::Error| format!("{source}: {error}");
+        let open = || File::open(path).map(BufReader::new).map_err(failed);
+        let is_compressed = open()?.fill_buf().map_err(failed)?.starts_with(&GZIP);
+        let config = if is_compressed {
+            from_text(flate2::read::GzDecoder::new(open()?), &source, true)
+        } else {
+            from_text(open()?, &source, true)
+        };
+        let reason = match &config {
+            None => {
+                "it holds no kernel configuration: an image has one where it was built with \
+                 CONFIG_IKCONFIG"
+            }
+            Some(_) if open()?.fill_buf().map_err(failed)?.is_empty() => {
+                "it is empty, and holds no kernel configuration"
+            }
+            Some(_) => "it holds no kernel configuration: it has no line such as CONFIG_HZ=250",
+        };
+        let config = match config {
+            Some(config) => config,
+            None => {
+                let mut image = Vec::new();
+                open()?.take(LARGEST).read_to_end(&mut image).map_err(failed)?;
+                from_image(&image, is_compressed, &source)
+            }
+        };
+        config.ok_or_else(|| format!("{source}: {reason}"))
+    }
+
+    /// The running kernel's, below a root. The kernel's own tools made it, and misspell nothing.
+    pub(super) fn of_machine(root: &HostRoot) -> Result<KernelConfig, String> {
+        let release = root.text("proc/sys/kernel/osrelease").unwrap_or_default();
+        let release = release.trim();
+        let places = [
+            "proc/config.gz".to_owned(),
+            format!("boot/config-{release}"),
+            format!("lib/modules/{release}/config"),
+            format!("lib/modules/{release}/build/.config"),
+            format!("usr/lib/modules/{release}/config"),
+        ];
+        let there = places.iter().find(|place| root.path(place).is_file());
+        let Some(place) = there else {
+            return Err(format!("neither /proc/config.gz nor /boot/config-{release} is there"));
+        };
+        let source = root.path(place).display().to_string();
+        let bytes = root.bytes(place).map_err(|error| format!("{source}: {error}"))?;
+        let config = match bytes.starts_with(&GZIP) {
+            true => from_text(flate2::read::GzDecoder::new(bytes.as_slice()), &source, false),
+            false => from_text(bytes.as_slice(), &source, false),
+        };
+        config.flatten().ok_or_else(|| {
+            format!(
+                "{source}: it holds no kernel configuration: it has no line such as CONFIG_HZ=250"
+            )
+        })
+    }
+
+    /// `y`, `m`, a number or a text; none where it is not set or not known to this kernel.
+    pub(super) fn value(&self, option: &str) -> Option<&str> {
+        debug_assert!(is_asked(option), "{option} is asked for and not kept");
+        self.options.iter().find(|(name, _)| name == option).map(|(_, value)| value.as_str())
+    }
+
+    pub fn has(&self, option: &str) -> bool {
+        self.value(option).is_some()
+    }
+
+    /// Version and patch level of the kernel that it is for, where it says so.
+    pub(super) fn version(&self) -> Option<(u32, u32)> {
+        self.version
+    }
+
+    /// What is odd about lines of it, the first of them.
+    pub(super) fn odd(&self) -> &[String] {
+        &self.odd
+    }
+
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+/// What is odd about a line, where something is.
+fn odd(line: &str) -> Option<String> {
+    let comment = line.strip_prefix('#').map(str::trim);
+    let option = match comment {
+        Some(comment) => comment.strip_prefix("CONFIG_")?.strip_suffix(" is not set")?,
+        None => match line.strip_prefix("CONFIG_").and_then(|line| line.split_once('=')) {
+            Some((option, _)) => option,
+            None if line.is_empty() => return None,
+            None => {
+                return Some(format!(
+                    "'{}' says nothing of an option",
+                    line.chars().take(MAX_SHOWN).collect::<String>()
+                ));
+            }
+        },
+    };
+    let meant = looks_like(option).filter(|_| !is_asked(option) && !RIGHT_TOO.contains(&option))?;
+    Some(format!("CONFIG_{option} looks like CONFIG_{meant}"))
+}
+
+/// Version and patch level, of a release such as `6.1.0-56-rt-amd64`.
+pub(super) fn version_of(release: &str) -> Option<(u32, u32)> {
+    let mut numbers =
+        release.split(|letter: char| !letter.is_ascii_digit()).map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+/// From a text. None where it is no text, which may be an image. A text without a configuration
+/// gives `Some(None)`.
+#[expect(clippy::option_option, reason = "whether it is a text, and whether it is a configuration")]
+fn from_text(file: impl Read, source: &str, is_checked: bool) -> Option<Option<KernelConfig>> {
+    let mut text = BufReader::with_capacity(CHUNK, file.take(MAX_BYTES));
+    let begin = text.fill_buf().ok()?;
+    let is_text = !begin.contains(&0)
+        && std::str::from_utf8(begin).map_or_else(|error| error.error_len().is_none(), |_| true);
+    is_text.then(|| KernelConfig::read(text, source, is_checked))
+}
+
+fn from_image(bytes: &[u8], is_compressed: bool, source: &str) -> Option<KernelConfig> {
+    let decompressed = is_compressed.then(|| gunzip(bytes)).flatten();
+    let image = decompressed.as_deref().unwrap_or(bytes);
+    let text =
+        embedded(image).or_else(|| payloads(image).find_map(|payload| embedded(&payload)))?;
+    KernelConfig::read(text.as_slice(), source, true)
+}
+
+/// How a payload that is compressed by gzip begins.
+const GZIP: [u8; 3] = [0x1f, 0x8b, 0x08];
+/// How others begin, and the program that decompresses them.
+const COMPRESSIONS: [(&[u8], &[&str]); 5] = [
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], &["xz", "-dcq", "--single-stream"]),
+    (&[0x28, 0xb5, 0x2f, 0xfd], &["zstd", "-dcq"]),
+    (&[0x02, 0x21, 0x4c, 0x18], &["lz4", "-dcq"]),
+    (b"BZh9", &["bzip2", "-dcq"]),
+    (&[0x5d, 0, 0, 0], &["xz", "-dcq", "--format=lzma"]),
+];
+
+fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    bytes.windows(part.len()).position(|window| window == part)
+}
+
+/// The configuration within a kernel that is not compressed.
+fn embedded(kernel: &[u8]) -> Option<Vec<u8>> {
+    gunzip(&kernel[find(kernel, BEGIN)? + BEGIN.len()..])
+}
+
+/// Kernels that are compressed within an image, which begins with the code that decompresses them.
+fn payloads(image: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let gzip = find(image, &GZIP).and_then(|place| gunzip(&image[place..]));
+    let others = COMPRESSIONS
+        .iter()
+        .filter_map(|(begin, command)| decompressed(command, &image[find(image, begin)?..]));
+    gzip.into_iter().chain(others)
+}
+
+/// By a program, which may complain of what follows the payload.
+fn decompressed(command: &[&str], bytes: &[u8]) -> Option<Vec<u8>> {
+    let (program, options) = command.split_first()?;
+    rights::may_start_programs().ok()?;
+    let mut child = Command::new(program)
+        .args(options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let (mut input, output) = (child.stdin.take()?, child.stdout.take()?);
+    std::thread::scope(|scope| {
+        scope.spawn(move || input.write_all(bytes));
+        let mut kernel = Vec::new();
+        let _ = output.take(LARGEST).read_to_end(&mut kernel);
+        let _ = child.kill();
+        let _ = child.wait();
+        (!kernel.is_empty()).then_some(kernel)
+    })
+}
+
+fn gunzip(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let read = flate2::read::GzDecoder::new(bytes).take(LARGEST).read_to_end(&mut text);
+    // Something else may follow in an image.
+    (read.is_ok() || !text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    const TEXT: &str = "#\n# Linux/x86 6.1.0 Kernel Configuration\n#\nCONFIG_HZ=250\n# \
+                        CONFIG_PREEMPT_RT is not set\nCONFIG_LOCALVERSION=\"a \
+                        b\"\nCONFIG_KASAN=n\nCONFIG_KSM=y\n";
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// A kernel with its configuration in it, as CONFIG_IKCONFIG lays it.
+    fn kernel() -> Vec<u8> {
+        [b"code", BEGIN, &gzip(TEXT.as_bytes()), b"IKCFG_ED", b"more code \xff\xfe"].concat()
+    }
+
+    #[test]
+    fn it_is_read_from_texts_and_from_images() {
+        let image = [b"MZ\xff boot code", &gzip(&kernel())[..], b"\xff trailer"].concat();
+        for content in
+            [TEXT.as_bytes().to_vec(), gzip(TEXT.as_bytes()), kernel(), gzip(&kernel()), image]
+        {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("file");
+            std::fs::write(&path, &content).unwrap();
+            let config = KernelConfig::from_file(&path).unwrap();
+            assert_eq!(
+                (config.value("HZ"), config.value("KSM"), config.version()),
+                (Some("250"), Some("y"), Some((6, 1)))
+            );
+            assert!(!config.has("PREEMPT_RT") && !config.has("KASAN"));
+            assert_eq!(config.options.len(), 2, "only what checks ask for: {config:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_say_nothing_are_named() {
+        let read = |text: &str| KernelConfig::read(text.as_bytes(), "", true).unwrap().odd;
+        let odd = read(
+            "CONFIG_HZ=250\n\n# a comment\nCONFIG_PREEMT_RT=y\n# CONFIG_NO_HZ_FUL is not \
+             set\nPREEMPT_RT=y\n<<<<<<<\n",
+        );
+        let expected = [
+            "line 4: CONFIG_PREEMT_RT looks like CONFIG_PREEMPT_RT",
+            "line 5: CONFIG_NO_HZ_FUL looks like CONFIG_NO_HZ_FULL",
+            "line 6: 'PREEMPT_RT=y' says nothing of an option",
+        ];
+        assert_eq!(odd, expected);
+        assert!(
+            read(
+                "CONFIG_PREEMPT_RCU=y\nCONFIG_PREEMPT_RT=y\n# CONFIG_KMSAN is not \
+                 set\nCONFIG_KASAN_SW_TAGS=y\n"
+            )
+            .is_empty()
+        );
+    }
+
+    /// As somebody leaves it who edits it by hand.
+    #[test]
+    fn the_last_line_of_an_option_counts() {
+        let read = |text: &str| KernelConfig::read(text.as_bytes(), "", true).unwrap();
+        assert!(!read("CONFIG_KSM=y\nCONFIG_KSM=n\n").has("KSM"));
+        assert!(!read("CONFIG_KSM=y\n# CONFIG_KSM is not set\n").has("KSM"));
+        assert_eq!(read("CONFIG_HZ=100\nCONFIG_HZ=1000\n").value("HZ"), Some("1000"));
+    }
+
+    #[test]
+    fn what_holds_none_is_refused() {
+        for content in
+            [&b""[..], b"nothing", b"MZ\xff\xfe\x1f\x8b\x08 broken", &[0x1f, 0x8b, 0x08, 0xff]]
+        {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("file");
+            std::fs::write(&path, content).unwrap();
+            assert!(
+                KernelConfig::from_file(&path)
+                    .unwrap_err()
+                    .contains("holds no kernel configuration")
+            );
+        }
+        assert!(
+            KernelConfig::from_file(Path::new("/nowhere")).unwrap_err().contains("No such file")
+        );
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The CPUs of control groups: partitions that isolate some, and those that this process may use.
+
+use super::Seen;
+use super::area_groups::GROUPS;
+use super::area_scheduling::own_group;
+use super::machine::{Machine, cpu_words};
+use plan::{CpuId, CpuList};
+
+/// The partitions directly below the root, with their kind and CPUs. Others are below these.
+fn partitions(machine: &Machine<'_>) -> Vec<(String, String, Vec<CpuId>)> {
+    let controllers = machine.text(&format!("{GROUPS}/cgroup.subtree_control")).unwrap_or_default();
+    if !controllers.split_whitespace().any(|name| name == "cpuset") {
+        return Vec::new();
+    }
+    let partition = |group: String| {
+        let kind = machine.text(&format!("{GROUPS}/{group}/cpuset.cpus.partition"))?;
+        let cpus = machine.cpus(&format!("{GROUPS}/{group}/cpuset.cpus.effective"))?;
+        // One that is not valid says so behind its kind.
+        ["root", "isolated"].contains(&kind.as_str()).then_some((group, kind, cpus))
+    };
+    machine.names(GROUPS).into_iter().filter_map(partition).collect()
+}
+
+/// CPUs that a partition isolates from the scheduler's balancing. Kernels from 6.8 on say so in one
+/// file, which has those of isolcpus too.
+pub(super) fn isolated(machine: &Machine<'_>) -> Vec<CpuId> {
+    let all = || {
+        partitions(machine)
+            .into_iter()
+            .filter(|(_, kind, _)| kind == "isolated")
+            .flat_map(|(.., cpus)| cpus)
+            .collect()
+    };
+    machine.cpus(&format!("{GROUPS}/cpuset.cpus.isolated")).unwrap_or_else(all)
+}
+
+/// The CPUs that this process's control group has, and the group. None where no group says so.
+fn own_cpus(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
+    let of = |group: &str, file: &str| {
+        machine.cpus(&format!("{group}/{file}")).filter(|cpus| !cpus.is_empty())
+    };
+    if let Some(group) = own_group(machine, Some("cpuset")) {
+        let group = group.trim_end_matches('/').to_owned();
+        let cpus = of(&group, "cpuset.effective_cpus").or_else(|| of(&group, "cpuset.cpus"))?;
+        return Some((group, cpus));
+    }
+    let mut group = own_group(machine, None)?.trim_end_matches('/').to_owned();
+    loop {
+        // One without the controller has the CPUs of the group above.
+        if let Some(cpus) = of(&group, "cpuset.cpus.effective") {
+            return Some((group, cpus));
+        }
+        let (parent, _) =
+            group.rsplit_once('/').filter(|(parent, _)| parent.starts_with(GROUPS))?;
+        group = parent.to_owned();
+    }
+}
+
+pub(super) fn allowed(machine: &Machine<'_>) -> Option<Seen> {
+    // Another program is in a group of its own.
+    if machine.program().is_some() {
+        return None;
+    }
+    let (group, cpus) = own_cpus(machine)?;
+    let has = format!(
+        "this control group has {} of {}",
+        cpu_words(&cpus),
+        CpuList::format(&machine.online)
+    );
+    let lacking = |wanted: &[CpuId]| -> Vec<CpuId> {
+        wanted.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect()
+    };
+    if lacking(&machine.online).is_empty() {
+        return None;
+    }
+    let wanted = lacking(&machine.measured());
+    if wanted.is_empty() || machine.options.cpus.is_none() && machine.isolated.is_empty() {
+        return Seen::ok(has);
+    }
+    Seen::bad(format!("{has}, and not {}", cpu_words(&wanted)), way_out(machine, &group, &wanted))
+}
+
+/// How a program gets onto CPUs that this control group does not have.
+fn way_out(machine: &Machine<'_>, group: &str, wanted: &[CpuId]) -> String {
+    let from_here =
+        |file: &str| format!("echo $$ | sudo tee /{file}, and start it from this shell");
+    let has_all = |cpus: &[CpuId]| wanted.iter().all(|cpu| cpus.contains(cpu));
+    if let Some((partition, ..)) = partitions(machine).into_iter().find(|(.., cpus)| has_all(cpus))
+    {
+        return from_here(&format!("{GROUPS}/{partition}/cgroup.procs"));
+    }
+    match group.strip_prefix(GROUPS).unwrap_or_default() {
+        // The root of what can be seen lacks them: a container's.
+        "" | "/cpuset" => format!(
+            "start the container with --cpuset-cpus={}",
+            CpuList::format(&machine.measured())
+        ),
+        version_1 if version_1.starts_with("/cpuset/") => {
+            from_here(&format!("{GROUPS}/cpuset/tasks"))
+        }
+        _ => from_here(&format!("{GROUPS}/cgroup.procs")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CheckOptions, Finding, Purpose, Status};
+    use super::*;
+    use crate::tests::threads::{file, four_cpus};
+    use host::HostRoot;
+
+    fn finding(
+        dir: &tempfile::TempDir,
+        cpus: Option<&[u32]>,
+        id: &str,
+    ) -> Option<(Status, String, String)> {
+        let cpus = cpus.map(|cpus| cpus.iter().copied().map(CpuId).collect());
+        let options = CheckOptions { purpose: Purpose::Measure, cpus, priority: 90, config: None };
+        let found = crate::findings(&HostRoot::at(dir.path()), &options)
+            .into_iter()
+            .find(|finding| finding.id == id);
+        found.map(|Finding { status, found, action, .. }| {
+            (status, found, action.unwrap_or_default())
+        })
+    }
+
+    #[test]
+    fn partitions_isolate() {
+        let dir = four_cpus("");
+        let isolation = || finding(&dir, None, "isolation").unwrap();
+        assert_eq!(isolation().0, Status::Warn);
+        file(dir.path(), "sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu\n");
+        file(dir.path(), "sys/fs/cgroup/rt/cpuset.cpus.partition", "isolated\n");
+        file(dir.path(), "sys/fs/cgroup/rt/cpuset.cpus.effective", "2-3\n");
+        assert_eq!(isolation().0, Status::Ok);
+        file(
+            dir.path(),
+            "sys/fs/cgroup/rt/cpuset.cpus.partition",
+            "isolated invalid (Cpu list in cpuset.cpus not exclusive)\n",
+        );
+        assert_eq!(isolation().0, Status::Warn);
+        // Newer kernels have them in one file.
+        file(dir.path(), "sys/fs/cgroup/cpuset.cpus.isolated", "3\n");
+        assert_eq!(isolation().0, Status::Ok);
+    }
+
+    #[test]
+    fn a_control_group_that_lacks_the_cpus() {
+        let dir = four_cpus("");
+        let seen = |cpus| finding(&dir, cpus, "allowed-cpus");
+        assert_eq!(seen(Some(&[3])), None);
+        file(dir.path(), "proc/self/cgroup", "0::/user.slice/session.scope\n");
+        file(dir.path(), "sys/fs/cgroup/cpuset.cpus.effective", "0-3\n");
+        assert_eq!(seen(Some(&[3])), None);
+        file(dir.path(), "sys/fs/cgroup/user.slice/cpuset.cpus.effective", "0-1\n");
+        assert_eq!(
+            seen(Some(&[1])),
+            Some((Status::Ok, "this control group has CPUs 0-1 of 0-3".to_owned(), String::new()))
+        );
+        assert_eq!(seen(None).map(|seen| seen.0), Some(Status::Ok));
+        let (status, found, action) = seen(Some(&[1, 3])).unwrap();
+        assert_eq!(
+            (status, found.as_str()),
+            (Status::Bad, "this control group has CPUs 0-1 of 0-3, and not CPU 3")
+        );
+        assert_eq!(
+            action,
+            "echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs, and start it from this shell"
+        );
+        // They are in a partition.
+        file(dir.path(), "sys/fs/cgroup/cgroup.subtree_control", "cpuset\n");
+        file(dir.path(), "sys/fs/cgroup/rt/cpuset.cpus.partition", "root\n");
+        file(dir.path(), "sys/fs/cgroup/rt/cpuset.cpus.effective", "2-3\n");
+        let action = seen(Some(&[3])).unwrap().2;
+        assert_eq!(
+            action,
+            "echo $$ | sudo tee /sys/fs/cgroup/rt/cgroup.procs, and start it from this shell"
+        );
+    }
+
+    #[test]
+    fn a_container_that_lacks_the_cpus() {
+        for (membership, folder) in
+            [("0::/\n", "sys/fs/cgroup"), ("2:cpuset:/\n0::/\n", "sys/fs/cgroup/cpuset")]
+        {
+            let dir = four_cpus("");
+            file(dir.path(), "proc/self/cgroup", membership);
+            let name = if folder.ends_with("cpuset") {
+                "cpuset.effective_cpus"
+            } else {
+                "cpuset.cpus.effective"
+            };
+            file(dir.path(), &format!("{folder}/{name}"), "0-1\n");
+            let (status, _, action) = finding(&dir, Some(&[2, 3]), "allowed-cpus").unwrap();
+            assert_eq!(
+                (status, action.as_str()),
+                (Status::Bad, "start the container with --cpuset-cpus=2-3")
+            );
+        }
+    }
+}

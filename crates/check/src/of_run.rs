@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is bad about the machine of a run: its settings when the run began, and everything when it
+//! has ended, so that nothing is delayed.
+
+use super::machine::{Machine, Purpose};
+use super::thread::{RANK_OF_DEADLINE, Thread, with_descendants};
+use super::{Check, CheckOptions, Finding, Status, checks, look};
+use host::HostRoot;
+use model::Warning;
+use plan::{CpuId, Policy, Scheduling};
+
+/// Checks of whose findings a run warns by itself, from what it saw before and after.
+const WARNED_OF: [&str; 5] =
+    ["governor", "clocksource", "steal-time", "rights-real-time", "rights-locked-memory"];
+/// Checks that read a file of every thread, which takes long on some machines.
+const OF_THREADS: [&str; 2] = ["threads-above", "interrupt-threads"];
+const HIGHEST: u8 = 99;
+
+/// A program that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeasuredProgram {
+    /// The process that a thread of this number belongs to.
+    Runs(u32),
+    /// One that this process started.
+    Started,
+}
+
+/// The machine of a run, from its begin to its end.
+#[derive(Clone, Debug)]
+pub struct RunCheck {
+    options: CheckOptions,
+    program: Option<u32>,
+    /// Whether no thread of the program has a real-time policy.
+    is_ordinary: bool,
+    /// What was bad when the run began, and could be changed since.
+    before: Vec<Finding>,
+}
+
+impl RunCheck {
+    /// Looks at the settings of the machine, which takes a few ms. Of a run on these CPUs, whose
+    /// threads are scheduled so. None: other threads than ours are measured.
+    #[must_use]
+    pub fn begin(host: &HostRoot, cpus: &[CpuId], scheduling: Option<Scheduling>) -> RunCheck {
+        let priority = match scheduling {
+            Some(Scheduling { policy: Policy::Deadline, .. }) => RANK_OF_DEADLINE,
+            // Ordinary threads run after all that is real-time, whichever that is.
+            Some(Scheduling { prio, .. }) => prio.unwrap_or(HIGHEST),
+            None => HIGHEST,
+        };
+        let cpus = Some(cpus.to_vec())
+            .filter(|cpus| !cpus.is_empty())
+            .or_else(|| Some(host.online_cpus()));
+        let options = CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None };
+        let mut check = RunCheck { options, program: None, is_ordinary: false, before: Vec::new() };
+        check.before = check.bad(host, |check| check.tunable && !OF_THREADS.contains(&check.id));
+        check
+    }
+
+    /// Looks at the threads of the program that is measured, while it runs.
+    pub fn see_program(&mut self, host: &HostRoot, program: MeasuredProgram) {
+        let machine = Machine::new(host, &self.options);
+        let threads = machine.threads();
+        let first = match program {
+            MeasuredProgram::Runs(number) => {
+                threads.iter().find(|thread| thread.id == number).map(|thread| thread.pid)
+            }
+            MeasuredProgram::Started => Some(std::process::id()),
+        };
+        let Some(first) = first else { return };
+        let mut processes = with_descendants(threads, first);
+        if program == MeasuredProgram::Started {
+            processes.retain(|process| *process != first);
+        } else {
+            self.program = Some(first);
+        }
+        let of_program: Vec<&Thread> =
+            threads.iter().filter(|thread| processes.contains(&thread.pid)).collect();
+        let Some(highest) = of_program.iter().map(|thread| thread.rank()).max() else { return };
+        if highest == 0 {
+            self.is_ordinary = self.program.is_some();
+            return;
+        }
+        let mut cpus: Vec<CpuId> = of_program
+            .iter()
+            .filter(|thread| thread.rank() > 0)
+            .flat_map(|thread| thread.cpus())
+            .collect();
+        cpus.retain(|cpu| machine.online.contains(cpu));
+        cpus.sort_unstable();
+        cpus.dedup();
+        self.options.priority = highest;
+        if !cpus.is_empty() {
+            self.options.cpus = Some(cpus);
+        }
+    }
+
+    /// What is bad now, when the run has ended, and what was when it began, but for what a run
+    /// warns of by itself.
+    #[must_use]
+    pub fn end(self, host: &HostRoot) -> Vec<Warning> {
+        let mut bad = self.bad(host, |_| true);
+        for mut finding in self.before {
+            if bad.iter().all(|other| other.id != finding.id) {
+                finding.found += " (when the run began, and not when it ended)";
+                bad.push(finding);
+            }
+        }
+        let warning = |Finding { id, found, why, action, .. }| Warning::MachineCheck {
+            check: id.to_owned(),
+            found,
+            why: why.to_owned(),
+            action,
+        };
+        bad.into_iter().map(warning).collect()
+    }
+
+    fn bad(&self, host: &HostRoot, is_wanted: impl Fn(&Check) -> bool) -> Vec<Finding> {
+        let machine = Machine::new(host, &self.options);
+        // CPUs that nobody set apart are as busy with interrupts as any.
+        let are_isolated = machine.measured().iter().all(|cpu| machine.isolated.contains(cpu));
+        let machine = machine.in_run(are_isolated, self.program, self.is_ordinary);
+        let wanted = checks().filter(|check| is_wanted(check) && !WARNED_OF.contains(&check.id));
+        wanted
+            .filter_map(|check| look(&machine, check))
+            .filter(|finding| finding.status == Status::Bad)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "of_run_tests.rs"]
+mod tests;

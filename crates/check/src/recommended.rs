@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel arguments that keep CPUs for what is to be on time: those that this kernel knows and
+//! was built for. Whatever prints arguments has them from here.
+
+use super::area_arguments::is_of_balancing;
+use super::area_board::usb_arguments;
+use super::area_kernel::preempts_fully;
+use super::arguments::cpus as cpus_of_argument;
+use super::config::{KernelConfig, version_of};
+use super::highest_cpu;
+use super::machine::Machine;
+use plan::{CpuId, CpuList};
+
+/// The kernel binds work of its own to it, so it is never isolated.
+const BOOT_CPU: CpuId = CpuId(0);
+/// Below this, the kernel takes `managed_irq` for an error and isolates nothing.
+const WITH_MANAGED_IRQ: (u32, u32) = (5, 6);
+/// From this on, `isolcpus=` needs CPU_ISOLATION.
+const WITH_CPU_ISOLATION: (u32, u32) = (4, 15);
+/// With few CPUs there is little to wait for when all ticks come at once.
+const MANY_CPUS: usize = 8;
+
+/// An argument that a machine should be booted with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recommended {
+    pub name: &'static str,
+    pub to: String,
+    pub why: &'static str,
+    /// Whether the CPUs in it count, and not how they are written.
+    pub is_list: bool,
+    /// The option without which it does nothing, where it is not known whether the kernel was
+    /// built with it.
+    pub only_with: Option<&'static str>,
+}
+
+/// Whether an argument, as it is written, says what a recommended one does. An `isolcpus=` without
+/// `domain`, or with a flag that the kernel does not know, does not.
+pub fn means_the_same(recommended: &str, written: &str, is_list: bool, highest: CpuId) -> bool {
+    let value = |argument: &str| {
+        argument.split_once('=').map_or_else(String::new, |(_, value)| value.to_owned())
+    };
+    let cpus = |argument: &str| cpus_of_argument(&value(argument), highest).ok();
+    if recommended == written {
+        return true;
+    }
+    let isolates = !recommended.starts_with("isolcpus=")
+        || is_of_balancing(written)
+            && (!written.contains("managed_irq") || recommended.contains("managed_irq"));
+    is_list && isolates && cpus(written).is_some_and(|written| Some(written) == cpus(recommended))
+}
+
+/// Those of the CPUs that can be isolated.
+pub fn isolable_cpus(cpus: &[CpuId]) -> Vec<CpuId> {
+    cpus.iter().copied().filter(|cpu| *cpu != BOOT_CPU).collect()
+}
+
+/// These CPUs and others, which have already what is recommended and are to keep it.
+pub(super) fn also(mut cpus: Vec<CpuId>, others: &[CpuId]) -> Vec<CpuId> {
+    // That CPU 0 has it is no reason to speak of it.
+    cpus.extend(isolable_cpus(others));
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// CPUs for everything else at the next boot, when the boot CPU is online in any case.
+pub(super) fn others_than(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
+    let mut others: Vec<CpuId> =
+        machine.online.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect();
+    if !others.contains(&BOOT_CPU) {
+        others.insert(0, BOOT_CPU);
+    }
+    others
+}
+
+/// Arguments that isolate these CPUs, or as many of them as can be. None where that is none.
+pub fn recommended_arguments(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<Recommended> {
+    let cpus = isolable_cpus(cpus);
+    if cpus.is_empty() {
+        return Vec::new();
+    }
+    let list = CpuList::format(&cpus);
+    let of_cpus = |name, flags: &str, list: &str, option: Option<&'static str>, why| {
+        let built = option.map_or(Some(true), |option| built_with(machine, option));
+        let only_with = option.filter(|_| built.is_none());
+        (built != Some(false)).then(|| Recommended {
+            name,
+            to: format!("{name}={flags}{list}"),
+            why,
+            is_list: true,
+            only_with,
+        })
+    };
+    let word = |to: &str, name, why| Recommended {
+        name,
+        to: to.to_owned(),
+        why,
+        is_list: false,
+        only_with: None,
+    };
+    [
+        of_cpus(
+            "isolcpus",
+            isolation_flags(machine),
+            &list,
+            Some("CPU_ISOLATION"),
+            "The scheduler leaves these CPUs to threads that are bound to them, and does no \
+             balancing there.",
+        ),
+        of_cpus(
+            "nohz_full",
+            "",
+            &list,
+            Some("NO_HZ_FULL"),
+            "No tick while one thread alone runs. Each system call takes a little longer.",
+        ),
+        of_cpus(
+            "rcu_nocbs",
+            "",
+            &list,
+            Some("RCU_NOCB_CPU"),
+            "RCU callbacks run in threads, which the other CPUs can run.",
+        ),
+        of_cpus(
+            "irqaffinity",
+            "",
+            &CpuList::format(&others_than(machine, &cpus)),
+            None,
+            "Interrupts go to the other CPUs from the start.",
+        ),
+        has_many_cpus(machine).then(|| {
+            word(
+                "skew_tick=1",
+                "skew_tick",
+                "The ticks of the CPUs do not come at once, and do not wait for the same locks.",
+            )
+        }),
+        should_preempt_fully(machine).then(|| {
+            word(
+                "preempt=full",
+                "preempt",
+                "Without PREEMPT_RT, this mode lets a waking thread preempt the kernel in most \
+                 places.",
+            )
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(usb_arguments(machine).into_iter().map(|(name, to)| {
+        word(&to, name, "PREEMPT_RT cannot delay the fast interrupts of this USB controller.")
+    }))
+    .collect()
+}
+
+/// Whether ticks of so many CPUs should not come at once.
+pub(super) fn has_many_cpus(machine: &Machine<'_>) -> bool {
+    machine.online.len() >= MANY_CPUS
+}
+
+/// Whether the mode of preemption should be chosen at boot. That in force without an argument needs
+/// none.
+fn should_preempt_fully(machine: &Machine<'_>) -> bool {
+    match preempts_fully(machine) {
+        Some(fully) => !fully || machine.arguments.value("preempt") == Some("full"),
+        None => false,
+    }
+}
+
+/// What to do to isolate these CPUs: arguments of these names.
+pub(super) fn boot_with(machine: &Machine<'_>, cpus: &[CpuId], names: &[&str]) -> String {
+    let arguments: Vec<Recommended> = recommended_arguments(machine, cpus)
+        .into_iter()
+        .filter(|argument| names.contains(&argument.name))
+        .collect();
+    if isolable_cpus(cpus).is_empty() {
+        return "choose another CPU than 0, to which the kernel binds work of its own: teiji \
+                check --advise"
+            .to_owned();
+    }
+    if arguments.is_empty() {
+        return format!("boot a kernel that was built for {}", names.join(" "));
+    }
+    let choose =
+        if cpus.contains(&BOOT_CPU) { "choose other CPUs than 0. For these, " } else { "" };
+    let condition =
+        only_with(&arguments).map(|condition| format!(" ({condition})")).unwrap_or_default();
+    format!("{choose}boot with {}{condition}", joined(&arguments))
+}
+
+/// As they are written on a command line.
+pub(super) fn joined(arguments: &[Recommended]) -> String {
+    arguments.iter().map(|argument| argument.to.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Which of them do nothing without an option of which nothing is known.
+pub(super) fn only_with(arguments: &[Recommended]) -> Option<String> {
+    let conditions = arguments
+        .iter()
+        .filter_map(|argument| Some(format!("{}= needs {}", argument.name, argument.only_with?)));
+    let conditions: Vec<String> = conditions.collect();
+    let which = if conditions.len() == 1 { "which" } else { "each of which" };
+    (!conditions.is_empty()).then(|| {
+        format!("{}, {which} this kernel may not be built with", super::listed(&conditions))
+    })
+}
+
+/// Version and patch level of the running kernel.
+pub(super) fn running_version(machine: &Machine<'_>) -> Option<(u32, u32)> {
+    version_of(&machine.text("proc/sys/kernel/osrelease")?)
+}
+
+/// Those of the kernel that is to be booted.
+fn version(machine: &Machine<'_>) -> Option<(u32, u32)> {
+    machine.options.config.as_ref().map_or_else(|| running_version(machine), KernelConfig::version)
+}
+
+/// Whether a kernel knows this flag of isolcpus. One whose version is not known is taken for a
+/// newer one.
+pub(super) fn takes_managed_irq(version: Option<(u32, u32)>) -> bool {
+    version.is_none_or(|version| version >= WITH_MANAGED_IRQ)
+}
+
+/// What stands before the list of isolcpus. `domain` goes without saying where no flag stands
+/// there.
+fn isolation_flags(machine: &Machine<'_>) -> &'static str {
+    if takes_managed_irq(version(machine)) { "managed_irq,domain," } else { "" }
+}
+
+/// Whether the kernel was built with CPU_ISOLATION, NO_HZ_FULL or RCU_NOCB_CPU, as far as it is
+/// known.
+pub fn built_with(machine: &Machine<'_>, option: &str) -> Option<bool> {
+    // The kernel has this file with NO_HZ_FULL, which selects the others.
+    if machine.options.config.is_none() && machine.exists("sys/devices/system/cpu/nohz_full") {
+        return Some(true);
+    }
+    if option == "CPU_ISOLATION"
+        && version(machine).is_some_and(|version| version < WITH_CPU_ISOLATION)
+    {
+        return Some(true);
+    }
+    // NO_HZ_FULL selects the others, which a configuration that is edited by hand may not have yet.
+    let is_built =
+        machine.config().ok().map(|config| config.has(option) || config.has("NO_HZ_FULL"));
+    // This one is on unless somebody switches it off.
+    if option == "CPU_ISOLATION" { is_built.or(Some(true)) } else { is_built }
+}
+
+/// CPUs without a tick while one thread runs there.
+pub(super) fn tickless(machine: &Machine<'_>) -> Vec<CpuId> {
+    machine.cpus("sys/devices/system/cpu/nohz_full").unwrap_or_default()
+}
+
+/// CPUs whose RCU callbacks the kernel offloads. It adds those without a tick to those that it was
+/// told.
+pub(super) fn offloaded(machine: &Machine<'_>) -> Vec<CpuId> {
+    let asked = machine.arguments.cpus("rcu_nocbs", highest_cpu(machine));
+    let tickless = tickless(machine);
+    let config = machine.config().ok();
+    let has = |option| config.is_some_and(|config| config.has(option));
+    if has("RCU_NOCB_CPU_ALL")
+        || has("RCU_NOCB_CPU_DEFAULT_ALL") && asked.is_none() && tickless.is_empty()
+    {
+        return machine.online.clone();
+    }
+    let mut cpus = asked.and_then(Result::ok).unwrap_or_default();
+    cpus.extend(tickless);
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}

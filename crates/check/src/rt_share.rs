@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How much of a CPU real-time threads may have: throttling, the fair server, and the shares of
+//! control groups.
+
+use super::Seen;
+use super::area_scheduling::own_group;
+use super::machine::{Machine, Purpose, cpu_words};
+use super::thread::for_each;
+use plan::CpuId;
+
+/// From here on a server of SCHED_DEADLINE serves ordinary threads that starve, and only control
+/// groups throttle real-time threads.
+const WITH_FAIR_SERVER: (u32, u32) = (6, 12);
+/// Where rt_group_sched= came in. Before, the kernel takes it for a variable of init.
+const WITH_GROUP_ARGUMENT: (u32, u32) = (6, 16);
+/// Where the fair server of each CPU can be set.
+const FAIR_SERVER: &str = "sys/kernel/debug/sched/fair_server";
+/// What else the scheduler shows there.
+const DEBUG_OF_SCHEDULER: &str = "sys/kernel/debug/sched";
+/// Where version 1 of the controller is mounted.
+const GROUPS: &str = "sys/fs/cgroup/cpu";
+
+pub(super) fn throttling(machine: &Machine<'_>) -> Option<Seen> {
+    let runtime = machine.number("proc/sys/kernel/sched_rt_runtime_us")?;
+    let period = machine.number("proc/sys/kernel/sched_rt_period_us")?;
+    let has_fair_server = has_fair_server(machine);
+    let is_limit = runtime >= 0 && runtime < period;
+    let found = format!("{runtime} µs of each {period} µs");
+    // A share this small stops what has little to do.
+    if is_limit
+        && runtime < period / 2
+        && (!has_fair_server || has_group_scheduling(machine) == Some(true))
+    {
+        let action = format!("sudo sysctl kernel.sched_rt_runtime_us={}", period - period / 20);
+        return Seen::bad(format!("real-time threads have {found}"), action);
+    }
+    if has_fair_server {
+        return fair_server(machine, runtime);
+    }
+    if !is_limit {
+        return Seen::ok(
+            "off: a real-time thread that does not sleep stops its CPU for everything else",
+        );
+    }
+    if machine.options.purpose == Purpose::Telco {
+        return Seen::warn(
+            found,
+            without_protection(machine, "sudo sysctl kernel.sched_rt_runtime_us=-1"),
+        );
+    }
+    Seen::ok(format!("{found}, which protects the machine"))
+}
+
+/// What switches the protection of ordinary threads off, for threads that poll. Without PREEMPT_RT
+/// softirqs and RCU run in such threads, and a machine that starves them hangs.
+fn without_protection(machine: &Machine<'_>, command: &str) -> String {
+    if machine.has_preempt_rt() {
+        format!("{command}, where threads poll on CPUs of their own")
+    } else {
+        "boot a kernel with PREEMPT_RT, where threads poll: without it they would hang the machine \
+         if nothing stopped them"
+            .to_owned()
+    }
+}
+
+/// Whether ordinary threads have a server of their own.
+pub fn has_fair_server(machine: &Machine<'_>) -> bool {
+    machine.exists(FAIR_SERVER)
+        || machine.kernel_version().is_some_and(|version| version >= WITH_FAIR_SERVER)
+}
+
+fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
+    let measured = machine.measured();
+    let of = |cpu: &CpuId| {
+        let number = |name: &str| machine.number(&format!("{FAIR_SERVER}/cpu{cpu}/{name}"));
+        Some((*cpu, number("runtime")?, number("period")?))
+    };
+    let known: Vec<(CpuId, i64, i64)> = measured.iter().filter_map(of).collect();
+    if known.len() < measured.len() {
+        return hidden_server(machine, runtime);
+    }
+    let on: Vec<CpuId> =
+        known.iter().filter(|(_, runtime, _)| *runtime > 0).map(|(cpu, ..)| *cpu).collect();
+    let Some((_, share, period)) =
+        known.iter().filter(|(_, runtime, _)| *runtime > 0).max_by_key(|(_, runtime, _)| *runtime)
+    else {
+        return Seen::ok(
+            "no fair server: a real-time thread that does not sleep stops its CPU for everything \
+             else",
+        );
+    };
+    let found = format!(
+        "the fair server gives ordinary threads that starve up to {} µs of each {} µs on {}",
+        share / 1_000,
+        period / 1_000,
+        cpu_words(&on)
+    );
+    let numbers: Vec<String> = on.iter().map(CpuId::to_string).collect();
+    if *share > period / 2 {
+        let to = period / 20;
+        return Seen::bad(
+            found,
+            for_each(&format!("echo {to} | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &numbers),
+        );
+    }
+    if machine.options.purpose == Purpose::Telco {
+        let off = for_each(&format!("echo 0 | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &numbers);
+        return Seen::warn(found, without_protection(machine, &off));
+    }
+    Seen::ok(format!("{found}, which protects the machine"))
+}
+
+/// Whether it can be seen at all, and how.
+fn hidden_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
+    let found =
+        format!("kernel.sched_rt_runtime_us is {runtime}, but this kernel has a fair server");
+    if let Some(mode) = machine.lockdown() {
+        return Seen::unknown(format!(
+            "{found}, which nobody can read: the kernel is locked down ({mode})"
+        ));
+    }
+    // What is beside it can be seen.
+    if machine.exists(DEBUG_OF_SCHEDULER) && !machine.exists(FAIR_SERVER) {
+        return Seen::unknown(format!("{found}, which it does not show"));
+    }
+    let mount = if machine.exists(DEBUG_OF_SCHEDULER) {
+        ""
+    } else {
+        "sudo mount -t debugfs none /sys/kernel/debug; "
+    };
+    Seen::unknown_until(
+        format!("{found}, which only root can read, from debugfs"),
+        format!("{mount}sudo teiji check"),
+    )
+}
+
+/// Whether control groups have shares for real-time threads, as far as it is known.
+fn has_group_scheduling(machine: &Machine<'_>) -> Option<bool> {
+    let config = machine.config().ok()?;
+    if !config.has("RT_GROUP_SCHED") {
+        return Some(false);
+    }
+    let by_default = !config.has("RT_GROUP_SCHED_DEFAULT_DISABLED");
+    let asked =
+        has_group_argument(machine).then(|| machine.arguments.value("rt_group_sched")).flatten();
+    Some(match asked {
+        Some("0" | "n" | "N" | "off") => false,
+        Some("1" | "y" | "Y" | "on") => true,
+        _ => by_default,
+    })
+}
+
+fn has_group_argument(machine: &Machine<'_>) -> bool {
+    machine.kernel_version().is_some_and(|version| version >= WITH_GROUP_ARGUMENT)
+}
+
+pub(super) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
+    if !machine.config().ok()?.has("RT_GROUP_SCHED") {
+        return None;
+    }
+    if machine.options.config.is_some() {
+        return Seen::warn(
+            "built in",
+            "build without RT_GROUP_SCHED or, from Linux 6.16 on, boot with rt_group_sched=0",
+        );
+    }
+    if has_group_scheduling(machine) == Some(false) {
+        return Seen::ok("built in, and switched off");
+    }
+    if machine.number("proc/sys/kernel/sched_rt_runtime_us").is_some_and(|runtime| runtime < 0) {
+        return Seen::ok("built in, without effect while kernel.sched_rt_runtime_us is -1");
+    }
+    let without = if has_group_argument(machine) {
+        "boot with rt_group_sched=0"
+    } else {
+        "boot a kernel without RT_GROUP_SCHED"
+    };
+    let of_version_1 = own_group(machine, Some("cpu"));
+    let share = of_version_1
+        .as_ref()
+        .and_then(|group| machine.number(&format!("{group}/cpu.rt_runtime_us")));
+    match (of_version_1, share) {
+        (Some(group), Some(0)) => Seen::bad(
+            "built in, and this control group's share is 0",
+            format!("{}, or {without}", giving(machine, &group)),
+        ),
+        (Some(group), Some(_)) if group.trim_end_matches('/') == GROUPS => {
+            Seen::ok("built in, and this process is in the root control group")
+        }
+        (Some(_), Some(share)) => Seen::warn(
+            format!("built in, {share} µs for this control group"),
+            format!("{}, or {without}", moving(&format!("{GROUPS}/tasks"))),
+        ),
+        _ => of_version_2(machine, without),
+    }
+}
+
+/// In version 2 no group but the root has a share, and none can be given one.
+fn of_version_2(machine: &Machine<'_>, without: &str) -> Option<Seen> {
+    let mut group = own_group(machine, None)?;
+    while group.starts_with("sys/fs/cgroup") {
+        // The root has no such file.
+        if machine.exists(&format!("{}/cpu.weight", group.trim_end_matches('/'))) {
+            let found = format!(
+                "built in, and /{} has no share for real-time threads",
+                group.trim_end_matches('/')
+            );
+            return Seen::bad(
+                found,
+                format!("{}, or {without}", moving("sys/fs/cgroup/cgroup.procs")),
+            );
+        }
+        group = group.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default();
+    }
+    Seen::ok("built in, and no control group limits this process")
+}
+
+fn moving(file: &str) -> String {
+    format!("echo $$ | sudo tee /{file}, and start it from this shell")
+}
+
+/// Commands that give a group a share: first those above it that have none, which would refuse it.
+fn giving(machine: &Machine<'_>, group: &str) -> String {
+    let share = |group: &str| machine.number(&format!("{group}/cpu.rt_runtime_us"));
+    let path = group.strip_prefix(GROUPS).unwrap_or_default().trim_matches('/');
+    let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+    let levels: Vec<String> = ends.map(|end| format!("{GROUPS}/{}", &path[..end])).collect();
+    let without: Vec<String> =
+        levels.into_iter().skip_while(|level| share(level) != Some(0)).collect();
+    let parent = without
+        .first()
+        .and_then(|first| first.rsplit_once('/'))
+        .map(|(parent, _)| parent.to_owned());
+    let is_plain =
+        path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-@:".contains(letter));
+    let left = parent.and_then(|parent| {
+        let given = machine
+            .names(&parent)
+            .iter()
+            .filter_map(|name| share(&format!("{parent}/{name}")))
+            .sum::<i64>();
+        Some(share(&parent)? - given)
+    });
+    match left.filter(|left| *left > 0 && is_plain) {
+        Some(left) => for_each(&format!("echo {left} | sudo tee /$i/cpu.rt_runtime_us"), &without),
+        None => moving(&format!("{GROUPS}/tasks")),
+    }
+}
+
+#[cfg(test)]
+#[path = "rt_share_tests.rs"]
+mod tests;

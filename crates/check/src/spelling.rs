@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernel arguments that do nothing, because their name or their value is misspelled.
+
+use super::area_arguments::highest;
+use super::machine::Machine;
+use super::{Seen, listed};
+use model::LATENCY_ARGUMENTS;
+use plan::CpuId;
+
+/// Others of nearly the same spelling, which are right.
+const RIGHT_TOO: [&str; 4] = ["noirqdebug", "notsc", "noidle", "nopti"];
+/// Those of which the kernel takes these words alone.
+const VALUES: [(&str, &[&str]); 3] = [
+    ("preempt", &["none", "voluntary", "full", "lazy"]),
+    ("idle", &["poll", "halt", "nomwait"]),
+    ("transparent_hugepage", &["always", "madvise", "never"]),
+];
+/// Its value 1 limits USB, and where Ethernet is connected by it that too.
+const SLOW_USB: (&str, &str) = ("dwc_otg.speed", "1");
+
+/// A kernel argument that is misspelled, and does nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misspelled {
+    pub written: String,
+    /// What it looks like, in words.
+    pub because: String,
+    /// What to do: an argument in its place, or to remove it.
+    pub action: String,
+}
+
+/// Arguments of the running kernel that are misspelled.
+pub fn misspelled_arguments(machine: &Machine<'_>) -> Vec<Misspelled> {
+    machine
+        .arguments
+        .words()
+        .filter_map(|(name, value)| {
+            name_of(machine, name, value).or_else(|| value_of(name, value?))
+        })
+        .collect()
+}
+
+pub(super) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
+    let wrong = misspelled_arguments(machine);
+    let found: Vec<String> =
+        wrong.iter().map(|one| format!("{}, which {}", one.written, one.because)).collect();
+    let actions: Vec<String> = wrong.into_iter().map(|one| one.action).collect();
+    if found.is_empty() { None } else { Seen::bad(found.join(". "), actions.join(", and ")) }
+}
+
+fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {
+    let plain = name.replace('-', "_");
+    if LATENCY_ARGUMENTS.contains(&plain.as_str())
+        || RIGHT_TOO.contains(&plain.as_str())
+        || name.len() < 5
+    {
+        return None;
+    }
+    let meant = LATENCY_ARGUMENTS
+        .into_iter()
+        .find(|known| known.len() >= 5 && is_one_off(known, &plain))?;
+    let with_value =
+        |name: &str| value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
+    let (written, corrected) = (with_value(name), with_value(meant));
+    let action = if let Some(right) = machine.arguments.written(meant) {
+        format!("remove {written} ({right} is there too)")
+    } else if (meant, value) == (SLOW_USB.0, Some(SLOW_USB.1)) {
+        format!(
+            "remove {written} ({corrected} would limit USB, and Ethernet that is connected by it, \
+             to 12 Mbit/s)"
+        )
+    } else if is_harmful(machine, meant, value) {
+        format!("remove {written} (teiji check --advise says what it should be)")
+    } else {
+        format!("replace {written} by {corrected}, or remove it")
+    };
+    Some(Misspelled { written, because: format!("looks like {meant}"), action })
+}
+
+/// Whether a list of CPUs would isolate CPU 0, or cannot be read.
+fn is_harmful(machine: &Machine<'_>, name: &str, value: Option<&str>) -> bool {
+    let list = value.map(|value| super::cpus_of_argument(value, highest(machine)));
+    match name {
+        "isolcpus" | "nohz_full" => {
+            list.and_then(Result::ok).is_none_or(|cpus| cpus.contains(&CpuId(0)))
+        }
+        "irqaffinity" => list.is_none_or(|list| list.is_err()),
+        _ => false,
+    }
+}
+
+/// A value that is none of those which the kernel takes.
+fn value_of(name: &str, value: &str) -> Option<Misspelled> {
+    let plain = name.replace('-', "_");
+    let (_, words) = VALUES.into_iter().find(|(known, _)| *known == plain)?;
+    if words.contains(&value) {
+        return None;
+    }
+    let written = format!("{name}={value}");
+    let (because, action) = match words.iter().find(|word| is_one_off(word, value)) {
+        Some(word) => (
+            format!("looks like {name}={word}"),
+            format!("replace {written} by {name}={word}, or remove it"),
+        ),
+        None => {
+            let words: Vec<String> = words.iter().map(|word| format!("{name}={word}")).collect();
+            (
+                format!("is none of {}", listed(&words)),
+                format!("remove {written}, or replace it by one of these"),
+            )
+        }
+    };
+    Some(Misspelled { written, because, action })
+}
+
+/// Whether two words differ by one letter: another one, one more, one less, or two that changed
+/// places.
+pub(super) fn is_one_off(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
+    if one == other || long.len() - short.len() > 1 {
+        return false;
+    }
+    let same = short.iter().zip(long).take_while(|(a, b)| a == b).count();
+    if short.len() == long.len() {
+        let replaced = short[same + 1..] == long[same + 1..];
+        let swapped = same + 1 < short.len()
+            && (short[same], short[same + 1]) == (long[same + 1], long[same])
+            && short[same + 2..] == long[same + 2..];
+        replaced || swapped
+    } else {
+        short[same..] == long[same + 1..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one_finding::finding;
+    use super::is_one_off;
+    use crate::tests::files::lay;
+
+    fn said(line: &str) -> Option<(String, String)> {
+        let (_dir, root) = lay(&[("proc/cmdline", line), ("sys/devices/system/cpu/online", "0-3")]);
+        finding(&root, "arguments-spelled", None).map(|finding| (finding.found, finding.action))
+    }
+
+    #[test]
+    fn the_argument_that_was_meant_is_said_exactly() {
+        for (line, action) in [
+            ("isolcpu=1-3", "replace isolcpu=1-3 by isolcpus=1-3, or remove it"),
+            ("isolcpu=1-3 isolcpus=2-3", "remove isolcpu=1-3 (isolcpus=2-3 is there too)"),
+            ("nohz_ful=0-3", "remove nohz_ful=0-3 (teiji check --advise says what it should be)"),
+            ("nosoftlockp", "replace nosoftlockp by nosoftlockup, or remove it"),
+            ("preempt=ful", "replace preempt=ful by preempt=full, or remove it"),
+            ("preempt=rt", "remove preempt=rt, or replace it by one of these"),
+        ] {
+            assert_eq!(said(line).unwrap().1, action, "{line}");
+        }
+        assert_eq!(
+            said("isolcpus=1 preempt=full idle=poll nopti isolcpu"),
+            said("isolcpu isolcpus=1")
+        );
+        assert_eq!(said("preempt=full idle=poll transparent_hugepage=never quiet"), None);
+        let none = "preempt=rt, which is none of preempt=none, preempt=voluntary, preempt=full \
+                    and preempt=lazy";
+        assert_eq!(said("preempt=rt").unwrap().0, none);
+    }
+
+    /// Spelled right, it would slow Ethernet down to 12 Mbit/s.
+    #[test]
+    fn no_correction_slows_usb_down() {
+        let (found, action) = said("dwg_otg.speed=1").unwrap();
+        assert_eq!(found, "dwg_otg.speed=1, which looks like dwc_otg.speed");
+        assert!(
+            action.starts_with("remove dwg_otg.speed=1 (") && action.ends_with("to 12 Mbit/s)"),
+            "{action}"
+        );
+    }
+
+    #[test]
+    fn one_letter_off() {
+        for (one, other) in [
+            ("dwc_otg.speed", "dwg_otg.speed"),
+            ("isolcpus", "isolcpu"),
+            ("nohz_full", "nohz_fulll"),
+            ("irqaffinity", "iqraffinity"),
+        ] {
+            assert!(is_one_off(one, other) && is_one_off(other, one), "{one} {other}");
+        }
+        for (one, other) in [
+            ("isolcpus", "isolcpus"),
+            ("nohz", "nohz_full"),
+            ("tsc", "idle"),
+            ("preempt", "preempter"),
+            ("abcd", "badc"),
+        ] {
+            assert!(!is_one_off(one, other), "{one} {other}");
+        }
+    }
+}

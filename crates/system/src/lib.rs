@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What several crates ask of Linux in the same way, each written once: [`rights`] that the program
+//! has and its caller lacks, and [`process`]es as /proc shows them.
+//!
+//! In: paths, numbers of processes and threads. Out: what the kernel says of them. Must not touch:
+//! the terminal, recordings, and settings of the machine.
+#![deny(unsafe_code)]
+
+pub mod process;
+pub mod rights;
+#[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
+mod sys;

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The folder of the journals: where it lies, who may change it, and the lock in it.
+//!
+//! What a journal says is written with root's rights. So nobody else may put a file there, and no
+//! link leads out of it.
+
+use host::HostRoot;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+use rustix::process::{Pid, geteuid, test_kill_process};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+
+/// The folder, on a machine.
+const FOLDER: &str = "var/lib/teiji/tune";
+/// Names another folder for this machine; it does not count for a root that stands for one.
+const VARIABLE: &str = "TEIJI_STATE";
+const LOCK: &str = "lock";
+/// Which process holds the lock, for those who may not open it.
+const HOLDER: &str = "holder";
+/// This machine's lock, whatever the folder is called.
+const MACHINE_LOCK: &str = "/run/teiji-tune.lock";
+/// Who may open a lock may hold it.
+const PRIVATE: u32 = 0o600;
+/// The mode of what everybody may read.
+pub(super) const READABLE: u32 = 0o644;
+/// The mode of folders, whatever the umask is.
+const LISTABLE: u32 = 0o755;
+const OTHERS_MAY_WRITE: u32 = 0o002;
+const GROUP_MAY_WRITE: u32 = 0o020;
+const ONLY_OWN_NAMES: u32 = 0o1000;
+
+/// The folder of the journal.
+pub(super) fn folder(root: &HostRoot) -> PathBuf {
+    named(root).unwrap_or_else(|| root.path(FOLDER))
+}
+
+fn named(root: &HostRoot) -> Option<PathBuf> {
+    std::env::var_os(VARIABLE)
+        .filter(|named| root.is_system() && !named.is_empty())
+        .map(PathBuf::from)
+}
+
+/// Options to open a file by, never at the end of a link, and never to wait for whoever writes into
+/// a FIFO.
+fn itself() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    options
+}
+
+/// What a file says that root or whoever runs this wrote. None where there is none.
+pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
+    let mut file = match itself().open(path) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(of_link(error)),
+    };
+    let found = file.metadata()?;
+    if !is_trusted(found.uid()) {
+        return Err(io::Error::other(format!("it belongs to user {}", found.uid())));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(Some(text))
+}
+
+fn of_link(error: io::Error) -> io::Error {
+    if Errno::from_io_error(&error) == Some(Errno::LOOP) {
+        io::Error::other("it is a link")
+    } else {
+        error
+    }
+}
+
+fn is_trusted(owner: u32) -> bool {
+    owner == 0 || owner == geteuid().as_raw()
+}
+
+/// Puts a text in its place, under a name and with a mode. When this returns, it is on disk.
+pub(super) fn store(folder: &Path, name: &str, mode: u32, text: &str) -> io::Result<()> {
+    let beside = folder.join(format!("{name}.new"));
+    let mut file = made_new(&beside, mode)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&beside, folder.join(name))?;
+    File::open(folder)?.sync_all()
+}
+
+/// A new file, in place of one that was left there, or of a link.
+fn made_new(path: &Path, mode: u32) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    // Whatever the umask is.
+    file.set_permissions(Permissions::from_mode(mode))?;
+    Ok(file)
+}
+
+/// Removes a file of this name, where it is.
+pub(super) fn remove(folder: &Path, name: &str) -> io::Result<()> {
+    match fs::remove_file(folder.join(name)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => File::open(folder)?.sync_all(),
+    }
+}
+
+/// Makes the folder, where it is not. Everybody may look into what is made.
+fn make(root: &HostRoot, folder: &Path) -> io::Result<()> {
+    let mut paths: Vec<&Path> =
+        folder.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
+    paths.reverse();
+    for path in paths {
+        match DirBuilder::new().mode(LISTABLE).create(path) {
+            Ok(()) => fs::set_permissions(path, Permissions::from_mode(LISTABLE))?,
+            Err(error) if path.is_dir() || error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        let is_of_the_root = path.starts_with(root.path(""));
+        if !root.is_system()
+            && is_of_the_root
+            && !path.canonicalize()?.starts_with(root.path("").canonicalize()?)
+        {
+            return Err(io::Error::other(format!(
+                "{} is a link that leads out of this machine's files",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a folder in which others could put a journal of theirs.
+fn check(root: &HostRoot, folder: &Path) -> io::Result<()> {
+    refuse_writable(folder, 0)?;
+    // Where a folder lies that somebody named is theirs to know.
+    if !root.is_system() || named(root).is_some() {
+        return Ok(());
+    }
+    folder.ancestors().skip(1).try_for_each(|path| refuse_writable(path, ONLY_OWN_NAMES))
+}
+
+/// Unless a bit of its mode makes up for it.
+fn refuse_writable(folder: &Path, excuse: u32) -> io::Result<()> {
+    let found = fs::metadata(folder)?;
+    if !is_trusted(found.uid()) {
+        return Err(io::Error::other(format!(
+            "{} belongs to user {}",
+            folder.display(),
+            found.uid()
+        )));
+    }
+    let is_of_another_group = geteuid().is_root() && found.gid() != 0;
+    let is_writable = found.mode() & OTHERS_MAY_WRITE != 0
+        || found.mode() & GROUP_MAY_WRITE != 0 && is_of_another_group;
+    if is_writable && found.mode() & excuse == 0 {
+        return Err(io::Error::other(format!(
+            "others may write to {0}: chmod go-w {0}",
+            folder.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Why the lock is not ours.
+pub(super) enum NotLocked {
+    /// Another process holds it: its number, as far as it is known.
+    Held(String),
+    Failed(io::Error),
+}
+
+/// The lock of a folder, and of the machine. It is given back when this goes, however the process
+/// ends.
+pub(super) struct Lock {
+    holder: PathBuf,
+    /// The folder's, and the machine's.
+    files: (File, Option<File>),
+}
+
+impl Drop for Lock {
+    /// Closing the files is not enough: a process that another thread is starting has them open
+    /// too, until it executes its program.
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.holder);
+        let (own, machine) = &self.files;
+        for file in std::iter::once(own).chain(machine) {
+            let _ = flock(file, FlockOperation::Unlock);
+        }
+    }
+}
+
+/// Takes the lock; the folder is made.
+pub(super) fn lock(root: &HostRoot) -> Result<Lock, NotLocked> {
+    let folder = folder(root);
+    let holder = folder.join(HOLDER);
+    make(root, &folder).and_then(|()| check(root, &folder)).map_err(NotLocked::Failed)?;
+    let own = opened(&folder.join(LOCK)).map_err(NotLocked::Failed)?;
+    take(&own, || fs::read_to_string(&holder))?;
+    let machine = if root.is_system() { opened(Path::new(MACHINE_LOCK)).ok() } else { None };
+    if let Some(machine) = &machine {
+        take(machine, || fs::read_to_string(MACHINE_LOCK))?;
+    }
+    // For whoever finds it held; nothing depends on it, and a disk that is mounted read-only takes
+    // none.
+    let said = said();
+    let _ = made_new(&holder, READABLE).and_then(|mut file| file.write_all(said.as_bytes()));
+    let _ = machine
+        .as_ref()
+        .map(|mut file| file.set_len(0).and_then(|()| file.write_all(said.as_bytes())));
+    Ok(Lock { holder, files: (own, machine) })
+}
+
+/// A lock's file. Where nothing can be written it is enough to read it.
+fn opened(path: &Path) -> io::Result<File> {
+    let file = itself().write(true).create(true).truncate(false).mode(PRIVATE).open(path);
+    let file = file.or_else(|error| match error.kind() {
+        ErrorKind::ReadOnlyFilesystem => itself().open(path).map_err(|_| error),
+        _ => Err(of_link(error)),
+    })?;
+    let _ = file.set_permissions(Permissions::from_mode(PRIVATE));
+    Ok(file)
+}
+
+fn take(file: &File, holder: impl Fn() -> io::Result<String>) -> Result<(), NotLocked> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(()),
+        Err(Errno::WOULDBLOCK) => {
+            let alive = holder().ok().and_then(|said| alive(&said));
+            Err(NotLocked::Held(alive.map(|process| process.to_string()).unwrap_or_default()))
+        }
+        Err(error) => Err(NotLocked::Failed(error.into())),
+    }
+}
+
+/// This process, and when it began: its number may be another one's later.
+fn said() -> String {
+    let process = std::process::id();
+    format!("{process} {}\n", began(process).unwrap_or(0))
+}
+
+fn began(process: u32) -> Option<u64> {
+    system::process::started(Path::new("/proc"), process)
+}
+
+/// The process that a lock's holder has named, if it still runs.
+fn alive(said: &str) -> Option<u32> {
+    let (process, then) = said.trim().split_once(' ')?;
+    let process: u32 = process.parse().ok()?;
+    let is_there = || {
+        let id = i32::try_from(process).ok().and_then(Pid::from_raw);
+        id.is_some_and(|id| !matches!(test_kill_process(id), Err(Errno::SRCH)))
+    };
+    // Processes of others may be hidden, but whether they are there the kernel says.
+    let runs = began(process).map_or_else(is_there, |began| then.parse() == Ok(began));
+    runs.then_some(process)
+}
+
+/// Whether a process that changes settings runs now.
+pub(crate) fn is_in_use(root: &HostRoot) -> bool {
+    let folder = folder(root);
+    match itself().open(folder.join(LOCK)) {
+        Ok(file) => flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK),
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        // Who may not open it reads who holds it.
+        Err(_) => {
+            fs::read_to_string(folder.join(HOLDER)).ok().and_then(|said| alive(&said)).is_some()
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "folder_tests.rs"]
+mod tests;

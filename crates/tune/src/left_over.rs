@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What `teiji tune` knows of a machine that is checked: what it would change, and what it has left
+//! behind.
+
+use super::journal::{self, Phase};
+use super::meanwhile::changed_since;
+use super::proposals::PROPOSALS;
+use super::{folder, never};
+use check::{CheckOptions, Finding, Machine, Status};
+use host::HostRoot;
+
+const UNDO: &str = "sudo teiji tune --undo";
+
+/// What is found of a machine, with what tuning has left behind. Each is tunable that tuning would
+/// change here.
+#[must_use]
+pub fn findings(root: &HostRoot, options: &CheckOptions) -> Vec<Finding> {
+    let mut findings = check::findings(root, options);
+    let machine = Machine::new(root, options);
+    let left_alone = never::on(&machine);
+    for finding in findings.iter_mut().filter(|finding| finding.tunable) {
+        finding.tunable = left_alone.iter().all(|never| never.check != Some(finding.id))
+            && PROPOSALS.iter().any(|proposal| {
+                proposal.check == finding.id && !(proposal.propose)(&machine).is_empty()
+            });
+    }
+    findings.extend(left_over(root));
+    findings
+}
+
+fn finding(status: Status, found: String, action: Option<&str>) -> Finding {
+    Finding {
+        id: "tuning",
+        status,
+        found,
+        why: "What teiji tune changed for a while and did not put back stays changed until the \
+              next boot.",
+        action: action.map(str::to_owned),
+        tunable: false,
+        reference: "docs/tune.md",
+    }
+}
+
+fn left_over(root: &HostRoot) -> Option<Finding> {
+    let (changes, phase) = match journal::left_over(root) {
+        Ok(left) => left?,
+        Err(error) => {
+            let action = if error.contains("Permission denied") {
+                "sudo teiji check"
+            } else if error.contains("boot_id") {
+                "run teiji check outside of the container"
+            } else {
+                "reboot, which undoes every change, and remove the file"
+            };
+            return Some(finding(Status::Unknown, error, Some(action)));
+        }
+    };
+    let word = if changes == 1 { "change" } else { "changes" };
+    let changes = format!("{changes} {word}");
+    Some(match phase {
+        Phase::Applied => applied(root, format!("{changes} by teiji tune")),
+        Phase::Left => finding(
+            Status::Warn,
+            format!("{changes} by teiji tune could not be put back"),
+            Some(UNDO),
+        ),
+        Phase::Unfinished if folder::is_in_use(root) => {
+            finding(Status::Ok, format!("{changes} by teiji tune, while its command runs"), None)
+        }
+        Phase::Unfinished => finding(
+            Status::Warn,
+            format!("teiji tune was cut off: up to {changes} left to undo"),
+            Some(UNDO),
+        ),
+    })
+}
+
+/// How many files are named.
+const NAMED: usize = 3;
+
+/// What is to stay, and whether it has stayed.
+fn applied(root: &HostRoot, changes: String) -> Finding {
+    let changed = changed_since(root);
+    if changed.is_empty() {
+        return finding(Status::Ok, changes, None);
+    }
+    let named: Vec<String> =
+        changed.iter().take(NAMED).map(|(file, now)| format!("/{file} is {now}")).collect();
+    let more = if changed.len() > NAMED { ", and others" } else { "" };
+    let count = changed.len();
+    finding(
+        Status::Warn,
+        format!(
+            "{changes}, {count} of them changed since by somebody else: {}{more}",
+            named.join(", ")
+        ),
+        Some("sudo teiji tune --undo, find what changes it, then teiji tune again"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::proposals::PROPOSALS;
+    use crate::tests::trees::{laid_out, trees};
+    use crate::{Tuning, TuningOptions, TuningPlan};
+    use check::Status;
+    use host::HostRoot;
+    use std::fs;
+
+    #[test]
+    fn what_tuning_left_behind_is_named() {
+        let (dir, options) = laid_out(&fs::read_to_string(trees().join("laptop.tree")).unwrap());
+        let root = HostRoot::at(dir.path());
+        let tuned =
+            || super::findings(&root, &options).into_iter().find(|finding| finding.id == "tuning");
+        assert_eq!(tuned(), None);
+        let plan = TuningPlan::new(&root, &TuningOptions::default()).unwrap();
+        let mut tuning = Tuning::begin(&root, |_, _| unreachable!()).unwrap();
+        tuning.apply(&plan, false, &|| false).unwrap();
+        let meanwhile = tuned().unwrap();
+        assert!(
+            meanwhile.status == Status::Ok && meanwhile.found.contains("while its command runs"),
+            "{meanwhile:?}"
+        );
+        drop(tuning);
+        let cut_off = tuned().unwrap();
+        assert_eq!(cut_off.status, Status::Warn, "{cut_off:?}");
+        assert_eq!(cut_off.action.as_deref(), Some("sudo teiji tune --undo"));
+        Tuning::begin(&root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
+        assert_eq!(tuned(), None);
+        Tuning::begin(&root, |_, _| unreachable!()).unwrap().apply(&plan, true, &|| false).unwrap();
+        assert_eq!(tuned().unwrap().found, format!("{} changes by teiji tune", plan.changes.len()));
+        fs::write(dir.path().join("proc/sys/vm/stat_interval"), "7\n").unwrap();
+        Tuning::begin(&root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
+        let left = tuned().unwrap();
+        assert_eq!(
+            (left.status, left.found.as_str()),
+            (Status::Warn, "1 change by teiji tune could not be put back")
+        );
+    }
+
+    /// What is said of a check, and what is done for it, come from two tables.
+    #[test]
+    fn what_tune_can_do_is_what_it_does() {
+        for check in check::checks() {
+            let is_tuned = PROPOSALS.iter().any(|proposal| proposal.check == check.id);
+            assert_eq!(check.tunable, is_tuned, "{}", check.id);
+        }
+    }
+}

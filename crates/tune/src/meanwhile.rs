@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Settings that somebody else changes while they are to stay as they were changed: a daemon, a
+//! profile, another program.
+
+use super::apply::{ChangeResult, Obstacle, Tuning};
+use super::journal::{self, Entry, Phase};
+use super::setting::{self, Form};
+use super::{Change, TuningPlan, folder};
+use host::HostRoot;
+use std::io::ErrorKind;
+
+/// What a file says instead of what was written, or why it cannot be read.
+fn obstacle(
+    root: &HostRoot,
+    file: &str,
+    form: Form,
+    to: &str,
+    comes_and_goes: bool,
+) -> Option<Obstacle> {
+    match setting::read(root, file, form) {
+        Ok(now) if form.is_same(&now, to) => None,
+        Ok(now) => Some(Obstacle::ChangedByOthers(now)),
+        Err(error) if error.kind() == ErrorKind::NotFound && comes_and_goes => None,
+        Err(error) => Some(error.into()),
+    }
+}
+
+impl Tuning {
+    /// Those of the settings that were changed which are not so any more.
+    #[must_use]
+    pub fn changed_meanwhile(
+        &self,
+        plan: &TuningPlan,
+        results: &[ChangeResult],
+    ) -> Vec<ChangeResult> {
+        let is_changed = |change: &&Change| {
+            results.iter().any(|result| result.file == change.file && result.obstacle.is_none())
+        };
+        let changed = plan.changes.iter().filter(is_changed);
+        let found = |Change { file, form, to, comes_and_goes, .. }: &Change| {
+            let comes_and_goes = *comes_and_goes || matches!(form, Form::Priority { .. });
+            let obstacle = obstacle(&self.root, file, *form, to, comes_and_goes)?;
+            Some(ChangeResult { file: file.clone(), obstacle: Some(obstacle), is_expected: false })
+        };
+        changed.filter_map(found).collect()
+    }
+}
+
+/// Files that are to stay changed, and which somebody else has changed since, each with its value.
+/// One that cannot be read is none.
+pub(crate) fn changed_since(root: &HostRoot) -> Vec<(String, String)> {
+    let journal = journal::load(&folder::folder(root)).ok().flatten();
+    let Some(journal) =
+        journal.filter(|journal| journal.phase == Phase::Applied && journal.is_of_this_boot(root))
+    else {
+        return Vec::new();
+    };
+    let found = |Entry { file, form, to, comes_and_goes, .. }: &Entry| {
+        // What changes with another setting need not have changed.
+        if *comes_and_goes && !matches!(form, Form::Priority { .. }) {
+            return None;
+        }
+        match obstacle(root, file, *form, to.as_deref()?, *comes_and_goes)? {
+            Obstacle::ChangedByOthers(now) => Some((file.clone(), now.trim().to_owned())),
+            _ => None,
+        }
+    };
+    journal.stays.iter().filter_map(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TuningOptions;
+    use crate::tests::files::lay;
+    use check::{CheckOptions, Purpose, Status};
+    use std::fs;
+
+    const STATISTICS: &str = "proc/sys/vm/stat_interval";
+    const COMPACTION: &str = "proc/sys/vm/compaction_proactiveness";
+
+    #[test]
+    fn what_somebody_else_changes_is_seen() {
+        let (_dir, root) = lay(&[
+            ("proc/sys/kernel/random/boot_id", "first\n"),
+            ("proc/stat", "btime 1000\n"),
+            ("sys/devices/system/cpu/online", "0-1\n"),
+            (STATISTICS, "1\n"),
+            (COMPACTION, "20\n"),
+        ]);
+        let found = || {
+            let options =
+                CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
+            let finding = crate::findings(&root, &options)
+                .into_iter()
+                .find(|finding| finding.id == "tuning")
+                .unwrap();
+            (finding.status, finding.found)
+        };
+        let plan = TuningPlan::new(&root, &TuningOptions::default()).unwrap();
+        let mut tuning = Tuning::begin(&root, |_, _| unreachable!()).unwrap();
+        let results = tuning.apply(&plan, true, &|| false).unwrap();
+        let meanwhile = |tuning: &Tuning| -> Vec<String> {
+            let changed = tuning.changed_meanwhile(&plan, &results).into_iter();
+            changed.map(|one| format!("{}: {}", one.file, one.obstacle.unwrap())).collect()
+        };
+        assert!(meanwhile(&tuning).is_empty());
+        assert_eq!(found(), (Status::Ok, "2 changes by teiji tune".to_owned()));
+        // Back to what it was, which undoing would take for its own work.
+        fs::write(root.path(COMPACTION), "20\n").unwrap();
+        assert_eq!(
+            meanwhile(&tuning),
+            [format!("{COMPACTION}: somebody else has changed it to '20'")]
+        );
+        let said = format!(
+            "2 changes by teiji tune, 1 of them changed since by somebody else: /{COMPACTION} is \
+             20"
+        );
+        assert_eq!(found(), (Status::Warn, said));
+        let refused = vec![ChangeResult {
+            file: COMPACTION.to_owned(),
+            obstacle: Some(Obstacle::Gone),
+            is_expected: false,
+        }];
+        assert!(tuning.changed_meanwhile(&plan, &refused).is_empty(), "it was never changed");
+    }
+}
