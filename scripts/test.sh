@@ -24,14 +24,14 @@ declare -A stages_of=(
     [check]="format scripts lints units"
     [test]="tools format scripts release lints programs cross units kernels cli limits lab faults recordings guests browser"
 )
-stages_of[all]="${stages_of[test]} lab-long guests-long reproducible processors simulations"
+stages_of[all]="${stages_of[test]} processors lab-cpus lab-long guests-long reproducible simulations all-calls"
 # How long each may take on two quiet cores, s: `check` once all is built, the others from nothing.
 declare -A promised_s=([check]=180 [test]=1200 [all]=3600)
 # What a stage needs of others. All need what `tools` installs.
 declare -A needs_of=(
-    [units]=programs [cli]=programs [faults]=programs [simulations]=programs
+    [units]=programs [cli]=programs [faults]=programs [simulations]=programs [all-calls]=programs
     [cross]=release [limits]=release [recordings]=release [kernels]=release [reproducible]=release [processors]=release
-    [lab]="kernels cross programs" [lab-long]="kernels cross processors" [guests]="kernels cross" [guests-long]="kernels cross"
+    [lab]="kernels cross programs" [lab-long]="kernels cross processors" [lab-cpus]=kernels [guests]="kernels cross" [guests-long]="kernels cross"
     [browser]=recordings
 )
 slots=2
@@ -53,6 +53,7 @@ describe() {
         simulations) echo "intervals and tests of statistics hold what they promise in thousands of drawn series" ;;
         cli) echo "the program as its users meet it, and loads as processes" ;;
         faults) echo "faults made on purpose: calls, disks, clocks, signals, a recorder that stands still" ;;
+        all-calls) echo "the same at each call, with each number and each combination" ;;
         release) echo "the release program is static" ;;
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
@@ -61,7 +62,8 @@ describe() {
         processors) echo "armv7 and riscv64 programs under qemu-user" ;;
         kernels) echo "kernels and the QEMU of the lab are fetched" ;;
         lab) echo "real kernels in the lab, in virtual time" ;;
-        lab-long) echo "the same: every kernel, every load, several CPUs, phases and searches" ;;
+        lab-long) echo "the same: every kernel, every load, phases and searches" ;;
+        lab-cpus) echo "the same: two to four CPUs" ;;
         guests) echo "kernels that do not come up, boots, and guests on the host's clock" ;;
         guests-long) echo "the same: every kernel and machine" ;;
         browser) echo "the reports in a browser" ;;
@@ -188,11 +190,17 @@ stage_simulations() {
 
 # All tests in folders `tests` but those of faults.
 stage_cli() {
-    cargo_test --test '*' -- --skip faults::
+    # Most of them wait for something.
+    cargo_test --test '*' -- --skip faults:: --test-threads 4
 }
 
 stage_faults() {
-    cargo_test --test cli -- faults::
+    cargo_test --test cli -- faults:: --test-threads 4
+}
+
+# Tests that leave something out in `cli` and `faults`.
+stage_all-calls() {
+    TEIJI_TEST_ALL=1 cargo_test --test cli -- killed_at_each_call numbers_at_their_limits what_was_asked_for_was_due
 }
 
 stage_release() {
@@ -344,7 +352,11 @@ stage_lab() {
 }
 
 stage_lab-long() {
-    lab_tests --long lab boot_once explain explain_arm64 probes phases search comparison several_cpus worst_of_loads
+    lab_tests --long lab boot_once explain explain_arm64 probes phases search comparison worst_of_loads
+}
+
+stage_lab-cpus() {
+    lab_tests --long several_cpus worst_of_two_cpus
 }
 
 stage_guests() {
@@ -352,12 +364,12 @@ stage_guests() {
 }
 
 stage_guests-long() {
-    lab_tests --long booted host_time check tune qemu
+    lab_tests --long failures booted host_time check tune qemu
 }
 
 stage_browser() {
     local node=node page=$work/report.html japanese=$work/report-ja.html comparison=$work/comparison.html
-    local plan=$work/three-factors teiji
+    local plan=$work/three-factors teiji failed=0
     teiji=$(native_program)
     node_is_new_enough node || node=$(own_node)
     "$teiji" report "$work"/recordings/{idle,hackbench}.teiji --output "$page"
@@ -372,7 +384,7 @@ stage_browser() {
         CHROMIUM=$(command -v chromium) "$node" --test --test-reporter=spec --test-reporter-destination=stdout \
         --test-reporter=./times.mjs --test-reporter-destination="$work/browser.times" || failed=1
     cat "$work/browser.times" >>"$TEIJI_TEST_TIMES"
-    return "${failed:-0}"
+    return "$failed"
 }
 
 # Says that a check of this script is skipped: skipped TEST NEED REASON.

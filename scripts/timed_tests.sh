@@ -7,17 +7,15 @@ set -euo pipefail
 program=$(basename "$1")
 program=${program%-*}
 case $program in
-    # Has a runner of its own.
-    loads) options=() ;;
+    # Has a runner of its own, to which each word is a part of a test's name.
+    loads) set -- "$1" && options=() ;;
     # libtest calls the option unstable, which it permits where it runs. Cargo makes it --quiet, which would name no test.
     *) options=(-Zunstable-options --report-time --format pretty) ;;
 esac
-RUSTC_BOOTSTRAP=1 "$@" "${options[@]}" | awk -v program="$program" -v times="$TEIJI_TEST_TIMES" '
-    /^test .* \.\.\. ok/ {
-        seconds = $NF == "s)" ? $(NF - 1) : $NF
-        gsub(/[^0-9.]/, "", seconds)
-        print ENVIRON["TEIJI_STAGE"] "\t" program ": " $2 "\t" seconds "\t" >>times
-        fflush(times)
-        next
-    }
-    { print; fflush() }'
+RUSTC_BOOTSTRAP=1 "$@" "${options[@]}" | while IFS= read -r line; do
+    if [[ $line =~ ^test\ (.*)\ \.\.\.\ ok\ [\<\(]([0-9.]+) ]]; then
+        printf '%s\t%s: %s\t%s\t\n' "$TEIJI_STAGE" "$program" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" >>"$TEIJI_TEST_TIMES"
+    else
+        printf '%s\n' "$line"
+    fi
+done

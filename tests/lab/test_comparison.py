@@ -36,13 +36,13 @@ class Comparison(Lab):
         return found
 
     def test_two_kernels(self):
-        vanilla, rt = self.compare(VANILLA, RT, 3_000)
+        vanilla, rt = self.compare(VANILLA, RT, 1_000)
         self.assertLess(largest(rt), largest(vanilla), "PREEMPT_RT's maximum")
         self.assertLess(quantiles(latencies(rt), n=100)[98], quantiles(latencies(vanilla), n=100)[98], "PREEMPT_RT's p99")
 
     def test_two_kernels_on_aarch64(self):
-        # Here the vanilla kernel's maximum is one of a few activations in 3,000, and the next program may have others.
-        self.compare("debian:arm64", "debian:rt-arm64", 3_000, *program("aarch64"))
+        # Here the vanilla kernel's maximum is one of a few activations in thousands, and the next program may have others.
+        self.compare("debian:arm64", "debian:rt-arm64", 1_000, *program("aarch64"))
 
     def test_two_kernels_on_armv7(self):
         self.compare("debian:armmp", "debian:rt-armmp", 300, *program("armv7"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import which
 
 import images
-from lab import Lab, main, soon
+from lab import Lab, long, main, soon
 
 KERNEL = "debian:amd64"
 # Of a guest that boots while others keep the machine busy.
@@ -154,6 +154,7 @@ class Failures(Lab):
         os.kill(self.guest(process), signal.SIGTERM)
         self.assertRegex(self.end(process, 4).stderr, "QEMU ended before .* terminating on signal 15")
 
+    @long
     def test_a_kernel_that_prints_for_ever(self):
         image = self.image(images.kernel(b"all work and no play\r\n" * 40, again=True))
         self.refused("-k", image, says=["printed more than 8 MiB", "last lines:", "no play"])

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from lab import ROOT, TEIJI, Lab, document, main, sample_hashes, skip
+from lab import ROOT, TEIJI, Lab, document, long, main, sample_hashes, skip
 
 KERNEL = "debian:amd64"
 TABLE = (ROOT / "crates" / "lab" / "src" / "pinned.txt").read_text()
@@ -63,12 +63,14 @@ class Fetching(Qemu):
         # A second time nothing is downloaded.
         self.assertNotIn("downloading", self.lab("fetch", "qemu", **OFFLINE).stderr)
 
+    @long
     def test_the_emulators_of_other_machines(self):
         self.lab("fetch", "qemu-arm")
         folder = self.fetched("qemu-arm")
         self.assertTrue((folder / "qemu-system-aarch64").is_file() and (folder / "qemu-system-arm").is_file())
         self.assertEqual(list(self.cache.joinpath("qemu").glob("qemu-[0-9]*")), [])
 
+    @long
     def test_a_run_fetches_it_by_itself(self):
         ended, recording = self.run_here()
         self.assertIn("qemu: downloading Debian 13's QEMU", ended.stderr)
@@ -148,6 +150,7 @@ class Another(Qemu):
         error = self.lab("run", "-q", "-k", KERNEL, "-n", "100", "-o", "out", code=4, PATH=str(empty), **OFFLINE).stderr
         self.assertRegex(error, f"qemu-system-x86_64 is not on this machine.*The lab's own QEMU {VERSION} cannot be had either: Failed to fetch")
 
+    @long
     def test_each_kind_says_what_it_is_and_is_made_again(self):
         self.copy()
         recordings = {}
@@ -172,6 +175,7 @@ class Another(Qemu):
             self.assertNotIn("differs", output)
             self.assertEqual(document(self.folder / again)["lab"]["qemu"]["origin"], kind)
 
+    @long
     def test_a_plan_goes_on_with_the_one_it_began_with(self):
         (self.folder / "plan.toml").write_text(f'[measure]\nsamples = 50\nkernel = "{KERNEL}"\nboot-timeout = "900s"\n[vary]\nload = ["none", "cpu@50%"]\n')
         words = [TEIJI, "run", "-q"]
@@ -185,6 +189,7 @@ class Another(Qemu):
         for recording in (first, second):
             self.assertEqual(document(recording)["lab"]["qemu"]["origin"], "system")
 
+    @long
     def test_a_plan_sets_and_varies_it(self):
         self.copy()
         (self.folder / "plan.toml").write_text(f'[measure]\nsamples = 50\nkernel = "{KERNEL}"\nboot-timeout = "900s"\n[vary]\nqemu = ["pinned", "system"]\n')
@@ -193,6 +198,7 @@ class Another(Qemu):
         self.assertEqual(found, ["pinned", "system"])
 
 
+@long
 class Everywhere(Qemu):
     def test_debian_13_makes_the_same_samples(self):
         if os.geteuid():

@@ -76,6 +76,12 @@ class SeveralCpus(Explaining):
             alone = self.run_cpus(cpus, f"alone-{cpu}", *own_loads(cpu), *BRIEF, *APART)
             self.assert_about(figures(every, cpu), figures(alone, cpu))
 
+    def test_two_runs_of_two_cpus_are_the_same(self):
+        words = (*own_loads(0, 1), *BRIEF)
+        first = self.run_two("first", *words)
+        check(self, first)
+        self.assertEqual(sample_hashes(self.run_two("second", *words)), sample_hashes(first))
+
     @long
     def test_the_samples_of_two_cpus_are_the_same_on_a_busy_host(self):
         self.assert_same_on_a_busy_host(2)

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The 20 worst wake-ups of each kernel under each of four loads, on one CPU and on two: explained to the ns. By hand: some 15 minutes
-of a core for one CPU, an hour for two.
-
-    TEIJI=PROGRAM TEIJI_LAB_TESTS=FOLDER python3 tests/lab/test_worst_of_loads.py [OneCpu | TwoCpus]
-
-Each ends with a table of what the worst of each was.
+"""The 20 worst wake-ups of each kernel under each of four loads: explained to the ns. It ends with a table of what the worst of
+each was. Two CPUs are in test_worst_of_two_cpus.py.
 """
 
 import json
@@ -24,6 +20,7 @@ class WorstOfLoads:
 
     cpus = 1
     words = ()
+    runs = [(kernel, load) for kernel in KERNELS for load in LOADS]
     rows = []
 
     @classmethod
@@ -52,24 +49,14 @@ class WorstOfLoads:
             self.rows.append((kernel, load, cause["worst_ns"], cause["count"], what))
 
     def test_each_kernel_under_each_load(self):
-        for kernel in KERNELS:
-            for load in LOADS:
-                with self.subTest(kernel=kernel, load=load):
-                    self.explained(kernel, load)
+        for kernel, load in self.runs:
+            with self.subTest(kernel=kernel, load=load):
+                self.explained(kernel, load)
 
 
 @long
 class OneCpu(WorstOfLoads, Explaining):
-    words = ("-n", "2000")
-
-
-@long
-class TwoCpus(WorstOfLoads, Explaining):
-    """A virtual second takes some minutes here."""
-
-    cpus = 2
-    words = ("--smp", "2", "-n", "100", "--warmup", "20ms", "--settle", "50ms")
-    rows = []
+    words = ("-n", "500")
 
 
 if __name__ == "__main__":

@@ -216,10 +216,11 @@ fn members(supervisors: &[Pid]) -> Vec<Pid> {
     processes().into_iter().filter(led).map(|process| process.pid).collect()
 }
 
-fn soon(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(2);
+/// Waits until it is so, also where other programs keep the machine busy.
+fn soon(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(120);
     while !condition() {
-        assert!(Instant::now() < deadline, "not within 2 s: {what}");
+        assert!(Instant::now() < deadline, "not within 120 s: {what}");
         sleep(Duration::from_millis(5));
     }
 }
@@ -478,11 +479,7 @@ fn a_command_whose_leader_is_killed() {
     sleep(Duration::from_millis(1200));
     assert_eq!(zombies(supervisor), 0);
     kill_process(supervisor, Signal::KILL).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while loads.poll() {
-        assert!(Instant::now() < deadline, "a dead supervisor goes unnoticed");
-        sleep(Duration::from_millis(5));
-    }
+    soon("the dead supervisor is noticed", || !loads.poll());
     assert!(!loads.stop()[0].alive);
     soon("what it had started is gone", || sleepers().is_empty());
 }
@@ -540,11 +537,7 @@ fn failure(loads: &Loads) -> LoadFailure {
 fn a_command_that_ends_is_reported() {
     let mut loads = start(&["cmd:sleep 0.3"]);
     loads.begin();
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while loads.poll() {
-        assert!(Instant::now() < deadline, "a command that ended goes unnoticed");
-        sleep(Duration::from_millis(5));
-    }
+    soon("the command that ended is noticed", || !loads.poll());
     assert!(!loads.stop()[0].alive);
     let failure = failure(&loads);
     assert!(
@@ -618,11 +611,7 @@ fn a_killed_supervisor_is_reported() {
     let victim = *supervisors.iter().find(named).unwrap();
     loads.begin();
     kill_process(victim, Signal::KILL).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(2);
-    while loads.poll() {
-        assert!(Instant::now() < deadline, "a dead supervisor goes unnoticed");
-        sleep(Duration::from_millis(5));
-    }
+    soon("the dead supervisor is noticed", || !loads.poll());
     assert_eq!(members(&[victim]), []);
     let evidence = loads.stop();
     assert_eq!((evidence[0].alive, evidence[1].alive), (false, true));

@@ -3,7 +3,7 @@
 
 use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Output, Running, TEIJI, TestFolder, cpus, exclusive};
+use crate::support::{Output, Running, TEIJI, TestFolder, beside_others, cpus};
 
 /// Runs a command that was started on one CPU alone, as `taskset -c` and `isolcpus=` do it.
 fn on_first_cpu(place: &TestFolder, words: &str) -> Output {
@@ -18,7 +18,7 @@ fn measured(document: &Document) -> Vec<i64> {
 
 #[test]
 fn an_affinity_that_was_inherited_is_no_limit() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let [first, .., last] = cpus()[..] else {
         return skipped(Need::TwoCpus, "one CPU may be used");
     };

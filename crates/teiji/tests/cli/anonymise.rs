@@ -2,7 +2,7 @@
 //! Recordings and reports without names: nothing that is one is in any file that they are made of,
 //! and every figure is as it was.
 
-use crate::support::{NAMES, Output, TEIJI, TestFolder, copy_recording, exclusive};
+use crate::support::{NAMES, Output, TEIJI, TestFolder, beside_others, copy_recording};
 use serde_json::{Value, json};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -15,7 +15,7 @@ const SECRETS: [&str; 12] = [
 
 /// A recording as of a lab of somebody's own kernel, with a name in each place that has one.
 fn recorded() -> TestFolder {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure -q -n 60 -t 1 --policy other -o acme.teiji");
     let path = place.join("acme.teiji/run.json");
@@ -262,7 +262,7 @@ fn what_cannot_be_made_anonymous_is_refused() {
 
 #[test]
 fn what_a_recording_holds_is_said_where_it_is_named() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let said = |words: &str| place.well(words).out.contains(NAMES);
     assert!(NAMES.trim_end().len() <= 80);

@@ -4,7 +4,7 @@
 
 use crate::stream::{PERIOD, fifo, lines, timestamps, writer};
 use crate::support::document::Document;
-use crate::support::{MILLISECOND, Output, TestFolder, exclusive, sleep_until};
+use crate::support::{MILLISECOND, Output, TestFolder, beside_others, sleep_until};
 use rustix::process::Signal;
 use std::io::Write;
 use std::thread::sleep;
@@ -15,7 +15,7 @@ fn ended(place: &TestFolder, words: &str, signal: Signal) -> Output {
     let running = place.start(&format!("measure -t 1 -i 1ms -q -o x.teiji {words}"));
     sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
     running.signal(signal);
-    running.end_within(Duration::from_secs(10))
+    running.end()
 }
 
 fn remove(place: &TestFolder) {
@@ -24,13 +24,13 @@ fn remove(place: &TestFolder) {
 
 #[test]
 fn a_run_ended_while_it_warms_up_is_no_success() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for words in ["-n 5", "-d forever"] {
         let running = place.start(&format!("measure --warmup 100s -t 1 {words} -o x.teiji"));
         running.begun("x.teiji");
         running.signal(Signal::TERM);
-        let output = running.end_within(Duration::from_secs(10));
+        let output = running.end();
         assert_eq!(output.code, Some(4), "{output:?}");
         assert!(output.out.contains("The recording was stopped early by SIGTERM."), "{output:?}");
         assert_eq!(place.document("x.teiji").text("/state"), "stopped");
@@ -41,7 +41,7 @@ fn a_run_ended_while_it_warms_up_is_no_success() {
 
 #[test]
 fn a_limit_that_was_exceeded_goes_first() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for (limit, code, verdict) in [("max<1ns", 1, "FAIL"), ("max<1h", 4, "NOT ENOUGH EVIDENCE")] {
         let output = ended(&place, &format!("-d 60s --limit {limit}"), Signal::TERM);
@@ -55,7 +55,7 @@ fn a_limit_that_was_exceeded_goes_first() {
 
 #[test]
 fn a_run_without_end_did_what_was_asked() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let output = ended(&place, "-d forever --limit max<1h", signal);
@@ -78,7 +78,7 @@ fn a_run_without_end_did_what_was_asked() {
 /// A stream ends by itself, and a run without end waits for that.
 #[test]
 fn a_stream_is_read_to_its_end() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     fifo(&place.join("in"));
     // The input of a run that ends by the clock was to be longer.
@@ -88,7 +88,7 @@ fn a_stream_is_read_to_its_end() {
         let mut input = writer(&place.join("in"));
         input.write_all(&lines(timestamps(0))).unwrap();
         drop(input);
-        let output = running.end_within(Duration::from_secs(10));
+        let output = running.end();
         assert_eq!(output.code, Some(0), "{output:?}");
         let document = place.document("x.teiji");
         assert_eq!(
@@ -111,7 +111,7 @@ fn a_stream_is_read_to_its_end() {
     running.begun("x.teiji");
     sleep(Duration::from_millis(500));
     running.signal(Signal::TERM);
-    let output = running.end_within(Duration::from_secs(10));
+    let output = running.end();
     assert_eq!(output.code, Some(0), "{output:?}");
 }
 
@@ -137,7 +137,7 @@ fn loads_that_are_to_run_for_a_time_run_for_it() {
         let running = place.start(&format!("load timer --json {words}"));
         sleep(Duration::from_millis(500));
         running.signal(Signal::TERM);
-        let output = running.end_within(Duration::from_secs(10));
+        let output = running.end();
         assert_eq!(output.code, Some(code), "{output:?}");
         assert_eq!(Document::parse(&output.out).list("/load").len(), 1);
         assert_eq!(output.err.contains("stopped early by SIGTERM"), code == 4, "{output:?}");

@@ -3,6 +3,7 @@
 //! whoever reads it refuses it or shows it. Nothing panics, and as sums are checked in a test
 //! build, none wraps.
 
+use crate::support::is_whole;
 use plan::Limit;
 use recording::{Recording, verify};
 use report::{
@@ -152,9 +153,12 @@ fn numbers_at_their_limits() {
         places(&document, "", &mut found);
         // The rest is that of the first.
         found.retain(|place| probe == "cyclic" || place.starts_with("/threads"));
-        for place in &found {
-            for number in [json!(u64::MAX), json!(i64::MAX), json!(i64::MIN)] {
-                write(&with(&document, "", place, &number));
+        let numbers = [json!(u64::MAX), json!(i64::MAX), json!(i64::MIN)];
+        for (index, place) in found.iter().enumerate() {
+            // One of them at each place, unless nothing is to be left out.
+            let one = index % numbers.len();
+            for number in if is_whole() { &numbers[..] } else { &numbers[one..=one] } {
+                write(&with(&document, "", place, number));
                 if catch_unwind(AssertUnwindSafe(|| read(folder.path()))).is_err() {
                     broken.push(format!("{probe}: {place} = {number}"));
                 }

@@ -3,7 +3,7 @@
 //! is as exact as a device.
 
 use crate::support::document::Document;
-use crate::support::{Output, TestFolder, exclusive};
+use crate::support::{Output, TestFolder, beside_others};
 
 /// So many intervals that differ from 1 ms by up to half a µs either way, in an order without any,
 /// stretched so many times.
@@ -32,7 +32,7 @@ fn one_short() -> Vec<i64> {
 
 #[test]
 fn a_limit_on_jitter_holds_on_both_sides() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     write(&place, "short", &one_short());
     let output = measured(&place, "short", "a.teiji", "--limit max<100us --limit peak-to-peak<1ms");
@@ -101,7 +101,7 @@ fn a_limit_without_meaning_is_refused_before_the_run() {
 /// Medians near 0 have no ratio; sizes have, and so has how much the intervals vary.
 #[test]
 fn a_comparison_says_how_much_intervals_vary() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for (name, times) in [("narrow", 1), ("wide", 2)] {
         write(&place, name, &intervals(4_000, times));
@@ -132,7 +132,7 @@ fn a_comparison_says_how_much_intervals_vary() {
 
 #[test]
 fn jitter_and_latency_are_not_compared() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     write(&place, "in", &intervals(400, 1));
     let flags = "measure --probe stream -d 5s -q --from in";
@@ -154,7 +154,7 @@ fn jitter_and_latency_are_not_compared() {
 /// the chart is without an interval.
 #[test]
 fn the_chart_of_a_stream_ends_with_the_stream() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     write(&place, "in", &intervals(100, 1));
     place
@@ -173,7 +173,7 @@ fn the_chart_of_a_stream_ends_with_the_stream() {
 /// times too long.
 #[test]
 fn a_stream_in_another_unit_passes_no_gate() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let stamps: String = (0..200).map(|n| format!("{}\n", n * 1_000_000)).collect();
     std::fs::write(place.join("in"), stamps).unwrap();

@@ -2,7 +2,7 @@
 //! `gate`, `compare` and what `show` and `report` infer: on recordings that were just measured,
 //! with limits that are surely kept or surely not.
 
-use crate::support::{TestFolder, copy_recording, exclusive};
+use crate::support::{TestFolder, beside_others, copy_recording};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ const RECORDINGS: [&str; 2] = ["one.teiji", "two.teiji"];
 fn measured() -> TestFolder {
     static MEASURED: OnceLock<PathBuf> = OnceLock::new();
     let originals = MEASURED.get_or_init(|| {
-        let _turn = exclusive();
+        let _turn = beside_others();
         let place = TestFolder::new();
         place.well("measure -i 500us -n 4000 -t 1 --title one -o one.teiji");
         place.well("measure -i 500us -n 4000 -t 1 --title two -o two.teiji");
@@ -331,7 +331,7 @@ fn a_comparison_is_a_page_too() {
 /// One step for what runs builds: measure, then judge as `teiji gate` does.
 #[test]
 fn measuring_with_limits_is_judged_as_a_gate() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let measure = |name: &str, limits: &str| {
         place.teiji(&format!("measure -i 1ms -n 200 -t 1 -o {name} {limits}"))

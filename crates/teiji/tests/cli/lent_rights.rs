@@ -7,7 +7,7 @@
 
 use crate::ordinary_user::public;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Output, Running, TestFolder, exclusive, is_root, soon};
+use crate::support::{Output, Running, TestFolder, beside_others, exclusive, is_root, soon};
 use rustix::fs::StatVfsMountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -16,7 +16,6 @@ use std::fs;
 use std::io::{PipeReader, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
-use std::time::Duration;
 
 /// The group of the copy. It needs no name.
 const GROUP: u32 = 64_999;
@@ -131,7 +130,7 @@ impl Stuck {
         let running = Running::start_as_is(command);
         let pid = running.pid();
         let stuck = Stuck { pid, running, _unread: unread };
-        soon("it prints", Duration::from_secs(60), || stuck.file("wchan").contains("pipe_write"));
+        soon("it prints", || stuck.file("wchan").contains("pipe_write"));
         stuck
     }
 
@@ -186,7 +185,7 @@ fn who_is_outside_the_group_cannot_run_it() {
 /// The columns of capabilities and of the environment.
 #[test]
 fn each_verb_has_the_rights_and_the_environment_of_the_table() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let Some(place) = copy() else { return };
     let evil = place.join("open");
     let variables = [
@@ -284,7 +283,7 @@ fn a_made_up_journal_changes_no_priority() {
     let _turn = exclusive();
     let Some(place) = copy() else { return };
     let victim = Victim::start(&place);
-    soon("it has its priority", Duration::from_secs(10), || victim.priority() == "50");
+    soon("it has its priority", || victim.priority() == "50");
     let state = place.join("open/state");
     for (verb, cells) in table() {
         lay_journal(&state, &victim);
@@ -307,10 +306,10 @@ fn a_made_up_journal_changes_no_priority() {
 /// Not even where the folder of the machine is the user's.
 #[test]
 fn a_journal_in_the_usual_folder_changes_no_priority() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let Some(place) = copy() else { return };
     let victim = Victim::start(&place);
-    soon("it has its priority", Duration::from_secs(10), || victim.priority() == "50");
+    soon("it has its priority", || victim.priority() == "50");
     lay_journal(&place.join("open/state"), &victim);
     // In a namespace of its own, where others do not find the journal.
     let script = "mount -t tmpfs none /var/lib && mkdir /var/lib/teiji && cp -rp \"$0\" \
@@ -336,7 +335,7 @@ const REFUSED: &str = "this teiji has rights that you lack, by capabilities of i
 /// 60.
 #[test]
 fn no_program_starts_with_lent_rights() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let Some(place) = copy() else { return };
     let mark = place.join("open/started");
     let script = place.join("open/script");
@@ -407,10 +406,12 @@ fn what_the_others_start_has_no_rights() {
         fs::read_to_string(format!("/proc/{}/status", emulator.pid().as_raw_nonzero()))
             .unwrap_or_default()
     };
-    soon("it is another program", Duration::from_secs(30), || {
-        status().starts_with("Name:\tsleep\n")
+    let mut text = String::new();
+    soon("it is another program", || {
+        text = status();
+        text.starts_with("Name:\tsleep\n")
     });
-    assert_rights("lab-emulator", &status(), NONE, "1");
+    assert_rights("lab-emulator", &text, NONE, "1");
     drop(emulator);
     let mut tune = member(&place);
     tune.env("TEIJI_STATE", place.join("open/state"));
@@ -438,7 +439,7 @@ fn what_the_others_start_has_no_rights() {
 /// program.
 #[test]
 fn own_threads_have_real_time_priority() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let Some(place) = copy() else { return };
     let plan = "[measure]\nduration = \"60s\"\nload = \"cpu,policy=fifo,prio=20\"\n";
     fs::write(place.join("plan.toml"), plan).unwrap();
@@ -451,7 +452,7 @@ fn own_threads_have_real_time_priority() {
         let mut command = member(&place);
         command.args(words.split(' '));
         let running = Running::start(command);
-        soon(words, Duration::from_secs(30), || real_time_threads(&running) > 0);
+        soon(words, || real_time_threads(&running) > 0);
         if words.starts_with("measure") {
             let document = running.begun("open/x.teiji");
             assert_eq!(document.threads()[0].text("/scheduling/policy"), "fifo");
@@ -495,7 +496,7 @@ fn assert_only_teiji(words: &str, running: &Running) {
     );
     // A load that is just being executed has all of the file's capabilities for an instant.
     let is_settled = |text: &String| status(text, "CapPrm") == REAL_TIME;
-    soon(words, Duration::from_secs(10), || of_threads(running, "status").iter().all(is_settled));
+    soon(words, || of_threads(running, "status").iter().all(is_settled));
     let threads = of_threads(running, "status");
     assert!(threads.len() > 1, "{words}");
     threads.iter().for_each(|text| assert_rights(words, text, REAL_TIME, "0"));

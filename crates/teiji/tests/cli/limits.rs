@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs that end because of what they measured.
 
-use crate::support::{TestFolder, exclusive};
+use crate::support::{TestFolder, beside_others};
 
 /// No machine wakes a thread within a microsecond for ten seconds.
 #[test]
 fn a_latency_above_the_limit_ends_the_run() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let output = place.teiji("measure -i 1ms -d 10s -b 1us -t 2 -o x.teiji");
     assert_eq!(output.code, Some(1), "{output:?}");
@@ -35,7 +35,7 @@ fn a_latency_above_the_limit_ends_the_run() {
 
 #[test]
 fn a_limit_that_is_not_exceeded_changes_nothing() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure -i 1ms -n 100 -b 1h -o x.teiji");
     assert_eq!(place.document("x.teiji").text("/state"), "complete");
@@ -44,7 +44,7 @@ fn a_limit_that_is_not_exceeded_changes_nothing() {
 /// In a plan such a run is recorded: it is not tried again, and does not make the plan a failure.
 #[test]
 fn a_run_of_a_plan_that_a_latency_ends_is_recorded() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     std::fs::write(
         place.join("plan.toml"),

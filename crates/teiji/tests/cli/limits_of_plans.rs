@@ -2,12 +2,12 @@
 //! Folders of plans whose limits differ, judged together: each recording by the limits of its own
 //! plan.
 
-use crate::support::{TestFolder, exclusive};
+use crate::support::{TestFolder, beside_others};
 use serde_json::Value;
 
 /// Three folders: a limit that is surely broken, one that is surely kept, and none.
 fn folders() -> TestFolder {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for (name, limits) in
         [("a", "[limits]\nmax = '1ns'\n"), ("b", "[limits]\np50 = '1h'\n"), ("c", "")]

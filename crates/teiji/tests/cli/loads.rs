@@ -113,7 +113,7 @@ fn a_command_that_dies_while_measuring_marks_the_run() {
 fn signals_end_loads_in_good_order() {
     let place = TestFolder::new();
     let running = place.start("load cpu@20% hackbench,groups=1 timer -d 1h --json");
-    soon("loads run", Duration::from_secs(10), || running.descendants().len() > 42);
+    soon("loads run", || running.descendants().len() > 42);
     let processes = running.descendants();
     sleep(Duration::from_secs(2));
     running.signal(Signal::INT);
@@ -179,7 +179,7 @@ fn the_nice_level_of_a_load_is_recorded() {
 fn a_killed_hackbench_leaves_nothing() {
     let place = TestFolder::new();
     let running = place.start("hackbench -g 2 -l 100000000");
-    soon("it runs", Duration::from_secs(10), || running.descendants().len() == 80);
+    soon("it runs", || running.descendants().len() == 80);
     let processes = running.descendants();
     running.signal(Signal::KILL);
     running.end();

@@ -2,7 +2,7 @@
 //! What the end of a run takes of memory. `benches/promises/memory.py` holds the program as it is
 //! shipped against its promise.
 
-use crate::support::{TEIJI, TestFolder, exclusive};
+use crate::support::{TEIJI, TestFolder, beside_others};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
@@ -20,7 +20,7 @@ fn peak(child: &Child) -> u64 {
 /// there.
 #[test]
 fn the_end_of_a_run_takes_little_more_than_the_run() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let mut command: Command = place.command(TEIJI);
     command

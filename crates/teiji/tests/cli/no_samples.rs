@@ -3,14 +3,14 @@
 //! through everything that reads recordings.
 
 use crate::probes::{assert_judged, assert_read_everywhere, change};
-use crate::support::{TestFolder, exclusive};
+use crate::support::{TestFolder, beside_others};
 use serde_json::{Value, json};
 
 /// Every kind of row in a plan's table and page: with repeats, a factor, a limit, and recordings of
 /// which only a histogram or figures are left.
 #[test]
 fn plans_of_every_kind_of_row() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for (folder, probe, length) in [
         ("columns", "example-columns", "samples = 60"),
@@ -107,7 +107,7 @@ fn without_samples(place: &TestFolder, name: &str, detail: &str, buckets: &Value
 
 #[test]
 fn a_recording_of_a_histogram_only() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     histogram_only(&place, "past.teiji");
     assert_read_everywhere(&place, "past", &["64.0"]);
@@ -181,7 +181,7 @@ fn a_recording_of_a_histogram_only() {
 /// Figures alone: what they say is shown and judged, and all else is unknown.
 #[test]
 fn a_recording_of_figures_only() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure -n 200 -t 1 -q -o line.teiji");
     to_figures(&place, "line.teiji");
@@ -273,7 +273,7 @@ fn a_recording_of_figures_only() {
 /// over those that were due.
 #[test]
 fn a_histogram_with_overruns_does_not_tell_its_quantiles() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     histogram_only(&place, "past.teiji");
     change(&place, "past.teiji", |run| {

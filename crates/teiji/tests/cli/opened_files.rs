@@ -4,7 +4,7 @@
 
 use crate::support::machine::lay_out;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{TEIJI, TestFolder, exclusive};
+use crate::support::{TEIJI, TestFolder, beside_others};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -185,7 +185,7 @@ fn without_row(opened: &BTreeSet<String>, patterns: &[String]) -> Vec<String> {
 
 #[test]
 fn each_file_that_is_opened_unasked_has_a_row() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     fs::create_dir(place.join("home")).unwrap();
     let patterns = patterns();

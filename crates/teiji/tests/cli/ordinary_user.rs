@@ -2,7 +2,7 @@
 //! Without real-time rights the figures are others, and everybody who reads them is told first: on
 //! the terminal, in the recording, in the report.
 
-use crate::support::{Running, TEIJI, TestFolder, exclusive, is_root, ordinary_at, own_nice};
+use crate::support::{Running, TEIJI, TestFolder, beside_others, is_root, ordinary_at, own_nice};
 use std::fs::{File, Permissions, create_dir, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -40,7 +40,7 @@ pub fn powerless(place: &TestFolder) -> Command {
 
 #[test]
 fn everybody_is_told_first() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = public();
     let mut command = powerless(&place);
     // One file for both, so that the order is that of a terminal.
@@ -95,7 +95,7 @@ fn everybody_is_told_first() {
 /// Where nothing can be measured, that alone is said.
 #[test]
 fn what_lacks_for_a_probe_is_the_only_message() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = public();
     let mut command = powerless(&place);
     command.args(["measure", "--probe", "rtc", "--device", "/dev/null", "-o", "open/x.teiji"]);
@@ -112,7 +112,7 @@ fn what_lacks_for_a_probe_is_the_only_message() {
 /// Who asks for no real-time priority is not told that it was refused.
 #[test]
 fn nothing_is_refused_that_was_not_asked_for() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = public();
     let mut command = powerless(&place);
     command.args(["measure", "--policy", "other", "-n", "100", "-o", "open/x.teiji"]);
@@ -130,7 +130,7 @@ fn nothing_is_refused_that_was_not_asked_for() {
 /// Whoever made the program nicer may not make it less so, and measures all the same.
 #[test]
 fn niceness_stays() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = public();
     let ordinary = powerless(&place);
     let mut command = place.command("nice");

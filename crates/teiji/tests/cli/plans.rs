@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plans: every run recorded once, whatever happens meanwhile.
 
-use crate::support::{TestFolder, exclusive, soon};
+use crate::support::{TestFolder, beside_others, soon};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// 24 runs of a fifth of a second.
 const PLAN: &str = "title = \"Twenty-four\"\n[measure]\nsamples = 100\nwarmup = '20ms'\nsettle = \
@@ -57,10 +56,10 @@ fn begun() -> TestFolder {
 
 /// Ends a plan by a signal while its seventh run goes on, and goes on with it.
 fn ended_in_the_seventh(signal: Signal) {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = begun();
     let running = place.start("run plan.toml -q -o out");
-    soon("seven recordings", Duration::from_secs(30), || recordings(&place.join("out")).len() == 7);
+    soon("seven recordings", || recordings(&place.join("out")).len() == 7);
     let before: Vec<_> =
         recordings(&place.join("out"))[..6].iter().map(|path| contents(path)).collect();
     running.signal(signal);
@@ -91,7 +90,7 @@ fn interrupted_in_the_seventh_of_24_runs() {
 
 #[test]
 fn nothing_is_left_to_do() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n")
         .unwrap();
@@ -125,7 +124,7 @@ fn nothing_is_left_to_do() {
 /// beside.
 #[test]
 fn published_figures_and_the_page() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let text = "[measure]\nsamples = 20\ninterval = '1ms'\n[vary]\nload = ['none', \
                 'cpu@33%']\n[limits]\nmax = '1ns'\n";
@@ -185,7 +184,7 @@ fn published_figures_and_the_page() {
 
 #[test]
 fn a_run_that_fails_is_tried_again_and_the_rest_goes_on() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     std::fs::write(place.join("vmlinuz"), "no kernel at all").unwrap();
     let text = "[measure]\nsamples = 20\n[vary]\nprio = [10]\n[[include]]\nkernel = \
@@ -204,7 +203,7 @@ fn a_run_that_fails_is_tried_again_and_the_rest_goes_on() {
 /// What a power cut may leave: a document without content, samples without their end, half a plan.
 #[test]
 fn after_a_power_cut() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     std::fs::write(
         place.join("plan.toml"),
@@ -242,7 +241,7 @@ fn after_a_power_cut() {
 /// As the guard ends it that found the machine starved.
 #[test]
 fn a_run_that_was_ended_by_the_guard_is_kept() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n")
         .unwrap();
@@ -372,7 +371,7 @@ fn a_dry_run_runs_nothing() {
 /// A board's two boots: what this kernel cannot measure is missing until another is booted.
 #[test]
 fn two_boots_in_one_folder() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let text = "title = 'Two boots'\n[measure]\nsamples = 20\ncpus = '0'\n[vary]\nkernel = \
                 ['9.9.9-vanilla', '9.9.9-rt']\nprio = [10, 20]\n[limits]\nmax = '10s'\n";
@@ -488,7 +487,7 @@ fn no_probe_measures_twice_on_a_board() {
          = 'auto'\n",
     )
     .unwrap();
-    let _turn = exclusive();
+    let _turn = beside_others();
     let dry = place.well("run --here --dry-run plan.toml").out;
     assert!(dry.contains("1 run of 1 combination"), "{dry}");
     for _ in 0..2 {
@@ -505,7 +504,7 @@ fn no_probe_measures_twice_on_a_board() {
 /// The program alone, without its project beside it.
 #[test]
 fn plans_that_come_along() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let list = place.well("plans").out;
     for name in ["toshiba-memory", "desktop-4.19", "rtc-jitter", "three-responses"] {

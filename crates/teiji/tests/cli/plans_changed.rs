@@ -3,7 +3,7 @@
 //! is neither counted as done nor measured again in silence. What only the machine or the spelling
 //! changes is no other plan.
 
-use crate::support::{Output, TestFolder, exclusive};
+use crate::support::{Output, TestFolder, beside_others};
 
 const PLAN: &str =
     "[measure]\nsamples = 20\nthreads = 1\ninterval = '1ms'\n[vary]\nprio = [10, 20]\n";
@@ -30,7 +30,7 @@ fn resumed(place: &TestFolder, from: &str, to: &str) -> Output {
 
 #[test]
 fn a_changed_setting_is_named_with_both_values() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = begun("[measure]\nsamples = 20\nthreads = 1\n");
     let output = resumed(&place, "samples = \"20\"", "samples = \"900\"");
     assert_eq!(output.code, Some(2), "{output:?}");
@@ -44,7 +44,7 @@ fn a_changed_setting_is_named_with_both_values() {
 
 #[test]
 fn whatever_was_changed_is_refused() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = begun(PLAN);
     for (from, to, said) in [
         (
@@ -100,7 +100,7 @@ fn whatever_was_changed_is_refused() {
 
 #[test]
 fn another_spelling_is_the_same_plan() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = begun(PLAN);
     for (from, to) in [
         ("\"1ms\"", "\"1000us\""),
@@ -125,7 +125,7 @@ fn another_spelling_is_the_same_plan() {
 
 #[test]
 fn every_probe_and_load_is_gone_on_with() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = begun(
         "[measure]\nduration = '100ms'\nsettle = '10ms'\n[vary]\nprobe = ['auto', 'cyclic', \
          'spawn', 'wakeup']\nload = ['none', 'cpu@50%', 'hackbench,groups=1', 'cmd:sleep \
@@ -139,7 +139,7 @@ fn every_probe_and_load_is_gone_on_with() {
 /// Which CPUs there are is none of the plan's, where it names none.
 #[test]
 fn a_machine_with_other_cpus_goes_on() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     for plan in [
         "[measure]\nsamples = 20\n",
         "[measure]\nsamples = 20\nthreads = 3\n",
@@ -164,7 +164,7 @@ fn a_machine_with_other_cpus_goes_on() {
 
 #[test]
 fn a_boot_goes_on() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let plan = format!("{PLAN}[[include]]\nkernel = 'debian:amd64'\nprio = 30\n");
     std::fs::write(place.join("plan.toml"), plan).unwrap();

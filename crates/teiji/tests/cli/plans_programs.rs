@@ -2,7 +2,7 @@
 //! The programs that a plan starts are said before the first of them runs, by whatever way the plan
 //! is begun.
 
-use crate::support::{Output, TestFolder, exclusive};
+use crate::support::{Output, TestFolder, beside_others};
 
 const PLAN: &str = "[measure]\nsamples = 20\nthreads = 1\nsettle = 0\n[vary]\nload = ['none', \
                     'cmd:\"sleep 71\"', 'cpu@10%']\n";
@@ -27,7 +27,7 @@ fn a_dry_run_lists_them_and_starts_none() {
 
 #[test]
 fn whoever_begins_a_plan_reads_them_first() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), PLAN).unwrap();
     let is_first = |output: &Output| assert!(output.err.starts_with(SAID), "{output:?}");

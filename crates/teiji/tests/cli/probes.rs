@@ -3,7 +3,7 @@
 //! in test builds only.
 
 use crate::support::document::Document;
-use crate::support::{MILLISECOND, TestFolder, copy_recording, exclusive, sleep_until};
+use crate::support::{MILLISECOND, TestFolder, beside_others, copy_recording, sleep_until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::thread::sleep;
@@ -58,7 +58,7 @@ fn exported(place: &TestFolder, name: &str) -> Vec<Vec<String>> {
 /// named.
 #[test]
 fn without_a_co_kernel_auto_is_cyclic() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let mut described = Vec::new();
     for (name, words) in [("named", "--probe cyclic"), ("auto", "--probe auto"), ("default", "")] {
@@ -81,7 +81,7 @@ fn without_a_co_kernel_auto_is_cyclic() {
 /// As on a co-kernel and on the Linux beside it.
 #[test]
 fn several_probes_measure_in_turn() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let output = place.well(
         "measure --probe cyclic,spawn --method fork --sleep poll --policy other -i 5ms -n 20 -t 1 \
@@ -142,7 +142,7 @@ fn several_probes_that_cannot_measure_in_turn() {
 
 #[test]
 fn activations_of_three_columns() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure --probe example-columns -n 300 -t 1 -q -o three.teiji");
     let document = place.document("three.teiji");
@@ -199,7 +199,7 @@ fn activations_of_three_columns() {
 /// A figure of a further column that was changed is found, as one of the judged column is.
 #[test]
 fn every_column_is_verified() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure --probe example-columns -n 50 -t 1 -q -o x.teiji");
     change(&place, "x.teiji", |run| run["threads"][0]["columns"][0]["values"]["p50"] = json!(1));
@@ -212,7 +212,7 @@ fn every_column_is_verified() {
 /// own count.
 #[test]
 fn activations_that_a_timer_counted_as_missed() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure --probe example-missed -n 121 -q -o missed.teiji");
     let document = place.document("missed.teiji");
@@ -240,7 +240,7 @@ fn activations_that_a_timer_counted_as_missed() {
 /// is accounted for, and a timer that the kernel runs by itself has counted as much.
 #[test]
 fn every_sleep_accounts_for_what_passed() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for flags in [
         "--sleep relative",
@@ -318,7 +318,7 @@ fn probes_are_listed() {
 
 #[test]
 fn events_at_irregular_times() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure --probe example-events --period 2ms -d 500ms -t 1 -q -o events.teiji");
     let document = place.document("events.teiji");
@@ -369,7 +369,7 @@ fn events_cannot_be_asked_for_by_number() {
 /// limit pass.
 #[test]
 fn skipped_trials_are_not_taken_for_short_ones() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     // No process starts in 20 us.
     place.well("measure --probe spawn --policy other -i 20us -n 400 -t 1 -q -o x.teiji");
@@ -403,7 +403,7 @@ fn skipped_trials_are_not_taken_for_short_ones() {
 
 #[test]
 fn a_process_start_by_every_method() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for method in ["posix_spawn", "fork", "vfork", "clone"] {
         place.well(&format!(
@@ -484,7 +484,7 @@ fn what_a_probe_lacks_is_named() {
 /// A plan varies the settings of a probe as it varies flags.
 #[test]
 fn plans_vary_the_settings_of_probes() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let plan = "[measure]\nprobe = 'spawn'\ninterval = '10ms'\nsamples = 10\nthreads = \
                 1\n[vary]\nmethod = ['fork', 'clone']\n";

@@ -6,7 +6,6 @@ use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root, qui
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
-use std::time::Duration;
 
 const INTERVAL: &str = "/proc/sys/vm/stat_interval";
 
@@ -164,7 +163,7 @@ fn killed_within_a_block_it_is_put_right_by_the_next_call() {
     let kill_within_a_block = || {
         let running = proving(&place, "--rounds 9 -d 3s");
         let begun = || now() == "120" && place.join("state/tune-block.teiji").exists();
-        soon("a block with the change", Duration::from_secs(30), begun);
+        soon("a block with the change", begun);
         running.signal(Signal::KILL);
         assert_eq!(running.end().code, None);
         assert_eq!(now(), "120");
@@ -199,9 +198,9 @@ fn interrupted_it_puts_everything_back_and_keeps_nothing() {
     for signal in [Signal::INT, Signal::TERM] {
         let place = TestFolder::new();
         let running = proving(&place, "--rounds 9 -d 3s");
-        soon("a block with the change", Duration::from_secs(30), || now() == "120");
+        soon("a block with the change", || now() == "120");
         running.signal(signal);
-        let output = running.end_within(Duration::from_secs(20));
+        let output = running.end();
         assert_eq!(output.code, Some(4), "{output:?}");
         assert!(
             output.err.ends_with(
@@ -267,9 +266,9 @@ fn a_value_that_somebody_else_changes_meanwhile_is_not_judged() {
     let _restored = Interval::begin();
     let place = TestFolder::new();
     let running = proving(&place, "--rounds 9 -d 1s");
-    soon("a block with the change", Duration::from_secs(30), || now() == "120");
+    soon("a block with the change", || now() == "120");
     fs::write(INTERVAL, "7").unwrap();
-    let output = running.end_within(Duration::from_secs(20));
+    let output = running.end();
     assert_eq!(output.code, Some(4), "{output:?}");
     let error =
         "error: not put back: /proc/sys/vm/stat_interval: somebody else has changed it to '7'\n";
@@ -295,9 +294,9 @@ fn a_value_that_does_not_stay_is_not_judged() {
     let _restored = Interval::begin();
     let place = TestFolder::new();
     let running = proving(&place, "--rounds 9 -d 1s --json");
-    soon("a block with the change", Duration::from_secs(30), || now() == "120");
+    soon("a block with the change", || now() == "120");
     fs::write(INTERVAL, "3").unwrap();
-    let output = running.end_within(Duration::from_secs(20));
+    let output = running.end();
     assert_eq!(output.code, Some(4), "{output:?}");
     let error =
         "error: did not stay: /proc/sys/vm/stat_interval: somebody else has changed it to '3'\n";
@@ -354,9 +353,7 @@ fn threads_above_are_those_above_what_is_measured() {
     command.args(["-f", "70", "taskset", "-c", &quiet_cpu().to_string(), "sleep", "60"]);
     let sleeping = Running::start(command);
     let name = format!("/proc/{}/comm", sleeping.pid().as_raw_nonzero());
-    soon("it sleeps", Duration::from_secs(20), || {
-        fs::read_to_string(&name).is_ok_and(|name| name == "sleep\n")
-    });
+    soon("it sleeps", || fs::read_to_string(&name).is_ok_and(|name| name == "sleep\n"));
     for (priority, is_above) in [("50", true), ("80", false)] {
         let mut command = place.command(TEIJI);
         let words = format!(

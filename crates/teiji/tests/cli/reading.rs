@@ -3,7 +3,7 @@
 //! there passes for what was measured.
 
 use crate::support::document::Document;
-use crate::support::{NAMES, Output, TestFolder, copy_recording, exclusive};
+use crate::support::{NAMES, Output, TestFolder, beside_others, copy_recording};
 use serde_json::{Value, json};
 use std::fs::{read, write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,7 +13,7 @@ fn measured() -> Arc<TestFolder> {
     static PLACE: Mutex<Weak<TestFolder>> = Mutex::new(Weak::new());
     let mut known = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
     known.upgrade().unwrap_or_else(|| {
-        let _turn = exclusive();
+        let _turn = beside_others();
         let place = Arc::new(TestFolder::new());
         place.well("measure -i 1ms -n 250 --title one -o one.teiji");
         place.well("measure -i 1ms -n 250 --title two -o two.teiji");
@@ -240,7 +240,7 @@ fn damaged_samples() {
 
 /// A recording whose samples have no gap, and are therefore not compressed.
 fn measured_without_gaps() -> TestFolder {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let mut attempts = (0..10).map(|_| {
         let place = TestFolder::new();
         place.well("measure -i 1ms -n 250 -o one.teiji");
@@ -310,7 +310,7 @@ fn several_are_shown_one_after_the_other() {
 /// What a run ends with is what is shown again.
 #[test]
 fn shown_as_measured() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let measured = place.well("measure -n 100 -o x.teiji");
     assert_eq!(

@@ -4,7 +4,7 @@
 
 use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{SECOND, TestFolder, cpus, exclusive, is_root, may_real_time};
+use crate::support::{SECOND, TestFolder, beside_others, cpus, is_root, may_real_time};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ const OF_THE_MACHINE: [&str; 16] = [
 /// One run with a load, on every CPU.
 #[test]
 fn all_that_is_promised_is_there() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let output =
         place.well("measure -i 500us -d 1500ms --load cpu@25% --title promised --json -o x.teiji");
@@ -158,7 +158,7 @@ fn assert_proof(thread: &Document) {
 /// row.
 #[test]
 fn locked_memory_faults_no_page() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let runs = ["a.teiji", "b.teiji", "c.teiji"].iter().map(|name| {
         place.well(&format!("measure -i 500us -d 400ms --load hackbench,groups=1 -o {name}"));
@@ -263,7 +263,7 @@ fn assert_machine(document: &Document) {
 /// What is not known yet is null while the run goes on, and the figures are not there.
 #[test]
 fn while_it_runs() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let mut running = place.start("measure -n 300 -o x.teiji");
     let mut document = running.begun("x.teiji");
@@ -294,7 +294,7 @@ fn while_it_runs() {
 /// A single sample has no standard deviation, and no figure pretends otherwise.
 #[test]
 fn one_sample() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure -n 1 -t 1 -o x.teiji");
     let document = place.document("x.teiji");
@@ -309,7 +309,7 @@ fn one_sample() {
 /// Without -o the recording is named for its date; the name is the last line that is said.
 #[test]
 fn a_recording_without_a_name() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let first = place.well("measure -n 20 -i 1ms").out;
     let second = place.well("measure -n 20 -i 1ms").out;

@@ -5,14 +5,14 @@
 
 use crate::support::processes::assert_gone;
 use crate::support::pty::OnTerminal;
-use crate::support::{MILLISECOND, SECOND, TestFolder, exclusive, sleep_until, soon};
+use crate::support::{MILLISECOND, SECOND, TestFolder, beside_others, sleep_until, soon};
 use rustix::process::Signal;
 use std::thread::sleep;
 use std::time::Duration;
 
 /// A run of 30 s is asked to end after a fifth of a second, with each of these, 30 ms apart.
 fn asked_to_end(signals: &[Signal], name: &str) {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let running =
         place.start("measure -i 1ms -d 30s --load hackbench,groups=2 --load cpu -o x.teiji");
@@ -23,7 +23,7 @@ fn asked_to_end(signals: &[Signal], name: &str) {
         running.signal(*signal);
         sleep(Duration::from_millis(30));
     }
-    let output = running.end_within(Duration::from_secs(10));
+    let output = running.end();
     assert_eq!(output.code, Some(4), "{output:?}");
     assert_gone(&processes);
     assert_stopped(&place, name);
@@ -76,7 +76,7 @@ fn hung_up() {
 /// The window is closed, or the connection lost, while the run draws its progress.
 #[test]
 fn the_terminal_is_closed() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let mut terminal =
         OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
@@ -84,7 +84,7 @@ fn the_terminal_is_closed() {
     terminal.look_until(" left");
     let processes = terminal.running.descendants();
     assert!(processes.len() > 40, "{processes:?}");
-    let output = terminal.close(Duration::from_secs(10));
+    let output = terminal.close();
     assert_eq!(output.code, Some(4), "{output:?}");
     assert_gone(&processes);
     assert_stopped(&place, "SIGHUP");
@@ -93,7 +93,7 @@ fn the_terminal_is_closed() {
 /// Ctrl-C reaches the whole group in the foreground; the loads are none of its business.
 #[test]
 fn control_c() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let terminal =
         OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
@@ -107,12 +107,12 @@ fn control_c() {
 /// A thread that sleeps for an hour is woken to stop.
 #[test]
 fn between_two_activations_an_hour_apart() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let running = place.start("measure -i 1h -n 3 -o x.teiji");
     sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
     running.signal(Signal::INT);
-    let output = running.end_within(Duration::from_secs(3));
+    let output = running.end();
     assert_eq!(output.code, Some(4), "{output:?}");
     let document = place.document("x.teiji");
     document.assert_adds_up();
@@ -136,14 +136,14 @@ fn between_two_activations_an_hour_apart() {
 /// Before the first activation: the run is recorded as stopped, or never was.
 #[test]
 fn while_loads_start() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     for wait in [5, 20, 60] {
         let place = TestFolder::new();
         let running = place.start("measure -i 1ms -d 30s --load hackbench,groups=20 -o x.teiji");
         sleep(Duration::from_millis(wait));
         let processes = running.descendants();
         running.signal(Signal::TERM);
-        let output = running.end_within(Duration::from_secs(10));
+        let output = running.end();
         assert_gone(&processes);
         if place.join("x.teiji").exists() {
             assert_eq!(
@@ -160,7 +160,7 @@ fn while_loads_start() {
 /// reason to end the run, nor to lose samples.
 #[test]
 fn the_terminal_is_held() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let mut terminal = OnTerminal::start(&place, "measure -i 1ms -d 7s -o x.teiji");
     let start = terminal.running.begun("x.teiji").whole("/threads/0/start_ns");
@@ -183,7 +183,7 @@ fn the_terminal_is_held() {
 /// that the measuring threads left the system no time.
 #[test]
 fn suspended_and_resumed() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let running = place.start("measure -i 1ms -d 8s -o x.teiji");
     sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
@@ -210,7 +210,7 @@ fn suspended_and_resumed() {
 /// and whoever wakes first then, nobody says that the threads had not ended in time.
 #[test]
 fn suspended_across_the_end() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let names = ["a.teiji", "b.teiji", "c.teiji"];
     let running = names.map(|name| place.start(&format!("measure -q -i 1ms -d 2s -o {name}")));
@@ -221,7 +221,7 @@ fn suspended_across_the_end() {
     sleep(Duration::from_secs(8));
     running.iter().for_each(|running| running.signal(Signal::CONT));
     for (running, name) in running.into_iter().zip(names) {
-        let output = running.end_within(Duration::from_secs(10));
+        let output = running.end();
         let document = place.document(name);
         document.assert_adds_up();
         assert_eq!(
@@ -236,7 +236,7 @@ fn suspended_across_the_end() {
 /// As rt-tests' hackbench: whoever stops it gets the time until then, and exit code 0.
 #[test]
 fn hackbench_prints_its_time_when_it_is_stopped() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for (words, signal) in [
         ("hackbench -g 2 -l 100000000", Signal::INT),
@@ -245,14 +245,12 @@ fn hackbench_prints_its_time_when_it_is_stopped() {
     ] {
         let running = place.start(words);
         if !words.contains("-T") {
-            soon("its tasks are there", Duration::from_secs(10), || {
-                !running.descendants().is_empty()
-            });
+            soon("its tasks are there", || !running.descendants().is_empty());
         }
         sleep(Duration::from_millis(500));
         let before = running.descendants();
         running.signal(signal);
-        let output = running.end_within(Duration::from_secs(5));
+        let output = running.end();
         let time = output
             .out
             .lines()

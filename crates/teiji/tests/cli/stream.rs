@@ -3,7 +3,7 @@
 //! figures are exactly theirs.
 
 use crate::support::document::Document;
-use crate::support::{MILLISECOND, Running, TEIJI, TestFolder, exclusive, soon};
+use crate::support::{MILLISECOND, Running, TEIJI, TestFolder, beside_others, soon};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
@@ -58,7 +58,7 @@ pub fn fifo(path: &Path) {
 /// Opens a FIFO for writing as soon as the program reads it.
 pub fn writer(path: &Path) -> File {
     let mut opened = None;
-    soon("the FIFO is read", Duration::from_secs(30), || {
+    soon("the FIFO is read", || {
         let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
         opened = file.ok();
         opened.is_some()
@@ -121,7 +121,7 @@ pub fn warning(document: &Document, code: &str) -> Document {
 /// as in the article the ticks are exact to the nanosecond.
 #[test]
 fn known_series_in_every_form() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     fifo(&place.join("in"));
     let hex =
@@ -224,7 +224,7 @@ fn known_series_in_every_form() {
 /// place, and in the rows they stand before.
 #[test]
 fn nothing_of_a_broken_stream_vanishes() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let text = "# a log\n1000\n2000\nrubb\u{e9}sh\n\n4000\n5000 6000\n5010\n3000\n4000\n9001\n1234";
     std::fs::write(place.join("log"), text).unwrap();
@@ -324,7 +324,7 @@ fn what_was_read_of_a_pipe_is_recorded() {
 #[test]
 fn a_file_is_read_to_its_end() {
     const RECORDS: u64 = 1_000_000;
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let bytes = integers(&(0..=RECORDS).map(|k| k * 976_562).collect::<Vec<_>>(), 8, false);
     std::fs::write(place.join("many"), bytes).unwrap();
@@ -363,7 +363,7 @@ fn a_file_is_read_to_its_end() {
 /// a line.
 #[test]
 fn a_terminal_is_read_and_given_back() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for (flags, bytes) in [
         ("--baud 115200", lines(timestamps(3))),
@@ -386,7 +386,7 @@ fn a_terminal_is_read_and_given_back() {
             "measure --probe stream --from {from} {PERIOD} {flags} -d 2s -q -o x.teiji"
         ));
         let is_raw = || !tcgetattr(&device).unwrap().local_modes.contains(LocalModes::ICANON);
-        soon("the terminal is raw", Duration::from_secs(30), is_raw);
+        soon("the terminal is raw", is_raw);
         if flags.contains("baud") {
             assert_eq!(tcgetattr(&device).unwrap().input_speed(), 115_200);
         }
@@ -421,13 +421,13 @@ fn a_terminal_is_read_and_given_back() {
         let running = place.start(&format!(
             "measure --probe stream --from {from} {PERIOD} {flags} -d 30s -q -o x.teiji"
         ));
-        soon("the terminal is raw", Duration::from_secs(30), is_raw);
+        soon("the terminal is raw", is_raw);
         assert_eq!(rustix::io::write(&port, &bytes[..bytes.len() - 3]), Ok(bytes.len() - 3));
         // What a hung-up terminal holds is gone with it.
         running.begun("x.teiji");
         sleep(Duration::from_secs(1));
         drop(port);
-        let output = running.end_within(Duration::from_secs(10));
+        let output = running.end();
         assert_eq!(output.code, Some(0), "{output:?}");
         let document = shown(&place, "x.teiji");
         assert_figures(&document, &JITTER[..7], flags);
@@ -440,7 +440,7 @@ fn a_terminal_is_read_and_given_back() {
 
 #[test]
 fn sockets_are_read() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let bytes = lines(timestamps(3));
     let unix = UnixListener::bind(place.join("socket")).unwrap();
@@ -466,7 +466,7 @@ fn sockets_are_read() {
 /// the figures.
 #[test]
 fn a_plan_and_a_page_of_a_stream() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     std::fs::write(place.join("log"), lines((0..5_000).map(|k| k * 5_000_000_u64))).unwrap();
     let log = place.join("log");

@@ -6,7 +6,7 @@ use crate::stream::{
     JITTER, PERIOD, assert_figures, fifo, lines, rows, shown, timestamps, warning, writer,
 };
 use crate::support::document::Document;
-use crate::support::{Running, TestFolder, exclusive};
+use crate::support::{Running, TestFolder, beside_others, soon};
 use rustix::process::Signal;
 use std::io::Write;
 use std::thread::sleep;
@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 /// it is stopped. A stop in the middle of a stream keeps what had come.
 #[test]
 fn silence_and_a_stop() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     fifo(&place.join("in"));
     let began = Instant::now();
     let output = place.teiji("measure --probe stream --from in -d 500ms -q -o x.teiji");
     assert_eq!(output.code, Some(4), "{output:?}");
-    assert!((500..5_000).contains(&began.elapsed().as_millis()));
+    assert!(began.elapsed() >= Duration::from_millis(500));
     let document = shown(&place, "x.teiji");
     assert_eq!(
         (document.whole("/threads/0/activations/due"), document.text("/end/reason")),
@@ -31,16 +31,14 @@ fn silence_and_a_stop() {
     assert_eq!(warning(&document, "stream-silent").whole("/numbers"), 0);
 
     let stopped = |running: Running, place: &TestFolder| {
-        sleep(Duration::from_millis(500));
-        let began = Instant::now();
         running.signal(Signal::INT);
-        let output = running.end_within(Duration::from_secs(10));
-        assert!(began.elapsed() < Duration::from_secs(3), "{output:?}");
+        let output = running.end();
         assert_eq!(output.code, Some(4), "{output:?}");
         shown(place, "x.teiji")
     };
     let running = place.start("measure --probe stream --from in -d 60s -q -o x.teiji");
     running.begun("x.teiji");
+    sleep(Duration::from_millis(500));
     assert_eq!(stopped(running, &place).text("/end/reason"), "signal");
 
     let running =
@@ -49,6 +47,7 @@ fn silence_and_a_stop() {
     let bytes = lines(timestamps(0));
     writer.write_all(&bytes[..bytes.len() - 2]).unwrap();
     running.begun("x.teiji");
+    soon("all is read", || rustix::io::ioctl_fionread(&writer) == Ok(0));
     let document = stopped(running, &place);
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "signal"));
     // The rest of the last line was still to come.
@@ -71,7 +70,7 @@ fn assert_half(document: &Document, bytes: &[u8], missing: usize) {
 /// Its bytes were nowhere: taken from the FIFO, in no row, and not said.
 #[test]
 fn half_a_record_at_the_end_of_the_run_is_said() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     fifo(&place.join("in"));
     // Open for both, so that the stream does not end.
@@ -107,7 +106,7 @@ fn half_a_record_at_the_end_of_the_run_is_said() {
 /// A run that stops within what it had read of a pipe records all of that: it is nowhere else.
 #[test]
 fn what_a_stopped_run_had_read_is_recorded() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     fifo(&place.join("in"));
     let mut pipe =
@@ -137,7 +136,7 @@ fn what_a_stopped_run_had_read_is_recorded() {
 /// Nothing was measured, and a script sees that.
 #[test]
 fn a_stream_without_a_number_is_an_error() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let binary: Vec<u8> =
         (0..100_u64).flat_map(|number| (number * 976_562).to_le_bytes()).collect();
@@ -181,7 +180,7 @@ fn a_stream_without_a_number_is_an_error() {
 /// No row follows it that could count it.
 #[test]
 fn rubbish_at_the_end_is_said() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     std::fs::write(place.join("log"), "1000\nx\n2000\n3000\ny\nz\n2500\n").unwrap();
     place.well("measure --probe stream --from log -q -o x.teiji");

@@ -4,7 +4,7 @@
 
 use crate::support::pty::{COLUMNS, OnTerminal};
 use crate::support::screen::Screen;
-use crate::support::{NAMES, TestFolder, cpus, exclusive};
+use crate::support::{NAMES, TestFolder, beside_others, cpus};
 
 /// The transcript, cut before each drawing: a drawing begins where the cursor goes up, or at the
 /// start.
@@ -21,7 +21,7 @@ fn drawings(transcript: &str) -> Vec<String> {
 
 #[test]
 fn progress_is_drawn_and_removed() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let terminal = OnTerminal::start(&place, "measure -i 1ms -d 2s -o x.teiji");
     let (code, transcript) = terminal.end();
@@ -66,7 +66,7 @@ fn progress_is_drawn_and_removed() {
 
 #[test]
 fn quiet_on_a_terminal() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     for option in ["-q", "--json"] {
         let (code, transcript) = OnTerminal::start(
@@ -81,7 +81,7 @@ fn quiet_on_a_terminal() {
 
 #[test]
 fn nothing_but_text_through_a_pipe() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let output = place.well("measure -i 1ms -d 800ms -o x.teiji");
     for text in [&output.out, &output.err] {
@@ -95,7 +95,7 @@ fn nothing_but_text_through_a_pipe() {
 
 #[test]
 fn colour_where_there_is_a_terminal_and_nobody_declined() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure -n 20 -o x.teiji");
     let shown = |colour: bool| {

@@ -7,7 +7,6 @@ use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root, soo
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
-use std::time::Duration;
 
 /// A folder with a laptop in it.
 fn with_laptop() -> TestFolder {
@@ -281,10 +280,10 @@ fn a_signal_goes_to_the_command_and_everything_is_put_back() {
             &place,
             &format!("{script} >> begun").replace("begun; ", "begun > begun; "),
         );
-        soon("the command runs", Duration::from_secs(20), || place.join("begun").exists());
+        soon("the command runs", || place.join("begun").exists());
         assert_eq!(place.read(INTERVAL), "120");
         running.signal(signal);
-        let output = running.end_within(Duration::from_secs(20));
+        let output = running.end();
         assert_eq!(output.code, Some(code), "{output:?}");
         assert_eq!(contents(&place.join("m")), before);
         assert!(!place.join(JOURNAL).exists());
@@ -302,7 +301,7 @@ fn what_is_typed_on_a_terminal_reaches_the_command_once() {
     let mut terminal = OnTerminal::start(&place, "tune --root m --cpus 2-3 -- sh script");
     terminal.look_until("begun");
     terminal.press(b"\x03");
-    let output = terminal.running.end_within(Duration::from_secs(20));
+    let output = terminal.running.end();
     assert_eq!(output.code, Some(1), "{output:?}");
     assert_eq!(contents(&place.join("m")), before);
 }
@@ -312,7 +311,7 @@ fn while_one_runs_another_does_not() {
     let place = with_laptop();
     let before = contents(&place.join("m"));
     let running = for_command(&place, "echo > begun; exec sleep 60");
-    soon("the command runs", Duration::from_secs(20), || place.join("begun").exists());
+    soon("the command runs", || place.join("begun").exists());
     for words in ["tune --root m --cpus 1", "tune --root m --undo"] {
         let output = place.teiji(words);
         let said = format!(
@@ -324,7 +323,7 @@ fn while_one_runs_another_does_not() {
     let checked = place.teiji("check --root m").out;
     assert!(checked.contains("12 changes by teiji tune, while its command runs"), "{checked}");
     running.signal(Signal::TERM);
-    running.end_within(Duration::from_secs(20));
+    running.end();
     assert_eq!(contents(&place.join("m")), before);
 }
 

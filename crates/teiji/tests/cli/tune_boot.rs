@@ -4,7 +4,7 @@
 use crate::ordinary_user::{powerless, public};
 use crate::support::machine::lay_out;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Running, TEIJI, TestFolder, exclusive};
+use crate::support::{Running, TEIJI, TestFolder, beside_others};
 use serde_json::Value;
 use std::fs;
 
@@ -191,7 +191,7 @@ fn without_rights_nothing_is_written() {
 
 #[test]
 fn a_boot_partition_that_is_mounted_read_only_is_named() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = with_pi();
     let script = format!(
         "mount --bind m/boot m/boot && mount -o remount,ro,bind m/boot && {TEIJI} tune --boot \

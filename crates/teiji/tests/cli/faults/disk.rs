@@ -4,7 +4,7 @@
 //! power cut at that moment leaves.
 
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root};
+use crate::support::{Output, Running, TEIJI, TestFolder, beside_others, is_root};
 
 /// Runs a script beside an ext4 file system mounted on `disk`, in the file `image`, with teiji as
 /// `$TEIJI`. None, with the reason said, where nothing can be mounted.
@@ -22,7 +22,7 @@ pub fn beside_a_disk(place: &TestFolder, script: &str) -> Option<Output> {
 /// A stalled disk keeps the recorder waiting, and nobody else: the rings hold eight seconds.
 #[test]
 fn a_disk_that_stalls_for_six_seconds_costs_no_sample() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let script = "
         \"$TEIJI\" measure -q -i 1ms -d 9s -o disk/x.teiji & teiji=$!
@@ -46,7 +46,7 @@ fn a_disk_that_stalls_for_six_seconds_costs_no_sample() {
 /// The disk's file is copied while the run goes on: no cache of the system above it is in the copy.
 #[test]
 fn a_power_cut_costs_the_last_second_at_most() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let script = "
         \"$TEIJI\" measure -q -i 1ms -d 60s -t 1 -o disk/x.teiji & teiji=$!

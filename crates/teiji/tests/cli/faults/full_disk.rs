@@ -7,7 +7,7 @@
 
 use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Output, Running, TEIJI, TestFolder, exclusive};
+use crate::support::{Output, Running, TEIJI, TestFolder, beside_others};
 use std::process::Command;
 
 /// A shell that may mount; none where nobody lets us.
@@ -48,7 +48,7 @@ fn assert_well(output: &Output) {
 
 #[test]
 fn nothing_is_left_on_a_disk_that_was_full() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let script = "
         cat /dev/zero > disk/filler 2> /dev/null || true
@@ -68,7 +68,7 @@ fn nothing_is_left_on_a_disk_that_was_full() {
 /// What is written of recordings that are there: nothing is wrong with the command line.
 #[test]
 fn a_report_without_room() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure -n 20 --warmup 0 -o x.teiji");
     let script = "
@@ -107,7 +107,7 @@ fn a_disk_that_may_only_be_read() {
 
 #[test]
 fn a_disk_that_fills_up_ends_the_run_and_keeps_what_was_written() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let script = "
         code=0; \"$TEIJI\" measure -i 50us -d 20s -t 2 -o disk/x.teiji > out 2> err || code=$?
@@ -161,7 +161,7 @@ fn assert_kept_what_was_written(document: &Document) {
 /// Whatever is missing when the run begins: it is recorded, or it never was.
 #[test]
 fn all_or_nothing_at_every_filling() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let script = "
         for filled in 0 100 300 500 600 700 750 800 850 900 950 990 1000; do
@@ -192,7 +192,7 @@ fn all_or_nothing_at_every_filling() {
 /// No other run finds room either: the plan ends, and what was recorded stays.
 #[test]
 fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     std::fs::write(
         place.join("plan.toml"),
@@ -224,7 +224,7 @@ fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
 /// What a command found, and could not say.
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     place.well("measure -n 20 --warmup 0 -o x.teiji");
     std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n")

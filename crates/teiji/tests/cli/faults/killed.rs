@@ -4,10 +4,9 @@
 
 use crate::support::processes::assert_gone;
 use crate::support::{
-    MILLISECOND, SECOND, TestFolder, exclusive, may_real_time, now, sleep_until, soon,
+    MILLISECOND, SECOND, TestFolder, beside_others, may_real_time, now, sleep_until, soon,
 };
 use rustix::process::Signal;
-use std::time::Duration;
 
 /// What may be missing: a second. Without rights the recorder cannot go ahead of a load on every
 /// CPU, and comes as late as the scheduler lets it.
@@ -29,7 +28,7 @@ pub fn due(shown: &str) -> Vec<i64> {
 
 /// Kills a run so long after its first activation.
 fn killed_after(moment: i64, load: &str) {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let running = place.start(&format!("measure -i 1ms -d 20s {load} -o x.teiji"));
     let threads = running.begun("x.teiji").threads();
@@ -89,7 +88,7 @@ fn during_warm_up() {
 /// is shown as if only the end was missing.
 #[test]
 fn cut_off_and_damaged() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let running = place.start("measure -i 1ms -d 20s -a 0 -o x.teiji");
     sleep_until(running.begun("x.teiji").threads()[0].whole("/start_ns") + 2_200 * MILLISECOND);
@@ -185,14 +184,12 @@ fn cut_off_and_damaged() {
 /// Before there is anything to say: what is there can be opened, or is not there.
 #[test]
 fn while_loads_start() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     for wait in [0, 10, 40] {
         let place = TestFolder::new();
         let running = place.start("measure -i 1ms -d 20s --load hackbench,groups=20 -o x.teiji");
         // Not its listing: a folder may be renamed while that looks into it.
-        soon("there is something", Duration::from_secs(10), || {
-            std::fs::read_dir(place.path()).unwrap().next().is_some()
-        });
+        soon("there is something", || std::fs::read_dir(place.path()).unwrap().next().is_some());
         sleep_until(now() + wait * MILLISECOND);
         running.signal(Signal::KILL);
         running.end();

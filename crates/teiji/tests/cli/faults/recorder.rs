@@ -4,9 +4,8 @@
 
 use super::disk::beside_a_disk;
 use crate::support::document::Document;
-use crate::support::{Running, TestFolder, cpus, exclusive, soon};
+use crate::support::{Running, TestFolder, beside_others, cpus, soon};
 use rustix::process::Pid;
-use std::time::Duration;
 
 /// At 1 ms, so that it is also a number of samples.
 const STOPPED_MS: i64 = 11_000;
@@ -14,7 +13,7 @@ const STOPPED_MS: i64 = 11_000;
 /// The number of the thread of this name, once there is one.
 fn thread_named(process: Pid, name: &str) -> String {
     let mut found = None;
-    soon("the thread is there", Duration::from_secs(10), || {
+    soon("the thread is there", || {
         let tasks = std::fs::read_dir(format!("/proc/{process}/task"))
             .unwrap()
             .map(|entry| entry.unwrap().path());
@@ -68,7 +67,7 @@ fn assert_lost_what_rings_do_not_hold(
 /// A recorder that stands still, by itself: strace holds this one thread within a system call.
 #[test]
 fn a_recorder_that_is_stopped_loses_what_the_rings_do_not_hold() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let running = place.start("measure -q -i 1ms -d 14s -o x.teiji");
     running.begun("x.teiji");
@@ -90,7 +89,7 @@ fn a_recorder_that_is_stopped_loses_what_the_rings_do_not_hold() {
 /// while.
 #[test]
 fn a_disk_that_stalls_longer_than_the_rings_hold_loses_what_is_counted() {
-    let _turn = exclusive();
+    let _turn = beside_others();
     let place = TestFolder::new();
     let script = format!(
         "\"$TEIJI\" measure -q -i 1ms -d 14s -o disk/x.teiji & teiji=$!

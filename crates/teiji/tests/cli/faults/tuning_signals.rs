@@ -26,7 +26,7 @@ fn shell(place: &TestFolder, script: &str) -> Running {
 }
 
 fn begun(place: &TestFolder) {
-    soon("the command runs", Duration::from_secs(20), || place.join("begun").exists());
+    soon("the command runs", || place.join("begun").exists());
 }
 
 /// Sends it, and gives what became of a command that sleeps for a moment.
@@ -40,7 +40,7 @@ fn sent_to_sleep(place: &TestFolder, start: &str, signal: Signal) -> Output {
     );
     begun(place);
     running.signal(signal);
-    let output = running.end_within(Duration::from_secs(20));
+    let output = running.end();
     assert_eq!(contents(&place.join("m")), before);
     output
 }
@@ -68,9 +68,9 @@ fn under_nohup_a_closed_terminal_does_not_end_a_proof() {
         quiet_cpu()
     );
     let running = shell(&place, &format!("TEIJI_STATE=state exec nohup {TEIJI} {words}"));
-    soon("a block", Duration::from_secs(20), || place.join("state/tune-block.teiji").exists());
+    soon("a block", || place.join("state/tune-block.teiji").exists());
     running.signal(Signal::HUP);
-    let output = running.end_within(Duration::from_secs(30));
+    let output = running.end();
     assert!(output.code == Some(0) && output.out.ends_with("Nothing is kept.\n"), "{output:?}");
 }
 
@@ -100,7 +100,7 @@ fn blocked_signals_are_heard() {
             begun(&place);
             running.signal(signal);
         }
-        let output = running.end_within(Duration::from_secs(20));
+        let output = running.end();
         assert_eq!(output.code, Some(code), "{output:?}");
         assert_eq!(contents(&place.join("m")), before);
     }
@@ -122,6 +122,6 @@ fn what_is_typed_reaches_a_command_once_that_reads_a_file() {
         terminal.press(b"\x03");
         sleep(Duration::from_millis(100));
     }
-    let output = terminal.running.end_within(Duration::from_secs(20));
+    let output = terminal.running.end();
     assert_eq!(output.code, Some(5), "{output:?}");
 }

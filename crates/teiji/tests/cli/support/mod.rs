@@ -20,22 +20,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The program.
 pub const TEIJI: &str = env!("CARGO_BIN_EXE_teiji");
-/// Far beyond any run of these tests.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Far beyond any run of these tests, also where other programs keep the machine busy: what takes
+/// longer hangs.
+const PATIENCE: Duration = Duration::from_secs(300);
 pub const MILLISECOND: i64 = 1_000_000;
 pub const SECOND: i64 = 1_000_000_000;
 
-/// Keeps tests that measure from measuring each other.
-pub fn exclusive() -> MutexGuard<'static, ()> {
-    static MACHINE: Mutex<()> = Mutex::new(());
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// For a test that measures, and holds however busy the machine is.
+pub fn beside_others() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For a test that changes the machine, takes its CPUs from threads of real-time priority, or uses
+/// what there is once, such as the kernel's tracers: no other test measures meanwhile.
+pub fn exclusive() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether threads may have real-time priority here.
@@ -86,11 +94,23 @@ pub fn sleep_until(time: i64) {
     probe::Monotonic.sleep_until(plan::Nanos(time));
 }
 
+/// Whether this is `make test-all`, which leaves nothing out.
+pub fn is_whole() -> bool {
+    std::env::var_os("TEIJI_TEST_ALL").is_some()
+}
+
+/// The calls of a program, by their numbers, at which a test kills it. Of many each third, unless
+/// it is to leave nothing out.
+pub fn to_be_killed_at(first: usize, last: usize) -> impl Iterator<Item = usize> {
+    let step = if is_whole() || last < first + 8 { 1 } else { 3 };
+    (first..=last).filter(move |number| (number - first) % step == 0 || *number == last)
+}
+
 /// Waits until it is so.
-pub fn soon(what: &str, timeout: Duration, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + timeout;
+pub fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
     while !is_so() {
-        assert!(Instant::now() < deadline, "not within {timeout:?}: {what}");
+        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
         sleep(Duration::from_millis(2));
     }
 }
@@ -245,9 +265,7 @@ impl Running {
         let path = self.directory.join(recording).join("run.json");
         let read = || std::fs::read_to_string(&path).map(|text| Document::parse(&text)).ok();
         let measures = |document: &Document| !document.threads().is_empty();
-        soon("the run has begun", Duration::from_secs(30), || {
-            read().is_some_and(|document| measures(&document))
-        });
+        soon("the run has begun", || read().is_some_and(|document| measures(&document)));
         let document = read().unwrap();
         assert_eq!(document.text("/state"), "running");
         document
@@ -272,18 +290,13 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub fn end(self) -> Output {
-        self.end_within(PATIENCE)
-    }
-
-    /// Waits for its end, which has to come soon.
-    pub fn end_within(mut self, timeout: Duration) -> Output {
-        soon("the program has ended", timeout, || !self.runs());
+    pub fn end(mut self) -> Output {
+        soon("the program has ended", || !self.runs());
         let code = self.child.wait().unwrap().code();
         let [out, err] = self.output.each_mut().map(|output| {
             // Whoever holds the other end of the pipe outlived the program.
             output.take().map_or_else(String::new, |output| {
-                output.recv_timeout(Duration::from_secs(5)).expect("its output is still open")
+                output.recv_timeout(PATIENCE).expect("its output is still open")
             })
         });
         Output { code, out, err }

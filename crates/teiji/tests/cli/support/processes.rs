@@ -3,7 +3,6 @@
 
 use super::soon;
 use rustix::process::{Pid, Signal, kill_process};
-use std::time::Duration;
 
 /// A process that cannot be mistaken for a later one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +62,5 @@ pub fn assert_gone(processes: &[Process]) {
     let alive = |known: &Process| {
         process(known.pid).is_some_and(|now| now.started == known.started && now.state != 'Z')
     };
-    soon("all processes of the loads are gone", Duration::from_secs(10), || {
-        !processes.iter().any(alive)
-    });
+    soon("all processes of the loads are gone", || !processes.iter().any(alive));
 }

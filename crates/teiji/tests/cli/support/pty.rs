@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A terminal, seen from the side of whoever sits before it.
 
-use super::{Output, Running, TEIJI, TestFolder};
+use super::{Output, Running, TEIJI, TestFolder, soon};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 /// The usual terminal.
 pub const COLUMNS: u16 = 80;
@@ -84,12 +82,10 @@ impl OnTerminal {
 
     /// Looks until this has been written.
     pub fn look_until(&mut self, text: &str) {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !self.text().contains(text) {
-            assert!(Instant::now() < deadline, "no '{text}' in {:?}", self.text());
+        soon(&format!("{text} is on the terminal"), || {
             self.look();
-            sleep(Duration::from_millis(5));
-        }
+            self.text().contains(text)
+        });
     }
 
     pub fn text(&self) -> String {
@@ -103,21 +99,19 @@ impl OnTerminal {
 
     /// Looks on until the program ends; gives its exit code and all that was written.
     pub fn end(mut self) -> (Option<i32>, String) {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while self.running.runs() {
-            assert!(Instant::now() < deadline, "the program does not end: {:?}", self.text());
+        soon("the program has ended", || {
             self.look();
-            sleep(Duration::from_millis(5));
-        }
+            !self.running.runs()
+        });
         self.look();
         let text = self.text();
         (self.running.end().code, text)
     }
 
     /// Closes the terminal, and waits for the program's end.
-    pub fn close(self, timeout: Duration) -> Output {
+    pub fn close(self) -> Output {
         let OnTerminal { screen, running, .. } = self;
         drop(screen);
-        running.end_within(timeout)
+        running.end()
     }
 }
