@@ -4,6 +4,7 @@
 use lab::KernelError;
 use load::SpecError;
 use plan::{CpuError, GuestError, PolicyError, Run, RunError, Setting, Value};
+use probe::ChosenProbe;
 use std::path::PathBuf;
 
 /// A setting that cannot be, or settings that cannot be together.
@@ -144,10 +145,10 @@ impl SettingError {
 ///
 /// # Errors
 /// The first thing that makes it impossible.
-pub fn checked_run(run: Run) -> Result<Run, SettingError> {
+pub fn checked_run(run: Run, probe: &ChosenProbe) -> Result<Run, SettingError> {
     match run.check() {
         Ok(()) => {
-            probe::statement(&run)?;
+            probe.check(&run)?;
             check_times(&run)?;
             Ok(run)
         }
@@ -191,7 +192,10 @@ mod tests {
         let wrong = |change: fn(&mut Run)| {
             let mut run = run();
             change(&mut run);
-            checked_run(run).unwrap_err()
+            match probe::choose(&run.probe, &run.probe_settings) {
+                Ok(probe) => checked_run(run, &probe).unwrap_err(),
+                Err(error) => error.into(),
+            }
         };
         let available = || CpuError::NotAvailable { cpu: 5, available: "0-3".to_owned() };
         let machine = Machine::Raspi3b;

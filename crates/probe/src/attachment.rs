@@ -3,20 +3,11 @@
 //! between them is behind one trait, which the engine is generic over; so the accounting can also
 //! be driven through every case by a clock that does exactly what a test wants.
 
-use crate::sampler::SampleError;
+use crate::outcome::{SampleError, Woken};
 use crate::{Monotonic, Usage, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
-    OnTime,
-    /// A signal came first: the run is being stopped.
-    Interrupted,
-    /// The clock cannot be slept on; the error's number (errno).
-    Failed(i32),
-}
 
 /// How a thread becomes a measuring thread, reads its clock, sleeps, is asked to stop, and becomes
 /// an ordinary one again.

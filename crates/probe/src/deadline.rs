@@ -5,23 +5,15 @@
 //! The kernel refuses this policy to a thread that may not run on all CPUs of its root domain, so
 //! these threads are bound to none.
 
-use crate::attachment::{Attachment, Linux, Woken};
+use crate::attachment::{Attachment, Linux};
+use crate::outcome::Woken;
+use crate::reservation::Reservation;
 use crate::thread::STACK_BYTES;
 use crate::{affinity, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 use std::thread::Builder;
-
-/// What a thread asks of the kernel's admission control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reservation {
-    /// CPU time in each period.
-    pub(crate) runtime: Nanos,
-    /// From the start of a period, when that time is due.
-    pub(crate) deadline: Nanos,
-    pub(crate) period: Nanos,
-}
 
 /// Threads of Linux with a reservation, on CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]

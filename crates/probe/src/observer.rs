@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A thread that measures nothing itself: it reads what the kernel measures.
 
-use crate::attachment::{Attachment, Linux, Woken};
+use crate::attachment::{Attachment, Linux};
+use crate::outcome::Woken;
 use crate::{process_cpus, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;

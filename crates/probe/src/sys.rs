@@ -2,7 +2,8 @@
 //! System calls that have no safe interface elsewhere, each wrapped so that nothing unsafe leaves
 //! this file.
 
-use crate::deadline::Reservation;
+use crate::Usage;
+use crate::reservation::Reservation;
 use plan::{CpuId, Policy, Scheduling};
 use rustix::mm::{MlockAllFlags, mlockall};
 use std::io;
@@ -150,16 +151,8 @@ fn set_attributes(thread: libc::pid_t, attributes: &SchedAttr) -> io::Result<()>
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What getrusage says of the calling thread.
-pub(crate) struct ThreadUsage {
-    pub(crate) minor_faults: u64,
-    pub(crate) major_faults: u64,
-    pub(crate) voluntary_switches: u64,
-    pub(crate) involuntary_switches: u64,
-}
-
 /// Page faults and context switches of the calling thread since it began.
-pub(crate) fn thread_usage() -> io::Result<ThreadUsage> {
+pub(crate) fn thread_usage() -> io::Result<Usage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive
     // through the call; RUSAGE_THREAD is known to every kernel since 2.6.26 and fails cleanly
@@ -172,7 +165,7 @@ pub(crate) fn thread_usage() -> io::Result<ThreadUsage> {
     // and the call succeeded and has filled it in.
     let usage = unsafe { usage.assume_init() };
     let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
-    Ok(ThreadUsage {
+    Ok(Usage {
         minor_faults: count(usage.ru_minflt),
         major_faults: count(usage.ru_majflt),
         voluntary_switches: count(usage.ru_nvcsw),

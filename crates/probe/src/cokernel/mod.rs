@@ -12,8 +12,8 @@ pub(crate) mod evl;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
 mod sys;
 
-use crate::attachment::{Attachment, Linux, Woken};
-use crate::sampler::SampleError;
+use crate::attachment::{Attachment, Linux};
+use crate::outcome::{SampleError, Woken};
 use crate::{Monotonic, Usage, sys as linux};
 use model::CoKernel;
 use plan::{CpuId, Nanos, Scheduling};
@@ -287,11 +287,11 @@ impl<S: Stage> Attachment for OnCore<S> {
                 self.interrupted = false;
                 Woken::OnTime
             }
-            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {
-                self.interrupted = true;
-                Woken::Interrupted
+            Err(error) => {
+                let woken = Woken::from(error);
+                self.interrupted |= woken == Woken::Interrupted;
+                woken
             }
-            Err(error) => Woken::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
         }
     }
 
@@ -300,11 +300,8 @@ impl<S: Stage> Attachment for OnCore<S> {
     }
 
     fn enter(&mut self) -> Result<(), SampleError> {
-        let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
-        self.try_enter().map_err(|error| SampleError {
-            doing: "going from Linux to the co-kernel",
-            errno: errno(error),
-        })
+        self.try_enter()
+            .map_err(|error| SampleError::new("going from Linux to the co-kernel", &error))
     }
 
     fn begin(&mut self) {

@@ -4,12 +4,12 @@
 use super::account::{Account, Gap, PARTS};
 use super::event::{Event, Layout};
 use super::kernel::Kernel;
-use crate::Polled;
 use crate::attachment::Attachment;
+use crate::outcome::SampleError;
 use crate::probes::Noise;
-use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::sampler::{Awaited, EventSource};
 use crate::thread::Outlives;
-use model::Warning;
+use model::{Polling, Warning};
 use plan::{CpuId, Nanos};
 use std::io;
 use std::sync::Arc;
@@ -146,8 +146,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
             return Awaited::Nothing;
         }
         if let Err(error) = self.settle() {
-            let errno = error.raw_os_error().unwrap_or(libc::EIO);
-            return Awaited::Failed(SampleError { doing: "read of trace_pipe_raw", errno });
+            return Awaited::Failed(SampleError::new("read of trace_pipe_raw", &error));
         }
         self.hand_over()
             .map_or(Awaited::Nothing, |gap| Awaited::Event(Nanos(gap.begin), columns(&gap)))
@@ -167,7 +166,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
         lost.into_iter().collect()
     }
 
-    fn polled(&self) -> Option<Polled> {
+    fn polled(&self) -> Option<Polling> {
         EventSource::<A, 1>::polled(&self.noise)
     }
 }
