@@ -222,7 +222,10 @@ mod tests {
             ("policy", "5".parse::<plan::Policy>().unwrap_err().into()),
             ("prio", Scheduling::new(None, Some(500)).unwrap_err().into()),
             ("prio", Scheduling::new(Some(plan::Policy::Other), Some(5)).unwrap_err().into()),
-            ("load", SpecError::UnknownLoad { spec: "5".to_owned(), name: "5".to_owned() }.into()),
+            (
+                "load",
+                SpecError::Command { spec: "5".to_owned(), why: "it is none".to_owned() }.into(),
+            ),
             ("machine", "5".parse::<Machine>().unwrap_err().into()),
             ("mips", plan::shift_of_mips("5").unwrap_err().into()),
             ("phase", "-5".parse::<plan::Phase>().unwrap_err().into()),
