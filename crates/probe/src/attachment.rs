@@ -10,17 +10,25 @@ use rustix::thread::Pid;
 use std::io;
 
 /// How a thread becomes a measuring thread, reads its clock, sleeps, is asked to stop, and becomes
-/// an ordinary one again.
+/// an ordinary one again: on Linux and CLOCK_MONOTONIC, where an attachment says nothing else.
 pub(crate) trait Attachment: Send + 'static {
     /// Makes the calling thread a measuring one: pinned, with its scheduling. Returns its number.
     fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid>;
     /// The time, ns.
-    fn now(&mut self) -> Nanos;
+    #[inline]
+    fn now(&mut self) -> Nanos {
+        Monotonic.now()
+    }
     /// Sleeps until an absolute time; returns at once if it has passed.
-    fn sleep_until(&mut self, time: Nanos) -> Woken;
+    #[inline]
+    fn sleep_until(&mut self, time: Nanos) -> Woken {
+        Monotonic.sleep_until(time)
+    }
     /// Ends the sleep of an attached thread, which then sees that it is to stop. Called by another
     /// thread, as often as it takes.
-    fn interrupt(thread: Pid);
+    fn interrupt(thread: Pid) {
+        sys::wake(thread);
+    }
     /// Whether a thread runs on Linux, so that it may make any system call.
     const IS_LINUX: bool = true;
     /// Takes the calling thread to where it measures, before it warms up. Between this and
@@ -42,7 +50,9 @@ pub(crate) trait Attachment: Send + 'static {
     }
     /// Makes the calling thread an ordinary one again, so that its end disturbs no other that still
     /// measures.
-    fn detach(&mut self);
+    fn detach(&mut self) {
+        let _ = sys::set_scheduling(Scheduling::OTHER);
+    }
 }
 
 /// Threads of Linux, on CLOCK_MONOTONIC.
@@ -59,24 +69,6 @@ impl Attachment for Linux {
         }
         sys::set_scheduling(scheduling)?;
         Ok(rustix::thread::gettid())
-    }
-
-    #[inline]
-    fn now(&mut self) -> Nanos {
-        Monotonic.now()
-    }
-
-    #[inline]
-    fn sleep_until(&mut self, time: Nanos) -> Woken {
-        Monotonic.sleep_until(time)
-    }
-
-    fn interrupt(thread: Pid) {
-        sys::wake(thread);
-    }
-
-    fn detach(&mut self) {
-        let _ = sys::set_scheduling(Scheduling::OTHER);
     }
 }
 

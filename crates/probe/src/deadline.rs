@@ -6,7 +6,6 @@
 //! these threads are bound to none.
 
 use crate::attachment::{Attachment, Linux};
-use crate::outcome::Woken;
 use crate::reservation::Reservation;
 use crate::thread::STACK_BYTES;
 use crate::{affinity, sys};
@@ -28,24 +27,6 @@ impl Attachment for Reserved {
         sys::set_deadline(self.0)
             .map_err(|error| io::Error::new(error.kind(), refusal(self.0, &error)))?;
         Ok(rustix::thread::gettid())
-    }
-
-    #[inline]
-    fn now(&mut self) -> Nanos {
-        Linux.now()
-    }
-
-    #[inline]
-    fn sleep_until(&mut self, time: Nanos) -> Woken {
-        Linux.sleep_until(time)
-    }
-
-    fn interrupt(thread: Pid) {
-        Linux::interrupt(thread);
-    }
-
-    fn detach(&mut self) {
-        Linux.detach();
     }
 }
 

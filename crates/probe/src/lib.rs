@@ -41,6 +41,7 @@ mod sys;
 mod test_runs;
 mod thread;
 mod timerlat;
+mod tracer;
 mod trial;
 mod usage;
 mod wake;

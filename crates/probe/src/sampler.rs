@@ -116,6 +116,19 @@ pub(crate) enum Awaited<const N: usize> {
     Failed(SampleError),
 }
 
+impl<const N: usize> Awaited<N> {
+    /// What a sleep that ended so means for who waits; none where it ended on time.
+    pub(crate) const fn after_sleep(woken: Woken) -> Option<Self> {
+        match woken {
+            Woken::OnTime => None,
+            Woken::Interrupted => Some(Awaited::Nothing),
+            Woken::Failed(errno) => {
+                Some(Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }))
+            }
+        }
+    }
+}
+
 /// Waits for events, which come at irregular times, with `N` columns each.
 pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
     /// Makes ready for events from this time on, by the measuring thread before that time.

@@ -295,10 +295,6 @@ impl<S: Stage> Attachment for OnCore<S> {
         }
     }
 
-    fn interrupt(thread: Pid) {
-        linux::wake(thread);
-    }
-
     fn enter(&mut self) -> Result<(), SampleError> {
         self.try_enter()
             .map_err(|error| SampleError::new("going from Linux to the co-kernel", &error))

@@ -356,13 +356,7 @@ pub(crate) fn count_notices() -> io::Result<()> {
     // without destructor, which is there from the beginning; it takes the three arguments of
     // SA_SIGINFO; the old action is not wanted.
     checked(unsafe { libc::sigaction(libc::SIGXCPU, action.as_ptr(), ptr::null_mut()) }.into())?;
-    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
-    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-    // SAFETY: the set was initialised by sigemptyset, and SIGXCPU is a signal that exists.
-    unsafe { libc::sigaddset(set.as_mut_ptr(), libc::SIGXCPU) };
-    // SAFETY: the set is initialised; the old mask is not wanted. With these the call cannot fail.
-    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut()) };
+    crate::sys::unblock(&[libc::SIGXCPU]);
     Ok(())
 }
 

@@ -165,10 +165,7 @@ impl<A: Attachment> EventSource<A, 2> for Events {
                 (self.next, self.number) = (None, self.number + 1);
                 Awaited::Event(Nanos(began), [ended - began, self.number - 1])
             }
-            Woken::OnTime | Woken::Interrupted => Awaited::Nothing,
-            Woken::Failed(errno) => {
-                Awaited::Failed(SampleError { doing: "clock_nanosleep", errno })
-            }
+            woken => Awaited::after_sleep(woken).unwrap_or(Awaited::Nothing),
         }
     }
 }

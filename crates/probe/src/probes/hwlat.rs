@@ -10,7 +10,7 @@ use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict}
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::Attachment;
 use crate::observer::Observer;
-use crate::outcome::{SampleError, Woken};
+use crate::outcome::SampleError;
 use crate::sampler::{Awaited, EventSource};
 use crate::smi::SmiCounter;
 use crate::thread::{Launched, Outlives, ThreadConfig};
@@ -235,12 +235,9 @@ impl<A: Attachment> EventSource<A, 4> for Hwlat {
             if now >= until {
                 return Awaited::Nothing;
             }
-            match attachment.sleep_until(Nanos(now.0 + READ_EVERY.0).min(until)) {
-                Woken::OnTime => {}
-                Woken::Interrupted => return Awaited::Nothing,
-                Woken::Failed(errno) => {
-                    return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno });
-                }
+            let woken = attachment.sleep_until(Nanos(now.0 + READ_EVERY.0).min(until));
+            if let Some(ended) = Awaited::after_sleep(woken) {
+                return ended;
             }
         }
     }

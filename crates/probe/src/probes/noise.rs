@@ -10,7 +10,6 @@ use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
 use crate::osnoise::{self, Accounted};
-use crate::outcome::{SampleError, Woken};
 use crate::sampler::{Awaited, EventSource};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, Polling as Polled, ProbeStatement, RowKind};
@@ -318,12 +317,10 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Noise {
             Ok(end_ns) => {
                 self.poll(attachment, Polling { last_ns: now.0, end_ns: end_ns.min(until.0) })
             }
-            Err(begin_ns) => match attachment.sleep_until(Nanos(begin_ns).min(until)) {
-                Woken::OnTime | Woken::Interrupted => Awaited::Nothing,
-                Woken::Failed(errno) => {
-                    Awaited::Failed(SampleError { doing: "clock_nanosleep", errno })
-                }
-            },
+            Err(begin_ns) => {
+                let woken = attachment.sleep_until(Nanos(begin_ns).min(until));
+                Awaited::after_sleep(woken).unwrap_or(Awaited::Nothing)
+            }
         }
     }
 
@@ -335,6 +332,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Noise {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Woken;
     use crate::test_runs::test_run;
     use crate::{Control, Counts, Cycle, StopReason, events, ring};
     use plan::{CpuId, OverrunPolicy};

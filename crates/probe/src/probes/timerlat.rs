@@ -13,7 +13,8 @@ use crate::observer::Observer;
 use crate::outcome::{SampleError, Woken};
 use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, Outlives, ThreadConfig};
-use crate::timerlat::{Kernel, Row, Rows, Thread, UserThread, lacks};
+use crate::timerlat::{Row, Rows, Thread, UserThread, file_of_user, lacks, trace};
+use crate::tracer::Tracer;
 use model::{Column, ProbeStatement};
 use plan::{CpuId, Nanos, OverrunPolicy, Run, Scheduling};
 use std::io;
@@ -127,9 +128,9 @@ impl SetProbe for Settings {
     fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
         let (cpu, interval, scheduling) = (config.cpu, config.cycle.interval, config.scheduling);
         let thread = self.thread;
-        let kernel = Kernel::on(cpu, interval, thread, scheduling).map_err(io::Error::other)?;
-        let reader = kernel.reader(cpu).map_err(io::Error::other)?;
-        let outlives = Some(Arc::clone(&kernel) as Outlives);
+        let tracer = trace(cpu, interval, thread, scheduling).map_err(io::Error::other)?;
+        let reader = tracer.lock().session.reader(cpu).map_err(io::Error::other)?;
+        let outlives = Some(Arc::clone(&tracer) as Outlives);
         let rows = Rows::new(Nanos(0), interval);
         let rows = if thread == Thread::User { rows.with_user() } else { rows };
         let timerlat = Timerlat {
@@ -145,7 +146,7 @@ impl SetProbe for Settings {
             cpu,
             scheduling,
             user: None,
-            kernel,
+            tracer,
         };
         Ok(Launched { outlives, ..config.launch(Observer, timerlat)? })
     }
@@ -178,7 +179,7 @@ struct Timerlat {
     /// In user space. It begins when the tracer runs on all CPUs.
     user: Option<UserThread>,
     /// Ends after the reader and the thread: fields are dropped in this order.
-    kernel: Arc<Kernel>,
+    tracer: Arc<Tracer>,
 }
 
 impl Timerlat {
@@ -211,7 +212,7 @@ impl<A: Attachment> Sampler<A, 4> for Timerlat {
     ) -> Result<(), SampleError> {
         self.rows.restart(first, interval);
         if self.thread == Thread::User && self.user.is_none() {
-            let file = self.kernel.file_of_user(self.cpu);
+            let file = file_of_user(&self.tracer, self.cpu);
             let user = UserThread::start(file, self.cpu, self.scheduling);
             let user = user.map_err(|error| SampleError::new("start of a thread", &error))?;
             self.user = Some(user);

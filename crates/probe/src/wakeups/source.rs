@@ -207,12 +207,8 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
             } else {
                 Nanos(attachment.now().0 + EVERY.0).min(until)
             };
-            match attachment.sleep_until(next) {
-                Woken::OnTime => {}
-                Woken::Interrupted => return Awaited::Nothing,
-                Woken::Failed(errno) => {
-                    return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno });
-                }
+            if let Some(ended) = Awaited::after_sleep(attachment.sleep_until(next)) {
+                return ended;
             }
             if let Err(error) = self.read_further(attachment) {
                 return failed("read the kernel's events")(error);
