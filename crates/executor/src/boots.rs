@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A plan on this machine, boot by boot: kernels and their arguments cannot be varied without
 //! booting, so each boot adds what it can measure to one folder, and returns what is still missing.
-//!
-//! The folder holds a folder for each boot, by the name of its kernel, which is the folder of a
-//! plan like any other.
 
-use crate::folder;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use lab::KernelName;
 use plan::{Plan, Setting, Value};
-use serde_json::{Value as Json, json};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
 
 /// What the machine was booted with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
     /// Its name (`uname -n`).
     pub machine: String,
@@ -26,7 +21,7 @@ pub struct Boot {
 }
 
 /// A boot that a plan asks for: its kernel, and kernel arguments; none where the plan does not say.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PlannedBoot {
     kernel: Option<String>,
     append: Option<String>,
@@ -47,80 +42,6 @@ impl Boot {
             arguments: model::kernel_arguments(&line),
         })
     }
-
-    /// As the index of its folder has it.
-    pub(crate) fn to_json(&self) -> Json {
-        json!({ "machine": self.machine, "kernel": self.kernel, "arguments": self.arguments })
-    }
-
-    /// None: not a boot.
-    pub(crate) fn from_json(value: &Json) -> Option<Self> {
-        let text = |key: &str| Some(value.get(key)?.as_str()?.to_owned());
-        Some(Boot {
-            machine: text("machine")?,
-            kernel: text("kernel")?,
-            arguments: text("arguments")?,
-        })
-    }
-
-    /// Where its folder is, or is to be: that of another boot of the same kernel has its name
-    /// already.
-    ///
-    /// # Errors
-    /// When the folder cannot be read, or is not a folder of boots.
-    pub fn folder(&self, root: &Path) -> anyhow::Result<PathBuf> {
-        if let Some((path, _)) = boots(root)?.into_iter().find(|(_, boot)| boot == self) {
-            return Ok(path);
-        }
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-.+".contains(c) { c } else { '_' };
-        let kernel: String = self.kernel.chars().map(plain).collect();
-        let name =
-            |number: u32| if number == 1 { kernel.clone() } else { format!("{kernel}.{number}") };
-        (1..)
-            .map(|number| root.join(name(number)))
-            .find(|path| !path.exists())
-            .context("too many boots")
-    }
-}
-
-/// The boots that have a folder in this one.
-///
-/// # Errors
-/// When it cannot be read, or is not a folder of boots.
-pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
-    if folder::plan_file(root).is_file() {
-        bail!(
-            "{} is the folder of a plan that was started without --here, or of one boot: choose \
-             another name with -o",
-            root.display()
-        );
-    }
-    if root.symlink_metadata().is_err() {
-        return Ok(Vec::new());
-    }
-    let entries =
-        std::fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
-    let mut paths = paths.with_context(|| format!("cannot read {}", root.display()))?;
-    paths.sort();
-    let boots = paths.iter().filter_map(|path| folder::boot(path).map(|boot| (path.clone(), boot)));
-    let boots: Vec<_> = boots.collect();
-    if boots.is_empty() && !paths.is_empty() {
-        bail!(
-            "{} exists already, and has no boot of a plan in it: choose another name with -o",
-            root.display()
-        );
-    }
-    Ok(boots)
-}
-
-/// Of the boots that the plan of these folders asks for, those that are not among them.
-#[must_use]
-pub fn boots_missing(folders: &[PathBuf]) -> Vec<PlannedBoot> {
-    let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
-    let planned_boots: BTreeSet<PlannedBoot> =
-        folders.iter().flat_map(|folder| folder::planned_boots(folder)).collect();
-    PlannedBoot::missing(&planned_boots.into_iter().collect::<Vec<_>>(), &made)
 }
 
 impl PlannedBoot {
@@ -147,16 +68,6 @@ impl PlannedBoot {
         }
         planned_boots.retain(|one| one.kernel.is_some() || one.append.is_some());
         Ok(planned_boots)
-    }
-
-    /// As the index of a boot's folder has it.
-    pub(crate) fn to_json(&self) -> Json {
-        json!({ "kernel": self.kernel, "append": self.append })
-    }
-
-    pub(crate) fn from_json(value: &Json) -> Self {
-        let text = |key: &str| value[key].as_str().map(str::to_owned);
-        PlannedBoot { kernel: text("kernel"), append: text("append") }
     }
 
     /// Of these, the boots that are still missing. One with more arguments than was asked for is
@@ -210,6 +121,7 @@ impl fmt::Display for PlannedBoot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn boot(kernel: &str, arguments: &str) -> Boot {
         Boot { machine: "board".into(), kernel: kernel.into(), arguments: arguments.into() }
@@ -254,6 +166,5 @@ mod tests {
         let both = [boot("6.1.0-56-arm64", ""), boot("6.1.0-56-rt-arm64", "isolcpus=1-3 nosmt")];
         assert_eq!(missing(&both), ["kernel=debian:rt-arm64"]);
         assert_eq!(missing(&[boot("5.10.0", "")]).len(), 3);
-        assert_eq!(Boot::from_json(&both[1].to_json()).as_ref(), Some(&both[1]));
     }
 }

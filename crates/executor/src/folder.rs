@@ -10,6 +10,7 @@ use plan::{Plan, PlannedRun};
 use recording::{Recording, RecordingError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use serde::Deserialize;
 use serde_json::json;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -72,8 +73,8 @@ impl ResultsFolder {
             .collect();
         let mut index = json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
         if let Some((boot, planned_boots)) = boot {
-            index["boot"] = boot.to_json();
-            index["boots"] = planned_boots.iter().map(PlannedBoot::to_json).collect();
+            index["boot"] = json!(boot);
+            index["boots"] = json!(planned_boots);
         }
         write(&path.join(INDEX), &model::document_text(&index)?)?;
         // Last: with the plan there, the folder can be resumed.
@@ -274,14 +275,12 @@ pub fn incomplete(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// The boot that a folder is of; none for any other folder.
 pub(crate) fn boot(folder: &Path) -> Option<Boot> {
-    Boot::from_json(index(folder)?.get("boot")?)
+    Boot::deserialize(&index(folder)?["boot"]).ok()
 }
 
 /// The boots that the plan of such a folder asks for.
 pub(crate) fn planned_boots(folder: &Path) -> Vec<PlannedBoot> {
-    index(folder).unwrap_or_default()["boots"]
-        .as_array()
-        .map_or_else(Vec::new, |all| all.iter().map(PlannedBoot::from_json).collect())
+    Vec::deserialize(&index(folder).unwrap_or_default()["boots"]).unwrap_or_default()
 }
 
 fn index(folder: &Path) -> Option<serde_json::Value> {

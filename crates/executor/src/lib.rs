@@ -9,13 +9,15 @@
 
 #![forbid(unsafe_code)]
 
+mod boot_folders;
 mod boots;
 mod execute;
 mod folder;
 mod resumed;
 mod setting_error;
 
-pub use boots::{Boot, PlannedBoot, boots, boots_missing};
+pub use boot_folders::{boots, boots_missing};
+pub use boots::{Boot, PlannedBoot};
 pub use execute::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker,
     is_disk_failure,

@@ -107,9 +107,8 @@ fn in_probe(recorded: &Document, asked: &Run) -> Vec<Difference> {
         return difference("probe", run.probe.clone(), asked.probe.clone()).into_iter().collect();
     }
     let default = |name: &str| {
-        let probe = probe::PROBES.iter().find(|probe| probe.name == run.probe);
-        let setting =
-            probe.and_then(|probe| probe.settings.iter().find(|setting| setting.name == name));
+        let setting = probe::find(&run.probe)
+            .and_then(|probe| probe.settings.iter().find(|setting| setting.name == name));
         setting.map_or("", |setting| setting.default).to_owned()
     };
     let names: BTreeSet<&String> =

@@ -4,6 +4,7 @@
 use lab::KernelError;
 use load::SpecError;
 use plan::{CpuError, GuestError, PolicyError, Run, RunError, Setting, Value};
+use probe::ChosenProbe;
 use std::path::PathBuf;
 
 /// A setting that cannot be, or settings that cannot be together.
@@ -144,10 +145,10 @@ impl SettingError {
 ///
 /// # Errors
 /// The first thing that makes it impossible.
-pub fn checked_run(run: Run) -> Result<Run, SettingError> {
+pub fn checked_run(run: Run, probe: &ChosenProbe) -> Result<Run, SettingError> {
     match run.check() {
         Ok(()) => {
-            probe::statement(&run)?;
+            probe.check(&run)?;
             check_times(&run)?;
             Ok(run)
         }
@@ -191,7 +192,10 @@ mod tests {
         let wrong = |change: fn(&mut Run)| {
             let mut run = run();
             change(&mut run);
-            checked_run(run).unwrap_err()
+            match probe::choose(&run.probe, &run.probe_settings) {
+                Ok(probe) => checked_run(run, &probe).unwrap_err(),
+                Err(error) => error.into(),
+            }
         };
         let available = || CpuError::NotAvailable { cpu: 5, available: "0-3".to_owned() };
         let machine = Machine::Raspi3b;
@@ -218,7 +222,10 @@ mod tests {
             ("policy", "5".parse::<plan::Policy>().unwrap_err().into()),
             ("prio", Scheduling::new(None, Some(500)).unwrap_err().into()),
             ("prio", Scheduling::new(Some(plan::Policy::Other), Some(5)).unwrap_err().into()),
-            ("load", SpecError::UnknownLoad { spec: "5".to_owned(), name: "5".to_owned() }.into()),
+            (
+                "load",
+                SpecError::Command { spec: "5".to_owned(), why: "it is none".to_owned() }.into(),
+            ),
             ("machine", "5".parse::<Machine>().unwrap_err().into()),
             ("mips", plan::shift_of_mips("5").unwrap_err().into()),
             ("phase", "-5".parse::<plan::Phase>().unwrap_err().into()),

@@ -293,7 +293,8 @@ fn order_of(
             "CPU {cpu} is not there in the guest: its CPUs are {usable}"
         )));
     }
-    let chosen_for = probe::choose(&mut run).map_err(run_failed)?;
+    let probe = probe::choose(&run.probe, &run.probe_settings).map_err(bad_input)?;
+    let probe = probe.here(&mut run).map_err(run_failed)?;
     let granted = runner::grant(run.scheduling);
     let limits = load::Limits::for_loads(Some(granted.scheduling.rank()), run.loads.len());
     let loads =
@@ -301,11 +302,11 @@ fn order_of(
     let loads = loads.collect::<Result<Vec<_>, _>>().map_err(bad_input)?;
     let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus.usable));
     let elsewhere = runner::loads_elsewhere(&run, &loads);
-    let short = runner::try_interval(&run, granted.scheduling).map_err(bad_input)?;
-    let probe = probe::statement(&run).map_err(bad_input)?;
+    let short = runner::try_interval(&run, &probe, granted.scheduling).map_err(bad_input)?;
+    probe.check(&run).map_err(bad_input)?;
     Ok(runner::Order {
+        statement: probe.statement(&run),
         probe,
-        chosen_for,
         granted,
         warnings: isolated.into_iter().chain(elsewhere).chain(short).collect(),
         loads,

@@ -52,7 +52,7 @@ pub(crate) struct Reading {
     pub per_cpu_ns: Vec<u64>,
     /// Time that each of its CPUs was busy, with whatever; empty if unknown, and within a span.
     pub busy_ns: Vec<u64>,
-    /// What they counted, in the order of [`crate::kinds::LoadType::units`].
+    /// What they counted, in the order of the units of its type.
     pub work: Vec<u64>,
     pub alive: usize,
 }

@@ -4,36 +4,11 @@
 //! Commas separate the options of a spec, so a list of CPUs within one is joined by `+`:
 //! `cpu,cpus=0-1+3`. Otherwise it is a CPU list like any other, with `!2` and `all`.
 
-use crate::limits::{self, Limits};
+use crate::limits::Limits;
 use crate::load_types::{self, Generator, LOAD_TYPES, LoadType};
+use crate::options::{CommonOptions, Options, SpecError};
 use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
 use std::time::Duration;
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CommonOptions {
-    /// CPU use to be reached on each CPU, percent; none for what it gets.
-    pub level: Option<f64>,
-    pub period: Duration,
-    /// Nice level of the tasks.
-    pub nice: i32,
-    pub policy: Policy,
-    /// Their real-time priority, 0 where the policy has none.
-    pub prio: u8,
-    /// Since measuring began, when they begin to work; none: before that.
-    pub start: Option<Duration>,
-    /// Since measuring began, when they are killed; none: after that.
-    pub stop: Option<Duration>,
-    /// What they draw at random follows from this; 0 without a phase. It is not written, but comes
-    /// with the order.
-    pub seed: u64,
-}
-
-impl CommonOptions {
-    /// Whether its tasks begin to work, or are killed, while measuring.
-    pub(crate) const fn has_times(&self) -> bool {
-        self.start.is_some() || self.stop.is_some()
-    }
-}
 
 /// What every load understands.
 const COMMON: [&str; 7] = ["cpus", "period", "nice", "policy", "prio", "start", "stop"];
@@ -71,221 +46,9 @@ impl ValidatedLoad {
     }
 }
 
-/// What is wrong with a load as written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SpecError {
-    /// No such load.
-    #[error("unknown load '{name}' (in '{spec}'): expected one of {}", names())]
-    UnknownLoad { spec: String, name: String },
-    /// A level that cannot be.
-    #[error(
-        "'@{level}' in the load '{spec}': a level is a CPU use above 0% and up to 100%, such as \
-         @50%"
-    )]
-    Level {
-        spec: String,
-        /// What stands after the `@`.
-        level: String,
-    },
-    /// A level for a load that has none.
-    #[error(
-        "'@{level}' in the load '{spec}': {name} has no level. Loads with a level: {}",
-        with_level()
-    )]
-    NoLevel {
-        spec: String,
-        /// The load's name.
-        name: String,
-        /// What stands after the `@`.
-        level: String,
-    },
-    /// Too few CPUs for what the load does.
-    #[error(
-        "the load '{spec}' works between CPUs: {name} needs at least {min} of them, and its list \
-         is {}",
-        CpuList::format(cpus)
-    )]
-    FewCpus {
-        spec: String,
-        /// The load's name.
-        name: String,
-        min: usize,
-        cpus: Vec<CpuId>,
-    },
-    /// A priority that would keep the measuring threads, or the load's own control, from running.
-    #[error("real-time priority {prio} in the load '{spec}': {}", below(*probe))]
-    Priority {
-        spec: String,
-        prio: u8,
-        /// The measuring threads'.
-        probe: u8,
-    },
-    /// A key the load does not have.
-    #[error(
-        "unknown key '{key}' in the load '{spec}': the keys of {name} are {known}{}",
-        number_hint(key)
-    )]
-    UnknownKey {
-        spec: String,
-        /// The load's name.
-        name: String,
-        key: String,
-        known: String,
-    },
-    /// A value the key cannot have.
-    #[error("'{key}={value}' in the load '{spec}': {key} is {expected}")]
-    Value { spec: String, key: String, value: String, expected: String },
-    /// A command that cannot be run.
-    #[error("the load '{spec}': {why}")]
-    Command {
-        spec: String,
-        /// Why not.
-        why: String,
-    },
-    /// CPUs that are no list.
-    #[error(
-        "'{part}' in the load '{spec}' is not a CPU: write numbers and ranges joined by +, such \
-         as cpus=0-1 or cpus=0+2"
-    )]
-    CpuSyntax {
-        spec: String,
-        /// The part that could not be read.
-        part: String,
-    },
-    /// CPUs that are not available.
-    #[error("the load '{spec}': {source}")]
-    Cpus {
-        spec: String,
-        /// Why not.
-        source: CpuError,
-    },
-}
-
-fn names() -> String {
-    LOAD_TYPES.iter().map(|load_type| load_type.name).collect::<Vec<_>>().join(", ")
-}
-
-/// What priority a load can have beside such measuring threads.
-fn below(probe: u8) -> String {
-    match probe {
-        0 => "the measuring threads have none, and could not run next to it".to_owned(),
-        1 | 2 => {
-            format!("the measuring threads have {probe}, which leaves none for a load below it")
-        }
-        _ => {
-            format!(
-                "the measuring threads have {probe}; a load's is at most {}, so that its own \
-                 control fits between",
-                probe - 2
-            )
-        }
-    }
-}
-
-fn with_level() -> String {
-    LOAD_TYPES
-        .iter()
-        .filter(|load_type| load_type.paced)
-        .map(|load_type| load_type.name)
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// `cpus=0,2` is what everyone writes first.
-fn number_hint(key: &str) -> &'static str {
-    let is_range = key.starts_with(|c: char| c.is_ascii_digit() || c == '!');
-    if is_range { "; join CPUs with +, as in cpus=0+2" } else { "" }
-}
-
-/// The options of one load.
-#[derive(Debug)]
-pub(crate) struct Options<'a> {
-    spec: &'a LoadSpec,
-    cpus: usize,
-    memory: u64,
-    loads: usize,
-    elsewhere: bool,
-}
-
-impl<'a> Options<'a> {
-    /// Whether the load will run on another machine, so that files and programs of this one say
-    /// nothing.
-    pub(crate) const fn elsewhere(&self) -> bool {
-        self.elsewhere
-    }
-
-    /// How many tasks share a disk, if there is one on each CPU of each load.
-    pub(crate) const fn sharing(&self) -> u64 {
-        (self.cpus * self.loads) as u64
-    }
-
-    /// All keys and values, as written.
-    pub(crate) fn written(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.spec.options()
-    }
-
-    /// What was written for this key.
-    pub(crate) fn value(&self, key: &str) -> Option<&'a str> {
-        self.spec.options().find(|(known, _)| *known == key).map(|(_, value)| value)
-    }
-
-    /// The value of a key, read by `parse`; an error saying what was `expected` if that returns
-    /// none.
-    pub(crate) fn parsed<T>(
-        &self,
-        key: &str,
-        expected: &str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, SpecError> {
-        self.value(key)
-            .map(|text| parse(text).ok_or_else(|| self.refuse(key, expected)))
-            .transpose()
-    }
-
-    /// A time since measuring began, no less than `least`.
-    fn time(&self, key: &str, least: Nanos) -> Result<Option<Duration>, SpecError> {
-        self.parsed(key, "a time since measuring began, such as 200ms", |text| {
-            let time = Nanos::parse(text, Unit::Microsecond).ok().filter(|time| *time >= least)?;
-            Some(Duration::from_nanos(time.0.unsigned_abs()))
-        })
-    }
-
-    /// Memory for each task that fills some, bytes: what is written for this key, or `usual`, or
-    /// less where that is more than there is to give.
-    pub(crate) fn memory(&self, key: &str, usual: u64) -> Result<usize, SpecError> {
-        // No larger than this machine's addresses reach.
-        let max = (self.memory / self.cpus.max(1) as u64)
-            .clamp(1 << 16, isize::MAX.unsigned_abs() as u64 / 2);
-        let expected = format!(
-            "a size such as 64M, from 4K up to {} here: half of the memory that is free, shared \
-             by loads and their CPUs",
-            limits::human_readable(max),
-        );
-        let written = self.parsed(key, &expected, |text| {
-            limits::parse_size(text).filter(|size| (4_096..=max).contains(size))
-        })?;
-        Ok(usize::try_from(written.unwrap_or(usual.min(max))).unwrap_or(usize::MAX))
-    }
-
-    /// The command of `cmd:`.
-    pub(crate) fn command(&self) -> Option<&'a str> {
-        self.spec.command()
-    }
-
-    /// An error about what stands after `cmd:`.
-    pub(crate) fn refuse_command(&self, why: &str) -> SpecError {
-        SpecError::Command { spec: self.spec.to_string(), why: why.to_owned() }
-    }
-
-    /// An error about this key's value.
-    pub(crate) fn refuse(&self, key: &str, expected: &str) -> SpecError {
-        SpecError::Value {
-            spec: self.spec.to_string(),
-            key: key.to_owned(),
-            value: self.value(key).unwrap_or_default().to_owned(),
-            expected: expected.to_owned(),
-        }
-    }
+/// The names of all loads of this kind.
+fn names(of: impl Fn(&&LoadType) -> bool) -> String {
+    LOAD_TYPES.iter().filter(of).map(|load_type| load_type.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Checks a load against the loads there are, the CPUs there are, and `limits`. It runs on its
@@ -407,7 +170,8 @@ fn read_options(options: &Options<'_>) -> Result<Read, SpecError> {
     let spec = options.spec;
     let name = spec.name().to_owned();
     let Some(load_type) = load_types::find(&name) else {
-        return Err(SpecError::UnknownLoad { spec: spec.to_string(), name });
+        let known = names(|_| true);
+        return Err(SpecError::UnknownLoad { spec: spec.to_string(), name, known });
     };
     let known: Vec<&str> = COMMON.iter().chain(load_type.keys).copied().collect();
     if let Some((key, _)) = spec.options().find(|(key, _)| !known.contains(key)) {
@@ -429,12 +193,8 @@ fn common(load_type: &LoadType, options: &Options<'_>) -> Result<CommonOptions, 
             .contains(&nanos)
             .then(|| Duration::from_nanos(nanos.unsigned_abs()))
     })?;
-    let nice = options.parsed("nice", "a number from -20 to 19", |text| {
-        text.parse().ok().filter(|nice| (-20..=19).contains(nice))
-    })?;
-    let prio = options.parsed("prio", "a number from 1 to 97", |text| {
-        text.parse().ok().filter(|prio| (1..=97).contains(prio))
-    })?;
+    let nice = options.number("nice", -20..=19)?;
+    let prio = options.number("prio", 1..=97)?;
     let policy = options.parsed("policy", "fifo, rr, other, batch or idle", |text| {
         text.parse().ok().filter(|policy| *policy != Policy::Deadline)
     })?;
@@ -464,7 +224,8 @@ fn level(load_type: &LoadType, options: &Options<'_>) -> Result<Option<f64>, Spe
     let Some(text) = options.spec.level() else { return Ok(None) };
     let (spec, level) = (options.spec.to_string(), text.to_owned());
     if !load_type.paced {
-        return Err(SpecError::NoLevel { spec, name: load_type.name.to_owned(), level });
+        let (name, with_level) = (load_type.name.to_owned(), names(|other| other.paced));
+        return Err(SpecError::NoLevel { spec, name, level, with_level });
     }
     let percent = text
         .strip_suffix('%')

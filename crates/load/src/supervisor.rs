@@ -5,11 +5,12 @@
 //! as the load's.
 
 use crate::load_types::LoadType;
+use crate::options::CommonOptions;
 use crate::report::{BEGIN, GO, MEASURED_FROM, Order, Report};
 use crate::settling::{Settling, WINDOW_NS};
-use crate::spec::{self, CommonOptions};
+use crate::spec;
 use crate::sys::{self, SingleThreaded};
-use crate::worker_pool::{WorkerPool, now_ns};
+use crate::worker_pool::{Tasks, WorkerPool, now_ns};
 use plan::{Policy, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -58,15 +59,14 @@ fn supervise(order: &Order) -> io::Result<()> {
             .map_err(io::Error::other)?;
     let common = CommonOptions { seed: order.seed, ..common };
     settle(order, load_type, &common)?;
-    let size = generator.tasks(order.cpus.len());
-    let mut pool = WorkerPool::new(
-        SingleThreaded::check()?,
-        load_type,
-        order.cpus.clone(),
-        common,
-        size,
-        generator.threads_per_task(order.cpus.len()),
-    )?;
+    let tasks = Tasks {
+        name: load_type.name,
+        size: generator.tasks(order.cpus.len()),
+        threads_per_task: generator.threads_per_task(order.cpus.len()),
+        counters: load_type.units.len(),
+        starts_others: load_type.starts_others,
+    };
+    let mut pool = WorkerPool::new(SingleThreaded::check()?, tasks, order.cpus.clone(), common)?;
     generator.assemble(&mut pool)?;
     pool.wait_ready()?;
     say(&Report::Prepared)?;

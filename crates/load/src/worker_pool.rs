@@ -3,11 +3,10 @@
 //! together, read, killed.
 
 use crate::duty_cycle::{DutyCycle, OwnClocks};
-use crate::load_types::LoadType;
+use crate::options::CommonOptions;
 use crate::proc_stat;
 use crate::process_tree;
 use crate::report::Reading;
-use crate::spec::CommonOptions;
 use crate::sys::{self, Area, SingleThreaded, Slot};
 use model::LoadFailure;
 use plan::{CpuId, Scheduling};
@@ -28,16 +27,26 @@ use std::time::Duration;
 use system::scheduling::{set_affinity, set_scheduling};
 use system::usage::{children_cpu_time_ns, process_cpu_time_ns};
 
+/// What a pool has to know of the tasks of its load.
+#[derive(Debug)]
+pub(crate) struct Tasks {
+    /// The load's name.
+    pub(crate) name: &'static str,
+    pub(crate) size: usize,
+    pub(crate) threads_per_task: u64,
+    /// How many things each counts.
+    pub(crate) counters: usize,
+    /// Whether they start processes of their own, which are then counted and killed with them.
+    pub(crate) starts_others: bool,
+}
+
 #[derive(Debug)]
 pub(crate) struct WorkerPool {
     single_threaded: SingleThreaded,
     name: CString,
+    of: Tasks,
     cpus: Vec<CpuId>,
     common: CommonOptions,
-    /// Whether tasks start processes of their own, which are then counted and killed with them.
-    starts_others: bool,
-    counters: usize,
-    threads_per_task: u64,
     area: Area,
     /// Gone once the tasks have been released.
     barrier: Option<Barrier>,
@@ -150,27 +159,21 @@ impl<'a> Worker<'a> {
 }
 
 impl WorkerPool {
-    /// A pool of `size` tasks still to be forked, named after their load.
+    /// A pool of tasks still to be forked, named after their load.
     pub(crate) fn new(
         single_threaded: SingleThreaded,
-        load_type: &LoadType,
+        of: Tasks,
         cpus: Vec<CpuId>,
         common: CommonOptions,
-        size: usize,
-        threads_per_task: u64,
     ) -> io::Result<Self> {
         let barrier = Barrier { ready: io::pipe()?, release: io::pipe()? };
-        let name = CString::new(format!("load-{}", load_type.name))?;
-        let (counters, starts_others) = (load_type.units.len(), load_type.starts_others);
         Ok(WorkerPool {
             single_threaded,
-            name,
+            name: CString::new(format!("load-{}", of.name))?,
+            area: Area::new(of.size)?,
+            of,
             cpus,
             common,
-            starts_others,
-            counters,
-            threads_per_task,
-            area: Area::new(size)?,
             barrier: Some(barrier),
             tasks: Vec::new(),
             stopped: false,
@@ -271,13 +274,13 @@ impl WorkerPool {
 
     /// Whether every thread of every task has done its work at least once.
     pub(crate) fn has_worked(&self) -> bool {
-        self.area.slots().iter().all(|slot| slot.worked() >= self.threads_per_task)
+        self.area.slots().iter().all(|slot| slot.worked() >= self.of.threads_per_task)
     }
 
     /// What they have done until now, in the first of their units; none of a load that has no
     /// units.
     pub(crate) fn work_done(&self) -> Option<u64> {
-        (self.counters > 0).then(|| self.done(0))
+        (self.of.counters > 0).then(|| self.done(0))
     }
 
     fn done(&self, counter: usize) -> u64 {
@@ -300,7 +303,7 @@ impl WorkerPool {
             cpu_ns: self.cpu_ns(),
             per_cpu_ns: self.per_cpu_ns(),
             busy_ns: Vec::new(),
-            work: (0..self.counters).map(|counter| self.done(counter)).collect(),
+            work: (0..self.of.counters).map(|counter| self.done(counter)).collect(),
             alive: self.tasks.iter().filter(|task| task.alive).count(),
         }
     }
@@ -314,7 +317,7 @@ impl WorkerPool {
     /// CPU time of all tasks and, where they start others, of those: what lives, and what was
     /// waited for.
     fn cpu_ns(&self) -> u64 {
-        if self.starts_others {
+        if self.of.starts_others {
             process_tree::cpu_time_ns(getpid()) + children_cpu_time_ns()
         } else {
             self.tasks.iter().map(|task| task.cpu_ns).sum()
@@ -325,7 +328,7 @@ impl WorkerPool {
     fn per_cpu_ns(&self) -> Vec<u64> {
         let mut per_cpu = vec![0; self.cpus.len()];
         for task in &self.tasks {
-            match task.place.filter(|_| !self.starts_others) {
+            match task.place.filter(|_| !self.of.starts_others) {
                 Some(place) => per_cpu[place] += task.cpu_ns,
                 None => return Vec::new(),
             }
@@ -363,7 +366,7 @@ impl WorkerPool {
     /// cannot mean another process.
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
-        if self.starts_others {
+        if self.of.starts_others {
             self.tasks.iter_mut().for_each(|task| task.alive = false);
             return process_tree::kill_all_below(getpid());
         }

@@ -207,14 +207,20 @@ impl Column {
     /// The column, in any probe that has it, of how far the clock was set since the row before, ns.
     pub const STEP: &'static str = "step_ns";
 
+    const fn new(name: &'static str, unit: ColumnUnit, meaning: &'static str) -> Self {
+        Column { name: Cow::Borrowed(name), unit, meaning: Cow::Borrowed(meaning) }
+    }
+
     /// A column of nanoseconds.
     #[must_use]
     pub const fn ns(name: &'static str, meaning: &'static str) -> Self {
-        Column {
-            name: Cow::Borrowed(name),
-            unit: ColumnUnit::Nanoseconds,
-            meaning: Cow::Borrowed(meaning),
-        }
+        Self::new(name, ColumnUnit::Nanoseconds, meaning)
+    }
+
+    /// A column of numbers that are no times.
+    #[must_use]
+    pub const fn count(name: &'static str, meaning: &'static str) -> Self {
+        Self::new(name, ColumnUnit::Count, meaning)
     }
 }
 

@@ -96,7 +96,7 @@ pub struct Thread {
 }
 
 /// What a loop that reads the clock again and again did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Polling {
     /// Time in which it polled, its gaps included, ns.
     pub polled_ns: i64,

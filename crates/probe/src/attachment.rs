@@ -3,34 +3,34 @@
 //! between them is behind one trait, which the engine is generic over; so the accounting can also
 //! be driven through every case by a clock that does exactly what a test wants.
 
-use crate::sampler::SampleError;
-use crate::{Monotonic, Usage, sys};
+use crate::outcome::{SampleError, Woken};
+use crate::{Monotonic, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 use system::scheduling::{set_affinity, set_scheduling};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
-    OnTime,
-    /// A signal came first: the run is being stopped.
-    Interrupted,
-    /// The clock cannot be slept on; the error's number (errno).
-    Failed(i32),
-}
+use system::usage::ThreadUsage;
 
 /// How a thread becomes a measuring thread, reads its clock, sleeps, is asked to stop, and becomes
-/// an ordinary one again.
+/// an ordinary one again: on Linux and CLOCK_MONOTONIC, where an attachment says nothing else.
 pub(crate) trait Attachment: Send + 'static {
     /// Makes the calling thread a measuring one: pinned, with its scheduling. Returns its number.
     fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid>;
     /// The time, ns.
-    fn now(&mut self) -> Nanos;
+    #[inline]
+    fn now(&mut self) -> Nanos {
+        Monotonic.now()
+    }
     /// Sleeps until an absolute time; returns at once if it has passed.
-    fn sleep_until(&mut self, time: Nanos) -> Woken;
+    #[inline]
+    fn sleep_until(&mut self, time: Nanos) -> Woken {
+        Monotonic.sleep_until(time)
+    }
     /// Ends the sleep of an attached thread, which then sees that it is to stop. Called by another
     /// thread, as often as it takes.
-    fn interrupt(thread: Pid);
+    fn interrupt(thread: Pid) {
+        sys::wake(thread);
+    }
     /// Whether a thread runs on Linux, so that it may make any system call.
     const IS_LINUX: bool = true;
     /// Takes the calling thread to where it measures, before it warms up. Between this and
@@ -47,12 +47,14 @@ pub(crate) trait Attachment: Send + 'static {
     fn leave(&mut self) {}
     /// How often the thread fell back to Linux in between, on a co-kernel, given what it used since
     /// before it entered; none where nobody knows.
-    fn fallen_back(&self, _used: Option<&Usage>) -> Option<u64> {
+    fn fallen_back(&self, _used: Option<&ThreadUsage>) -> Option<u64> {
         None
     }
     /// Makes the calling thread an ordinary one again, so that its end disturbs no other that still
     /// measures.
-    fn detach(&mut self);
+    fn detach(&mut self) {
+        let _ = set_scheduling(None, Scheduling::OTHER);
+    }
 }
 
 /// Threads of Linux, on CLOCK_MONOTONIC.
@@ -69,24 +71,6 @@ impl Attachment for Linux {
         }
         set_scheduling(None, scheduling)?;
         Ok(rustix::thread::gettid())
-    }
-
-    #[inline]
-    fn now(&mut self) -> Nanos {
-        Monotonic.now()
-    }
-
-    #[inline]
-    fn sleep_until(&mut self, time: Nanos) -> Woken {
-        Monotonic.sleep_until(time)
-    }
-
-    fn interrupt(thread: Pid) {
-        sys::wake(thread);
-    }
-
-    fn detach(&mut self) {
-        let _ = set_scheduling(None, Scheduling::OTHER);
     }
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The clock activations are planned on.
 
-use crate::Woken;
+use crate::outcome::Woken;
 use plan::Nanos;
-use rustix::io::Errno;
 use rustix::thread::ClockId;
 use rustix::time::Timespec;
 
@@ -35,8 +34,7 @@ impl Monotonic {
         };
         match rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &request) {
             Ok(()) => Woken::OnTime,
-            Err(Errno::INTR) => Woken::Interrupted,
-            Err(error) => Woken::Failed(error.raw_os_error()),
+            Err(error) => error.into(),
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a run is stopped before its end. The first reason counts.
 
+use crate::outcome::SampleError;
 use plan::CpuId;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,6 +62,12 @@ impl Control {
     pub fn stop(&self, reason: StopReason) {
         self.0.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
         self.0.stopped.store(true, Ordering::Release);
+    }
+
+    /// Stops the run because a thread cannot measure any further.
+    #[cold]
+    pub(crate) fn probe_failed(&self, thread: usize, SampleError { doing, errno }: SampleError) {
+        self.stop(StopReason::ProbeFailed { thread, doing, errno });
     }
 
     /// Whether it was stopped.

@@ -11,8 +11,9 @@
 
 use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
-use crate::sampler::{Overrun, SampleError, Sampler};
-use crate::{Control, Producer, StopReason, Woken};
+use crate::outcome::{SampleError, Woken};
+use crate::sampler::{Overrun, Sampler};
+use crate::{Control, Producer, StopReason};
 use plan::{Nanos, OverrunPolicy};
 
 /// What one thread is to do.
@@ -98,10 +99,8 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
     let mut next = 0;
     let mut planned = cycle.start.0;
     let mut starvation = StarvationCheck::new();
-    if let Err(SampleError { doing, errno }) =
-        sampler.begin(attachment, cycle.start, Nanos(interval))
-    {
-        control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing, errno });
+    if let Err(error) = sampler.begin(attachment, cycle.start, Nanos(interval)) {
+        control.probe_failed(cycle.thread, error);
         return Counts::default();
     }
     while next < cycle.activations {
@@ -110,18 +109,15 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
             Woken::Interrupted if control.is_stopped() => break,
             Woken::Interrupted => continue,
             Woken::Failed(errno) => {
-                control.stop(StopReason::ProbeFailed {
-                    thread: cycle.thread,
-                    doing: sampler.wait_call(),
-                    errno,
-                });
+                let doing = sampler.wait_call();
+                control.probe_failed(cycle.thread, SampleError { doing, errno });
                 break;
             }
         }
         let values = match sampler.sample(attachment, Nanos(planned)) {
             Ok(values) => values,
-            Err(SampleError { doing, errno }) => {
-                control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing, errno });
+            Err(error) => {
+                control.probe_failed(cycle.thread, error);
                 break;
             }
         };

@@ -6,7 +6,8 @@
 //! these threads are bound to none.
 
 use crate::affinity;
-use crate::attachment::{Attachment, Linux, Woken};
+use crate::attachment::{Attachment, Linux};
+
 use crate::thread::STACK_BYTES;
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
@@ -27,24 +28,6 @@ impl Attachment for Reserved {
         set_deadline(self.0)
             .map_err(|error| io::Error::new(error.kind(), refusal(self.0, &error)))?;
         Ok(rustix::thread::gettid())
-    }
-
-    #[inline]
-    fn now(&mut self) -> Nanos {
-        Linux.now()
-    }
-
-    #[inline]
-    fn sleep_until(&mut self, time: Nanos) -> Woken {
-        Linux.sleep_until(time)
-    }
-
-    fn interrupt(thread: Pid) {
-        Linux::interrupt(thread);
-    }
-
-    fn detach(&mut self) {
-        Linux.detach();
     }
 }
 

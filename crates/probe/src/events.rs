@@ -9,8 +9,9 @@
 use crate::attachment::Attachment;
 use crate::cycle::BreakLimit;
 use crate::guard::StarvationCheck;
-use crate::sampler::{Awaited, EventSource, SampleError};
-use crate::{Control, Counts, Cycle, Producer, StopReason, Woken};
+use crate::outcome::{SampleError, Woken};
+use crate::sampler::{Awaited, EventSource};
+use crate::{Control, Counts, Cycle, Producer, StopReason};
 use plan::Nanos;
 
 /// Takes events until the end of the cycle: `activations` intervals after its start. `WIDTH` is `N`
@@ -31,11 +32,7 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
     // What happens before the start is not recorded.
     while attachment.now() < cycle.start && !control.is_stopped() {
         if let Woken::Failed(errno) = attachment.sleep_until(cycle.start) {
-            control.stop(StopReason::ProbeFailed {
-                thread: cycle.thread,
-                doing: "clock_nanosleep",
-                errno,
-            });
+            control.probe_failed(cycle.thread, SampleError { doing: "clock_nanosleep", errno });
         }
     }
     let mut rows = Rows { cycle, ring, events: 0 };
@@ -73,8 +70,8 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
             Awaited::More => (attachment.now(), false),
             Awaited::Ended => break,
             Awaited::Nothing => (attachment.now(), true),
-            Awaited::Failed(SampleError { doing, errno }) => {
-                control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing, errno });
+            Awaited::Failed(error) => {
+                control.probe_failed(cycle.thread, error);
                 break;
             }
         };

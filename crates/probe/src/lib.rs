@@ -25,6 +25,7 @@ mod measurement;
 mod memory;
 mod observer;
 mod osnoise;
+mod outcome;
 mod probes;
 mod process_start;
 mod ring;
@@ -39,25 +40,25 @@ mod sys;
 mod test_runs;
 mod thread;
 mod timerlat;
+mod tracer;
 mod trial;
 mod wake;
 mod wakeups;
 
 pub use affinity::process_cpus;
-pub use attachment::Woken;
 pub use clock::{Calibration, Monotonic};
 pub use control::{Control, StopReason};
 pub use cycle::Counts;
 pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
+pub use outcome::Woken;
 pub use probes::{
-    PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, check_meaning, choose,
-    co_kernel, default_interval, default_scheduling, lacking, max_threads, statement,
+    ChosenProbe, PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, choose, find,
 };
 pub use ring::Consumer;
 pub use signals::{ignores_signal, unblock_signals};
 pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable, Width};
-pub use thread::{Polled, ThreadResult, Usage, thread_name};
+pub use thread::{ThreadResult, thread_name};
 pub use trial::{Tried, tried};
 pub use wakeups::keep_standard_output;
 

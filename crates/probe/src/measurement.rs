@@ -3,7 +3,7 @@
 
 use crate::cycle::BreakLimit;
 use crate::guard::Guard;
-use crate::probes::{self, ProbeSettingError};
+use crate::probes::{ChosenProbe, ProbeSettingError};
 use crate::thread::{Decision, Interrupt, Outlives, STACK_BYTES, StartBarrier, ThreadConfig};
 use crate::{Consumer, Control, Cycle, Monotonic, ThreadResult, sys};
 use model::Quantity;
@@ -78,6 +78,7 @@ impl Measurement {
     /// When a thread cannot be made, pinned or scheduled; none is left behind.
     pub fn prepare(
         run: &Run,
+        probe: &ChosenProbe,
         scheduling: Scheduling,
         control: &Control,
     ) -> Result<Self, ProbeError> {
@@ -95,7 +96,7 @@ impl Measurement {
             guard: None,
             outlives: Vec::new(),
         };
-        match measurement.make_ready(run, scheduling) {
+        match measurement.make_ready(run, probe, scheduling) {
             Ok(()) => Ok(measurement),
             Err(error) => {
                 measurement.join();
@@ -124,9 +125,14 @@ impl Measurement {
     }
 
     /// Makes the threads and waits until each is pinned and has its scheduling.
-    fn make_ready(&mut self, run: &Run, scheduling: Scheduling) -> Result<(), ProbeError> {
-        let probe = probes::find(&run.probe)?;
-        let break_limit = match probes::statement(run)?.quantity {
+    fn make_ready(
+        &mut self,
+        run: &Run,
+        probe: &ChosenProbe,
+        scheduling: Scheduling,
+    ) -> Result<(), ProbeError> {
+        let stated = probe.ready(run)?;
+        let break_limit = match stated.quantity {
             Quantity::Jitter => BreakLimit::either_side,
             Quantity::Latency | Quantity::Interval => BreakLimit::above,
         };
@@ -151,9 +157,9 @@ impl Measurement {
                 barrier: Arc::clone(&self.barrier),
                 ready: ready.clone(),
             };
-            let launched = probe.launch(run, config)?;
-            let launched =
-                launched.map_err(|source| ProbeError::Spawn { thread: index, source })?;
+            let launched = probe
+                .launch(&stated, config)
+                .map_err(|source| ProbeError::Spawn { thread: index, source })?;
             self.threads.push(launched.thread);
             self.consumers.push(launched.consumer);
             self.interrupts.push(launched.interrupt);
@@ -240,13 +246,12 @@ pub fn can_schedule(scheduling: Scheduling) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::StopReason;
-    use crate::test_runs::test_run as run;
+    use crate::test_runs::{prepare, test_run as run};
 
     #[test]
     fn every_thread_accounts_for_every_activation() {
         let run = run(Nanos::from_millis(1), 50);
-        let mut measurement =
-            Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).unwrap();
+        let mut measurement = prepare(&run, &Control::new()).unwrap();
         measurement.begin(measurement.earliest());
         let mut consumers = std::mem::take(&mut measurement.consumers);
         for (result, consumer) in measurement.join().into_iter().zip(&mut consumers) {
@@ -267,8 +272,7 @@ mod tests {
         let run = Run { phase: "17".parse().unwrap(), ..run(Nanos::from_secs(1), 5) };
         let shift = run.phase_shift();
         assert!(shift > Nanos::from_millis(20), "{shift}");
-        let mut measurement =
-            Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).unwrap();
+        let mut measurement = prepare(&run, &Control::new()).unwrap();
         let before = Monotonic.now();
         let ahead = measurement.earliest().0 - before.0 - LEAD.0 - run.whole_warmup_ns().0;
         assert!((shift.0..shift.0 + 500_000_000).contains(&ahead), "{ahead} ns for {shift}");
@@ -278,9 +282,7 @@ mod tests {
     #[test]
     fn a_thread_asleep_for_an_hour_is_woken_to_stop() {
         let control = Control::new();
-        let mut measurement =
-            Measurement::prepare(&run(Nanos::from_secs(3_600), 5), Scheduling::OTHER, &control)
-                .unwrap();
+        let mut measurement = prepare(&run(Nanos::from_secs(3_600), 5), &control).unwrap();
         measurement.begin(measurement.earliest());
         std::thread::sleep(Duration::from_millis(30));
         control.stop(StopReason::Asked);
@@ -296,7 +298,7 @@ mod tests {
     fn a_cpu_that_is_not_there_is_an_error_and_leaves_no_thread() {
         let mut run = run(Nanos::from_millis(1), 5);
         run.cpus = vec![run.cpus[0], CpuId(1_000)];
-        let failed = Measurement::prepare(&run, Scheduling::OTHER, &Control::new());
+        let failed = prepare(&run, &Control::new());
         assert!(matches!(failed, Err(ProbeError::Prepare { thread: 1, cpu: CpuId(1_000), .. })));
     }
 }

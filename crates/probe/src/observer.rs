@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A thread that measures nothing itself: it reads what the kernel measures.
 
-use crate::attachment::{Attachment, Linux, Woken};
+use crate::attachment::Attachment;
 use crate::process_cpus;
-use plan::{CpuId, Nanos, Scheduling};
+use plan::{CpuId, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 use system::scheduling::set_affinity;
@@ -20,18 +20,6 @@ impl Attachment for Observer {
             set_affinity(None, &elsewhere)?;
         }
         Ok(rustix::thread::gettid())
-    }
-
-    fn now(&mut self) -> Nanos {
-        Linux.now()
-    }
-
-    fn sleep_until(&mut self, time: Nanos) -> Woken {
-        Linux.sleep_until(time)
-    }
-
-    fn interrupt(thread: Pid) {
-        Linux::interrupt(thread);
     }
 
     fn detach(&mut self) {}

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The interface by which the engine asks a probe for each row.
 
-use crate::Polled;
-use crate::attachment::{Attachment, Woken};
-use model::{Smis, Warning};
+use crate::attachment::Attachment;
+use crate::outcome::{SampleError, Woken};
+use model::{Polling, Smis, Warning};
 use plan::Nanos;
-
-/// Why a probe could not measure any further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SampleError {
-    /// What was being done, such as `fork`, or what there was not.
-    pub(crate) doing: &'static str,
-    /// The error's number (errno); 0 where the system said none.
-    pub(crate) errno: i32,
-}
 
 /// The column that shows overruns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +116,19 @@ pub(crate) enum Awaited<const N: usize> {
     Failed(SampleError),
 }
 
+impl<const N: usize> Awaited<N> {
+    /// What a sleep that ended so means for who waits; none where it ended on time.
+    pub(crate) const fn after_sleep(woken: Woken) -> Option<Self> {
+        match woken {
+            Woken::OnTime => None,
+            Woken::Interrupted => Some(Awaited::Nothing),
+            Woken::Failed(errno) => {
+                Some(Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }))
+            }
+        }
+    }
+}
+
 /// Waits for events, which come at irregular times, with `N` columns each.
 pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
     /// Makes ready for events from this time on, by the measuring thread before that time.
@@ -146,7 +150,7 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
     }
 
     /// How long it polled, if it is a loop that polls.
-    fn polled(&self) -> Option<Polled> {
+    fn polled(&self) -> Option<Polling> {
         None
     }
 

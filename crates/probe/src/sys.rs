@@ -32,28 +32,9 @@ pub(crate) fn let_wake_interrupt() -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Keeps every signal that can be kept from the calling thread.
-pub(crate) fn block_all_signals() {
-    let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the pointer is to writable memory of the right size; sigfillset cannot fail.
-    unsafe { libc::sigfillset(all.as_mut_ptr()) };
-    change_mask(libc::SIG_BLOCK, &all);
-}
-
-/// Keeps every signal but [`WAKE`] from the calling thread.
-pub(crate) fn block_all_signals_but_wake() {
-    block_all_signals();
-    let mut wake = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
-    unsafe { libc::sigemptyset(wake.as_mut_ptr()) };
-    // SAFETY: the set was initialised by sigemptyset, and WAKE is a signal that exists.
-    unsafe { libc::sigaddset(wake.as_mut_ptr(), WAKE) };
-    change_mask(libc::SIG_UNBLOCK, &wake);
-}
-
-/// Lets signals through to the calling thread. One that does not exist is left out.
-pub(crate) fn unblock(signals: &[libc::c_int]) {
-    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+/// A set of these signals. One that does not exist is left out.
+pub(crate) fn signal_set(signals: &[libc::c_int]) -> libc::sigset_t {
+    let mut set = MaybeUninit::zeroed();
     // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };
     for signal in signals {
@@ -61,14 +42,61 @@ pub(crate) fn unblock(signals: &[libc::c_int]) {
         // and changes nothing.
         unsafe { libc::sigaddset(set.as_mut_ptr(), *signal) };
     }
-    change_mask(libc::SIG_UNBLOCK, &set);
+    // SAFETY: the set was initialised by sigemptyset.
+    unsafe { set.assume_init() }
 }
 
-/// `set` must have been initialised by sigfillset or sigemptyset.
-fn change_mask(how: libc::c_int, set: &MaybeUninit<libc::sigset_t>) {
-    // SAFETY: `set` is initialised, as every caller in this file does first; the old mask is not
-    // wanted; `how` is one of the kernel's constants. With these the call cannot fail.
-    unsafe { libc::pthread_sigmask(how, set.as_ptr(), ptr::null_mut()) };
+/// Keeps every signal that can be kept from the calling thread.
+pub(crate) fn block_all_signals() {
+    let mut all = MaybeUninit::zeroed();
+    // SAFETY: the pointer is to writable memory of the right size; sigfillset cannot fail.
+    unsafe { libc::sigfillset(all.as_mut_ptr()) };
+    // SAFETY: the set was initialised by sigfillset.
+    change_mask(libc::SIG_BLOCK, &unsafe { all.assume_init() });
+}
+
+/// Keeps every signal but [`WAKE`] from the calling thread.
+pub(crate) fn block_all_signals_but_wake() {
+    block_all_signals();
+    unblock(&[WAKE]);
+}
+
+/// Keeps these signals from the calling thread, and from all that it starts from now on.
+pub(crate) fn block(signals: &[libc::c_int]) {
+    change_mask(libc::SIG_BLOCK, &signal_set(signals));
+}
+
+/// Lets these signals through to the calling thread.
+pub(crate) fn unblock(signals: &[libc::c_int]) {
+    change_mask(libc::SIG_UNBLOCK, &signal_set(signals));
+}
+
+fn change_mask(how: libc::c_int, set: &libc::sigset_t) {
+    // SAFETY: the set is initialised; the old mask is not wanted; `how` is one of the kernel's
+    // constants. With these the call cannot fail.
+    unsafe { libc::pthread_sigmask(how, set, ptr::null_mut()) };
+}
+
+/// Bytes of the kernel's set of signals: one bit for each of 64.
+pub(crate) const KERNEL_SIGNALS: usize = 8;
+
+/// Sets the calling thread's mask of blocked signals and returns the one before. By the system
+/// call: the C library's own spares signals that it uses itself.
+pub(crate) fn set_mask(mask: u64) -> u64 {
+    let mut before = 0_u64;
+    // SAFETY: both pointers are to live integers of 64 bits, as the length says and the kernel
+    // takes them on every little-endian machine, the second writable. With these arguments the
+    // call cannot fail.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const mask,
+            &raw mut before,
+            KERNEL_SIGNALS,
+        )
+    };
+    before
 }
 
 /// Gets a thread of this process out of its sleep.

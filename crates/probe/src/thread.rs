@@ -3,12 +3,11 @@
 
 use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
+use crate::outcome::{SampleError, Woken};
 use crate::ring::slots_for;
-use crate::sampler::{EventSource, Overrun, SampleError, Sampler};
-use crate::{
-    Consumer, Control, Counts, Cycle, Producer, StopReason, Woken, cycle, events, ring, sys,
-};
-use model::{Smis, Warning};
+use crate::sampler::{EventSource, Overrun, Sampler};
+use crate::{Consumer, Control, Counts, Cycle, Producer, cycle, events, ring, sys};
+use model::{Polling, Smis, Warning};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::any::Any;
@@ -40,9 +39,9 @@ pub struct ThreadResult {
     pub untraced: u64,
     /// What the kernel counted between its first and its last activation; none if it would not
     /// say.
-    pub usage: Option<Usage>,
+    pub usage: Option<ThreadUsage>,
     /// How long it polled; none of those that wait otherwise.
-    pub polled: Option<Polled>,
+    pub polled: Option<Polling>,
     /// System management interrupts of its CPU; none of a probe that does not ask.
     pub smis: Option<Smis>,
     /// How often it fell back to Linux between its first and its last row, on a co-kernel that
@@ -50,41 +49,6 @@ pub struct ThreadResult {
     pub fallen_back: Option<u64>,
     /// What its probe found that a reader has to know.
     pub warnings: Vec<Warning>,
-}
-
-/// What a loop that reads the clock again and again did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Polled {
-    /// Time in which it polled, its gaps included, ns.
-    pub polled_ns: i64,
-    /// Clock readings in that time.
-    pub readings: u64,
-    /// The smallest time above 0 from one reading to the next, ns; none without one.
-    pub resolution_ns: Option<i64>,
-}
-
-/// What a thread measured, beside its samples.
-struct Measured {
-    counts: Counts,
-    usage: Option<Usage>,
-    polled: Option<Polled>,
-    smis: Option<Smis>,
-    untraced: u64,
-    fallen_back: Option<u64>,
-    warnings: Vec<Warning>,
-}
-
-/// What the kernel counted of a thread between its first and its last activation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
-    /// Page faults served without the disk.
-    pub minor_faults: u64,
-    /// Page faults that waited for the disk.
-    pub major_faults: u64,
-    /// Times it went to sleep.
-    pub voluntary_switches: u64,
-    /// Times it was taken off its CPU.
-    pub involuntary_switches: u64,
 }
 
 /// What a thread needs to begin.
@@ -178,16 +142,12 @@ impl ThreadConfig {
         self.start::<A, N>(shape, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 let (counts, usage) = measure_rows(attachment, &mut sampler, config, ring);
-                let (untraced, fallen_back) =
-                    (sampler.untraced(), attachment.fallen_back(usage.as_ref()));
-                Measured {
+                ThreadResult {
                     counts,
+                    untraced: sampler.untraced(),
+                    fallen_back: attachment.fallen_back(usage.as_ref()),
                     usage,
-                    polled: None,
-                    smis: None,
-                    untraced,
-                    fallen_back,
-                    warnings: Vec::new(),
+                    ..ThreadResult::default()
                 }
             })
         })
@@ -205,10 +165,15 @@ impl ThreadConfig {
                 let before = thread_usage();
                 let counts =
                     events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
-                let usage = used_since(before);
-                let (polled, smis, untraced) = (source.polled(), source.smis(), source.untraced());
-                let warnings = source.findings(attachment);
-                Measured { counts, usage, polled, smis, untraced, fallen_back: None, warnings }
+                ThreadResult {
+                    counts,
+                    usage: used_since(before),
+                    polled: source.polled(),
+                    smis: source.smis(),
+                    untraced: source.untraced(),
+                    warnings: source.findings(attachment),
+                    ..ThreadResult::default()
+                }
             })
         })
     }
@@ -240,7 +205,7 @@ impl ThreadConfig {
         mut self,
         mut ring: Producer<N>,
         attachment: &mut A,
-        measure: impl FnOnce(&mut A, &Self, &mut Producer<N>) -> Measured,
+        measure: impl FnOnce(&mut A, &Self, &mut Producer<N>) -> ThreadResult,
     ) -> ThreadResult {
         sys::block_all_signals_but_wake();
         prefault_stack();
@@ -251,19 +216,9 @@ impl ThreadConfig {
             return ThreadResult::default();
         };
         self.cycle.start.0 += start.0;
-        let Measured { counts, usage, polled, smis, untraced, fallen_back, warnings } =
-            measure(attachment, &self, &mut ring);
+        let result = measure(attachment, &self, &mut ring);
         attachment.detach();
-        ThreadResult {
-            counts,
-            lost: ring.lost(),
-            untraced,
-            usage,
-            polled,
-            smis,
-            fallen_back,
-            warnings,
-        }
+        ThreadResult { lost: ring.lost(), ..result }
     }
 }
 
@@ -275,10 +230,10 @@ fn measure_rows<A: Attachment, S: Sampler<A, N>, const N: usize>(
     sampler: &mut S,
     config: &ThreadConfig,
     ring: &mut Producer<N>,
-) -> (Counts, Option<Usage>) {
+) -> (Counts, Option<ThreadUsage>) {
     let before_entering = (!A::IS_LINUX).then(thread_usage);
-    if let Err(SampleError { doing, errno }) = attachment.enter() {
-        config.control.stop(StopReason::ProbeFailed { thread: config.cycle.thread, doing, errno });
+    if let Err(error) = attachment.enter() {
+        config.control.probe_failed(config.cycle.thread, error);
         return (Counts::default(), None);
     }
     warm_up(attachment, sampler, config);
@@ -304,20 +259,8 @@ fn spawn(
     Builder::new().name(thread_name(index)).stack_size(STACK_BYTES).spawn(main)
 }
 
-fn used_since(before: io::Result<ThreadUsage>) -> Option<Usage> {
-    let after = thread_usage();
-    before.ok().zip(after.ok()).map(difference)
-}
-
-fn difference((before, after): (ThreadUsage, ThreadUsage)) -> Usage {
-    Usage {
-        minor_faults: after.minor_faults.saturating_sub(before.minor_faults),
-        major_faults: after.major_faults.saturating_sub(before.major_faults),
-        voluntary_switches: after.voluntary_switches.saturating_sub(before.voluntary_switches),
-        involuntary_switches: after
-            .involuntary_switches
-            .saturating_sub(before.involuntary_switches),
-    }
+fn used_since(before: io::Result<ThreadUsage>) -> Option<ThreadUsage> {
+    Some(thread_usage().ok()?.since(before.ok()?))
 }
 
 /// Writes to the part of the stack the loop may use.
@@ -334,17 +277,15 @@ fn warm_up<A: Attachment, S: Sampler<A, N>, const N: usize>(
     config: &ThreadConfig,
 ) {
     let Cycle { start, interval, .. } = config.cycle;
-    let stop = |doing, errno| {
-        config.control.stop(StopReason::ProbeFailed { thread: config.cycle.thread, doing, errno })
-    };
+    let stop = |error| config.control.probe_failed(config.cycle.thread, error);
     let mut now = attachment.now().0;
     let mut starvation = StarvationCheck::new();
     let planned_times = |rows: i64| (1..=rows).rev().map(|left| start.0 - left * interval.0);
     // At an interval that cannot be kept, every one of them would delay row 0 further.
     let rows = config.warmup.0 / interval.0.max(1);
     let Some(first) = planned_times(rows).find(|planned| *planned >= now) else { return };
-    if let Err(SampleError { doing, errno }) = sampler.begin(attachment, Nanos(first), interval) {
-        return stop(doing, errno);
+    if let Err(error) = sampler.begin(attachment, Nanos(first), interval) {
+        return stop(error);
     }
     for planned in planned_times(rows) {
         if planned < now {
@@ -356,11 +297,13 @@ fn warm_up<A: Attachment, S: Sampler<A, N>, const N: usize>(
         match sampler.wait(attachment, Nanos(planned)) {
             Woken::OnTime => {}
             Woken::Interrupted => return,
-            Woken::Failed(errno) => return stop(sampler.wait_call(), errno),
+            Woken::Failed(errno) => {
+                return stop(SampleError { doing: sampler.wait_call(), errno });
+            }
         }
         match sampler.sample(attachment, Nanos(planned)) {
             Ok(values) => now = planned + black_box(values)[S::OVERRUN.column()],
-            Err(SampleError { doing, errno }) => return stop(doing, errno),
+            Err(error) => return stop(error),
         }
         if starvation.is_due(now) {
             starvation.check(now, &config.control);

@@ -5,7 +5,7 @@
 //! everything else out of its CPU until the guard ends the run, and there is nothing in the
 //! recording. So short intervals are tried first, for milliseconds, by the loop that measures.
 
-use crate::{Control, Counts, Measurement, ProbeError};
+use crate::{ChosenProbe, Control, Counts, Measurement, ProbeError};
 use model::RowKind;
 use plan::{CpuId, Length, Nanos, Run, Scheduling};
 
@@ -37,16 +37,20 @@ const MIN_ACTIVATIONS: i64 = 20;
 ///
 /// # Errors
 /// When a thread cannot be made, pinned or scheduled.
-pub fn tried(run: &Run, scheduling: Scheduling) -> Result<Vec<Tried>, ProbeError> {
+pub fn tried(
+    run: &Run,
+    probe: &ChosenProbe,
+    scheduling: Scheduling,
+) -> Result<Vec<Tried>, ProbeError> {
     // Of events none is due, and those that come belong to the run.
-    if crate::statement(run).is_ok_and(|statement| statement.rows == RowKind::Events) {
+    if probe.statement(run).rows == RowKind::Events {
         return Ok(Vec::new());
     }
     let activations =
         u64::try_from((LENGTH_NS / run.interval_ns.0.max(1)).max(MIN_ACTIVATIONS)).unwrap_or(0);
     let (length, warmup_ns) = (Length::Samples(activations), Nanos::ZERO);
     let short = Run { length, warmup_ns, break_above_ns: None, loads: Vec::new(), ..run.clone() };
-    let mut measurement = Measurement::prepare(&short, scheduling, &Control::new())?;
+    let mut measurement = Measurement::prepare(&short, probe, scheduling, &Control::new())?;
     measurement.begin(measurement.earliest());
     let counts = measurement
         .join()
@@ -64,7 +68,8 @@ mod tests {
     fn a_wake_up_takes_longer_than_a_microsecond_and_less_than_five_milliseconds() {
         let mut run = test_run(Nanos::from_micros(1), 1);
         run.cpus.truncate(1);
-        let missed = |run: &Run| tried(run, Scheduling::OTHER).unwrap()[0].missed();
+        let probe = crate::choose(&run.probe, &run.probe_settings).unwrap();
+        let missed = |run: &Run| tried(run, &probe, Scheduling::OTHER).unwrap()[0].missed();
         assert!(missed(&run) > 0.5, "{}", missed(&run));
         run.interval_ns = Nanos::from_millis(5);
         assert!((0..3).any(|_| missed(&run) < 0.5));

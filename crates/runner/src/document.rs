@@ -4,11 +4,11 @@
 use crate::Order;
 use crate::conditions::Conditions;
 use model::{
-    Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, Polling, ProbeStatement,
-    RowCounts, RowKind, State, TakenBy, Thread, ThreadEvidence, VERSION, Warning,
+    Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, ProbeStatement, RowCounts,
+    RowKind, State, TakenBy, Thread, ThreadEvidence, VERSION, Warning,
 };
 use plan::{Nanos, Run};
-use probe::{Calibration, Polled, StopReason, ThreadResult};
+use probe::{Calibration, StopReason, ThreadResult};
 use stats::{Activations, Statistics, Summary};
 use std::time::{Duration, SystemTime};
 
@@ -30,7 +30,7 @@ pub(crate) fn initial_document(order: &Order, before: HostFacts) -> Document {
         ended_at: None,
         command_line: order.command_line.clone(),
         run: order.run.clone(),
-        probe: order.probe.clone(),
+        probe: order.statement.clone(),
         instrument: Instrument::default(),
         warnings: order.granted.warning.iter().chain(&order.warnings).cloned().collect(),
         threads: Vec::new(),
@@ -64,7 +64,7 @@ pub(crate) fn instrument(
 ) -> Instrument {
     let settled_in_ns = Nanos(i64::try_from(settling.as_nanos()).unwrap_or(i64::MAX));
     Instrument {
-        clock: order.probe.clock.to_string(),
+        clock: order.statement.clock.to_string(),
         clock_resolution_ns: calibration.resolution_ns,
         clock_read_ns: calibration.read_ns,
         real_time: order.granted.warning.is_none(),
@@ -75,7 +75,7 @@ pub(crate) fn instrument(
         start_to_first_activation_ns: Some(
             first.0 - order.run.whole_warmup_ns().0 - settled_in_ns.0 - order.program_started.0,
         ),
-        co_kernel: order.chosen_for.clone().or_else(|| probe::co_kernel(&order.run.probe)),
+        co_kernel: order.probe.co_kernel().cloned(),
     }
 }
 
@@ -152,12 +152,7 @@ pub(crate) fn enter(
         });
     let skipped = due - on_time - late;
     thread.activations = Some(RowCounts::new(Activations { due, on_time, late, skipped }, probe));
-    let polled = result.and_then(|result| result.polled);
-    thread.polling = polled.map(|Polled { polled_ns, readings, resolution_ns }| Polling {
-        polled_ns,
-        readings,
-        resolution_ns,
-    });
+    thread.polling = result.and_then(|result| result.polled);
     thread.smis = result.and_then(|result| result.smis);
     let usage = result.and_then(|result| result.usage);
     thread.evidence = ThreadEvidence {

@@ -3,44 +3,17 @@
 
 use crate::conditions::Conditions;
 use crate::live::Progress;
+use crate::order::Order;
 use crate::recorder::{Recorder, Tracks};
-use crate::{Granted, Signals, document, machine_check};
+use crate::{Signals, document, machine_check};
 use host::HostRoot;
-use load::{Loads, StartError, ValidatedLoad};
-use model::{
-    CoKernel, Document, End, ProbeStatement, Recorded, State, TakenBy, Thread, Warning, fill_in,
-};
-use plan::{MachineTime, Nanos, OverrunPolicy, Run};
+use load::{Loads, StartError};
+use model::{Document, End, Recorded, State, TakenBy, Thread, Warning, fill_in};
+use plan::{MachineTime, Nanos, OverrunPolicy};
 use probe::{Calibration, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
 use recording::{Folder, Recording, RecordingError, verify};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-/// Everything a run needs, decided before it begins.
-#[derive(Clone, Debug)]
-pub struct Order {
-    pub run: Run,
-    /// What its probe measures.
-    pub probe: ProbeStatement,
-    /// The co-kernel that this probe was chosen for; none where the probe was named, or there is
-    /// none.
-    pub chosen_for: Option<CoKernel>,
-    /// What the threads may have of it.
-    pub granted: Granted,
-    /// What is known before it begins and a reader has to know.
-    pub warnings: Vec<Warning>,
-    /// The loads of the run, checked.
-    pub loads: Vec<ValidatedLoad>,
-    /// The verb by which the program, executed anew, becomes a load.
-    pub load_verb: &'static str,
-    pub directory: PathBuf,
-    pub command_line: Vec<String>,
-    pub version: String,
-    /// What this machine's clocks count.
-    pub time: MachineTime,
-    /// When the program started, CLOCK_MONOTONIC ns.
-    pub program_started: Nanos,
-}
 
 /// Observes the progress of a run. Called at ordinary priority, a few times a second.
 pub trait ProgressObserver {
@@ -124,7 +97,8 @@ pub fn execute(
     let calibration = Calibration::measure();
 
     let control = Control::new();
-    let mut measurement = Measurement::prepare(&order.run, order.granted.scheduling, &control)?;
+    let mut measurement =
+        Measurement::prepare(&order.run, &order.probe, order.granted.scheduling, &control)?;
     document.warnings.extend(conditions.warnings().iter().cloned());
     let nice_boost = early_boost.unwrap_or_else(NiceBoost::begin);
     // What happened while loads started and settled is not what happened while measuring. This

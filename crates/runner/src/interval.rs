@@ -4,7 +4,7 @@
 
 use model::Warning;
 use plan::{CpuId, CpuList, Nanos, Run, Scheduling};
-use probe::Tried;
+use probe::{ChosenProbe, Tried};
 
 /// An interval at which the threads of a run would do nothing but wake up too late, and let nothing
 /// else run.
@@ -37,14 +37,18 @@ const TRIALS: usize = 3;
 ///
 /// # Errors
 /// That nearly all would be, by real-time threads, which then leave the machine no time.
-pub fn try_interval(run: &Run, granted: Scheduling) -> Result<Option<Warning>, TooShort> {
+pub fn try_interval(
+    run: &Run,
+    probe: &ChosenProbe,
+    granted: Scheduling,
+) -> Result<Option<Warning>, TooShort> {
     if !is_short(run) {
         return Ok(None);
     }
     let mut best: Option<Tried> = None;
     for _ in 0..TRIALS {
         // What keeps a thread from being made here keeps the run's from it too, and is said there.
-        let Ok(threads) = probe::tried(run, granted) else { return Ok(None) };
+        let Ok(threads) = probe::tried(run, probe, granted) else { return Ok(None) };
         let Some(worst) = threads.into_iter().max_by(|a, b| a.missed().total_cmp(&b.missed()))
         else {
             return Ok(None);

@@ -17,15 +17,17 @@ mod isolated;
 mod live;
 mod loads_elsewhere;
 mod machine_check;
+mod order;
 mod recorder;
 mod rights;
 mod signals;
 mod syncer;
 
-pub use execute::{Order, ProgressObserver, RunnerError, execute};
+pub use execute::{ProgressObserver, RunnerError, execute};
 pub use interval::{TooShort, try_interval};
 pub use isolated::isolated_not_measured;
 pub use live::{LiveThread, Progress};
 pub use loads_elsewhere::loads_elsewhere;
+pub use order::Order;
 pub use rights::{Granted, grant};
 pub use signals::Signals;

@@ -2,13 +2,13 @@
 //! What is bad about the machine, for the recording of a run. What was recorded elsewhere met
 //! nothing of it.
 
-use crate::execute::Order;
+use crate::Order;
 use check::{MeasuredProgram, RunCheck};
 use host::HostRoot;
 use model::TakenBy;
 
 pub(crate) fn begin(order: &Order, host: &HostRoot) -> Option<RunCheck> {
-    match order.probe.taken_by() {
+    match order.statement.taken_by() {
         TakenBy::OwnThreads => {
             Some(RunCheck::begin(host, &order.run.cpus, Some(order.granted.scheduling)))
         }
@@ -26,7 +26,7 @@ pub(crate) fn see_program(check: &mut Option<RunCheck>, order: &Order, host: &Ho
 
 /// The program that a probe measures, by the settings that name it.
 pub(crate) fn program(order: &Order) -> Option<MeasuredProgram> {
-    if order.probe.taken_by() != TakenBy::ThisMachine {
+    if order.statement.taken_by() != TakenBy::ThisMachine {
         return None;
     }
     let settings = &order.run.probe_settings;

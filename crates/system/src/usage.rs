@@ -10,12 +10,32 @@ use std::io;
 const OF_A_PROCESS: libc::clockid_t = 2;
 const OF_A_THREAD: libc::clockid_t = 4 | OF_A_PROCESS;
 
-/// What getrusage says of a thread.
+/// Page faults and context switches of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadUsage {
+    /// Page faults served without the disk.
     pub minor_faults: u64,
+    /// Page faults that waited for the disk.
     pub major_faults: u64,
+    /// Times it went to sleep.
     pub voluntary_switches: u64,
+    /// Times it was taken off its CPU.
     pub involuntary_switches: u64,
+}
+
+impl ThreadUsage {
+    /// What came on top since an earlier one.
+    #[must_use]
+    pub const fn since(self, before: ThreadUsage) -> ThreadUsage {
+        ThreadUsage {
+            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
+            major_faults: self.major_faults.saturating_sub(before.major_faults),
+            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_sub(before.involuntary_switches),
+        }
+    }
 }
 
 /// Page faults and context switches of the calling thread since it began.

@@ -5,22 +5,15 @@
 //! the measured thread had in a cache that is shared, is gone.
 
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;
 use std::fs;
 use std::hint::black_box;
 use std::io;
 
-pub(crate) const LOAD_TYPE: LoadType = LoadType {
-    name: "cache",
-    keys: &["size"],
-    paced: true,
-    min_cpus: 1,
-    units: &["bytes"],
-    starts_others: false,
-    read,
-};
+pub(crate) const LOAD_TYPE: LoadType =
+    LoadType { keys: &["size"], paced: true, ..LoadType::new("cache", &["bytes"], read) };
 
 /// Where no cache is described.
 const USUAL_CACHE: u64 = 16 << 20;
@@ -48,10 +41,6 @@ fn largest_cache() -> Option<u64> {
 }
 
 impl Generator for Cache {
-    fn tasks(&self, cpus: usize) -> usize {
-        cpus
-    }
-
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         pool.fork_on_each_cpu(|barrier| stream(self.words, barrier))
     }

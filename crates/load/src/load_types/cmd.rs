@@ -4,7 +4,7 @@
 //! work is unknown, so it has no rate.
 
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::sys;
 use crate::worker_pool::WorkerPool;
 use rustix::fs::{Access, access};
@@ -14,15 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use system::rights;
 
-pub(crate) const LOAD_TYPE: LoadType = LoadType {
-    name: "cmd",
-    keys: &[],
-    paced: false,
-    min_cpus: 1,
-    units: &[],
-    starts_others: true,
-    read,
-};
+pub(crate) const LOAD_TYPE: LoadType =
+    LoadType { starts_others: true, ..LoadType::new("cmd", &[], read) };
 
 /// The variable that a program may take its random numbers from, in a phase of the lab.
 const SEED: &str = "TEIJI_SEED";
@@ -33,7 +26,7 @@ struct Program {
 }
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
-    let command = options.command().ok_or_else(|| {
+    let command = options.spec.command().ok_or_else(|| {
         options
             .refuse_command("write the command after a colon, as in cmd:\"stress-ng --matrix 1\"")
     })?;
@@ -43,7 +36,7 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
             through_a_shell(options, command)
         )));
     }
-    if !options.elsewhere() {
+    if !options.elsewhere {
         rights::may_start_programs()
             .map_err(|refused| options.refuse_command(&refused.to_string()))?;
     }
@@ -52,7 +45,7 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     })?;
     let program =
         words.first().ok_or_else(|| options.refuse_command("there is no command after cmd:"))?;
-    if !options.elsewhere() && find(program).is_none() {
+    if !options.elsewhere && find(program).is_none() {
         return Err(options
             .refuse_command(&format!("there is no program '{program}' that can be run here")));
     }
@@ -105,7 +98,8 @@ fn stands_apart(before: &str, operator: &str, from: &str) -> bool {
 fn through_a_shell(options: &Options<'_>, command: &str) -> String {
     let quoted = shlex::try_quote(command)
         .map_or_else(|_| format!("'{command}'"), |quoted| quoted.into_owned());
-    let others: String = options.written().map(|(key, value)| format!(",{key}={value}")).collect();
+    let others: String =
+        options.spec.options().map(|(key, value)| format!(",{key}={value}")).collect();
     if others.is_empty() {
         format!("cmd:sh -c {quoted}")
     } else {

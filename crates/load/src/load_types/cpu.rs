@@ -5,21 +5,14 @@
 //! thread suffers beside it is the scheduler's doing, and a warm or throttled core's.
 
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
-pub(crate) const LOAD_TYPE: LoadType = LoadType {
-    name: "cpu",
-    keys: &[],
-    paced: true,
-    min_cpus: 1,
-    units: &["iterations"],
-    starts_others: false,
-    read,
-};
+pub(crate) const LOAD_TYPE: LoadType =
+    LoadType { paced: true, ..LoadType::new("cpu", &["iterations"], read) };
 
 #[derive(Debug)]
 struct Cpu;
@@ -32,10 +25,6 @@ fn read(_: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
 const ITERATIONS: u64 = 10_000;
 
 impl Generator for Cpu {
-    fn tasks(&self, cpus: usize) -> usize {
-        cpus
-    }
-
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         pool.fork_on_each_cpu(calculate)
     }

@@ -3,21 +3,14 @@
 //! a kernel that fills memory. What `cat /dev/zero > /dev/null` does.
 
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 
-pub(crate) const LOAD_TYPE: LoadType = LoadType {
-    name: "dev-zero",
-    keys: &[],
-    paced: true,
-    min_cpus: 1,
-    units: &["bytes"],
-    starts_others: false,
-    read,
-};
+pub(crate) const LOAD_TYPE: LoadType =
+    LoadType { paced: true, ..LoadType::new("dev-zero", &["bytes"], read) };
 
 /// At a time, as `cat` does.
 const BYTES: usize = 128 << 10;
@@ -30,10 +23,6 @@ fn read(_: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
 }
 
 impl Generator for DevZero {
-    fn tasks(&self, cpus: usize) -> usize {
-        cpus
-    }
-
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         pool.fork_on_each_cpu(copy)
     }

@@ -6,7 +6,7 @@
 
 use crate::limits;
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use rustix::fs::{Access, Mode, OFlags, access};
 use std::convert::Infallible;
@@ -14,25 +14,10 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-pub(crate) const SYNC: LoadType = LoadType {
-    name: "io-sync",
-    keys: &[],
-    paced: false,
-    min_cpus: 1,
-    units: &["syncs"],
-    starts_others: false,
-    read: |_| Ok(Box::new(Sync)),
-};
+pub(crate) const SYNC: LoadType = LoadType::new("io-sync", &["syncs"], |_| Ok(Box::new(Sync)));
 
-pub(crate) const DISK: LoadType = LoadType {
-    name: "disk",
-    keys: &["dir", "size"],
-    paced: false,
-    min_cpus: 1,
-    units: &["bytes", "fsyncs"],
-    starts_others: false,
-    read,
-};
+pub(crate) const DISK: LoadType =
+    LoadType { keys: &["dir", "size"], ..LoadType::new("disk", &["bytes", "fsyncs"], read) };
 
 /// Of each task's file, unless `size=` says otherwise.
 const SIZE: u64 = 16 << 20;
@@ -44,10 +29,6 @@ const BLOCK: usize = 1 << 20;
 struct Sync;
 
 impl Generator for Sync {
-    fn tasks(&self, cpus: usize) -> usize {
-        cpus
-    }
-
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         pool.fork_on_each_cpu(|barrier| {
             let worker = barrier.wait()?;
@@ -67,7 +48,7 @@ struct Disk {
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let dir = options.value("dir").map_or_else(usual_dir, PathBuf::from);
-    if options.elsewhere() {
+    if options.elsewhere {
         let size = options.parsed("size", "a size such as 64M, from 4K up", |text| {
             limits::parse_size(text).filter(|size| *size >= MIN_SIZE)
         })?;
@@ -102,10 +83,6 @@ fn usual_dir() -> PathBuf {
 }
 
 impl Generator for Disk {
-    fn tasks(&self, cpus: usize) -> usize {
-        cpus
-    }
-
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         pool.fork_on_each_cpu(|barrier| write(&self.dir, self.size, barrier))
     }

@@ -3,7 +3,7 @@
 //! for it, without end. The program is this one.
 
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::supervisor::NOTHING;
 use crate::sys::SingleThreaded;
 use crate::worker_pool::{StartBarrier, WorkerPool};
@@ -14,15 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use system::usage::children_cpu_time_ns;
 
-pub(crate) const LOAD_TYPE: LoadType = LoadType {
-    name: "fork",
-    keys: &[],
-    paced: false,
-    min_cpus: 1,
-    units: &["forks"],
-    starts_others: false,
-    read,
-};
+pub(crate) const LOAD_TYPE: LoadType = LoadType::new("fork", &["forks"], read);
 
 #[derive(Debug)]
 struct Fork;
@@ -32,10 +24,6 @@ fn read(_: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
 }
 
 impl Generator for Fork {
-    fn tasks(&self, cpus: usize) -> usize {
-        cpus
-    }
-
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         let verb = std::env::args().nth(1).unwrap_or_default();
         pool.fork_on_each_cpu(|barrier| fork(&verb, barrier))

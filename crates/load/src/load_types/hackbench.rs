@@ -9,7 +9,7 @@
 
 use crate::bench::Channel;
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::worker_pool::{ThreadWork, WorkerPool};
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -18,13 +18,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 
 pub(crate) const LOAD_TYPE: LoadType = LoadType {
-    name: "hackbench",
     keys: &["groups", "via", "threads"],
-    paced: false,
-    min_cpus: 1,
-    units: &["messages", "bytes"],
-    starts_others: false,
-    read,
+    ..LoadType::new("hackbench", &["messages", "bytes"], read)
 };
 
 /// Senders of a group, and its receivers.
@@ -43,13 +38,7 @@ struct Hackbench {
 }
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
-    let groups = match options.value("groups").map(str::parse) {
-        None => GROUPS,
-        Some(Ok(groups @ 1..=MAX_GROUPS)) => groups,
-        Some(_) => {
-            return Err(options.refuse("groups", &format!("a number from 1 to {MAX_GROUPS}")));
-        }
-    };
+    let groups = options.number("groups", 1..=MAX_GROUPS)?.unwrap_or(GROUPS);
     let via = match options.value("via") {
         None | Some("socket") => Channel::Socket,
         Some("pipe") => Channel::Pipe,

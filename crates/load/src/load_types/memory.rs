@@ -8,7 +8,7 @@
 //! mprotect. `mem-access` updates a counter in memory and makes no system call.
 
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::sys::{self, Pages};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;
@@ -18,33 +18,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use system::usage::thread_usage;
 
 pub(crate) const ALLOC: LoadType = LoadType {
-    name: "mem-alloc",
     keys: &["chunk"],
     paced: true,
-    min_cpus: 1,
-    units: &["page_faults", "maps"],
-    starts_others: false,
-    read: |options| Ok(Box::new(Memory { work: Work::Alloc(chunk(options)?) })),
+    ..LoadType::new("mem-alloc", &["page_faults", "maps"], |options| {
+        Ok(Box::new(Memory { work: Work::Alloc(chunk(options)?) }))
+    })
 };
 
 pub(crate) const FAULT: LoadType = LoadType {
-    name: "mem-fault",
     keys: &["chunk"],
     paced: true,
-    min_cpus: 1,
-    units: &["signals", "maps"],
-    starts_others: false,
-    read: |options| Ok(Box::new(Memory { work: Work::Fault(chunk(options)?) })),
+    ..LoadType::new("mem-fault", &["signals", "maps"], |options| {
+        Ok(Box::new(Memory { work: Work::Fault(chunk(options)?) }))
+    })
 };
 
 pub(crate) const ACCESS: LoadType = LoadType {
-    name: "mem-access",
-    keys: &[],
     paced: true,
-    min_cpus: 1,
-    units: &["updates"],
-    starts_others: false,
-    read: |_| Ok(Box::new(Memory { work: Work::Access })),
+    ..LoadType::new("mem-access", &["updates"], |_| Ok(Box::new(Memory { work: Work::Access })))
 };
 
 /// Mapped at a time, unless `chunk=` says otherwise.
@@ -73,10 +64,6 @@ fn chunk(options: &Options<'_>) -> Result<usize, SpecError> {
 }
 
 impl Generator for Memory {
-    fn tasks(&self, cpus: usize) -> usize {
-        cpus
-    }
-
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         match self.work {
             Work::Alloc(chunk) => pool.fork_on_each_cpu(|barrier| allocate(chunk, barrier)),

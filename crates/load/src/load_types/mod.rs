@@ -13,7 +13,7 @@ mod net;
 mod shootdown;
 mod timer;
 
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::worker_pool::WorkerPool;
 use std::fmt;
 use std::io;
@@ -51,14 +51,25 @@ pub(crate) struct LoadType {
     pub units: &'static [&'static str],
     /// Whether its tasks start processes of their own that may live as long as they do.
     pub starts_others: bool,
-    /// Reads the values of the keys.
-    pub read: fn(&Options<'_>) -> Result<Box<dyn Generator>, SpecError>,
+    pub read: Read,
+}
+
+/// Reads the values of a load's keys.
+type Read = fn(&Options<'_>) -> Result<Box<dyn Generator>, SpecError>;
+
+impl LoadType {
+    /// A load without keys of its own and without a level, on any number of CPUs.
+    const fn new(name: &'static str, units: &'static [&'static str], read: Read) -> Self {
+        LoadType { name, keys: &[], paced: false, min_cpus: 1, units, starts_others: false, read }
+    }
 }
 
 /// A load whose options have been read.
 pub(crate) trait Generator: fmt::Debug {
     /// How many tasks it consists of on so many CPUs.
-    fn tasks(&self, cpus: usize) -> usize;
+    fn tasks(&self, cpus: usize) -> usize {
+        cpus
+    }
 
     /// How many threads of each task do the load's work, on so many CPUs.
     fn threads_per_task(&self, _cpus: usize) -> u64 {

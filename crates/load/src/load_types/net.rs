@@ -3,22 +3,15 @@
 //! kind on each CPU. Network interrupts are software here, and run where the sender does.
 
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::worker_pool::WorkerPool;
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::slice;
 
-pub(crate) const LOAD_TYPE: LoadType = LoadType {
-    name: "net",
-    keys: &["via"],
-    paced: false,
-    min_cpus: 1,
-    units: &["messages", "bytes"],
-    starts_others: false,
-    read,
-};
+pub(crate) const LOAD_TYPE: LoadType =
+    LoadType { keys: &["via"], ..LoadType::new("net", &["messages", "bytes"], read) };
 
 /// One message: fits a packet of any network.
 const MESSAGE: usize = 1_400;

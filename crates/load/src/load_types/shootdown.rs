@@ -14,23 +14,13 @@ use std::slice;
 use system::scheduling::set_affinity;
 
 pub(crate) const TLB: LoadType = LoadType {
-    name: "tlb",
-    keys: &[],
-    paced: false,
     min_cpus: 2,
-    units: &["shootdowns"],
-    starts_others: false,
-    read: |_| Ok(Box::new(Shootdown { work: shoot })),
+    ..LoadType::new("tlb", &["shootdowns"], |_| Ok(Box::new(Shootdown { work: shoot })))
 };
 
 pub(crate) const IPI: LoadType = LoadType {
-    name: "ipi",
-    keys: &[],
-    paced: false,
     min_cpus: 2,
-    units: &["barriers"],
-    starts_others: false,
-    read: |_| Ok(Box::new(Shootdown { work: storm })),
+    ..LoadType::new("ipi", &["barriers"], |_| Ok(Box::new(Shootdown { work: storm })))
 };
 
 /// Mapped, written to and given back at a time.

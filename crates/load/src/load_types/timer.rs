@@ -3,7 +3,7 @@
 //! other, and each time the task is woken.
 
 use crate::load_types::{Generator, LoadType};
-use crate::spec::{Options, SpecError};
+use crate::options::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use plan::{Nanos, Unit};
 use rustix::buffer::spare_capacity;
@@ -16,13 +16,8 @@ use std::convert::Infallible;
 use std::io;
 
 pub(crate) const LOAD_TYPE: LoadType = LoadType {
-    name: "timer",
     keys: &["timers", "every"],
-    paced: false,
-    min_cpus: 1,
-    units: &["expirations", "wakeups"],
-    starts_others: false,
-    read,
+    ..LoadType::new("timer", &["expirations", "wakeups"], read)
 };
 
 /// On each CPU, unless `timers=` says otherwise.
@@ -40,9 +35,7 @@ struct Timer {
 }
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
-    let timers = options.parsed("timers", &format!("a number from 1 to {MAX_TIMERS}"), |text| {
-        text.parse().ok().filter(|timers| (1..=MAX_TIMERS).contains(timers))
-    })?;
+    let timers = options.number("timers", 1..=MAX_TIMERS)?;
     let every_ns = options.parsed("every", "a time from 100us to 10s", |text| {
         Nanos::parse(text, Unit::Microsecond)
             .ok()
@@ -53,10 +46,6 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
 }
 
 impl Generator for Timer {
-    fn tasks(&self, cpus: usize) -> usize {
-        cpus
-    }
-
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         pool.fork_on_each_cpu(|barrier| expire(*self, barrier))
     }

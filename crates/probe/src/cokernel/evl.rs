@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! EVL, the co-kernel of Xenomai 4: how it is found, and its calls for a measuring thread.
 
-use super::sys::{self, CoreInfo};
+use super::sys::{self, Convention, CoreInfo};
 use super::{Absence, Core, Files, Stage, Switches, policy_and_priority};
 use plan::Scheduling;
 use std::fs::{File, OpenOptions};
@@ -25,27 +25,14 @@ const CLOCK: &str = "/dev/evl/clock/monotonic";
 const STATE: &str = "sys/class/evl/control/state";
 const GRAVITY: &str = "sys/devices/virtual/clock/monotonic/gravity";
 
-/// How the core is called on its own stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Convention {
-    /// A system call whose number says that it is for the core.
-    SystemCall,
-    /// prctl, with that number as its option.
-    PrctlNumber,
-    /// prctl, with an option that says so, and the number after it.
-    PrctlOption,
-}
-
-impl Convention {
-    /// That of a core of this revision, which still serves programs of `base`.
-    fn of(CoreInfo { base, current, .. }: CoreInfo) -> Option<Convention> {
-        match current {
-            _ if base > NEWEST => None,
-            OLDEST..BY_PRCTL => Some(Convention::SystemCall),
-            BY_PRCTL..BY_OPTION => Some(Convention::PrctlNumber),
-            BY_OPTION.. => Some(Convention::PrctlOption),
-            _ => None,
-        }
+/// How a core of this revision is called, which still serves programs of `base`.
+fn convention_of(CoreInfo { base, current, .. }: CoreInfo) -> Option<Convention> {
+    match current {
+        _ if base > NEWEST => None,
+        OLDEST..BY_PRCTL => Some(Convention::SystemCall),
+        BY_PRCTL..BY_OPTION => Some(Convention::PrctlNumber),
+        BY_OPTION.. => Some(Convention::PrctlOption),
+        _ => None,
     }
 }
 
@@ -73,7 +60,7 @@ fn found(
 ) -> Result<(Core, Convention), Absence> {
     let unknown = |revision| Absence::UnknownRevision { core: NAME, revision, known: KNOWN };
     let info = ask().map_err(|error| absence(&error, files))?;
-    let convention = Convention::of(info).ok_or_else(|| unknown(info.current))?;
+    let convention = convention_of(info).ok_or_else(|| unknown(info.current))?;
     if files.line(STATE).is_some_and(|state| state != "running") {
         return Err(Absence::Stopped {
             core: NAME,
@@ -195,7 +182,7 @@ mod tests {
             (36, 41, Some(Convention::PrctlOption)),
             (37, 41, None),
         ] {
-            assert_eq!(Convention::of(info(base, current)), expected, "{base} {current}");
+            assert_eq!(convention_of(info(base, current)), expected, "{base} {current}");
         }
     }
 

@@ -12,14 +12,15 @@ pub(crate) mod evl;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
 mod sys;
 
-use crate::attachment::{Attachment, Linux, Woken};
-use crate::sampler::SampleError;
-use crate::{Monotonic, Usage, sys as linux};
+use crate::attachment::{Attachment, Linux};
+use crate::outcome::{SampleError, Woken};
+use crate::{Monotonic, sys as linux};
 use model::CoKernel;
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 use std::path::{Path, PathBuf};
+use system::usage::ThreadUsage;
 
 /// A running co-kernel that lets us measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -287,24 +288,17 @@ impl<S: Stage> Attachment for OnCore<S> {
                 self.interrupted = false;
                 Woken::OnTime
             }
-            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {
-                self.interrupted = true;
-                Woken::Interrupted
+            Err(error) => {
+                let woken = Woken::from(error);
+                self.interrupted |= woken == Woken::Interrupted;
+                woken
             }
-            Err(error) => Woken::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
         }
     }
 
-    fn interrupt(thread: Pid) {
-        linux::wake(thread);
-    }
-
     fn enter(&mut self) -> Result<(), SampleError> {
-        let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
-        self.try_enter().map_err(|error| SampleError {
-            doing: "going from Linux to the co-kernel",
-            errno: errno(error),
-        })
+        self.try_enter()
+            .map_err(|error| SampleError::new("going from Linux to the co-kernel", &error))
     }
 
     fn begin(&mut self) {
@@ -320,7 +314,7 @@ impl<S: Stage> Attachment for OnCore<S> {
     /// An EVL that was built without EVL_RUNSTATS counts nothing. Linux then says how often it took
     /// the thread off a CPU of its own, since before it entered, which is once to enter, and
     /// once at least for each fall back.
-    fn fallen_back(&self, used: Option<&Usage>) -> Option<u64> {
+    fn fallen_back(&self, used: Option<&ThreadUsage>) -> Option<u64> {
         const TO_ENTER: u64 = 1;
         let by_linux = || Some(used?.voluntary_switches.saturating_sub(TO_ENTER));
         // The signal that stops a run takes a sleeping thread to Linux, after its last row.
@@ -472,7 +466,7 @@ mod tests {
     fn what_the_core_does_not_count_linux_does() {
         let (core, rows, _) =
             run(Fake { falls_back_in: Some(4), ..Fake::default() }, &Control::new());
-        let used = |voluntary_switches| Usage {
+        let used = |voluntary_switches| ThreadUsage {
             minor_faults: 0,
             major_faults: 0,
             voluntary_switches,

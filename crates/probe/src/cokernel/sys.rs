@@ -3,7 +3,6 @@
 //! layouts are those of x86_64 and arm64, which are both little-endian and of 64 bits. Elsewhere
 //! nobody calls them: [`super::is_known_processor`] is asked first.
 
-use super::evl::Convention;
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
@@ -36,6 +35,17 @@ mod cobalt {
 
 /// EVL's out-of-band ioctl.
 const EVL_IOCTL: i64 = 2;
+
+/// How EVL is called on its own stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Convention {
+    /// A system call whose number says that it is for the core.
+    SystemCall,
+    /// prctl, with that number as its option.
+    PrctlNumber,
+    /// prctl, with an option that says so, and the number after it.
+    PrctlOption,
+}
 
 /// What a process tells Cobalt and what that answers (`cobalt_bindreq`).
 #[repr(C)]
@@ -346,13 +356,7 @@ pub(crate) fn count_notices() -> io::Result<()> {
     // without destructor, which is there from the beginning; it takes the three arguments of
     // SA_SIGINFO; the old action is not wanted.
     checked(unsafe { libc::sigaction(libc::SIGXCPU, action.as_ptr(), ptr::null_mut()) }.into())?;
-    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
-    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-    // SAFETY: the set was initialised by sigemptyset, and SIGXCPU is a signal that exists.
-    unsafe { libc::sigaddset(set.as_mut_ptr(), libc::SIGXCPU) };
-    // SAFETY: the set is initialised; the old mask is not wanted. With these the call cannot fail.
-    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut()) };
+    crate::sys::unblock(&[libc::SIGXCPU]);
     Ok(())
 }
 

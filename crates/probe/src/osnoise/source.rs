@@ -3,13 +3,14 @@
 
 use super::account::{Account, Gap, PARTS};
 use super::event::{Event, Layout};
-use super::kernel::Kernel;
-use crate::Polled;
+use super::kernel::trace;
 use crate::attachment::Attachment;
+use crate::outcome::SampleError;
 use crate::probes::Noise;
-use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::sampler::{Awaited, EventSource};
 use crate::thread::Outlives;
-use model::Warning;
+use crate::tracer::Tracer;
+use model::{Polling, Warning};
 use plan::{CpuId, Nanos};
 use std::io;
 use std::sync::Arc;
@@ -35,14 +36,15 @@ pub(crate) struct Accounted {
     /// Readings of the loop when the events were last read.
     readings: u64,
     /// Ends after the reader: fields are dropped in this order.
-    kernel: Arc<Kernel>,
+    tracer: Arc<Tracer>,
 }
 
 impl Accounted {
     /// Accounts for a loop that will run on this CPU.
     pub(crate) fn on(cpu: CpuId, noise: Noise) -> Result<Self, TraceError> {
-        let kernel = Kernel::on(cpu)?;
-        let (reader, layout) = (kernel.reader(cpu)?, kernel.layout()?);
+        let tracer = trace(cpu)?;
+        let reader = tracer.lock().session.raw_reader(cpu)?;
+        let layout = Layout::of(&tracer.lock().session)?;
         Ok(Accounted {
             cpu,
             noise,
@@ -52,13 +54,13 @@ impl Accounted {
             next: None,
             thread: 0,
             readings: 0,
-            kernel,
+            tracer,
         })
     }
 
     /// The tracer, which ends with the last reference.
     pub(crate) fn tracer(&self) -> Outlives {
-        Arc::clone(&self.kernel) as Outlives
+        Arc::clone(&self.tracer) as Outlives
     }
 
     /// Reads what the kernel recorded until now.
@@ -118,7 +120,8 @@ fn columns(gap: &Gap) -> [i64; COLUMNS] {
 impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
     fn begin(&mut self, attachment: &mut A, start: Nanos, interval: Nanos) {
         // By this the thread finds its own events among those of others.
-        let marked = self.kernel.mark().is_ok() && self.settle().is_ok();
+        let marked = self.tracer.lock().session.write("trace_marker", "teiji");
+        let marked = marked.is_ok() && self.settle().is_ok();
         if !marked || self.thread == 0 {
             self.thread = rustix::thread::gettid().as_raw_nonzero().get().into();
         }
@@ -146,8 +149,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
             return Awaited::Nothing;
         }
         if let Err(error) = self.settle() {
-            let errno = error.raw_os_error().unwrap_or(libc::EIO);
-            return Awaited::Failed(SampleError { doing: "read of trace_pipe_raw", errno });
+            return Awaited::Failed(SampleError::new("read of trace_pipe_raw", &error));
         }
         self.hand_over()
             .map_or(Awaited::Nothing, |gap| Awaited::Event(Nanos(gap.begin), columns(&gap)))
@@ -167,7 +169,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
         lost.into_iter().collect()
     }
 
-    fn polled(&self) -> Option<Polled> {
+    fn polled(&self) -> Option<Polling> {
         EventSource::<A, 1>::polled(&self.noise)
     }
 }

@@ -4,39 +4,25 @@
 //! A core that is there and refuses is no reason to measure Linux instead: whoever wants that says
 //! so.
 
-use super::ProbeSettingError;
-use super::co_kernels::running;
+use super::setting_error::ProbeSettingError;
 use crate::cokernel::{self, Absence, Core, cobalt, evl};
 use model::CoKernel;
-use plan::{AUTO_PROBE, DEFAULT_PROBE, Run};
+use plan::{AUTO_PROBE, DEFAULT_PROBE};
 
-/// Names the probe of a run that leaves it to the machine, and the co-kernel that it was chosen
-/// for. Other runs stay as they are. Where a co-kernel is measured on, this process is known to it
-/// afterwards, and has the rights that it gives to its users. Without a co-kernel this is a
-/// question for the kernel's version, and one system call that fails.
+/// The probe to measure by on this machine, and the co-kernel that it is for. Without a co-kernel
+/// this is a question for the kernel's version, and one system call that fails.
 ///
 /// # Errors
 /// The co-kernel that is there and refuses, and why.
-pub fn choose(run: &mut Run) -> Result<Option<CoKernel>, ProbeSettingError> {
-    if run.probe != AUTO_PROBE {
-        // What is lacking is said by whoever measures.
-        let _ = running(&run.probe);
-        return Ok(None);
-    }
+pub(super) fn probe_here() -> Result<(&'static str, Option<CoKernel>), ProbeSettingError> {
     let found = if cokernel::is_known_processor() {
         found()
     } else {
         unreachable_core(cokernel::has_core_in_files())
     };
     match found {
-        Ok(None) => {
-            DEFAULT_PROBE.clone_into(&mut run.probe);
-            Ok(None)
-        }
-        Ok(Some((probe, core))) => {
-            probe.clone_into(&mut run.probe);
-            Ok(Some(CoKernel { chosen: true, ..core.into() }))
-        }
+        Ok(None) => Ok((DEFAULT_PROBE, None)),
+        Ok(Some((probe, core))) => Ok((probe, Some(CoKernel { chosen: true, ..core.into() }))),
         Err(what) => Err(refused(&what)),
     }
 }
@@ -98,6 +84,7 @@ fn unreachable_core(is_there: bool) -> Result<Found, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::choose;
     use super::*;
     use crate::test_runs::test_run;
     use plan::Nanos;
@@ -106,12 +93,6 @@ mod tests {
 
     fn core(name: &'static str) -> Core {
         Core::example(name)
-    }
-
-    fn run(probe: &str) -> Run {
-        let mut run = test_run(Nanos::from_millis(1), 5);
-        run.probe = probe.to_owned();
-        run
     }
 
     fn panics() -> Result<Core, Absence> {
@@ -172,22 +153,26 @@ mod tests {
     /// On this machine, whatever it has.
     #[test]
     fn a_named_probe_is_not_chosen() {
-        for probe in ["cyclic", "cobalt", "nosuch"] {
-            let mut run = run(probe);
-            assert_eq!(choose(&mut run), Ok(None));
-            assert_eq!(run.probe, probe);
-        }
-        let mut run = run(AUTO_PROBE);
-        if let Ok(None) = choose(&mut run) {
-            assert_eq!(run.probe, DEFAULT_PROBE);
+        let here = |name: &str| {
+            let mut run = test_run(Nanos::from_millis(1), 5);
+            run.probe = name.to_owned();
+            let probe = choose(name, &run.probe_settings)?.here(&mut run)?;
+            assert_eq!(probe.statement(&run).name, run.probe);
+            Ok::<_, ProbeSettingError>(run.probe)
+        };
+        assert_eq!((here("cyclic"), here("cobalt")), (Ok("cyclic".into()), Ok("cobalt".into())));
+        assert_eq!(here("nosuch").unwrap_err().setting(), "probe");
+        if !cokernel::is_pipelined() && !cokernel::has_cobalt_in_files() {
+            assert_eq!(here(AUTO_PROBE), Ok(DEFAULT_PROBE.into()));
         }
     }
 
     /// What has not been chosen measures nothing.
     #[test]
     fn a_run_whose_probe_is_open_is_checked_as_of_linux_and_not_launched() {
-        let open = run(AUTO_PROBE);
-        assert_eq!(super::super::statement(&open).unwrap().name, DEFAULT_PROBE);
-        assert!(super::super::find(AUTO_PROBE).is_err());
+        let run = test_run(Nanos::from_millis(1), 5);
+        let open = choose(AUTO_PROBE, &run.probe_settings).unwrap();
+        assert_eq!(open.statement(&run).name, DEFAULT_PROBE);
+        assert!(open.ready(&run).is_err());
     }
 }

@@ -3,97 +3,125 @@
 //! timer.
 
 use super::cyclic::Cyclic;
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
+use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::setting::{ProbeSetting, SettingValues};
 use crate::cokernel::{OnCore, cobalt, evl, lacking};
 use crate::thread::{Launched, ThreadConfig};
 use model::{CoKernel, ProbeStatement};
-use plan::{ProbeSettings, Run, Scheduling};
-use std::borrow::Cow;
+use plan::{Nanos, Run, Scheduling};
 use std::io;
+use std::sync::Arc;
 
 pub(super) const COBALT: Probe = Probe {
     name: "cobalt",
     summary: "wake-up latency of a periodic thread of Cobalt, the co-kernel of Xenomai 3",
     needs: "a running Cobalt on x86_64 or arm64, and root or a group that it allows",
     settings: &[SLEEP],
-    statement: |run| cobalt_statement(is_by_timer(&run.probe_settings)),
-    conflict,
-    max_threads: |_| None,
-    lacks: |_, _| lacking(cobalt::find),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: launch_on_cobalt,
+    set: |settings| Arc::new(Cobalt { is_by_timer: SLEEP.text(settings) == "timerfd" }),
 };
 
 const SLEEP: ProbeSetting = ProbeSetting {
-    name: "sleep",
-    help: "How the thread sleeps until its next planned time",
-    values: SettingValues::OneOf(&["absolute", "timerfd"]),
-    default: "absolute",
     default_is_recorded: false,
+    ..ProbeSetting::new(
+        "sleep",
+        "How the thread sleeps until its next planned time",
+        SettingValues::OneOf(&["absolute", "timerfd"]),
+        "absolute",
+    )
 };
-
-fn is_by_timer(settings: &ProbeSettings) -> bool {
-    SLEEP.value_in(settings) == "timerfd"
-}
 
 pub(super) const EVL: Probe = Probe {
     name: "evl",
     summary: "wake-up latency of a periodic thread of EVL, the co-kernel of Xenomai 4",
     needs: "a running EVL on x86_64 or arm64, and access to /dev/evl",
     settings: &[],
-    statement: |_| {
-        statement(
-            "evl",
-            "monotonic clock of EVL",
-            "from the absolute time given to EVL's clock sleep to the clock read after its \
-             return, in user space",
-        )
-    },
-    conflict,
-    max_threads: |_| None,
-    lacks: |_, _| lacking(evl::find),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: |_, config| launch_on_evl(config),
+    set: |_| Arc::new(Evl),
 };
 
-/// The co-kernel that a probe measures on, while it runs.
-pub(super) fn running(probe: &str) -> Option<CoKernel> {
-    let find = match probe {
-        "cobalt" => cobalt::find,
-        "evl" => evl::find,
-        _ => return None,
-    };
-    find().ok().map(CoKernel::from)
+struct Cobalt {
+    is_by_timer: bool,
 }
 
-fn statement(
-    name: &'static str,
-    clock: &'static str,
-    measuring_point: impl Into<Cow<'static, str>>,
-) -> ProbeStatement {
+impl SetProbe for Cobalt {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let timer_or_sleep =
+            if self.is_by_timer { "a timerfd of Cobalt" } else { "Cobalt's clock_nanosleep" };
+        statement("CLOCK_MONOTONIC of Cobalt", timer_or_sleep)
+    }
+
+    fn conflict(&self, run: &Run) -> Option<SettingConflict> {
+        policy_conflict(run)
+    }
+
+    fn lacks(&self, _: Nanos) -> Option<String> {
+        lacking(cobalt::find)
+    }
+
+    fn co_kernel(&self) -> Option<CoKernel> {
+        cobalt::find().ok().map(CoKernel::from)
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        check_granted(&config)?;
+        if self.is_by_timer {
+            let timer = cobalt::TimerFile::new().map_err(io::Error::other)?;
+            return config.launch(OnCore::new(timer), Cyclic);
+        }
+        config.launch(OnCore::new(cobalt::Cobalt), Cyclic)
+    }
+}
+
+struct Evl;
+
+impl SetProbe for Evl {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        statement("monotonic clock of EVL", "EVL's clock sleep")
+    }
+
+    fn conflict(&self, run: &Run) -> Option<SettingConflict> {
+        policy_conflict(run)
+    }
+
+    fn lacks(&self, _: Nanos) -> Option<String> {
+        lacking(evl::find)
+    }
+
+    fn co_kernel(&self) -> Option<CoKernel> {
+        evl::find().ok().map(CoKernel::from)
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        check_granted(&config)?;
+        let convention = evl::convention().map_err(io::Error::other)?;
+        config.launch(OnCore::new(evl::Evl::new(convention)?), Cyclic)
+    }
+}
+
+fn statement(clock: &'static str, call: &str) -> ProbeStatement {
+    let measuring_point = format!(
+        "from the absolute time given to {call} to the clock read after its return, in user space"
+    );
     ProbeStatement {
-        name: name.into(),
         clock: clock.into(),
         measuring_point: measuring_point.into(),
         ..ProbeStatement::cyclic()
     }
 }
 
-fn cobalt_statement(by_timer: bool) -> ProbeStatement {
-    let call = if by_timer { "a timerfd of Cobalt" } else { "Cobalt's clock_nanosleep" };
-    let measuring_point = format!(
-        "from the absolute time given to {call} to the clock read after its return, in user space"
-    );
-    statement("cobalt", "CLOCK_MONOTONIC of Cobalt", measuring_point)
-}
-
 /// A thread of another policy falls back to Linux after each call.
-fn conflict(run: &Run) -> Option<SettingConflict> {
-    let reason =
-        format!("a co-kernel keeps real-time threads only, fifo or rr, not {}", run.scheduling);
-    (!run.scheduling.policy.is_real_time()).then_some(SettingConflict { setting: "policy", reason })
+fn policy_conflict(run: &Run) -> Option<SettingConflict> {
+    if run.scheduling.policy.is_real_time() {
+        return None;
+    }
+    let scheduling = run.scheduling;
+    conflict(
+        "policy",
+        format!("a co-kernel keeps real-time threads only, fifo or rr, not {scheduling}"),
+    )
 }
 
 /// A thread without the right to a real-time priority falls back to Linux after each call.
@@ -106,25 +134,9 @@ fn check_granted(config: &ThreadConfig) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, error))
 }
 
-fn launch_on_cobalt(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched> {
-    check_granted(&config)?;
-    if is_by_timer(settings) {
-        let timer = cobalt::TimerFile::new().map_err(io::Error::other)?;
-        return config.launch(OnCore::new(timer), Cyclic);
-    }
-    config.launch(OnCore::new(cobalt::Cobalt), Cyclic)
-}
-
-fn launch_on_evl(config: ThreadConfig) -> io::Result<Launched> {
-    check_granted(&config)?;
-    let convention = evl::convention().map_err(io::Error::other)?;
-    config.launch(OnCore::new(evl::Evl::new(convention)?), Cyclic)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::statement;
-    use crate::test_runs::test_run;
+    use crate::test_runs::{statement, test_run};
     use plan::{Nanos, Scheduling};
 
     #[test]

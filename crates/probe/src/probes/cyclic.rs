@@ -2,139 +2,153 @@
 //! `cyclic`: a thread that sleeps until an absolute time, again and again; or by another call, or
 //! on another clock.
 
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
+use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::setting::{ProbeSetting, SettingValues};
 use crate::Monotonic;
-use crate::Woken;
 use crate::attachment::{Attachment, Linux};
-use crate::sampler::{Overrun, SampleError, Sampler};
+use crate::outcome::{SampleError, Woken};
+use crate::sampler::{Overrun, Sampler};
 use crate::sleep::{Absolute, AlarmSignal, Clock, Poll, Relative, SignalTimer, Sleep, TimerFile};
 use crate::thread::{Launched, ThreadConfig};
-use model::{Column, ColumnUnit, ProbeStatement};
+use model::{Column, ProbeStatement};
 use plan::{Nanos, ProbeSettings, Run, Scheduling};
 use std::io;
+use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
     name: plan::DEFAULT_PROBE,
     summary: "wake-up latency of a periodic thread",
     needs: "nothing",
     settings: &[SLEEP, CLOCK],
-    statement: |run| statement(&run.probe_settings),
-    conflict,
-    // A process has one such timer.
-    max_threads: |settings| (SLEEP.value_in(settings) == "itimer").then_some(1),
-    lacks: |_, _| None,
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch,
+    set: |settings| Arc::new(Settings::from(settings)),
 };
 
 const SLEEP: ProbeSetting = ProbeSetting {
-    name: "sleep",
-    help: "How the thread sleeps until its next planned time",
-    values: SettingValues::OneOf(&["absolute", "relative", "timerfd", "signal", "itimer", "poll"]),
-    default: "absolute",
     default_is_recorded: false,
+    ..ProbeSetting::new(
+        "sleep",
+        "How the thread sleeps until its next planned time",
+        SettingValues::OneOf(&["absolute", "relative", "timerfd", "signal", "itimer", "poll"]),
+        "absolute",
+    )
 };
 
 const CLOCK: ProbeSetting = ProbeSetting {
-    name: "clock",
-    help: "The clock that the thread follows",
-    values: SettingValues::OneOf(&["monotonic", "realtime", "tai"]),
-    default: "monotonic",
     default_is_recorded: false,
+    ..ProbeSetting::new(
+        "clock",
+        "The clock that the thread follows",
+        SettingValues::OneOf(&["monotonic", "realtime", "tai"]),
+        "monotonic",
+    )
 };
-
-/// The clock that was asked for.
-fn clock(settings: &ProbeSettings) -> Clock {
-    match CLOCK.value_in(settings) {
-        "realtime" => Clock::Realtime,
-        "tai" => Clock::Tai,
-        _ => Clock::Monotonic,
-    }
-}
 
 /// The further columns, as far as the settings ask for them, in their order.
-const OVERRUNS: Column = Column {
-    name: std::borrow::Cow::Borrowed("timer_overruns"),
-    unit: ColumnUnit::Count,
-    meaning: std::borrow::Cow::Borrowed(
-        "expiries of the timer that the kernel counted beside the one awaited",
-    ),
-};
+const OVERRUNS: Column = Column::count(
+    "timer_overruns",
+    "expiries of the timer that the kernel counted beside the one awaited",
+);
 const STEP: Column =
     Column::ns(Column::STEP, "how far the clock was set since the row before, forwards above 0");
 
-fn counts_overruns(settings: &ProbeSettings) -> bool {
-    matches!(SLEEP.value_in(settings), "timerfd" | "signal")
+struct Settings {
+    sleep: String,
+    clock: Clock,
 }
 
-fn statement(settings: &ProbeSettings) -> ProbeStatement {
-    let (sleep, clock) = (SLEEP.value_in(settings), clock(settings));
-    if (sleep, clock) == ("absolute", Clock::Monotonic) {
-        return ProbeStatement::cyclic();
-    }
-    let mut columns = ProbeStatement::cyclic().columns;
-    columns.extend(counts_overruns(settings).then_some(OVERRUNS));
-    columns.extend((clock != Clock::Monotonic).then_some(STEP));
-    let call = match sleep {
-        "relative" => {
-            "the end of the time given to clock_nanosleep, what was left until the planned time,"
-        }
-        "timerfd" => "the expiry of a periodic timerfd",
-        "signal" => "the expiry of a periodic POSIX timer that signals the thread",
-        "itimer" => {
-            "the end of the time given to setitimer(ITIMER_REAL), what was left until the planned \
-             time,"
-        }
-        "poll" => "the end of the timeout given to ppoll, what was left until the planned time,",
-        _ => "the absolute time given to clock_nanosleep",
-    };
-    let measuring_point =
-        format!("from {call} to the clock read after the thread woke, in user space").into();
-    ProbeStatement {
-        columns,
-        clock: clock.name().into(),
-        measuring_point,
-        ..ProbeStatement::cyclic()
+impl From<&ProbeSettings> for Settings {
+    fn from(settings: &ProbeSettings) -> Self {
+        let clock = match CLOCK.text(settings) {
+            "realtime" => Clock::Realtime,
+            "tai" => Clock::Tai,
+            _ => Clock::Monotonic,
+        };
+        Settings { sleep: SLEEP.text(settings).to_owned(), clock }
     }
 }
 
-fn conflict(run: &Run) -> Option<SettingConflict> {
-    let (sleep, clock) = (SLEEP.value_in(&run.probe_settings), clock(&run.probe_settings));
-    let clock_name = clock.name();
-    let conflict = |setting, reason: String| Some(SettingConflict { setting, reason });
-    match (sleep, clock) {
-        (_, Clock::Monotonic) | ("absolute" | "signal", _) | ("timerfd", Clock::Realtime) => {}
-        ("timerfd", _) => {
-            return conflict("clock", format!("Linux has no timerfd on {clock_name}"));
-        }
-        _ => {
-            let reason = format!(
-                "'{sleep}' sleeps for what is left, which Linux counts on CLOCK_MONOTONIC, not on \
-                 {clock_name}"
-            );
-            return conflict("clock", reason);
-        }
+impl Settings {
+    fn counts_overruns(&self) -> bool {
+        matches!(self.sleep.as_str(), "timerfd" | "signal")
     }
-    None
 }
 
-fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched> {
-    let (sleep, clock) = (SLEEP.value_in(settings), clock(settings));
-    let sleep: Box<dyn Sleep> = match sleep {
-        "relative" => Box::new(Relative),
-        "poll" => Box::new(Poll),
-        "itimer" => Box::new(AlarmSignal::new()),
-        "signal" => Box::new(SignalTimer::new(clock)),
-        "timerfd" => Box::new(TimerFile::new(clock)?),
-        _ if clock == Clock::Monotonic => return config.launch(Linux, Cyclic),
-        _ => Box::new(Absolute(clock)),
-    };
-    let columns = Columns { overruns: counts_overruns(settings), step: clock != Clock::Monotonic };
-    config.launch(
-        Linux,
-        Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns },
-    )
+impl SetProbe for Settings {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let (sleep, clock) = (self.sleep.as_str(), self.clock);
+        if (sleep, clock) == ("absolute", Clock::Monotonic) {
+            return ProbeStatement::cyclic();
+        }
+        let mut columns = ProbeStatement::cyclic().columns;
+        columns.extend(self.counts_overruns().then_some(OVERRUNS));
+        columns.extend((clock != Clock::Monotonic).then_some(STEP));
+        let call = match sleep {
+            "relative" => {
+                "the end of the time given to clock_nanosleep, what was left until the planned \
+                 time,"
+            }
+            "timerfd" => "the expiry of a periodic timerfd",
+            "signal" => "the expiry of a periodic POSIX timer that signals the thread",
+            "itimer" => {
+                "the end of the time given to setitimer(ITIMER_REAL), what was left until the \
+                 planned time,"
+            }
+            "poll" => {
+                "the end of the timeout given to ppoll, what was left until the planned time,"
+            }
+            _ => "the absolute time given to clock_nanosleep",
+        };
+        let measuring_point =
+            format!("from {call} to the clock read after the thread woke, in user space").into();
+        ProbeStatement {
+            columns,
+            clock: clock.name().into(),
+            measuring_point,
+            ..ProbeStatement::cyclic()
+        }
+    }
+
+    fn conflict(&self, _: &Run) -> Option<SettingConflict> {
+        let (sleep, clock) = (self.sleep.as_str(), self.clock.name());
+        match (sleep, self.clock) {
+            (_, Clock::Monotonic) | ("absolute" | "signal", _) | ("timerfd", Clock::Realtime) => {
+                None
+            }
+            ("timerfd", _) => conflict(CLOCK.name, format!("Linux has no timerfd on {clock}")),
+            _ => conflict(
+                CLOCK.name,
+                format!(
+                    "'{sleep}' sleeps for what is left, which Linux counts on CLOCK_MONOTONIC, \
+                     not on {clock}"
+                ),
+            ),
+        }
+    }
+
+    /// A process has one timer of setitimer.
+    fn max_threads(&self) -> Option<usize> {
+        (self.sleep == "itimer").then_some(1)
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let clock = self.clock;
+        let sleep: Box<dyn Sleep> = match self.sleep.as_str() {
+            "relative" => Box::new(Relative),
+            "poll" => Box::new(Poll),
+            "itimer" => Box::new(AlarmSignal::new()),
+            "signal" => Box::new(SignalTimer::new(clock)),
+            "timerfd" => Box::new(TimerFile::new(clock)?),
+            _ if clock == Clock::Monotonic => return config.launch(Linux, Cyclic),
+            _ => Box::new(Absolute(clock)),
+        };
+        let columns = Columns { overruns: self.counts_overruns(), step: clock != Clock::Monotonic };
+        config.launch(
+            Linux,
+            Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns },
+        )
+    }
 }
 
 pub(crate) struct Cyclic;
@@ -234,10 +248,7 @@ impl<A: Attachment> Sampler<A, 3> for Sleeping {
         self.planned_ahead = self.ahead_now();
         (self.ahead, self.left) = (self.planned_ahead, 0);
         let begun = self.sleep.begin(Nanos(first.0 + self.planned_ahead), interval);
-        begun.map_err(|error| SampleError {
-            doing: self.sleep.call(),
-            errno: error.raw_os_error().unwrap_or(libc::EIO),
-        })
+        begun.map_err(|error| SampleError::new(self.sleep.call(), &error))
     }
 
     fn wait(&mut self, _attachment: &mut A, planned: Nanos) -> Woken {
@@ -344,7 +355,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+        crate::test_runs::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
     }
 
     #[test]

@@ -10,15 +10,19 @@
 //! it. The kernel's own notice (`SCHED_FLAG_DL_OVERRUN`) is a signal to the process: it does not
 //! say which thread it was, and two become one.
 
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
+use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::Attachment;
 use crate::deadline::{Reserved, refused};
-use crate::sampler::{Overrun, SampleError, Sampler};
+use crate::outcome::SampleError;
+
+use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
-use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
-use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};
+use model::{Column, ProbeStatement};
+use plan::{Nanos, ProbeSettings, Run, Scheduling};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
+use std::sync::Arc;
 use system::scheduling::Reservation;
 
 pub(super) const PROBE: Probe = Probe {
@@ -26,37 +30,36 @@ pub(super) const PROBE: Probe = Probe {
     summary: "wake-up latency and budget overruns of periodic jobs under SCHED_DEADLINE",
     needs: "root or CAP_SYS_NICE, and bandwidth that admission control has left",
     settings: &[RUNTIME, DEADLINE, WORK],
-    statement: |run| statement(&run.probe_settings),
-    conflict,
-    max_threads: |_| None,
-    lacks: |_, _| refused(),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEADLINE,
-    launch,
+    set: |settings| Arc::new(Settings::from(settings)),
 };
 
-const RUNTIME: ProbeSetting = ProbeSetting {
-    name: "runtime",
-    help: "CPU time reserved for the thread in each period, which is the interval",
-    values: SettingValues::Time,
-    default: "200us",
-    default_is_recorded: true,
-};
+const RUNTIME: ProbeSetting = ProbeSetting::new(
+    "runtime",
+    "CPU time reserved for the thread in each period, which is the interval",
+    SettingValues::Time,
+    "200us",
+);
 
 const DEADLINE: ProbeSetting = ProbeSetting {
-    name: "deadline",
-    help: "From the start of a period until the runtime is due [default: the interval]",
-    values: SettingValues::Time,
-    default: "",
     default_is_recorded: false,
+    ..ProbeSetting::new(
+        "deadline",
+        "From the start of a period until the runtime is due [default: the interval]",
+        SettingValues::Time,
+        "",
+    )
 };
 
 const WORK: ProbeSetting = ProbeSetting {
-    name: "work",
-    help: "CPU time that each job computes for [default: nothing]",
-    values: SettingValues::Time,
-    default: "",
     default_is_recorded: false,
+    ..ProbeSetting::new(
+        "work",
+        "CPU time that each job computes for [default: nothing]",
+        SettingValues::Time,
+        "",
+    )
 };
 
 /// The kernel counts with no less (`DL_SCALE`).
@@ -64,14 +67,20 @@ const MIN_RUNTIME: Nanos = Nanos(1_024);
 /// The longest a job may take. A thread that computes does not see that the run is to stop.
 const MAX_JOB: Nanos = Nanos::from_secs(2);
 
-/// What was set; none where nothing is.
-fn time(setting: &ProbeSetting, settings: &ProbeSettings) -> Option<Nanos> {
-    Nanos::parse(setting.value_in(settings), Unit::Microsecond).ok()
+struct Settings {
+    runtime: Nanos,
+    deadline: Option<Nanos>,
+    work: Option<Nanos>,
 }
 
-fn reservation(settings: &ProbeSettings, period: Nanos) -> Reservation {
-    let runtime = time(&RUNTIME, settings).unwrap_or(MIN_RUNTIME);
-    Reservation { runtime, deadline: time(&DEADLINE, settings).unwrap_or(period), period }
+impl From<&ProbeSettings> for Settings {
+    fn from(settings: &ProbeSettings) -> Self {
+        Settings {
+            runtime: RUNTIME.time(settings).unwrap_or(MIN_RUNTIME),
+            deadline: DEADLINE.time(settings),
+            work: WORK.time(settings),
+        }
+    }
 }
 
 /// The column of `done_ns`.
@@ -80,81 +89,76 @@ const DONE: usize = 2;
 const COLUMNS: usize = 5;
 const COLUMNS_WITHOUT_WORK: usize = 2;
 
-fn statement(settings: &ProbeSettings) -> ProbeStatement {
-    let count = |name: &'static str, meaning: &'static str| Column {
-        name: name.into(),
-        unit: ColumnUnit::Count,
-        meaning: meaning.into(),
-    };
-    let mut columns = vec![
-        Column::ns("latency_ns", "from the planned time until the thread runs again"),
-        count("on_cpu", "number of the CPU that the job began on"),
-        Column::ns("done_ns", "from the planned time until the job was done"),
-        Column::ns("cpu_ns", "CPU time of the job"),
-        count("over_budget", "1 if the job used more CPU time than its runtime, else 0"),
-    ];
-    let works = time(&WORK, settings).is_some();
-    if !works {
-        columns.truncate(COLUMNS_WITHOUT_WORK);
+impl SetProbe for Settings {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let mut columns = ProbeStatement::cyclic().columns;
+        columns.extend([
+            Column::count(Column::ON_CPU, "number of the CPU that the job began on"),
+            Column::ns("done_ns", "from the planned time until the job was done"),
+            Column::ns("cpu_ns", "CPU time of the job"),
+            Column::count(
+                "over_budget",
+                "1 if the job used more CPU time than its runtime, else 0",
+            ),
+        ]);
+        if self.work.is_none() {
+            columns.truncate(COLUMNS_WITHOUT_WORK);
+        }
+        let overrun_column = Some(if self.work.is_some() { DONE } else { 0 });
+        ProbeStatement { columns, overrun_column, ..ProbeStatement::cyclic() }
     }
-    ProbeStatement {
-        name: PROBE.name.into(),
-        rows: RowKind::Activations,
-        columns,
-        overrun_column: Some(if works { DONE } else { 0 }),
-        clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "from the absolute time given to clock_nanosleep to the clock read after \
-                          its return, in user space"
-            .into(),
-        quantity: Quantity::Latency,
-        period_ns: None,
-        only_observes: false,
-    }
-}
 
-fn conflict(run: &Run) -> Option<SettingConflict> {
-    let conflict = |setting, reason: String| Some(SettingConflict { setting, reason });
-    let period = run.interval_of(0);
-    let Reservation { runtime, deadline, .. } = reservation(&run.probe_settings, period);
-    if runtime < MIN_RUNTIME {
-        return conflict(
-            RUNTIME.name,
-            format!("the kernel reserves {MIN_RUNTIME} or more, not {runtime}"),
-        );
+    fn conflict(&self, run: &Run) -> Option<SettingConflict> {
+        let (runtime, period) = (self.runtime, run.interval_of(0));
+        let deadline = self.deadline.unwrap_or(period);
+        if runtime < MIN_RUNTIME {
+            return conflict(
+                RUNTIME.name,
+                format!("the kernel reserves {MIN_RUNTIME} or more, not {runtime}"),
+            );
+        }
+        if deadline > period {
+            return conflict(
+                DEADLINE.name,
+                format!("{deadline} is longer than the period, which is the interval, {period}"),
+            );
+        }
+        if runtime > deadline {
+            return conflict(
+                RUNTIME.name,
+                format!("{runtime} is longer than the deadline, {deadline}"),
+            );
+        }
+        let work = self.work?;
+        // In each period of the longest interval it gets its runtime.
+        let longest = run.interval_of(run.cpus.len().saturating_sub(1));
+        let whole_periods = Nanos((work.0 / runtime.0 + 1).saturating_mul(longest.0));
+        let job = if work > runtime { whole_periods } else { work };
+        if job <= MAX_JOB {
+            return None;
+        }
+        conflict(
+            WORK.name,
+            format!(
+                "with {runtime} in each {longest} a job of {work} takes {job}. At most {MAX_JOB} \
+                 is allowed"
+            ),
+        )
     }
-    if deadline > period {
-        return conflict(
-            DEADLINE.name,
-            format!("{deadline} is longer than the period, which is the interval, {period}"),
-        );
-    }
-    if runtime > deadline {
-        return conflict(
-            RUNTIME.name,
-            format!("{runtime} is longer than the deadline, {deadline}"),
-        );
-    }
-    let work = time(&WORK, &run.probe_settings)?;
-    // In each period of the longest interval it gets its runtime.
-    let longest = run.interval_of(run.cpus.len().saturating_sub(1));
-    let whole_periods = Nanos((work.0 / runtime.0 + 1).saturating_mul(longest.0));
-    let job = if work > runtime { whole_periods } else { work };
-    (job > MAX_JOB).then(|| SettingConflict {
-        setting: WORK.name,
-        reason: format!(
-            "with {runtime} in each {longest} a job of {work} takes {job}. At most {MAX_JOB} is \
-             allowed"
-        ),
-    })
-}
 
-fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched> {
-    let reservation = reservation(settings, config.cycle.interval);
-    let attachment = Reserved(reservation);
-    let runtime_ns = reservation.runtime.0;
-    match time(&WORK, settings) {
-        None => config.launch(attachment, Job::<0> { work_ns: 0, runtime_ns }),
-        Some(Nanos(work_ns)) => config.launch(attachment, Job::<DONE> { work_ns, runtime_ns }),
+    fn lacks(&self, _: Nanos) -> Option<String> {
+        refused()
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let (runtime, period) = (self.runtime, config.cycle.interval);
+        let deadline = self.deadline.unwrap_or(period);
+        let attachment = Reserved(Reservation { runtime, deadline, period });
+        let runtime_ns = runtime.0;
+        match self.work {
+            None => config.launch(attachment, Job::<0> { work_ns: 0, runtime_ns }),
+            Some(Nanos(work_ns)) => config.launch(attachment, Job::<DONE> { work_ns, runtime_ns }),
+        }
     }
 }
 
@@ -217,7 +221,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+        crate::test_runs::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
     }
 
     #[test]
@@ -265,7 +269,7 @@ mod tests {
         );
         let mut run = test_run(Nanos::from_millis(10), 10);
         run.scheduling = Scheduling::DEADLINE;
-        let found = super::super::statement(&run).unwrap_err();
+        let found = crate::test_runs::statement(&run).unwrap_err();
         assert_eq!(found.setting(), "policy");
         assert!(found.to_string().contains("of the probe cyclic"), "{found}");
     }

@@ -2,11 +2,16 @@
 //! Probes of every kind of row that the seam allows, for tests of everything behind it. Not in the
 //! released program.
 
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
-use crate::attachment::{Attachment, Linux, Woken};
-use crate::sampler::{Awaited, EventSource, Overrun, SampleError, Sampler};
-use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
-use plan::{Nanos, ProbeSettings, Scheduling, Unit};
+use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
+use super::setting::{ProbeSetting, SettingValues};
+use crate::attachment::{Attachment, Linux};
+use crate::outcome::{SampleError, Woken};
+use crate::sampler::{Awaited, EventSource, Overrun, Sampler};
+use crate::thread::{Launched, ThreadConfig};
+use model::{Column, ProbeStatement, RowKind};
+use plan::{Nanos, Run, Scheduling};
+use std::io;
+use std::sync::Arc;
 
 /// Three columns of one activation, one of them no time.
 pub(super) const COLUMNS: Probe = Probe {
@@ -14,31 +19,30 @@ pub(super) const COLUMNS: Probe = Probe {
     summary: "an example of activations with three columns",
     needs: "nothing",
     settings: &[],
-    statement: |_| ProbeStatement {
-        name: "example-columns".into(),
-        rows: RowKind::Activations,
-        columns: vec![
-            Column::ns("latency_ns", "from the planned time until the thread runs again"),
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
+    set: |_| Arc::new(SetColumns),
+};
+
+struct SetColumns;
+
+impl SetProbe for SetColumns {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let mut columns = ProbeStatement::cyclic().columns;
+        columns.extend([
             Column::ns(
                 "second_read_ns",
                 "from the planned time until the clock was read once more",
             ),
-            Column {
-                name: "parity".into(),
-                unit: ColumnUnit::Count,
-                meaning: "0 or 1, in turn".into(),
-            },
-        ],
-        overrun_column: Some(1),
-        ..ProbeStatement::cyclic()
-    },
-    conflict: |_| None,
-    max_threads: |_| None,
-    lacks: |_, _| None,
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    launch: |_, config| config.launch(Linux, Columns { parity: 0 }),
-};
+            Column::count("parity", "0 or 1, in turn"),
+        ]);
+        ProbeStatement { columns, overrun_column: Some(1), ..ProbeStatement::cyclic() }
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        config.launch(Linux, Columns { parity: 0 })
+    }
+}
 
 struct Columns {
     parity: i64,
@@ -61,26 +65,28 @@ pub(super) const MISSED: Probe = Probe {
     summary: "an example of activations that were missed",
     needs: "nothing",
     settings: &[],
-    statement: |_| ProbeStatement {
-        name: "example-missed".into(),
-        columns: vec![
-            Column::ns("latency_ns", "from the planned time until the thread runs again"),
-            Column {
-                name: "missed".into(),
-                unit: ColumnUnit::Count,
-                meaning: "0, and in every tenth row 2".into(),
-            },
-        ],
-        overrun_column: Some(1),
-        ..ProbeStatement::cyclic()
-    },
-    conflict: |_| None,
-    max_threads: |_| Some(1),
-    lacks: |_, _| None,
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: |_, config| config.launch(Linux, Missed { row: 0 }),
+    set: |_| Arc::new(SetMissed),
 };
+
+struct SetMissed;
+
+impl SetProbe for SetMissed {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let mut columns = ProbeStatement::cyclic().columns;
+        columns.push(Column::count(Column::MISSED, "0, and in every tenth row 2"));
+        ProbeStatement { columns, overrun_column: Some(1), ..ProbeStatement::cyclic() }
+    }
+
+    fn max_threads(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        config.launch(Linux, Missed { row: 0 })
+    }
+}
 
 struct Missed {
     row: i64,
@@ -100,13 +106,8 @@ impl<A: Attachment> Sampler<A, 2> for Missed {
     }
 }
 
-const PERIOD: ProbeSetting = ProbeSetting {
-    name: "period",
-    help: "Time between two events",
-    values: SettingValues::Time,
-    default: "3ms",
-    default_is_recorded: true,
-};
+const PERIOD: ProbeSetting =
+    ProbeSetting::new("period", "Time between two events", SettingValues::Time, "3ms");
 
 /// Events with a duration and a number.
 pub(super) const EVENTS: Probe = Probe {
@@ -114,37 +115,36 @@ pub(super) const EVENTS: Probe = Probe {
     summary: "an example of events at irregular times",
     needs: "nothing",
     settings: &[PERIOD],
-    statement: |_| ProbeStatement {
-        name: "example-events".into(),
-        rows: RowKind::Events,
-        columns: vec![
-            Column::ns("length_ns", "how long the event took"),
-            Column {
-                name: "number".into(),
-                unit: ColumnUnit::Count,
-                meaning: "of the event, from 0".into(),
-            },
-        ],
-        overrun_column: None,
-        clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "between two readings of the clock".into(),
-        quantity: Quantity::Latency,
-        period_ns: None,
-        only_observes: false,
-    },
-    conflict: |_| None,
-    max_threads: |_| None,
-    lacks: |_, _| None,
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: |settings, config| {
-        let events = Events { period: period(settings), next: None, number: 0 };
-        config.launch_events::<_, 2, 3>(Linux, events)
+    set: |settings| {
+        let period = PERIOD.time(settings).unwrap_or(Nanos::from_millis(3));
+        Arc::new(SetEvents { period })
     },
 };
 
-fn period(settings: &ProbeSettings) -> Nanos {
-    Nanos::parse(PERIOD.value_in(settings), Unit::Microsecond).unwrap_or(Nanos::from_millis(3))
+struct SetEvents {
+    period: Nanos,
+}
+
+impl SetProbe for SetEvents {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        ProbeStatement {
+            rows: RowKind::Events,
+            columns: vec![
+                Column::ns("length_ns", "how long the event took"),
+                Column::count("number", "of the event, from 0"),
+            ],
+            overrun_column: None,
+            measuring_point: "between two readings of the clock".into(),
+            ..ProbeStatement::cyclic()
+        }
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let events = Events { period: self.period, next: None, number: 0 };
+        config.launch_events::<_, 2, 3>(Linux, events)
+    }
 }
 
 struct Events {
@@ -165,10 +165,7 @@ impl<A: Attachment> EventSource<A, 2> for Events {
                 (self.next, self.number) = (None, self.number + 1);
                 Awaited::Event(Nanos(began), [ended - began, self.number - 1])
             }
-            Woken::OnTime | Woken::Interrupted => Awaited::Nothing,
-            Woken::Failed(errno) => {
-                Awaited::Failed(SampleError { doing: "clock_nanosleep", errno })
-            }
+            woken => Awaited::after_sleep(woken).unwrap_or(Awaited::Nothing),
         }
     }
 }

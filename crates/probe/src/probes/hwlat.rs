@@ -6,15 +6,16 @@
 //! readings is no software of this kernel, except a non-maskable interrupt. Our thread reads what
 //! the tracer prints of each window.
 
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
-use crate::Woken;
+use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::Attachment;
 use crate::observer::Observer;
-use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::outcome::SampleError;
+use crate::sampler::{Awaited, EventSource};
 use crate::smi::SmiCounter;
-use crate::thread::{Launched, Outlives};
-use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, Smis};
-use plan::{CpuId, Nanos, ProbeSettings, Run, Scheduling, Unit};
+use crate::thread::{Launched, Outlives, ThreadConfig};
+use model::{Column, ProbeStatement, RowKind, Smis};
+use plan::{CpuId, Nanos, Run, Scheduling};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,91 +26,108 @@ pub(super) const PROBE: Probe = Probe {
     summary: "gaps made by hardware, firmware or a hypervisor, with interrupts off (hwlat tracer)",
     needs: "the hwlat tracer (CONFIG_HWLAT_TRACER), and root",
     settings: &[WINDOW, WIDTH, THRESHOLD],
-    statement: |run| statement(&run.probe_settings),
-    conflict,
-    // The tracer has one thread.
-    max_threads: |_| Some(1),
-    lacks: |_, _| lacks().err().map(|error| error.to_string()),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::OTHER,
-    launch: |settings, config| {
-        let hwlat = Hwlat::begin(settings, config.cpu).map_err(io::Error::other)?;
-        let outlives = Some(Arc::clone(&hwlat.session) as Outlives);
-        Ok(Launched { outlives, ..config.launch_events::<_, 4, 5>(Observer, hwlat)? })
+    set: |settings| {
+        let nanos = |setting: &ProbeSetting| setting.time(settings).unwrap_or(Nanos(1));
+        let (window, width, threshold) = (nanos(&WINDOW), nanos(&WIDTH), nanos(&THRESHOLD));
+        Arc::new(Settings { window, width, threshold })
     },
 };
 
-const WINDOW: ProbeSetting = time(
+const WINDOW: ProbeSetting = ProbeSetting::new(
     "hwlat-window",
     "Time from the beginning of one sampling with interrupts off to the next",
+    SettingValues::Time,
     "1s",
 );
-const WIDTH: ProbeSetting =
-    time("hwlat-width", "How long of each window the tracer samples, with interrupts off", "500ms");
-const THRESHOLD: ProbeSetting = time("hwlat-threshold", "Gaps above this are recorded", "10us");
+const WIDTH: ProbeSetting = ProbeSetting::new(
+    "hwlat-width",
+    "How long of each window the tracer samples, with interrupts off",
+    SettingValues::Time,
+    "500ms",
+);
+const THRESHOLD: ProbeSetting = ProbeSetting::new(
+    "hwlat-threshold",
+    "Gaps above this are recorded",
+    SettingValues::Time,
+    "10us",
+);
 
-const fn time(name: &'static str, help: &'static str, default: &'static str) -> ProbeSetting {
-    ProbeSetting { name, help, values: SettingValues::Time, default, default_is_recorded: true }
+struct Settings {
+    window: Nanos,
+    width: Nanos,
+    threshold: Nanos,
 }
 
-/// What was set; the settings are valid.
-fn nanos(setting: &ProbeSetting, settings: &ProbeSettings) -> Nanos {
-    Nanos::parse(setting.value_in(settings), Unit::Microsecond).unwrap_or(Nanos(1))
-}
-
-fn statement(_: &ProbeSettings) -> ProbeStatement {
-    let count = "gaps above the threshold in the window; one where the kernel does not count them";
-    ProbeStatement {
-        name: PROBE.name.into(),
-        rows: RowKind::Events,
-        columns: vec![
-            Column::ns(
-                "gap_ns",
-                "the longest time in one window that the CPU did not execute the tracer",
-            ),
-            Column::ns(
-                "inner_ns",
-                "the longest between two readings of the clock, one right after the other",
-            ),
-            Column::ns(
-                "outer_ns",
-                "the longest from the second reading to the first of the next two",
-            ),
-            Column { name: "count".into(), unit: ColumnUnit::Count, meaning: count.into() },
-        ],
-        overrun_column: None,
-        clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "between two successive readings of the clock by a kernel thread with \
-                          interrupts off, in whole us"
-            .into(),
-        quantity: Quantity::Latency,
-        period_ns: None,
-        only_observes: true,
-    }
-}
-
-fn conflict(run: &Run) -> Option<SettingConflict> {
-    let conflict =
-        |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
-    for setting in [WINDOW, WIDTH, THRESHOLD] {
-        if nanos(&setting, &run.probe_settings).0 % 1_000 != 0 {
-            return conflict(setting.name, "the tracer takes whole us");
+impl SetProbe for Settings {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        ProbeStatement {
+            rows: RowKind::Events,
+            columns: vec![
+                Column::ns(
+                    "gap_ns",
+                    "the longest time in one window that the CPU did not execute the tracer",
+                ),
+                Column::ns(
+                    "inner_ns",
+                    "the longest between two readings of the clock, one right after the other",
+                ),
+                Column::ns(
+                    "outer_ns",
+                    "the longest from the second reading to the first of the next two",
+                ),
+                Column::count(
+                    "count",
+                    "gaps above the threshold in the window; one where the kernel does not count \
+                     them",
+                ),
+            ],
+            overrun_column: None,
+            measuring_point:
+                "between two successive readings of the clock by a kernel thread with \
+                              interrupts off, in whole us"
+                    .into(),
+            only_observes: true,
+            ..ProbeStatement::cyclic()
         }
     }
-    if nanos(&WIDTH, &run.probe_settings) >= nanos(&WINDOW, &run.probe_settings) {
-        return conflict(
-            WIDTH.name,
-            "it is less than hwlat-window, or the CPU would never run anything else",
-        );
+
+    fn conflict(&self, run: &Run) -> Option<SettingConflict> {
+        let times = [(WINDOW, self.window), (WIDTH, self.width), (THRESHOLD, self.threshold)];
+        if let Some((setting, _)) = times.iter().find(|(_, time)| time.0 % 1_000 != 0) {
+            return conflict(setting.name, "the tracer takes whole us");
+        }
+        if self.width >= self.window {
+            return conflict(
+                WIDTH.name,
+                "it is less than hwlat-window, or the CPU would never run anything else",
+            );
+        }
+        if run.scheduling.policy.is_real_time() {
+            return conflict(
+                "policy",
+                "the tracer's thread samples with interrupts off, and has no priority: leave it \
+                 at other",
+            );
+        }
+        None
     }
-    if run.scheduling.policy.is_real_time() {
-        return conflict(
-            "policy",
-            "the tracer's thread samples with interrupts off, and has no priority: leave it at \
-             other",
-        );
+
+    /// The tracer has one thread.
+    fn max_threads(&self) -> Option<usize> {
+        Some(1)
     }
-    None
+
+    fn lacks(&self, _: Nanos) -> Option<String> {
+        lacks().err().map(|error| error.to_string())
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let hwlat = Hwlat::begin(self, config.cpu).map_err(io::Error::other)?;
+        let outlives = Some(Arc::clone(&hwlat.session) as Outlives);
+        Ok(Launched { outlives, ..config.launch_events::<_, 4, 5>(Observer, hwlat)? })
+    }
 }
 
 fn lacks() -> Result<Tracefs, TraceError> {
@@ -131,7 +149,7 @@ struct Hwlat {
 }
 
 impl Hwlat {
-    fn begin(settings: &ProbeSettings, cpu: CpuId) -> Result<Self, TraceError> {
+    fn begin(settings: &Settings, cpu: CpuId) -> Result<Self, TraceError> {
         let mut session = Session::begin(&lacks()?)?;
         // Not in kernels before 5.14, which do what it says there by default.
         let mode = std::fs::read_to_string(session.folder().join("../../hwlat_detector/mode"));
@@ -140,8 +158,8 @@ impl Hwlat {
                         thread is not kept on one CPU. Write round-robin to it";
             return Err(TraceError::Busy(what.to_owned()));
         }
-        let micros = |setting| (nanos(setting, settings).0 / 1_000).to_string();
-        let (window, width) = (micros(&WINDOW), micros(&WIDTH));
+        let micros = |time: Nanos| (time.0 / 1_000).to_string();
+        let (window, width) = (micros(settings.window), micros(settings.width));
         // Which of the two can be written first depends on what they were: the kernel takes no
         // width above the window.
         if session.borrow_knob("hwlat_detector/window", &window).is_err() {
@@ -149,7 +167,7 @@ impl Hwlat {
             session.borrow_knob("hwlat_detector/window", &window)?;
         }
         session.borrow_knob("hwlat_detector/width", &width)?;
-        session.borrow_knob("tracing_thresh", &micros(&THRESHOLD))?;
+        session.borrow_knob("tracing_thresh", &micros(settings.threshold))?;
         // In turn on each CPU of the mask, which is one.
         session.write("tracing_cpumask", &cpu_mask(cpu))?;
         session.set_tracer("hwlat")?;
@@ -210,20 +228,16 @@ impl<A: Attachment> EventSource<A, 4> for Hwlat {
                     return Awaited::Nothing;
                 }
                 Err(error) => {
-                    let errno = error.raw_os_error().unwrap_or(libc::EIO);
-                    return Awaited::Failed(SampleError { doing: "read of trace_pipe", errno });
+                    return Awaited::Failed(SampleError::new("read of trace_pipe", &error));
                 }
             }
             let now = attachment.now();
             if now >= until {
                 return Awaited::Nothing;
             }
-            match attachment.sleep_until(Nanos(now.0 + READ_EVERY.0).min(until)) {
-                Woken::OnTime => {}
-                Woken::Interrupted => return Awaited::Nothing,
-                Woken::Failed(errno) => {
-                    return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno });
-                }
+            let woken = attachment.sleep_until(Nanos(now.0 + READ_EVERY.0).min(until));
+            if let Some(ended) = Awaited::after_sleep(woken) {
+                return ended;
             }
         }
     }

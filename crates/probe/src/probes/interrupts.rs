@@ -5,20 +5,22 @@
 //! The device runs by itself, so nothing is planned but its period. How many interrupts passed
 //! unseen the read says.
 
-use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
+use super::setting::{ProbeSetting, SettingValues};
 use crate::Monotonic;
-use crate::attachment::{Attachment, Linux, Woken};
+use crate::attachment::{Attachment, Linux};
 use crate::interrupt_timer::{Device, InterruptTimer, TimerError};
-use crate::sampler::{Overrun, SampleError, Sampler};
+use crate::outcome::{SampleError, Woken};
+use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
-use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+use model::{Column, ProbeStatement, Quantity};
 use plan::{Nanos, OverrunPolicy, Run, Scheduling};
 use rustix::fs::Access;
 use rustix::io::Errno;
-use std::borrow::Cow;
 use std::io;
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// 1/1024 s, to the nearest ns.
 const DEFAULT_INTERVAL: Nanos = Nanos(976_563);
@@ -34,35 +36,11 @@ pub(super) const RTC: Probe = Probe {
     summary: "jitter of the real-time clock's periodic interrupt",
     needs: "a real-time clock (/dev/rtc0), and CAP_SYS_RESOURCE above 64 interrupts a second",
     settings: &[DEVICE],
-    statement: |run| ProbeStatement {
-        period_ns: Some(rtc_period(run.interval_ns)),
-        ..statement(
-            "rtc",
-            "between two successive returns of read from the real-time clock, in user space. \
-             Since Linux 2.6.38 the clock's periodic interrupt is made by a high-resolution timer \
-             of the kernel",
-        )
-    },
-    conflict: |run| conflict(run, &RTC_RATES),
-    max_threads: |_| Some(1),
-    lacks: |settings, interval| {
-        lacks(
-            Device::RealTimeClock,
-            Path::new(DEVICE.value_in(settings)),
-            nearest_rate(interval, &RTC_RATES),
-        )
-    },
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: |settings, config| {
-        let period = rtc_period(config.cycle.interval);
-        launch(
-            Device::RealTimeClock,
-            Path::new(DEVICE.value_in(settings)),
-            &RTC_RATES,
-            period,
-            config,
-        )
+    set: |settings| {
+        let path = DEVICE.text(settings).into();
+        Arc::new(Settings { device: Device::RealTimeClock, path, rates: RTC_RATES })
     },
 };
 
@@ -72,65 +50,128 @@ pub(super) const HPET: Probe = Probe {
     needs: "an HPET with a timer to spare (/dev/hpet), and CAP_SYS_RESOURCE above 64 interrupts a \
             second",
     settings: &[],
-    statement: |run| ProbeStatement {
-        period_ns: Some(run.interval_ns),
-        ..statement(
-            "hpet",
-            "between two successive returns of read from the HPET, one of whose timers \
-             interrupts, in user space",
-        )
-    },
-    conflict: |run| conflict(run, &HPET_RATES),
-    max_threads: |_| Some(1),
-    lacks: |_, interval| {
-        lacks(Device::Hpet, Path::new(HPET_PATH), nearest_rate(interval, &HPET_RATES))
-    },
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: |_, config| {
-        let period = config.cycle.interval;
-        launch(Device::Hpet, Path::new(HPET_PATH), &HPET_RATES, period, config)
+    set: |_| {
+        let path = "/dev/hpet".into();
+        Arc::new(Settings { device: Device::Hpet, path, rates: HPET_RATES })
     },
 };
 
-const HPET_PATH: &str = "/dev/hpet";
+const DEVICE: ProbeSetting =
+    ProbeSetting::new("device", "The real-time clock", SettingValues::Text("PATH"), "/dev/rtc0");
 
-const DEVICE: ProbeSetting = ProbeSetting {
-    name: "device",
-    help: "The real-time clock",
-    values: SettingValues::Text("PATH"),
-    default: "/dev/rtc0",
-    default_is_recorded: true,
-};
+struct Settings {
+    device: Device,
+    path: PathBuf,
+    rates: RangeInclusive<u32>,
+}
 
-fn statement(name: &'static str, measuring_point: &'static str) -> ProbeStatement {
-    ProbeStatement {
-        name: name.into(),
-        rows: RowKind::Activations,
-        columns: vec![
-            Column::ns(
-                "jitter_ns",
-                "from one return of read to the next, each for an interrupt, minus the period",
-            ),
-            Column {
-                name: Cow::Borrowed("missed"),
-                unit: ColumnUnit::Count,
-                meaning: Cow::Borrowed("interrupts since the one before that no read returned for"),
-            },
-        ],
-        overrun_column: Some(MISSED),
-        clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: measuring_point.into(),
-        quantity: Quantity::Jitter,
-        period_ns: None,
-        only_observes: false,
+impl Settings {
+    /// Between two interrupts. That of the kernel's timer is in whole nanoseconds, rounded down.
+    fn period(&self, interval: Nanos) -> Nanos {
+        match self.device {
+            Device::RealTimeClock => rtc_period(interval),
+            Device::Hpet => interval,
+        }
+    }
+}
+
+impl SetProbe for Settings {
+    fn statement(&self, run: &Run) -> ProbeStatement {
+        let measuring_point = match self.device {
+            Device::RealTimeClock => {
+                "between two successive returns of read from the real-time clock, in user space. \
+                 Since Linux 2.6.38 the clock's periodic interrupt is made by a high-resolution \
+                 timer of the kernel"
+            }
+            Device::Hpet => {
+                "between two successive returns of read from the HPET, one of whose timers \
+                 interrupts, in user space"
+            }
+        };
+        ProbeStatement {
+            columns: vec![
+                Column::ns(
+                    "jitter_ns",
+                    "from one return of read to the next, each for an interrupt, minus the period",
+                ),
+                Column::count(
+                    Column::MISSED,
+                    "interrupts since the one before that no read returned for",
+                ),
+            ],
+            overrun_column: Some(MISSED),
+            measuring_point: measuring_point.into(),
+            quantity: Quantity::Jitter,
+            period_ns: Some(self.period(run.interval_ns)),
+            ..ProbeStatement::cyclic()
+        }
+    }
+
+    fn conflict(&self, run: &Run) -> Option<SettingConflict> {
+        let (interval, rates) = (run.interval_ns, &self.rates);
+        if hertz(interval, rates).is_none() {
+            let (first, last, nearest) =
+                (rates.start(), rates.end(), nearest_rate(interval, rates));
+            return conflict(
+                "interval",
+                format!(
+                    "the device interrupts a whole number of times in a second, {first} to {last}, \
+                     not once in {interval}. The nearest is 1/{nearest}s"
+                ),
+            );
+        }
+        if run.overrun_policy == OverrunPolicy::CatchUp {
+            return conflict("catch-up", "an interrupt that was missed does not come again");
+        }
+        None
+    }
+
+    fn max_threads(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    /// Tried at the rate that is to be measured: not everybody may have any.
+    fn lacks(&self, interval: Nanos) -> Option<String> {
+        let hertz = nearest_rate(interval, &self.rates);
+        let error = InterruptTimer::start(self.device, &self.path, hertz).err()?;
+        Some(explained(self.device, &self.path, hertz, &error))
+    }
+
+    /// An open device is nobody else's, such as hwclock's, and its interrupts run.
+    fn seen_to_lack(&self, _: Nanos) -> Option<String> {
+        let error = rustix::fs::access(&self.path, Access::READ_OK).err()?;
+        let error = TimerError { doing: "open", error: error.into() };
+        Some(explained(self.device, &self.path, 0, &error))
+    }
+
+    fn is_tried_by_measuring(&self) -> bool {
+        true
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let Settings { device, path, rates } = self;
+        let hertz = nearest_rate(config.cycle.interval, rates);
+        let timer = InterruptTimer::start(*device, path, hertz).map_err(|error| {
+            io::Error::new(error.error.kind(), explained(*device, path, hertz, &error))
+        })?;
+        // Here and not in the measuring thread, which would wait at its priority.
+        if !timer.comes_within(SILENT_MS)? {
+            return Err(io::Error::other(format!(
+                "{} has not interrupted for {} s",
+                path.display(),
+                SILENT_MS / 1_000
+            )));
+        }
+        let period = self.period(config.cycle.interval).0;
+        config.launch(Linux, Interrupts { timer, period, returned: 0, interval: 0, missed: 0 })
     }
 }
 
 /// The column of `missed`.
 const MISSED: usize = 1;
 
-/// The period of the kernel's timer: whole nanoseconds, rounded down.
 fn rtc_period(interval: Nanos) -> Nanos {
     Nanos(NANOS_PER_SEC / i64::from(nearest_rate(interval, &RTC_RATES)))
 }
@@ -148,44 +189,6 @@ fn nearest_rate(interval: Nanos, rates: &RangeInclusive<u32>) -> u32 {
     let interval = interval.0.max(1);
     let rounded = (NANOS_PER_SEC + interval / 2) / interval;
     u32::try_from(rounded).unwrap_or(u32::MAX).clamp(*rates.start(), *rates.end())
-}
-
-fn conflict(run: &Run, rates: &RangeInclusive<u32>) -> Option<SettingConflict> {
-    if hertz(run.interval_ns, rates).is_none() {
-        let (first, last, nearest) =
-            (rates.start(), rates.end(), nearest_rate(run.interval_ns, rates));
-        let reason = format!(
-            "the device interrupts a whole number of times in a second, {first} to {last}, not \
-             once in {}. The nearest is 1/{nearest}s",
-            run.interval_ns
-        );
-        return Some(SettingConflict { setting: "interval", reason });
-    }
-    (run.overrun_policy == OverrunPolicy::CatchUp).then(|| SettingConflict {
-        setting: "catch-up",
-        reason: "an interrupt that was missed does not come again".to_owned(),
-    })
-}
-
-/// Tried at the rate that is to be measured: not everybody may have any.
-fn lacks(device: Device, path: &Path, hertz: u32) -> Option<String> {
-    let error = InterruptTimer::start(device, path, hertz).err()?;
-    Some(explained(device, path, hertz, &error))
-}
-
-/// The same as far as it shows without opening the device. An open one is nobody else's, such as
-/// hwclock's, and its interrupts run.
-fn lacks_unopened(device: Device, path: &Path) -> Option<String> {
-    let error = rustix::fs::access(path, Access::READ_OK).err()?;
-    Some(explained(device, path, 0, &TimerError { doing: "open", error: error.into() }))
-}
-
-pub(super) fn rtc_lacks_unopened() -> Option<String> {
-    lacks_unopened(Device::RealTimeClock, Path::new(DEVICE.default))
-}
-
-pub(super) fn hpet_lacks_unopened() -> Option<String> {
-    lacks_unopened(Device::Hpet, Path::new(HPET_PATH))
 }
 
 /// Where the kernel has the rate that anybody may ask for. A device may be named by a link, such as
@@ -234,30 +237,6 @@ fn explained(
         }
         _ => format!("{place} does not interrupt periodically ({doing}: {error})"),
     }
-}
-
-fn launch(
-    device: Device,
-    path: &Path,
-    rates: &RangeInclusive<u32>,
-    period: Nanos,
-    config: ThreadConfig,
-) -> io::Result<Launched> {
-    let hertz = nearest_rate(config.cycle.interval, rates);
-    let timer = InterruptTimer::start(device, path, hertz);
-    let timer = timer.map_err(|error| {
-        io::Error::new(error.error.kind(), explained(device, path, hertz, &error))
-    })?;
-    // Here and not in the measuring thread, which would wait at its priority.
-    if !timer.comes_within(SILENT_MS)? {
-        return Err(io::Error::other(format!(
-            "{} has not interrupted for {} s",
-            path.display(),
-            SILENT_MS / 1_000
-        )));
-    }
-    config
-        .launch(Linux, Interrupts { timer, period: period.0, returned: 0, interval: 0, missed: 0 })
 }
 
 struct Interrupts {
@@ -314,8 +293,7 @@ impl<A: Attachment> Sampler<A, 2> for Interrupts {
     fn wait(&mut self, _attachment: &mut A, _planned: Nanos) -> Woken {
         match self.wait_for_next() {
             Ok(()) => Woken::OnTime,
-            Err(Errno::INTR) => Woken::Interrupted,
-            Err(error) => Woken::Failed(error.raw_os_error()),
+            Err(error) => error.into(),
         }
     }
 
@@ -355,12 +333,16 @@ mod tests {
         );
     }
 
+    fn rtc(path: &Path) -> Settings {
+        Settings { device: Device::RealTimeClock, path: path.into(), rates: RTC_RATES }
+    }
+
     fn error(change: impl Fn(&mut Run)) -> Option<String> {
         let mut run = test_run(RTC.default_interval, 5);
         run.cpus.truncate(1);
         run.probe = "rtc".to_owned();
         change(&mut run);
-        super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+        crate::test_runs::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
     }
 
     #[test]
@@ -368,7 +350,8 @@ mod tests {
         use rustix::fs::{CWD, FileType, Mode, inotify, mknodat};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rtc0");
-        let lacks = lacks_unopened(Device::RealTimeClock, &path).unwrap();
+        let clock = rtc(&path);
+        let lacks = clock.seen_to_lack(DEFAULT_INTERVAL).unwrap();
         assert!(
             lacks.starts_with("there is no ") && lacks.contains("It takes a real-time clock"),
             "{lacks}"
@@ -376,7 +359,7 @@ mod tests {
         mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
         let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
         inotify::add_watch(&watch, &path, inotify::WatchFlags::OPEN).unwrap();
-        assert_eq!(lacks_unopened(Device::RealTimeClock, &path), None);
+        assert_eq!(clock.seen_to_lack(DEFAULT_INTERVAL), None);
         assert_eq!(rustix::io::read(&watch, &mut [0_u8; 512]), Err(Errno::AGAIN), "it was opened");
     }
 
@@ -451,7 +434,8 @@ mod tests {
         }
         // A file that is no device at all.
         assert!(
-            lacks(Device::RealTimeClock, Path::new("/dev/null"), 64)
+            rtc(Path::new("/dev/null"))
+                .lacks(Nanos(NANOS_PER_SEC / 64))
                 .unwrap()
                 .starts_with("/dev/null is not a real-time clock")
         );

@@ -6,15 +6,16 @@
 //! above the threshold is an event. How long the loop polled is handed over at the end: noise is a
 //! share of that time.
 
-use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
-use crate::Polled;
-use crate::attachment::{Attachment, Linux, Woken};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
+use super::setting::{ProbeSetting, SettingValues};
+use crate::attachment::{Attachment, Linux};
 use crate::osnoise::{self, Accounted};
-use crate::sampler::{Awaited, EventSource, SampleError};
-use crate::thread::Launched;
-use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
-use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};
+use crate::sampler::{Awaited, EventSource};
+use crate::thread::{Launched, ThreadConfig};
+use model::{Column, Polling as Polled, ProbeStatement, RowKind};
+use plan::{Nanos, ProbeSettings, Run, Scheduling};
 use std::io;
+use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
     name: "noise",
@@ -22,15 +23,124 @@ pub(super) const PROBE: Probe = Probe {
     needs: "nothing. With --account osnoise the osnoise tracer (CONFIG_OSNOISE_TRACER, with its \
             option OSNOISE_WORKLOAD), and root",
     settings: &[THRESHOLD, POLL, ACCOUNT],
-    statement: |run| statement(&run.probe_settings),
-    conflict,
-    max_threads: |_| None,
-    lacks,
     default_interval: Nanos::from_secs(1),
     default_scheduling: Scheduling::DEFAULT,
-    launch: |settings, config| {
-        let noise = Noise::new(threshold(settings), poll_percent(settings));
-        if !has_account(settings) {
+    set: |settings| Arc::new(Settings::from(settings)),
+};
+
+const COLUMNS: usize = 1;
+
+const THRESHOLD: ProbeSetting =
+    ProbeSetting::new("threshold", "Record gaps above this", SettingValues::Time, "1us");
+
+/// At most what the kernel leaves real-time threads by default (sched_rt_runtime_us); how much of
+/// that is safe depends on the interval.
+const POLL: ProbeSetting = ProbeSetting::new(
+    "poll",
+    "Percent of each interval in which the thread polls. It sleeps in the rest",
+    SettingValues::Number(1, 95),
+    "90",
+);
+
+const ACCOUNT: ProbeSetting = ProbeSetting {
+    default_is_recorded: false,
+    ..ProbeSetting::new(
+        "account",
+        "Who says what was in a gap: nobody, or the kernel's osnoise tracer",
+        SettingValues::OneOf(&["none", "osnoise"]),
+        "none",
+    )
+};
+
+/// The longest time to poll without sleep. Nothing of lower priority runs on the CPU meanwhile: the
+/// guard ends a run after 5 s of that.
+const MAX_POLL: Nanos = Nanos::from_secs(2);
+
+struct Settings {
+    threshold: Nanos,
+    poll_percent: i64,
+    has_account: bool,
+}
+
+impl From<&ProbeSettings> for Settings {
+    fn from(settings: &ProbeSettings) -> Self {
+        Settings {
+            threshold: THRESHOLD.time(settings).unwrap_or(Nanos(1_000)),
+            poll_percent: POLL.number(settings).unwrap_or(90),
+            has_account: ACCOUNT.text(settings) == "osnoise",
+        }
+    }
+}
+
+impl SetProbe for Settings {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let mut columns = vec![Column::ns(
+            "gap_ns",
+            "time between two successive clock reads of the polling loop",
+        )];
+        if self.has_account {
+            columns.extend([
+                Column::ns("nmi_ns", "of the gap, non-maskable interrupts"),
+                Column::ns("irq_ns", "of the gap, interrupt handlers"),
+                Column::ns("softirq_ns", "of the gap, soft interrupts"),
+                Column::ns("thread_ns", "of the gap, other threads"),
+                Column::ns(
+                    "unexplained_ns",
+                    "of the gap, the rest: hardware or a hypervisor, and the way into the kernel \
+                     and back",
+                ),
+                Column::count(
+                    "lost_events",
+                    "trace events that were lost around the gap: what they were of is in \
+                     unexplained_ns",
+                ),
+            ]);
+        }
+        ProbeStatement {
+            rows: RowKind::Events,
+            columns,
+            overrun_column: None,
+            measuring_point: "from the last clock read before the gap to the first one after it, \
+                              in user space"
+                .into(),
+            ..ProbeStatement::cyclic()
+        }
+    }
+
+    fn conflict(&self, run: &Run) -> Option<SettingConflict> {
+        let longest = run.interval_of(run.cpus.len().saturating_sub(1));
+        let poll = Nanos(poll_of(longest, self.poll_percent));
+        if poll <= MAX_POLL {
+            return None;
+        }
+        conflict(
+            POLL.name,
+            format!(
+                "at an interval of {longest} it polls for {poll} without sleep, and nothing of \
+                 lower priority runs on its CPU in that time. At most {MAX_POLL} is allowed: give \
+                 a shorter interval or a smaller share"
+            ),
+        )
+    }
+
+    fn lacks(&self, interval: Nanos) -> Option<String> {
+        let limited = || throttled(real_time_limit()?, interval, self.poll_percent);
+        let unaccounted = || if self.has_account { osnoise::lacks() } else { None };
+        limited().or_else(unaccounted).or_else(|| {
+            let (turn, threshold) = (Nanos(turn_ns()), self.threshold);
+            (turn >= threshold).then(|| {
+                format!(
+                    "one turn of its loop takes {turn}, and the threshold of a gap is \
+                     {threshold}. Give a higher --threshold, or the kernel a faster clock \
+                     (/sys/devices/system/clocksource/clocksource0/available_clocksource)"
+                )
+            })
+        })
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let noise = Noise::new(self.threshold, self.poll_percent);
+        if !self.has_account {
             return config.launch_events::<_, COLUMNS, { COLUMNS + 1 }>(Linux, noise);
         }
         let accounted = Accounted::on(config.cpu, noise).map_err(io::Error::other)?;
@@ -38,105 +148,12 @@ pub(super) const PROBE: Probe = Probe {
         let launched = config
             .launch_events::<_, { osnoise::COLUMNS }, { osnoise::COLUMNS + 1 }>(Linux, accounted)?;
         Ok(Launched { outlives, ..launched })
-    },
-};
-
-const COLUMNS: usize = 1;
-
-const THRESHOLD: ProbeSetting = ProbeSetting {
-    name: "threshold",
-    help: "Record gaps above this",
-    values: SettingValues::Time,
-    default: "1us",
-    default_is_recorded: true,
-};
-
-/// At most what the kernel leaves real-time threads by default (sched_rt_runtime_us); how much of
-/// that is safe depends on the interval.
-const POLL: ProbeSetting = ProbeSetting {
-    name: "poll",
-    help: "Percent of each interval in which the thread polls. It sleeps in the rest",
-    values: SettingValues::Number(1, 95),
-    default: "90",
-    default_is_recorded: true,
-};
-
-const ACCOUNT: ProbeSetting = ProbeSetting {
-    name: "account",
-    help: "Who says what was in a gap: nobody, or the kernel's osnoise tracer",
-    values: SettingValues::OneOf(&["none", "osnoise"]),
-    default: "none",
-    default_is_recorded: false,
-};
-
-/// The longest time to poll without sleep. Nothing of lower priority runs on the CPU meanwhile: the
-/// guard ends a run after 5 s of that.
-const MAX_POLL: Nanos = Nanos::from_secs(2);
-
-fn threshold(settings: &ProbeSettings) -> Nanos {
-    Nanos::parse(THRESHOLD.value_in(settings), Unit::Microsecond).unwrap_or(Nanos(1_000))
-}
-
-fn poll_percent(settings: &ProbeSettings) -> i64 {
-    POLL.value_in(settings).parse().unwrap_or(90)
-}
-
-fn has_account(settings: &ProbeSettings) -> bool {
-    ACCOUNT.value_in(settings) == "osnoise"
-}
-
-fn columns(settings: &ProbeSettings) -> Vec<Column> {
-    let gap = Column::ns("gap_ns", "time between two successive clock reads of the polling loop");
-    if !has_account(settings) {
-        return vec![gap];
-    }
-    let lost = "trace events that were lost around the gap: what they were of is in unexplained_ns";
-    vec![
-        gap,
-        Column::ns("nmi_ns", "of the gap, non-maskable interrupts"),
-        Column::ns("irq_ns", "of the gap, interrupt handlers"),
-        Column::ns("softirq_ns", "of the gap, soft interrupts"),
-        Column::ns("thread_ns", "of the gap, other threads"),
-        Column::ns(
-            "unexplained_ns",
-            "of the gap, the rest: hardware or a hypervisor, and the way into the kernel and back",
-        ),
-        Column { name: "lost_events".into(), unit: ColumnUnit::Count, meaning: lost.into() },
-    ]
-}
-
-fn statement(settings: &ProbeSettings) -> ProbeStatement {
-    ProbeStatement {
-        name: PROBE.name.into(),
-        rows: RowKind::Events,
-        columns: columns(settings),
-        overrun_column: None,
-        clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "from the last clock read before the gap to the first one after it, in \
-                          user space"
-            .into(),
-        quantity: Quantity::Latency,
-        period_ns: None,
-        only_observes: false,
     }
 }
 
 /// Part of an interval, ns.
 fn poll_of(interval: Nanos, percent: i64) -> i64 {
     interval.0 / 100 * percent + interval.0 % 100 * percent / 100
-}
-
-fn conflict(run: &Run) -> Option<SettingConflict> {
-    let longest = run.interval_of(run.cpus.len().saturating_sub(1));
-    let poll = Nanos(poll_of(longest, poll_percent(&run.probe_settings)));
-    (poll > MAX_POLL).then(|| SettingConflict {
-        setting: POLL.name,
-        reason: format!(
-            "at an interval of {longest} it polls for {poll} without sleep, and nothing of lower \
-             priority runs on its CPU in that time. At most {MAX_POLL} is allowed: give a shorter \
-             interval or a smaller share"
-        ),
-    })
 }
 
 /// Time that the kernel leaves real-time threads in each of its periods, ns; none where it does not
@@ -173,25 +190,6 @@ fn throttled((runtime, period): (i64, i64), interval: Nanos, percent: i64) -> Op
             Nanos(polled),
             Nanos(period),
             Nanos(runtime)
-        )
-    })
-}
-
-fn lacks(settings: &ProbeSettings, interval: Nanos) -> Option<String> {
-    let limited =
-        real_time_limit().and_then(|limit| throttled(limit, interval, poll_percent(settings)));
-    if limited.is_some() {
-        return limited;
-    }
-    if let Some(what) = has_account(settings).then(osnoise::lacks).flatten() {
-        return Some(what);
-    }
-    let (turn, threshold) = (Nanos(turn_ns()), threshold(settings));
-    (turn >= threshold).then(|| {
-        format!(
-            "one turn of its loop takes {turn}, and the threshold of a gap is {threshold}. Give a \
-             higher --threshold, or the kernel a faster clock \
-             (/sys/devices/system/clocksource/clocksource0/available_clocksource)"
         )
     })
 }
@@ -319,12 +317,10 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Noise {
             Ok(end_ns) => {
                 self.poll(attachment, Polling { last_ns: now.0, end_ns: end_ns.min(until.0) })
             }
-            Err(begin_ns) => match attachment.sleep_until(Nanos(begin_ns).min(until)) {
-                Woken::OnTime | Woken::Interrupted => Awaited::Nothing,
-                Woken::Failed(errno) => {
-                    Awaited::Failed(SampleError { doing: "clock_nanosleep", errno })
-                }
-            },
+            Err(begin_ns) => {
+                let woken = attachment.sleep_until(Nanos(begin_ns).min(until));
+                Awaited::after_sleep(woken).unwrap_or(Awaited::Nothing)
+            }
         }
     }
 
@@ -336,6 +332,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Noise {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Woken;
     use crate::test_runs::test_run;
     use crate::{Control, Counts, Cycle, StopReason, events, ring};
     use plan::{CpuId, OverrunPolicy};
@@ -466,8 +463,7 @@ mod tests {
         run.length = plan::Length::DurationNs(Nanos::from_secs(20));
         run.probe = PROBE.name.to_owned();
         let control = Control::new();
-        let mut measurement =
-            crate::Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
+        let mut measurement = crate::test_runs::prepare(&run, &control).unwrap();
         measurement.begin(measurement.earliest());
         std::thread::sleep(std::time::Duration::from_millis(100));
         control.stop(StopReason::Asked);
@@ -489,7 +485,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+        crate::test_runs::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
     }
 
     #[test]
@@ -512,10 +508,13 @@ mod tests {
 
     #[test]
     fn a_threshold_below_the_loop_itself_is_refused() {
-        let settings = |threshold: &str| [("threshold".to_owned(), threshold.to_owned())].into();
-        assert_eq!(lacks(&settings("1ms"), Nanos::from_secs(1)), None);
+        let lacks = |threshold: &str| {
+            let settings = [("threshold".to_owned(), threshold.to_owned())].into();
+            Settings::from(&settings).lacks(Nanos::from_secs(1))
+        };
+        assert_eq!(lacks("1ms"), None);
         assert!(
-            lacks(&settings("1ns"), Nanos::from_secs(1))
+            lacks("1ns")
                 .unwrap()
                 .contains("the threshold of a gap is 1ns. Give a higher --threshold")
         );

@@ -6,74 +6,77 @@
 //! has been waited for; one that is not over when the next is due is late, and the next one is
 //! skipped.
 
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
+use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
+use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
+use crate::outcome::SampleError;
 use crate::process_start::{ChildProgram, Method, Started, start};
-use crate::sampler::{Overrun, SampleError, Sampler};
-use model::{Column, ProbeStatement, Quantity, RowKind};
-use plan::{Nanos, ProbeSettings, Scheduling};
+use crate::sampler::{Overrun, Sampler};
+use crate::thread::{Launched, ThreadConfig};
+use model::{Column, ProbeStatement, RowKind};
+use plan::{Nanos, Run, Scheduling};
 use std::io;
+use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
     name: "spawn",
     summary: "time from the call that starts a process to its first instruction",
     needs: "a file in memory that may be executed (memfd_create)",
     settings: &[METHOD],
-    statement: |run| statement(&run.probe_settings),
-    conflict: |_| None,
-    max_threads: |_| None,
-    lacks: |_, _| {
-        ChildProgram::new()
-            .err()
-            .map(|error| format!("a program cannot be made in memory: {error}"))
-    },
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: |settings, config| {
-        let (method, name) = method(settings);
-        let spawn = Spawn { program: ChildProgram::new()?, method, name };
-        config.launch(Linux, spawn)
+    set: |settings| {
+        let (method, name) = match METHOD.text(settings) {
+            "fork" => (Method::Fork, "fork"),
+            "vfork" => (Method::Vfork, "vfork"),
+            "clone" => (Method::Clone, "clone"),
+            _ => (Method::PosixSpawn, "posix_spawn"),
+        };
+        Arc::new(Settings { method, name })
     },
 };
 
-const METHOD: ProbeSetting = ProbeSetting {
-    name: "method",
-    help: "How processes are started",
-    values: SettingValues::OneOf(&["posix_spawn", "fork", "vfork", "clone"]),
-    default: "posix_spawn",
-    default_is_recorded: true,
-};
+const METHOD: ProbeSetting = ProbeSetting::new(
+    "method",
+    "How processes are started",
+    SettingValues::OneOf(&["posix_spawn", "fork", "vfork", "clone"]),
+    "posix_spawn",
+);
 
-fn method(settings: &ProbeSettings) -> (Method, &'static str) {
-    match METHOD.value_in(settings) {
-        "fork" => (Method::Fork, "fork"),
-        "vfork" => (Method::Vfork, "vfork"),
-        "clone" => (Method::Clone, "clone"),
-        _ => (Method::PosixSpawn, "posix_spawn"),
-    }
+struct Settings {
+    method: Method,
+    name: &'static str,
 }
 
-fn statement(settings: &ProbeSettings) -> ProbeStatement {
-    let mut columns = vec![
-        Column::ns("exec_ns", "from the call to the child's first instruction after exec"),
-        Column::ns("done_ns", "from the planned time until the child was waited for"),
-        Column::ns("wakeup_ns", "from the planned time until the call"),
-    ];
-    if method(settings).0 != Method::PosixSpawn {
-        columns.push(Column::ns("child_ns", "from the call to its return in the child"));
+impl SetProbe for Settings {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let mut columns = vec![
+            Column::ns("exec_ns", "from the call to the child's first instruction after exec"),
+            Column::ns("done_ns", "from the planned time until the child was waited for"),
+            Column::ns("wakeup_ns", "from the planned time until the call"),
+        ];
+        if self.method != Method::PosixSpawn {
+            columns.push(Column::ns("child_ns", "from the call to its return in the child"));
+        }
+        ProbeStatement {
+            rows: RowKind::Trials,
+            columns,
+            overrun_column: Some(DONE),
+            measuring_point: "from the clock read before the call to the child's own reading, its \
+                              first instructions after exec"
+                .into(),
+            ..ProbeStatement::cyclic()
+        }
     }
-    ProbeStatement {
-        name: PROBE.name.into(),
-        rows: RowKind::Trials,
-        columns,
-        overrun_column: Some(DONE),
-        clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "from the clock read before the call to the child's own reading, its \
-                          first instructions after exec"
-            .into(),
-        quantity: Quantity::Latency,
-        period_ns: None,
-        only_observes: false,
+
+    fn lacks(&self, _: Nanos) -> Option<String> {
+        let error = ChildProgram::new().err()?;
+        Some(format!("a program cannot be made in memory: {error}"))
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let Settings { method, name } = *self;
+        config.launch(Linux, Spawn { program: ChildProgram::new()?, method, name })
     }
 }
 
@@ -101,12 +104,7 @@ impl Spawn {
                 {
                     repeats += 1
                 }
-                Err(error) => {
-                    return Err(SampleError {
-                        doing: self.name,
-                        errno: error.raw_os_error().unwrap_or(libc::EIO),
-                    });
-                }
+                Err(error) => return Err(SampleError::new(self.name, &error)),
             }
         }
     }
@@ -140,14 +138,12 @@ impl<A: Attachment> Sampler<A, 4> for Spawn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_runs::test_run;
-    use crate::{Control, Measurement};
-    use plan::Run;
+    use crate::Control;
+    use crate::test_runs::{prepare, statement, test_run};
 
     /// What the threads of a run recorded: rows of each, column after column.
     fn measured(run: &Run) -> Vec<Vec<i64>> {
-        let mut measurement =
-            Measurement::prepare(run, Scheduling::OTHER, &Control::new()).unwrap();
+        let mut measurement = prepare(run, &Control::new()).unwrap();
         measurement.begin(measurement.earliest());
         let mut consumers = std::mem::take(&mut measurement.consumers);
         let counts: u64 =
@@ -156,7 +152,7 @@ mod tests {
         let rows = |consumer: &mut crate::Consumer| {
             let mut columns: Vec<Vec<i64>> = Vec::new();
             let Ok(()) = consumer.drain(|_, values| {
-                let width = statement(&run.probe_settings).columns.len();
+                let width = statement(run).unwrap().columns.len();
                 columns.resize(width, Vec::new());
                 let rows = values.len() / width;
                 columns

@@ -7,79 +7,62 @@
 //! are no activations: those are planned at multiples of an interval on this machine's clock, which
 //! another clock leaves in time, and the period of a stream may be unknown.
 
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
+use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
-use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::outcome::SampleError;
+use crate::sampler::{Awaited, EventSource};
 use crate::stream::{
     Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, Width, absent, place_error,
 };
-use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, Warning};
+use crate::thread::{Launched, ThreadConfig};
+use model::{Column, ProbeStatement, Quantity, RowKind, Warning};
 use plan::{Interval, Nanos, ProbeSettings, Run, Scheduling};
+use std::io;
+use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
     name: "stream",
     summary: "timestamps made elsewhere, from a file, FIFO, serial port or socket",
     needs: "something to read",
     settings: &[FROM, KIND, UNIT, HZ, PERIOD, WIDTH, BYTE_ORDER, SIGN, WRAP, BAUD],
-    statement: |run| statement(&run.probe_settings),
-    conflict,
-    // A stream is read once.
-    max_threads: |_| Some(1),
-    lacks: |settings, _| absent(FROM.value_in(settings), baud(settings)),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::OTHER,
-    launch: |settings, config| {
-        let input = Input::open(FROM.value_in(settings), baud(settings))?;
-        config.launch_events::<_, 4, 5>(Linux, Stream::new(settings, input))
-    },
+    set: |settings| Arc::new(Settings::from(settings)),
 };
 
-pub(super) const WITHOUT_MEANING: super::WithoutMeaning = &[
-    ("interval", "its times come when they come. The time that they are compared with is --period"),
-    ("prio", READS_ONLY),
-    ("policy", READS_ONLY),
-];
 const READS_ONLY: &str = "its thread only reads what was measured elsewhere";
 
-const fn setting(
-    name: &'static str,
-    help: &'static str,
-    values: SettingValues,
-    default: &'static str,
-) -> ProbeSetting {
-    ProbeSetting { name, help, values, default, default_is_recorded: true }
-}
-
-const FROM: ProbeSetting = setting(
+const FROM: ProbeSetting = ProbeSetting::new(
     "from",
     "Where the numbers come from: a file, FIFO, device or serial port, unix:PATH, tcp:HOST:PORT, \
      or - for standard input",
     SettingValues::Text("PATH"),
     "-",
 );
-const KIND: ProbeSetting = setting(
+const KIND: ProbeSetting = ProbeSetting::new(
     "kind",
     "What a number is",
     SettingValues::OneOf(&["timestamp", "interval", "latency"]),
     "timestamp",
 );
-const UNIT: ProbeSetting = setting(
+const UNIT: ProbeSetting = ProbeSetting::new(
     "unit",
     "What numbers count, tsc being ticks of --hz",
     SettingValues::OneOf(&["ns", "us", "ms", "s", "tsc"]),
     "ns",
 );
-const HZ: ProbeSetting = setting(
+const HZ: ProbeSetting = ProbeSetting::new(
     "hz",
     "Ticks per second, with --unit tsc",
     SettingValues::Number(1, 1_000_000_000_000),
     "",
 );
-const PERIOD: ProbeSetting = setting("period", PERIOD_HELP, SettingValues::Period, "");
+const PERIOD: ProbeSetting = ProbeSetting::new("period", PERIOD_HELP, SettingValues::Period, "");
 const PERIOD_HELP: &str = "Nominal time between two events, such as 1ms or 1/1024s, or their \
                            rate, such as 1024Hz; a bare number counts microseconds. Events \
                            without a record are then counted";
-const WIDTH: ProbeSetting = setting(
+const WIDTH: ProbeSetting = ProbeSetting::new(
     "width",
     "Read integers of so many bits, not lines of text",
     SettingValues::OneOf(&["32", "64"]),
@@ -87,102 +70,108 @@ const WIDTH: ProbeSetting = setting(
 );
 const BYTE_ORDER: ProbeSetting = ProbeSetting {
     default_is_recorded: false,
-    ..setting("byte-order", "Of these integers", SettingValues::OneOf(&["little", "big"]), "little")
+    ..ProbeSetting::new(
+        "byte-order",
+        "Of these integers",
+        SettingValues::OneOf(&["little", "big"]),
+        "little",
+    )
 };
 const SIGN: ProbeSetting = ProbeSetting {
     default_is_recorded: false,
-    ..setting(
+    ..ProbeSetting::new(
         "sign",
         "Of these integers",
         SettingValues::OneOf(&["unsigned", "signed"]),
         "unsigned",
     )
 };
-const WRAP: ProbeSetting = setting(
+const WRAP: ProbeSetting = ProbeSetting::new(
     "wrap",
     "Bits of the counter that timestamps come from, if they are not those of --width",
     SettingValues::Number(8, 64),
     "",
 );
-const BAUD: ProbeSetting =
-    setting("baud", "Bits per second of a serial port", SettingValues::Number(50, 4_000_000), "");
+const BAUD: ProbeSetting = ProbeSetting::new(
+    "baud",
+    "Bits per second of a serial port",
+    SettingValues::Number(50, 4_000_000),
+    "",
+);
 
-fn number<T: std::str::FromStr>(setting: &ProbeSetting, settings: &ProbeSettings) -> Option<T> {
-    setting.value_in(settings).parse().ok()
+struct Settings {
+    from: String,
+    kind: Kind,
+    format: Format,
+    /// 10^-9 of the unit in a nanosecond.
+    per_ns: u64,
+    period: Option<Nanos>,
+    /// Bits of the counter that timestamps come from.
+    wrap: Option<u32>,
+    baud: Option<u32>,
+    /// Those of them that contradict one another, if any do.
+    contradiction: Option<(&'static str, &'static str)>,
 }
 
-fn baud(settings: &ProbeSettings) -> Option<u32> {
-    number(&BAUD, settings)
-}
-
-fn kind(settings: &ProbeSettings) -> Kind {
-    match KIND.value_in(settings) {
-        "interval" => Kind::Interval,
-        "latency" => Kind::Latency,
-        _ => Kind::Timestamp,
-    }
-}
-
-fn period(settings: &ProbeSettings) -> Option<Nanos> {
-    PERIOD.value_in(settings).parse::<Interval>().ok().map(|interval| interval.nanos)
-}
-
-fn format(settings: &ProbeSettings) -> Format {
-    let width = match WIDTH.value_in(settings) {
-        "32" => Width::Bits32,
-        "64" => Width::Bits64,
-        _ => return Format::Text,
-    };
-    let (order, sign) = (BYTE_ORDER.value_in(settings), SIGN.value_in(settings));
-    Format::Binary { width, big_endian: order == "big", signed: sign == "signed" }
-}
-
-/// 10^-9 of the unit in a nanosecond.
-fn per_ns(settings: &ProbeSettings) -> u64 {
-    match UNIT.value_in(settings) {
-        "us" => 1_000_000,
-        "ms" => 1_000,
-        "s" => 1,
-        "tsc" => number(&HZ, settings).unwrap_or(1),
-        _ => 1_000_000_000,
-    }
-}
-
-fn conflict(run: &Run) -> Option<SettingConflict> {
-    let settings = &run.probe_settings;
-    let conflict =
-        |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
-    let is_set = |setting: &ProbeSetting| setting.value_in(settings) != setting.default;
-    if let Some(error) = place_error(FROM.value_in(settings)) {
-        return conflict("from", error);
-    }
-    match (UNIT.value_in(settings) == "tsc", is_set(&HZ)) {
-        (true, false) => {
-            return conflict("unit", "ticks need their rate: add --hz N, such as --hz 866000000");
+impl From<&ProbeSettings> for Settings {
+    fn from(settings: &ProbeSettings) -> Self {
+        let kind = match KIND.text(settings) {
+            "interval" => Kind::Interval,
+            "latency" => Kind::Latency,
+            _ => Kind::Timestamp,
+        };
+        let per_ns = match UNIT.text(settings) {
+            "us" => 1_000_000,
+            "ms" => 1_000,
+            "s" => 1,
+            "tsc" => HZ.number(settings).unwrap_or(1),
+            _ => 1_000_000_000,
+        };
+        let bits = WIDTH.number(settings);
+        let format = match bits {
+            None => Format::Text,
+            Some(bits) => Format::Binary {
+                width: if bits == 32 { Width::Bits32 } else { Width::Bits64 },
+                big_endian: BYTE_ORDER.text(settings) == "big",
+                signed: SIGN.text(settings) == "signed",
+            },
+        };
+        Settings {
+            from: FROM.text(settings).to_owned(),
+            kind,
+            format,
+            per_ns,
+            period: PERIOD.number(settings).map(|interval: Interval| interval.nanos),
+            wrap: WRAP.number(settings).or(bits),
+            baud: BAUD.number(settings),
+            contradiction: contradiction(settings, kind),
         }
-        (false, true) => return conflict("hz", "it is the rate of ticks: add --unit tsc"),
+    }
+}
+
+/// A setting that is impossible beside the others, and why.
+fn contradiction(settings: &ProbeSettings, kind: Kind) -> Option<(&'static str, &'static str)> {
+    let is_set = |setting: &ProbeSetting| setting.text(settings) != setting.default;
+    match (UNIT.text(settings) == "tsc", is_set(&HZ)) {
+        (true, false) => {
+            return Some(("unit", "ticks need their rate: add --hz N, such as --hz 866000000"));
+        }
+        (false, true) => return Some(("hz", "it is the rate of ticks: add --unit tsc")),
         _ => {}
     }
     let text = !is_set(&WIDTH);
-    if text && (is_set(&BYTE_ORDER) || is_set(&SIGN)) {
-        let setting = if is_set(&BYTE_ORDER) { "byte-order" } else { "sign" };
-        return conflict(setting, "lines of text have none: add --width 32 or 64");
+    if let Some(setting) = [BYTE_ORDER, SIGN].iter().find(|setting| text && is_set(setting)) {
+        return Some((setting.name, "lines of text have none: add --width 32 or 64"));
     }
-    if is_set(&WRAP) && kind(settings) != Kind::Timestamp {
-        return conflict("wrap", "only timestamps wrap around");
+    if is_set(&WRAP) && kind != Kind::Timestamp {
+        return Some(("wrap", "only timestamps wrap around"));
     }
-    let bits = |setting| number::<u32>(setting, settings);
+    let bits = |setting: &ProbeSetting| setting.number::<u32>(settings);
     if !text && bits(&WRAP) > bits(&WIDTH) {
-        return conflict("wrap", "an integer of --width has fewer bits");
+        return Some(("wrap", "an integer of --width has fewer bits"));
     }
-    if is_set(&SIGN) && kind(settings) == Kind::Timestamp {
-        return conflict("sign", "timestamps of a fixed width are counters, which have none");
-    }
-    None
-}
-
-fn count(name: &'static str, meaning: &'static str) -> Column {
-    Column { name: name.into(), unit: ColumnUnit::Count, meaning: meaning.into() }
+    (is_set(&SIGN) && kind == Kind::Timestamp)
+        .then_some(("sign", "timestamps of a fixed width are counters, which have none"))
 }
 
 const BETWEEN: &str = "between two successive timestamps of the stream, minus the period";
@@ -192,48 +181,93 @@ const GIVEN: &str = "interval, as the stream gives it, minus the period";
 const GIVEN_UNCOUNTED: &str = "interval, as the stream gives it. Without a period it is unknown \
                                how many events have no record";
 
-fn statement(settings: &ProbeSettings) -> ProbeStatement {
-    let kind = kind(settings);
-    let period_ns = period(settings).filter(|_| kind != Kind::Latency);
-    let is_counted = period_ns.is_some();
-    let name = if is_counted { "jitter_ns" } else { "interval_ns" };
-    let (judged, measuring_point) = match kind {
-        Kind::Timestamp => (
-            Column::ns(name, if is_counted { BETWEEN } else { BETWEEN_UNCOUNTED }),
-            "between two timestamps, which were taken elsewhere, as the stream says",
-        ),
-        Kind::Interval => (
-            Column::ns(name, if is_counted { GIVEN } else { GIVEN_UNCOUNTED }),
-            "elsewhere, as the stream says",
-        ),
-        Kind::Latency => (
-            Column::ns("latency_ns", "latency, as the stream gives it"),
-            "elsewhere, as the stream says",
-        ),
-    };
-    let mut columns =
-        vec![judged, count("unreadable", "records since the row before that are no number")];
-    columns.extend(
-        (kind == Kind::Timestamp)
-            .then(|| count("backwards", "steps backwards of the timestamps since the row before")),
-    );
-    columns.extend(
-        period_ns.map(|_| count(Column::MISSED, "periods without a record since the row before")),
-    );
-    ProbeStatement {
-        name: PROBE.name.into(),
-        rows: RowKind::Events,
-        columns,
-        overrun_column: None,
-        clock: ProbeStatement::CLOCK_OF_STREAM.into(),
-        measuring_point: measuring_point.into(),
-        quantity: match kind {
-            Kind::Latency => Quantity::Latency,
-            _ if is_counted => Quantity::Jitter,
-            _ => Quantity::Interval,
-        },
-        period_ns,
-        only_observes: true,
+impl Settings {
+    /// Of intervals, what they are compared with; then periods without a record are counted.
+    fn counted_period(&self) -> Option<Nanos> {
+        self.period.filter(|_| self.kind != Kind::Latency)
+    }
+}
+
+impl SetProbe for Settings {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let period_ns = self.counted_period();
+        let is_counted = period_ns.is_some();
+        let name = if is_counted { "jitter_ns" } else { "interval_ns" };
+        let elsewhere = "elsewhere, as the stream says";
+        let (judged, measuring_point) = match self.kind {
+            Kind::Timestamp => (
+                Column::ns(name, if is_counted { BETWEEN } else { BETWEEN_UNCOUNTED }),
+                "between two timestamps, which were taken elsewhere, as the stream says",
+            ),
+            Kind::Interval => {
+                (Column::ns(name, if is_counted { GIVEN } else { GIVEN_UNCOUNTED }), elsewhere)
+            }
+            Kind::Latency => {
+                (Column::ns("latency_ns", "latency, as the stream gives it"), elsewhere)
+            }
+        };
+        let mut columns = vec![
+            judged,
+            Column::count("unreadable", "records since the row before that are no number"),
+        ];
+        if self.kind == Kind::Timestamp {
+            columns.push(Column::count(
+                "backwards",
+                "steps backwards of the timestamps since the row before",
+            ));
+        }
+        if is_counted {
+            columns.push(Column::count(
+                Column::MISSED,
+                "periods without a record since the row before",
+            ));
+        }
+        ProbeStatement {
+            rows: RowKind::Events,
+            columns,
+            overrun_column: None,
+            clock: ProbeStatement::CLOCK_OF_STREAM.into(),
+            measuring_point: measuring_point.into(),
+            quantity: match self.kind {
+                Kind::Latency => Quantity::Latency,
+                _ if is_counted => Quantity::Jitter,
+                _ => Quantity::Interval,
+            },
+            period_ns,
+            only_observes: true,
+            ..ProbeStatement::cyclic()
+        }
+    }
+
+    fn conflict(&self, _: &Run) -> Option<SettingConflict> {
+        let place = place_error(&self.from).map(|error| (FROM.name, error));
+        let (setting, reason) = place.or(self.contradiction)?;
+        conflict(setting, reason)
+    }
+
+    /// A stream is read once.
+    fn max_threads(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn without_meaning(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            (
+                "interval",
+                "its times come when they come. The time that they are compared with is --period",
+            ),
+            ("prio", READS_ONLY),
+            ("policy", READS_ONLY),
+        ]
+    }
+
+    fn lacks(&self, _: Nanos) -> Option<String> {
+        absent(&self.from, self.baud)
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let input = Input::open(&self.from, self.baud)?;
+        config.launch_events::<_, 4, 5>(Linux, Stream::new(self, input))
     }
 }
 
@@ -255,23 +289,16 @@ struct Stream {
 const MAX_WAIT_NS: i64 = 1_000_000_000;
 
 impl Stream {
-    fn new(settings: &ProbeSettings, input: Input) -> Self {
-        let (kind, format) = (kind(settings), format(settings));
-        let width = match format {
-            Format::Text => None,
-            Format::Binary { width: Width::Bits32, .. } => Some(32),
-            Format::Binary { width: Width::Bits64, .. } => Some(64),
-        };
-        let wrap = number(&WRAP, settings).or(width);
-        let period = period(settings);
-        let counted = period.filter(|_| kind != Kind::Latency);
+    fn new(settings: &Settings, input: Input) -> Self {
+        let Settings { kind, format, per_ns, wrap, period, .. } = *settings;
+        let counted = settings.counted_period();
         Stream {
             input,
             records: Records::new(format),
-            series: Series::new(kind, per_ns(settings), wrap, period.map(|period| period.0)),
+            series: Series::new(kind, per_ns, wrap, period.map(|period| period.0)),
             kind,
             period_ns: counted.map(|period| period.0),
-            findings: Findings::new(FROM.value_in(settings), counted),
+            findings: Findings::new(&settings.from, counted),
             unreadable: 0,
             backwards: 0,
             has_read: false,
@@ -389,7 +416,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+        crate::test_runs::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
     }
 
     #[test]
@@ -425,7 +452,7 @@ mod tests {
         let period = |text: &str| {
             let settings = ProbeSettings::from([("period".to_owned(), text.to_owned())]);
             error(&[("period", text)])
-                .map_or_else(|| Ok(period(&settings).map(|period| period.0)), Err)
+                .map_or_else(|| Ok(Settings::from(&settings).period.map(|period| period.0)), Err)
         };
         for (text, ns) in [
             ("1kHz", 1_000_000),

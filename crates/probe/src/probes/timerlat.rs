@@ -6,15 +6,17 @@
 //! or ones of this program in their place, which come back to user space each time. Our thread
 //! reads what the tracer prints, a tenth of a second behind it.
 
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
-use crate::Woken;
+use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::Attachment;
 use crate::observer::Observer;
-use crate::sampler::{Overrun, SampleError, Sampler};
-use crate::thread::{Launched, Outlives};
-use crate::timerlat::{Kernel, Row, Rows, Thread, UserThread, lacks};
-use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
-use plan::{CpuId, Nanos, OverrunPolicy, ProbeSettings, Run, Scheduling};
+use crate::outcome::{SampleError, Woken};
+use crate::sampler::{Overrun, Sampler};
+use crate::thread::{Launched, Outlives, ThreadConfig};
+use crate::timerlat::{Row, Rows, Thread, UserThread, file_of_user, lacks, trace};
+use crate::tracer::Tracer;
+use model::{Column, ProbeStatement};
+use plan::{CpuId, Nanos, OverrunPolicy, Run, Scheduling};
 use std::io;
 use std::sync::Arc;
 use trace::{Reader, Text};
@@ -26,105 +28,27 @@ pub(super) const PROBE: Probe = Probe {
     needs: "the timerlat tracer (CONFIG_TIMERLAT_TRACER, Linux 5.17 or later, with \
             --timerlat-thread user 6.5), and root",
     settings: &[THREAD],
-    statement: |run| statement(&run.probe_settings),
-    conflict,
-    max_threads: |_| None,
-    lacks: |settings, _| lacks(thread(settings)),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: |settings, config| {
-        let (cpu, interval, scheduling) = (config.cpu, config.cycle.interval, config.scheduling);
-        let thread = thread(settings);
-        let kernel = Kernel::on(cpu, interval, thread, scheduling).map_err(io::Error::other)?;
-        let reader = kernel.reader(cpu).map_err(io::Error::other)?;
-        let outlives = Some(Arc::clone(&kernel) as Outlives);
-        let rows = Rows::new(Nanos(0), interval);
-        let rows = if thread == Thread::User { rows.with_user() } else { rows };
-        let (row, user) = (None, None);
-        let launched = config.launch(
-            Observer,
-            Timerlat {
-                reader,
-                rows,
-                row,
-                lost: 0,
-                untraced: 0,
-                owed: 0,
-                silent_since: 0,
-                limit: 0,
-                thread,
-                cpu,
-                scheduling,
-                user,
-                kernel,
-            },
-        )?;
-        Ok(Launched { outlives, ..launched })
+    set: |settings| {
+        let is_user = THREAD.text(settings) == "user";
+        Arc::new(Settings { thread: if is_user { Thread::User } else { Thread::Kernel } })
     },
 };
 
 const THREAD: ProbeSetting = ProbeSetting {
-    name: "timerlat-thread",
-    help: "Whose thread waits for the timer: the kernel's, or one in user space, of which the \
-           return there is measured",
-    values: SettingValues::OneOf(&["kernel", "user"]),
-    default: "kernel",
     default_is_recorded: false,
+    ..ProbeSetting::new(
+        "timerlat-thread",
+        "Whose thread waits for the timer: the kernel's, or one in user space, of which the \
+         return there is measured",
+        SettingValues::OneOf(&["kernel", "user"]),
+        "kernel",
+    )
 };
 
-fn thread(settings: &ProbeSettings) -> Thread {
-    if THREAD.value_in(settings) == "user" { Thread::User } else { Thread::Kernel }
-}
-
-fn columns(thread: Thread) -> Vec<Column> {
-    let irq = Column::ns("irq_ns", "from the timer's expiry until its interrupt handler runs");
-    let missed = |meaning: &'static str| Column {
-        name: "missed".into(),
-        unit: ColumnUnit::Count,
-        meaning: meaning.into(),
-    };
-    match thread {
-        Thread::Kernel => vec![
-            Column::ns("thread_ns", "from the timer's expiry until the kernel's thread runs"),
-            irq,
-            missed("activations that passed before the kernel's thread waited for the next"),
-        ],
-        Thread::User => vec![
-            Column::ns(
-                "user_ns",
-                "from the timer's expiry until the thread is back in user space and calls read \
-                 again",
-            ),
-            irq,
-            missed("activations that passed before the thread called read again"),
-            Column::ns("thread_ns", "from the timer's expiry until the thread runs in the kernel"),
-        ],
-    }
-}
-
-fn statement(settings: &ProbeSettings) -> ProbeStatement {
-    let thread = thread(settings);
-    let measuring_point = match thread {
-        Thread::Kernel => {
-            "from the time the kernel's timer was set to, to the clock read by its thread \
-             timerlat/N, in the kernel"
-        }
-        Thread::User => {
-            "from the time the kernel's timer was set to, to the clock read by the kernel when the \
-             thread that had returned to user space entered it again"
-        }
-    };
-    ProbeStatement {
-        name: PROBE.name.into(),
-        rows: RowKind::Activations,
-        columns: columns(thread),
-        overrun_column: Some(MISSED),
-        clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: measuring_point.into(),
-        quantity: Quantity::Latency,
-        period_ns: None,
-        only_observes: false,
-    }
+struct Settings {
+    thread: Thread,
 }
 
 /// The column of `missed`.
@@ -133,25 +57,99 @@ const MISSED: usize = 2;
 const MIN_INTERVAL: Nanos = Nanos::from_micros(100);
 const MAX_INTERVAL: Nanos = Nanos::from_secs(1);
 
-fn conflict(run: &Run) -> Option<SettingConflict> {
-    let conflict =
-        |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
-    let interval = run.interval_ns;
-    if !(MIN_INTERVAL..=MAX_INTERVAL).contains(&interval) || interval.0 % 1_000 != 0 {
-        return conflict("interval", "the tracer's period is whole µs, from 100 µs to 1 s");
+impl SetProbe for Settings {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let irq = Column::ns("irq_ns", "from the timer's expiry until its interrupt handler runs");
+        let missed = |meaning| Column::count(Column::MISSED, meaning);
+        let (columns, measuring_point) = match self.thread {
+            Thread::Kernel => (
+                vec![
+                    Column::ns(
+                        "thread_ns",
+                        "from the timer's expiry until the kernel's thread runs",
+                    ),
+                    irq,
+                    missed(
+                        "activations that passed before the kernel's thread waited for the next",
+                    ),
+                ],
+                "from the time the kernel's timer was set to, to the clock read by its thread \
+                 timerlat/N, in the kernel",
+            ),
+            Thread::User => (
+                vec![
+                    Column::ns(
+                        "user_ns",
+                        "from the timer's expiry until the thread is back in user space and calls \
+                         read again",
+                    ),
+                    irq,
+                    missed("activations that passed before the thread called read again"),
+                    Column::ns(
+                        "thread_ns",
+                        "from the timer's expiry until the thread runs in the kernel",
+                    ),
+                ],
+                "from the time the kernel's timer was set to, to the clock read by the kernel when \
+                 the thread that had returned to user space entered it again",
+            ),
+        };
+        ProbeStatement {
+            columns,
+            overrun_column: Some(MISSED),
+            measuring_point: measuring_point.into(),
+            ..ProbeStatement::cyclic()
+        }
     }
-    if run.cpus.len() > 1 && run.distance_ns != Nanos::ZERO {
-        return conflict("distance", "the tracer has one period for all CPUs");
+
+    fn conflict(&self, run: &Run) -> Option<SettingConflict> {
+        let interval = run.interval_ns;
+        if !(MIN_INTERVAL..=MAX_INTERVAL).contains(&interval) || interval.0 % 1_000 != 0 {
+            return conflict("interval", "the tracer's period is whole µs, from 100 µs to 1 s");
+        }
+        if run.cpus.len() > 1 && run.distance_ns != Nanos::ZERO {
+            return conflict("distance", "the tracer has one period for all CPUs");
+        }
+        let mut cpus = run.cpus.clone();
+        cpus.sort_unstable();
+        if cpus.windows(2).any(|pair| pair[0] == pair[1]) {
+            return conflict("cpus", "the tracer has one thread for each CPU");
+        }
+        if run.overrun_policy == OverrunPolicy::CatchUp {
+            return conflict("catch-up", "the kernel's thread does not catch up");
+        }
+        None
     }
-    let mut cpus = run.cpus.clone();
-    cpus.sort_unstable();
-    if cpus.windows(2).any(|pair| pair[0] == pair[1]) {
-        return conflict("cpus", "the tracer has one thread for each CPU");
+
+    fn lacks(&self, _: Nanos) -> Option<String> {
+        lacks(self.thread)
     }
-    if run.overrun_policy == OverrunPolicy::CatchUp {
-        return conflict("catch-up", "the kernel's thread does not catch up");
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let (cpu, interval, scheduling) = (config.cpu, config.cycle.interval, config.scheduling);
+        let thread = self.thread;
+        let tracer = trace(cpu, interval, thread, scheduling).map_err(io::Error::other)?;
+        let reader = tracer.lock().session.reader(cpu).map_err(io::Error::other)?;
+        let outlives = Some(Arc::clone(&tracer) as Outlives);
+        let rows = Rows::new(Nanos(0), interval);
+        let rows = if thread == Thread::User { rows.with_user() } else { rows };
+        let timerlat = Timerlat {
+            reader,
+            rows,
+            row: None,
+            lost: 0,
+            untraced: 0,
+            owed: 0,
+            silent_since: 0,
+            limit: 0,
+            thread,
+            cpu,
+            scheduling,
+            user: None,
+            tracer,
+        };
+        Ok(Launched { outlives, ..config.launch(Observer, timerlat)? })
     }
-    None
 }
 
 /// How often the trace is read: seldom, because reading takes time on the measured CPU where there
@@ -181,7 +179,7 @@ struct Timerlat {
     /// In user space. It begins when the tracer runs on all CPUs.
     user: Option<UserThread>,
     /// Ends after the reader and the thread: fields are dropped in this order.
-    kernel: Arc<Kernel>,
+    tracer: Arc<Tracer>,
 }
 
 impl Timerlat {
@@ -214,13 +212,10 @@ impl<A: Attachment> Sampler<A, 4> for Timerlat {
     ) -> Result<(), SampleError> {
         self.rows.restart(first, interval);
         if self.thread == Thread::User && self.user.is_none() {
-            let file = self.kernel.file_of_user(self.cpu);
+            let file = file_of_user(&self.tracer, self.cpu);
             let user = UserThread::start(file, self.cpu, self.scheduling);
-            let failed = |error: io::Error| SampleError {
-                doing: "start of a thread",
-                errno: error.raw_os_error().unwrap_or(libc::EIO),
-            };
-            self.user = Some(user.map_err(failed)?);
+            let user = user.map_err(|error| SampleError::new("start of a thread", &error))?;
+            self.user = Some(user);
         }
         (self.owed, self.lost) = (0, 0);
         self.limit = MAX_SILENCE.0.max(interval.0.saturating_mul(10));
@@ -242,10 +237,7 @@ impl<A: Attachment> Sampler<A, 4> for Timerlat {
                     self.silent_since = attachment.now().0;
                     return Woken::OnTime;
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    return Woken::Interrupted;
-                }
-                Err(error) => return Woken::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
+                Err(error) => return Woken::from(error),
             }
             if let Some(errno) = self.user.as_ref().and_then(UserThread::error) {
                 return Woken::Failed(errno);

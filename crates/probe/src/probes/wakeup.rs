@@ -4,14 +4,17 @@
 //! In each trial the measuring thread asks its partner to wake it, and waits. The judged time is
 //! from the call by which the partner wakes it to its own reading of the clock.
 
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
+use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
+use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
-use crate::sampler::{Overrun, SampleError, Sampler};
+use crate::outcome::SampleError;
+use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use crate::wake::{NAMES, Named, Partner, Woke};
-use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
-use plan::{CpuId, Nanos, ProbeSettings, Scheduling};
+use model::{Column, ProbeStatement, RowKind};
+use plan::{CpuId, Nanos, Run, Scheduling};
 use std::io;
+use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
     name: "wakeup",
@@ -19,67 +22,82 @@ pub(super) const PROBE: Probe = Probe {
     needs: "nothing; for --wake-on other two CPUs, for --by mq and semaphore kernels that have \
             them",
     settings: &[BY, WAKE_ON],
-    statement: |run| statement(&run.probe_settings),
-    conflict: |_| None,
-    max_threads: |_| None,
-    lacks: |settings, _| way(settings).lacks().or_else(|| lacks_other_cpu(settings)),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch,
+    set: |settings| {
+        let is_on_other = WAKE_ON.text(settings) == "other";
+        Arc::new(Settings { way: Named::of(BY.text(settings)), is_on_other })
+    },
 };
 
-const BY: ProbeSetting = ProbeSetting {
-    name: "by",
-    help: "How one thread wakes the other",
-    values: SettingValues::OneOf(NAMES),
-    default: "futex",
-    default_is_recorded: true,
-};
+const BY: ProbeSetting =
+    ProbeSetting::new("by", "How one thread wakes the other", SettingValues::OneOf(NAMES), "futex");
 
-const WAKE_ON: ProbeSetting = ProbeSetting {
-    name: "wake-on",
-    help: "Which CPU the thread that wakes runs on: that of the thread that it wakes, or the next \
-           one",
-    values: SettingValues::OneOf(&["same", "other"]),
-    default: "same",
-    default_is_recorded: true,
-};
+const WAKE_ON: ProbeSetting = ProbeSetting::new(
+    "wake-on",
+    "Which CPU the thread that wakes runs on: that of the thread that it wakes, or the next one",
+    SettingValues::OneOf(&["same", "other"]),
+    "same",
+);
 
-fn way(settings: &ProbeSettings) -> &'static Named {
-    Named::of(BY.value_in(settings))
+struct Settings {
+    way: &'static Named,
+    is_on_other: bool,
 }
 
-fn is_on_other(settings: &ProbeSettings) -> bool {
-    WAKE_ON.value_in(settings) == "other"
-}
+impl SetProbe for Settings {
+    fn statement(&self, _: &Run) -> ProbeStatement {
+        let Named { wake_call, wait_call, .. } = self.way;
+        let mut columns = vec![
+            Column::ns(
+                "wake_ns",
+                "from the call that wakes to the clock read by the thread that was woken",
+            ),
+            Column::ns("done_ns", "from the planned time until both threads were done"),
+            Column::ns("wakeup_ns", "from the planned time until the call"),
+            Column::ns("return_ns", "from the call that wakes until it returned"),
+        ];
+        columns.extend(self.is_on_other.then_some(WAKER_CPU));
+        let cpu = if self.is_on_other { "from another CPU" } else { "on the same CPU" };
+        let measuring_point = format!(
+            "from the clock read before {wake_call} to the clock read after {wait_call} in the \
+             woken thread, {cpu}"
+        );
+        ProbeStatement {
+            rows: RowKind::Trials,
+            columns,
+            overrun_column: Some(DONE),
+            measuring_point: measuring_point.into(),
+            ..ProbeStatement::cyclic()
+        }
+    }
 
-fn statement(settings: &ProbeSettings) -> ProbeStatement {
-    let Named { wake_call, wait_call, .. } = way(settings);
-    let mut columns = vec![
-        Column::ns(
-            "wake_ns",
-            "from the call that wakes to the clock read by the thread that was woken",
-        ),
-        Column::ns("done_ns", "from the planned time until both threads were done"),
-        Column::ns("wakeup_ns", "from the planned time until the call"),
-        Column::ns("return_ns", "from the call that wakes until it returned"),
-    ];
-    let cpu = if is_on_other(settings) { "from another CPU" } else { "on the same CPU" };
-    columns.extend(is_on_other(settings).then_some(WAKER_CPU));
-    let measuring_point = format!(
-        "from the clock read before {wake_call} to the clock read after {wait_call} in the woken \
-         thread, {cpu}"
-    );
-    ProbeStatement {
-        name: PROBE.name.into(),
-        rows: RowKind::Trials,
-        columns,
-        overrun_column: Some(DONE),
-        clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: measuring_point.into(),
-        quantity: Quantity::Latency,
-        period_ns: None,
-        only_observes: false,
+    fn lacks(&self, _: Nanos) -> Option<String> {
+        let usable = || crate::process_cpus().map_or(0, |cpus| cpus.usable.len());
+        self.way.lacks().or_else(|| {
+            (self.is_on_other && usable() < 2).then(|| {
+                "--wake-on other needs a second CPU, and the process may use one only. Give \
+                 --wake-on same"
+                    .to_owned()
+            })
+        })
+    }
+
+    fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
+        let cpu = if self.is_on_other {
+            let next = next_cpu(config.cpu, &crate::process_cpus()?.usable);
+            next.ok_or_else(|| io::Error::other("there is no second CPU"))?
+        } else {
+            config.cpu
+        };
+        let partner = Partner::start(self.way, config.cycle.thread, cpu, config.scheduling)?;
+        let (helper, release) = ((cpu, partner.pid()), partner.release());
+        let launched = config.launch(Linux, Wakeup { partner, shows_cpu: self.is_on_other })?;
+        let interrupt = Box::new(move |thread| {
+            (launched.interrupt)(thread);
+            release();
+        });
+        Ok(Launched { helper: Some(helper), interrupt, ..launched })
     }
 }
 
@@ -87,42 +105,13 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
 const DONE: usize = 1;
 /// Where the thread that wakes ran, where that is not the CPU of the thread that is recorded
 /// anyway.
-const WAKER_CPU: Column = Column {
-    name: std::borrow::Cow::Borrowed("waker_cpu"),
-    unit: ColumnUnit::Count,
-    meaning: std::borrow::Cow::Borrowed("number of the CPU that the waking thread ran on"),
-};
-
-fn lacks_other_cpu(settings: &ProbeSettings) -> Option<String> {
-    let usable = crate::process_cpus().map_or(0, |cpus| cpus.usable.len());
-    let is_lacking = is_on_other(settings) && usable < 2;
-    is_lacking.then(|| {
-        "--wake-on other needs a second CPU, and the process may use one only. Give --wake-on same"
-            .to_owned()
-    })
-}
+const WAKER_CPU: Column =
+    Column::count("waker_cpu", "number of the CPU that the waking thread ran on");
 
 /// The next usable CPU after this one, the first after the last.
 fn next_cpu(cpu: CpuId, usable: &[CpuId]) -> Option<CpuId> {
     let others = || usable.iter().copied().filter(|other| *other != cpu);
     others().find(|other| other.0 > cpu.0).or_else(|| others().next())
-}
-
-fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched> {
-    let cpu = if is_on_other(settings) {
-        let next = next_cpu(config.cpu, &crate::process_cpus()?.usable);
-        next.ok_or_else(|| io::Error::other("there is no second CPU"))?
-    } else {
-        config.cpu
-    };
-    let partner = Partner::start(way(settings), config.cycle.thread, cpu, config.scheduling)?;
-    let (helper, release) = ((cpu, partner.pid()), partner.release());
-    let launched = config.launch(Linux, Wakeup { partner, shows_cpu: is_on_other(settings) })?;
-    let interrupt = Box::new(move |thread| {
-        (launched.interrupt)(thread);
-        release();
-    });
-    Ok(Launched { helper: Some(helper), interrupt, ..launched })
 }
 
 struct Wakeup {
@@ -149,10 +138,7 @@ impl<A: Attachment> Sampler<A, 5> for Wakeup {
 
     fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 5], SampleError> {
         let doing = self.partner.wake_call();
-        let failed = |error: io::Error| SampleError {
-            doing,
-            errno: error.raw_os_error().unwrap_or(libc::EIO),
-        };
+        let failed = |error: io::Error| SampleError::new(doing, &error);
         let Woke { called_ns, returned_ns, cpu, woken_ns, done_ns } =
             self.partner.wake().map_err(failed)?;
         let from_plan = |time: i64| time - planned.0;
@@ -169,9 +155,8 @@ impl<A: Attachment> Sampler<A, 5> for Wakeup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_runs::test_run;
-    use crate::{Control, Measurement, StopReason};
-    use plan::Run;
+    use crate::test_runs::{prepare, statement, test_run};
+    use crate::{Control, StopReason};
     use std::time::{Duration, Instant};
 
     fn run(by: &str, wake_on: &str, interval: Nanos) -> Run {
@@ -194,9 +179,8 @@ mod tests {
 
     /// Rows of every thread, each as wide as the statement says.
     fn measured(run: &Run) -> Vec<Vec<i64>> {
-        let width = statement(&run.probe_settings).columns.len();
-        let mut measurement =
-            Measurement::prepare(run, Scheduling::OTHER, &Control::new()).unwrap();
+        let width = statement(run).unwrap().columns.len();
+        let mut measurement = prepare(run, &Control::new()).unwrap();
         measurement.begin(measurement.earliest());
         let mut consumers = std::mem::take(&mut measurement.consumers);
         let due: u64 =
@@ -256,7 +240,7 @@ mod tests {
                 assert!(measured(&run).iter().all(|row| row[4] == i64::from(expected.0)))
             }
             None => {
-                assert!(Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).is_err())
+                assert!(prepare(&run, &Control::new()).is_err())
             }
         }
     }
@@ -272,8 +256,7 @@ mod tests {
             ] {
                 let (mut run, control) = (run(by, "same", interval), Control::new());
                 run.length = plan::Length::Samples(1_000_000);
-                let mut measurement =
-                    Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
+                let mut measurement = prepare(&run, &control).unwrap();
                 measurement.begin(measurement.earliest());
                 std::thread::sleep(Duration::from_millis(after));
                 control.stop(StopReason::Asked);

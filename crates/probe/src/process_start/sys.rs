@@ -3,6 +3,7 @@
 //! make a child, and the memory it shares with its parent. Nothing unsafe leaves this file.
 
 use super::Method;
+use crate::sys::{KERNEL_SIGNALS, set_mask, signal_set};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
@@ -55,8 +56,6 @@ pub(super) fn code() -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(begin, length) }
 }
 
-/// Bytes of the kernel's set of signals, of 64 on all supported processors.
-const SIGNAL_SET: usize = 8;
 /// No signal.
 const NO_SIGNALS: u64 = 0;
 /// More than the kernel's `struct sigaction` on any processor. All zero it is the default action;
@@ -76,7 +75,7 @@ fn handled_signals() -> u64 {
                 signal,
                 ptr::null::<Action>(),
                 action.as_mut_ptr(),
-                SIGNAL_SET,
+                KERNEL_SIGNALS,
             )
         };
         let has_handler = result == 0 && action[0] != libc::SIG_DFL && action[0] != libc::SIG_IGN;
@@ -84,37 +83,20 @@ fn handled_signals() -> u64 {
     })
 }
 
-/// Keeps every signal from the calling thread until it is dropped.
+/// Keeps every signal from the calling thread until it is dropped, those of the C library too: their
+/// handlers must not run in a child that shares this memory.
 pub(super) struct BlockedSignals(u64);
 
 impl BlockedSignals {
     pub(super) fn new() -> Self {
-        BlockedSignals(set_signal_mask(!NO_SIGNALS))
+        BlockedSignals(set_mask(!NO_SIGNALS))
     }
 }
 
 impl Drop for BlockedSignals {
     fn drop(&mut self) {
-        set_signal_mask(self.0);
+        set_mask(self.0);
     }
-}
-
-/// The calling thread's mask; returns the one before. By the raw system call: the C library's own
-/// spares signals of its own, whose handlers must not run in a child that shares this memory.
-fn set_signal_mask(mask: u64) -> u64 {
-    let mut before = NO_SIGNALS;
-    // SAFETY: both pointers are to live integers of the length given with them, the second
-    // writable. With these arguments the call cannot fail.
-    unsafe {
-        libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            libc::SIG_SETMASK,
-            &raw const mask,
-            &raw mut before,
-            SIGNAL_SET,
-        )
-    };
-    before
 }
 
 /// Anonymous memory, zeroed.
@@ -217,13 +199,11 @@ impl SpawnSettings {
                 libc::STDOUT_FILENO,
             )
         })?;
-        let mut none = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
-        unsafe { libc::sigemptyset(none.as_mut_ptr()) };
-        // SAFETY: the attributes are initialised and borrowed by nobody else; the set was
-        // initialised by sigemptyset.
+        let none = signal_set(&[]);
+        // SAFETY: the attributes are initialised and borrowed by nobody else; the set is
+        // initialised.
         checked(unsafe {
-            libc::posix_spawnattr_setsigmask(&mut settings.attributes, none.as_ptr())
+            libc::posix_spawnattr_setsigmask(&mut settings.attributes, &raw const none)
         })?;
         let flags =
             libc::c_short::try_from(libc::POSIX_SPAWN_SETSIGMASK).map_err(io::Error::other)?;
@@ -396,11 +376,11 @@ impl Launch {
                     signal,
                     standard.as_ptr(),
                     ptr::null_mut::<Action>(),
-                    SIGNAL_SET,
+                    KERNEL_SIGNALS,
                 )
             };
         }
-        set_signal_mask(NO_SIGNALS);
+        set_mask(NO_SIGNALS);
         // SAFETY: the descriptor is open, the path is an empty string, which with AT_EMPTY_PATH
         // means the descriptor's file; the arrays end with a null pointer, and all is alive
         // until the call has replaced this program or returned.

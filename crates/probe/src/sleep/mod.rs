@@ -12,13 +12,14 @@
 )]
 mod sys;
 
-use crate::{Monotonic, Woken};
+use crate::Monotonic;
+use crate::outcome::Woken;
 use plan::Nanos;
 use rustix::fd::OwnedFd;
-use rustix::io::Errno;
 use rustix::thread::NanosleepRelativeResult;
 use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
+    ClockId, DynamicClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
+    clock_gettime, clock_gettime_dynamic,
 };
 use std::io;
 
@@ -53,9 +54,14 @@ impl Clock {
         }
     }
 
-    /// The time, ns.
+    /// The time, ns; 0 where there is no such clock.
     pub(crate) fn now(self) -> i64 {
-        sys::now(self)
+        let time = match self {
+            Clock::Monotonic => clock_gettime(ClockId::Monotonic),
+            Clock::Realtime => clock_gettime(ClockId::Realtime),
+            Clock::Tai => clock_gettime_dynamic(DynamicClockId::Tai).unwrap_or_default(),
+        };
+        time.tv_sec * NANOS_PER_SEC + time.tv_nsec
     }
 }
 
@@ -88,7 +94,7 @@ impl Sleep for Absolute {
     }
 
     fn until(&mut self, time: Nanos) -> Woken {
-        sys::sleep_until(self.0, timespec(time)).map_or_else(failed_by, |()| Woken::OnTime)
+        sys::sleep_until(self.0, timespec(time)).map_or_else(Woken::from, |()| Woken::OnTime)
     }
 }
 
@@ -105,7 +111,7 @@ impl Sleep for Relative {
         match rustix::thread::clock_nanosleep_relative(ClockId::Monotonic, &left) {
             NanosleepRelativeResult::Ok => Woken::OnTime,
             NanosleepRelativeResult::Interrupted(_) => Woken::Interrupted,
-            NanosleepRelativeResult::Err(error) => failed(error),
+            NanosleepRelativeResult::Err(error) => error.into(),
         }
     }
 }
@@ -122,7 +128,7 @@ impl Sleep for Poll {
         let Some(left) = left_until(time) else { return Woken::OnTime };
         match rustix::event::poll(&mut [], Some(&left)) {
             Ok(_) => Woken::OnTime,
-            Err(error) => failed(error),
+            Err(error) => error.into(),
         }
     }
 }
@@ -167,7 +173,7 @@ impl Sleep for TimerFile {
                 Woken::OnTime
             }
             Ok(_) => Woken::Failed(libc::EIO),
-            Err(error) => failed(error),
+            Err(error) => error.into(),
         }
     }
 
@@ -187,7 +193,7 @@ impl Sleep for SignalTimer {
     }
 
     fn until(&mut self, _time: Nanos) -> Woken {
-        self.wait().map_or_else(failed_by, |()| Woken::OnTime)
+        self.wait().map_or_else(Woken::from, |()| Woken::OnTime)
     }
 
     fn overruns(&self) -> Option<u64> {
@@ -205,7 +211,7 @@ impl Sleep for AlarmSignal {
     fn until(&mut self, time: Nanos) -> Woken {
         // Nothing left would switch the timer off.
         let micros = (time.0 - Monotonic.now().0).div_euclid(1_000) + 1;
-        self.sleep(micros.max(1)).map_or_else(failed_by, |()| Woken::OnTime)
+        self.sleep(micros.max(1)).map_or_else(Woken::from, |()| Woken::OnTime)
     }
 }
 
@@ -217,18 +223,4 @@ fn left_until(time: Nanos) -> Option<Timespec> {
 
 fn timespec(time: Nanos) -> Timespec {
     Timespec { tv_sec: time.0.div_euclid(NANOS_PER_SEC), tv_nsec: time.0.rem_euclid(NANOS_PER_SEC) }
-}
-
-fn failed(error: Errno) -> Woken {
-    match error {
-        Errno::INTR => Woken::Interrupted,
-        other => Woken::Failed(other.raw_os_error()),
-    }
-}
-
-fn failed_by(error: io::Error) -> Woken {
-    match error.raw_os_error() {
-        Some(libc::EINTR) => Woken::Interrupted,
-        other => Woken::Failed(other.unwrap_or(libc::EIO)),
-    }
 }

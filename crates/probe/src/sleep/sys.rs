@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Clocks by number, timers that send a signal, and the wait for it. Safe by what the types hold: a
+//! Sleeps by the number of a clock, timers that send a signal, and the wait for it. Safe by what the types hold: a
 //! timer is deleted before its number is forgotten.
 
 use super::Clock;
+use crate::sys::KERNEL_SIGNALS;
 use rustix::time::Timespec;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
-
-/// A clock's time, ns; 0 where there is no such clock.
-pub(super) fn now(clock: Clock) -> i64 {
-    let mut time = zero();
-    // SAFETY: `time` is writable memory of the right type, alive through the call; a clock that
-    // does not exist is an error.
-    unsafe { libc::clock_gettime(clock.number(), &raw mut time) };
-    #[allow(clippy::useless_conversion, reason = "the fields have other widths on other targets")]
-    let (seconds, nanos) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
-    seconds * 1_000_000_000 + nanos
-}
 
 fn zero() -> libc::timespec {
     // SAFETY: timespec consists of integers, padding among them on some targets, for which zeroes
@@ -44,9 +34,6 @@ fn native(time: Timespec) -> libc::timespec {
     native.tv_nsec = time.tv_nsec as _;
     native
 }
-
-/// Bytes of the kernel's set of signals: one bit for each of 64.
-const KERNEL_SIGNALS: usize = 8;
 
 /// A periodic timer that signals the thread that started it.
 pub(crate) struct SignalTimer {
@@ -143,14 +130,7 @@ pub(crate) struct AlarmSignal;
 impl AlarmSignal {
     /// Blocks SIGALRM in the calling thread, and so in all that it starts from now on.
     pub(crate) fn new() -> AlarmSignal {
-        let mut alarm = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
-        unsafe { libc::sigemptyset(alarm.as_mut_ptr()) };
-        // SAFETY: the set was initialised by sigemptyset, and SIGALRM is a signal that exists.
-        unsafe { libc::sigaddset(alarm.as_mut_ptr(), libc::SIGALRM) };
-        // SAFETY: the set is initialised; the old mask is not wanted. With these the call cannot
-        // fail.
-        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, alarm.as_ptr(), ptr::null_mut()) };
+        crate::sys::block(&[libc::SIGALRM]);
         AlarmSignal
     }
 

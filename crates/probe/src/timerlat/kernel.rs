@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tracer's session, which all threads of a run share, and the thread that reads it.
+//! The tracer, and its thread on each CPU.
 
-use plan::{CpuId, CpuList, Nanos, Scheduling};
+use crate::tracer::{OPTIONS, Running, Tracer, WORKLOAD};
+use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use system::process::{self, Stat};
 use system::scheduling::set_scheduling;
-use trace::{Reader, Session, TraceError, Tracefs};
+use trace::{Session, TraceError, Tracefs};
 
 /// Whose thread waits for the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,23 +18,7 @@ pub(crate) enum Thread {
     User,
 }
 
-/// Where it is said whether the tracer has threads of its own. Not in kernels before 6.2, where it
-/// always has.
-const OPTIONS: &str = "osnoise/options";
-const WORKLOAD: &str = "OSNOISE_WORKLOAD";
-
-/// The tracer, running on some CPUs. It ends with the last reference.
-pub(crate) struct Kernel {
-    state: Mutex<State>,
-}
-
-struct State {
-    session: Session,
-    cpus: Vec<CpuId>,
-}
-
-/// The one of this process, while there is one: its settings are the machine's.
-static RUNNING: Mutex<Weak<Kernel>> = Mutex::new(Weak::new());
+static RUNNING: Running = Mutex::new(Weak::new());
 
 /// What this machine lacks for it.
 pub(crate) fn lacks(thread: Thread) -> Option<String> {
@@ -47,69 +32,32 @@ pub(crate) fn lacks(thread: Thread) -> Option<String> {
     here.err().map(|error| error.to_string())
 }
 
-impl Kernel {
-    /// Lets the tracer run on one more CPU, in the session of this process.
-    pub(crate) fn on(
-        cpu: CpuId,
-        interval: Nanos,
-        thread: Thread,
-        scheduling: Scheduling,
-    ) -> Result<Arc<Self>, TraceError> {
-        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        let kernel = match running.upgrade() {
-            Some(kernel) => kernel,
-            None => Arc::new(Kernel {
-                state: Mutex::new(State { session: begin(interval, thread)?, cpus: Vec::new() }),
-            }),
-        };
-        kernel.add(cpu, thread, scheduling)?;
-        *running = Arc::downgrade(&kernel);
-        Ok(kernel)
-    }
-
-    fn add(&self, cpu: CpuId, thread: Thread, scheduling: Scheduling) -> Result<(), TraceError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = state.cpus.is_empty();
-        state.cpus.push(cpu);
-        state.cpus.sort_unstable();
-        state.cpus.dedup();
-        let cpus = CpuList::format(&state.cpus);
-        state.session.borrow_knob("osnoise/cpus", &cpus)?;
-        if first {
-            state.session.set_tracer("timerlat")?;
+/// Lets the tracer run on one more CPU.
+pub(crate) fn trace(
+    cpu: CpuId,
+    interval: Nanos,
+    thread: Thread,
+    scheduling: Scheduling,
+) -> Result<Arc<Tracer>, TraceError> {
+    let set_up = |tracefs: &Tracefs, session: &mut Session| {
+        session.borrow_knob("osnoise/timerlat_period_us", &(interval.0 / 1_000).to_string())?;
+        // Kernels before 6.2 do not have it, and always have threads of their own.
+        if thread == Thread::User || tracefs.needs_option(OPTIONS, WORKLOAD, "").is_ok() {
+            session.borrow_option(OPTIONS, WORKLOAD, thread == Thread::Kernel)?;
         }
-        if thread == Thread::User {
-            return Ok(());
-        }
+        Ok(())
+    };
+    Tracer::on(&RUNNING, "timerlat", cpu, set_up, |traced| match thread {
+        Thread::User => Ok(()),
         // If the tracer ran already, the kernel has made its threads anew.
-        state.cpus.iter().try_for_each(|cpu| schedule(*cpu, scheduling))
-    }
-
-    /// What a thread of this program reads on a CPU.
-    pub(crate) fn file_of_user(&self, cpu: CpuId) -> PathBuf {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.session.folder().join(format!("../../osnoise/per_cpu/cpu{}/timerlat_fd", cpu.0))
-    }
-
-    pub(crate) fn reader(&self, cpu: CpuId) -> Result<Reader, TraceError> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).session.reader(cpu)
-    }
+        Thread::Kernel => traced.cpus.iter().try_for_each(|cpu| schedule(*cpu, scheduling)),
+    })
 }
 
-fn begin(interval: Nanos, thread: Thread) -> Result<Session, TraceError> {
-    let tracefs = Tracefs::find()?;
-    tracefs.needs_idle_tracers()?;
-    let mut session = Session::begin(&tracefs)?;
-    session.borrow_knob("osnoise/timerlat_period_us", &(interval.0 / 1_000).to_string())?;
-    if thread == Thread::User || tracefs.needs_option(OPTIONS, WORKLOAD, "").is_ok() {
-        session.borrow_option(OPTIONS, WORKLOAD, thread == Thread::Kernel)?;
-    }
-    // Somebody's limits would end the trace, and a stack in it would cost time.
-    for knob in ["osnoise/stop_tracing_us", "osnoise/stop_tracing_total_us", "osnoise/print_stack"]
-    {
-        session.borrow_knob(knob, "0")?;
-    }
-    Ok(session)
+/// What a thread of this program reads on a CPU.
+pub(crate) fn file_of_user(tracer: &Tracer, cpu: CpuId) -> PathBuf {
+    let folder = tracer.lock().session.folder().to_owned();
+    folder.join(format!("../../osnoise/per_cpu/cpu{}/timerlat_fd", cpu.0))
 }
 
 /// Gives the kernel's thread on a CPU the run's scheduling.

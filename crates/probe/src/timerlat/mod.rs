@@ -6,6 +6,6 @@ mod kernel;
 mod rows;
 mod user;
 
-pub(crate) use kernel::{Kernel, Thread, lacks};
+pub(crate) use kernel::{Thread, file_of_user, lacks, trace};
 pub(crate) use rows::{Row, Rows};
 pub(crate) use user::UserThread;

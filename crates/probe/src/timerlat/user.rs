@@ -6,6 +6,7 @@
 //! does nothing else. The kernel kills whoever has that file open when the tracer ends, or when its
 //! CPUs change: the thread begins after and ends before.
 
+use crate::outcome::errno_of;
 use crate::{attachment, sys};
 use plan::{CpuId, Scheduling};
 use std::fs::File;
@@ -42,7 +43,7 @@ impl UserThread {
             .stack_size(STACK_BYTES)
             .spawn(move || {
             if let Err(error) = read_on(&file, cpu, scheduling, &its) {
-                its.errno.store(error.raw_os_error().unwrap_or(libc::EIO), Ordering::Relaxed);
+                its.errno.store(errno_of(&error), Ordering::Relaxed);
             }
             let _ = set_scheduling(None, Scheduling::OTHER);
         })?;

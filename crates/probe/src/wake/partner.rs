@@ -3,6 +3,7 @@
 
 use super::{Named, Way};
 use crate::attachment::{Attachment, Linux};
+use crate::outcome::errno_of;
 use crate::thread::{STACK_BYTES, prefault_stack};
 use crate::{Monotonic, sys};
 use plan::{CpuId, Nanos, Scheduling};
@@ -237,7 +238,7 @@ impl Shared {
     /// Tells the measuring thread, wherever it waits, until it ends the run for it.
     #[cold]
     fn fail(&self, error: &io::Error) {
-        self.errno.store(error.raw_os_error().unwrap_or(libc::EIO), Ordering::Release);
+        self.errno.store(errno_of(error), Ordering::Release);
         while !self.ends.load(Ordering::Acquire) {
             self.way.release();
             if let Some(measuring) = Pid::from_raw(self.measuring.load(Ordering::Acquire)) {

@@ -4,6 +4,7 @@
 //! its number is forgotten, and a condition stays where it was made.
 
 use super::Way;
+use crate::sys::{WAKE, set_mask, signal_set};
 use rustix::io::Errno;
 use rustix::process::Pid;
 use std::cell::UnsafeCell;
@@ -273,54 +274,33 @@ pub(super) struct Signal {
     thread: AtomicI32,
 }
 
-/// Bytes of the kernel's set of signals: one bit for each of 64.
-const KERNEL_SIGNALS: usize = 8;
-
-/// Sets the calling thread's mask of blocked signals, by the system call; returns the one before.
-fn set_mask(mask: u64) -> io::Result<u64> {
-    let mut before = 0_u64;
-    let (set, old) = (&raw const mask, &raw mut before);
-    // SAFETY: both are 64 bits, as the length says and the kernel takes them on every little-endian
-    // machine; the first is read only, the second writable. Which signals are blocked has no
-    // part in memory safety.
-    or_errno(unsafe {
-        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, set, old, KERNEL_SIGNALS)
-    })?;
-    Ok(before)
-}
-
 impl Way for Signal {
     fn attach(&self) {
         self.thread.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Relaxed);
     }
 
     fn wait(&self) -> io::Result<()> {
-        let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
-        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-        // SAFETY: the set was initialised by sigemptyset, and the signal exists.
-        unsafe { libc::sigaddset(set.as_mut_ptr(), signal()) };
         // musl's function goes on waiting when another signal comes, so the one that stops a run is
-        // waited for too. SAFETY: as above.
-        unsafe { libc::sigaddset(set.as_mut_ptr(), crate::sys::WAKE) };
+        // waited for too.
+        let set = signal_set(&[signal(), WAKE]);
         let mut came = 0;
         // SAFETY: the set is initialised; both pointers are to live memory of the right types, the
         // second writable.
-        zero_or_errno(unsafe { libc::sigwait(set.as_ptr(), &raw mut came) })?;
+        zero_or_errno(unsafe { libc::sigwait(&raw const set, &raw mut came) })?;
         if came == signal() { Ok(()) } else { Err(Errno::INTR.into()) }
     }
 
     /// The system calls of glibc's `pthread_kill`, whichever C library this is built with: so it is
     /// what most programs do.
     fn wake(&self) -> io::Result<()> {
-        let before = set_mask(u64::MAX)?;
+        let before = set_mask(u64::MAX);
         let (process, thread) =
             (rustix::process::getpid().as_raw_nonzero().get(), self.thread.load(Ordering::Relaxed));
         // SAFETY: tgkill takes three integers and touches no memory of ours; by naming our own
         // process it cannot reach a stranger even if the thread has ended; the thread
         // blocks the signal before it says its number, and no thread has the number 0.
         let sent = or_errno(unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal()) });
-        set_mask(before)?;
+        set_mask(before);
         sent.map(drop)
     }
 }

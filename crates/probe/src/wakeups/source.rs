@@ -4,8 +4,9 @@
 use super::account::{Account, Cause, Clocks, Found, Wakeup};
 use super::program::Program;
 use super::trace::Trace;
-use crate::attachment::{Attachment, Woken};
-use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::attachment::Attachment;
+use crate::outcome::{SampleError, Woken};
+use crate::sampler::{Awaited, EventSource};
 use model::Warning;
 use plan::Nanos;
 use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
@@ -175,9 +176,7 @@ fn nothing_seen(wanted: Option<Cause>) -> Awaited<COLUMNS> {
 }
 
 fn failed(doing: &'static str) -> impl Fn(io::Error) -> Awaited<COLUMNS> {
-    move |error| {
-        Awaited::Failed(SampleError { doing, errno: error.raw_os_error().unwrap_or(libc::EIO) })
-    }
+    move |error| Awaited::Failed(SampleError::new(doing, &error))
 }
 
 impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
@@ -208,12 +207,8 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
             } else {
                 Nanos(attachment.now().0 + EVERY.0).min(until)
             };
-            match attachment.sleep_until(next) {
-                Woken::OnTime => {}
-                Woken::Interrupted => return Awaited::Nothing,
-                Woken::Failed(errno) => {
-                    return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno });
-                }
+            if let Some(ended) = Awaited::after_sleep(attachment.sleep_until(next)) {
+                return ended;
             }
             if let Err(error) = self.read_further(attachment) {
                 return failed("read the kernel's events")(error);

@@ -89,7 +89,8 @@ mod tests {
         for probe in probe::PROBES {
             let run =
                 Run { probe: probe.name.to_owned(), ..Run::example(Nanos::from_millis(1), 9) };
-            let Ok(statement) = probe::statement(&run) else { continue };
+            let chosen = probe::choose(probe.name, &run.probe_settings).unwrap();
+            let statement = chosen.statement(&run);
             let mut document: Document = serde_json::from_str(include_str!(
                 "../../../../fuzz/corpus/run_json/complete.json"
             ))

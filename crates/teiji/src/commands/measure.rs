@@ -11,7 +11,7 @@ use judge::Verdict;
 use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
-use probe::ProbeSettingError;
+use probe::{ChosenProbe, ProbeSettingError};
 use report::{ChartOptions, Gate, Language, Report, warning_text};
 use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     let orders = decide_all(args, started).map_err(not_decided)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     // Advice for a run that there will not be is none.
-    if let Some(lacking) = orders.iter().find_map(|order| probe::lacking(&order.run)) {
+    if let Some(lacking) = orders.iter().find_map(|order| order.probe.lacking(&order.run)) {
         return Err(Failure::run_failed(lacking));
     }
     say_before(args, &orders);
@@ -233,7 +233,7 @@ fn not_decided(error: anyhow::Error) -> Failure {
 
 /// The probe that nobody has named, where it is not the usual one.
 fn chosen(order: &Order) -> Option<String> {
-    let core = order.chosen_for.as_ref()?;
+    let core = order.probe.co_kernel().filter(|core| core.chosen)?;
     let version = core.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let (name, abi, probe) = (&core.name, core.abi, &order.run.probe);
     Some(format!(
@@ -285,9 +285,10 @@ fn decide(
 ) -> anyhow::Result<Order> {
     let cpus = process_cpus()?;
     let run = flags.run(&flags.cpus(&cpus)?)?;
-    gate::check_meaning(&args.limits, &probe::statement(&run)?)?;
+    let probe = flags.chosen_probe()?;
+    gate::check_meaning(&args.limits, &probe.statement(&run))?;
     let warnings = left_out(flags, &run, &cpus).into_iter().collect();
-    order(run, warnings, directory.to_owned(), &cpus, started).map_err(|error| {
+    order(run, probe, warnings, directory.to_owned(), &cpus, started).map_err(|error| {
         match args.measured.interval_note() {
             Some(note) if error.is::<TooShort>() => anyhow!("{error}. {note}"),
             _ => error,
@@ -308,15 +309,16 @@ pub fn left_out(flags: &RunFlags, run: &Run, cpus: &ProcessCpus) -> Option<Warni
 /// What the runner needs for a run on this machine, whose threads and loads may use these CPUs.
 pub fn order(
     mut run: Run,
+    probe: ChosenProbe,
     warnings: Vec<Warning>,
     directory: PathBuf,
     cpus: &ProcessCpus,
     started: Nanos,
 ) -> anyhow::Result<Order> {
     // First: a co-kernel may give this user the rights that are asked for next.
-    let chosen_for = probe::choose(&mut run)?;
+    let probe = probe.here(&mut run)?;
+    probe.check(&run)?;
     let granted = grant(run.scheduling);
-    let probe = probe::statement(&run)?;
     let limits = load::Limits::for_loads(Some(granted.scheduling.rank()), run.loads.len());
     let loads = run
         .loads
@@ -327,11 +329,11 @@ pub fn order(
     let warnings = warnings
         .into_iter()
         .chain(elsewhere)
-        .chain(try_interval(&run, granted.scheduling)?)
+        .chain(try_interval(&run, &probe, granted.scheduling)?)
         .collect();
     Ok(Order {
+        statement: probe.statement(&run),
         probe,
-        chosen_for,
         granted,
         warnings,
         run,

@@ -3,7 +3,7 @@
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use plan::{AUTO_PROBE, DEFAULT_PROBE, ProbeSettings};
-use probe::{PROBES, Probe, ProbeSetting, SettingValues};
+use probe::{ChosenProbe, PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues};
 
 /// What was said of them.
 #[derive(Clone)]
@@ -12,11 +12,27 @@ pub struct ProbeFlags {
     pub name: String,
     /// Its settings: those that were given, and the defaults of all others that are recorded.
     pub settings: ProbeSettings,
+    /// The probe of that name with these settings.
+    pub chosen: Result<ChosenProbe, ProbeSettingError>,
     /// Those that are to measure after it, where several were named.
     next: Vec<ProbeFlags>,
 }
 
 impl ProbeFlags {
+    /// One probe with these settings, and the defaults of all others that are recorded.
+    fn new(name: &str, mut settings: ProbeSettings) -> Self {
+        for setting in settings_of(name).filter(|setting| !setting.default.is_empty()) {
+            let value = settings
+                .entry(setting.name.to_owned())
+                .or_insert_with(|| setting.default.to_owned());
+            if !setting.default_is_recorded && value == setting.default {
+                settings.remove(setting.name);
+            }
+        }
+        let chosen = probe::choose(name, &settings);
+        ProbeFlags { name: name.to_owned(), settings, chosen, next: Vec::new() }
+    }
+
     /// Each probe that was named, by itself.
     pub fn each(&self) -> Vec<ProbeFlags> {
         let first = ProbeFlags { next: Vec::new(), ..self.clone() };
@@ -38,6 +54,7 @@ impl ProbeFlags {
         // No argument of a process has a byte 0.
         let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
         self.settings.insert(COMMAND.to_owned(), command);
+        self.chosen = probe::choose(&self.name, &self.settings);
     }
 }
 
@@ -120,20 +137,7 @@ fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
 
 /// The settings that a probe of this name has.
 fn settings_of(name: &str) -> impl Iterator<Item = &'static ProbeSetting> {
-    let name = if name == AUTO_PROBE { DEFAULT_PROBE } else { name };
-    PROBES.iter().filter(move |probe| probe.name == name).flat_map(|probe| probe.settings)
-}
-
-/// These settings of a probe, and the defaults of all others that are recorded.
-fn with_defaults(name: &str, mut settings: ProbeSettings) -> ProbeSettings {
-    for setting in settings_of(name).filter(|setting| !setting.default.is_empty()) {
-        let value =
-            settings.entry(setting.name.to_owned()).or_insert_with(|| setting.default.to_owned());
-        if !setting.default_is_recorded && value == setting.default {
-            settings.remove(setting.name);
-        }
-    }
-    settings
+    probe::find(name).into_iter().flat_map(|probe| probe.settings)
 }
 
 impl Args for ProbeFlags {
@@ -176,17 +180,9 @@ impl FromArgMatches for ProbeFlags {
         let mut each = names.iter().map(|name| {
             let own = given.iter().filter(|(setting, _)| concerns(name, setting));
             let own = own.map(|(setting, value)| (setting.clone(), value.clone())).collect();
-            ProbeFlags {
-                name: (*name).to_owned(),
-                settings: with_defaults(name, own),
-                next: Vec::new(),
-            }
+            ProbeFlags::new(name, own)
         });
-        let first = each.next().unwrap_or_else(|| ProbeFlags {
-            name: named.clone(),
-            settings: given.clone(),
-            next: Vec::new(),
-        });
+        let first = each.next().unwrap_or_else(|| ProbeFlags::new(&named, given.clone()));
         Ok(ProbeFlags { next: each.collect(), ..first })
     }
 

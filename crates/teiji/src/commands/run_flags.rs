@@ -8,7 +8,7 @@ use plan::{
     CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Phase,
     Policy, PolicyError, ProcessCpus, Run, RunError, Scheduling, Settle, Unit,
 };
-use probe::ProbeSettingError;
+use probe::{ChosenProbe, ProbeSettingError};
 use std::str::FromStr;
 
 /// What was said.
@@ -122,9 +122,8 @@ impl RunFlags {
         if let Some(list) = &self.cpus {
             return list.resolve(&of.usable);
         }
-        let limit =
-            probe::max_threads(&self.probe.name, &self.probe.settings).unwrap_or(usize::MAX);
-        Ok(of.inherited.iter().copied().take(limit).collect())
+        let limit = self.probe.chosen.as_ref().ok().and_then(ChosenProbe::max_threads);
+        Ok(of.inherited.iter().copied().take(limit.unwrap_or(usize::MAX)).collect())
     }
 
     /// The same for each probe that was named, in their order.
@@ -164,6 +163,11 @@ impl RunFlags {
         &self.probe.name
     }
 
+    /// The probe with its settings.
+    pub fn chosen_probe(&self) -> Result<ChosenProbe, ProbeSettingError> {
+        self.probe.chosen.clone()
+    }
+
     /// Sets the command that a probe starts, from its words.
     pub fn set_command(&mut self, words: &[String]) {
         self.probe.set_command(words);
@@ -194,28 +198,15 @@ impl RunFlags {
         &self.loads
     }
 
-    fn interval(&self) -> Nanos {
-        self.interval
-            .as_ref()
-            .map_or_else(|| probe::default_interval(&self.probe.name), |interval| interval.nanos)
-    }
-
-    fn scheduling(&self) -> Result<Scheduling, PolicyError> {
-        match (self.policy, self.prio) {
-            (None, None) => Ok(probe::default_scheduling(&self.probe.name)),
-            (policy, prio) => Scheduling::new(policy, prio),
-        }
-    }
-
     /// What was said and means nothing for the probe is refused, not passed over.
-    fn check_meaning(&self) -> Result<(), SettingError> {
+    fn check_meaning(&self, probe: &ChosenProbe) -> Result<(), SettingError> {
         let said = [
             ("interval", self.interval.is_some()),
             ("prio", self.prio.is_some()),
             ("policy", self.policy.is_some()),
         ];
         let mut said = said.into_iter().filter(|(_, is_said)| *is_said);
-        Ok(said.try_for_each(|(setting, _)| probe::check_meaning(&self.probe.name, setting))?)
+        Ok(said.try_for_each(|(setting, _)| probe.check_meaning(setting))?)
     }
 
     /// From what was said to a checked run on these CPUs.
@@ -223,8 +214,12 @@ impl RunFlags {
         if self.probe.count() > 1 {
             return Err(ProbeSettingError::Several.into());
         }
-        self.check_meaning()?;
-        let scheduling = self.scheduling()?;
+        let probe = self.chosen_probe()?;
+        self.check_meaning(&probe)?;
+        let scheduling = match (self.policy, self.prio) {
+            (None, None) => probe.default_scheduling(),
+            (policy, prio) => Scheduling::new(policy, prio)?,
+        };
         if self.names_cpus() && !scheduling.policy.can_pin() {
             return Err(PolicyError::CannotPin { policy: scheduling.policy.kernel_name() }.into());
         }
@@ -232,7 +227,10 @@ impl RunFlags {
             title: self.title.clone(),
             probe: self.probe.name.clone(),
             probe_settings: self.probe.settings.clone(),
-            interval_ns: self.interval(),
+            interval_ns: self
+                .interval
+                .as_ref()
+                .map_or_else(|| probe.default_interval(), |interval| interval.nanos),
             distance_ns: self.distance,
             length: match (self.samples, self.duration) {
                 (Some(samples), _) => Length::Samples(samples),
@@ -257,7 +255,7 @@ impl RunFlags {
             loads: self.loads.clone(),
             phase: Phase::NONE,
         };
-        checked_run(run)
+        checked_run(run, &probe)
     }
 }
 

@@ -30,8 +30,8 @@ fn columns_of_every_probe_are_explained_in_japanese() {
         // What it measures comes from somewhere.
         let reads = probe.settings.iter().any(|setting| setting.name == "from");
         let from = if reads { "--from numbers" } else { "" };
-        let interval =
-            if probe::check_meaning(probe.name, "interval").is_ok() { "-i 10ms" } else { "" };
+        let by_default = probe::choose(probe.name, &plan::ProbeSettings::new()).unwrap();
+        let interval = if by_default.check_meaning("interval").is_ok() { "-i 10ms" } else { "" };
         for flags in settings.chain([String::new()]) {
             let run = format!(
                 "measure --probe {} {flags} {from} {interval} -d 100ms -t 1 -q -o {columns}.teiji \
@@ -100,8 +100,11 @@ fn every_column_that_a_probe_states_has_japanese() {
             (run.scheduling, run.length) =
                 (probe.default_scheduling, plan::Length::DurationNs(plan::Nanos::from_secs(1)));
             // A value that is impossible beside the defaults of others.
-            let Ok(statement) = probe::statement(&run) else { continue };
-            for column in statement.columns {
+            let chosen = probe::choose(&run.probe, &run.probe_settings).unwrap();
+            if chosen.check(&run).is_err() {
+                continue;
+            }
+            for column in chosen.statement(&run).columns {
                 assert!(
                     translated.contains(&*column.meaning),
                     "{} of {}",

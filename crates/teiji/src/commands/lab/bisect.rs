@@ -52,8 +52,8 @@ pub fn run(args: &Args) -> CommandResult {
     for guest in args.guest.guests(&args.kernels).map_err(Failure::bad_input)? {
         let run =
             checked(&args.measured, args.phases.first(), &guest).map_err(Failure::bad_input)?;
-        let probe = probe::statement(&run).map_err(Failure::bad_input)?;
-        gate::check_meaning(std::slice::from_ref(&args.limit), &probe)
+        let probe = args.measured.chosen_probe().map_err(Failure::bad_input)?;
+        gate::check_meaning(std::slice::from_ref(&args.limit), &probe.statement(&run))
             .map_err(Failure::bad_input)?;
     }
     for name in &args.kernels {

@@ -184,7 +184,9 @@ impl RunMaker for Maker<'_> {
         let asked = titled(asked, &point.label);
         let cpus = measure::process_cpus()?;
         let warnings = measure::left_out(&point.measured, &asked, &cpus).into_iter().collect();
-        let order = measure::order(asked, warnings, recording.to_owned(), &cpus, Monotonic.now())?;
+        let probe = point.measured.chosen_probe()?;
+        let order =
+            measure::order(asked, probe, warnings, recording.to_owned(), &cpus, Monotonic.now())?;
         let mut live = Live::under(work.quiet, heading);
         let result = runner::execute(&order, work.signals, &mut live);
         live.clear();

@@ -90,12 +90,14 @@ fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
 /// The plan without the probe `auto` where it is another one that the plan names too: what a plan
 /// excludes under some kernels is not known here, and both would measure the same.
 fn once_here(plan: Plan) -> anyhow::Result<Plan> {
-    let runs = checked(&plan)?.into_iter().filter_map(|point| point.run);
-    let Some(mut run) = runs.into_iter().find(|run| run.probe == AUTO_PROBE) else {
+    let points = checked(&plan)?.into_iter();
+    let mut runs = points.filter_map(|point| Some((point.run?, point.measured)));
+    let Some((mut run, flags)) = runs.find(|(run, _)| run.probe == AUTO_PROBE) else {
         return Ok(plan);
     };
     // A core that refuses is said where the runs begin.
-    if probe::choose(&mut run).is_err() || !plan.varies("probe", &run.probe) {
+    let chosen = flags.chosen_probe().and_then(|probe| probe.here(&mut run));
+    if chosen.is_err() || !plan.varies("probe", &run.probe) {
         return Ok(plan);
     }
     Ok(plan.without_value("probe", AUTO_PROBE))
@@ -127,8 +129,10 @@ fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), 
     let mut known = Vec::new();
     for point in points {
         let Some(kernel) = &point.kernel else {
-            if let Some(lacking) = point.run.as_ref().and_then(probe::lacking) {
-                return Err(Failure::run_failed(lacking));
+            if let Some(mut run) = point.run.clone() {
+                let probe = point.measured.chosen_probe().and_then(|probe| probe.here(&mut run));
+                let lacking = probe.map_or_else(Some, |probe| probe.lacking(&run));
+                lacking.map_or(Ok(()), |lacking| Err(Failure::run_failed(lacking)))?;
             }
             continue;
         };

@@ -154,8 +154,10 @@ pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErr
 /// Limits that say nothing of what any of the runs will measure. Where some can be judged, the
 /// others have no verdict.
 fn meaningless(plan: &Plan, points: &[PlanEntry]) -> Vec<PlanError> {
-    let runs = points.iter().filter_map(|point| point.run.as_ref());
-    let probes: Vec<ProbeStatement> = runs.filter_map(|run| probe::statement(run).ok()).collect();
+    let statement = |point: &PlanEntry| {
+        Some(point.measured.chosen_probe().ok()?.statement(point.run.as_ref()?))
+    };
+    let probes: Vec<ProbeStatement> = points.iter().filter_map(statement).collect();
     let names = probes
         .iter()
         .map(|probe| probe.name.as_ref())

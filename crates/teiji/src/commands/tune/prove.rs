@@ -129,14 +129,15 @@ fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<Order> {
         .prio
         .map_or(Ok(Scheduling::DEFAULT), |prio| Scheduling::new(Some(Policy::Fifo), Some(prio)))
         .map_err(SettingError::from)?;
-    let run = checked_run(Run {
+    let probe = probe::choose(DEFAULT_PROBE, &ProbeSettings::new())?;
+    let run = Run {
         title: None,
         probe: DEFAULT_PROBE.to_owned(),
         probe_settings: ProbeSettings::new(),
         interval_ns: flags
             .interval
             .as_ref()
-            .map_or_else(|| probe::default_interval(DEFAULT_PROBE), |interval| interval.nanos),
+            .map_or_else(|| probe.default_interval(), |interval| interval.nanos),
         distance_ns: Nanos::ZERO,
         length: Length::DurationNs(flags.duration.unwrap_or(Nanos::from_secs(1))),
         cpus: cpus.to_vec(),
@@ -151,9 +152,10 @@ fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<Order> {
         settle: Settle::Auto,
         loads: flags.loads.clone(),
         phase: Phase::NONE,
-    })?;
+    };
     measure::order(
-        run,
+        checked_run(run, &probe)?,
+        probe,
         Vec::new(),
         Path::new("block.teiji").to_owned(),
         &measure::process_cpus()?,

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The folder of a plan that is made boot by boot: a folder for each boot, by the name of its
+//! kernel, which is the folder of a plan like any other.
+
+use crate::boots::{Boot, PlannedBoot};
+use crate::folder;
+use anyhow::{Context, bail};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+impl Boot {
+    /// Where its folder is, or is to be: that of another boot of the same kernel has its name
+    /// already.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or is not a folder of boots.
+    pub fn folder(&self, root: &Path) -> anyhow::Result<PathBuf> {
+        if let Some((path, _)) = boots(root)?.into_iter().find(|(_, boot)| boot == self) {
+            return Ok(path);
+        }
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-.+".contains(c) { c } else { '_' };
+        let kernel: String = self.kernel.chars().map(plain).collect();
+        let name =
+            |number: u32| if number == 1 { kernel.clone() } else { format!("{kernel}.{number}") };
+        (1..)
+            .map(|number| root.join(name(number)))
+            .find(|path| !path.exists())
+            .context("too many boots")
+    }
+}
+
+/// The boots that have a folder in this one.
+///
+/// # Errors
+/// When it cannot be read, or is not a folder of boots.
+pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
+    if folder::plan_file(root).is_file() {
+        bail!(
+            "{} is the folder of a plan that was started without --here, or of one boot: choose \
+             another name with -o",
+            root.display()
+        );
+    }
+    if root.symlink_metadata().is_err() {
+        return Ok(Vec::new());
+    }
+    let entries =
+        std::fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
+    let mut paths = paths.with_context(|| format!("cannot read {}", root.display()))?;
+    paths.sort();
+    let boots = paths.iter().filter_map(|path| folder::boot(path).map(|boot| (path.clone(), boot)));
+    let boots: Vec<_> = boots.collect();
+    if boots.is_empty() && !paths.is_empty() {
+        bail!(
+            "{} exists already, and has no boot of a plan in it: choose another name with -o",
+            root.display()
+        );
+    }
+    Ok(boots)
+}
+
+/// Of the boots that the plan of these folders asks for, those that are not among them.
+#[must_use]
+pub fn boots_missing(folders: &[PathBuf]) -> Vec<PlannedBoot> {
+    let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
+    let planned_boots: BTreeSet<PlannedBoot> =
+        folders.iter().flat_map(|folder| folder::planned_boots(folder)).collect();
+    PlannedBoot::missing(&planned_boots.into_iter().collect::<Vec<_>>(), &made)
+}
