@@ -3,7 +3,8 @@
 //! of the system's own package state touched. Each architecture has package lists of its own in the
 //! cache, so that a PC gets ARM kernels without being configured to accept ARM packages.
 
-use crate::cache::{FolderError, LockedFolder};
+use crate::cache::LockedFolder;
+use crate::file_error::FileError;
 use crate::image;
 use crate::kernels::{
     Cache, Flavour, Kernel, KernelError, KernelName, compare_versions, is_whole_version,
@@ -40,15 +41,10 @@ pub fn fetch(
 ) -> Result<Kernel, KernelError> {
     let name = KernelName::Debian { flavour, version: version.map(str::to_owned) }.to_string();
     let failed = |why: String| KernelError::Fetch { name: name.clone(), why };
-    let io = |doing: &'static str, path: &Path| {
-        let path = path.to_owned();
-        move |source: io::Error| KernelError::Io { doing, path, source }
-    };
-    let folder = |(doing, path, source): FolderError| KernelError::Io { doing, path, source };
     let debian = cache.debian();
     let mut waiting =
         || say(&format!("{name}: waiting for another teiji that is fetching a kernel"));
-    let locked = LockedFolder::new(&debian, &mut waiting).map_err(folder)?;
+    let locked = LockedFolder::new(&debian, &mut waiting).map_err(FileError::from)?;
 
     let state = debian.join(".apt").join(flavour.architecture);
     let apt = Apt::prepare(&state, flavour.architecture, &sources()).map_err(&failed)?;
@@ -66,7 +62,7 @@ pub fn fetch(
     let place = cache.place(flavour, &chosen);
     if !place.is_dir() {
         say(&format!("{name}: downloading linux-image-{chosen}-{}", flavour.name));
-        let part = locked.part().map_err(folder)?;
+        let part = locked.part().map_err(FileError::from)?;
         let package = apt
             .download(&format!("linux-image-{chosen}-{}", flavour.name), part.path())
             .map_err(&failed)?;
@@ -77,15 +73,15 @@ pub fn fetch(
         arrange(&unpacked, &arranged).map_err(&failed)?;
         image::read(&arranged.join("vmlinuz"), flavour.machine)
             .map_err(|error| failed(error.to_string()))?;
-        fs::rename(&arranged, &place).map_err(io("put in place", &place))?;
+        fs::rename(&arranged, &place).map_err(FileError::of("put in place", &place))?;
     }
     if version.is_none() {
         let (link, new) =
             (debian.join(flavour.name), debian.join(format!(".{}.new", flavour.name)));
         let _ = fs::remove_file(&new);
         std::os::unix::fs::symlink(format!("{chosen}-{}", flavour.name), &new)
-            .map_err(io("link", &new))?;
-        fs::rename(&new, &link).map_err(io("link", &link))?;
+            .map_err(FileError::of("link", &new))?;
+        fs::rename(&new, &link).map_err(FileError::of("link", &link))?;
     }
     Ok(cache.kernel(flavour, &chosen))
 }
@@ -102,19 +98,14 @@ impl Apt {
         architecture: &'static str,
         sources: &str,
     ) -> Result<Self, String> {
-        let make = |path: PathBuf| {
-            fs::create_dir_all(&path)
-                .map_err(|error| format!("cannot make {}: {error}", path.display()))
-        };
-        make(directory.join("state/lists/partial"))?;
-        make(directory.join("cache/archives/partial"))?;
-        let write = |name: &str, text: &str| {
+        for folder in ["state/lists/partial", "cache/archives/partial"] {
+            let path = directory.join(folder);
+            fs::create_dir_all(&path).map_err(FileError::of("make", &path))?;
+        }
+        for (name, text) in [("status", ""), ("sources.list", sources)] {
             let path = directory.join(name);
-            fs::write(&path, text)
-                .map_err(|error| format!("cannot write {}: {error}", path.display()))
-        };
-        write("status", "")?;
-        write("sources.list", sources)?;
+            fs::write(&path, text).map_err(FileError::of("write", &path))?;
+        }
         Ok(Apt { directory: directory.to_owned(), architecture })
     }
 
@@ -296,7 +287,7 @@ pub(crate) fn not_unpacked(package: &Path, tar: &Output) -> String {
 
 /// Hands a package's files to tar, with these arguments; how tar ended.
 pub(crate) fn untar(package: &Path, into: &Path, arguments: &[String]) -> Result<Output, String> {
-    fs::create_dir_all(into).map_err(|error| format!("cannot make {}: {error}", into.display()))?;
+    fs::create_dir_all(into).map_err(FileError::of("make", into))?;
     let started = |program: &'static str| {
         move |error: io::Error| format!("{program} could not be started: {error}")
     };

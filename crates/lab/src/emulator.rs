@@ -7,8 +7,8 @@
 
 use crate::board::{Board, COMPLAINTS};
 use crate::confine::{Access, Confinement};
-use crate::pinned;
-use crate::session::sha256;
+use crate::hash::sha256;
+use crate::pinned::{self, PinnedError};
 use model::QemuOrigin;
 use plan::{Machine, Qemu};
 use rustix::io::Errno;
@@ -81,12 +81,8 @@ pub enum EmulatorError {
     /// A program that was named, and is none.
     #[error("there is no QEMU {}: it is no file", .0.display())]
     NoFile(PathBuf),
-    /// The lab's own cannot be had.
-    #[error("the lab's own QEMU {version} cannot be had: {0}", version = pinned::version())]
-    NotPinned(String),
-    /// No place for a cache.
-    #[error("cannot locate the cache: set XDG_CACHE_HOME or HOME")]
-    NoCache,
+    #[error(transparent)]
+    Pinned(#[from] PinnedError),
     /// Neither the lab's own nor the system's.
     #[error("{system}. The lab's own QEMU {version} cannot be had either: {why}", version = pinned::version())]
     Neither {

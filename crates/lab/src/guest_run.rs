@@ -3,17 +3,24 @@
 //! made, started, and polled until it has ended.
 
 use crate::board::{Accelerator, Board, Start};
-use crate::boot::{Begin, Boot, BootError, GuestOutput, Running, Stage};
+use crate::boot::{Begin, Boot};
+use crate::boot_error::BootError;
 use crate::emulator::Emulator;
-use crate::init::initramfs;
+use crate::error::LabError;
+use crate::file_error::FileError;
+use crate::hash::sha256;
+use crate::initramfs::initramfs;
 use crate::kernels::{self, KernelError};
 use crate::kvm::KvmTrials;
 use crate::modules::{self, Module};
 use crate::order::{Order, Task};
 use crate::plugin::Plugin;
 use crate::program::Program;
-use crate::session::{GuestObserver, GuestProgress, LabError, Target, Verbs, sha256};
-use crate::snapshot::{Saved, Snapshot, SnapshotKey, Snapshots};
+use crate::progress::{GuestObserver, GuestProgress, Stage};
+use crate::running::{GuestOutput, Running};
+use crate::snapshot::{Snapshot, SnapshotKey};
+use crate::snapshots::{Saved, Snapshots};
+use crate::target::{Target, Verbs};
 use crate::timeouts::Timeouts;
 use model::{Lab, LabFile, LabKernel, LabQemu, LabSnapshot};
 use plan::{Guest, GuestTime, Machine};
@@ -195,7 +202,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
     let device_tree = device_tree(target, board, guest.machine)?;
     let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {
         modules::needed(board.modules, path)
-            .map_err(|source| LabError::Modules { path: path.to_owned(), source })
+            .map_err(FileError::of("read the kernel's modules in", path))
     })?;
     let facts = Lab {
         guest: guest.clone(),
@@ -267,8 +274,7 @@ fn device_tree(
             found.ok_or(KernelError::NoDeviceTree { machine, file, name })?
         }
     };
-    let bytes =
-        fs::read(&path).map_err(|source| LabError::DeviceTree { path: path.clone(), source })?;
+    let bytes = fs::read(&path).map_err(FileError::of("read the device tree", &path))?;
     Ok(Some((path, bytes)))
 }
 
@@ -409,7 +415,7 @@ impl Prepared {
             task_sha256: sha256(&task),
         };
         facts.snapshot = snapshot.as_ref().map(told);
-        facts.qemu.command_line.clone_from(&running.command_line);
+        facts.qemu.command_line = running.command_line().to_vec();
         Ok(Started { running, facts, prepared: self, snapshot })
     }
 }

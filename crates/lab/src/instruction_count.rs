@@ -10,9 +10,12 @@
 //! does by itself.
 
 use crate::archive::{self, Writer};
+use crate::error::LabError;
 use crate::kernels::KernelError;
-use crate::order::{Refusal, Task};
-use crate::session::{self, GuestObserver, LabError, Target, Verbs};
+use crate::order::{GuestCommand, Refusal, Task};
+use crate::progress::GuestObserver;
+use crate::session;
+use crate::target::{Target, Verbs};
 use model::Lab;
 use plan::{Nanos, Policy, Scheduling, Unit};
 use probe::Monotonic;
@@ -31,14 +34,6 @@ pub const REST: &str = "rest=";
 pub const READ: &str = "read=";
 /// The file in the archive that holds the costs.
 const COSTS: &str = "costs.json";
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GuestCommand {
-    /// Its command line, the program by its full path in the guest.
-    pub words: Vec<String>,
-    /// Whether instructions are counted, which keeps the processor from being idle meanwhile.
-    pub counted: bool,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandCost {

@@ -7,12 +7,13 @@
 //! ```
 
 use crate::cache::user_cache;
+use crate::file_error::FileError;
 use crate::image::{self, ImageError};
 use plan::Machine;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::{fmt, fs, io};
+use std::{fmt, fs};
 
 /// A family of Debian's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +58,8 @@ pub enum KernelError {
     /// No place for a cache.
     #[error("cannot locate the kernel cache: set XDG_CACHE_HOME or HOME")]
     NoCache,
-    /// The cache cannot be read or written.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A kernel that lacks what the lab needs.
     #[error("the kernel {} was built without {option}: {why}", image.display())]
     Lacks {
@@ -146,8 +146,7 @@ impl Kernel {
     /// # Errors
     /// When there is none.
     pub fn at(path: &Path) -> Result<Self, KernelError> {
-        let image = fs::canonicalize(path)
-            .map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
+        let image = fs::canonicalize(path).map_err(FileError::of("read the kernel", path))?;
         let name = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let config = name
             .split_once('-')
@@ -375,7 +374,7 @@ pub(crate) fn compare_versions(left: &str, right: &str) -> Ordering {
 /// When it cannot be booted on this machine.
 pub(crate) fn image(kernel: &Kernel, machine: Machine) -> Result<Vec<u8>, KernelError> {
     kernel.check_options()?;
-    Ok(image::read(&kernel.image, machine).map(|(_, bytes)| bytes)?)
+    Ok(image::read(&kernel.image, machine)?)
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 //! processor.
 
 use crate::board::Board;
+use crate::file_error::FileError;
 use plan::Machine;
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::{env, fs};
 
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -17,12 +18,8 @@ pub struct Program {
 /// Why no program was found for a guest.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    #[error("cannot read the program for the guest, {}: {source}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("{} cannot run in a guest of {machine}: {why}", path.display())]
     Unfit {
         path: PathBuf,
@@ -77,8 +74,8 @@ impl Program {
     }
 
     fn read(path: &Path, machine: Machine) -> Result<Self, ProgramError> {
-        let bytes = fs::read(path)
-            .map_err(|source| ProgramError::Unreadable { path: path.to_owned(), source })?;
+        let bytes =
+            fs::read(path).map_err(FileError::of("read the program for the guest,", path))?;
         let unfit = |why| ProgramError::Unfit { path: path.to_owned(), machine, why };
         check(&bytes, machine).map_err(unfit)?;
         Ok(Program { path: path.to_owned(), bytes })

@@ -2,15 +2,19 @@
 //! A run of the lab once more, with QEMU's plugin beside it; and the symbols of the kernel it ran
 //! on.
 
-use crate::instruction_count::{self, GuestCommand, READ};
+use crate::error::LabError;
+use crate::hash::sha256;
+use crate::instruction_count::{self, READ};
+use crate::order::GuestCommand;
 use crate::plugin::Plugin;
 use crate::program::Program;
-use crate::session::{self, GuestObserver, LabError, LabRun, Target, Verbs};
+use crate::progress::GuestObserver;
+use crate::session;
+use crate::target::{LabRun, Target, Verbs};
 use crate::{Cache, KernelError};
 use model::Recorded;
+use plan::Guest;
 use runner::Signals;
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -81,19 +85,15 @@ pub fn symbols(
 /// Where they are kept: the addresses follow from the kernel's image, its arguments and the
 /// machine.
 fn symbols_file(target: &Target) -> Result<PathBuf, LabError> {
-    let image = fs::read(&target.kernel.image).map_err(|error| KernelError::Fetch {
+    let mut image = fs::read(&target.kernel.image).map_err(|error| KernelError::Fetch {
         name: target.kernel.name.clone(),
         why: error.to_string(),
     })?;
-    let mut hash = Sha256::new();
-    hash.update(&image);
-    hash.update(target.guest.machine.to_string());
-    hash.update(&target.guest.kernel_args);
+    let Guest { machine, kernel_args, .. } = &target.guest;
+    image.extend_from_slice(machine.name().as_bytes());
+    image.extend_from_slice(kernel_args.as_bytes());
     // Without the beginning are those that earlier versions keep, without a hash.
-    let name = hash.finalize().iter().fold("kallsyms-".to_owned(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    });
+    let name = format!("kallsyms-{}", sha256(&image));
     Ok(Cache::for_user()?.beside("symbols").join(name))
 }
 
@@ -102,7 +102,7 @@ fn keep(place: &Path, text: &str) -> io::Result<()> {
     let folder = place.parent().unwrap_or(place);
     fs::create_dir_all(folder)?;
     let mut part = tempfile::NamedTempFile::new_in(folder)?;
-    writeln!(part, "{}", session::sha256(text.as_bytes()))?;
+    writeln!(part, "{}", sha256(text.as_bytes()))?;
     part.write_all(text.as_bytes())?;
     part.persist(place).map(drop).map_err(|error| error.error)
 }
@@ -113,7 +113,7 @@ fn kept(place: &Path) -> Option<String> {
     let bytes = fs::read(place).ok()?;
     let text = String::from_utf8(bytes).ok().and_then(|content| {
         let (hash, text) = content.split_once('\n')?;
-        (session::sha256(text.as_bytes()) == hash).then(|| text.to_owned())
+        (sha256(text.as_bytes()) == hash).then(|| text.to_owned())
     });
     if text.is_none() {
         let _ = fs::remove_file(place);

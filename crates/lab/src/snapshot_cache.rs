@@ -10,7 +10,7 @@
 //! [`MAX_BYTES`] those that were used longest ago are removed.
 
 use crate::cache::{LockedFolder, user_cache};
-use crate::session::sha256;
+use crate::hash::sha256;
 use crate::snapshot::{Snapshot, SnapshotKey};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

@@ -255,7 +255,7 @@ fn machine_of(kernel: &Kernel) -> anyhow::Result<Machine> {
     let bytes = std::fs::read(&kernel.image)
         .with_context(|| format!("cannot read the kernel {}", kernel.image.display()))?;
     // What is wrong with an image is said when it is to be booted.
-    Ok(inspect_image(&bytes).map_or(Machine::X86_64, |image| match image.processor {
+    Ok(inspect_image(&bytes).map_or(Machine::X86_64, |processor| match processor {
         Processor::X86_64 => Machine::X86_64,
         Processor::Arm64 => Machine::Aarch64,
         Processor::Arm => Machine::Armv7,
