@@ -5,6 +5,7 @@
 use crate::monitor::SNAPSHOT;
 use crate::ports::ORDER_FILE;
 use crate::turns::{NO_PAUSE, NO_PAUSE_FILE};
+use crate::verbs::INIT_VERB;
 use plan::{Guest, GuestTime, Machine};
 use std::path::Path;
 
@@ -172,7 +173,6 @@ impl Board {
         accelerator: Accelerator,
         kernel: &Path,
         device_tree: Option<&Path>,
-        verb: &str,
         start: Start,
     ) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
@@ -212,7 +212,7 @@ impl Board {
         if let Some(path) = device_tree {
             add(&["-dtb", &path.display().to_string()]);
         }
-        add(&["-append", &self.kernel_command_line(guest, verb)]);
+        add(&["-append", &self.kernel_command_line(guest)]);
         if start != Start::Boot {
             add(&["-drive", &format!("if=none,id=snapshot,file={DISK},format=qcow2")]);
             add(&["-device", "pvpanic", "-fw_cfg", &format!("name={ORDER_FILE},file={TASK}")]);
@@ -234,7 +234,7 @@ impl Board {
             && !guest.has_turns()
     }
 
-    fn kernel_command_line(&self, guest: &Guest, verb: &str) -> String {
+    fn kernel_command_line(&self, guest: &Guest) -> String {
         let console = format!("console={}", self.console);
         let mut words = vec![console.as_str()];
         // At once, instead of standing still.
@@ -250,7 +250,7 @@ impl Board {
             words.push(HOST_TIME_KERNEL_ARG);
         }
         words.extend(guest.kernel_args.split_whitespace());
-        words.extend(["rdinit=/teiji", "--", verb]);
+        words.extend(["rdinit=/teiji", "--", INIT_VERB]);
         words.join(" ")
     }
 }
@@ -265,9 +265,7 @@ mod tests {
 
     fn started(guest: &Guest, accelerator: Accelerator, start: Start) -> String {
         let board = Board::for_machine(guest.machine);
-        board
-            .command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, "lab-init", start)
-            .join(" ")
+        board.command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, start).join(" ")
     }
 
     fn guest(time: GuestTime) -> Guest {

@@ -4,17 +4,15 @@
 use crate::board::{Accelerator, Board, CONSOLE, DISK, INITRAMFS, RESULTS, Start, TASK};
 use crate::boot_error::BootError;
 use crate::confine::{Access, Confinement};
-use crate::emulator::Emulator;
 use crate::file_error::FileError;
 use crate::monitor::Monitor;
 use crate::plugin::{self, Plugin};
+use crate::prepared::Prepared;
 use crate::qcow2;
 use crate::running::{Process, Running};
 use crate::scratch::ScratchFolder;
 use crate::snapshot::Snapshot;
-use crate::timeouts::Timeouts;
-use plan::Guest;
-use std::ffi::OsStr;
+use crate::target::Target;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -23,17 +21,10 @@ use std::process::Child;
 /// What is to be booted, or continued.
 #[derive(Debug)]
 pub(crate) struct Boot<'a> {
-    pub(crate) guest: &'a Guest,
-    pub(crate) emulator: &'a Emulator,
+    pub(crate) prepared: &'a Prepared,
     pub(crate) accelerator: Accelerator,
-    pub(crate) kernel: &'a Path,
-    pub(crate) device_tree: Option<&'a Path>,
     pub(crate) initramfs: &'a [u8],
     pub(crate) begin: Begin<'a>,
-    pub(crate) init_verb: &'a str,
-    pub(crate) emulator_verb: &'a OsStr,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) plugin: Option<&'a Plugin>,
 }
 
 /// How a guest comes to its task; as [`Start`], with what it takes.
@@ -64,7 +55,8 @@ impl Boot<'_> {
         let directory = fs::canonicalize(scratch.path());
         let directory = &directory.map_err(FileError::of("find", scratch.path()))?;
         // What is saved is the same with and without it.
-        let plugin = self.plugin.filter(|_| self.begin.start() != Start::UntilSnapshot);
+        let Prepared { target, emulator, timeouts, .. } = self.prepared;
+        let plugin = target.plugin.as_ref().filter(|_| self.begin.start() != Start::UntilSnapshot);
         self.write_files(directory, plugin)?;
         let words = self.words(plugin);
         let may = self.confinement(directory, plugin);
@@ -74,16 +66,15 @@ impl Boot<'_> {
         for (_, path) in written.filter(|(_, path)| !path.exists()) {
             File::create(path).map_err(FileError::of("write", path))?;
         }
-        let (child, monitor) = self
-            .spawn(&words, directory, may)
-            .map_err(FileError::of("start", self.emulator.path()))?;
+        let (child, monitor) =
+            self.spawn(&words, directory, may).map_err(FileError::of("start", emulator.path()))?;
         let process = Process {
             directory: scratch,
             child,
             monitor,
             file_bytes,
-            command_line: self.emulator.command_line(&words),
-            timeouts: self.timeouts,
+            command_line: emulator.command_line(&words),
+            timeouts: *timeouts,
             has_plugin: plugin.is_some(),
             records: plugin.is_some_and(|plugin| plugin.records),
         };
@@ -117,15 +108,15 @@ impl Boot<'_> {
     }
 
     fn words(&self, plugin: Option<&Plugin>) -> Vec<String> {
-        let mut words = Board::for_machine(self.guest.machine).command_line(
-            self.guest,
+        let Target { guest, kernel, device_tree, .. } = &self.prepared.target;
+        let mut words = Board::for_machine(guest.machine).command_line(
+            guest,
             self.accelerator,
-            self.kernel,
-            self.device_tree,
-            self.init_verb,
+            &kernel.image,
+            device_tree.as_deref(),
             self.begin.start(),
         );
-        words.extend(plugin.into_iter().flat_map(|plugin| plugin.arguments(self.guest.cpus)));
+        words.extend(plugin.into_iter().flat_map(|plugin| plugin.arguments(guest.cpus)));
         words
     }
 
@@ -135,11 +126,11 @@ impl Boot<'_> {
         directory: &Path,
         may: Confinement,
     ) -> io::Result<(Child, Option<Monitor>)> {
-        let (emulator, verb) = (self.emulator, self.emulator_verb);
+        let emulator = &self.prepared.emulator;
         if self.begin.start() != Start::UntilSnapshot {
-            return Ok((emulator.spawn(words, directory, verb, may)?, None));
+            return Ok((emulator.spawn(words, directory, may)?, None));
         }
-        let mut child = emulator.spawn_to_be_saved(words, directory, verb, may)?;
+        let mut child = emulator.spawn_to_be_saved(words, directory, may)?;
         let monitor = Monitor::connect(&mut child)?;
         Ok((child, Some(monitor)))
     }
@@ -147,10 +138,11 @@ impl Boot<'_> {
     /// What the emulator may do, beside what it needs for itself.
     fn confinement(&self, directory: &Path, plugin: Option<&Plugin>) -> Confinement {
         let records = plugin.is_some_and(|plugin| plugin.records);
+        let Target { guest, kernel, device_tree, .. } = &self.prepared.target;
         let mut may =
-            Confinement::new(self.guest.memory_mib, records, self.accelerator == Accelerator::Kvm);
-        may.allow(Access::Read, self.kernel);
-        if let Some(tree) = self.device_tree {
+            Confinement::new(guest.memory_mib, records, self.accelerator == Accelerator::Kvm);
+        may.allow(Access::Read, &kernel.image);
+        if let Some(tree) = device_tree {
             may.allow(Access::Read, tree);
         }
         let start = self.begin.start();

@@ -42,10 +42,10 @@ const RECORDING: &str = "/tmp/run.teiji";
 /// How long a device may take to appear after its module.
 const DEVICE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Follows the order in the initramfs; `init_verb` and `load_verb` are
-/// the program's hidden verbs that come here and that become a load.
-pub fn init(init_verb: &str, load_verb: &'static str) -> ! {
-    if let Err(error) = work(init_verb, load_verb) {
+/// Follows the order in the initramfs; `load_verb` is the program's hidden verb that becomes a
+/// load.
+pub fn init(load_verb: &'static str) -> ! {
+    if let Err(error) = work(load_verb) {
         say(&format!("cannot continue: {error}"));
     }
     rustix::fs::sync();
@@ -61,7 +61,7 @@ fn say(text: &str) {
     let _ = writeln!(io::stderr(), "teiji: {text}");
 }
 
-fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
+fn work(load_verb: &'static str) -> Result<(), String> {
     for (kind, place) in MOUNTS {
         mount(kind, place)
             .or_else(|error| if OPTIONAL.contains(&kind) { Ok(()) } else { Err(error) })?;
@@ -106,7 +106,7 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     };
     let done = match task {
         Task::Measure { run, default_cpus, time } => measure(*run, default_cpus, time, load_verb),
-        Task::Execute { commands } => instruction_count::execute(&commands, init_verb),
+        Task::Execute { commands } => instruction_count::execute(&commands),
     };
     sent(match done {
         Ok(archive) => channel::send(&mut channel, FrameKind::Results, &archive),

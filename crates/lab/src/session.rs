@@ -12,7 +12,7 @@ use crate::pinned_fetch::can_have_qemu;
 use crate::program::Program;
 use crate::progress::{GuestObserver, GuestProgress};
 use crate::running::GuestOutput;
-use crate::target::{LabRun, Target, Verbs};
+use crate::target::{LabRun, Target};
 use model::{Lab, Recorded};
 use plan::{AUTO_PROBE, DEFAULT_PROBE, Machine, Qemu, Run};
 use recording::RecordingError;
@@ -28,12 +28,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub fn run_in_guests<L: GuestObserver>(
     runs: &[LabRun],
     jobs: usize,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut L,
 ) -> Vec<Result<Recorded, LabError>> {
     let mut results: Vec<Option<Result<Recorded, LabError>>> = runs.iter().map(|_| None).collect();
-    run_each_in_guest(runs, jobs, verbs, signals, observer, &mut |index, result, _| {
+    run_each_in_guest(runs, jobs, signals, observer, &mut |index, result, _| {
         results[index] = Some(result)
     });
     let never = || Err(LabError::Interrupted(signals.caught().unwrap_or("nobody")));
@@ -49,7 +48,6 @@ pub(crate) type RunEnded<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &
 pub fn run_each_in_guest<L: GuestObserver>(
     runs: &[LabRun],
     jobs: usize,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut L,
     ended: &mut RunEnded<'_, L>,
@@ -76,7 +74,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
             return;
         }
         running.retain_mut(|(index, guest)| {
-            let Some(result) = guest.poll(&mut shared, verbs, observer) else { return true };
+            let Some(result) = guest.poll(&mut shared, observer) else { return true };
             let begun = guest.begun().unwrap_or_else(SystemTime::now);
             let recorded =
                 result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
@@ -119,25 +117,26 @@ pub(crate) fn execute(
     target: &Target,
     task: Task,
     expected: Duration,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(GuestOutput, Lab), LabError> {
     let mut guest = GuestRun::begin(target, task, expected)?;
-    let (output, mut facts) = wait(&mut guest, &target.kernel.name, verbs, signals, observer)?;
+    let (output, mut facts) = wait(&mut guest, &target.kernel.name, signals, observer)?;
     facts.host_ms = output.took_ms();
     Ok((output, facts))
 }
 
 /// Makes one run in a guest with a plugin, and returns what that wrote as well.
-pub(crate) fn run_one(
+///
+/// # Errors
+/// When it fails.
+pub fn replay(
     lab_run: &LabRun,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(Recorded, Vec<u8>), LabError> {
     let mut guest = begin(lab_run)?;
-    let (mut output, facts) = wait(&mut guest, &lab_run.name, verbs, signals, observer)?;
+    let (mut output, facts) = wait(&mut guest, &lab_run.name, signals, observer)?;
     let written = output.plugin.take().unwrap_or_default();
     let begun = guest.begun().unwrap_or_else(SystemTime::now);
     Ok((store(lab_run, output, &facts, begun)?, written))
@@ -147,13 +146,12 @@ pub(crate) fn run_one(
 fn wait(
     guest: &mut GuestRun,
     name: &str,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(GuestOutput, Lab), LabError> {
     let mut shared = Shared::new();
     loop {
-        if let Some(result) = guest.poll(&mut shared, verbs, observer) {
+        if let Some(result) = guest.poll(&mut shared, observer) {
             return result;
         }
         if let Some(signal) = signals.caught() {

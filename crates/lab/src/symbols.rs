@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A run of the lab once more, with QEMU's plugin beside it; and the symbols of the kernel it ran
-//! on.
+//! The symbols of a guest's kernel.
 
 use crate::error::LabError;
 use crate::hash::sha256;
 use crate::instruction_count::{self, READ};
+use crate::kernels::{Cache, KernelError};
 use crate::order::GuestCommand;
-use crate::plugin::Plugin;
 use crate::program::Program;
 use crate::progress::GuestObserver;
-use crate::session;
-use crate::target::{LabRun, Target, Verbs};
-use crate::{Cache, KernelError};
-use model::Recorded;
+use crate::target::Target;
+use crate::verbs::INIT_VERB;
 use plan::Guest;
 use runner::Signals;
 use std::fs;
@@ -25,24 +22,6 @@ const SYMBOLS: &str = "/proc/kallsyms";
 /// What sending them takes, on the guest's clock.
 const SYMBOLS_EXPECTED: Duration = Duration::from_secs(30);
 
-/// Makes a run with a plugin, and returns the recording and what the plugin wrote.
-///
-/// # Errors
-/// When it fails.
-pub fn replay(
-    lab_run: &LabRun,
-    plugin: Plugin,
-    verbs: Verbs,
-    signals: &Signals,
-    observer: &mut dyn GuestObserver,
-) -> Result<(Recorded, Vec<u8>), LabError> {
-    let lab_run = LabRun {
-        target: Target { plugin: Some(plugin), ..lab_run.target.clone() },
-        ..lab_run.clone()
-    };
-    session::run_one(&lab_run, verbs, signals, observer)
-}
-
 /// The lines of the kernel's `/proc/kallsyms` in such a guest, which is booted for it the first
 /// time.
 ///
@@ -50,7 +29,6 @@ pub fn replay(
 /// When the guest fails.
 pub fn symbols(
     target: &Target,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<String, LabError> {
@@ -66,10 +44,10 @@ pub fn symbols(
     // Where they lie does not depend on how many CPUs there are, and one boots in a third of the
     // time.
     target.guest.cpus = 1;
-    let words = vec!["/teiji".to_owned(), verbs.init.to_owned(), format!("{READ}{SYMBOLS}")];
+    let words = vec!["/teiji".to_owned(), INIT_VERB.to_owned(), format!("{READ}{SYMBOLS}")];
     let command = GuestCommand { words, counted: false };
     let (mut costs, _) =
-        instruction_count::run(&target, vec![command], SYMBOLS_EXPECTED, verbs, signals, observer)?;
+        instruction_count::run(&target, vec![command], SYMBOLS_EXPECTED, signals, observer)?;
     let text = match costs.pop() {
         Some(cost) if cost.code == Some(0) => cost.stdout,
         cost => {

@@ -3,19 +3,10 @@
 
 use crate::kernels::Kernel;
 use crate::plugin::Plugin;
-use model::DefaultCpus;
-use plan::{Guest, Qemu, Run};
+use model::{DefaultCpus, Lab, Recorded};
+use plan::{AUTO_PROBE, Guest, Qemu, Run};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// The program's own hidden verbs, by which it is started anew.
-#[derive(Clone, Copy, Debug)]
-pub struct Verbs {
-    /// In a guest, as its first process: [`crate::init`].
-    pub init: &'static str,
-    /// On the host, as QEMU: [`crate::become_emulator`].
-    pub emulator: &'static str,
-}
 
 /// Where a task is to run.
 #[derive(Clone, Debug)]
@@ -46,4 +37,24 @@ pub struct LabRun {
     /// Its name while it runs.
     pub name: String,
     pub command_line: Vec<String>,
+}
+
+impl LabRun {
+    /// The run of a recording once more.
+    #[must_use]
+    pub fn again(recorded: &Recorded, facts: &Lab, target: Target, directory: PathBuf) -> Self {
+        let mut run = recorded.document.run.clone();
+        if facts.probe_left_open {
+            // To look for a co-kernel takes instructions.
+            AUTO_PROBE.clone_into(&mut run.probe);
+        }
+        LabRun {
+            run,
+            default_cpus: facts.default_cpus,
+            target,
+            directory,
+            name: recorded.name(),
+            command_line: recorded.document.command_line.clone(),
+        }
+    }
 }
