@@ -13,9 +13,9 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Board {
     /// QEMU's program.
-    pub(crate) emulator: &'static str,
+    pub emulator: &'static str,
     /// The Debian package that has it.
-    pub(crate) package: &'static str,
+    pub package: &'static str,
     /// Arguments that make the machine.
     machine: &'static [&'static str],
     /// Arguments that make its second serial line, which appends to `results`; the first is the
@@ -24,15 +24,15 @@ pub(crate) struct Board {
     /// The kernel's name of the first.
     console: &'static str,
     /// The guest's path of the second.
-    pub(crate) channel: &'static str,
+    pub channel: &'static str,
     /// Kernel arguments only this machine needs.
     kernel_args: &'static [&'static str],
     /// Modules a kernel may need for what the lab uses; what is built in is not looked for.
-    pub(crate) modules: &'static [&'static str],
+    pub modules: &'static [&'static str],
     /// What a teiji for this machine is built for.
-    pub(crate) target: &'static str,
+    pub target: &'static str,
     /// The device tree the machine needs and does not bring along, below a kernel's `dtbs`.
-    pub(crate) device_tree: Option<&'static str>,
+    pub device_tree: Option<&'static str>,
 }
 
 /// The file the console is written to, in the boot's directory.

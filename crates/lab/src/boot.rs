@@ -21,10 +21,10 @@ use std::process::Child;
 /// What is to be booted, or continued.
 #[derive(Debug)]
 pub(crate) struct Boot<'a> {
-    pub(crate) prepared: &'a Prepared,
-    pub(crate) accelerator: Accelerator,
-    pub(crate) initramfs: &'a [u8],
-    pub(crate) begin: Begin<'a>,
+    pub prepared: &'a Prepared,
+    pub accelerator: Accelerator,
+    pub initramfs: &'a [u8],
+    pub begin: Begin<'a>,
 }
 
 /// How a guest comes to its task; as [`Start`], with what it takes.

@@ -138,7 +138,7 @@ impl Apt {
     /// enough.
     fn update(&self) -> Option<String> {
         match self.command("apt-get").args(["-q=2", "update"]).output() {
-            Err(error) => Some(format!("apt-get could not be started: {error}")),
+            Err(error) => Some(not_started("apt-get")(error)),
             Ok(output) if output.status.success() && output.stderr.is_empty() => None,
             Ok(output) => Some(first_complaint(&output)),
         }
@@ -179,16 +179,14 @@ impl Apt {
 
     fn ask(&self, question: &[&str]) -> Result<String, String> {
         let output = self.command("apt-cache").args(question).output();
-        let output = output
-            .map_err(|error| format!("apt-cache could not be started: {error}; {WITHOUT_APT}"))?;
+        let output = output.map_err(without_apt("apt-cache"))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     fn download(&self, package: &str, into: &Path) -> Result<PathBuf, String> {
         let output =
             self.command("apt-get").args(["-q=2", "download", package]).current_dir(into).output();
-        let output = output
-            .map_err(|error| format!("apt-get could not be started: {error}; {WITHOUT_APT}"))?;
+        let output = output.map_err(without_apt("apt-get"))?;
         let files = fs::read_dir(into).into_iter().flatten().flatten().map(|entry| entry.path());
         let whole = |path: &PathBuf| {
             output.status.success() && path.extension().is_some_and(|ending| ending == "deb")
@@ -207,6 +205,14 @@ pub(crate) const SECURITY_ARCHIVE: &str = "http://deb.debian.org/debian-security
 const WITHOUT_KEYRING: &str = "; the package debian-archive-keyring has the keys";
 const WITHOUT_APT: &str =
     "on a system without apt, get a kernel by other means and give its path with --kernel";
+
+pub(crate) fn not_started(program: &str) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("{program} could not be started: {error}")
+}
+
+fn without_apt(program: &str) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("{}; {WITHOUT_APT}", not_started(program)(error))
+}
 
 pub(crate) fn first_complaint(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -288,16 +294,13 @@ pub(crate) fn not_unpacked(package: &Path, tar: &Output) -> String {
 /// Hands a package's files to tar, with these arguments; how tar ended.
 pub(crate) fn untar(package: &Path, into: &Path, arguments: &[String]) -> Result<Output, String> {
     fs::create_dir_all(into).map_err(FileError::of("make", into))?;
-    let started = |program: &'static str| {
-        move |error: io::Error| format!("{program} could not be started: {error}")
-    };
     let mut source = Command::new("dpkg-deb")
         .arg("--fsys-tarfile")
         .arg(package)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(started("dpkg-deb"))?;
+        .map_err(not_started("dpkg-deb"))?;
     let stream = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
     let output = Command::new("tar")
         .args(["-x", "--no-same-owner", "-C"])
@@ -307,7 +310,7 @@ pub(crate) fn untar(package: &Path, into: &Path, arguments: &[String]) -> Result
         .stdin(stream)
         .stderr(Stdio::piped())
         .output()
-        .map_err(started("tar"))?;
+        .map_err(not_started("tar"))?;
     let ended = source.wait().map_err(|error| format!("dpkg-deb: {error}"))?;
     if ended.success() { Ok(output) } else { Err(not_unpacked(package, &output)) }
 }

@@ -93,17 +93,14 @@ impl GuestRun {
             }
             let accelerator = prepared.accelerator(&mut shared.kvm, observer)?;
             let snapshot =
-                match prepared.snapshot(self.id, accelerator, &mut shared.snapshots, observer)? {
-                    Ok(snapshot) => snapshot,
-                    Err(error) => {
-                        self.state = State::Over;
-                        return Some(Err(error.into()));
-                    }
-                };
+                prepared.snapshot(self.id, accelerator, &mut shared.snapshots, observer)?;
             let State::Ready(prepared) = std::mem::replace(&mut self.state, State::Over) else {
                 return None;
             };
-            match prepared.start(accelerator, snapshot) {
+            let started = snapshot
+                .map_err(LabError::from)
+                .and_then(|snapshot| prepared.start(accelerator, snapshot));
+            match started {
                 Ok(started) => self.state = State::Runs(Box::new(started)),
                 Err(error) => return Some(Err(error)),
             }

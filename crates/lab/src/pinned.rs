@@ -92,19 +92,19 @@ pub(crate) fn snapshot() -> &'static str {
 /// A package of Debian's.
 #[derive(Debug)]
 pub(crate) struct Package {
-    pub(crate) sha256: &'static str,
-    pub(crate) bytes: u64,
+    pub sha256: &'static str,
+    pub bytes: u64,
     /// Below the server, from `debian/` or `debian-security/` on.
-    pub(crate) path: &'static str,
-    pub(crate) files: Vec<PackageFile>,
+    pub path: &'static str,
+    pub files: Vec<PackageFile>,
 }
 
 #[derive(Debug)]
 pub(crate) struct PackageFile {
     /// What it is called in the package, without its folder.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Its path in the QEMU's folder.
-    pub(crate) place: String,
+    pub place: String,
 }
 
 impl PackageFile {

@@ -5,7 +5,7 @@
 
 use crate::cache::{FolderError, LockedFolder};
 use crate::debian::{
-    ARCHIVE, Apt, SECURITY_ARCHIVE, first_complaint, mirrors, not_unpacked, untar,
+    ARCHIVE, Apt, SECURITY_ARCHIVE, first_complaint, mirrors, not_started, not_unpacked, untar,
 };
 use crate::emulator::{Emulator, EmulatorError};
 use crate::file_error::FileError;
@@ -154,9 +154,7 @@ fn download(packages: &[Package], into: &Path, apt: &Apt) -> Result<(), String> 
                 .arg(into.join(archive_name(package)));
             command.arg(format!("SHA256:{}", package.sha256));
         }
-        let output = command
-            .output()
-            .map_err(|error| format!("apt's {DOWNLOADER} could not be started: {error}"))?;
+        let output = command.output().map_err(not_started(&format!("apt's {DOWNLOADER}")))?;
         // What a mirror lacks another one has; what they say of it is of interest where none has
         // it.
         complaint =

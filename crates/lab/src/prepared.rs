@@ -23,16 +23,16 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// With the plugin and the device tree that it needs.
-    pub(crate) target: Target,
-    pub(crate) emulator: Emulator,
+    pub target: Target,
+    pub emulator: Emulator,
     /// Where its program came from, and its SHA-256, unless it is the pinned one.
-    pub(crate) emulator_program: Option<String>,
+    pub emulator_program: Option<String>,
     program: Vec<u8>,
     modules: Vec<Module>,
-    pub(crate) task: Task,
-    pub(crate) timeouts: Timeouts,
+    pub task: Task,
+    pub timeouts: Timeouts,
     /// What is put down about it.
-    pub(crate) facts: Lab,
+    pub facts: Lab,
 }
 
 impl Prepared {

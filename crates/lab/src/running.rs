@@ -29,12 +29,12 @@ const CONSOLE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct GuestOutput {
-    pub(crate) archive: Vec<u8>,
-    pub(crate) console: Vec<u8>,
+    pub archive: Vec<u8>,
+    pub console: Vec<u8>,
     /// How long it took on the host's clock.
-    pub(crate) took: Duration,
+    pub took: Duration,
     /// What QEMU's plugin wrote, if it records.
-    pub(crate) plugin: Option<Vec<u8>>,
+    pub plugin: Option<Vec<u8>>,
 }
 
 impl GuestOutput {
@@ -46,17 +46,17 @@ impl GuestOutput {
 /// An emulator that was started. Dropped, it is gone.
 #[derive(Debug)]
 pub(crate) struct Process {
-    pub(crate) directory: ScratchFolder,
-    pub(crate) child: Child,
+    pub directory: ScratchFolder,
+    pub child: Child,
     /// Of a guest that is to be saved.
-    pub(crate) monitor: Option<Monitor>,
+    pub monitor: Option<Monitor>,
     /// What any of its files may hold.
-    pub(crate) file_bytes: u64,
-    pub(crate) command_line: Vec<String>,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) has_plugin: bool,
+    pub file_bytes: u64,
+    pub command_line: Vec<String>,
+    pub timeouts: Timeouts,
+    pub has_plugin: bool,
     /// Whether that one records.
-    pub(crate) records: bool,
+    pub records: bool,
 }
 
 impl Drop for Process {

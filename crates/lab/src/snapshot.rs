@@ -15,9 +15,9 @@ pub(crate) struct Snapshot {
     /// Open, so that it stays even if it is removed from the cache meanwhile.
     disk: File,
     /// What the guest had printed.
-    pub(crate) console: Vec<u8>,
+    pub console: Vec<u8>,
     /// Whether it was made by an earlier command, and so might not be what it was.
-    pub(crate) from_cache: bool,
+    pub from_cache: bool,
 }
 
 impl Snapshot {

@@ -49,10 +49,10 @@ pub(crate) struct SnapshotCache {
 /// One snapshot, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredSnapshot {
-    pub(crate) path: PathBuf,
-    pub(crate) of: String,
-    pub(crate) bytes: u64,
-    pub(crate) used: SystemTime,
+    pub path: PathBuf,
+    pub of: String,
+    pub bytes: u64,
+    pub used: SystemTime,
 }
 
 impl SnapshotCache {
