@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Accounts of made-up windows, where every ns is known.
 
-use crate::scene::{self, *};
+use crate::scene_tests::{self as scene, *};
 use crate::{Asked, Dump, Kernel, account};
 use model::{Account, Inlined, Part, PartKind, Source, Sources};
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 //! Accounts of made-up windows of an arm64 guest, where every ns is known.
 
 use crate::account_tests::kinds;
-use crate::scene::{self, Scene, arm64::*};
+use crate::scene_tests::{self as scene, Scene, arm64::*};
 use crate::{Asked, Kernel, Processor, account};
 use model::{Account, Part, PartKind};
 use proptest::prelude::*;

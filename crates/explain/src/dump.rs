@@ -271,7 +271,7 @@ impl Bytes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::{NOP, Scene};
+    use crate::scene_tests::{NOP, Scene};
     use proptest::prelude::*;
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::account_tests::{
     THREAD_NS, explained, in_a_read, kinds, scheduled, timer_interrupt, to_the_thread,
 };
-use crate::scene::*;
+use crate::scene_tests::*;
 use model::PartKind;
 
 const PUSHF: &[u8] = &[0x9c];

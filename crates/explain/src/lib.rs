@@ -54,6 +54,6 @@ mod interrupts_tests;
 #[cfg(test)]
 mod other_cpu_tests;
 #[cfg(test)]
-mod scene;
+mod scene_tests;
 #[cfg(test)]
 mod vmlinux_tests;

@@ -2,7 +2,7 @@
 //! Accounts of made-up windows of two CPUs, which have their turns one after the other.
 
 use crate::account_tests::{THREAD_NS, in_a_read, kinds, timer_interrupt, to_the_thread};
-use crate::scene::{self, *};
+use crate::scene_tests::{self as scene, *};
 use crate::{Asked, Dump, Kernel, account};
 use model::{Account, PartKind};
 

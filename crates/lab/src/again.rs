@@ -7,18 +7,18 @@
 //! compare.
 
 use crate::board::Board;
+use crate::error::{LabError, NotNamed, quoted};
+use crate::file_error::FileError;
 use crate::guest_limits::GuestLimits;
+use crate::hash::sha256;
 use crate::kernels::{self, Kernel, KernelError, KernelName};
 use crate::program::Program;
-use crate::session::{LabError, Target, sha256};
+use crate::target::Target;
 use crate::timeouts::BOOT_TIMEOUT;
-use model::{Lab, LabFile, QemuOrigin};
+use model::{Lab, QemuOrigin};
 use plan::{GuestTime, Qemu, Run};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Characters that are shown of what a recording says.
-const MAX_SHOWN: usize = 200;
 
 /// What the user names to make a recording again.
 #[derive(Clone, Debug, Default)]
@@ -31,38 +31,6 @@ pub struct Named {
     pub program: Option<PathBuf>,
     /// What the guest may take here.
     pub limits: GuestLimits,
-}
-
-/// Something that a recording was made with and that has to be named again.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{what} has to be named: {flag}. Nothing is run or read because a recording names it; it says {}{}",
-    quoted(recorded),
-    hash.as_ref().map_or_else(String::new, |hash| format!(", SHA-256 {}", quoted(hash)))
-)]
-pub struct NotNamed {
-    what: &'static str,
-    flag: &'static str,
-    recorded: String,
-    hash: Option<String>,
-}
-
-impl NotNamed {
-    fn file(what: &'static str, flag: &'static str, file: &LabFile) -> Self {
-        NotNamed {
-            what,
-            flag,
-            recorded: file.path.display().to_string(),
-            hash: Some(file.sha256.clone()),
-        }
-    }
-}
-
-/// What a stranger wrote, as a terminal can take it.
-fn quoted(text: &str) -> String {
-    let shown: String = text.chars().take(MAX_SHOWN).flat_map(char::escape_debug).collect();
-    let more = if text.chars().nth(MAX_SHOWN).is_some() { "…" } else { "" };
-    format!("'{shown}{more}'")
 }
 
 /// The kind of QEMU that a recording was made in; none where it was given by its path.
@@ -194,16 +162,13 @@ const PROGRAM: &str = "the teiji in the guest";
 /// # Errors
 /// When one cannot be read.
 pub fn changed_files(lab: &Lab, target: &Target) -> Result<Vec<Changed>, LabError> {
-    let image = fs::read(&target.kernel.image).map_err(|source| KernelError::Io {
-        doing: "read",
-        path: target.kernel.image.clone(),
-        source,
-    })?;
+    let read = |doing, path: &Path| fs::read(path).map_err(FileError::of(doing, path));
+    let image = read("read", &target.kernel.image)?;
     let program = Program::find(target.guest.machine, target.program.as_deref())?;
-    let tree = target.device_tree.as_deref().map(|path| {
-        let failed = |source| LabError::DeviceTree { path: path.to_owned(), source };
-        fs::read(path).map(|bytes| (path, sha256(&bytes))).map_err(failed)
-    });
+    let tree = target
+        .device_tree
+        .as_deref()
+        .map(|path| read("read the device tree", path).map(|bytes| (path, sha256(&bytes))));
     let tree = tree.transpose()?;
     let recorded_tree = lab.device_tree.as_ref().map(|file| file.sha256.as_str());
     let files = [

@@ -5,6 +5,7 @@
 use crate::monitor::SNAPSHOT;
 use crate::ports::ORDER_FILE;
 use crate::turns::{NO_PAUSE, NO_PAUSE_FILE};
+use crate::verbs::INIT_VERB;
 use plan::{Guest, GuestTime, Machine};
 use std::path::Path;
 
@@ -12,9 +13,9 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Board {
     /// QEMU's program.
-    pub(crate) emulator: &'static str,
+    pub emulator: &'static str,
     /// The Debian package that has it.
-    pub(crate) package: &'static str,
+    pub package: &'static str,
     /// Arguments that make the machine.
     machine: &'static [&'static str],
     /// Arguments that make its second serial line, which appends to `results`; the first is the
@@ -23,15 +24,15 @@ pub(crate) struct Board {
     /// The kernel's name of the first.
     console: &'static str,
     /// The guest's path of the second.
-    pub(crate) channel: &'static str,
+    pub channel: &'static str,
     /// Kernel arguments only this machine needs.
     kernel_args: &'static [&'static str],
     /// Modules a kernel may need for what the lab uses; what is built in is not looked for.
-    pub(crate) modules: &'static [&'static str],
+    pub modules: &'static [&'static str],
     /// What a teiji for this machine is built for.
-    pub(crate) target: &'static str,
+    pub target: &'static str,
     /// The device tree the machine needs and does not bring along, below a kernel's `dtbs`.
-    pub(crate) device_tree: Option<&'static str>,
+    pub device_tree: Option<&'static str>,
 }
 
 /// The file the console is written to, in the boot's directory.
@@ -172,7 +173,6 @@ impl Board {
         accelerator: Accelerator,
         kernel: &Path,
         device_tree: Option<&Path>,
-        verb: &str,
         start: Start,
     ) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
@@ -212,7 +212,7 @@ impl Board {
         if let Some(path) = device_tree {
             add(&["-dtb", &path.display().to_string()]);
         }
-        add(&["-append", &self.kernel_command_line(guest, verb)]);
+        add(&["-append", &self.kernel_command_line(guest)]);
         if start != Start::Boot {
             add(&["-drive", &format!("if=none,id=snapshot,file={DISK},format=qcow2")]);
             add(&["-device", "pvpanic", "-fw_cfg", &format!("name={ORDER_FILE},file={TASK}")]);
@@ -234,7 +234,7 @@ impl Board {
             && !guest.has_turns()
     }
 
-    fn kernel_command_line(&self, guest: &Guest, verb: &str) -> String {
+    fn kernel_command_line(&self, guest: &Guest) -> String {
         let console = format!("console={}", self.console);
         let mut words = vec![console.as_str()];
         // At once, instead of standing still.
@@ -250,7 +250,7 @@ impl Board {
             words.push(HOST_TIME_KERNEL_ARG);
         }
         words.extend(guest.kernel_args.split_whitespace());
-        words.extend(["rdinit=/teiji", "--", verb]);
+        words.extend(["rdinit=/teiji", "--", INIT_VERB]);
         words.join(" ")
     }
 }
@@ -265,9 +265,7 @@ mod tests {
 
     fn started(guest: &Guest, accelerator: Accelerator, start: Start) -> String {
         let board = Board::for_machine(guest.machine);
-        board
-            .command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, "lab-init", start)
-            .join(" ")
+        board.command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, start).join(" ")
     }
 
     fn guest(time: GuestTime) -> Guest {

@@ -3,11 +3,12 @@
 //! `LISTED`.
 
 use crate::cache::{LockedFolder, user_cache};
+use crate::file_error::FileError;
 use crate::kernels::{Cache, Kernel, KernelError, KernelName};
 use crate::pinned::{InCache, QemuPart, look_for};
 use crate::snapshot_cache::{SnapshotCache, StoredSnapshot};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// Something in the cache that is fetched, used and removed as a whole.
 #[derive(Clone, Debug)]
@@ -54,18 +55,12 @@ pub fn cached() -> Result<CacheContents, KernelError> {
 /// # Errors
 /// When it cannot be removed.
 pub fn remove_cached(entry: &Cached, waiting: &mut dyn FnMut()) -> Result<(), KernelError> {
-    let failed = |(doing, path, source): (&'static str, PathBuf, io::Error)| KernelError::Io {
-        doing,
-        path,
-        source,
-    };
     let parent = entry.folder.parent().unwrap_or(Path::new("/"));
-    let locked = LockedFolder::new(parent, waiting).map_err(failed)?;
-    let going = locked.part().map_err(failed)?;
+    let locked = LockedFolder::new(parent, waiting).map_err(FileError::from)?;
+    let going = locked.part().map_err(FileError::from)?;
     let rename = fs::rename(&entry.folder, going.path().join("removed"));
-    rename
-        .and_then(|()| going.close())
-        .map_err(|error| failed(("remove", entry.folder.clone(), error)))
+    let removed = rename.and_then(|()| going.close());
+    Ok(removed.map_err(FileError::of("remove", &entry.folder))?)
 }
 
 fn kernels(cache: &Path) -> Vec<Cached> {

@@ -3,7 +3,8 @@
 //! of the system's own package state touched. Each architecture has package lists of its own in the
 //! cache, so that a PC gets ARM kernels without being configured to accept ARM packages.
 
-use crate::cache::{FolderError, LockedFolder};
+use crate::cache::LockedFolder;
+use crate::file_error::FileError;
 use crate::image;
 use crate::kernels::{
     Cache, Flavour, Kernel, KernelError, KernelName, compare_versions, is_whole_version,
@@ -40,15 +41,10 @@ pub fn fetch(
 ) -> Result<Kernel, KernelError> {
     let name = KernelName::Debian { flavour, version: version.map(str::to_owned) }.to_string();
     let failed = |why: String| KernelError::Fetch { name: name.clone(), why };
-    let io = |doing: &'static str, path: &Path| {
-        let path = path.to_owned();
-        move |source: io::Error| KernelError::Io { doing, path, source }
-    };
-    let folder = |(doing, path, source): FolderError| KernelError::Io { doing, path, source };
     let debian = cache.debian();
     let mut waiting =
         || say(&format!("{name}: waiting for another teiji that is fetching a kernel"));
-    let locked = LockedFolder::new(&debian, &mut waiting).map_err(folder)?;
+    let locked = LockedFolder::new(&debian, &mut waiting).map_err(FileError::from)?;
 
     let state = debian.join(".apt").join(flavour.architecture);
     let apt = Apt::prepare(&state, flavour.architecture, &sources()).map_err(&failed)?;
@@ -66,7 +62,7 @@ pub fn fetch(
     let place = cache.place(flavour, &chosen);
     if !place.is_dir() {
         say(&format!("{name}: downloading linux-image-{chosen}-{}", flavour.name));
-        let part = locked.part().map_err(folder)?;
+        let part = locked.part().map_err(FileError::from)?;
         let package = apt
             .download(&format!("linux-image-{chosen}-{}", flavour.name), part.path())
             .map_err(&failed)?;
@@ -77,15 +73,15 @@ pub fn fetch(
         arrange(&unpacked, &arranged).map_err(&failed)?;
         image::read(&arranged.join("vmlinuz"), flavour.machine)
             .map_err(|error| failed(error.to_string()))?;
-        fs::rename(&arranged, &place).map_err(io("put in place", &place))?;
+        fs::rename(&arranged, &place).map_err(FileError::of("put in place", &place))?;
     }
     if version.is_none() {
         let (link, new) =
             (debian.join(flavour.name), debian.join(format!(".{}.new", flavour.name)));
         let _ = fs::remove_file(&new);
         std::os::unix::fs::symlink(format!("{chosen}-{}", flavour.name), &new)
-            .map_err(io("link", &new))?;
-        fs::rename(&new, &link).map_err(io("link", &link))?;
+            .map_err(FileError::of("link", &new))?;
+        fs::rename(&new, &link).map_err(FileError::of("link", &link))?;
     }
     Ok(cache.kernel(flavour, &chosen))
 }
@@ -102,19 +98,14 @@ impl Apt {
         architecture: &'static str,
         sources: &str,
     ) -> Result<Self, String> {
-        let make = |path: PathBuf| {
-            fs::create_dir_all(&path)
-                .map_err(|error| format!("cannot make {}: {error}", path.display()))
-        };
-        make(directory.join("state/lists/partial"))?;
-        make(directory.join("cache/archives/partial"))?;
-        let write = |name: &str, text: &str| {
+        for folder in ["state/lists/partial", "cache/archives/partial"] {
+            let path = directory.join(folder);
+            fs::create_dir_all(&path).map_err(FileError::of("make", &path))?;
+        }
+        for (name, text) in [("status", ""), ("sources.list", sources)] {
             let path = directory.join(name);
-            fs::write(&path, text)
-                .map_err(|error| format!("cannot write {}: {error}", path.display()))
-        };
-        write("status", "")?;
-        write("sources.list", sources)?;
+            fs::write(&path, text).map_err(FileError::of("write", &path))?;
+        }
         Ok(Apt { directory: directory.to_owned(), architecture })
     }
 
@@ -147,7 +138,7 @@ impl Apt {
     /// enough.
     fn update(&self) -> Option<String> {
         match self.command("apt-get").args(["-q=2", "update"]).output() {
-            Err(error) => Some(format!("apt-get could not be started: {error}")),
+            Err(error) => Some(not_started("apt-get")(error)),
             Ok(output) if output.status.success() && output.stderr.is_empty() => None,
             Ok(output) => Some(first_complaint(&output)),
         }
@@ -188,16 +179,14 @@ impl Apt {
 
     fn ask(&self, question: &[&str]) -> Result<String, String> {
         let output = self.command("apt-cache").args(question).output();
-        let output = output
-            .map_err(|error| format!("apt-cache could not be started: {error}; {WITHOUT_APT}"))?;
+        let output = output.map_err(without_apt("apt-cache"))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     fn download(&self, package: &str, into: &Path) -> Result<PathBuf, String> {
         let output =
             self.command("apt-get").args(["-q=2", "download", package]).current_dir(into).output();
-        let output = output
-            .map_err(|error| format!("apt-get could not be started: {error}; {WITHOUT_APT}"))?;
+        let output = output.map_err(without_apt("apt-get"))?;
         let files = fs::read_dir(into).into_iter().flatten().flatten().map(|entry| entry.path());
         let whole = |path: &PathBuf| {
             output.status.success() && path.extension().is_some_and(|ending| ending == "deb")
@@ -216,6 +205,14 @@ pub(crate) const SECURITY_ARCHIVE: &str = "http://deb.debian.org/debian-security
 const WITHOUT_KEYRING: &str = "; the package debian-archive-keyring has the keys";
 const WITHOUT_APT: &str =
     "on a system without apt, get a kernel by other means and give its path with --kernel";
+
+pub(crate) fn not_started(program: &str) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("{program} could not be started: {error}")
+}
+
+fn without_apt(program: &str) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("{}; {WITHOUT_APT}", not_started(program)(error))
+}
 
 pub(crate) fn first_complaint(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -296,17 +293,14 @@ pub(crate) fn not_unpacked(package: &Path, tar: &Output) -> String {
 
 /// Hands a package's files to tar, with these arguments; how tar ended.
 pub(crate) fn untar(package: &Path, into: &Path, arguments: &[String]) -> Result<Output, String> {
-    fs::create_dir_all(into).map_err(|error| format!("cannot make {}: {error}", into.display()))?;
-    let started = |program: &'static str| {
-        move |error: io::Error| format!("{program} could not be started: {error}")
-    };
+    fs::create_dir_all(into).map_err(FileError::of("make", into))?;
     let mut source = Command::new("dpkg-deb")
         .arg("--fsys-tarfile")
         .arg(package)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(started("dpkg-deb"))?;
+        .map_err(not_started("dpkg-deb"))?;
     let stream = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
     let output = Command::new("tar")
         .args(["-x", "--no-same-owner", "-C"])
@@ -316,7 +310,7 @@ pub(crate) fn untar(package: &Path, into: &Path, arguments: &[String]) -> Result
         .stdin(stream)
         .stderr(Stdio::piped())
         .output()
-        .map_err(started("tar"))?;
+        .map_err(not_started("tar"))?;
     let ended = source.wait().map_err(|error| format!("dpkg-deb: {error}"))?;
     if ended.success() { Ok(output) } else { Err(not_unpacked(package, &output)) }
 }

@@ -7,8 +7,9 @@
 
 use crate::board::{Board, COMPLAINTS};
 use crate::confine::{Access, Confinement};
-use crate::pinned;
-use crate::session::sha256;
+use crate::hash::sha256;
+use crate::pinned::{self, PinnedError};
+use crate::verbs::EMULATOR_VERB;
 use model::QemuOrigin;
 use plan::{Machine, Qemu};
 use rustix::io::Errno;
@@ -81,12 +82,8 @@ pub enum EmulatorError {
     /// A program that was named, and is none.
     #[error("there is no QEMU {}: it is no file", .0.display())]
     NoFile(PathBuf),
-    /// The lab's own cannot be had.
-    #[error("the lab's own QEMU {version} cannot be had: {0}", version = pinned::version())]
-    NotPinned(String),
-    /// No place for a cache.
-    #[error("cannot locate the cache: set XDG_CACHE_HOME or HOME")]
-    NoCache,
+    #[error(transparent)]
+    Pinned(#[from] PinnedError),
     /// Neither the lab's own nor the system's.
     #[error("{system}. The lab's own QEMU {version} cannot be had either: {why}", version = pinned::version())]
     Neither {
@@ -237,10 +234,9 @@ impl Emulator {
         &self,
         words: &[String],
         directory: &Path,
-        verb: &OsStr,
         may: Confinement,
     ) -> io::Result<Child> {
-        self.command(words, directory, verb, may)?.spawn()
+        self.command(words, directory, may)?.spawn()
     }
 
     /// Starts it to be saved: with its standard input and output connected to us, for its monitor,
@@ -255,11 +251,10 @@ impl Emulator {
         &self,
         words: &[String],
         directory: &Path,
-        verb: &OsStr,
         may: Confinement,
     ) -> io::Result<Child> {
         let child = self
-            .command(words, directory, verb, may)?
+            .command(words, directory, may)?
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -272,13 +267,12 @@ impl Emulator {
         &self,
         words: &[String],
         directory: &Path,
-        verb: &OsStr,
         mut may: Confinement,
     ) -> io::Result<Command> {
         self.files().into_iter().for_each(|path| may.allow(Access::Run, path));
         let mut command = Command::new("/proc/self/exe");
         in_its_environment(&mut command, self.origin)
-            .arg(verb)
+            .arg(EMULATOR_VERB)
             .arg(std::process::id().to_string())
             .args(may.words())
             .args(&self.invocation)

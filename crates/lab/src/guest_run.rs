@@ -3,23 +3,21 @@
 //! made, started, and polled until it has ended.
 
 use crate::board::{Accelerator, Board, Start};
-use crate::boot::{Begin, Boot, BootError, GuestOutput, Running, Stage};
-use crate::emulator::Emulator;
-use crate::init::initramfs;
-use crate::kernels::{self, KernelError};
+use crate::boot::{Begin, Boot};
+use crate::boot_error::BootError;
+use crate::error::LabError;
+use crate::hash::sha256;
 use crate::kvm::KvmTrials;
-use crate::modules::{self, Module};
-use crate::order::{Order, Task};
-use crate::plugin::Plugin;
-use crate::program::Program;
-use crate::session::{GuestObserver, GuestProgress, LabError, Target, Verbs, sha256};
-use crate::snapshot::{Saved, Snapshot, SnapshotKey, Snapshots};
-use crate::timeouts::Timeouts;
-use model::{Lab, LabFile, LabKernel, LabQemu, LabSnapshot};
-use plan::{Guest, GuestTime, Machine};
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::path::{Path, PathBuf};
+use crate::order::Task;
+use crate::prepared::Prepared;
+use crate::progress::{GuestObserver, GuestProgress, Stage};
+use crate::running::{GuestOutput, Running};
+use crate::snapshot::{Snapshot, SnapshotKey};
+use crate::snapshots::{Saved, Snapshots};
+use crate::target::Target;
+use model::{Lab, LabSnapshot};
+use plan::GuestTime;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -52,23 +50,6 @@ enum State {
     Over,
 }
 
-/// A machine made ready, and everything that is put down about it.
-struct Prepared {
-    guest: Guest,
-    emulator: Emulator,
-    /// Where its program came from, and its SHA-256, unless it is the pinned one.
-    emulator_program: Option<String>,
-    kernel: PathBuf,
-    device_tree: Option<PathBuf>,
-    program: Vec<u8>,
-    modules: Vec<Module>,
-    files: Vec<(String, Vec<u8>)>,
-    task: Task,
-    timeouts: Timeouts,
-    plugin: Option<Plugin>,
-    facts: Lab,
-}
-
 /// The snapshot that a guest continues.
 type Continued = (SnapshotKey, Rc<Snapshot>);
 
@@ -87,7 +68,7 @@ impl GuestRun {
     /// What is missing or does not fit.
     pub(crate) fn begin(target: &Target, task: Task, expected: Duration) -> Result<Self, LabError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let state = State::Ready(Box::new(prepare(target, task, expected)?));
+        let state = State::Ready(Box::new(Prepared::new(target, task, expected)?));
         Ok(GuestRun {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             state,
@@ -101,7 +82,6 @@ impl GuestRun {
     pub(crate) fn poll(
         &mut self,
         shared: &mut Shared,
-        verbs: Verbs,
         observer: &mut dyn GuestObserver,
     ) -> Option<Result<(GuestOutput, Lab), LabError>> {
         if let State::Ready(prepared) = &self.state {
@@ -111,24 +91,16 @@ impl GuestRun {
                      system calls.",
                 );
             }
-            let accelerator = prepared.accelerator(&mut shared.kvm, verbs, observer)?;
-            let snapshot = match prepared.snapshot(
-                self.id,
-                accelerator,
-                &mut shared.snapshots,
-                verbs,
-                observer,
-            )? {
-                Ok(snapshot) => snapshot,
-                Err(error) => {
-                    self.state = State::Over;
-                    return Some(Err(error.into()));
-                }
-            };
+            let accelerator = prepared.accelerator(&mut shared.kvm, observer)?;
+            let snapshot =
+                prepared.snapshot(self.id, accelerator, &mut shared.snapshots, observer)?;
             let State::Ready(prepared) = std::mem::replace(&mut self.state, State::Over) else {
                 return None;
             };
-            match prepared.start(accelerator, snapshot, verbs) {
+            let started = snapshot
+                .map_err(LabError::from)
+                .and_then(|snapshot| prepared.start(accelerator, snapshot));
+            match started {
                 Ok(started) => self.state = State::Runs(Box::new(started)),
                 Err(error) => return Some(Err(error)),
             }
@@ -163,7 +135,7 @@ impl GuestRun {
                 stage: started.running.stage(),
                 elapsed: started.running.elapsed(),
             },
-            State::Ready(prepared) if prepared.guest.time != GuestTime::Host => {
+            State::Ready(prepared) if prepared.target.guest.time != GuestTime::Host => {
                 GuestProgress { name, stage: Stage::Booting, elapsed: self.made_ready.elapsed() }
             }
             _ => {
@@ -171,72 +143,6 @@ impl GuestRun {
             }
         }
     }
-}
-
-/// Gathers everything `target` needs; `expected` is how long the task takes on the guest's clock.
-fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, LabError> {
-    let guest = &target.guest;
-    let board = Board::for_machine(guest.machine);
-    let kernel = &target.kernel;
-    let image = kernels::image(kernel, guest.machine)?;
-    let emulator = Emulator::find(guest.machine, &target.qemu)?;
-    let emulator_program = emulator.program_if_not_pinned()?;
-    let plugin = match &target.plugin {
-        None if guest.has_turns() => Some(Plugin::for_turns().ok_or(LabError::NoPlugin)?),
-        plugin => plugin.clone(),
-    };
-    if guest.has_turns() {
-        emulator.check_for_turns(guest.cpus)?;
-    }
-    if guest.time != GuestTime::Host && task.takes_hpet() {
-        emulator.check_for_hpet()?;
-    }
-    let program = Program::find(guest.machine, target.program.as_deref())?;
-    let device_tree = device_tree(target, board, guest.machine)?;
-    let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {
-        modules::needed(board.modules, path)
-            .map_err(|source| LabError::Modules { path: path.to_owned(), source })
-    })?;
-    let facts = Lab {
-        guest: guest.clone(),
-        ns_per_instruction: guest.ns_per_instruction(),
-        deterministic: matches!(guest.time, GuestTime::Virtual { .. }),
-        accelerator: String::new(),
-        kernel: LabKernel {
-            name: kernel.name.clone(),
-            image: LabFile { path: kernel.image.clone(), sha256: sha256(&image) },
-            modules: kernel.modules.clone(),
-        },
-        device_tree: device_tree
-            .as_ref()
-            .map(|(path, bytes)| LabFile { path: path.clone(), sha256: sha256(bytes) }),
-        program: LabFile { path: program.path, sha256: sha256(&program.bytes) },
-        modules: modules.iter().map(|module| module.name.clone()).collect(),
-        initramfs_sha256: String::new(),
-        snapshot: None,
-        qemu: LabQemu {
-            version: emulator.version.clone(),
-            origin: emulator.origin,
-            command_line: Vec::new(),
-        },
-        probe_left_open: task.leaves_probe_open(),
-        default_cpus: task.default_cpus(),
-        host_ms: 0,
-    };
-    Ok(Prepared {
-        guest: guest.clone(),
-        emulator,
-        emulator_program,
-        kernel: kernel.image.clone(),
-        device_tree: device_tree.map(|(path, _)| path),
-        program: program.bytes,
-        modules,
-        files: target.files.clone(),
-        task,
-        timeouts: Timeouts::new(target.boot_timeout, expected, guest),
-        plugin,
-        facts,
-    })
 }
 
 /// Of a machine in an emulator: the pinned one is known by its version. Of any other its program is
@@ -248,66 +154,27 @@ fn snapshot_key(version: &str, program: Option<&str>, machine: [&str; 4]) -> Sna
     SnapshotKey(sha256(parts.join("\n").as_bytes()))
 }
 
-fn device_tree(
-    target: &Target,
-    board: &Board,
-    machine: Machine,
-) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
-    let path = match (&target.device_tree, board.device_tree) {
-        (Some(path), _) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
-        (None, None) => return Ok(None),
-        (None, Some(file)) => {
-            let found = target
-                .kernel
-                .device_trees
-                .as_ref()
-                .map(|directory| directory.join(file))
-                .filter(|path| path.is_file());
-            let name = target.kernel.name.clone();
-            found.ok_or(KernelError::NoDeviceTree { machine, file, name })?
-        }
-    };
-    let bytes =
-        fs::read(&path).map_err(|source| LabError::DeviceTree { path: path.clone(), source })?;
-    Ok(Some((path, bytes)))
-}
-
 impl Prepared {
     /// KVM only in the host's time, and only where it truly works; none as long as that is not
     /// known.
     fn accelerator(
         &self,
         kvm: &mut KvmTrials,
-        verbs: Verbs,
         observer: &mut dyn GuestObserver,
     ) -> Option<Accelerator> {
-        if self.guest.time != GuestTime::Host {
+        if self.target.guest.time != GuestTime::Host {
             return Some(Accelerator::Tcg);
         }
-        Some(
-            match kvm.poll(&self.guest, &self.emulator, &self.kernel, OsStr::new(verbs.emulator))? {
-                Ok(()) => Accelerator::Kvm,
-                Err(why) => {
-                    observer.note(&format!(
-                        "Without KVM, since {why}: the emulator translates the guest's \
+        Some(match kvm.poll(&self.target.guest, &self.emulator, &self.target.kernel.image)? {
+            Ok(()) => Accelerator::Kvm,
+            Err(why) => {
+                observer.note(&format!(
+                    "Without KVM, since {why}: the emulator translates the guest's \
                          instructions, on the host's clock."
-                    ));
-                    Accelerator::Tcg
-                }
-            },
-        )
-    }
-
-    /// The guest's initramfs; without the task it is the same for every one.
-    fn initramfs(&self, task: Option<&Task>) -> Vec<u8> {
-        let channel = Board::for_machine(self.guest.machine).channel.to_owned();
-        let order = Order {
-            channel,
-            modules: self.facts.modules.clone(),
-            turns: self.guest.has_turns().then_some(self.guest.cpus),
-            task: task.cloned(),
-        };
-        initramfs(&self.program, &order, &self.modules, &self.files)
+                ));
+                Accelerator::Tcg
+            }
+        })
     }
 
     /// What this guest continues: nothing if it is one that boots for each task. None as long as
@@ -317,21 +184,20 @@ impl Prepared {
         id: u64,
         accelerator: Accelerator,
         snapshots: &mut Snapshots,
-        verbs: Verbs,
         observer: &mut dyn GuestObserver,
     ) -> Option<Result<Option<Continued>, BootError>> {
-        if !Board::for_machine(self.guest.machine).can_be_saved(&self.guest) {
+        if !Board::for_machine(self.target.guest.machine).can_be_saved(&self.target.guest) {
             return Some(Ok(None));
         }
         let initramfs = self.initramfs(None);
-        let key = self.key(accelerator, &initramfs, verbs);
-        let (machine, kernel) = (self.guest.machine, &self.facts.kernel.name);
+        let key = self.key(accelerator, &initramfs);
+        let (machine, kernel) = (self.target.guest.machine, &self.facts.kernel.name);
         let version = self.emulator.version.split(' ').next().unwrap_or_default();
-        let about = format!("{machine}, {kernel} in {} MiB, QEMU {version}", self.guest.memory_mib);
-        let verb = OsString::from(verbs.emulator);
-        let boot =
-            || self.boot(accelerator, Begin::UntilSnapshot, &initramfs, verbs, &verb).start();
-        Some(match snapshots.poll(id, &key, &about, &boot)? {
+        let about =
+            format!("{machine}, {kernel} in {} MiB, QEMU {version}", self.target.guest.memory_mib);
+        let begin = Begin::UntilSnapshot;
+        let boot = Boot { prepared: self, accelerator, begin, initramfs: &initramfs };
+        Some(match snapshots.poll(id, &key, &about, &|| boot.start())? {
             Ok(Saved::Ready(snapshot)) => Ok(Some((key, snapshot))),
             Ok(Saved::Never(why)) => {
                 observer.note(&format!(
@@ -345,17 +211,16 @@ impl Prepared {
     }
 
     /// All that has a part in what the guest is by the time of its snapshot.
-    fn key(&self, accelerator: Accelerator, initramfs: &[u8], verbs: Verbs) -> SnapshotKey {
-        let board = Board::for_machine(self.guest.machine);
+    fn key(&self, accelerator: Accelerator, initramfs: &[u8]) -> SnapshotKey {
+        let board = Board::for_machine(self.target.guest.machine);
         // Files are known by their content.
-        let tree = self.device_tree.as_ref().map(|_| Path::new("dtb"));
+        let tree = self.target.device_tree.as_ref().map(|_| Path::new("dtb"));
         let words = board
             .command_line(
-                &self.guest,
+                &self.target.guest,
                 accelerator,
                 Path::new("kernel"),
                 tree,
-                verbs.init,
                 Start::FromSnapshot,
             )
             .join("\n");
@@ -365,42 +230,18 @@ impl Prepared {
         snapshot_key(&self.emulator.version, self.emulator_program.as_deref(), machine)
     }
 
-    fn boot<'a>(
-        &'a self,
-        accelerator: Accelerator,
-        begin: Begin<'a>,
-        initramfs: &'a [u8],
-        verbs: Verbs,
-        emulator_verb: &'a OsStr,
-    ) -> Boot<'a> {
-        Boot {
-            guest: &self.guest,
-            emulator: &self.emulator,
-            accelerator,
-            kernel: &self.kernel,
-            device_tree: self.device_tree.as_deref(),
-            initramfs,
-            begin,
-            init_verb: verbs.init,
-            emulator_verb,
-            timeouts: self.timeouts,
-            plugin: self.plugin.as_ref(),
-        }
-    }
-
     fn start(
         self,
         accelerator: Accelerator,
         snapshot: Option<Continued>,
-        verbs: Verbs,
     ) -> Result<Started, LabError> {
-        let verb = OsString::from(verbs.emulator);
         let task = serde_json::to_vec(&self.task).unwrap_or_default();
         let initramfs = self.initramfs(if snapshot.is_some() { None } else { Some(&self.task) });
         let begin = snapshot
             .as_ref()
             .map_or(Begin::Boot, |(_, snapshot)| Begin::FromSnapshot(snapshot, &task));
-        let running = self.boot(accelerator, begin, &initramfs, verbs, &verb).start()?;
+        let boot = Boot { prepared: &self, accelerator, begin, initramfs: &initramfs };
+        let running = boot.start()?;
         let mut facts = self.facts.clone();
         facts.accelerator = accelerator.name().to_owned();
         facts.initramfs_sha256 = sha256(&initramfs);
@@ -409,7 +250,7 @@ impl Prepared {
             task_sha256: sha256(&task),
         };
         facts.snapshot = snapshot.as_ref().map(told);
-        facts.qemu.command_line.clone_from(&running.command_line);
+        facts.qemu.command_line = running.command_line().to_vec();
         Ok(Started { running, facts, prepared: self, snapshot })
     }
 }

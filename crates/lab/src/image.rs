@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a kernel image is, from its own header: its processor, its release, and whether all of it
-//! is there. An emulator given the wrong one or half of one hangs without a message, so this is
-//! checked first.
+//! What a kernel image is, from its own header: its processor, and whether all of it is there. An
+//! emulator given the wrong one or half of one hangs without a message, so this is checked first.
 //!
 //! Sources: Documentation/arch/x86/boot.rst, Documentation/arch/arm64/booting.rst and the head of
 //! arch/arm's zImage; for images that are also EFI programs, the section table of the PE format.
 
+use crate::file_error::FileError;
 use plan::Machine;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// The processor a kernel is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,23 +41,11 @@ impl Processor {
     }
 }
 
-/// What an image says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
-    pub processor: Processor,
-    /// Its release, such as `6.1.0-56-amd64`, where the header says so.
-    pub release: Option<String>,
-}
-
 /// Why a file is not a bootable kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    #[error("cannot read the kernel {}: {source}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("{} is not a bootable kernel: {what}", path.display())]
     Unknown { path: PathBuf, what: &'static str },
     /// A part of it is missing.
@@ -79,27 +67,22 @@ fn remedy(found: Processor) -> &'static str {
     }
 }
 
-/// Reads the image of a kernel for this machine; returns it with its bytes.
+/// Reads the image of a kernel for this machine.
 ///
 /// # Errors
 /// When it is none, none for this machine, or not a whole one.
-pub fn read(path: &Path, machine: Machine) -> Result<(Image, Vec<u8>), ImageError> {
-    let bytes = fs::read(path)
-        .map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
-    let image = inspect_image(&bytes).map_err(|wrong| match wrong {
+pub fn read(path: &Path, machine: Machine) -> Result<Vec<u8>, ImageError> {
+    let bytes = fs::read(path).map_err(FileError::of("read the kernel", path))?;
+    let found = inspect_image(&bytes).map_err(|wrong| match wrong {
         Wrong::Unknown(what) => ImageError::Unknown { path: path.to_owned(), what },
         Wrong::Truncated { needed } => {
             ImageError::Truncated { path: path.to_owned(), needed, length: bytes.len() as u64 }
         }
     })?;
-    if image.processor != Processor::for_machine(machine) {
-        return Err(ImageError::OtherProcessor {
-            path: path.to_owned(),
-            found: image.processor,
-            machine,
-        });
+    if found != Processor::for_machine(machine) {
+        return Err(ImageError::OtherProcessor { path: path.to_owned(), found, machine });
     }
-    Ok((image, bytes))
+    Ok(bytes)
 }
 
 /// What is wrong with bytes that are no image.
@@ -112,11 +95,11 @@ pub enum Wrong {
     },
 }
 
-/// Reads an image's header.
+/// Reads an image's header: the processor that it is for.
 ///
 /// # Errors
 /// When it is none, or not a whole one.
-pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
+pub fn inspect_image(bytes: &[u8]) -> Result<Processor, Wrong> {
     if bytes.is_empty() {
         return Err(Wrong::Unknown("it is empty"));
     }
@@ -139,13 +122,13 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
         pc(bytes)
     } else if at(bytes, 56, *b"ARM\x64") {
         let needed = efi_size(bytes).unwrap_or(64);
-        check_length(bytes, needed).map(|()| Image { processor: Processor::Arm64, release: None })
+        check_length(bytes, needed).map(|()| Processor::Arm64)
     } else if number::<4>(bytes, 0x24) == Some(0x016f_2818) {
         let span = number::<4>(bytes, 0x2c)
             .zip(number::<4>(bytes, 0x28))
             .and_then(|(end, start)| end.checked_sub(start));
         let needed = span.ok_or(Wrong::Unknown("the header of its zImage is invalid"))?;
-        check_length(bytes, needed).map(|()| Image { processor: Processor::Arm, release: None })
+        check_length(bytes, needed).map(|()| Processor::Arm)
     } else {
         Err(Wrong::Unknown(
             "it has the header of neither a bzImage (x86_64), an Image (aarch64) nor a zImage \
@@ -155,7 +138,7 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
 }
 
 /// Setup code, then the kernel proper in units of 16 bytes.
-fn pc(bytes: &[u8]) -> Result<Image, Wrong> {
+fn pc(bytes: &[u8]) -> Result<Processor, Wrong> {
     let sectors =
         bytes.get(0x1f1).map_or(4, |sectors| if *sectors == 0 { 4 } else { u64::from(*sectors) });
     let needed = (sectors + 1) * 512 + number::<4>(bytes, 0x1f4).unwrap_or(0) * 16;
@@ -164,13 +147,7 @@ fn pc(bytes: &[u8]) -> Result<Image, Wrong> {
     if number::<2>(bytes, 0x236).is_none_or(|flags| flags & 1 == 0) {
         return Err(Wrong::Unknown("it is for 32-bit PCs"));
     }
-    let text = number::<2>(bytes, 0x20e)
-        .and_then(|offset| bytes.get(usize::try_from(offset).ok()? + 0x200..));
-    let version =
-        text.and_then(|text| std::str::from_utf8(text.split(|byte| *byte == 0).next()?).ok());
-    let release =
-        version.and_then(|version| version.split(' ').next()).filter(|release| !release.is_empty());
-    Ok(Image { processor: Processor::X86_64, release: release.map(str::to_owned) })
+    Ok(Processor::X86_64)
 }
 
 /// Where the last section of a PE program ends.
@@ -219,9 +196,7 @@ mod tests {
         bytes[0x1f1] = 1;
         put(&mut bytes, 0x1f4, &64_u32.to_le_bytes());
         put(&mut bytes, 0x202, b"HdrS");
-        put(&mut bytes, 0x20e, &0x100_u16.to_le_bytes());
         put(&mut bytes, 0x236, &0x3f_u16.to_le_bytes());
-        put(&mut bytes, 0x300, b"6.1.0-56-amd64 (somebody@somewhere) #1 SMP\0");
         bytes
     }
 
@@ -247,16 +222,9 @@ mod tests {
 
     #[test]
     fn each_kind_is_known() {
-        let pc = Image { processor: Processor::X86_64, release: Some("6.1.0-56-amd64".to_owned()) };
-        assert_eq!(inspect_image(&bz_image()), Ok(pc));
-        assert_eq!(
-            inspect_image(&arm64_image()),
-            Ok(Image { processor: Processor::Arm64, release: None })
-        );
-        assert_eq!(
-            inspect_image(&z_image()),
-            Ok(Image { processor: Processor::Arm, release: None })
-        );
+        assert_eq!(inspect_image(&bz_image()), Ok(Processor::X86_64));
+        assert_eq!(inspect_image(&arm64_image()), Ok(Processor::Arm64));
+        assert_eq!(inspect_image(&z_image()), Ok(Processor::Arm));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! machine off. It must never return: a kernel whose first process ends panics. Errors are printed
 //! on the console, which the lab keeps, and sent over the channel once that is open.
 
-use crate::archive::{self, Writer};
+use crate::archive::Writer;
 use crate::channel::{self, FrameKind};
 use crate::instruction_count;
 use crate::order::{MODULES, ORDER, Order, Refusal, Task, assign};
@@ -42,10 +42,10 @@ const RECORDING: &str = "/tmp/run.teiji";
 /// How long a device may take to appear after its module.
 const DEVICE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Follows the order in the initramfs; `init_verb` and `load_verb` are
-/// the program's hidden verbs that come here and that become a load.
-pub fn init(init_verb: &str, load_verb: &'static str) -> ! {
-    if let Err(error) = work(init_verb, load_verb) {
+/// Follows the order in the initramfs; `load_verb` is the program's hidden verb that becomes a
+/// load.
+pub fn init(load_verb: &'static str) -> ! {
+    if let Err(error) = work(load_verb) {
         say(&format!("cannot continue: {error}"));
     }
     rustix::fs::sync();
@@ -61,7 +61,7 @@ fn say(text: &str) {
     let _ = writeln!(io::stderr(), "teiji: {text}");
 }
 
-fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
+fn work(load_verb: &'static str) -> Result<(), String> {
     for (kind, place) in MOUNTS {
         mount(kind, place)
             .or_else(|error| if OPTIONAL.contains(&kind) { Ok(()) } else { Err(error) })?;
@@ -106,7 +106,7 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     };
     let done = match task {
         Task::Measure { run, default_cpus, time } => measure(*run, default_cpus, time, load_verb),
-        Task::Execute { commands } => instruction_count::execute(&commands, init_verb),
+        Task::Execute { commands } => instruction_count::execute(&commands),
     };
     sent(match done {
         Ok(archive) => channel::send(&mut channel, FrameKind::Results, &archive),
@@ -339,38 +339,6 @@ fn packed(recorded: &Recorded) -> io::Result<Vec<u8>> {
         fs::remove_file(&path)?;
     }
     Ok(archive.finish())
-}
-
-/// An initramfs for this order.
-pub(crate) fn initramfs(
-    program: &[u8],
-    order: &Order,
-    modules: &[crate::modules::Module],
-    files: &[(String, Vec<u8>)],
-) -> Vec<u8> {
-    let mut archive = archive::Writer::default();
-    for directory in ["dev", "proc", "sys", "tmp", MODULES] {
-        archive.directory(directory);
-    }
-    // Before anything is mounted, the kernel opens this for its first process.
-    archive.device("dev/console", 5, 1);
-    archive.program("teiji", program);
-    archive.file(ORDER, &serde_json::to_vec(order).unwrap_or_default());
-    for module in modules {
-        archive.file(&format!("{MODULES}/{}", module.name), &module.content);
-    }
-    let mut made: Vec<String> = Vec::new();
-    for (name, content) in files {
-        for parent in Path::new(name).ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
-            let parent = parent.display().to_string();
-            if !parent.is_empty() && !made.contains(&parent) {
-                archive.directory(&parent);
-                made.push(parent);
-            }
-        }
-        archive.program(name, content);
-    }
-    archive.finish()
 }
 
 #[cfg(test)]

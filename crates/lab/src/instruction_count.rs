@@ -10,9 +10,13 @@
 //! does by itself.
 
 use crate::archive::{self, Writer};
+use crate::error::LabError;
 use crate::kernels::KernelError;
-use crate::order::{Refusal, Task};
-use crate::session::{self, GuestObserver, LabError, Target, Verbs};
+use crate::order::{GuestCommand, Refusal, Task};
+use crate::progress::GuestObserver;
+use crate::session;
+use crate::target::Target;
+use crate::verbs::INIT_VERB;
 use model::Lab;
 use plan::{Nanos, Policy, Scheduling, Unit};
 use probe::Monotonic;
@@ -34,14 +38,6 @@ pub const READ: &str = "read=";
 const COSTS: &str = "costs.json";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GuestCommand {
-    /// Its command line, the program by its full path in the guest.
-    pub words: Vec<String>,
-    /// Whether instructions are counted, which keeps the processor from being idle meanwhile.
-    pub counted: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandCost {
     pub words: Vec<String>,
     /// Its exit code; none if a signal ended it.
@@ -56,20 +52,17 @@ pub struct CommandCost {
 }
 
 /// In the guest: runs the programs, one after the other.
-pub(crate) fn execute(commands: &[GuestCommand], init_verb: &str) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn execute(commands: &[GuestCommand]) -> Result<Vec<u8>, Refusal> {
     let refused = |error: io::Error| Refusal { error: error.to_string(), bad_input: false };
-    let costs: Vec<CommandCost> = commands
-        .iter()
-        .map(|command| run_command(command, init_verb))
-        .collect::<io::Result<_>>()
-        .map_err(refused)?;
+    let costs: Vec<CommandCost> =
+        commands.iter().map(run_command).collect::<io::Result<_>>().map_err(refused)?;
     let mut archive = Writer::default();
     archive.file(COSTS, &serde_json::to_vec(&costs).unwrap_or_default());
     Ok(archive.finish())
 }
 
-fn run_command(command: &GuestCommand, init_verb: &str) -> io::Result<CommandCost> {
-    let mut spinner = if command.counted { Some(spinner(init_verb)?) } else { None };
+fn run_command(command: &GuestCommand) -> io::Result<CommandCost> {
+    let mut spinner = if command.counted { Some(spinner()?) } else { None };
     let spun_before = spinner.as_ref().map(spun).transpose()?;
     let began = Monotonic.now();
     let output =
@@ -95,9 +88,9 @@ fn run_command(command: &GuestCommand, init_verb: &str) -> io::Result<CommandCos
     })
 }
 
-fn spinner(init_verb: &str) -> io::Result<Child> {
+fn spinner() -> io::Result<Child> {
     let spinner =
-        Command::new("/proc/self/exe").args([init_verb, SPIN]).stdin(Stdio::null()).spawn()?;
+        Command::new("/proc/self/exe").args([INIT_VERB, SPIN]).stdin(Stdio::null()).spawn()?;
     // Until it is past its own start and does nothing but spin.
     while spun(&spinner)? < 50_000_000 {
         std::thread::sleep(Duration::from_millis(10));
@@ -155,12 +148,11 @@ pub fn run(
     target: &Target,
     commands: Vec<GuestCommand>,
     expected: Duration,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(Vec<CommandCost>, Lab), LabError> {
     let (output, lab) =
-        session::execute(target, Task::Execute { commands }, expected, verbs, signals, observer)?;
+        session::execute(target, Task::Execute { commands }, expected, signals, observer)?;
     let unreadable = |why: String| KernelError::Fetch { name: COSTS.to_owned(), why };
     let files = archive::files(&output.archive).map_err(|error| unreadable(error.to_string()))?;
     let costs =

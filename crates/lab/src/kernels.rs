@@ -7,12 +7,13 @@
 //! ```
 
 use crate::cache::user_cache;
+use crate::file_error::FileError;
 use crate::image::{self, ImageError};
 use plan::Machine;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::{fmt, fs, io};
+use std::{fmt, fs};
 
 /// A family of Debian's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +58,8 @@ pub enum KernelError {
     /// No place for a cache.
     #[error("cannot locate the kernel cache: set XDG_CACHE_HOME or HOME")]
     NoCache,
-    /// The cache cannot be read or written.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A kernel that lacks what the lab needs.
     #[error("the kernel {} was built without {option}: {why}", image.display())]
     Lacks {
@@ -146,8 +146,7 @@ impl Kernel {
     /// # Errors
     /// When there is none.
     pub fn at(path: &Path) -> Result<Self, KernelError> {
-        let image = fs::canonicalize(path)
-            .map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
+        let image = fs::canonicalize(path).map_err(FileError::of("read the kernel", path))?;
         let name = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let config = name
             .split_once('-')
@@ -174,10 +173,8 @@ impl Kernel {
             ("PREEMPT", "full"),
             ("PREEMPT_NONE", "none"),
         ];
-        let config = fs::read_to_string(self.config.as_ref()?).ok()?;
-        let has = |option: &str| {
-            config.lines().any(|line| line.strip_prefix("CONFIG_") == Some(&format!("{option}=y")))
-        };
+        let config = self.options()?;
+        let has = |option: &str| is_set(&config, &format!("CONFIG_{option}"));
         if has("PREEMPT_RT") {
             return Some("PREEMPT_RT".to_owned());
         }
@@ -192,11 +189,15 @@ impl Kernel {
     /// Whether a co-kernel may run beside it: no where its configuration is known, and has none.
     #[must_use]
     pub fn may_have_co_kernel(&self) -> bool {
-        let Some(config) = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok())
-        else {
-            return true;
+        let has_any = |config: String| {
+            ["CONFIG_XENOMAI", "CONFIG_EVL"].iter().any(|option| is_set(&config, option))
         };
-        config.lines().any(|line| line == "CONFIG_XENOMAI=y" || line == "CONFIG_EVL=y")
+        self.options().is_none_or(has_any)
+    }
+
+    /// Its configuration, where that is known.
+    fn options(&self) -> Option<String> {
+        fs::read_to_string(self.config.as_ref()?).ok()
     }
 
     /// Whether its configuration, where that is known, has what the lab needs.
@@ -204,16 +205,18 @@ impl Kernel {
     /// # Errors
     /// The first option it lacks.
     pub(crate) fn check_options(&self) -> Result<(), KernelError> {
-        let Some(config) = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok())
-        else {
-            return Ok(());
-        };
-        let has = |option: &str| config.lines().any(|line| line.strip_prefix(option) == Some("=y"));
+        let Some(config) = self.options() else { return Ok(()) };
+        let has = |option| is_set(&config, option);
         let missing = NEEDED.into_iter().find(|(option, _)| !option.split('|').any(has));
         missing.map_or(Ok(()), |(option, why)| {
             Err(KernelError::Lacks { image: self.image.clone(), option, why })
         })
     }
+}
+
+/// Whether a configuration builds this into the kernel.
+fn is_set(config: &str, option: &str) -> bool {
+    config.lines().any(|line| line.strip_prefix(option) == Some("=y"))
 }
 
 /// Options without which nothing comes back from a guest, alternatives with a bar between them, and
@@ -375,7 +378,7 @@ pub(crate) fn compare_versions(left: &str, right: &str) -> Ordering {
 /// When it cannot be booted on this machine.
 pub(crate) fn image(kernel: &Kernel, machine: Machine) -> Result<Vec<u8>, KernelError> {
     kernel.check_options()?;
-    Ok(image::read(&kernel.image, machine).map(|(_, bytes)| bytes)?)
+    Ok(image::read(&kernel.image, machine)?)
 }
 
 #[cfg(test)]

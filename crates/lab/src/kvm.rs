@@ -10,7 +10,6 @@ use crate::emulator::{Emulator, complaints, end};
 use crate::scratch::ScratchFolder;
 use plan::{Guest, Machine};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -41,7 +40,6 @@ impl KvmTrials {
         guest: &Guest,
         emulator: &Emulator,
         kernel: &Path,
-        verb: &OsStr,
     ) -> Option<Result<(), String>> {
         static TRIED: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
         if guest.machine != Machine::X86_64 || std::env::consts::ARCH != "x86_64" {
@@ -57,7 +55,7 @@ impl KvmTrials {
         }
         let result = match self.0.get_mut(kernel) {
             Some(trial) => trial.poll()?,
-            None => match Trial::begin(guest, emulator, kernel, verb) {
+            None => match Trial::begin(guest, emulator, kernel) {
                 Ok(trial) => {
                     self.0.insert(kernel.to_owned(), trial);
                     return None;
@@ -74,12 +72,7 @@ impl KvmTrials {
 impl Trial {
     /// Boots the kernel with nothing to go on with, until it panics for want of that, which ends
     /// QEMU.
-    fn begin(
-        guest: &Guest,
-        emulator: &Emulator,
-        kernel: &Path,
-        verb: &OsStr,
-    ) -> Result<Self, String> {
+    fn begin(guest: &Guest, emulator: &Emulator, kernel: &Path) -> Result<Self, String> {
         File::options()
             .read(true)
             .write(true)
@@ -110,7 +103,7 @@ impl Trial {
         let words: Vec<String> =
             words.into_iter().chain(machine).chain(boot).map(str::to_owned).collect();
         let child =
-            emulator.spawn(&words, folder.path(), verb, may).map_err(|error| error.to_string())?;
+            emulator.spawn(&words, folder.path(), may).map_err(|error| error.to_string())?;
         Ok(Trial { child, folder, deadline: Instant::now() + KVM_TIMEOUT })
     }
 

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! plan::Run + plan::Guest -> kernels (with their cache), debian -> initramfs: this program, the order, modules
-//!     -> QEMU (emulator, board, boot; confine: what its process may do here)
+//!     -> QEMU (emulator, board, boot, running; confine: what its process may do here)
 //!            guest: init -> runner::execute -> recording -> channel: frames with length and hash
 //!     -> session: NAME.teiji, its document with the lab's part, console.log
 //! ```
@@ -26,17 +26,23 @@ mod again;
 mod archive;
 mod board;
 mod boot;
+mod boot_error;
 mod cache;
 mod cached;
 mod channel;
 mod confine;
+mod console;
 mod debian;
 mod emulator;
+mod error;
+mod file_error;
 mod guest_limits;
 mod guest_run;
+mod hash;
 mod identical;
 mod image;
 mod init;
+mod initramfs;
 mod instruction_count;
 mod kernels;
 mod kvm;
@@ -47,42 +53,51 @@ mod pinned;
 mod pinned_fetch;
 mod plugin;
 mod ports;
+mod prepared;
 mod program;
+mod progress;
 mod qcow2;
-mod replay;
+mod results;
+mod running;
 mod scratch;
 mod session;
 mod snapshot;
 mod snapshot_cache;
+mod snapshots;
 mod stall;
+mod symbols;
+mod target;
 mod timeouts;
 mod turns;
+mod verbs;
 
-pub use again::{Changed, Named, NotNamed, again, changed_files, differences, qemu_of};
+pub use again::{Changed, Named, again, changed_files, differences, qemu_of};
 pub use archive::{ArchiveError, files as archive_files};
 pub use board::Accelerator;
-pub use boot::{BootError, Stage};
+pub use boot_error::{BootError, BootFailure};
 pub use cached::{CacheContents, Cached, cached, remove_cached};
 pub use channel::{Scanned, find as find_frame};
 pub use debian::fetch;
 pub use emulator::{EmulatorError, become_emulator};
+pub use error::{LabError, NotNamed};
+pub use file_error::FileError;
 pub use guest_limits::{GuestLimits, MAX_EXPECTED, MAX_MEMORY_MIB, TooMuch};
+pub use hash::sha256;
 pub use identical::{Divergence, first_divergence};
-pub use image::{Image, ImageError, Processor, inspect_image};
+pub use image::{ImageError, Processor, inspect_image};
 pub use init::init;
-pub use instruction_count::{
-    CommandCost, GuestCommand, READ, REST, SPIN, read, rest, run as execute, spin,
-};
+pub use instruction_count::{CommandCost, READ, REST, SPIN, read, rest, run as execute, spin};
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
-pub use pinned::QemuPart;
+pub use order::GuestCommand;
+pub use pinned::{PinnedError, QemuPart};
 pub use pinned_fetch::{ChosenQemu, choose_qemu, fetch_qemu};
 pub use plugin::Plugin;
 pub use program::ProgramError;
-pub use replay::{replay, symbols};
+pub use progress::{GuestObserver, GuestProgress, Stage};
 pub use scratch::ScratchFolder;
-pub use session::{
-    GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, can_begin, run_each_in_guest,
-    run_in_guests, sha256,
-};
+pub use session::{can_begin, replay, run_each_in_guest, run_in_guests};
 pub use stall::{STALL, stall};
+pub use symbols::symbols;
+pub use target::{LabRun, Target};
 pub use timeouts::BOOT_TIMEOUT;
+pub use verbs::{EMULATOR_VERB, INIT_VERB};

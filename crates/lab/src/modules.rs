@@ -10,8 +10,8 @@ use std::{fs, io};
 /// A module to be loaded: its file name and content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Module {
-    pub(crate) name: String,
-    pub(crate) content: Vec<u8>,
+    pub name: String,
+    pub content: Vec<u8>,
 }
 
 /// Endings of module files and what unpacks them.

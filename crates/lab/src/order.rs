@@ -2,7 +2,6 @@
 //! The order that the lab sends to a guest, and the refusal that a guest sends back. Both sides are
 //! the same program, so the form may change with it.
 
-use crate::instruction_count::GuestCommand;
 use model::DefaultCpus;
 use plan::{AUTO_PROBE, CpuId, GuestTime, MachineTime, Run};
 use serde::{Deserialize, Serialize};
@@ -48,6 +47,14 @@ pub enum Task {
         /// In order.
         commands: Vec<GuestCommand>,
     },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestCommand {
+    /// Its command line, the program by its full path in the guest.
+    pub words: Vec<String>,
+    /// Whether instructions are counted, which keeps the processor from being idle meanwhile.
+    pub counted: bool,
 }
 
 impl Task {

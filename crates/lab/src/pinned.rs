@@ -12,8 +12,7 @@
 //! writes it.
 
 use crate::cache::user_cache;
-use crate::emulator::EmulatorError;
-use crate::session::sha256;
+use crate::hash::sha256;
 use plan::Machine;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -93,19 +92,19 @@ pub(crate) fn snapshot() -> &'static str {
 /// A package of Debian's.
 #[derive(Debug)]
 pub(crate) struct Package {
-    pub(crate) sha256: &'static str,
-    pub(crate) bytes: u64,
+    pub sha256: &'static str,
+    pub bytes: u64,
     /// Below the server, from `debian/` or `debian-security/` on.
-    pub(crate) path: &'static str,
-    pub(crate) files: Vec<PackageFile>,
+    pub path: &'static str,
+    pub files: Vec<PackageFile>,
 }
 
 #[derive(Debug)]
 pub(crate) struct PackageFile {
     /// What it is called in the package, without its folder.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Its path in the QEMU's folder.
-    pub(crate) place: String,
+    pub place: String,
 }
 
 impl PackageFile {
@@ -169,8 +168,17 @@ pub(crate) const fn is_for_this_host() -> bool {
 }
 
 /// Where pinned QEMUs are.
-pub(crate) fn directory() -> Result<PathBuf, EmulatorError> {
-    Ok(user_cache().ok_or(EmulatorError::NoCache)?.join("qemu"))
+pub(crate) fn directory() -> Result<PathBuf, PinnedError> {
+    Ok(user_cache().ok_or(PinnedError::NoCache)?.join("qemu"))
+}
+
+/// Why it cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum PinnedError {
+    #[error("cannot locate the cache: set XDG_CACHE_HOME or HOME")]
+    NoCache,
+    #[error("the lab's own QEMU {version} cannot be had: {0}", version = version())]
+    Unavailable(String),
 }
 
 /// What is in the cache of a part.
@@ -184,14 +192,12 @@ pub(crate) enum InCache {
 
 /// Looks for a part in the cache, and at each byte of it: the guest's time is what these files make
 /// of it.
-pub(crate) fn look_for(part: QemuPart) -> Result<InCache, EmulatorError> {
+pub(crate) fn look_for(part: QemuPart) -> Result<InCache, PinnedError> {
     /// Read through once by this process.
     static WHOLE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     if !is_for_this_host() {
-        return Err(EmulatorError::NotPinned(format!(
-            "there is none for {}",
-            std::env::consts::ARCH
-        )));
+        let why = format!("there is none for {}", std::env::consts::ARCH);
+        return Err(PinnedError::Unavailable(why));
     }
     let folder = directory()?.join(part.folder_name());
     if !folder.is_dir() {
@@ -208,21 +214,15 @@ pub(crate) fn look_for(part: QemuPart) -> Result<InCache, EmulatorError> {
 }
 
 /// The words that start one of its emulators, without those for a machine.
-pub(crate) fn invocation(machine: Machine, program: &str) -> Result<Vec<OsString>, EmulatorError> {
+pub(crate) fn invocation(machine: Machine, program: &str) -> Result<Vec<OsString>, PinnedError> {
     let part = QemuPart::for_machine(machine);
     let fetch = format!("get it with: teiji lab fetch {}", part.name());
     let folder = match look_for(part)? {
-        InCache::Whole(folder) => folder,
-        InCache::Damaged(folder) => {
-            return Err(EmulatorError::NotPinned(format!(
-                "{} is damaged; {fetch}",
-                folder.display()
-            )));
-        }
-        InCache::Nothing(_) => {
-            return Err(EmulatorError::NotPinned(format!("it is not in the cache; {fetch}")));
-        }
+        InCache::Whole(folder) => Ok(folder),
+        InCache::Damaged(folder) => Err(format!("{} is damaged; {fetch}", folder.display())),
+        InCache::Nothing(_) => Err(format!("it is not in the cache; {fetch}")),
     };
+    let folder = folder.map_err(PinnedError::Unavailable)?;
     let word =
         |word: &str| if word.starts_with('-') { word.into() } else { folder.join(word).into() };
     Ok(BEFORE_PROGRAM.into_iter().chain([program]).chain(AFTER_PROGRAM).map(word).collect())

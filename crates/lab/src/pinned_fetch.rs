@@ -5,11 +5,13 @@
 
 use crate::cache::{FolderError, LockedFolder};
 use crate::debian::{
-    ARCHIVE, Apt, SECURITY_ARCHIVE, first_complaint, mirrors, not_unpacked, untar,
+    ARCHIVE, Apt, SECURITY_ARCHIVE, first_complaint, mirrors, not_started, not_unpacked, untar,
 };
 use crate::emulator::{Emulator, EmulatorError};
+use crate::file_error::FileError;
 use crate::pinned::{
-    InCache, Package, QemuPart, directory, is_for_this_host, look_for, snapshot, version,
+    InCache, Package, PinnedError, QemuPart, directory, is_for_this_host, look_for, snapshot,
+    version,
 };
 use plan::{Machine, Qemu};
 use std::fs;
@@ -26,14 +28,13 @@ const SNAPSHOTS: &str = "http://snapshot.debian.org/archive";
 ///
 /// # Errors
 /// When it cannot be fetched.
-pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, EmulatorError> {
+pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, PinnedError> {
     if let InCache::Whole(folder) = look_for(part)? {
         return Ok(folder);
     }
     let name = part.name();
-    let folder_failed = |(doing, path, source): FolderError| {
-        EmulatorError::NotPinned(format!("cannot {doing} {}: {source}", path.display()))
-    };
+    let failed = |error: FileError| PinnedError::Unavailable(error.to_string());
+    let folder_failed = |error: FolderError| failed(error.into());
     let directory = directory()?;
     let mut waiting = || say(&format!("{name}: waiting for another teiji that is fetching a QEMU"));
     let locked = LockedFolder::new(&directory, &mut waiting).map_err(folder_failed)?;
@@ -48,9 +49,9 @@ pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
     let filled = locked.part().map_err(folder_failed)?;
     let made = filled.path().join(name);
     fill(part, filled.path(), &made, &directory.join(".apt"), say)
-        .map_err(EmulatorError::NotPinned)?;
+        .map_err(PinnedError::Unavailable)?;
     let put = |from: &Path, to: &Path| {
-        fs::rename(from, to).map_err(|error| folder_failed(("put in place", to.to_owned(), error)))
+        fs::rename(from, to).map_err(FileError::of("put in place", to)).map_err(failed)
     };
     if target.exists() {
         put(&target, &filled.path().join("damaged"))?;
@@ -76,11 +77,8 @@ fn fill(
         packages.len()
     ));
     let archives = work.join("archives");
-    let cannot = |doing: &str, path: &Path, error: std::io::Error| {
-        format!("cannot {doing} {}: {error}", path.display())
-    };
     for folder in [&archives, &made.join("lib"), &made.join("share")] {
-        fs::create_dir_all(folder).map_err(|error| cannot("make", folder, error))?;
+        fs::create_dir_all(folder).map_err(FileError::of("make", folder))?;
     }
     download(&packages, &archives, &Apt::prepare(state, "amd64", "")?)?;
     say(&format!("{}: unpacking", part.name()));
@@ -102,7 +100,7 @@ fn fill(
         }
         for file in &package.files {
             let (from, to) = (unpacked.join(file.name), made.join(&file.place));
-            fs::rename(&from, &to).map_err(|error| cannot("put in place", &to, error))?;
+            fs::rename(&from, &to).map_err(FileError::of("put in place", &to))?;
         }
     }
     if part.is_in(made) {
@@ -156,9 +154,7 @@ fn download(packages: &[Package], into: &Path, apt: &Apt) -> Result<(), String> 
                 .arg(into.join(archive_name(package)));
             command.arg(format!("SHA256:{}", package.sha256));
         }
-        let output = command
-            .output()
-            .map_err(|error| format!("apt's {DOWNLOADER} could not be started: {error}"))?;
+        let output = command.output().map_err(not_started(&format!("apt's {DOWNLOADER}")))?;
         // What a mirror lacks another one has; what they say of it is of interest where none has
         // it.
         complaint =
@@ -212,10 +208,12 @@ pub fn choose_qemu(
     if without.contains(&part) {
         return Ok(chosen(Qemu::System));
     }
-    let pinned = fetch_qemu(part, say).and_then(|_| Emulator::find(machine, &Qemu::Pinned));
+    let pinned = fetch_qemu(part, say)
+        .map_err(EmulatorError::from)
+        .and_then(|_| Emulator::find(machine, &Qemu::Pinned));
     let why = match pinned {
         Ok(_) => return Ok(chosen(Qemu::Pinned)),
-        Err(EmulatorError::NotPinned(why)) => why,
+        Err(EmulatorError::Pinned(PinnedError::Unavailable(why))) => why,
         Err(other) => other.to_string(),
     };
     let system = match Emulator::find(machine, &Qemu::System) {

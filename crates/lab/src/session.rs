@@ -1,169 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs in the lab: several guests at once, each becoming a recording.
 
-use crate::again::NotNamed;
 use crate::archive;
-use crate::boot::{BootError, GuestOutput, Stage};
-use crate::emulator::EmulatorError;
-use crate::guest_limits::TooMuch;
+use crate::boot_error::{BootError, BootFailure};
+use crate::console::LastLines;
+use crate::error::LabError;
 use crate::guest_run::{GuestRun, Shared};
-use crate::kernels::{Kernel, KernelError};
-use crate::order::{Refusal, Task};
+use crate::kernels::Kernel;
+use crate::order::Task;
 use crate::pinned_fetch::can_have_qemu;
-use crate::plugin::Plugin;
-use crate::program::{Program, ProgramError};
-use model::{DefaultCpus, Lab, Recorded};
-use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, GuestError, Machine, Qemu, Run};
+use crate::program::Program;
+use crate::progress::{GuestObserver, GuestProgress};
+use crate::running::GuestOutput;
+use crate::target::{LabRun, Target};
+use model::{Lab, Recorded};
+use plan::{AUTO_PROBE, DEFAULT_PROBE, Machine, Qemu, Run};
 use recording::RecordingError;
 use runner::Signals;
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// Between two checks of the guests.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-
-/// The program's own hidden verbs, by which it is started anew.
-#[derive(Clone, Copy, Debug)]
-pub struct Verbs {
-    /// In a guest, as its first process: [`crate::init`].
-    pub init: &'static str,
-    /// On the host, as QEMU: [`crate::become_emulator`].
-    pub emulator: &'static str,
-}
-
-/// Where a task is to run.
-#[derive(Clone, Debug)]
-pub struct Target {
-    pub guest: Guest,
-    pub qemu: Qemu,
-    pub kernel: Kernel,
-    /// A device tree instead of the one that comes with the kernel.
-    pub device_tree: Option<PathBuf>,
-    /// The teiji that goes in, instead of the one found.
-    pub program: Option<PathBuf>,
-    /// Files that go in as well: the path in the guest without its first slash, and the content.
-    pub files: Vec<(String, Vec<u8>)>,
-    pub boot_timeout: Duration,
-    /// What QEMU is to load beside it.
-    pub plugin: Option<Plugin>,
-}
-
-/// One run in the lab.
-#[derive(Clone, Debug)]
-pub struct LabRun {
-    pub run: Run,
-    /// Set if its CPUs were not named; then those of `run` are all that the guest has.
-    pub default_cpus: Option<DefaultCpus>,
-    pub target: Target,
-    /// The recording's folder, to be made.
-    pub directory: PathBuf,
-    /// Its name while it runs.
-    pub name: String,
-    pub command_line: Vec<String>,
-}
-
-/// Why a run in the lab came to nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum LabError {
-    /// No such kernel, or not a usable one.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
-    /// No emulator.
-    #[error(transparent)]
-    Emulator(#[from] EmulatorError),
-    /// Nothing that could measure in the guest.
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// The guest came to nothing.
-    #[error(transparent)]
-    Boot(#[from] BootError),
-    /// The recording could not be written.
-    #[error(transparent)]
-    Recording(#[from] RecordingError),
-    /// Modules that cannot be read.
-    #[error("cannot read the kernel's modules in {}: {source}", path.display())]
-    Modules {
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A device tree that cannot be read.
-    #[error("cannot read the device tree {}: {source}", path.display())]
-    DeviceTree {
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// Several CPUs in virtual time, and this program has no plugin.
-    #[error(
-        "several CPUs in virtual time: this teiji was built for a processor that QEMU's plugin \
-         was not written for. Use x86_64 or aarch64, one CPU, or --time host"
-    )]
-    NoPlugin,
-    /// A recording names something that is not opened because it does.
-    #[error(transparent)]
-    NotNamed(#[from] NotNamed),
-    /// A recording asks for more than it may have.
-    #[error(transparent)]
-    TooMuch(#[from] TooMuch),
-    /// A recording asks for a machine that cannot be.
-    #[error("the recording's guest cannot be: {0}")]
-    Guest(#[from] GuestError),
-    /// A recording of the host's clock.
-    #[error("the recording's guest ran on the host's clock, and no two such runs are the same")]
-    HostTime,
-    /// Somebody asked for the end.
-    #[error("interrupted by {0} before the results arrived. Nothing was recorded")]
-    Interrupted(&'static str),
-}
-
-impl LabError {
-    /// Whether what was asked is at fault, and not the guest, the kernel or this machine.
-    #[must_use]
-    pub const fn is_bad_input(&self) -> bool {
-        matches!(
-            self,
-            LabError::Recording(_)
-                | LabError::Boot(BootError::Refused(Refusal { bad_input: true, .. }))
-                | LabError::Program(_)
-                | LabError::NotNamed(_)
-                | LabError::TooMuch(_)
-                | LabError::Guest(_)
-                | LabError::HostTime
-        )
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct GuestProgress {
-    pub name: String,
-    pub stage: Stage,
-    /// Since its start, on the host's clock.
-    pub elapsed: Duration,
-}
-
-/// Observes the guests. Called a few times a second.
-pub trait GuestObserver {
-    /// How far each guest that runs is, how many are done, and how many there are in all.
-    fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize);
-    /// Something worth a line.
-    fn note(&mut self, text: &str);
-}
 
 /// Runs these runs, at most `jobs` guests at once, and returns what came of each, in order; see
 /// [`run_each_in_guest`].
 pub fn run_in_guests<L: GuestObserver>(
     runs: &[LabRun],
     jobs: usize,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut L,
 ) -> Vec<Result<Recorded, LabError>> {
     let mut results: Vec<Option<Result<Recorded, LabError>>> = runs.iter().map(|_| None).collect();
-    run_each_in_guest(runs, jobs, verbs, signals, observer, &mut |index, result, _| {
+    run_each_in_guest(runs, jobs, signals, observer, &mut |index, result, _| {
         results[index] = Some(result)
     });
     let never = || Err(LabError::Interrupted(signals.caught().unwrap_or("nobody")));
@@ -179,7 +48,6 @@ pub(crate) type RunEnded<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &
 pub fn run_each_in_guest<L: GuestObserver>(
     runs: &[LabRun],
     jobs: usize,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut L,
     ended: &mut RunEnded<'_, L>,
@@ -206,7 +74,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
             return;
         }
         running.retain_mut(|(index, guest)| {
-            let Some(result) = guest.poll(&mut shared, verbs, observer) else { return true };
+            let Some(result) = guest.poll(&mut shared, observer) else { return true };
             let begun = guest.begun().unwrap_or_else(SystemTime::now);
             let recorded =
                 result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
@@ -249,25 +117,26 @@ pub(crate) fn execute(
     target: &Target,
     task: Task,
     expected: Duration,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(GuestOutput, Lab), LabError> {
     let mut guest = GuestRun::begin(target, task, expected)?;
-    let (output, mut facts) = wait(&mut guest, &target.kernel.name, verbs, signals, observer)?;
+    let (output, mut facts) = wait(&mut guest, &target.kernel.name, signals, observer)?;
     facts.host_ms = output.took_ms();
     Ok((output, facts))
 }
 
 /// Makes one run in a guest with a plugin, and returns what that wrote as well.
-pub(crate) fn run_one(
+///
+/// # Errors
+/// When it fails.
+pub fn replay(
     lab_run: &LabRun,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(Recorded, Vec<u8>), LabError> {
     let mut guest = begin(lab_run)?;
-    let (mut output, facts) = wait(&mut guest, &lab_run.name, verbs, signals, observer)?;
+    let (mut output, facts) = wait(&mut guest, &lab_run.name, signals, observer)?;
     let written = output.plugin.take().unwrap_or_default();
     let begun = guest.begun().unwrap_or_else(SystemTime::now);
     Ok((store(lab_run, output, &facts, begun)?, written))
@@ -277,13 +146,12 @@ pub(crate) fn run_one(
 fn wait(
     guest: &mut GuestRun,
     name: &str,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(GuestOutput, Lab), LabError> {
     let mut shared = Shared::new();
     loop {
-        if let Some(result) = guest.poll(&mut shared, verbs, observer) {
+        if let Some(result) = guest.poll(&mut shared, observer) {
             return result;
         }
         if let Some(signal) = signals.caught() {
@@ -316,15 +184,13 @@ fn store(
     facts: &Lab,
     begun: SystemTime,
 ) -> Result<Recorded, LabError> {
-    let damaged = |why: String| BootError::Damaged {
-        why,
-        console: crate::boot::LastLines::from_bytes(&output.console),
+    let damaged = |why: String| {
+        BootError::new(BootFailure::Damaged(why), LastLines::from_bytes(&output.console))
     };
     let entries = archive::files(&output.archive).map_err(|error| damaged(error.to_string()))?;
     if let Some(entry) = entries.iter().find(|entry| !is_of_a_run(entry.name)) {
-        return Err(
-            damaged(format!("a file in them is called '{}'", entry.name.escape_debug())).into()
-        );
+        let name = entry.name.escape_debug();
+        return Err(damaged(format!("a file in them is called '{name}'")).into());
     }
     let mut files: Vec<(&str, &[u8])> =
         entries.iter().map(|entry| (entry.name, entry.content)).collect();
@@ -353,15 +219,6 @@ fn is_of_a_run(name: &str) -> bool {
         && [".arrows", ".sums"].iter().any(|ending| name.ends_with(ending));
     name.chars().all(is_plain)
         && (["run.json", "host-before.json", "host-after.json"].contains(&name) || is_samples)
-}
-
-/// SHA-256, hexadecimal.
-#[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

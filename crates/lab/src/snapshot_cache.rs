@@ -10,7 +10,7 @@
 //! [`MAX_BYTES`] those that were used longest ago are removed.
 
 use crate::cache::{LockedFolder, user_cache};
-use crate::session::sha256;
+use crate::hash::sha256;
 use crate::snapshot::{Snapshot, SnapshotKey};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -49,10 +49,10 @@ pub(crate) struct SnapshotCache {
 /// One snapshot, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredSnapshot {
-    pub(crate) path: PathBuf,
-    pub(crate) of: String,
-    pub(crate) bytes: u64,
-    pub(crate) used: SystemTime,
+    pub path: PathBuf,
+    pub of: String,
+    pub bytes: u64,
+    pub used: SystemTime,
 }
 
 impl SnapshotCache {

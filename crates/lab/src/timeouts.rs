@@ -22,9 +22,9 @@ const HOST_SLOWDOWN: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timeouts {
     /// Until its first process runs.
-    pub(crate) boot: Duration,
+    pub boot: Duration,
     /// From there until its results begin to arrive.
-    pub(crate) task: Duration,
+    pub task: Duration,
 }
 
 impl Timeouts {

@@ -13,6 +13,7 @@ mod key;
 mod live;
 mod output;
 mod overwrite;
+mod signals;
 
 use clap::{Parser, Subcommand};
 use exit::Failure;
@@ -72,10 +73,10 @@ enum Verb {
     #[command(name = commands::load_worker::VERB, hide = true)]
     LoadWorker(commands::load_worker::Args),
     /// Be the first process of a kernel in the lab: only started by such a kernel
-    #[command(name = commands::lab_init::VERB, hide = true)]
+    #[command(name = lab::INIT_VERB, hide = true)]
     LabInit(commands::lab_init::Args),
     /// Become the lab's emulator: only started by teiji itself
-    #[command(name = commands::lab_emulator::VERB, hide = true)]
+    #[command(name = lab::EMULATOR_VERB, hide = true)]
     LabEmulator(commands::lab_emulator::Args),
 }
 

@@ -3,7 +3,7 @@
 //!
 //! [`Tracefs`] finds the file system, [`Session`] is an instance of our own in it, [`Reader`] reads
 //! one CPU's events of it as text, [`RawReader`] as they are stored, with all digits of their time,
-//! and `timerlat`, `osnoise` and `hwlat` are what those tracers print. What has no version for each
+//! and `timerlat` and `hwlat` are what those tracers print. What has no version for each
 //! instance is borrowed: written into a journal first, and restored even if the process was killed,
 //! by the next one.
 //!
@@ -15,7 +15,6 @@ mod format;
 mod hwlat;
 mod journal;
 mod line;
-mod osnoise;
 mod owner;
 mod raw;
 mod reader;
@@ -26,7 +25,6 @@ mod tracefs;
 pub use format::{Field, Format};
 pub use hwlat::Gap;
 pub use line::{Line, Text};
-pub use osnoise::{Noise, NoiseSource, Summary};
 pub use raw::{Raw, RawReader};
 pub use reader::Reader;
 pub use session::Session;

@@ -97,12 +97,6 @@ pub(crate) fn micros(text: &str) -> Option<Nanos> {
     text.parse::<i64>().ok().filter(|_| is_number(text))?.checked_mul(1_000).map(Nanos)
 }
 
-/// `12 ns` at the end of a text that says what it is before.
-pub(crate) fn nanos(text: &str) -> Option<Nanos> {
-    let text = text.trim().strip_suffix("ns")?.trim_end();
-    text.parse().ok().filter(|_| is_number(text)).map(Nanos)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,12 +39,12 @@ impl Access {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Confinement {
     /// Files and folders, absolute; folders only to read or run.
-    pub(crate) paths: Vec<(Access, PathBuf)>,
+    pub paths: Vec<(Access, PathBuf)>,
     /// Of any file it writes, bytes.
-    pub(crate) file_bytes: u64,
+    pub file_bytes: u64,
     /// Address space, bytes.
-    pub(crate) address_space: u64,
-    pub(crate) kvm: bool,
+    pub address_space: u64,
+    pub kvm: bool,
 }
 
 /// Address space of QEMU beyond its guest's memory. Measured: 1.4 GiB of QEMU 10.0 and 1.6 GiB of

@@ -12,9 +12,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ruleset {
-    pub(super) files: u64,
-    pub(super) network: u64,
-    pub(super) scoped: u64,
+    pub files: u64,
+    pub network: u64,
+    pub scoped: u64,
 }
 
 /// The kernel's `struct landlock_path_beneath_attr`.

@@ -3,9 +3,9 @@
 
 use crate::exit::{CommandResult, Failure};
 use crate::output;
+use crate::signals;
 use anyhow::{Context, bail};
 use load::{Benchmark, Channel};
-use runner::Signals;
 use std::process::ExitCode;
 
 /// What was said.
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> CommandResult {
          {tasks} tasks)"
     ));
     output::say(&format!("Each sender will pass {loops} messages of {message} bytes"));
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     // Whoever stops it gets the time so far, as from rt-tests' hackbench, which ends with 0 as
     // well.
     let time = benchmark

@@ -7,9 +7,6 @@ use crate::output;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The verb; hidden, because only teiji itself starts it.
-pub const VERB: &str = "lab-emulator";
-
 #[derive(clap::Args)]
 pub struct Args {
     /// The parent's process id, the emulator and its arguments

@@ -8,9 +8,6 @@ use anyhow::anyhow;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The verb; hidden, because only a kernel in the lab starts it.
-pub const VERB: &str = "lab-init";
-
 #[derive(clap::Args)]
 pub struct Args {
     /// What to be instead of the first process
@@ -25,7 +22,7 @@ pub fn is_first_process() -> bool {
 
 /// Runs the guest's order and switches it off.
 pub fn first_process() -> ! {
-    lab::init(VERB, load_worker::VERB)
+    lab::init(load_worker::VERB)
 }
 
 /// The other parts; the first process never comes here.

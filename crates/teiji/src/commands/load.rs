@@ -6,11 +6,10 @@ use crate::commands::measure::process_cpus;
 use crate::exit::{CommandResult, EXCEEDED, Failure, RUN_FAILED};
 use crate::live::{Drawing, rows};
 use crate::output;
-use anyhow::Context;
+use crate::signals;
 use load::{Limits, LoadNow, Loads, check, check_times};
 use plan::{CpuList, LoadSpec, Nanos, Phase, Unit};
 use report::Language;
-use runner::Signals;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -50,7 +49,7 @@ const EVERY: u32 = 5;
 /// Runs loads until their time is over or a signal comes.
 pub fn run(args: &Args) -> CommandResult {
     let checked = decide(args).map_err(Failure::bad_input)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     let cancelled = || signals.caught().is_some();
     let mut loads = Loads::start(
         checked,

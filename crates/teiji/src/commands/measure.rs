@@ -6,6 +6,7 @@ use crate::commands::{gate, load_worker};
 use crate::exit::{CommandResult, EXCEEDED, Failure, of_end};
 use crate::live::Live;
 use crate::output;
+use crate::signals;
 use anyhow::{Context, anyhow};
 use judge::Verdict;
 use model::{End, Recorded, Warning};
@@ -53,7 +54,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
         probe::keep_standard_output();
     }
     let orders = decide_all(args, started).map_err(not_decided)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     // Advice for a run that there will not be is none.
     if let Some(lacking) = orders.iter().find_map(|order| order.probe.lacking(&order.run)) {
         return Err(Failure::run_failed(lacking));

@@ -2,7 +2,7 @@
 //! The same run again, with QEMU's plugin, and whether it is the same.
 
 use super::not_made_again;
-use crate::commands::lab::{Show, VERBS};
+use crate::commands::lab::{Show, why_different};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use explain::{Processor, Rate, Symbols};
@@ -79,21 +79,11 @@ impl Again<'_> {
         let scratch = lab::ScratchFolder::new()
             .context("cannot make a folder for the new recording")
             .map_err(Failure::run_failed)?;
-        let mut run = self.recorded.document.run.clone();
-        if self.facts.probe_left_open {
-            // To look for a co-kernel takes instructions.
-            plan::AUTO_PROBE.clone_into(&mut run.probe);
-        }
-        let again = LabRun {
-            run,
-            default_cpus: self.facts.default_cpus,
-            target: self.target.clone(),
-            directory: scratch.path().join("again.teiji"),
-            name: self.recorded.name(),
-            command_line: self.recorded.document.command_line.clone(),
-        };
+        let directory = scratch.path().join("again.teiji");
+        let target = Target { plugin: Some(plugin), ..self.target.clone() };
+        let again = LabRun::again(self.recorded, self.facts, target, directory);
         self.show.heading = Some(heading.to_owned());
-        let replayed = lab::replay(&again, plugin, VERBS, self.signals, self.show);
+        let replayed = lab::replay(&again, self.signals, self.show);
         let (repeated, written) = replayed.map_err(not_made_again)?;
         match first_divergence(self.recorded, &repeated).map_err(Failure::bad_input)? {
             None => Ok(written),
@@ -107,13 +97,7 @@ impl Again<'_> {
                 // The plugin is an option that was not there.
                 let changed: Vec<&str> =
                     changed.into_iter().filter(|what| *what != "QEMU's options").collect();
-                let why = if changed.is_empty() {
-                    "Kernel, machine, QEMU and teiji are all the same: please report this as a \
-                     defect of teiji"
-                        .to_owned()
-                } else {
-                    format!("What differs: {}", changed.join(", "))
-                };
+                let why = why_different(&changed);
                 let name = self.recorded.path.display();
                 Err(Failure::run_failed(anyhow!(
                     "{name} was made again, and is not the same, so nothing of it is explained: \

@@ -13,6 +13,7 @@ mod source;
 use crate::commands::lab::{AgainFlags, Show, failure};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
+use crate::signals;
 use again::Again;
 use anyhow::{Context, anyhow};
 use choose::Chosen;
@@ -79,7 +80,7 @@ pub fn run(args: &Args) -> CommandResult {
     let chosen = Chosen::of(&recorded, &args.which).map_err(Failure::bad_input)?;
     let vmlinux = args.vmlinux.as_deref().map(source::open).transpose()?;
     let target = target(args, &recorded)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     let mut show = Show::new(args.quiet || args.json);
     let accounts =
         explained(args, &recorded, &chosen, target, vmlinux.as_ref(), &signals, &mut show);
@@ -196,8 +197,7 @@ fn explained(
     let Some(facts) = recorded.document.lab.as_ref() else { return Ok(Vec::new()) };
     let Some(processor) = processor(facts.guest.machine) else { return Ok(Vec::new()) };
     show.heading = Some(" The kernel's symbols".to_owned());
-    let listed = lab::symbols(&target, crate::commands::lab::VERBS, signals, show)
-        .map_err(not_made_again)?;
+    let listed = lab::symbols(&target, signals, show).map_err(not_made_again)?;
     let symbols = Symbols::parse(&listed).map_err(Failure::run_failed)?;
     let lines = vmlinux.map(|vmlinux| source::lines(vmlinux, args, &listed)).transpose()?;
     let mut again = Again { recorded, facts, target, signals, show };

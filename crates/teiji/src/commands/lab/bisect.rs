@@ -4,13 +4,14 @@
 use super::guest_flags::{self, GuestFlags};
 use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
-use super::run::{checked, default_cpus, jobs as guests_at_once};
+use super::run::{checked, jobs as guests_at_once, lab_run};
 use super::show::Show;
-use super::{VERBS, exit, failure};
+use super::{exit, failure};
 use crate::commands::gate;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
+use crate::signals;
 use anyhow::{Context, anyhow};
 use judge::Verdict;
 use lab::{KernelName, LabRun, Target};
@@ -59,20 +60,15 @@ pub fn run(args: &Args) -> CommandResult {
     for name in &args.kernels {
         guest_flags::check_path_exists(name).map_err(Failure::run_failed)?;
     }
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     executor::new_folder(&output).map_err(Failure::bad_input)?;
     // As they turned out to be called, with their versions.
     let mut names: Vec<String> = args.kernels.iter().map(ToString::to_string).collect();
     let mut time = None;
     let mut measured = 0;
     let found = search(args.kernels.len(), &mut |index| {
-        let name = &args.kernels[index];
-        let kernel = guest_flags::kernels(std::slice::from_ref(name), &mut |text| {
-            if !args.quiet {
-                output::complain(text);
-            }
-        });
-        let kernel = kernel.map_err(Failure::run_failed)?.remove(0);
+        let kernel = guest_flags::kernel(&args.kernels[index], args.quiet);
+        let kernel = kernel.map_err(Failure::run_failed)?;
         names[index].clone_from(&kernel.name);
         let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
         let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
@@ -154,23 +150,18 @@ fn search<E>(
 /// The kernel in each phase, to be judged as a gate does it; the recordings' names begin with
 /// `stem`.
 fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Result<Pool, Failure> {
-    let lab_run = |phase: Phase| {
+    let of_phase = |phase: Phase| {
         let run = checked(&args.measured, phase, &target.guest).map_err(Failure::bad_input)?;
         let of_phase = if phase.is_none() { String::new() } else { format!("-phase-{phase}") };
-        Ok(LabRun {
-            run,
-            default_cpus: default_cpus(&args.measured, &target.guest),
-            name: format!("{}{of_phase}", target.kernel.name),
-            target: target.clone(),
-            directory: PathBuf::from(format!("{}{of_phase}.teiji", stem.display())),
-            command_line: output::command_line(),
-        })
+        let directory = PathBuf::from(format!("{}{of_phase}.teiji", stem.display()));
+        let name = format!("{}{of_phase}", target.kernel.name);
+        Ok(lab_run(&args.measured, run, &target, directory, name))
     };
     let lab_runs: Vec<LabRun> =
-        args.phases.all().into_iter().map(lab_run).collect::<Result<_, Failure>>()?;
+        args.phases.all().into_iter().map(of_phase).collect::<Result<_, Failure>>()?;
     let mut show = Show::new(args.quiet);
     let jobs = guests_at_once(None, [target.guest.time]);
-    let results = lab::run_in_guests(&lab_runs, jobs, VERBS, signals, &mut show);
+    let results = lab::run_in_guests(&lab_runs, jobs, signals, &mut show);
     show.clear();
     let recordings = results.into_iter().collect::<Result<Vec<Recorded>, _>>().map_err(failure)?;
     let exact = Limit::exact_request(std::slice::from_ref(&args.limit));

@@ -3,13 +3,13 @@
 
 use super::guest_flags::{self, GuestFlags};
 use super::show::Show;
-use super::{VERBS, exit, failure};
+use super::{exit, failure};
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
+use crate::signals;
 use anyhow::{Context, bail};
 use lab::{GuestCommand, KernelName};
 use plan::{Guest, GuestTime, Nanos, Unit};
-use runner::Signals;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
@@ -60,20 +60,15 @@ pub fn run(args: &Args) -> CommandResult {
     let guests =
         args.guest.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
     countable(args, &guests).map_err(Failure::bad_input)?;
-    let kernels = guest_flags::kernels(std::slice::from_ref(&args.kernel), &mut |text| {
-        if !quiet {
-            output::complain(text);
-        }
-    });
-    let kernel = kernels.map_err(Failure::run_failed)?.remove(0);
+    let kernel = guest_flags::kernel(&args.kernel, quiet).map_err(Failure::run_failed)?;
     let mut target = args.guest.target(kernel).map_err(Failure::bad_input)?;
     countable(args, std::slice::from_ref(&target.guest)).map_err(Failure::bad_input)?;
     target = args.guest.with_qemu(target, quiet).map_err(failure)?;
     target.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     let mut show = Show::new(quiet);
-    let result = lab::execute(&target, commands, args.expect, VERBS, &signals, &mut show);
+    let result = lab::execute(&target, commands, args.expect, &signals, &mut show);
     show.clear();
     let (costs, facts) = result.map_err(failure)?;
     let ns = facts.ns_per_instruction;

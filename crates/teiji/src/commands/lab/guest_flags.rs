@@ -97,14 +97,7 @@ impl AgainFlags {
     /// compared yet.
     pub fn target(&self, recorded: &Recorded, facts: &Lab, quiet: bool) -> Result<Target, Failure> {
         self.parts.check().map_err(Failure::bad_input)?;
-        let mut say = |text: &str| {
-            if !quiet {
-                output::complain(text);
-            }
-        };
-        let kernel = self.kernel.as_ref().map(|name| {
-            kernels(std::slice::from_ref(name), &mut say).map(|mut found| found.remove(0))
-        });
+        let kernel = self.kernel.as_ref().map(|name| kernel(name, quiet));
         let usual = GuestLimits::default();
         let named = Named {
             qemu: self.parts.qemu.clone(),
@@ -232,11 +225,7 @@ impl GuestFlags {
 
 /// The QEMU for a machine; it is said if that is not the one it should be.
 pub fn chosen_qemu(asked: Option<&Qemu>, machine: Machine, quiet: bool) -> Result<Qemu, LabError> {
-    let chosen = choose_qemu(asked, machine, &mut |text| {
-        if !quiet {
-            output::complain(text);
-        }
-    })?;
+    let chosen = choose_qemu(asked, machine, &mut unless(quiet))?;
     // Figures are others then: also where nobody wants to see progress.
     chosen.note.iter().for_each(|note| output::complain(note));
     Ok(chosen.qemu)
@@ -255,7 +244,7 @@ fn machine_of(kernel: &Kernel) -> anyhow::Result<Machine> {
     let bytes = std::fs::read(&kernel.image)
         .with_context(|| format!("cannot read the kernel {}", kernel.image.display()))?;
     // What is wrong with an image is said when it is to be booted.
-    Ok(inspect_image(&bytes).map_or(Machine::X86_64, |image| match image.processor {
+    Ok(inspect_image(&bytes).map_or(Machine::X86_64, |processor| match processor {
         Processor::X86_64 => Machine::X86_64,
         Processor::Arm64 => Machine::Aarch64,
         Processor::Arm => Machine::Armv7,
@@ -279,18 +268,29 @@ pub fn check_path_exists(name: &KernelName) -> Result<(), SettingError> {
 }
 
 /// Kernels by name, fetched if they are not in the cache.
-pub fn kernels(names: &[KernelName], say: &mut dyn FnMut(&str)) -> anyhow::Result<Vec<Kernel>> {
+pub fn kernels(names: &[KernelName], quiet: bool) -> anyhow::Result<Vec<Kernel>> {
     // Before anything is fetched.
     names.iter().try_for_each(check_path_exists)?;
-    let find = |name: &KernelName| match name {
-        KernelName::Path(path) => Ok(Kernel::at(path)?),
-        KernelName::Debian { flavour, version } => {
-            let cache = Cache::for_user()?;
-            match cache.find(*flavour, version.as_deref()) {
-                Some(kernel) => Ok(kernel),
-                None => Ok(lab::fetch(&cache, *flavour, version.as_deref(), say)?),
-            }
-        }
+    names.iter().map(|name| kernel(name, quiet)).collect()
+}
+
+pub fn kernel(name: &KernelName, quiet: bool) -> anyhow::Result<Kernel> {
+    let (flavour, version) = match name {
+        KernelName::Path(path) => return Ok(Kernel::at(path)?),
+        KernelName::Debian { flavour, version } => (*flavour, version.as_deref()),
     };
-    names.iter().map(find).collect()
+    let cache = Cache::for_user()?;
+    match cache.find(flavour, version) {
+        Some(kernel) => Ok(kernel),
+        None => Ok(lab::fetch(&cache, flavour, version, &mut unless(quiet))?),
+    }
+}
+
+/// Says what is done meanwhile.
+fn unless(quiet: bool) -> impl FnMut(&str) {
+    move |text| {
+        if !quiet {
+            output::complain(text);
+        }
+    }
 }

@@ -14,20 +14,16 @@ mod search;
 mod show;
 
 pub use guest_flags::{
-    AgainFlags, GuestFlags, check_path_exists, chosen_qemu, kernels as kernels_of,
+    AgainFlags, GuestFlags, check_path_exists, chosen_qemu, kernel as kernel_of,
 };
-pub use run::{checked, default_cpus, jobs as guests_at_once};
+pub use run::{checked, jobs as guests_at_once, lab_run};
 pub use show::Show;
 
-use crate::commands::{lab_emulator, lab_init};
 use crate::exit::{CommandResult, Failure, of_end};
 use clap::Subcommand;
-use lab::{LabError, Verbs};
+use lab::LabError;
 use model::Recorded;
 use std::process::ExitCode;
-
-/// How the lab starts this program anew.
-pub const VERBS: Verbs = Verbs { init: lab_init::VERB, emulator: lab_emulator::VERB };
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -74,6 +70,16 @@ pub fn failure(error: LabError) -> Failure {
 /// The exit code of recordings that are there.
 fn code(recordings: &[&Recorded]) -> u8 {
     recordings.iter().map(|recorded| of_end(&recorded.document)).max().unwrap_or(0)
+}
+
+/// Why a run that was made again is not the same, where these conditions differ.
+pub fn why_different(differences: &[&str]) -> String {
+    if differences.is_empty() {
+        "Kernel, machine, QEMU and teiji are all the same: please report this as a defect of teiji"
+            .to_owned()
+    } else {
+        format!("What differs: {}", differences.join(", "))
+    }
 }
 
 fn exit(code: u8) -> ExitCode {

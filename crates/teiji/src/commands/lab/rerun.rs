@@ -3,14 +3,14 @@
 
 use super::guest_flags::AgainFlags;
 use super::show::Show;
-use super::{VERBS, exit, failure};
+use super::{exit, failure, why_different};
 use crate::commands::anonymise::check_settings_known;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
+use crate::signals;
 use anyhow::{Context, anyhow};
 use lab::{LabRun, differences, first_divergence};
 use recording::Recording;
-use runner::Signals;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -54,27 +54,14 @@ pub fn run(args: &Args) -> CommandResult {
     for changed in lab::changed_files(facts, &target).map_err(failure)? {
         output::complain(&format!("{name}: {changed}"));
     }
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     let scratch = lab::ScratchFolder::new()
         .context("cannot make a folder for the new recording")
         .map_err(Failure::run_failed)?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
-    let mut run = recorded.document.run.clone();
-    if facts.probe_left_open {
-        // To look for a co-kernel takes instructions.
-        plan::AUTO_PROBE.clone_into(&mut run.probe);
-    }
-    let again = LabRun {
-        run,
-        default_cpus: facts.default_cpus,
-        target,
-        directory,
-        name: recorded.name(),
-        command_line: recorded.document.command_line.clone(),
-    };
+    let again = LabRun::again(&recorded, facts, target, directory);
     let mut show = Show::new(args.quiet);
-    let result =
-        lab::run_in_guests(std::slice::from_ref(&again), 1, VERBS, &signals, &mut show).pop();
+    let result = lab::run_in_guests(std::slice::from_ref(&again), 1, &signals, &mut show).pop();
     show.clear();
     let compared = match result {
         Some(Ok(repeated)) => Ok((first_divergence(&recorded, &repeated), repeated.document.lab)),
@@ -83,21 +70,18 @@ pub fn run(args: &Args) -> CommandResult {
     };
     let (first_divergence, now) = compared?;
     let differences = now.map_or_else(Vec::new, |now| differences(facts, &now));
-    let differing = || format!("What differs: {}.", differences.join(", "));
     Ok(match first_divergence.map_err(Failure::bad_input)? {
         None => {
             let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
             output::say(&format!("{name}: made again, {samples} identical samples"));
             if !differences.is_empty() {
-                output::say(&differing());
+                output::say(&format!("{}.", why_different(&differences)));
             }
             exit(0)
         }
         Some(first_divergence) => {
             output::say(&format!("{name}: made again, and not identical: {first_divergence}"));
-            let all_same = "Kernel, machine, QEMU and teiji are all the same: please report this \
-                            as a defect of teiji.";
-            output::say(&if differences.is_empty() { all_same.to_owned() } else { differing() });
+            output::say(&format!("{}.", why_different(&differences)));
             exit(EXCEEDED)
         }
     })

@@ -5,18 +5,18 @@ use super::guest_flags::{self, GuestFlags};
 use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::show::Show;
-use super::{VERBS, code, exit, failure};
+use super::{code, exit, failure};
 use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
-use anyhow::{Context, anyhow, bail};
+use crate::signals;
+use anyhow::{anyhow, bail};
 use executor::SettingError;
 use lab::{Kernel, KernelName, LabRun, Target, first_divergence};
 use model::{DefaultCpus, Recorded, Warning};
 use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, GuestTime, Phase, Run};
 use report::Language;
-use runner::Signals;
 use serde_json::json;
 use stats::ExactRequest;
 use std::path::{Path, PathBuf};
@@ -82,12 +82,7 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some(note) = args.measured.interval_note().filter(|_| !quiet) {
         output::complain(&note);
     }
-    let kernels = guest_flags::kernels(names, &mut |text| {
-        if !quiet {
-            output::complain(text);
-        }
-    })
-    .map_err(Failure::run_failed)?;
+    let kernels = guest_flags::kernels(names, quiet).map_err(Failure::run_failed)?;
     let without = kernels
         .iter()
         .find(|kernel| !kernel.may_have_co_kernel())
@@ -105,13 +100,12 @@ pub fn run(args: &Args) -> CommandResult {
         runs(args, &targets, &output).map_err(Failure::bad_input)?.into_iter().unzip();
 
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     executor::new_folder(&output).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
     let results = lab::run_in_guests(
         &runs,
         jobs(args.jobs, targets.iter().map(|target| target.guest.time)),
-        VERBS,
         &signals,
         &mut show,
     );
@@ -312,14 +306,8 @@ fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<(L
                 } else {
                     format!("{of_phase}-{repeat}")
                 };
-                let run = LabRun {
-                    run: run.clone(),
-                    default_cpus: default_cpus(flags, &target.guest),
-                    target: target.clone(),
-                    directory: output.join(format!("{name}.teiji")),
-                    name,
-                    command_line: output::command_line(),
-                };
+                let directory = output.join(format!("{name}.teiji"));
+                let run = lab_run(flags, run.clone(), target, directory, name);
                 runs.push((run, Label { name: label.clone(), probe: flags.probe().to_owned() }));
             }
         }
@@ -357,8 +345,26 @@ pub fn checked(flags: &RunFlags, phase: Phase, guest: &Guest) -> Result<Run, Set
     Ok(run)
 }
 
+/// This run on a machine, for these flags.
+pub fn lab_run(
+    flags: &RunFlags,
+    run: Run,
+    target: &Target,
+    directory: PathBuf,
+    name: String,
+) -> LabRun {
+    LabRun {
+        run,
+        default_cpus: default_cpus(flags, &target.guest),
+        target: target.clone(),
+        directory,
+        name,
+        command_line: output::command_line(),
+    }
+}
+
 /// What to leave to the guest where nobody named CPUs. With one CPU there is nothing to leave.
-pub fn default_cpus(flags: &RunFlags, guest: &Guest) -> Option<DefaultCpus> {
+fn default_cpus(flags: &RunFlags, guest: &Guest) -> Option<DefaultCpus> {
     (guest.cpus > 1 && !flags.names_cpus()).then(|| DefaultCpus { threads: flags.threads() })
 }
 

@@ -5,9 +5,7 @@
 use super::all_can_begin;
 use super::progress::PlanProgress;
 use super::settings::PlanEntry;
-use crate::commands::lab::{
-    Show, VERBS, checked, chosen_qemu, default_cpus, guests_at_once, kernels_of,
-};
+use crate::commands::lab::{Show, checked, chosen_qemu, guests_at_once, kernel_of, lab_run};
 use crate::commands::measure;
 use crate::exit::{Failure, in_full};
 use crate::live::Live;
@@ -79,9 +77,7 @@ impl Work<'_> {
     ) -> anyhow::Result<LabRun> {
         let point = self.point(run);
         let name = point.kernel.as_ref().context("it has no kernel")?;
-        let kernel =
-            kernels_of(std::slice::from_ref(name), &mut |text| output::complain(text))?.remove(0);
-        let mut machine = point.guest.target(kernel)?;
+        let mut machine = point.guest.target(kernel_of(name, false)?)?;
         let known = || {
             recorded_in
                 .iter()
@@ -91,14 +87,9 @@ impl Work<'_> {
         machine.qemu =
             chosen_qemu(point.guest.qemu().or_else(known), machine.guest.machine, self.quiet)?;
         let checked = checked(&point.measured, point.phase, &machine.guest)?;
-        Ok(LabRun {
-            run: titled(checked, &point.label),
-            default_cpus: default_cpus(&point.measured, &machine.guest),
-            target: machine,
-            directory: directory.to_owned(),
-            name: format!("{} {}", run + 1, point.label),
-            command_line: output::command_line(),
-        })
+        let name = format!("{} {}", run + 1, point.label);
+        let run = titled(checked, &point.label);
+        Ok(lab_run(&point.measured, run, &machine, directory.to_owned(), name))
     }
 }
 
@@ -215,7 +206,7 @@ impl RunMaker for Maker<'_> {
             |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
                 ended(begun[index], result.map_err(anyhow::Error::from), look);
             };
-        lab::run_each_in_guest(&lab_runs, at_once, VERBS, work.signals, &mut look, &mut one_ended);
+        lab::run_each_in_guest(&lab_runs, at_once, work.signals, &mut look, &mut one_ended);
         look.show.clear();
     }
 

@@ -12,10 +12,11 @@ mod table;
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
-use crate::commands::lab::{chosen_qemu, failure, kernels_of};
+use crate::commands::lab::{chosen_qemu, failure, kernel_of};
 use crate::commands::measure::{left_out, process_cpus};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
+use crate::signals;
 use anyhow::{Context, anyhow};
 use execute::Work;
 use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
@@ -240,7 +241,7 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     name_files(&mut plan, args.quiet).map_err(Failure::run_failed)?;
     fetch_qemus(&checked(&plan).map_err(Failure::bad_input)?, args.quiet)?;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     let text = plan.as_run(plan.order.seed.unwrap_or_else(new_seed));
     // Read back, as it will be whenever somebody goes on with it: two names of one kernel, say, are
     // one value from here on.
@@ -285,7 +286,7 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
         );
         return Err(Failure::bad_input(error));
     }
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     let own = boot.folder(&root).map_err(Failure::bad_input)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     recording::within(&own).map_err(Failure::bad_input)?;
@@ -337,7 +338,7 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
     let plan = executor::read_plan(folder.path()).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     programs::announce(&points);
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     execute(args, &folder, &points, &runs, &signals)
 }
@@ -372,15 +373,10 @@ fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
                 continue;
             }
             let name: KernelName = word.parse()?;
-            let found = kernels_of(std::slice::from_ref(&name), &mut |text| {
-                if !quiet {
-                    output::complain(text);
-                }
-            })?;
-            *word = match (&name, found.first()) {
-                (KernelName::Path(path), _) => std::fs::canonicalize(path)?.display().to_string(),
-                (_, Some(kernel)) => kernel.name.clone(),
-                (_, None) => continue,
+            let found = kernel_of(&name, quiet)?;
+            *word = match &name {
+                KernelName::Path(path) => std::fs::canonicalize(path)?.display().to_string(),
+                KernelName::Debian { .. } => found.name,
             };
         }
     }

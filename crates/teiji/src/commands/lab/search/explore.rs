@@ -2,10 +2,9 @@
 //! The runs of a search: a generation after the other, of which only the worst recording is kept;
 //! then the worst with one thing simpler each.
 
-use super::{RunFlags, VERBS, checked, default_cpus};
+use super::{RunFlags, checked, lab_run};
 use crate::commands::lab::show::Show;
 use crate::exit::Failure;
-use crate::output;
 use anyhow::anyhow;
 use lab::{LabError, LabRun, Target};
 use model::Recorded;
@@ -203,7 +202,7 @@ impl<'s> Explorer<'s> {
         let new: Vec<usize> = (0..runs.len()).filter(|place| numbers[*place].is_none()).collect();
         let lab_runs: Vec<LabRun> = new.iter().map(|place| runs[*place].1.clone()).collect();
         with.show.heading = Some(self.heading());
-        let results = lab::run_in_guests(&lab_runs, with.jobs, VERBS, with.signals, with.show);
+        let results = lab::run_in_guests(&lab_runs, with.jobs, with.signals, with.show);
         for (place, result) in new.into_iter().zip(results) {
             let (flags, lab_run) = runs[place].clone();
             let (largest_ns, failure) = match result {
@@ -275,14 +274,8 @@ impl<'s> Explorer<'s> {
         let flags = with(self.search.space().loads_of(candidate, length));
         let run = checked(&flags, candidate.phase, guest)?;
         let name = format!("run-{:04}", number + 1);
-        let lab_run = LabRun {
-            run,
-            default_cpus: default_cpus(&flags, guest),
-            target: self.target.clone(),
-            directory: self.output.join(format!("{name}.teiji")),
-            name,
-            command_line: output::command_line(),
-        };
+        let directory = self.output.join(format!("{name}.teiji"));
+        let lab_run = lab_run(&flags, run, self.target, directory, name);
         Ok((flags, lab_run))
     }
 

@@ -7,14 +7,15 @@ mod recipe;
 mod results;
 
 use super::guest_flags::{self, GuestFlags};
-use super::run::{checked, default_cpus};
-use super::{VERBS, exit, failure};
+use super::run::{checked, lab_run};
+use super::{exit, failure};
 use crate::commands::explain;
 use crate::commands::lab::show::Show;
 use crate::commands::run_flags::{RunFlags, priority};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
-use anyhow::{Context, anyhow};
+use crate::signals;
+use anyhow::anyhow;
 use explore::{Explorer, Limits, Means};
 use lab::{KernelName, Target};
 use model::Account;
@@ -120,17 +121,10 @@ pub fn run(args: &Args) -> CommandResult {
         }
         has_times &= check_ends(args, &measured, &loads, &guest)?;
     }
-    let mut say = |text: &str| {
-        if !quiet {
-            output::complain(text);
-        }
-    };
-    let kernel = guest_flags::kernels(std::slice::from_ref(name), &mut say)
-        .map_err(Failure::run_failed)?
-        .remove(0);
+    let kernel = guest_flags::kernel(name, quiet).map_err(Failure::run_failed)?;
     let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
     let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = signals::catch()?;
     executor::new_folder(&output).map_err(Failure::bad_input)?;
 
     let space = SearchSpace {

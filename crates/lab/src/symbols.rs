@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A run of the lab once more, with QEMU's plugin beside it; and the symbols of the kernel it ran
-//! on.
+//! The symbols of a guest's kernel.
 
-use crate::instruction_count::{self, GuestCommand, READ};
-use crate::plugin::Plugin;
+use crate::error::LabError;
+use crate::hash::sha256;
+use crate::instruction_count::{self, READ};
+use crate::kernels::{Cache, KernelError};
+use crate::order::GuestCommand;
 use crate::program::Program;
-use crate::session::{self, GuestObserver, LabError, LabRun, Target, Verbs};
-use crate::{Cache, KernelError};
-use model::Recorded;
+use crate::progress::GuestObserver;
+use crate::target::Target;
+use crate::verbs::INIT_VERB;
+use plan::Guest;
 use runner::Signals;
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -21,24 +22,6 @@ const SYMBOLS: &str = "/proc/kallsyms";
 /// What sending them takes, on the guest's clock.
 const SYMBOLS_EXPECTED: Duration = Duration::from_secs(30);
 
-/// Makes a run with a plugin, and returns the recording and what the plugin wrote.
-///
-/// # Errors
-/// When it fails.
-pub fn replay(
-    lab_run: &LabRun,
-    plugin: Plugin,
-    verbs: Verbs,
-    signals: &Signals,
-    observer: &mut dyn GuestObserver,
-) -> Result<(Recorded, Vec<u8>), LabError> {
-    let lab_run = LabRun {
-        target: Target { plugin: Some(plugin), ..lab_run.target.clone() },
-        ..lab_run.clone()
-    };
-    session::run_one(&lab_run, verbs, signals, observer)
-}
-
 /// The lines of the kernel's `/proc/kallsyms` in such a guest, which is booted for it the first
 /// time.
 ///
@@ -46,7 +29,6 @@ pub fn replay(
 /// When the guest fails.
 pub fn symbols(
     target: &Target,
-    verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<String, LabError> {
@@ -62,10 +44,10 @@ pub fn symbols(
     // Where they lie does not depend on how many CPUs there are, and one boots in a third of the
     // time.
     target.guest.cpus = 1;
-    let words = vec!["/teiji".to_owned(), verbs.init.to_owned(), format!("{READ}{SYMBOLS}")];
+    let words = vec!["/teiji".to_owned(), INIT_VERB.to_owned(), format!("{READ}{SYMBOLS}")];
     let command = GuestCommand { words, counted: false };
     let (mut costs, _) =
-        instruction_count::run(&target, vec![command], SYMBOLS_EXPECTED, verbs, signals, observer)?;
+        instruction_count::run(&target, vec![command], SYMBOLS_EXPECTED, signals, observer)?;
     let text = match costs.pop() {
         Some(cost) if cost.code == Some(0) => cost.stdout,
         cost => {
@@ -81,19 +63,15 @@ pub fn symbols(
 /// Where they are kept: the addresses follow from the kernel's image, its arguments and the
 /// machine.
 fn symbols_file(target: &Target) -> Result<PathBuf, LabError> {
-    let image = fs::read(&target.kernel.image).map_err(|error| KernelError::Fetch {
+    let mut image = fs::read(&target.kernel.image).map_err(|error| KernelError::Fetch {
         name: target.kernel.name.clone(),
         why: error.to_string(),
     })?;
-    let mut hash = Sha256::new();
-    hash.update(&image);
-    hash.update(target.guest.machine.to_string());
-    hash.update(&target.guest.kernel_args);
+    let Guest { machine, kernel_args, .. } = &target.guest;
+    image.extend_from_slice(machine.name().as_bytes());
+    image.extend_from_slice(kernel_args.as_bytes());
     // Without the beginning are those that earlier versions keep, without a hash.
-    let name = hash.finalize().iter().fold("kallsyms-".to_owned(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    });
+    let name = format!("kallsyms-{}", sha256(&image));
     Ok(Cache::for_user()?.beside("symbols").join(name))
 }
 
@@ -102,7 +80,7 @@ fn keep(place: &Path, text: &str) -> io::Result<()> {
     let folder = place.parent().unwrap_or(place);
     fs::create_dir_all(folder)?;
     let mut part = tempfile::NamedTempFile::new_in(folder)?;
-    writeln!(part, "{}", session::sha256(text.as_bytes()))?;
+    writeln!(part, "{}", sha256(text.as_bytes()))?;
     part.write_all(text.as_bytes())?;
     part.persist(place).map(drop).map_err(|error| error.error)
 }
@@ -113,7 +91,7 @@ fn kept(place: &Path) -> Option<String> {
     let bytes = fs::read(place).ok()?;
     let text = String::from_utf8(bytes).ok().and_then(|content| {
         let (hash, text) = content.split_once('\n')?;
-        (session::sha256(text.as_bytes()) == hash).then(|| text.to_owned())
+        (sha256(text.as_bytes()) == hash).then(|| text.to_owned())
     });
     if text.is_none() {
         let _ = fs::remove_file(place);

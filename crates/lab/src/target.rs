@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is to run, and where.
+
+use crate::kernels::Kernel;
+use crate::plugin::Plugin;
+use model::{DefaultCpus, Lab, Recorded};
+use plan::{AUTO_PROBE, Guest, Qemu, Run};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where a task is to run.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub guest: Guest,
+    pub qemu: Qemu,
+    pub kernel: Kernel,
+    /// A device tree instead of the one that comes with the kernel.
+    pub device_tree: Option<PathBuf>,
+    /// The teiji that goes in, instead of the one found.
+    pub program: Option<PathBuf>,
+    /// Files that go in as well: the path in the guest without its first slash, and the content.
+    pub files: Vec<(String, Vec<u8>)>,
+    pub boot_timeout: Duration,
+    /// What QEMU is to load beside it.
+    pub plugin: Option<Plugin>,
+}
+
+/// One run in the lab.
+#[derive(Clone, Debug)]
+pub struct LabRun {
+    pub run: Run,
+    /// Set if its CPUs were not named; then those of `run` are all that the guest has.
+    pub default_cpus: Option<DefaultCpus>,
+    pub target: Target,
+    /// The recording's folder, to be made.
+    pub directory: PathBuf,
+    /// Its name while it runs.
+    pub name: String,
+    pub command_line: Vec<String>,
+}
+
+impl LabRun {
+    /// The run of a recording once more.
+    #[must_use]
+    pub fn again(recorded: &Recorded, facts: &Lab, target: Target, directory: PathBuf) -> Self {
+        let mut run = recorded.document.run.clone();
+        if facts.probe_left_open {
+            // To look for a co-kernel takes instructions.
+            AUTO_PROBE.clone_into(&mut run.probe);
+        }
+        LabRun {
+            run,
+            default_cpus: facts.default_cpus,
+            target,
+            directory,
+            name: recorded.name(),
+            command_line: recorded.document.command_line.clone(),
+        }
+    }
+}
