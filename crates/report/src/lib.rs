@@ -31,10 +31,11 @@ mod warnings;
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
+use crate::language::texts;
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
 pub use compare::{Comparisons, Repeats};
 pub use explained::{compared_causes, explained_text, timeline_svg};
-pub use format::{exact_micros, latency};
+pub use format::{counted_in_english, exact_micros, latency};
 pub use gate::{Gate, LimitSources};
 use judge::Judged;
 pub use language::Language;
@@ -94,7 +95,7 @@ pub fn verdict_of_one(recorded: &Recorded, language: Language) -> String {
 pub fn caveats(document: &Document, language: Language) -> Option<String> {
     in_language(language, || {
         let short = caveats::in_short(document);
-        (!short.is_empty()).then(|| short.join(translated(", ")))
+        (!short.is_empty()).then(|| short.join(translated(texts::comma)))
     })
 }
 
@@ -129,12 +130,6 @@ pub fn change_in_words(lower: f64, upper: f64, language: Language) -> String {
 #[must_use]
 pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
     in_language(language, || threads::markdown(recordings))
-}
-
-/// A number of things: `1 sample`, `12 samples`, `3 latencies`.
-#[must_use]
-pub fn counted(n: u64, name: &str, language: Language) -> String {
-    in_language(language, || format::counted(n, name))
 }
 
 /// A length of time: `10 s`, `2.5 min`, `3 h`, `34.7 days`.

@@ -4,7 +4,7 @@
 
 use crate::charts::series::{Counted, MAX_CHARTED};
 use crate::format;
-use crate::language::{tr, translated};
+use crate::language::{texts, tr, translated};
 use crate::sections::accounts::Accounts;
 use crate::sections::co_kernel;
 use crate::sections::inference::Inference;
@@ -98,7 +98,7 @@ impl<'a> Overview<'a> {
         ) {
             for overview in &mut all {
                 let on = co_kernel::in_short(co_kernel::of(&overview.recorded.document));
-                overview.name = tr!("{name} ({on})", name = overview.name, on);
+                overview.name = tr!(name_on, name = overview.name, on);
             }
         }
         for place in 1..all.len() {
@@ -176,16 +176,16 @@ impl<'a> Overview<'a> {
     /// `under hackbench` or `with no load added`: what else the machine had to do is not ours to
     /// say here.
     pub(crate) fn condition(&self) -> String {
-        self.under().unwrap_or_else(|| tr!("with no load added"))
+        self.under().unwrap_or_else(|| tr!(with_no_load_added))
     }
 
     /// `under hackbench` or `no load added`, for a heading.
     pub(crate) fn load_added(&self) -> String {
-        self.under().unwrap_or_else(|| tr!("no load added"))
+        self.under().unwrap_or_else(|| tr!(no_load_added))
     }
 
     fn under(&self) -> Option<String> {
-        self.loads().map(|loads| tr!("under {loads}", loads = format::clip(&loads, MAX_NAME)))
+        self.loads().map(|loads| tr!(under_loads, loads = format::clip(&loads, MAX_NAME)))
     }
 
     /// Latencies over all threads, skipped activations counted in.
@@ -226,10 +226,10 @@ impl<'a> Overview<'a> {
             document.threads.iter().find(|thread| !thread.scheduling.policy.is_real_time());
         match granted.map(model::Thread::granted) {
             Some(granted) if asked.policy.is_real_time() => {
-                Some(tr!("{granted} instead of {asked}", granted, asked))
+                Some(tr!(granted_instead_of_asked, granted, asked))
             }
             _ if asked.policy.is_real_time() && !document.instrument.real_time => {
-                Some(tr!("ordinary scheduling instead of {asked}", asked))
+                Some(tr!(ordinary_scheduling_instead_asked, asked))
             }
             _ => None,
         }
@@ -263,7 +263,7 @@ impl<'a> Overview<'a> {
         let off_target: Vec<String> =
             document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
         if off_target.is_empty() {
-            return document.load_off_target.then(|| tr!("off by more than 5 points"));
+            return document.load_off_target.then(|| tr!(off_more_than_5));
         }
         Some(list(&off_target))
     }
@@ -304,9 +304,9 @@ pub(crate) fn due_since_first(document: &Document, thread: &Thread, activation: 
 /// Of which activations a table's latencies are.
 pub(crate) fn population(has_skipped: bool) -> &'static str {
     translated(if has_skipped {
-        "Latencies in µs, skipped ones counted in, each from its planned time."
+        texts::latencies_in_us_skipped
     } else {
-        "Latencies in µs, as measured."
+        texts::latencies_in_us_measured
     })
 }
 
@@ -319,8 +319,7 @@ pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String
     // Of one or two samples nothing can be said that is worth saying.
     (samples >= 10).then(|| {
         tr!(
-            "At 95 % confidence, {samples} without a worse one establish a rate below 1 in \
-             {one_in}, if they are independent",
+            confidence_95_samples_without,
             samples = accounts.rows().counted(samples),
             one_in = format::one_in(rate)
         )
@@ -336,68 +335,50 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
     let end = match (document.state, &document.end) {
         (State::Complete, _) => return None,
         (State::Running, _) if document.run.sync => {
-            tr!("is incomplete: it was cut off, and at most its last second is missing")
+            tr!(incomplete_cut_off_most)
         }
-        (State::Running, _) => tr!("is incomplete: it was cut off, and its last second is \
-                                    missing at most, or after a power cut all that was not on \
-                                    the disk yet"),
-        (State::Stopped, None | Some(End::Done)) => tr!("was stopped before its planned end"),
-        (State::Stopped, Some(End::Signal { name })) => tr!("was stopped early by {name}", name),
+        (State::Running, _) => tr!(incomplete_cut_off_last),
+        (State::Stopped, None | Some(End::Done)) => tr!(stopped_before_planned_end),
+        (State::Stopped, Some(End::Signal { name })) => tr!(stopped_early_name, name),
         (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns }))
             if document.probe.quantity == Quantity::Jitter =>
         {
             let row = Rows::from(document.probe.rows).numbered(*activation);
             let off = format::latency(latency_ns.saturating_abs());
             if *latency_ns < 0 {
-                tr!(
-                    "was stopped early: the interval before {row} of thread {thread} was {off} \
-                     too short, beyond --break-above",
-                    row,
-                    thread,
-                    off
-                )
+                tr!(stopped_early_interval_before_row, row, thread, off)
             } else {
-                tr!(
-                    "was stopped early: the interval before {row} of thread {thread} was {off} \
-                     too long, beyond --break-above",
-                    row,
-                    thread,
-                    off
-                )
+                tr!(stopped_early_interval_before, row, thread, off)
             }
         }
         (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => tr!(
-            "was stopped early: {row} of thread {thread} had a latency of {latency}, above \
-             --break-above",
+            stopped_early_row_thread,
             row = Rows::from(document.probe.rows).numbered(*activation),
             thread,
             latency = format::latency(*latency_ns)
         ),
         (State::Stopped, Some(End::Guard { starved_ns, cpu: None })) => tr!(
-            "was stopped early by its guard: at an interval of {interval}, nothing else had run \
-             for {time}",
+            stopped_early_guard_interval,
             interval = document.run.interval_ns,
             time = format::latency(*starved_ns)
         ),
         (State::Stopped, Some(End::Guard { starved_ns, cpu: Some(cpu) })) => tr!(
-            "was stopped early by its guard: at an interval of {interval}, nothing else had run \
-             on CPU {cpu} for {time}",
+            stopped_early_guard_interval_interval,
             interval = document.run.interval_ns,
             cpu,
             time = format::latency(*starved_ns)
         ),
         (State::Stopped, Some(End::ProbeFailed { error })) if has_no_rows(document) => {
-            tr!("holds nothing: measuring failed ({error})", error = format::clip(error, 200))
+            tr!(holds_nothing_measuring_failed, error = format::clip(error, 200))
         }
         (State::Stopped, Some(End::ProbeFailed { error })) => {
-            tr!("was stopped early: measuring failed ({error})", error = format::clip(error, 200))
+            tr!(stopped_early_measuring_failed, error = format::clip(error, 200))
         }
-        (State::Stopped, Some(End::Overtime { by_ns })) => tr!(
-            "was stopped early: its threads had not ended {time} after their last planned time",
-            time = format::latency(*by_ns)
-        ),
+        (State::Stopped, Some(End::Overtime { by_ns })) => {
+            tr!(stopped_early_threads_had, time = format::latency(*by_ns))
+        }
         (State::Stopped, Some(End::RecordingFailed { error })) => {
-            tr!("was stopped early: writing it failed ({error})", error = format::clip(error, 200))
+            tr!(stopped_early_writing_failed, error = format::clip(error, 200))
         }
     };
     Some(end)
@@ -434,7 +415,7 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
         [one] => one.as_ref().to_owned(),
         [first @ .., last] => {
             let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
-            tr!("{first} and {last}", first = first.join(translated(", ")), last = last.as_ref())
+            tr!(first_and_last, first = first.join(translated(texts::comma)), last = last.as_ref())
         }
     }
 }

@@ -3,7 +3,7 @@
 //! alone.
 
 use crate::format;
-use crate::language::{tr, translated};
+use crate::language::{texts, tr, translated};
 use crate::overview::{Overview, population};
 use crate::page::localised::markdown as in_markdown;
 use crate::sections::accounts::Accounts;
@@ -153,7 +153,7 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
     let names_probes =
         recordings.iter().any(|recorded| recorded.document.probe != ProbeStatement::cyclic());
     let (heading, rule) = if names_probes {
-        (format!(" {} |", translated("Probe")), "---|")
+        (format!(" {} |", translated(texts::probe)), "---|")
     } else {
         (String::new(), "")
     };
@@ -199,7 +199,7 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
             );
             if statistics.with_skipped.is_some() {
                 let cells = in_micros(&Latencies::measured(statistics)).join(" | ");
-                let name = tr!("{name}, as measured", name);
+                let name = tr!(name_as_measured, name);
                 out += &format!("| {name} | {} | {} | | | | {cells} |{probe}\n", thread.index, cpu);
             }
         }
@@ -209,7 +209,7 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
     }
     let (rows, _) = columns::rows(&all, usize::MAX);
     if !rows.is_empty() {
-        let headings = ["recording", "thread", "column"]
+        let headings = [texts::recording, texts::thread, texts::column]
             .into_iter()
             .chain(columns::FIGURES)
             .map(translated)

@@ -66,7 +66,7 @@ pub(crate) struct Interval {
 
 impl Interval {
     fn new(ns: i64) -> Interval {
-        Interval { ns, name: tr!("one interval, {time}", time = format::span(Nanos(ns))) }
+        Interval { ns, name: tr!(one_interval_time, time = format::span(Nanos(ns))) }
     }
 }
 
@@ -116,7 +116,7 @@ impl Recurring {
                 period_ns: period.activations * interval.0 as f64,
                 words: if several {
                     tr!(
-                        "thread {thread}: {words}",
+                        thread_words,
                         thread = index,
                         words = inference::period(period, interval, rows)
                     )

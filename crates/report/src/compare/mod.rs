@@ -8,7 +8,7 @@ mod formats;
 mod page;
 
 use crate::format::counted;
-use crate::language::{InEach, Language, current_language, in_language, tr};
+use crate::language::{InEach, Language, current_language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::co_kernel;
@@ -216,7 +216,7 @@ impl Texts {
         let (of_base, of_other) = distinct(base.name(), other.name(), other);
         for (repeats, group) in [(base, &of_base), (other, &of_other)] {
             if repeats.identical > 0 {
-                let recordings = counted(repeats.identical as u64, "recording");
+                let recordings = counted(repeats.identical as u64, texts::n_recordings);
                 reservations.push(tr!(
                     "{recordings} of {group} left out, identical to an earlier one",
                     recordings,

@@ -10,7 +10,7 @@ mod words;
 
 use crate::compare::incomparable;
 use crate::format::counted;
-use crate::language::{InEach, Language, in_language, tr};
+use crate::language::{InEach, Language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::co_kernel;
@@ -192,7 +192,7 @@ impl Gate {
             *worst = judged.verdict.max(*worst);
         }
         if recordings.len() <= 1 {
-            let all = counted(self.judged.len() as u64, "limit");
+            let all = counted(self.judged.len() as u64, texts::n_limits);
             return Tally {
                 all,
                 fail: self.count(Verdict::Fail),
@@ -204,12 +204,12 @@ impl Gate {
         let with = |verdict: Verdict| {
             recordings.values().filter(|worst| **worst == verdict).count() as u64
         };
-        let n = counted(recordings.len() as u64, "recording");
+        let n = counted(recordings.len() as u64, texts::n_recordings);
         let all = if have_all {
             tr!(
                 "{recordings}, checked against {limits}",
                 recordings = n,
-                limits = counted(limits.len() as u64, "limit")
+                limits = counted(limits.len() as u64, texts::n_limits)
             )
         } else {
             tr!("{recordings}, each checked against the limits of its plan", recordings = n)

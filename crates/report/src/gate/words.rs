@@ -2,7 +2,7 @@
 //! A criterion, what was seen and what is lacking, in the current language.
 
 use crate::format::{self, count, counted, exact_micros, ratio as at_scale};
-use crate::language::tr;
+use crate::language::{texts, tr};
 use crate::sections::rows::Rows;
 use judge::{Criterion, Incomplete, Judged, Lacking, Seen};
 use model::Quantity;
@@ -185,12 +185,12 @@ pub(crate) fn incomplete_reason(why: Incomplete) -> String {
     match why {
         Incomplete::EndedEarly => tr!("the run ended early, and the rest is unknown"),
         Incomplete::SamplesLost(lost) => {
-            tr!("{samples} lost, with unknown latencies", samples = counted(lost, "sample"))
+            tr!("{samples} lost, with unknown latencies", samples = counted(lost, texts::n_samples))
         }
         Incomplete::TraceLost(lost) => {
             tr!(
                 "{events} of the kernel's trace lost, and rows with them",
-                events = counted(lost, "event")
+                events = counted(lost, texts::n_events)
             )
         }
         Incomplete::StreamOffPeriod => {

@@ -5,7 +5,7 @@ use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, fine_micros, micros, rounded};
-use crate::language::{Language, in_language, tr, translated};
+use crate::language::{Language, Text, in_language, texts, tr, translated};
 use crate::page::localised::markdown;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::NOTHING;
@@ -18,29 +18,35 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// The names of our figures.
-const OURS: [&str; 18] = [
-    "caveats",
-    "thread",
-    "runs",
-    "n",
-    "min",
-    "mean",
-    "sd",
-    "peak to peak",
-    "p50",
-    "p99",
-    "p99.9",
-    "p99.99",
-    "max",
-    "max of runs",
-    "noise, %",
-    "overruns",
-    "skipped",
-    "load, %",
+const OURS: [Text; 18] = [
+    texts::caveats,
+    texts::thread,
+    texts::runs,
+    texts::n,
+    texts::min,
+    texts::mean,
+    texts::standard_deviation_short,
+    texts::peak_to_peak,
+    texts::p50,
+    texts::p99,
+    texts::p99_9,
+    texts::p99_99,
+    texts::max,
+    texts::max_of_runs,
+    texts::noise_percent,
+    texts::overruns,
+    texts::skipped,
+    texts::load_percent,
 ];
 /// The names of what others have published; the last is a reference.
-const THEIRS: [&str; 6] =
-    ["their min", "their mean", "their sd", "their max", "their overruns", "source"];
+const THEIRS: [Text; 6] = [
+    texts::their_min,
+    texts::their_mean,
+    texts::their_sd,
+    texts::their_max,
+    texts::their_overruns,
+    texts::source,
+];
 
 /// The table, cell by cell.
 pub(super) struct Table {
@@ -58,11 +64,11 @@ pub(super) struct Table {
 pub(super) struct Column {
     pub(super) name: String,
     /// The figure that stands there; none for a factor.
-    pub(super) figure: Option<&'static str>,
+    pub(super) figure: Option<Text>,
 }
 
 impl Column {
-    fn figure_column(name: &'static str) -> Self {
+    fn figure_column(name: Text) -> Self {
         Column { name: translated(name).to_owned(), figure: Some(name) }
     }
 
@@ -83,7 +89,7 @@ impl Table {
         let mut head: Vec<Column> =
             matrix.factors.iter().map(|factor| Column::factor_column(&factor.name)).collect();
         head.extend(OURS.map(Column::figure_column));
-        head.extend((!matrix.limits.is_empty()).then(|| Column::figure_column("beyond")));
+        head.extend((!matrix.limits.is_empty()).then(|| Column::figure_column(texts::beyond)));
         let ours = head.len();
         if matrix.published.is_some() {
             head.extend(THEIRS.map(Column::figure_column));
@@ -149,7 +155,7 @@ impl Table {
             format!("Linux {}", run.kernel),
             run.thread(),
         ];
-        parts.extend(run.samples.map(|samples| tr!("{n} wake-ups", n = count(samples))));
+        parts.extend(run.samples.map(|samples| tr!(n_wake_ups, n = count(samples))));
         parts.extend(Some(run.note.clone()).filter(|note| !note.is_empty()));
         let text = parts.join("; ");
         let known = self.references.iter().position(|known| *known == text).unwrap_or_else(|| {
@@ -160,7 +166,7 @@ impl Table {
     }
 
     pub(super) fn is_text(&self, column: usize) -> bool {
-        matches!(self.head[column].figure, None | Some("caveats" | "thread"))
+        matches!(self.head[column].figure, None | Some(texts::caveats | texts::thread))
     }
 
     /// Columns in which something stands; one of nothing says nothing.
@@ -194,19 +200,19 @@ fn ours_of(
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
     let all = part.map_or_else(|| row.figures(), CellThread::figures);
     let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
-        same if same + 1 == row.runs => tr!("{n} identical", n = row.runs),
+        same if same + 1 == row.runs => tr!(n_identical, n = row.runs),
         _ => format!("{}–{}", text(low), text(high)),
     });
     let runs = match row.missing {
         0 if whole => NOTHING.to_owned(),
         0 => count(row.runs.into()),
-        missing => tr!("{n} of {all}", n = row.runs, all = row.runs + missing),
+        missing => tr!(n_of_all, n = row.runs, all = row.runs + missing),
     };
     let value = |factor| of_row(matrix.value(row, factor).unwrap_or(NOTHING).to_owned());
     let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
     let quantile = |quantile| all.due.quantile_text(quantile);
     let thread = part.map_or_else(|| NOTHING.to_owned(), CellThread::label);
-    let caveats = row.in_short().join(translated(", "));
+    let caveats = row.in_short().join(translated(texts::comma));
     let caveats = if caveats.is_empty() { NOTHING.to_owned() } else { caveats };
     // What found the ring full is in no sum.
     let at_least = if row.samples_lost() > Some(0) { "≥" } else { "" };
@@ -237,7 +243,7 @@ fn ours_of(
         of_row(reached(row)),
     ];
     let nothing =
-        || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });
+        || OURS.map(|figure| if figure == texts::runs { runs.clone() } else { NOTHING.to_owned() });
     cells.extend(if row.runs == 0 { nothing() } else { figures });
     if !matrix.limits.is_empty() {
         let exceedance = |(limit, verdict): (String, Verdict)| match verdict {
@@ -259,9 +265,9 @@ fn reached(row: &CellStats) -> String {
     };
     let reached = row.reached.iter().map(range).collect::<Vec<_>>().join(" + ");
     match (reached.as_str(), row.off_target) {
-        ("", true) => tr!("off target"),
+        ("", true) => tr!(off_target),
         ("", false) => NOTHING.to_owned(),
-        (reached, true) => tr!("{reached} off target", reached),
+        (reached, true) => tr!(reached_off_target, reached),
         (reached, false) => reached.to_owned(),
     }
 }
@@ -348,9 +354,9 @@ impl Table {
     pub(super) fn sources(&self) -> impl Iterator<Item = String> + '_ {
         let theirs = |(beside, all): (usize, usize)| {
             tr!(
-                "{beside} of {all} match a combination.",
+                beside_all_match_combination,
                 beside,
-                all = counted(all as u64, "published figure")
+                all = counted(all as u64, texts::n_published_figures)
             )
         };
         let references = self

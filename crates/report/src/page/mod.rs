@@ -13,7 +13,7 @@ use crate::charts::definition::Definition;
 use crate::charts::series::Charts;
 use crate::explained::{self, ExplainedView};
 use crate::format;
-use crate::language::{self, tr, translated};
+use crate::language::{self, Text, texts, tr, translated};
 use crate::overview::Overview;
 use crate::report::Report;
 use crate::sections::activity::Activity;
@@ -47,7 +47,7 @@ struct Page<'r> {
     frame: Frame,
     header: Header,
     limits: Option<LimitsView>,
-    columns: [&'static str; tables::COLUMNS.len()],
+    columns: [Text; tables::COLUMNS.len()],
     summary: Vec<SummaryRecording>,
     rows_left_out: String,
     tall: bool,
@@ -60,7 +60,7 @@ struct Page<'r> {
     why_none: Option<&'static str>,
     meanings: Vec<Meaning>,
     further: Vec<ColumnRow>,
-    further_figures: [&'static str; columns::FIGURES.len()],
+    further_figures: [Text; columns::FIGURES.len()],
     further_left_out: String,
     inferences: Vec<RecordingInference>,
     inference_lead: &'static str,
@@ -164,7 +164,7 @@ pub(crate) struct Headline {
 
 /// A condition of the recordings.
 pub(crate) struct FactRow {
-    name: &'static str,
+    name: Text,
     values: Vec<Value>,
     differs: bool,
     /// The same in every recording, before and after.
@@ -212,7 +212,7 @@ impl<'r> Page<'r> {
         let (loads, loads_left_out) = loads::loads(all, budget.rows);
         let title = all
             .first()
-            .map_or_else(|| translated("No recording"), |overview| overview.name.as_str());
+            .map_or_else(|| translated(texts::no_recording), |overview| overview.name.as_str());
         Page {
             frame: Frame::new(title, &texts.verdict, series.measured, &Probes::from_overviews(all)),
             header: Header {
@@ -226,10 +226,7 @@ impl<'r> Page<'r> {
             tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
             summary,
             rows_left_out: left_out(rows_left_out, |n| {
-                tr!(
-                    "Not shown: {threads}, none later than those shown.",
-                    threads = format::counted(n as u64, "thread")
-                )
+                tr!(not_shown_threads_none, threads = format::counted(n as u64, texts::n_threads))
             }),
             approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
             has_skipped: all.iter().any(Overview::has_skipped),
@@ -240,7 +237,7 @@ impl<'r> Page<'r> {
             further,
             further_figures: columns::FIGURES,
             further_left_out: left_out(further_left_out, |n| {
-                tr!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))
+                tr!(not_shown_rows, rows = format::counted(n as u64, texts::n_rows))
             }),
             inferences: inference_rows(all, budget.rows),
             inference_lead: inference_lead(all),
@@ -253,7 +250,7 @@ impl<'r> Page<'r> {
             warnings: &texts.warnings,
             loads,
             loads_left_out: left_out(loads_left_out, |n| {
-                tr!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))
+                tr!(not_listed_loads, loads = format::counted(n as u64, texts::n_loads))
             }),
             names: all.iter().map(|overview| overview.name.clone()).collect(),
             facts: &more.facts,
@@ -305,9 +302,9 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
         number: number.to_owned(),
         unit: unit.to_owned(),
         label: match Measured::from_documents(std::iter::once(&worst.recorded.document)) {
-            Measured::WakeUps => tr!("the worst wake-up, {label}", label),
-            Measured::Jitter(_) => tr!("the largest jitter, {label}", label),
-            Measured::Other => tr!("the largest latency, {label}", label),
+            Measured::WakeUps => tr!(worst_wake_up_label, label),
+            Measured::Jitter(_) => tr!(the_largest_jitter_label, label),
+            Measured::Other => tr!(the_largest_latency_label, label),
         },
         supports_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         supports: worst.supported_rate(),
@@ -328,7 +325,7 @@ fn jitter_figure(all: &[Overview<'_>]) -> Option<Headline> {
     Some(Headline {
         number: number.to_owned(),
         unit: unit.to_owned(),
-        label: tr!("standard deviation of the interval, {label}", label),
+        label: tr!(standard_deviation_interval_label, label),
         supports_of: String::new(),
         supports: None,
     })
@@ -356,17 +353,9 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
     if all.len() < recorded {
         let n = all.len();
         parts.push(match Measured::from_overviews(all) {
-            Measured::WakeUps => tr!(
-                "{n} of {recorded} recordings shown, those with the worst wake-ups",
-                recorded,
-                n
-            ),
+            Measured::WakeUps => tr!(n_recorded_recordings_shown_those, recorded, n),
             Measured::Jitter(_) | Measured::Other => {
-                tr!(
-                    "{n} of {recorded} recordings shown, those with the largest latencies",
-                    recorded,
-                    n
-                )
+                tr!(n_recorded_recordings_shown, recorded, n)
             }
         });
     }

@@ -49,7 +49,7 @@ fn cpu_shares(overview: &Overview<'_>) -> Option<CpuShares> {
 /// The caveats of a recording, the gravest first, each as a phrase.
 pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
     let mut all: Vec<String> =
-        overview.not_real_time().map(|how| tr!("measured with {how}", how)).into_iter().collect();
+        overview.not_real_time().map(|how| tr!(measured_with_how, how)).into_iter().collect();
     all.extend(judge::incomplete(overview.recorded).map(incomplete_reason));
     all.extend(
         caveats::collect(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase),
@@ -68,12 +68,7 @@ pub(crate) struct Apart {
 impl Apart {
     /// `steal time: 26.3 % | 1.3 %`.
     pub(crate) fn in_words(&self) -> String {
-        tr!(
-            "{name}: {base} against {other}",
-            name = self.name,
-            base = self.other,
-            other = self.base
-        )
+        tr!(name_base_against_other, name = self.name, base = self.other, other = self.base)
     }
 }
 
@@ -92,9 +87,9 @@ fn skipped(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
     {
         return None;
     }
-    let share = |skipped, due| tr!("{n} of {rows}", n = count(skipped), rows = rows.counted(due));
+    let share = |skipped, due| tr!(n_of_rows, n = count(skipped), rows = rows.counted(due));
     Some(Apart {
-        name: tr!("skipped, and so in no latency"),
+        name: tr!(skipped_so_in_no),
         base: share(base_skipped, base_due),
         other: share(other_skipped, other_due),
     })
@@ -121,7 +116,7 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     if let Some((first, second)) = both(|shares| shares.steal)
         && (first - second).abs() >= MIN_STEAL
     {
-        apart.push(Apart { name: tr!("steal time"), base: percent(first), other: percent(second) });
+        apart.push(Apart { name: tr!(steal_time), base: percent(first), other: percent(second) });
     }
     let loads = |group: &[Overview<'_>]| group.first().and_then(Overview::loads);
     if loads(base) == loads(other)
@@ -129,7 +124,7 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
         && (first - second).abs() >= POINTS_APART
     {
         apart.push(Apart {
-            name: tr!("CPUs busy, with any work"),
+            name: tr!(cpus_busy_any_work),
             base: percent(first),
             other: percent(second),
         });
@@ -186,7 +181,7 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     differ
         .into_iter()
         .map(|(source, a, b)| Apart {
-            name: tr!("interrupts {name}", name = name(source)),
+            name: tr!(interrupts_name, name = name(source)),
             base: per_second(a),
             other: per_second(b),
         })
@@ -206,7 +201,7 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<String> {
     }
     by_caveat
         .into_iter()
-        .map(|(why, names)| tr!("{recording}: {why}", recording = list(&names), why))
+        .map(|(why, names)| tr!(recording_why, recording = list(&names), why))
         .collect()
 }
 

@@ -4,7 +4,7 @@
 //! are of two conditions.
 
 use crate::format;
-use crate::language::{tr, translated};
+use crate::language::{texts, tr, translated};
 use crate::overview::{Overview, list};
 use crate::sections::cautions::Apart;
 use model::{CoKernel, Document};
@@ -27,7 +27,7 @@ fn gravity_ns(core: &CoKernel) -> Option<i64> {
 fn gravity(core: &CoKernel) -> Option<String> {
     match gravity_ns(core) {
         Some(ns) => Some(tr!(
-            "{micros} µs",
+            micros_us,
             micros = format::exact_micros(ns).trim_end_matches('0').trim_end_matches('.')
         )),
         None => core.gravity.clone(),
@@ -39,7 +39,7 @@ pub(crate) fn in_short(core: Option<&CoKernel>) -> String {
     match core {
         None => "Linux".to_owned(),
         Some(core) => match gravity(core) {
-            Some(time) => tr!("{core}, gravity {time}", core = core.name, time),
+            Some(time) => tr!(core_gravity_time, core = core.name, time),
             None => core.name.clone(),
         },
     }
@@ -56,21 +56,16 @@ pub(crate) fn as_setting(core: &CoKernel) -> String {
 /// What its gravity does to its figures, as a phrase; none where it has none, or does not say it.
 pub(crate) fn effect(core: &CoKernel) -> Option<String> {
     let time = gravity(core).filter(|_| gravity_ns(core).is_some_and(|ns| ns != 0))?;
-    Some(tr!(
-        "{core} sets its timer {time} early (gravity), so its latencies are lower by that",
-        core = core.name,
-        time
-    ))
+    Some(tr!(core_sets_timer_time, core = core.name, time))
 }
 
 fn effect_as_sentence(core: &CoKernel) -> Option<String> {
-    effect(core).map(|effect| effect + translated("."))
+    effect(core).map(|effect| effect + translated(texts::full_stop))
 }
 
 /// That these rows, by their names, were measured on this core, and what its gravity does to them.
 pub(crate) fn note(rows: &str, core: &CoKernel) -> String {
-    let measured_on =
-        tr!("{rows}: measured on {core}, not on Linux.", rows, core = format::co_kernel(core));
+    let measured_on = tr!(rows_measured_on_core, rows, core = format::co_kernel(core));
     std::iter::once(measured_on).chain(effect_as_sentence(core)).collect::<Vec<_>>().join(" ")
 }
 
@@ -109,16 +104,16 @@ pub(crate) fn gravity_apart(base: &[Overview<'_>], other: &[Overview<'_>]) -> Op
         let mut values: Vec<String> = group
             .iter()
             .map(|one| match of(&one.recorded.document) {
-                None => tr!("none: on Linux"),
-                Some(core) => gravity(core).unwrap_or_else(|| tr!("not known")),
+                None => tr!(none_on_linux),
+                Some(core) => gravity(core).unwrap_or_else(|| tr!(not_known)),
             })
             .collect();
         values.sort_unstable();
         values.dedup();
-        values.join(translated(", "))
+        values.join(translated(texts::comma))
     };
     let (base, other) = (values(base), values(other));
-    (base != other).then(|| Apart { name: tr!("gravity"), base, other })
+    (base != other).then(|| Apart { name: tr!(gravity), base, other })
 }
 
 /// Cobalt with this gravity, for tests.

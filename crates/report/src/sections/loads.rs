@@ -65,11 +65,7 @@ pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, us
             alive: load.alive,
             off_target: load.off_target,
             each,
-            more: if more > 0 {
-                tr!("and {more} more, with no lower CPU use", more)
-            } else {
-                String::new()
-            },
+            more: if more > 0 { tr!(more_no_lower_cpu, more) } else { String::new() },
         }
     };
     (every.iter().take(most_rows).map(row).collect(), every.len().saturating_sub(most_rows))
@@ -104,7 +100,7 @@ pub(crate) fn cpus_listed(load: &LoadEvidence) -> (Vec<CpuRow>, usize) {
 
 /// The level asked for; a load without one takes what is left.
 pub(crate) fn requested(load: &LoadEvidence) -> String {
-    load.requested.map_or_else(|| tr!("as much as it gets"), level)
+    load.requested.map_or_else(|| tr!(much_gets), level)
 }
 
 /// `50 %`, `12.5 %`.
@@ -130,18 +126,12 @@ pub(crate) fn off_target(load: &LoadEvidence) -> String {
     let spec = format::clip(&load.spec, 60);
     let instead = load
         .requested
-        .map_or_else(String::new, |asked| tr!(" instead of {level}", level = level(asked)));
+        .map_or_else(String::new, |asked| tr!(instead_of_level, level = level(asked)));
     load.farthest_off().map_or_else(
-        || tr!("CPU use of {spec} could not be measured", spec),
+        || tr!(cpu_use_spec_could, spec),
         |(reached, cpu)| {
-            let place = cpu.map_or_else(|| tr!("each CPU"), |cpu| format!("CPU {cpu}"));
-            tr!(
-                "{spec} reached {percent} of {place}{instead}",
-                spec,
-                percent = percent(Some(reached)),
-                place,
-                instead
-            )
+            let place = cpu.map_or_else(|| tr!(each_cpu), |cpu| format!("CPU {cpu}"));
+            tr!(spec_reached_percent_place, spec, percent = percent(Some(reached)), place, instead)
         },
     )
 }
@@ -155,25 +145,25 @@ fn begins_later(load: &LoadEvidence) -> bool {
 
 pub(crate) fn until(load: &LoadEvidence) -> String {
     match (load.alive, load.stopped_ns, load.started_ns) {
-        (false, ..) => tr!("EXITED EARLY"),
-        (true, Some(_), _) => tr!("stopped while measuring"),
-        (true, None, Some(_)) => tr!("alive until the end"),
-        (true, None, None) if begins_later(load) => tr!("never ran"),
-        (true, None, None) => tr!("alive throughout"),
+        (false, ..) => tr!(exited_early_loud),
+        (true, Some(_), _) => tr!(stopped_while_measuring),
+        (true, None, Some(_)) => tr!(alive_until_the_end),
+        (true, None, None) if begins_later(load) => tr!(never_ran),
+        (true, None, None) => tr!(alive_throughout),
     }
 }
 
 /// `steady after 640 ms`.
 pub(crate) fn settled(load: &LoadEvidence) -> String {
     if load.started_ns.is_some() {
-        return tr!("begun while measuring");
+        return tr!(begun_while_measuring);
     }
     if begins_later(load) {
-        return tr!("not begun");
+        return tr!(not_begun);
     }
     load.settled_after_ns.map_or_else(
-        || tr!("not steady when measuring began"),
-        |after| tr!("steady after {time}", time = format::latency(after.cast_signed())),
+        || tr!(not_steady_when_measuring),
+        |after| tr!(steady_after_time, time = format::latency(after.cast_signed())),
     )
 }
 

@@ -2,7 +2,7 @@
 //! How much of its time a polling loop lost to others: its gaps as a share of the time it polled.
 
 use crate::format::{self, counted};
-use crate::language::tr;
+use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::columns::Meaning;
 use plan::Nanos;
@@ -12,9 +12,9 @@ use stats::Moments;
 pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
     let noise = |overview: &Overview<'_>| {
         let name = if all.len() == 1 {
-            tr!("noise")
+            tr!(noise)
         } else {
-            tr!("noise of {recording}", recording = overview.name)
+            tr!(noise_of_recording, recording = overview.name)
         };
         Some(Meaning { name, meaning: in_words(overview)? })
     };
@@ -28,18 +28,19 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
     let polling = || threads.iter().filter_map(|thread| thread.polling);
     let polled_ns = polling().map(|polling| polling.polled_ns).fold(0, i64::saturating_add);
     let share = format!("{} %", digits(percent(polled_ns, &overview.moments)?));
-    let (polled, gaps) = (format::span(Nanos(polled_ns)), counted(overview.moments.count(), "gap"));
+    let (polled, gaps) =
+        (format::span(Nanos(polled_ns)), counted(overview.moments.count(), texts::n_gaps));
     // What found the ring full is in no sum.
     let mut text = if overview.lost > 0 {
-        tr!("at least {share} of the {polled} polled, in {gaps}", share, polled, gaps)
+        tr!(least_share_polled_in, share, polled, gaps)
     } else {
-        tr!("{share} of the {polled} polled, in {gaps}", share, polled, gaps)
+        tr!(share_polled_in_gaps, share, polled, gaps)
     };
     if let Some(resolution) = polling().filter_map(|polling| polling.resolution_ns).max() {
-        text += &tr!(". The loop sees nothing shorter than {n} ns", n = resolution);
+        text += &tr!(loop_sees_nothing_shorter, n = resolution);
     }
     if let Some(threshold) = overview.recorded.document.run.probe_settings.get("threshold") {
-        text += &tr!(". Only gaps above {threshold} are recorded", threshold);
+        text += &tr!(only_gaps_above_threshold, threshold);
     }
     Some(text)
 }

@@ -2,7 +2,7 @@
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
 use crate::format::{count, exact_micros, micros, rounded};
-use crate::language::translated;
+use crate::language::{Text, texts, translated};
 use crate::overview::{Overview, population};
 use crate::sections::co_kernel;
 use crate::sections::jitter;
@@ -13,8 +13,16 @@ use crate::terminal::text::{Table, wrapped};
 use model::Recorded;
 use stats::Level;
 
-const OF_LATENCIES: [&str; 6] = ["min", "mean", "p50", "p99", "p99.9", "max"];
-const OF_INTERVALS: [&str; 6] = ["sd", "peak to peak", "min", "p50", "p99", "max"];
+const OF_LATENCIES: [Text; 6] =
+    [texts::min, texts::mean, texts::p50, texts::p99, texts::p99_9, texts::max];
+const OF_INTERVALS: [Text; 6] = [
+    texts::standard_deviation_short,
+    texts::peak_to_peak,
+    texts::min,
+    texts::p50,
+    texts::p99,
+    texts::max,
+];
 
 /// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
@@ -28,7 +36,7 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
     // Of intervals how much they vary comes first.
     let are_intervals = all.iter().all(jitter::is_judged);
     let figures = if are_intervals { OF_INTERVALS } else { OF_LATENCIES };
-    let head = ["recording", "due", "late", "skipped"]
+    let head = [texts::recording, texts::due, texts::late, texts::skipped]
         .into_iter()
         .chain(figures)
         .map(translated)
