@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers as people read them: µs in tables, three digits in prose, thousands apart.
 
-use crate::language::{Text, filled, texts, translated};
+use crate::language::{Text, filled, texts, tr};
 use model::CoKernel;
 use plan::Nanos;
 
@@ -123,9 +123,9 @@ fn three_digits(ns: i64, round: fn(u64, u64) -> u64) -> String {
 pub(crate) fn span(length: Nanos) -> String {
     let seconds = length.as_secs_f64();
     let (value, unit) = match seconds {
-        s if s >= 172_800.0 => (s / 86_400.0, translated(texts::unit_days)),
-        s if s >= 7_200.0 => (s / 3_600.0, translated(texts::unit_h)),
-        s if s >= 120.0 => (s / 60.0, translated(texts::unit_min)),
+        s if s >= 172_800.0 => (s / 86_400.0, texts::unit_days.said()),
+        s if s >= 7_200.0 => (s / 3_600.0, texts::unit_h.said()),
+        s if s >= 120.0 => (s / 60.0, texts::unit_min.said()),
         s if s >= 1.0 || s <= 0.0 => (s, "s"),
         s if s >= 1e-3 => (s * 1e3, "ms"),
         s => (s * 1e6, "µs"),
@@ -169,6 +169,18 @@ pub(crate) fn clip(text: &str, max: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            tr!(first_and_last, first = first.join(texts::comma.said()), last = last.as_ref())
+        }
+    }
 }
 
 /// A co-kernel in a few words: `Cobalt 3.3.1 (ABI revision 19, gravity irq=0 kernel=2000

@@ -13,13 +13,16 @@
 
 mod charts;
 mod compare;
+mod csv_rows;
 mod explained;
+mod foreign_text;
 mod format;
 mod gate;
 mod language;
 mod matrix;
 mod overview;
 mod page;
+mod paint;
 mod phases;
 mod report;
 mod sections;
@@ -31,28 +34,28 @@ mod warnings;
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
-use crate::language::texts;
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
 pub use compare::{Comparisons, Repeats};
+pub use csv_rows::csv_cell;
 pub use explained::{compared_causes, explained_text, timeline_svg};
+pub use foreign_text::shown;
 pub use format::{counted_in_english, exact_micros, latency};
 pub use gate::{Gate, LimitSources};
 use judge::Judged;
 pub use language::Language;
-use language::{in_language, translated};
+use language::{in_language, texts};
 pub use matrix::{Matrix, Published, PublishedError, SETTINGS, normalised, settings_of};
 use model::{Document, LoadEvidence, Recorded, Warning};
 use overview::Overview;
+pub use paint::Paint;
 pub use phases::{Phases, phases, phases_json, worst_phase};
 use plan::Nanos;
 pub use report::Report;
 pub use sections::inference::Inference;
-use sections::{caveats, lab};
-pub use terminal::paint::Paint;
+use sections::{caveats, ending, lab};
 pub use terminal::plan_length::PlanLength;
-pub use terminal::shown::shown;
 use terminal::text;
-pub use threads::{Figure, csv_cell, threads_csv};
+pub use threads::{Figure, threads_csv};
 pub use warnings::{NextStep, WarningText};
 
 /// What `teiji lab run` ends with: recordings below one another, a line each.
@@ -95,7 +98,7 @@ pub fn verdict_of_one(recorded: &Recorded, language: Language) -> String {
 pub fn caveats(document: &Document, language: Language) -> Option<String> {
     in_language(language, || {
         let short = caveats::in_short(document);
-        (!short.is_empty()).then(|| short.join(translated(texts::comma)))
+        (!short.is_empty()).then(|| short.join(texts::comma.said()))
     })
 }
 
@@ -103,7 +106,7 @@ pub fn caveats(document: &Document, language: Language) -> Option<String> {
 /// name: `was stopped early by SIGINT`.
 #[must_use]
 pub fn cut_short(document: &Document, language: Language) -> Option<String> {
-    in_language(language, || overview::cut_short(document))
+    in_language(language, || ending::cut_short(document))
 }
 
 /// A warning as sentences.

@@ -2,22 +2,46 @@
 //! One recording as a whole: its threads added up, what it is called, and what a reader must know
 //! before its figures.
 
-use crate::charts::series::{Counted, MAX_CHARTED};
-use crate::format;
+use crate::format::{self, list};
 use crate::language::{texts, tr, translated};
 use crate::sections::accounts::Accounts;
 use crate::sections::co_kernel;
+use crate::sections::ending;
 use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
-use judge::{Ending, Examined};
-use model::{Document, End, Quantity, Recorded, State, TakenBy, Thread};
+use judge::Examined;
+use model::{Quantity, Recorded, TakenBy};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics};
+use std::borrow::Cow;
 
 /// Characters of a name that a table or a sentence has room for.
 const MAX_NAME: usize = 60;
+
+/// Recordings that a chart is still readable with; the latest wake-ups are among them.
+pub(crate) const MAX_CHARTED: usize = 16;
+
+/// Latencies, as they were counted.
+pub(crate) struct Counted<'a> {
+    pub(crate) histogram: &'a Histogram,
+    pub(crate) linear: &'a LinearHistogram,
+    pub(crate) moments: &'a Moments,
+    /// Whether they are judged by their size, as jitter is.
+    pub(crate) by_size: bool,
+}
+
+impl Counted<'_> {
+    /// What exceeds a limit is counted in, and the largest, ns.
+    pub(crate) fn judged(&self) -> (Cow<'_, Histogram>, Option<i64>) {
+        if self.by_size {
+            (Cow::Owned(self.histogram.sizes()), self.moments.max_size())
+        } else {
+            (Cow::Borrowed(self.histogram), self.moments.max())
+        }
+    }
+}
 
 /// What is said of a recording, over all its threads.
 pub(crate) struct Overview<'a> {
@@ -253,7 +277,7 @@ impl<'a> Overview<'a> {
     /// Why the recording holds less than was asked for, as the end of a sentence that began with
     /// its name.
     pub(crate) fn cut_short(&self) -> Option<String> {
-        cut_short(&self.recorded.document)
+        ending::cut_short(&self.recorded.document)
     }
 
     /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU
@@ -287,18 +311,9 @@ impl<'a> Overview<'a> {
     }
 }
 
-/// When activation 0 of a thread was due, ns since the first activation of the run: threads may
-/// start apart from one another.
-pub(crate) fn start_since_first(document: &Document, thread: &Thread) -> i64 {
-    let first =
-        document.threads.iter().map(|thread| thread.start_ns.0).min().unwrap_or(thread.start_ns.0);
-    thread.start_ns.0.saturating_sub(first)
-}
-
-/// When an activation of this thread was due, ns since the first activation of the run.
-pub(crate) fn due_since_first(document: &Document, thread: &Thread, activation: u64) -> i64 {
-    let own = i64::try_from(activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
-    own.saturating_add(start_since_first(document, thread))
+/// What the rows of all of them are.
+pub(crate) fn rows_of(all: &[Overview<'_>]) -> Rows {
+    Rows::from_documents(all.iter().map(|overview| &overview.recorded.document))
 }
 
 /// Of which activations a table's latencies are.
@@ -326,72 +341,6 @@ pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String
     })
 }
 
-/// Why a recording holds less than was asked for, as the end of a sentence that began with its
-/// name: `was stopped early by SIGINT`.
-pub(crate) fn cut_short(document: &Document) -> Option<String> {
-    if judge::ending(document) == Ending::Planned {
-        return None;
-    }
-    let end = match (document.state, &document.end) {
-        (State::Complete, _) => return None,
-        (State::Running, _) if document.run.sync => {
-            tr!(incomplete_cut_off_most)
-        }
-        (State::Running, _) => tr!(incomplete_cut_off_last),
-        (State::Stopped, None | Some(End::Done)) => tr!(stopped_before_planned_end),
-        (State::Stopped, Some(End::Signal { name })) => tr!(stopped_early_name, name),
-        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns }))
-            if document.probe.quantity == Quantity::Jitter =>
-        {
-            let row = Rows::from(document.probe.rows).numbered(*activation);
-            let off = format::latency(latency_ns.saturating_abs());
-            if *latency_ns < 0 {
-                tr!(stopped_early_interval_before_row, row, thread, off)
-            } else {
-                tr!(stopped_early_interval_before, row, thread, off)
-            }
-        }
-        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => tr!(
-            stopped_early_row_thread,
-            row = Rows::from(document.probe.rows).numbered(*activation),
-            thread,
-            latency = format::latency(*latency_ns)
-        ),
-        (State::Stopped, Some(End::Guard { starved_ns, cpu: None })) => tr!(
-            stopped_early_guard_interval,
-            interval = document.run.interval_ns,
-            time = format::latency(*starved_ns)
-        ),
-        (State::Stopped, Some(End::Guard { starved_ns, cpu: Some(cpu) })) => tr!(
-            stopped_early_guard_interval_interval,
-            interval = document.run.interval_ns,
-            cpu,
-            time = format::latency(*starved_ns)
-        ),
-        (State::Stopped, Some(End::ProbeFailed { error })) if has_no_rows(document) => {
-            tr!(holds_nothing_measuring_failed, error = format::clip(error, 200))
-        }
-        (State::Stopped, Some(End::ProbeFailed { error })) => {
-            tr!(stopped_early_measuring_failed, error = format::clip(error, 200))
-        }
-        (State::Stopped, Some(End::Overtime { by_ns })) => {
-            tr!(stopped_early_threads_had, time = format::latency(*by_ns))
-        }
-        (State::Stopped, Some(End::RecordingFailed { error })) => {
-            tr!(stopped_early_writing_failed, error = format::clip(error, 200))
-        }
-    };
-    Some(end)
-}
-
-/// Whether nothing was due.
-fn has_no_rows(document: &Document) -> bool {
-    document
-        .threads
-        .iter()
-        .all(|thread| thread.activations.is_some_and(|counts| counts.all().due == 0))
-}
-
 /// The recordings with the latest wake-ups, as many as a chart is readable with, in their own
 /// order.
 pub(crate) fn charted(mut all: Vec<Overview<'_>>) -> Vec<Overview<'_>> {
@@ -406,18 +355,6 @@ pub(crate) fn charted(mut all: Vec<Overview<'_>>) -> Vec<Overview<'_>> {
 
 fn is_numbered(name: &str, base: &str) -> bool {
     name.strip_prefix(base).is_some_and(|rest| rest.starts_with(" (") && rest.ends_with(')'))
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.as_ref().to_owned(),
-        [first @ .., last] => {
-            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
-            tr!(first_and_last, first = first.join(translated(texts::comma)), last = last.as_ref())
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! together, the range of their maxima, and the worst with the command that makes it again.
 
 use crate::format::{counted, exact_micros};
-use crate::language::{Language, in_language, texts, tr, translated};
+use crate::language::{Language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::inference::{self, Inference};
 use crate::sections::{method, verdict};
@@ -56,7 +56,7 @@ impl<'p> Phases<'p> {
         let intervals: Vec<String> =
             Inference::from_analysis(only).quantiles.iter().filter_map(one).collect();
         (!intervals.is_empty()).then(|| {
-            tr!(confidence_95_intervals_us, intervals = intervals.join(translated(texts::comma)))
+            tr!(confidence_95_intervals_us, intervals = intervals.join(texts::comma.said()))
         })
     }
 

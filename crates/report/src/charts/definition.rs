@@ -127,21 +127,18 @@ impl Definition {
             });
             Axis::tight(name, name)
         };
-        let jitter = translated(texts::jitter_us);
+        let jitter = texts::jitter_us.said();
         let latency = |floor| match measured {
             Measured::Jitter(_) => Axis { floor, ..Axis::tight(jitter, jitter) },
             _ => Axis {
                 floor,
-                ..Axis::tight(
-                    translated(texts::latency_us),
-                    translated(texts::latency_us_logarithmic),
-                )
+                ..Axis::tight(texts::latency_us.said(), texts::latency_us_logarithmic.said())
             },
         };
-        let interval = translated(texts::interval_us);
+        let interval = texts::interval_us.said();
         let (size, share_of_sizes) =
-            (translated(texts::size_of_jitter_us), translated(texts::share_least_size_jitter));
-        let load = translated(texts::load_percent);
+            (texts::size_of_jitter_us.said(), texts::share_least_size_jitter.said());
+        let load = texts::load_percent.said();
         Definition {
             histogram: Axes {
                 x: latency(0.064),
@@ -164,7 +161,7 @@ impl Definition {
                         linear: [0.0, 0.06],
                         min_width: 1.0,
                         with_zero: true,
-                        ..Axis::tight("µs", translated(texts::latency_us_logarithmic))
+                        ..Axis::tight("µs", texts::latency_us_logarithmic.said())
                     }
                 },
             },

@@ -46,11 +46,9 @@ impl Chart {
     /// The title where these are drawn.
     pub(crate) fn title_of(self, measured: Measured) -> &'static str {
         match self {
-            Chart::Time if measured.is_two_sided() => translated(texts::interval_by_sample_number),
-            Chart::Histogram if measured.is_two_sided() => translated(texts::histogram_of_jitter),
-            Chart::Exceedance if measured.is_two_sided() => {
-                translated(texts::exceedance_size_jitter)
-            }
+            Chart::Time if measured.is_two_sided() => texts::interval_by_sample_number.said(),
+            Chart::Histogram if measured.is_two_sided() => texts::histogram_of_jitter.said(),
+            Chart::Exceedance if measured.is_two_sided() => texts::exceedance_size_jitter.said(),
             _ => self.title(),
         }
     }
@@ -59,11 +57,8 @@ impl Chart {
     /// them in.
     pub(crate) fn headed(self, charts: &Charts) -> String {
         let jitter = self == Chart::Time && charts.style.over_time == OverTime::Jitter;
-        let title = if jitter {
-            translated(texts::jitter_over_time)
-        } else {
-            self.title_of(charts.measured)
-        };
+        let title =
+            if jitter { texts::jitter_over_time.said() } else { self.title_of(charts.measured) };
         match without_skipped(charts) {
             Some(without) => tr!(title_as_measured_without, title, without),
             None => title.to_owned(),
@@ -195,7 +190,7 @@ fn rarity(overview: &Overview<'_>) -> String {
         .collect();
     tr!(
         points_worst_max,
-        points = points.join(translated(texts::comma)),
+        points = points.join(texts::comma.said()),
         max = latency(overview.counted().judged().1.unwrap_or(0))
     )
 }

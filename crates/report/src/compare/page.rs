@@ -4,9 +4,9 @@
 
 use super::{Comparisons, Repeats, forest};
 use crate::charts::options::ChartOptions;
-use crate::charts::series::{Charts, MAX_CHARTED};
+use crate::charts::series::Charts;
 use crate::language::{Language, in_language, texts, tr};
-use crate::overview::{self, Overview};
+use crate::overview::{self, MAX_CHARTED, Overview};
 use crate::page::chart_set::ChartSet;
 use crate::page::localised::Localised;
 use crate::page::{Frame, Header, MAX_BYTES, rendered, unbroken};

@@ -148,12 +148,7 @@ fn ledger(accounts: &[Account]) -> String {
 fn parts(account: &Account) -> String {
     let mut rows: Vec<Vec<String>> = part_rows(account).into_iter().map(Vec::from).collect();
     let sum = account.parts.iter().map(|part| part.length_ns).sum::<u64>();
-    rows.push(vec![
-        String::new(),
-        exact_micros(sum.cast_signed()),
-        translated(texts::in_all).to_owned(),
-        String::new(),
-    ]);
+    rows.push(vec![String::new(), exact_micros(sum.cast_signed()), tr!(in_all), String::new()]);
     table(&rows, 2)
 }
 
@@ -184,7 +179,7 @@ fn table(rows: &[Vec<String>], numbers: usize) -> String {
 
 /// A list in lines that have space beside so many columns, broken between its entries.
 fn broken(list: &str, beside: usize) -> Vec<String> {
-    let comma = translated(texts::comma);
+    let comma = texts::comma.said();
     let mut lines = vec![String::new()];
     for entry in list.split_inclusive(comma) {
         let Some(line) = lines.last_mut() else { break };

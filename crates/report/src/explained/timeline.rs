@@ -6,7 +6,7 @@ use super::words::{account_title, kind_name, sentence};
 use crate::charts::svg::{Anchor, Svg};
 use crate::charts::{SOFT, legend_rows};
 use crate::format::{clip, exact_micros};
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use model::{Account, PartKind, Span};
 
 const WIDTH: f64 = 960.0;
@@ -131,7 +131,7 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
         };
         cell(&mut svg, &bands, y, ROW, drawn.name(span));
     }
-    let how = translated(texts::each_function_below_what);
+    let how = texts::each_function_below_what.said();
     svg.text(MARGIN, below + 18.0, Anchor::Start, SOFT, how);
     for (line, row) in (1..).zip(&legend) {
         let y = below + 18.0 + LEGEND * f64::from(line);

@@ -82,7 +82,7 @@ pub(crate) fn sentence(account: &Account) -> String {
     let callers = if callers.is_empty() {
         String::new()
     } else {
-        tr!(called_by_callers, callers = callers.join(translated(texts::comma)))
+        tr!(called_by_callers, callers = callers.join(texts::comma.said()))
     };
     let task = part.task.as_ref().map_or_else(|| tr!(task_unknown), |task| tr!(in_task, task));
     let meanwhile = part.other_cpu.as_ref().and_then(|other| other.function.as_ref());
@@ -136,7 +136,7 @@ fn place(part: &Part) -> String {
         .into_iter()
         .filter(|text| !text.is_empty())
         .collect::<Vec<_>>()
-        .join(translated(texts::comma))
+        .join(texts::comma.said())
 }
 
 /// What else is known of a part: sentences.
@@ -174,7 +174,7 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
             format!("{function} {}", micros(time.own_ns))
         });
         let mostly: Vec<String> = mostly.collect();
-        lines.push(tr!(most_own_time_us, functions = mostly.join(translated(texts::comma))));
+        lines.push(tr!(most_own_time_us, functions = mostly.join(texts::comma.said())));
     }
     lines
 }

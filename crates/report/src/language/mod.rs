@@ -103,7 +103,7 @@ pub(crate) struct Text {
 #[expect(non_upper_case_globals, reason = "a key is written in code as in its file")]
 #[expect(dead_code, reason = "gates and comparisons say theirs by their English still")]
 pub(crate) mod texts {
-    use super::Text;
+    use crate::language::Text;
     include!(concat!(env!("OUT_DIR"), "/texts.rs"));
 }
 

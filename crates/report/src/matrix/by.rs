@@ -5,8 +5,8 @@ use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, Figures, parts};
 use crate::format::{count, fine_micros, micros, rounded};
 use crate::language::{Language, Text, in_language, texts, tr, translated};
-use crate::sections::latencies::NOTHING;
-use crate::terminal::text::{columns, left, right, wrapped};
+use crate::sections::latencies::{NOTHING, OrNothing};
+use crate::terminal::text::{aligned, wrapped};
 use stats::Level;
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl<'m> Case<'m> {
 
     /// `1: 1500us`, as the table has it.
     fn thread(self) -> String {
-        self.thread.map_or_else(|| NOTHING.to_owned(), CellThread::label)
+        self.thread.map(CellThread::label).or_nothing()
     }
 }
 
@@ -82,11 +82,8 @@ impl Matrix {
             .ok_or_else(|| {
                 let known: Vec<&str> =
                     self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
-                let known = if known.is_empty() {
-                    tr!(nothing)
-                } else {
-                    known.join(translated(texts::comma))
-                };
+                let known =
+                    if known.is_empty() { tr!(nothing) } else { known.join(texts::comma.said()) };
                 tr!(plan_does_not_vary, factor, known)
             })?;
         let values = &self.factors[factor].values;
@@ -113,7 +110,7 @@ impl Matrix {
         out += &self.side_by_side(factor, &alike);
         out.push('\n');
         if !beside.is_empty() {
-            wrapped(&mut out, "", translated(texts::on_linux_each_beside));
+            wrapped(&mut out, "", texts::on_linux_each_beside.said());
             out.push('\n');
             out += &self.side_by_side(factor, &beside);
             out.push('\n');
@@ -123,7 +120,7 @@ impl Matrix {
             let nothing = tr!(not_measured_no_two, name);
             wrapped(&mut out, "", &nothing);
         }
-        wrapped(&mut out, "", translated(texts::how_certain_difference_teiji));
+        wrapped(&mut out, "", texts::how_certain_difference_teiji.said());
         self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
         Ok(out)
     }
@@ -165,9 +162,11 @@ impl Matrix {
                 let sd = each(|all| all.due.sd().map(rounded));
                 changes.extend(sd.and_then(|pairs| change.of_latency(("sd", ""), &pairs)));
                 let peak_to_peak = each(|all| all.peak_to_peak());
-                changes.extend(peak_to_peak.and_then(|pairs| {
-                    change.of_latency((translated(texts::peak_to_peak), ""), &pairs)
-                }));
+                changes.extend(
+                    peak_to_peak.and_then(|pairs| {
+                        change.of_latency((texts::peak_to_peak.said(), ""), &pairs)
+                    }),
+                );
                 continue;
             }
             changes.extend(
@@ -176,7 +175,7 @@ impl Matrix {
             );
             changes.extend(
                 each(|all| all.due.max())
-                    .and_then(|pairs| change.of_latency((translated(texts::max), ""), &pairs)),
+                    .and_then(|pairs| change.of_latency((texts::max.said(), ""), &pairs)),
             );
         }
         changes
@@ -192,7 +191,7 @@ impl Matrix {
                 values.push(value);
             }
         }
-        values.join(translated(texts::comma))
+        values.join(texts::comma.said())
     }
 
     fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> String {
@@ -205,12 +204,7 @@ impl Matrix {
         head.extend(by_thread.then(|| tr!(thread)));
         head.push(tr!(figure));
         let texts = head.len();
-        head.extend(
-            self.factors[factor]
-                .values
-                .iter()
-                .map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned())),
-        );
+        head.extend(self.factors[factor].values.iter().map(|value| value.clone().or_nothing()));
         let mut lines = vec![head];
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
@@ -225,21 +219,20 @@ impl Matrix {
                     by_thread.then(|| if index == 0 { one.thread() } else { String::new() }),
                 );
                 line.push(translated(*figure).to_owned());
-                line.extend(cases.iter().map(|case| {
-                    case.map_or_else(|| NOTHING.to_owned(), |case| of.text(&case.figures()))
-                }));
+                line.extend(
+                    cases.iter().map(|case| case.map(|case| of.text(&case.figures())).or_nothing()),
+                );
                 lines.push(line);
             }
             if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
                 let mut line = vec![String::new(); others.len() + usize::from(by_thread)];
                 line.push(tr!(caveats));
                 let caveats = |row: &CellStats| {
-                    Some(row.in_short().join(translated(texts::comma)))
-                        .filter(|text| !text.is_empty())
+                    Some(row.in_short().join(texts::comma.said())).filter(|text| !text.is_empty())
                 };
-                line.extend(cases.iter().map(|case| {
-                    case.and_then(|case| caveats(case.row)).unwrap_or_else(|| NOTHING.to_owned())
-                }));
+                line.extend(
+                    cases.iter().map(|case| case.and_then(|case| caveats(case.row)).or_nothing()),
+                );
                 lines.push(line);
             }
         }
@@ -267,10 +260,10 @@ fn enter<'m>(
 impl Of {
     fn text(self, all: &Figures<'_>) -> String {
         match self {
-            Of::Ns(of) => of(all).map_or_else(|| NOTHING.to_owned(), micros),
-            Of::Spread(of) => of(all).map_or_else(|| NOTHING.to_owned(), fine_micros),
+            Of::Ns(of) => of(all).map(micros).or_nothing(),
+            Of::Spread(of) => of(all).map(fine_micros).or_nothing(),
             Of::Quantile(quantile) => all.due.quantile_text(quantile),
-            Of::Count(of) => of(all).map_or_else(|| NOTHING.to_owned(), count),
+            Of::Count(of) => of(all).map(count).or_nothing(),
         }
     }
 }
@@ -363,7 +356,7 @@ impl Change {
             });
         }
         let ways: Vec<Way> = late.iter().map(|late| late.way()).collect();
-        if let Some(unlike) = self.unlike(translated(texts::overruns), &ways) {
+        if let Some(unlike) = self.unlike(texts::overruns.said(), &ways) {
             return Some(unlike);
         }
         let of = |n: u64, due: u64| {
@@ -371,7 +364,7 @@ impl Change {
             if (0.95..=1.05).contains(&sum.exposed()) { n } else { tr!(n_of_all, n, all) }
         };
         let (was, is) = (of(sum.was, sum.due_was), of(sum.is, sum.due_is));
-        let total = if self.cases > 1 { translated(texts::in_all_after) } else { "" };
+        let total = if self.cases > 1 { texts::in_all_after.said() } else { "" };
         let (value, rest) = (&self.value, self.against() + &self.in_all());
         match sum.way() {
             Way::Up => Some(tr!(value_raises_overruns_from, value, was, is, total, rest)),
@@ -444,22 +437,4 @@ impl Change {
             String::new()
         }
     }
-}
-
-/// Lines of cells below one another: the first so many read from the left, the others from the
-/// right.
-fn aligned(lines: &[Vec<String>], texts: usize) -> String {
-    let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..lines.first().map_or(0, Vec::len)).map(width).collect();
-    let mut out = String::new();
-    for line in lines {
-        let cell = |(column, width): (usize, &usize)| {
-            let text = line[column].replace(char::is_control, " ");
-            if column < texts { left(&text, *width) } else { right(&text, *width) }
-        };
-        let cells: Vec<String> = widths.iter().enumerate().map(cell).collect();
-        out += cells.join("  ").trim_end();
-        out.push('\n');
-    }
-    out
 }

@@ -7,9 +7,9 @@
 //! copy of a recording.
 
 use super::published::{MatchKey, Published, PublishedRun};
-use crate::charts::series::Counted;
 use crate::format::{self, counted};
 use crate::language::{InEach, texts, tr};
+use crate::overview::Counted;
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};

@@ -6,7 +6,7 @@
 //! anyone reads.
 
 use crate::format::{clip, counted};
-use crate::language::{Text, texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::banners::{self, GroupedWarning};
 use crate::sections::conditions;
@@ -67,7 +67,7 @@ impl Conditions {
             let [value] = fact.values.as_slice() else { continue };
             self.fact(
                 fact.name,
-                value.before.as_deref().unwrap_or_else(|| translated(texts::not_known)),
+                value.before.as_deref().unwrap_or_else(|| texts::not_known.said()),
                 value.changed,
             );
         }
@@ -138,7 +138,7 @@ impl Conditions {
             } else {
                 tr!(in_runs, runs = counted((*runs).into(), texts::n_runs))
             };
-            let differ = if *differ { translated(texts::figures_those_first) } else { "" };
+            let differ = if *differ { texts::figures_those_first.said() } else { "" };
             banners::grouped(first, format!("{of}{differ}"))
         };
         self.warnings.iter().take(MAX_WARNINGS).map(listed).collect()

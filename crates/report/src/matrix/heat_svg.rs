@@ -4,9 +4,9 @@
 use super::Matrix;
 use super::heat::{Cells, FIGURES, Figure, HeatMap, SHADES};
 use crate::charts::svg::{Anchor, Svg, mixed};
-use crate::language::{texts, tr, translated};
-use crate::overview::list;
-use crate::sections::latencies::NOTHING;
+use crate::format::list;
+use crate::language::{texts, tr};
+use crate::sections::latencies::{NOTHING, OrNothing};
 
 const WIDTH: f64 = 960.0;
 const ROW: f64 = 26.0;
@@ -30,7 +30,7 @@ impl Matrix {
         let cells = self.cells(&map, figure)?;
         let across: Vec<&str> =
             map.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
-        let folded = if cells.folded { translated(texts::worst_all_other_factors) } else { "" };
+        let folded = if cells.folded { texts::worst_all_other_factors.said() } else { "" };
         let on = cells.kind.map_or_else(String::new, |kind| tr!(time_kind, kind = kind.name()));
         let title = tr!(
             largest_latency_down_across,
@@ -112,8 +112,7 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
             svg.rect((x, y), (width - 1.5, ROW - 1.5), &format!("fill=\"{fill}\""));
             let colour =
                 if share.is_some_and(|share| SHADES.is_hot(share)) { ON_HOT } else { ON_COLD };
-            let text =
-                cell.map_or_else(|| NOTHING.to_owned(), |(row, value)| figure.label(row, value));
+            let text = cell.map(|(row, value)| figure.label(row, value)).or_nothing();
             let size = if width < 52.0 { 9 } else { 11 };
             svg.text(
                 x + width / 2.0,

@@ -28,10 +28,11 @@ pub use published::{Published, PublishedError};
 pub use settings::{SETTINGS, normalised, settings_of};
 
 use crate::charts::options::ChartOptions;
+use crate::format::list;
 use crate::format::{self, count, counted};
 use crate::gate::lacking;
-use crate::language::{InEach, texts, tr, translated};
-use crate::overview::{Overview, list, population};
+use crate::language::{InEach, texts, tr};
+use crate::overview::{Overview, population};
 use crate::phases;
 use crate::sections::banners;
 use crate::sections::co_kernel;
@@ -244,7 +245,7 @@ impl Matrix {
             })
         };
         let values: Vec<String> = self.varied.iter().filter_map(named).collect();
-        if values.is_empty() { tr!(all_runs) } else { values.join(translated(texts::comma)) }
+        if values.is_empty() { tr!(all_runs) } else { values.join(texts::comma.said()) }
     }
 
     /// Some of these rows by name: `a, b and 52 more`.
@@ -273,7 +274,7 @@ impl Matrix {
         (names.len() > 1).then(|| {
             tr!(
                 their_quantities_differ_quantities,
-                quantities = names.join(translated(texts::semicolon))
+                quantities = names.join(texts::semicolon.said())
             )
         })
     }
@@ -282,20 +283,20 @@ impl Matrix {
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![population(self.rows.iter().any(CellStats::has_skipped)).to_owned()];
         if self.rows.iter().any(CellStats::is_about) {
-            notes[0] += translated(texts::from_histogram_up_1);
+            notes[0] += texts::from_histogram_up_1.said();
         }
         let pooled = |phases: bool| {
             self.rows.iter().any(|row| row.runs > 1 && row.phases().is_some() == phases)
         };
         match (pooled(false), pooled(true)) {
             (true, true) => {
-                notes[0] += translated(texts::repeats_phases_pooled_max);
+                notes[0] += texts::repeats_phases_pooled_max.said();
             }
             (true, false) => {
-                notes[0] += translated(texts::repeats_pooled_max_runs);
+                notes[0] += texts::repeats_pooled_max_runs.said();
             }
             (false, true) => {
-                notes[0] += translated(texts::phases_pooled_max_runs);
+                notes[0] += texts::phases_pooled_max_runs.said();
             }
             (false, false) => {}
         }
@@ -305,10 +306,10 @@ impl Matrix {
                 .any(|row| row.identical > 0 && (row.kind == Some(TimeKind::Virtual)) == in_lab)
         };
         if identical(true) {
-            notes[0] += translated(texts::repeat_identical_first_expected);
+            notes[0] += texts::repeat_identical_first_expected.said();
         }
         if identical(false) {
-            notes[0] += translated(texts::copy_recording_adds_nothing);
+            notes[0] += texts::copy_recording_adds_nothing.said();
         }
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         for (text, rows) in self.times.get() {
@@ -426,10 +427,9 @@ impl Matrix {
             )
         };
         let judged: Vec<String> = self.limits.iter().map(judged).collect();
-        let (limits, mut judged) =
-            (self.limits_listed(), judged.join(translated(texts::semicolon)));
+        let (limits, mut judged) = (self.limits_listed(), judged.join(texts::semicolon.said()));
         if measured.iter().any(|row| row.phases().is_some()) {
-            judged += translated(texts::phases_run_together);
+            judged += texts::phases_run_together.said();
         }
         let without: Vec<&CellStats> =
             measured.iter().copied().filter(|row| row.has_no_limit()).collect();

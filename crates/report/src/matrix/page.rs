@@ -10,6 +10,7 @@ use super::table::Table;
 use crate::charts;
 use crate::charts::series::Charts;
 use crate::charts::words::Chart;
+use crate::foreign_text::shown;
 use crate::format::{self, count, counted};
 use crate::language::{Language, Text, in_language, texts, tr, translated};
 use crate::overview;
@@ -17,11 +18,11 @@ use crate::page::chart_set::{self, ChartSet, ChartView};
 use crate::page::intervals::{RecordingInference, inference_lead, inference_rows};
 use crate::page::limits::LimitsView;
 use crate::page::localised::Localised;
-use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
+use crate::page::page_texts::Headline;
+use crate::page::{Frame, Header, MAX_BYTES, left_out, rendered, unbroken};
+use crate::paint::Paint;
 use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::method::{self, Command};
-use crate::terminal::paint::Paint;
-use crate::terminal::shown::shown;
 use crate::warnings::{NextStep, warning_text};
 use askama::Template;
 
@@ -179,11 +180,8 @@ impl Matrix {
         let (head, rows, without) = self.table(&table, rows);
         let drawing = self.drawing(budget);
         // Folders without a plan hold phases.
-        let untitled = if plan.is_empty() {
-            translated(texts::phases_of_a_run)
-        } else {
-            translated(texts::a_plan)
-        };
+        let untitled =
+            if plan.is_empty() { texts::phases_of_a_run.said() } else { texts::a_plan.said() };
         Page {
             frame: Frame::new(
                 self.title.as_deref().unwrap_or(untitled),
@@ -268,7 +266,7 @@ impl Matrix {
                 format!("{}: ", rows(of.len()))
             };
             banners.push(Banner::new(
-                translated(texts::from_the_lab),
+                texts::from_the_lab.said(),
                 format!("{of}{text}"),
                 &NextStep::Unknown,
             ));
@@ -280,21 +278,17 @@ impl Matrix {
                 .denied
                 .as_ref()
                 .map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            banners.push(Banner::new(translated(texts::rights_and_scheduling), text, &grant));
+            banners.push(Banner::new(texts::rights_and_scheduling.said(), text, &grant));
         }
         let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
         if with_caveats > 0 {
             let text = tr!(rows_see_below_table, rows = rows(with_caveats));
-            banners.push(Banner::new(
-                translated(texts::caveats_sentence),
-                text,
-                &NextStep::Unknown,
-            ));
+            banners.push(Banner::new(texts::caveats_sentence.said(), text, &NextStep::Unknown));
         }
         if off_target > 0 {
             let text = tr!(rows_marked_in_table, rows = rows(off_target));
             banners.push(Banner::new(
-                translated(texts::load_off_target_sentence),
+                texts::load_off_target_sentence.said(),
                 text,
                 &NextStep::Unknown,
             ));
@@ -302,7 +296,7 @@ impl Matrix {
         if self.missing() > 0 {
             let text =
                 tr!(runs_plan_without_recording_run, runs = counted(self.missing(), texts::n_runs));
-            banners.push(Banner::new(translated(texts::incomplete_plan), text, &NextStep::Unknown));
+            banners.push(Banner::new(texts::incomplete_plan.said(), text, &NextStep::Unknown));
         }
         banners
     }
@@ -372,7 +366,7 @@ impl Matrix {
             let over_time = chart == Chart::Time;
             let all = if over_time { self.worst_runs() } else { self.selected_pooled() };
             let series = Charts::new(&all, &self.options, steps);
-            let panels = if over_time { translated(texts::panel_for_each_run) } else { "" };
+            let panels = if over_time { texts::panel_for_each_run.said() } else { "" };
             ChartView {
                 id: chart.file(),
                 title: chart.title_of(self.measured()),

@@ -121,9 +121,8 @@ impl Matrix {
         rows.clone().for_each(|row| caveats::merge(&mut worst, row.texts().caveats.clone()));
         let short: Vec<&str> = worst.iter().map(|caveat| caveat.short.as_str()).collect();
         let rows = counted(rows.count() as u64, texts::n_combinations);
-        (!short.is_empty()).then(|| {
-            tr!(worst_caveats_in_rows, rows, caveats = short.join(translated(texts::comma)))
-        })
+        (!short.is_empty())
+            .then(|| tr!(worst_caveats_in_rows, rows, caveats = short.join(texts::comma.said())))
     }
 
     /// The caveats of all figures, what the ns are if they are not a machine's, the largest and the
@@ -149,7 +148,7 @@ impl Matrix {
         } else {
             verdict::capitalised(&tr!(
                 before_conditions,
-                conditions = conditions.join(translated(texts::semicolon))
+                conditions = conditions.join(texts::semicolon.said())
             ))
         };
         let before = conditions + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
@@ -169,12 +168,12 @@ impl Matrix {
                     (true, false) => texts::worst_latency,
                 },
             );
-            let and = if place == 0 { "" } else { translated(texts::semicolon) };
+            let and = if place == 0 { "" } else { texts::semicolon.said() };
             figures += &tr!(
                 and_woke_extremes,
                 and,
                 woke,
-                extremes = extremes.join(translated(texts::semicolon))
+                extremes = extremes.join(texts::semicolon.said())
             );
         }
         let text = tr!(figures_on_time, figures, on_time = on_time(&self.rows));
@@ -189,9 +188,9 @@ impl Matrix {
         let max = |row: &CellStats| latency(row.extent().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
-            TimeKind::Machine => translated(texts::on_machines_own_clock),
-            TimeKind::Virtual => translated(texts::in_virtual_ns),
-            TimeKind::Emulated => translated(texts::emulated),
+            TimeKind::Machine => texts::on_machines_own_clock.said(),
+            TimeKind::Virtual => texts::in_virtual_ns.said(),
+            TimeKind::Emulated => texts::emulated.said(),
         };
         let with = |row: &CellStats| {
             if self.varied.is_empty() {
@@ -243,7 +242,7 @@ impl Matrix {
             .take(MAX_VALUES)
             .map(|(how, rows, _)| format!("{how}{}", of(*rows)))
             .collect();
-        phrases.join(translated(texts::semicolon))
+        phrases.join(texts::semicolon.said())
     }
 
     /// What the first factor does where all else is equal, if a sentence can say it: `Largest
@@ -291,7 +290,7 @@ impl Matrix {
         } else {
             String::new()
         };
-        let (factor, values) = (&self.factors[factor].name, phrases.join(translated(texts::comma)));
+        let (factor, values) = (&self.factors[factor].name, phrases.join(texts::comma.said()));
         Some(match quantities.first() {
             Some(Quantity::Latency) | None => {
                 tr!(largest_latency_factor_pairs, factor, pairs, values)

@@ -119,7 +119,7 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
     };
     format!(
         "{lead}{without}{}",
-        if recurring { translated(texts::dotted_lines_ticks_bottom) } else { "" }
+        if recurring { texts::dotted_lines_ticks_bottom.said() } else { "" }
     )
 }
 

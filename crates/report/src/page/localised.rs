@@ -3,10 +3,10 @@
 //! as Markdown.
 
 use crate::charts::svg::escape;
+use crate::foreign_text::{shown, steers};
 use crate::page::Frame;
+use crate::paint::Paint;
 use crate::sections::inference::Message;
-use crate::terminal::paint::Paint;
-use crate::terminal::shown::{shown, steers};
 use askama::filters::{Escaper, Html};
 use std::fmt;
 

@@ -11,7 +11,7 @@ use crate::language::{Text, texts, tr, translated};
 use crate::overview::Overview;
 use crate::sections::accounts::{Accounts, cpu_of};
 use crate::sections::columns::Measured;
-use crate::sections::latencies::{Latencies, NOTHING, text};
+use crate::sections::latencies::{Latencies, NOTHING, OrNothing, text};
 use crate::sections::loads;
 use plan::Nanos;
 use stats::Level;
@@ -253,33 +253,25 @@ pub(crate) fn histogram(charts: &Charts) -> DataTable {
             .any(|sum| *sum > 0)
             .then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
     });
-    DataTable {
-        title: translated(texts::counts_table),
-        head: head("µs", charts),
-        rows: rows.collect(),
-    }
+    DataTable { title: texts::counts_table.said(), head: head("µs", charts), rows: rows.collect() }
 }
 
 pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     let rarities: Vec<Vec<(u64, i64)>> = all.iter().map(words::rarities).collect();
     let longest = rarities.iter().max_by_key(|points| points.len()).cloned().unwrap_or_default();
     let rows = longest.iter().enumerate().map(|(row, (one_in, _))| {
-        let cells = rarities.iter().map(|points| {
-            points
-                .get(row)
-                .map_or_else(|| NOTHING.to_owned(), |(_, ns)| format!("~{}", micros(*ns)))
-        });
+        let cells = rarities
+            .iter()
+            .map(|points| points.get(row).map(|(_, ns)| format!("~{}", micros(*ns))).or_nothing());
         std::iter::once(tr!(n1_in_n, n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
-    let maxima = all
-        .iter()
-        .map(|overview| overview.counted().judged().1.map_or_else(|| NOTHING.to_owned(), micros));
+    let maxima = all.iter().map(|overview| overview.counted().judged().1.map(micros).or_nothing());
     rows.push(std::iter::once(tr!(the_worst)).chain(maxima).collect());
     let head = std::iter::once(tr!(latency_at_least_us))
         .chain(all.iter().map(|overview| overview.name.clone()))
         .collect();
-    DataTable { title: translated(texts::curve_table), head, rows }
+    DataTable { title: texts::curve_table.said(), head, rows }
 }
 
 /// Blocks of time in the table.
@@ -301,7 +293,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             let seconds = Nanos(time.step_ns).as_secs_f64();
             let from = seconds * block as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
-            let figure = |value: &Option<i64>| value.map_or_else(|| NOTHING.to_owned(), micros);
+            let figure = |value: &Option<i64>| value.map(micros).or_nothing();
             let block_name = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
             let mut row = vec![block_name, figure(min), figure(max)];
             if any_jitter {
@@ -322,7 +314,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
     }
     head.push(tr!(skipped_or_lost));
     head.extend(any_load.then(|| tr!(cpu_use_each_load)));
-    DataTable { title: translated(texts::course_table), head, rows }
+    DataTable { title: texts::course_table.said(), head, rows }
 }
 
 pub(crate) fn worst_title(measured: Measured) -> &'static str {
@@ -331,13 +323,13 @@ pub(crate) fn worst_title(measured: Measured) -> &'static str {
 
 pub(crate) fn worst_head(measured: Measured) -> [&'static str; 5] {
     [
-        measured.pick("µs late", "latency, µs"),
-        "at, s",
-        "CPU",
-        "thread",
-        measured.pick("activation", "number"),
+        measured.pick(texts::us_late, texts::latency_us),
+        texts::at_s,
+        texts::cpu_heading,
+        texts::thread,
+        measured.pick(texts::activation, texts::number),
     ]
-    .map(translated)
+    .map(Text::said)
 }
 
 pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
@@ -352,7 +344,7 @@ pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
                 [
                     micros(worst.latency_ns),
                     at,
-                    worst.cpu.map_or_else(|| NOTHING.to_owned(), |cpu| cpu.to_string()),
+                    worst.cpu.map(|cpu| cpu.to_string()).or_nothing(),
                     worst.thread.to_string(),
                     format::count(worst.activation),
                 ]

@@ -3,7 +3,7 @@
 //! histogram it is not, and events were never planned.
 
 use crate::format;
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use crate::sections::latencies::NOTHING;
 use crate::sections::rows::Rows;
 use model::{ProbeStatement, RowKind, TakenBy, Thread};
@@ -79,9 +79,9 @@ impl Accounts {
     /// Why there are no numbers of late and skipped activations, where there are none.
     pub(crate) fn why_none(&self) -> Option<&'static str> {
         if self.is_unknown {
-            return Some(translated(texts::not_known));
+            return Some(texts::not_known.said());
         }
-        self.is_of_events().then(|| translated(texts::events_are_not_planned))
+        self.is_of_events().then(|| texts::events_are_not_planned.said())
     }
 
     /// Due, on time, late, skipped.
@@ -94,11 +94,7 @@ impl Accounts {
 /// this machine.
 pub(crate) fn cpu_of(probe: &ProbeStatement, thread: &Thread) -> String {
     let other = || {
-        if probe.taken_by() == TakenBy::AnotherMachine {
-            NOTHING.to_owned()
-        } else {
-            translated(texts::any).to_owned()
-        }
+        if probe.taken_by() == TakenBy::AnotherMachine { NOTHING.to_owned() } else { tr!(any) }
     };
     probe.cpu_of(thread).map_or_else(other, |cpu| cpu.to_string())
 }

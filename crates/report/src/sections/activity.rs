@@ -29,12 +29,12 @@ pub(crate) struct Cell {
 pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Activity> {
     vec![
         Activity {
-            title: translated(texts::where_cpus_time_went),
+            title: texts::where_cpus_time_went.said(),
             lead: tr!(all_cpus_between_two),
             rows: cpu_time(all),
         },
-        counted(translated(texts::interrupts_during_the_run), events::interrupts(all)),
-        counted(translated(texts::softirqs_during_the_run), events::softirqs(all)),
+        counted(texts::interrupts_during_the_run.said(), events::interrupts(all)),
+        counted(texts::softirqs_during_the_run.said(), events::softirqs(all)),
     ]
 }
 

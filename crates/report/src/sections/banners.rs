@@ -2,9 +2,11 @@
 //! What a reader must know before the figures: their caveats, and the conditions.
 
 use crate::format;
-use crate::language::{texts, tr, translated};
-use crate::overview::{Overview, list};
-use crate::sections::{co_kernel, lab};
+use crate::format::list;
+use crate::language::{texts, tr};
+use crate::overview::Overview;
+use crate::sections::cautions;
+use crate::sections::lab;
 use crate::warnings::{NextStep, warning_text};
 use model::{Document, TakenBy, Warning};
 
@@ -42,7 +44,7 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
     for overview in all {
         let only = all.len() == 1;
         let of = if only { String::new() } else { format!("{}: ", overview.name) };
-        let it = if only { translated(texts::this_recording) } else { overview.name.as_str() };
+        let it = if only { texts::this_recording.said() } else { overview.name.as_str() };
         let measured = |how: &str| {
             if only {
                 tr!(measured_how, how)
@@ -55,27 +57,23 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
             let denied = denied(&overview.recorded.document);
             let next_step =
                 denied.map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            add(
-                translated(texts::no_real_time),
-                tr!(measured, measured = measured(&how)),
-                next_step,
-            );
+            add(texts::no_real_time.said(), tr!(measured, measured = measured(&how)), next_step);
         }
         if let Some(policy) = overview.ordinary() {
             let text = tr!(measured_requested_not_real, measured = measured(&policy));
-            add(translated(texts::ordinary_scheduling), text, NextStep::Unknown);
+            add(texts::ordinary_scheduling.said(), text, NextStep::Unknown);
         }
         if overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
             let text = tr!(recording_holds_times_came, recording = it);
-            add(translated(texts::measured_elsewhere), text, NextStep::Unknown);
+            add(texts::measured_elsewhere.said(), text, NextStep::Unknown);
         }
         if let Some(bad) = set_up_badly(&overview.recorded.document) {
             let text = tr!(bad_figures_those_machine, of, bad);
-            add(translated(texts::bad_for_latency), text, NextStep::Unknown);
+            add(texts::bad_for_latency.said(), text, NextStep::Unknown);
         }
         if let Some(how) = overview.cut_short() {
             add(
-                translated(texts::incomplete_run),
+                texts::incomplete_run.said(),
                 tr!(recording_how, recording = it, how),
                 NextStep::Unknown,
             );
@@ -83,17 +81,18 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
         if overview.lost > 0 {
             let lost = format::counted(overview.lost, texts::n_samples);
             let text = tr!(lost_their_latencies_unknown, of, lost);
-            add(translated(texts::samples_lost_sentence), text, NextStep::Unknown);
+            add(texts::samples_lost_sentence.said(), text, NextStep::Unknown);
         }
         if let Some(which) = overview.load_off_target() {
             let text = tr!(figures_hold_but_not, of, which);
-            add(translated(texts::load_off_target_sentence), text, NextStep::Unknown);
+            add(texts::load_off_target_sentence.said(), text, NextStep::Unknown);
         }
     }
     // What the ns are, before anything is said of them.
     let times = lab::times(all).into_iter();
-    let cores =
-        co_kernel::notes(all).into_iter().map(|text| (translated(texts::co_kernel_sentence), text));
+    let cores = cautions::co_kernel_notes(all)
+        .into_iter()
+        .map(|text| (texts::co_kernel_sentence.said(), text));
     let times = times.chain(cores);
     banners.splice(0..0, times.map(|(title, text)| Banner::new(title, text, &NextStep::Unknown)));
     banners

@@ -2,15 +2,16 @@
 //! What a reader must know before any figure that rests on a recording, and before two are
 //! compared: in front of what `gate` and `compare` say.
 
+use crate::format;
 use crate::format::count;
-use crate::gate::incomplete_reason;
-use crate::language::tr;
-use crate::overview::{Overview, list};
+use crate::format::list;
+use crate::language::{texts, tr};
+use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats;
 use crate::sections::co_kernel;
 use crate::sections::events::{self, Source};
-use model::TakenBy;
+use model::{CoKernel, TakenBy};
 
 /// Recordings differ in steal time from so many points of all CPU time on ...
 const MIN_STEAL: f64 = 1.0;
@@ -50,7 +51,7 @@ fn cpu_shares(overview: &Overview<'_>) -> Option<CpuShares> {
 pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
     let mut all: Vec<String> =
         overview.not_real_time().map(|how| tr!(measured_with_how, how)).into_iter().collect();
-    all.extend(judge::incomplete(overview.recorded).map(incomplete_reason));
+    all.extend(judge::incomplete(overview.recorded).map(caveats::incomplete_reason));
     all.extend(
         caveats::collect(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase),
     );
@@ -131,6 +132,48 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     }
     apart.extend(interrupts(all, first));
     apart
+}
+
+/// For recordings of which any was measured on a core: which was on which. Where all were on one,
+/// what its gravity does.
+pub(crate) fn co_kernel_notes(all: &[Overview<'_>]) -> Vec<String> {
+    let mut cores: Vec<(&CoKernel, Vec<&str>)> = Vec::new();
+    for overview in all {
+        let Some(core) = co_kernel::of(&overview.recorded.document) else { continue };
+        match cores
+            .iter_mut()
+            .find(|(known, _)| format::co_kernel(known) == format::co_kernel(core))
+        {
+            Some((_, names)) => names.push(&overview.name),
+            None => cores.push((core, vec![&overview.name])),
+        }
+    }
+    match cores.as_slice() {
+        [(core, names)] if names.len() == all.len() => {
+            co_kernel::effect_as_sentence(core).into_iter().collect()
+        }
+        several => {
+            several.iter().map(|(core, names)| co_kernel::note(&list(names), core)).collect()
+        }
+    }
+}
+
+/// That two groups differ in it, where they do.
+pub(crate) fn gravity_apart(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
+    let values = |group: &[Overview<'_>]| {
+        let mut values: Vec<String> = group
+            .iter()
+            .map(|one| match co_kernel::of(&one.recorded.document) {
+                None => tr!(none_on_linux),
+                Some(core) => co_kernel::gravity(core).unwrap_or_else(|| tr!(not_known)),
+            })
+            .collect();
+        values.sort_unstable();
+        values.dedup();
+        values.join(texts::comma.said())
+    };
+    let (base, other) = (values(base), values(other));
+    (base != other).then(|| Apart { name: tr!(gravity), base, other })
 }
 
 fn average(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -5,10 +5,12 @@
 //! Computed from the two snapshots of the machine where it can be, as a shorter phrase than that of
 //! the recording's warning.
 
-use crate::format::{at_most, count, latency};
-use crate::language::tr;
-use crate::overview::{cut_short, list};
+use crate::format::list;
+use crate::format::{at_most, count, counted, latency};
+use crate::language::{texts, tr};
+use crate::sections::ending::cut_short;
 use crate::sections::rows::Rows;
+use judge::Incomplete;
 use model::{CpuTimeChange, Document, TakenBy, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
@@ -249,6 +251,29 @@ pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
         Some(text)
     };
     CaveatKind::ALL.into_iter().filter_map(phrase).collect()
+}
+
+/// Why a recording does not show all that it should have.
+pub(crate) fn incomplete_reason(why: Incomplete) -> String {
+    match why {
+        Incomplete::EndedEarly => tr!(run_ended_early_rest),
+        Incomplete::SamplesLost(lost) => {
+            tr!(samples_lost_unknown_latencies, samples = counted(lost, texts::n_samples))
+        }
+        Incomplete::TraceLost(lost) => {
+            tr!(events_kernels_trace_lost, events = counted(lost, texts::n_events))
+        }
+        Incomplete::StreamOffPeriod => {
+            tr!(streams_intervals_not_those)
+        }
+        Incomplete::StreamBroken => tr!(parts_stream_missing_could),
+        Incomplete::ProgramFailed => tr!(program_measured_crashed_failed),
+        Incomplete::FellBack => tr!(threads_co_kernel_ran),
+        Incomplete::LoadOffTarget => tr!(load_off_target_2),
+        Incomplete::Contradicts => {
+            tr!(run_json_contradicts_samples_teiji)
+        }
+    }
 }
 
 #[cfg(test)]

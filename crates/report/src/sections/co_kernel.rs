@@ -4,9 +4,7 @@
 //! are of two conditions.
 
 use crate::format;
-use crate::language::{texts, tr, translated};
-use crate::overview::{Overview, list};
-use crate::sections::cautions::Apart;
+use crate::language::{texts, tr};
 use model::{CoKernel, Document};
 use plan::Nanos;
 
@@ -24,7 +22,7 @@ fn gravity_ns(core: &CoKernel) -> Option<i64> {
 }
 
 /// The same for people, as `2 µs`; what cannot be read is as the core said it.
-fn gravity(core: &CoKernel) -> Option<String> {
+pub(crate) fn gravity(core: &CoKernel) -> Option<String> {
     match gravity_ns(core) {
         Some(ns) => Some(tr!(
             micros_us,
@@ -59,8 +57,8 @@ pub(crate) fn effect(core: &CoKernel) -> Option<String> {
     Some(tr!(core_sets_timer_time, core = core.name, time))
 }
 
-fn effect_as_sentence(core: &CoKernel) -> Option<String> {
-    effect(core).map(|effect| effect + translated(texts::full_stop))
+pub(crate) fn effect_as_sentence(core: &CoKernel) -> Option<String> {
+    effect(core).map(|effect| effect + texts::full_stop.said())
 }
 
 /// That these rows, by their names, were measured on this core, and what its gravity does to them.
@@ -74,46 +72,6 @@ pub(crate) fn note(rows: &str, core: &CoKernel) -> String {
 pub(crate) fn differ(all: &[&Document]) -> bool {
     let told = |document: &Document| of(document).map(format::co_kernel);
     all.iter().any(|document| told(document) != told(all[0]))
-}
-
-/// For recordings of which any was measured on a core: which was on which. Where all were on one,
-/// what its gravity does.
-pub(crate) fn notes(all: &[Overview<'_>]) -> Vec<String> {
-    let mut cores: Vec<(&CoKernel, Vec<&str>)> = Vec::new();
-    for overview in all {
-        let Some(core) = of(&overview.recorded.document) else { continue };
-        match cores
-            .iter_mut()
-            .find(|(known, _)| format::co_kernel(known) == format::co_kernel(core))
-        {
-            Some((_, names)) => names.push(&overview.name),
-            None => cores.push((core, vec![&overview.name])),
-        }
-    }
-    match cores.as_slice() {
-        [(core, names)] if names.len() == all.len() => {
-            effect_as_sentence(core).into_iter().collect()
-        }
-        several => several.iter().map(|(core, names)| note(&list(names), core)).collect(),
-    }
-}
-
-/// That two groups differ in it, where they do.
-pub(crate) fn gravity_apart(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
-    let values = |group: &[Overview<'_>]| {
-        let mut values: Vec<String> = group
-            .iter()
-            .map(|one| match of(&one.recorded.document) {
-                None => tr!(none_on_linux),
-                Some(core) => gravity(core).unwrap_or_else(|| tr!(not_known)),
-            })
-            .collect();
-        values.sort_unstable();
-        values.dedup();
-        values.join(translated(texts::comma))
-    };
-    let (base, other) = (values(base), values(other));
-    (base != other).then(|| Apart { name: tr!(gravity), base, other })
 }
 
 /// Cobalt with this gravity, for tests.

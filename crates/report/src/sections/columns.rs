@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The probe of a recording in words, and the figures of its columns that are not judged.
 
+use crate::format::list;
 use crate::format::{count, micros, rounded};
-use crate::language::{self, Text, texts, tr, translated};
-use crate::overview::{Overview, list};
-use crate::sections::latencies::{Latencies, NOTHING};
+use crate::language::{self, texts, tr, translated};
+use crate::overview::Overview;
+use crate::sections::latencies::{FEW, Latencies, NOTHING};
 use crate::sections::rows::Rows;
 use crate::sections::{noise, smis};
 use model::{ColumnUnit, Document, ProbeStatement, Quantity, RowKind};
 use stats::Level;
-
-/// The figures of a further column.
-pub(crate) const FIGURES: [Text; 6] =
-    [texts::min, texts::mean, texts::p50, texts::p99, texts::p99_9, texts::max];
 
 /// A further column of one thread.
 pub(crate) struct ColumnRow {
@@ -20,7 +17,7 @@ pub(crate) struct ColumnRow {
     /// Its name and unit: `done, µs`.
     pub(crate) name: String,
     pub(crate) thread: usize,
-    pub(crate) figures: [String; FIGURES.len()],
+    pub(crate) figures: [String; FEW.len()],
 }
 
 /// What a column says of itself.
@@ -83,7 +80,9 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
             if of_all { name } else { tr!(name_recordings, name, recordings = list(&recordings)) };
         Meaning { name, meaning }
     };
-    found.into_iter().map(named).chain(noise::of_each(all)).chain(smis::of_each(all)).collect()
+    let of_gaps = noise::of_each(all).into_iter().chain(smis::of_each(all));
+    let of_gaps = of_gaps.map(|(name, meaning)| Meaning { name, meaning });
+    found.into_iter().map(named).chain(of_gaps).collect()
 }
 
 /// What a judged time is called.
@@ -218,11 +217,11 @@ impl Measured {
 /// What a latency is, in these recordings.
 pub(crate) fn lead(all: &[Overview<'_>]) -> &'static str {
     if matches!(Measured::from_overviews(all), Measured::Jitter(_)) {
-        translated(texts::what_called_latency_here)
+        texts::what_called_latency_here.said()
     } else if meanings(all).is_empty() {
-        translated(texts::latency_how_long_after)
+        texts::latency_how_long_after.said()
     } else {
-        translated(texts::latency_what_recordings_probe)
+        texts::latency_what_recordings_probe.said()
     }
 }
 
@@ -233,7 +232,7 @@ fn title(name: &str, unit: ColumnUnit) -> String {
     }
 }
 
-fn figures(of: &Latencies<'_>, unit: ColumnUnit) -> [String; FIGURES.len()] {
+fn figures(of: &Latencies<'_>, unit: ColumnUnit) -> [String; FEW.len()] {
     let text = |value: Option<i64>| match (value, unit) {
         (None, _) => NOTHING.to_owned(),
         (Some(value), ColumnUnit::Nanoseconds) => micros(value),

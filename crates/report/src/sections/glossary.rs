@@ -21,7 +21,7 @@ pub(crate) fn words(probes: &Probes) -> Vec<Word> {
     let rows = probes.rows();
     let mut words = vec![
         Word { term: "row", name: rows.singular(), meaning: translated(row(rows)).to_owned() },
-        Word { term: "latency", name: translated(texts::latency), meaning: latency(probes) },
+        Word { term: "latency", name: texts::latency.said(), meaning: latency(probes) },
     ];
     let jitter = probes.has_activations().then_some(JITTER);
     let terms = [
@@ -67,7 +67,7 @@ fn row(rows: Rows) -> Text {
 
 /// What the probe states; of several probes, each with its name.
 fn latency(probes: &Probes) -> String {
-    let sentence = |meaning: &str| capitalised(meaning) + translated(texts::full_stop);
+    let sentence = |meaning: &str| capitalised(meaning) + texts::full_stop.said();
     match probes.judged().as_slice() {
         [] => tr!(actual_minus_planned_wake),
         [(_, only)] => sentence(only),

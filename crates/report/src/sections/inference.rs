@@ -2,15 +2,16 @@
 //! What a recording supports beyond its figures, in words: quantiles with their intervals, the tail
 //! or why it is not extrapolated, periods, changes, what happened on several CPUs at once.
 
+use crate::format::list;
 use crate::format::{self, count, latency};
 use crate::language::{Text, texts, tr, translated};
-use crate::overview::{due_since_first, list};
+use crate::sections::due::due_since_first;
 use crate::sections::refusals;
 use crate::sections::rows::Rows;
 use model::{Document, Thread};
 use plan::Nanos;
 use stats::{
-    Analysis, Change, ChangeKind, Level, Mode, Part, Period, QuantileInterval, Refusal, TailFit,
+    Analysis, Change, ChangeKind, Level, Mode, Period, QuantileInterval, Refusal, TailFit,
     Together, Worst, together,
 };
 
@@ -244,16 +245,8 @@ fn thousands(number: &str) -> String {
     behind.map_or_else(|| whole.clone(), |behind| format!("{whole}.{behind}"))
 }
 
-/// What of the latencies changed.
-pub(crate) fn part(part: Part) -> &'static str {
-    translated(match part {
-        Part::Middle => texts::the_median,
-        Part::Late => texts::the_99th_percentile,
-    })
-}
-
 fn change(change: &Change, document: &Document, thread: &Thread) -> String {
-    let which = part(change.part);
+    let which = refusals::part(change.part);
     let (before, after) = (latency(change.before_ns), latency(change.after_ns));
     match change.kind {
         ChangeKind::Step => {

@@ -3,7 +3,7 @@
 //! is.
 
 use crate::format::{self, exact_micros, latency};
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use crate::overview::Overview;
 use model::Quantity;
 
@@ -74,7 +74,7 @@ pub(crate) fn sentence(overview: &Overview<'_>) -> Option<String> {
     let spread = Spread::from_overview(overview)?;
     let figures: Vec<String> =
         [Some(spread.in_words()), spread.around()].into_iter().flatten().collect();
-    Some(tr!(jitter_figures, figures = figures.join(translated(texts::comma))))
+    Some(tr!(jitter_figures, figures = figures.join(texts::comma.said())))
 }
 
 #[cfg(test)]
@@ -160,7 +160,7 @@ mod tests {
         let report = Report::new(&all, &[], &options);
         let summary = report.terminal_summary(crate::Paint::Plain, crate::Language::English);
         assert!(summary.contains("standard deviation 300 ns"), "{summary}");
-        let headline = crate::page::worst_figure(&Overview::all(&all)).unwrap();
+        let headline = crate::page::page_texts::worst_figure(&Overview::all(&all)).unwrap();
         assert_eq!((headline.number.as_str(), headline.unit.as_str()), ("300", "ns"));
         assert_eq!(headline.label, "standard deviation of the interval, with no load added");
     }

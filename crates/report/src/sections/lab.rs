@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must be shown with every figure from the lab: what its ns are, and what is not in them.
 
+use crate::format::list;
 use crate::language::{texts, tr, translated};
-use crate::overview::{Overview, list};
+use crate::overview::Overview;
 use model::Lab;
 
 /// What the ns of one recording are; none for a real machine.
@@ -15,7 +16,7 @@ pub(crate) fn time_of(lab: &Lab) -> String {
             how = if lab.accelerator == "kvm" {
                 "KVM"
             } else {
-                translated(texts::qemu_translating_each_instruction)
+                texts::qemu_translating_each_instruction.said()
             }
         ),
     }
@@ -103,11 +104,11 @@ pub(crate) fn in_short_of(kinds: impl Iterator<Item = TimeKind> + Clone) -> Opti
     if all(TimeKind::Machine) {
         None
     } else if all(TimeKind::Virtual) {
-        Some(translated(texts::in_labs_virtual_time))
+        Some(texts::in_labs_virtual_time.said())
     } else if kinds.clone().all(|kind| kind != TimeKind::Machine) {
-        Some(translated(texts::in_the_lab_emulated))
+        Some(texts::in_the_lab_emulated.said())
     } else {
-        Some(translated(texts::partly_in_lab_partly))
+        Some(texts::partly_in_lab_partly.said())
     }
 }
 

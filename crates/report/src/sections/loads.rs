@@ -3,9 +3,8 @@
 
 use crate::format::{self, count};
 use crate::language::tr;
-use crate::overview::Overview;
-use crate::sections::latencies::NOTHING;
-use model::{LoadEvidence, LoadOnCpu};
+use crate::sections::latencies::{NOTHING, OrNothing};
+use model::{Document, LoadEvidence, LoadOnCpu};
 use plan::{CpuList, LoadSpec};
 
 /// CPUs of a load that are listed one by one.
@@ -42,18 +41,18 @@ pub(crate) struct CpuRow {
 }
 
 /// The loads of all recordings in at most about `most_rows` rows, and how many loads were left out.
-pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, usize) {
-    let every: Vec<(&Overview<'_>, &LoadEvidence)> = all
-        .iter()
-        .flat_map(|overview| {
-            overview.recorded.document.load.iter().map(move |load| (overview, load))
-        })
+pub(crate) fn loads<'a>(
+    all: impl Iterator<Item = (&'a str, &'a Document)>,
+    most_rows: usize,
+) -> (Vec<LoadRow>, usize) {
+    let every: Vec<(&str, &LoadEvidence)> = all
+        .flat_map(|(name, document)| document.load.iter().map(move |load| (name, load)))
         .collect();
     let most_cpus = (most_rows.saturating_sub(every.len()) / every.len().max(1)).min(MAX_CPUS);
-    let row = |(overview, load): &(&Overview<'_>, &LoadEvidence)| {
+    let row = |(recording, load): &(&str, &LoadEvidence)| {
         let (each, more) = cpus(load, most_cpus);
         LoadRow {
-            recording: overview.name.clone(),
+            recording: (*recording).to_owned(),
             spec: format::clip(&load.spec, MAX_SPEC),
             requested: requested(load),
             mean: percent(load.reached.map(|reached| reached.mean)),
@@ -111,7 +110,7 @@ pub(crate) fn level(value: f64) -> String {
 
 /// `97.8 %`, or a dash.
 pub(crate) fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value:.1} %"))
+    value.map(|value| format!("{value:.1} %")).or_nothing()
 }
 
 /// How busy its CPUs were on average, percent; none if that is not known of each.
@@ -193,8 +192,8 @@ mod tests {
     #[test]
     fn a_load_without_a_level_is_not_said_to_want_everything() {
         let recorded = Synthetic::hackbench().load("cpu@12.5%").build();
-        let all = [Overview::new(&recorded)];
-        let (rows, left_out) = loads(&all, 100);
+        let all = || std::iter::once(("idle", &recorded.document));
+        let (rows, left_out) = loads(all(), 100);
         assert_eq!(
             (rows[0].requested.as_str(), rows[1].requested.as_str()),
             ("as much as it gets", "12.5 %")
@@ -203,7 +202,7 @@ mod tests {
             (rows[0].mean.as_str(), rows[0].worst.as_str(), left_out),
             ("97.8 %", "94.1 %", 0)
         );
-        assert_eq!(loads(&all, 1).1, 1);
+        assert_eq!(loads(all(), 1).1, 1);
     }
 
     #[test]

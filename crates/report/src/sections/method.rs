@@ -5,7 +5,7 @@ use crate::format::{self, count};
 use crate::language::{Text, texts, tr, translated};
 use crate::overview::Overview;
 use crate::sections::columns;
-use crate::terminal;
+use crate::sections::rows::Rows;
 use model::{TakenBy, ThreadEvidence};
 use plan::{Nanos, OverrunPolicy};
 
@@ -44,7 +44,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
     let questions: [(Text, Answer); 16] = [
         (texts::recorded, |o| o.recorded.document.started_at.clone()),
-        (texts::length_heading, terminal::length),
+        (texts::length_heading, length),
         (texts::interval_heading, interval),
         (PHASE, |o| match o.recorded.document.run.phase {
             phase if phase.is_none() => tr!(none),
@@ -104,6 +104,21 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
 
 fn yes(is: bool) -> String {
     translated(if is { texts::yes } else { texts::no }).to_owned()
+}
+
+/// How long the run was to be.
+pub(crate) fn length(overview: &Overview<'_>) -> String {
+    let run = &overview.recorded.document.run;
+    match run.length {
+        plan::Length::Samples(n) => {
+            tr!(
+                rows_of_each_thread,
+                rows = Rows::from(overview.recorded.document.probe.rows).counted(n)
+            )
+        }
+        plan::Length::DurationNs(duration) => format::span(duration),
+        plan::Length::Forever => tr!(until_it_was_ended),
+    }
 }
 
 fn interval(overview: &Overview<'_>) -> String {

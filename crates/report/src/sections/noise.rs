@@ -4,19 +4,18 @@
 use crate::format::{self, counted};
 use crate::language::{texts, tr};
 use crate::overview::Overview;
-use crate::sections::columns::Meaning;
 use plan::Nanos;
 use stats::Moments;
 
 /// Of each recording of a loop that polled.
-pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
+pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<(String, String)> {
     let noise = |overview: &Overview<'_>| {
         let name = if all.len() == 1 {
             tr!(noise)
         } else {
             tr!(noise_of_recording, recording = overview.name)
         };
-        Some(Meaning { name, meaning: in_words(overview)? })
+        Some((name, in_words(overview)?))
     };
     all.iter().filter_map(noise).collect()
 }
@@ -78,7 +77,7 @@ mod tests {
         let polled_ns = (moments.sum() * 4_000) as i64;
         recorded.document.threads[0].polling =
             Some(Polling { polled_ns, readings: 5, resolution_ns: Some(25) });
-        let text = words(&recorded).remove(0).meaning;
+        let text = words(&recorded).remove(0).1;
         assert!(
             text.starts_with("0.0250 % of the ")
                 && text.ends_with(" gaps. The loop sees nothing shorter than 25 ns"),
@@ -86,10 +85,10 @@ mod tests {
         );
         // What is shorter is not noise that is not there.
         recorded.document.run.probe_settings.insert("threshold".to_owned(), "100ms".to_owned());
-        let text = words(&recorded).remove(0).meaning;
+        let text = words(&recorded).remove(0).1;
         assert!(text.ends_with("than 25 ns. Only gaps above 100ms are recorded"), "{text}");
         recorded.document.threads[0].evidence.samples_lost = 1;
-        let text = words(&recorded).remove(0).meaning;
+        let text = words(&recorded).remove(0).1;
         assert!(text.starts_with("at least 0.0250 % of"), "{text}");
     }
 

@@ -3,9 +3,8 @@
 
 use crate::format::{self, latency};
 use crate::language::{texts, tr, translated};
-use crate::sections::inference::part;
 use crate::sections::rows::Rows;
-use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal};
+use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Part, Refusal};
 
 /// `no extrapolation: ` stands before it.
 pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
@@ -75,7 +74,7 @@ fn changed(
 ) -> String {
     let how = match kind {
         ChangeKind::Step => tr!(from_row_on, row = rows.numbered(*activation)),
-        ChangeKind::Drift => translated(texts::gradually).to_owned(),
+        ChangeKind::Drift => tr!(gradually),
     };
     tr!(
         latencies_change_during_run,
@@ -94,6 +93,14 @@ fn rarity(chance: f64) -> String {
     } else {
         "p < 0.001".to_owned()
     }
+}
+
+/// What of the latencies changed.
+pub(crate) fn part(part: Part) -> &'static str {
+    translated(match part {
+        Part::Middle => texts::the_median,
+        Part::Late => texts::the_99th_percentile,
+    })
 }
 
 #[cfg(test)]

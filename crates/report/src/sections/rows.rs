@@ -3,8 +3,7 @@
 //! is about several probes.
 
 use crate::format::{count, counted};
-use crate::language::{texts, tr, translated};
-use crate::overview::Overview;
+use crate::language::{texts, tr};
 use model::{Document, RowKind};
 
 /// What the rows of one or several recordings are.
@@ -17,11 +16,7 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Rows {
-        Rows::from_documents(all.iter().map(|overview| &overview.recorded.document))
-    }
-
-    /// The same of what is recorded.
+    /// Those of what is recorded.
     pub(crate) fn from_documents<'d>(all: impl Iterator<Item = &'d Document>) -> Rows {
         all.map(|document| Rows::One(document.probe.rows)).reduce(Rows::and).unwrap_or_default()
     }
@@ -81,19 +76,19 @@ impl Rows {
 
     pub(crate) fn singular(self) -> &'static str {
         self.pick(
-            translated(texts::activation),
-            translated(texts::trial),
-            translated(texts::event),
-            translated(texts::measurement),
+            texts::activation.said(),
+            texts::trial.said(),
+            texts::event.said(),
+            texts::measurement.said(),
         )
     }
 
     pub(crate) fn plural(self) -> &'static str {
         self.pick(
-            translated(texts::activations),
-            translated(texts::trials),
-            translated(texts::events),
-            translated(texts::measurements),
+            texts::activations.said(),
+            texts::trials.said(),
+            texts::events.said(),
+            texts::measurements.said(),
         )
     }
 

@@ -5,11 +5,10 @@
 use crate::format::counted;
 use crate::language::{Text, texts, tr, translated};
 use crate::overview::Overview;
-use crate::sections::columns::Meaning;
 use model::{Smis, SmisUnknown, Thread};
 
 /// Of each thread that asked for them.
-pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
+pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<(String, String)> {
     let mut meanings = Vec::new();
     for overview in all {
         let name = || {
@@ -20,7 +19,7 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
             }
         };
         let found = overview.recorded.document.threads.iter().filter_map(in_words);
-        meanings.extend(found.map(|meaning| Meaning { name: name(), meaning }));
+        meanings.extend(found.map(|meaning| (name(), meaning)));
     }
     meanings
 }
@@ -84,7 +83,7 @@ mod tests {
             recorded.document.threads[0].smis = Some(smis);
             let said = words(&recorded);
             assert_eq!(
-                (said[0].name.as_str(), said[0].meaning.as_str(), said.len()),
+                (said[0].0.as_str(), said[0].1.as_str(), said.len()),
                 ("SMIs", text.as_str(), 1)
             );
         }

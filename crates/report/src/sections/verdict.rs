@@ -2,8 +2,9 @@
 //! The one line for a reader with ten seconds: the worst latency, the load, and the caveats.
 
 use crate::format;
-use crate::language::{texts, tr, translated};
-use crate::overview::{Overview, list};
+use crate::format::list;
+use crate::language::{texts, tr};
+use crate::overview::Overview;
 use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::jitter::{self, Spread};
@@ -30,7 +31,7 @@ pub(crate) fn without_lab(all: &[Overview<'_>]) -> String {
 /// empty.
 pub(crate) fn caveats_alone(all: &[Overview<'_>]) -> String {
     let conditions = capitalised(conditions(all).trim_end_matches([':', ' ']));
-    let conditions = (!conditions.is_empty()).then(|| conditions + translated(texts::full_stop));
+    let conditions = (!conditions.is_empty()).then(|| conditions + texts::full_stop.said());
     let sentences: Vec<String> = caveats_of(all).into_iter().chain(conditions).collect();
     sentences.join(" ").replace(char::is_control, " ")
 }
@@ -76,7 +77,7 @@ fn conditions(all: &[Overview<'_>]) -> String {
     if phrases.is_empty() {
         String::new()
     } else {
-        tr!(before_conditions, conditions = phrases.join(translated(texts::semicolon)))
+        tr!(before_conditions, conditions = phrases.join(texts::semicolon.said()))
     }
 }
 
@@ -132,7 +133,7 @@ fn figures(all: &[Overview<'_>]) -> String {
     };
     tr!(
         worst_latency_phrases_silent,
-        phrases = phrases.join(translated(texts::comma)),
+        phrases = phrases.join(texts::comma.said()),
         silent,
         on_time = rows_in_words(all)
     )
@@ -199,7 +200,7 @@ fn jitters(all: &[Overview<'_>]) -> String {
     };
     tr!(
         jitter_phrases_silent_on_time,
-        phrases = phrases.join(translated(texts::semicolon)),
+        phrases = phrases.join(texts::semicolon.said()),
         silent,
         on_time = rows_in_words(all)
     )

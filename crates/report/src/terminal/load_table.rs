@@ -2,7 +2,7 @@
 //! What loads that ran alone have reached, for a terminal: a line for each CPU of each load.
 
 use crate::format;
-use crate::language::{texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::sections::loads::did;
 use crate::terminal::text::{left, right};
 use model::LoadEvidence;
@@ -29,7 +29,7 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
             texts::worst_second,
             texts::cpu_busy,
         ]
-        .map(translated),
+        .map(Text::said),
     )];
     for load in loads {
         for (index, on) in load.per_cpu.iter().enumerate() {
@@ -49,7 +49,7 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
         remarks.extend((!load.alive).then(|| tr!(exited_early)));
         remarks.extend(load.off_target.then(|| tr!(load_off_target_more_than_5)));
         if !remarks.is_empty() {
-            lines.push(format!("  {}", remarks.join(translated(texts::comma))));
+            lines.push(format!("  {}", remarks.join(texts::comma.said())));
         }
     }
     lines.push(String::new());

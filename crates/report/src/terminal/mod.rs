@@ -3,60 +3,72 @@
 //! intervals and the tail.
 
 use crate::sections::accounts::{Accounts, cpu_of};
-use crate::sections::co_kernel;
+use crate::sections::cautions;
 use crate::sections::columns::{self as of_columns, ColumnRow, Meaning};
+use crate::sections::method;
 pub(crate) mod histogram;
 pub(crate) mod load_table;
-pub(crate) mod paint;
 pub(crate) mod plan_length;
-pub(crate) mod shown;
 pub(crate) mod side_by_side;
 pub(crate) mod text;
 
-use crate::format::{self, count, counted, rounded};
-use crate::language::{texts, tr, translated};
+use crate::format::{self, count, counted};
+use crate::language::{Language, Text, in_language, texts, tr};
 use crate::overview::Overview;
+use crate::paint::Paint;
 use crate::report::Report;
 use crate::sections::banners::GroupedWarning;
 use crate::sections::inference::{self, Message};
 use crate::sections::jitter;
 use crate::sections::lab;
-use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
+use crate::sections::latencies::{FEW, Latencies, OrNothing};
 use crate::sections::loads;
 use crate::sections::rows::Rows;
 use model::{TakenBy, Thread};
-use paint::Paint;
 use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
 
-/// The verdict, then each recording, then their warnings.
-pub(crate) fn summary(report: &Report<'_>, paint: Paint) -> String {
-    let mut out = String::new();
-    headline(&mut out, report, paint);
-    for overview in &report.charted {
-        out.push('\n');
-        heading(&mut out, overview);
-        out.push('\n');
-        out.push_str(
-            &activations(overview)
-                .painted(paint, &[translated(texts::late), translated(texts::skipped)]),
-        );
-        legend(&mut out, overview, paint);
-        if let Some(jitter) = jitter::sentence(overview) {
-            wrapped(&mut out, "", &jitter);
-        }
-        if let Some(supports) = overview.supported_rate() {
-            wrapped(&mut out, "", &(supports + translated(texts::full_stop)));
-        }
-        as_measured(&mut out, overview);
-        further_columns(&mut out, overview);
-        load(&mut out, overview);
+impl Report<'_> {
+    /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, then each
+    /// recording, then their warnings, within 80 columns unless a figure is longer.
+    #[must_use]
+    pub fn terminal_summary(&self, paint: Paint, language: Language) -> String {
+        in_language(language, || {
+            let mut out = String::new();
+            headline(&mut out, self, paint);
+            for overview in &self.charted {
+                out.push('\n');
+                heading(&mut out, overview);
+                out.push('\n');
+                out.push_str(
+                    &activations(overview)
+                        .painted(paint, &[texts::late.said(), texts::skipped.said()]),
+                );
+                legend(&mut out, overview, paint);
+                if let Some(jitter) = jitter::sentence(overview) {
+                    wrapped(&mut out, "", &jitter);
+                }
+                if let Some(supports) = overview.supported_rate() {
+                    wrapped(&mut out, "", &(supports + texts::full_stop.said()));
+                }
+                as_measured(&mut out, overview);
+                further_columns(&mut out, overview);
+                load(&mut out, overview);
+            }
+            for warning in &self.texts().warnings {
+                out.push('\n');
+                warn(&mut out, warning, paint);
+            }
+            out
+        })
     }
-    for warning in &report.texts().warnings {
-        out.push('\n');
-        warn(&mut out, warning, paint);
+
+    /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by
+    /// thread.
+    #[must_use]
+    pub fn terminal_inference(&self, language: Language) -> String {
+        in_language(language, || self.charted.iter().map(inference_paragraph).collect())
     }
-    out
 }
 
 /// The verdict, with what would grant rights that were lacking, and what the ns of the lab are.
@@ -72,14 +84,9 @@ fn headline(out: &mut String, report: &Report<'_>, paint: Paint) {
     for (_, what) in lab::times(&report.charted) {
         wrapped(out, "", &what);
     }
-    for what in co_kernel::notes(&report.charted) {
+    for what in cautions::co_kernel_notes(&report.charted) {
         wrapped(out, "", &what);
     }
-}
-
-/// The histogram of all threads, and their confidence intervals and tails.
-pub(crate) fn inferences(report: &Report<'_>) -> String {
-    report.charted.iter().map(inference_paragraph).collect()
 }
 
 fn inference_paragraph(overview: &Overview<'_>) -> String {
@@ -147,14 +154,14 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     if document.probe.is_planned() && document.run.distance_ns.0 != 0 {
         parts[0] += &tr!(distance_for_each_further, distance = document.run.distance_ns);
     }
-    parts.push(tr!(length_planned, length = length(overview)));
+    parts.push(tr!(length_planned, length = method::length(overview)));
     parts.push(overview.load_added());
     let mut machine: Vec<&str> = Vec::new();
     machine.extend(host.kernel.as_deref());
     machine.extend(host.preemption.as_deref());
     let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
     granted.dedup();
-    wrapped(out, "", &parts.join(translated(texts::comma)));
+    wrapped(out, "", &parts.join(texts::comma.said()));
     let (scheduling, machine) = (granted.join(", "), machine.join(", "));
     let of = match (document.probe.taken_by(), &document.instrument.co_kernel) {
         (TakenBy::OwnThreads, Some(core)) => {
@@ -172,58 +179,34 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     }
 }
 
-/// How long the run was to be.
-pub(crate) fn length(overview: &Overview<'_>) -> String {
-    let run = &overview.recorded.document.run;
-    match run.length {
-        plan::Length::Samples(n) => {
-            tr!(rows_of_each_thread, rows = rows_of(overview).counted(n))
-        }
-        plan::Length::DurationNs(duration) => format::span(duration),
-        plan::Length::Forever => tr!(until_it_was_ended),
-    }
-}
-
 fn rows_of(overview: &Overview<'_>) -> Rows {
     overview.recorded.document.probe.rows.into()
 }
 
 fn activations(overview: &Overview<'_>) -> Table {
-    let head = [
-        "thread", "cpu", "due", "on-time", "late", "skipped", "min", "mean", "p50", "p99", "p99.9",
-        "max",
-    ]
-    .map(translated);
+    let accounts_head = [texts::due, texts::on_time_2, texts::late, texts::skipped];
+    let head = [texts::thread, texts::cpu].into_iter().chain(accounts_head).chain(FEW);
     let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
             let mut row =
                 vec![thread.index.to_string(), cpu_of(&overview.recorded.document.probe, thread)];
             row.extend(accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)));
-            row.extend(figures(&Latencies::due(statistics)));
+            row.extend(Latencies::due(statistics).few());
             row
         })
         .collect();
     if rows.len() > 1 {
         let mut row = vec![tr!(all), String::new()];
         row.extend(accounts(&overview.activations));
-        row.extend(figures(&overview.due()));
+        row.extend(overview.due().few());
         rows.push(row);
     }
-    Table { head: head.to_vec(), rows }
+    Table { head: head.map(Text::said).collect(), rows }
 }
 
 fn accounts(activations: &Accounts) -> [String; 4] {
-    activations.all().map(|n| n.map_or_else(|| NOTHING.to_owned(), count))
-}
-
-/// Min, mean, p50, p99, p99.9, max.
-fn figures(latencies: &Latencies<'_>) -> Vec<String> {
-    let quantiles =
-        [Level::P50, Level::P99, Level::P999].map(|level| latencies.quantile_text(level));
-    let ends = [latencies.min(), latencies.mean().map(rounded), latencies.max()].map(text_of);
-    let [min, mean, max] = ends;
-    [min, mean].into_iter().chain(quantiles).chain([max]).collect()
+    activations.all().map(|n| n.map(count).or_nothing())
 }
 
 /// What the signs of the table mean, in one line.
@@ -249,7 +232,7 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
         parts.push(tr!(without_time_warm_up, time = format::span(warmup)));
     }
     let mut legend = String::from("\n");
-    wrapped(&mut legend, "", &parts.join(translated(texts::semicolon)));
+    wrapped(&mut legend, "", &parts.join(texts::semicolon.said()));
     out.push_str(&paint.soft(&legend));
 }
 
@@ -275,12 +258,11 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
             cpu_of(&overview.recorded.document.probe, thread),
             count(latencies.count()),
         ];
-        row.extend(figures(latencies));
+        row.extend(latencies.few());
         row
     });
-    let head = ["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"]
-        .map(translated)
-        .to_vec();
+    let head = [texts::thread, texts::cpu, texts::count].into_iter().chain(FEW);
+    let head = head.map(Text::said).collect();
     out.push_str(&Table { head, rows: rows.collect() }.render());
 }
 
@@ -294,11 +276,8 @@ fn further_columns(out: &mut String, overview: &Overview<'_>) {
     out.push('\n');
     let (rows, left_out) = of_columns::rows(all, MAX_COLUMN_ROWS);
     if !rows.is_empty() {
-        let head = [&[texts::column, texts::thread][..], &of_columns::FIGURES]
-            .concat()
-            .into_iter()
-            .map(translated)
-            .collect();
+        let head = [texts::column, texts::thread].into_iter().chain(FEW);
+        let head = head.map(Text::said).collect();
         let cells = |row: ColumnRow| {
             [row.name, row.thread.to_string()].into_iter().chain(row.figures).collect()
         };
@@ -323,7 +302,7 @@ fn load(out: &mut String, overview: &Overview<'_>) {
     }
     out.push('\n');
     if document.load.is_empty() {
-        wrapped(out, "", translated(texts::load_requested_but_cpu));
+        wrapped(out, "", texts::load_requested_but_cpu.said());
     }
     for load in &document.load {
         let (cpus, did) = (plan::CpuList::format(&load.cpus), reached(load));
@@ -356,7 +335,7 @@ fn reached(load: &model::LoadEvidence) -> String {
     parts.push(counted(load.tasks, texts::n_tasks));
     parts.push(loads::settled(load));
     parts.push(loads::until(load));
-    parts.join(translated(texts::comma))
+    parts.join(texts::comma.said())
 }
 
 /// Where a load has several CPUs, what it reached on each.
@@ -367,7 +346,7 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
     }
     let rows = listed.into_iter().map(|row| vec![row.cpu, row.mean, row.worst, row.busy]).collect();
     let head = [texts::cpu, texts::reached, texts::worst_second, texts::machine_busy]
-        .map(translated)
+        .map(Text::said)
         .to_vec();
     Table { head, rows }.render().lines().for_each(|line| unwrapped(out, "  ", line));
     if more > 0 {
@@ -380,7 +359,7 @@ fn next_step(out: &mut String, step: &str, is_command: bool) {
     if step.is_empty() {
         return;
     }
-    let text = format!("{} {step}", translated(texts::next));
+    let text = format!("{} {step}", texts::next.said());
     if is_command { unwrapped(out, "  ", &text) } else { wrapped(out, "  ", &text) }
 }
 

@@ -2,7 +2,7 @@
 //! How long a run must be to establish a rate, in words, with what that assumes.
 
 use crate::format;
-use crate::language::{Language, in_language, texts, tr, translated};
+use crate::language::{Language, in_language, texts, tr};
 use crate::terminal::text;
 use plan::Nanos;
 
@@ -50,7 +50,7 @@ impl PlanLength {
             tr!(interval_on_threads_time, interval = self.interval, threads = self.threads, time)
         };
         let mut out = String::new();
-        for text in [&rate, &lasting, translated(texts::latencies_come_in_bursts)] {
+        for text in [&rate, &lasting, texts::latencies_come_in_bursts.said()] {
             text::wrapped(&mut out, "", text);
         }
         out
