@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers as people read them: µs in tables, three digits in prose, thousands apart.
 
-use crate::language::thing;
+use crate::language::{Text, filled, texts, tr};
 use model::CoKernel;
 use plan::Nanos;
 
@@ -18,16 +18,20 @@ pub(crate) fn count(n: u64) -> String {
     out
 }
 
-/// A number of things: `1 sample`, `12 samples`, `3 latencies`.
-pub(crate) fn counted(n: u64, name: &str) -> String {
+/// A number of things, by the text for them: `1 sample`, `12 samples`.
+pub(crate) fn counted(n: u64, things: Text) -> String {
+    filled(things, &[("n", &count(n))])
+}
+
+/// A number of things in English, by the name of one: `1 sample`, `12 samples`, `3 latencies`.
+#[must_use]
+pub fn counted_in_english(n: u64, name: &str) -> String {
     let number = count(n);
-    let counted = match (thing(name), name.strip_suffix('y')) {
-        (Some(counted), _) => return counted.replace("{n}", &number),
-        _ if n == 1 => name.to_owned(),
-        (None, Some(stem)) => format!("{stem}ies"),
-        (None, None) => format!("{name}s"),
-    };
-    format!("{number} {counted}")
+    match name.strip_suffix('y') {
+        _ if n == 1 => format!("{number} {name}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {name}s"),
+    }
 }
 
 /// ns as µs with one decimal, for tables: `1,240.3`. One decimal everywhere, so that the points
@@ -119,19 +123,15 @@ fn three_digits(ns: i64, round: fn(u64, u64) -> u64) -> String {
 pub(crate) fn span(length: Nanos) -> String {
     let seconds = length.as_secs_f64();
     let (value, unit) = match seconds {
-        s if s >= 172_800.0 => (s / 86_400.0, "days"),
-        s if s >= 7_200.0 => (s / 3_600.0, "h"),
-        s if s >= 120.0 => (s / 60.0, "min"),
+        s if s >= 172_800.0 => (s / 86_400.0, texts::unit_days.said()),
+        s if s >= 7_200.0 => (s / 3_600.0, texts::unit_h.said()),
+        s if s >= 120.0 => (s / 60.0, texts::unit_min.said()),
         s if s >= 1.0 || s <= 0.0 => (s, "s"),
         s if s >= 1e-3 => (s * 1e3, "ms"),
         s => (s * 1e6, "µs"),
     };
     let text = format!("{value:.1}");
-    format!(
-        "{} {}",
-        text.strip_suffix(".0").unwrap_or(&text),
-        thing(&format!("{unit} of time")).unwrap_or(unit)
-    )
+    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// A rate as the number of activations among which there is one, rounded down: `6,676`.
@@ -169,6 +169,18 @@ pub(crate) fn clip(text: &str, max: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            tr!(first_and_last, first = first.join(texts::comma.said()), last = last.as_ref())
+        }
+    }
 }
 
 /// A co-kernel in a few words: `Cobalt 3.3.1 (ABI revision 19, gravity irq=0 kernel=2000

@@ -13,13 +13,16 @@
 
 mod charts;
 mod compare;
+mod csv_rows;
 mod explained;
+mod foreign_text;
 mod format;
 mod gate;
 mod language;
 mod matrix;
 mod overview;
 mod page;
+mod paint;
 mod phases;
 mod report;
 mod sections;
@@ -33,25 +36,26 @@ mod synthetic;
 
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
 pub use compare::{Comparisons, Repeats};
+pub use csv_rows::csv_cell;
 pub use explained::{compared_causes, explained_text, timeline_svg};
-pub use format::{exact_micros, latency};
+pub use foreign_text::shown;
+pub use format::{counted_in_english, exact_micros, latency};
 pub use gate::{Gate, LimitSources};
 use judge::Judged;
 pub use language::Language;
-use language::{in_language, translated};
+use language::{in_language, texts};
 pub use matrix::{Matrix, Published, PublishedError, SETTINGS, normalised, settings_of};
 use model::{Document, LoadEvidence, Recorded, Warning};
 use overview::Overview;
+pub use paint::Paint;
 pub use phases::{Phases, phases, phases_json, worst_phase};
 use plan::Nanos;
 pub use report::Report;
 pub use sections::inference::Inference;
-use sections::{caveats, lab};
-pub use terminal::paint::Paint;
+use sections::{caveats, ending, lab};
 pub use terminal::plan_length::PlanLength;
-pub use terminal::shown::shown;
 use terminal::text;
-pub use threads::{Figure, csv_cell, threads_csv};
+pub use threads::{Figure, threads_csv};
 pub use warnings::{NextStep, WarningText};
 
 /// What `teiji lab run` ends with: recordings below one another, a line each.
@@ -94,7 +98,7 @@ pub fn verdict_of_one(recorded: &Recorded, language: Language) -> String {
 pub fn caveats(document: &Document, language: Language) -> Option<String> {
     in_language(language, || {
         let short = caveats::in_short(document);
-        (!short.is_empty()).then(|| short.join(translated(", ")))
+        (!short.is_empty()).then(|| short.join(texts::comma.said()))
     })
 }
 
@@ -102,7 +106,7 @@ pub fn caveats(document: &Document, language: Language) -> Option<String> {
 /// name: `was stopped early by SIGINT`.
 #[must_use]
 pub fn cut_short(document: &Document, language: Language) -> Option<String> {
-    in_language(language, || overview::cut_short(document))
+    in_language(language, || ending::cut_short(document))
 }
 
 /// A warning as sentences.
@@ -129,12 +133,6 @@ pub fn change_in_words(lower: f64, upper: f64, language: Language) -> String {
 #[must_use]
 pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
     in_language(language, || threads::markdown(recordings))
-}
-
-/// A number of things: `1 sample`, `12 samples`, `3 latencies`.
-#[must_use]
-pub fn counted(n: u64, name: &str, language: Language) -> String {
-    in_language(language, || format::counted(n, name))
 }
 
 /// A length of time: `10 s`, `2.5 min`, `3 h`, `34.7 days`.

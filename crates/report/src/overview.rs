@@ -2,22 +2,46 @@
 //! One recording as a whole: its threads added up, what it is called, and what a reader must know
 //! before its figures.
 
-use crate::charts::series::{Counted, MAX_CHARTED};
-use crate::format;
-use crate::language::{tr, translated};
+use crate::format::{self, list};
+use crate::language::{texts, tr, translated};
 use crate::sections::accounts::Accounts;
 use crate::sections::co_kernel;
+use crate::sections::ending;
 use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
-use judge::{Ending, Examined};
-use model::{Document, End, Quantity, Recorded, State, TakenBy, Thread};
+use judge::Examined;
+use model::{Quantity, Recorded, TakenBy};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics};
+use std::borrow::Cow;
 
 /// Characters of a name that a table or a sentence has room for.
 const MAX_NAME: usize = 60;
+
+/// Recordings that a chart is still readable with; the latest wake-ups are among them.
+pub(crate) const MAX_CHARTED: usize = 16;
+
+/// Latencies, as they were counted.
+pub(crate) struct Counted<'a> {
+    pub(crate) histogram: &'a Histogram,
+    pub(crate) linear: &'a LinearHistogram,
+    pub(crate) moments: &'a Moments,
+    /// Whether they are judged by their size, as jitter is.
+    pub(crate) by_size: bool,
+}
+
+impl Counted<'_> {
+    /// What exceeds a limit is counted in, and the largest, ns.
+    pub(crate) fn judged(&self) -> (Cow<'_, Histogram>, Option<i64>) {
+        if self.by_size {
+            (Cow::Owned(self.histogram.sizes()), self.moments.max_size())
+        } else {
+            (Cow::Borrowed(self.histogram), self.moments.max())
+        }
+    }
+}
 
 /// What is said of a recording, over all its threads.
 pub(crate) struct Overview<'a> {
@@ -98,7 +122,7 @@ impl<'a> Overview<'a> {
         ) {
             for overview in &mut all {
                 let on = co_kernel::in_short(co_kernel::of(&overview.recorded.document));
-                overview.name = tr!("{name} ({on})", name = overview.name, on);
+                overview.name = tr!(name_on, name = overview.name, on);
             }
         }
         for place in 1..all.len() {
@@ -176,16 +200,16 @@ impl<'a> Overview<'a> {
     /// `under hackbench` or `with no load added`: what else the machine had to do is not ours to
     /// say here.
     pub(crate) fn condition(&self) -> String {
-        self.under().unwrap_or_else(|| tr!("with no load added"))
+        self.under().unwrap_or_else(|| tr!(with_no_load_added))
     }
 
     /// `under hackbench` or `no load added`, for a heading.
     pub(crate) fn load_added(&self) -> String {
-        self.under().unwrap_or_else(|| tr!("no load added"))
+        self.under().unwrap_or_else(|| tr!(no_load_added))
     }
 
     fn under(&self) -> Option<String> {
-        self.loads().map(|loads| tr!("under {loads}", loads = format::clip(&loads, MAX_NAME)))
+        self.loads().map(|loads| tr!(under_loads, loads = format::clip(&loads, MAX_NAME)))
     }
 
     /// Latencies over all threads, skipped activations counted in.
@@ -226,10 +250,10 @@ impl<'a> Overview<'a> {
             document.threads.iter().find(|thread| !thread.scheduling.policy.is_real_time());
         match granted.map(model::Thread::granted) {
             Some(granted) if asked.policy.is_real_time() => {
-                Some(tr!("{granted} instead of {asked}", granted, asked))
+                Some(tr!(granted_instead_of_asked, granted, asked))
             }
             _ if asked.policy.is_real_time() && !document.instrument.real_time => {
-                Some(tr!("ordinary scheduling instead of {asked}", asked))
+                Some(tr!(ordinary_scheduling_instead_asked, asked))
             }
             _ => None,
         }
@@ -253,7 +277,7 @@ impl<'a> Overview<'a> {
     /// Why the recording holds less than was asked for, as the end of a sentence that began with
     /// its name.
     pub(crate) fn cut_short(&self) -> Option<String> {
-        cut_short(&self.recorded.document)
+        ending::cut_short(&self.recorded.document)
     }
 
     /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU
@@ -263,7 +287,7 @@ impl<'a> Overview<'a> {
         let off_target: Vec<String> =
             document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
         if off_target.is_empty() {
-            return document.load_off_target.then(|| tr!("off by more than 5 points"));
+            return document.load_off_target.then(|| tr!(off_more_than_5));
         }
         Some(list(&off_target))
     }
@@ -287,26 +311,17 @@ impl<'a> Overview<'a> {
     }
 }
 
-/// When activation 0 of a thread was due, ns since the first activation of the run: threads may
-/// start apart from one another.
-pub(crate) fn start_since_first(document: &Document, thread: &Thread) -> i64 {
-    let first =
-        document.threads.iter().map(|thread| thread.start_ns.0).min().unwrap_or(thread.start_ns.0);
-    thread.start_ns.0.saturating_sub(first)
-}
-
-/// When an activation of this thread was due, ns since the first activation of the run.
-pub(crate) fn due_since_first(document: &Document, thread: &Thread, activation: u64) -> i64 {
-    let own = i64::try_from(activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
-    own.saturating_add(start_since_first(document, thread))
+/// What the rows of all of them are.
+pub(crate) fn rows_of(all: &[Overview<'_>]) -> Rows {
+    Rows::from_documents(all.iter().map(|overview| &overview.recorded.document))
 }
 
 /// Of which activations a table's latencies are.
 pub(crate) fn population(has_skipped: bool) -> &'static str {
     translated(if has_skipped {
-        "Latencies in µs, skipped ones counted in, each from its planned time."
+        texts::latencies_in_us_skipped
     } else {
-        "Latencies in µs, as measured."
+        texts::latencies_in_us_measured
     })
 }
 
@@ -319,96 +334,11 @@ pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String
     // Of one or two samples nothing can be said that is worth saying.
     (samples >= 10).then(|| {
         tr!(
-            "At 95 % confidence, {samples} without a worse one establish a rate below 1 in \
-             {one_in}, if they are independent",
+            confidence_95_samples_without,
             samples = accounts.rows().counted(samples),
             one_in = format::one_in(rate)
         )
     })
-}
-
-/// Why a recording holds less than was asked for, as the end of a sentence that began with its
-/// name: `was stopped early by SIGINT`.
-pub(crate) fn cut_short(document: &Document) -> Option<String> {
-    if judge::ending(document) == Ending::Planned {
-        return None;
-    }
-    let end = match (document.state, &document.end) {
-        (State::Complete, _) => return None,
-        (State::Running, _) if document.run.sync => {
-            tr!("is incomplete: it was cut off, and at most its last second is missing")
-        }
-        (State::Running, _) => tr!("is incomplete: it was cut off, and its last second is \
-                                    missing at most, or after a power cut all that was not on \
-                                    the disk yet"),
-        (State::Stopped, None | Some(End::Done)) => tr!("was stopped before its planned end"),
-        (State::Stopped, Some(End::Signal { name })) => tr!("was stopped early by {name}", name),
-        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns }))
-            if document.probe.quantity == Quantity::Jitter =>
-        {
-            let row = Rows::from(document.probe.rows).numbered(*activation);
-            let off = format::latency(latency_ns.saturating_abs());
-            if *latency_ns < 0 {
-                tr!(
-                    "was stopped early: the interval before {row} of thread {thread} was {off} \
-                     too short, beyond --break-above",
-                    row,
-                    thread,
-                    off
-                )
-            } else {
-                tr!(
-                    "was stopped early: the interval before {row} of thread {thread} was {off} \
-                     too long, beyond --break-above",
-                    row,
-                    thread,
-                    off
-                )
-            }
-        }
-        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => tr!(
-            "was stopped early: {row} of thread {thread} had a latency of {latency}, above \
-             --break-above",
-            row = Rows::from(document.probe.rows).numbered(*activation),
-            thread,
-            latency = format::latency(*latency_ns)
-        ),
-        (State::Stopped, Some(End::Guard { starved_ns, cpu: None })) => tr!(
-            "was stopped early by its guard: at an interval of {interval}, nothing else had run \
-             for {time}",
-            interval = document.run.interval_ns,
-            time = format::latency(*starved_ns)
-        ),
-        (State::Stopped, Some(End::Guard { starved_ns, cpu: Some(cpu) })) => tr!(
-            "was stopped early by its guard: at an interval of {interval}, nothing else had run \
-             on CPU {cpu} for {time}",
-            interval = document.run.interval_ns,
-            cpu,
-            time = format::latency(*starved_ns)
-        ),
-        (State::Stopped, Some(End::ProbeFailed { error })) if has_no_rows(document) => {
-            tr!("holds nothing: measuring failed ({error})", error = format::clip(error, 200))
-        }
-        (State::Stopped, Some(End::ProbeFailed { error })) => {
-            tr!("was stopped early: measuring failed ({error})", error = format::clip(error, 200))
-        }
-        (State::Stopped, Some(End::Overtime { by_ns })) => tr!(
-            "was stopped early: its threads had not ended {time} after their last planned time",
-            time = format::latency(*by_ns)
-        ),
-        (State::Stopped, Some(End::RecordingFailed { error })) => {
-            tr!("was stopped early: writing it failed ({error})", error = format::clip(error, 200))
-        }
-    };
-    Some(end)
-}
-
-/// Whether nothing was due.
-fn has_no_rows(document: &Document) -> bool {
-    document
-        .threads
-        .iter()
-        .all(|thread| thread.activations.is_some_and(|counts| counts.all().due == 0))
 }
 
 /// The recordings with the latest wake-ups, as many as a chart is readable with, in their own
@@ -425,18 +355,6 @@ pub(crate) fn charted(mut all: Vec<Overview<'_>>) -> Vec<Overview<'_>> {
 
 fn is_numbered(name: &str, base: &str) -> bool {
     name.strip_prefix(base).is_some_and(|rest| rest.starts_with(" (") && rest.ends_with(')'))
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.as_ref().to_owned(),
-        [first @ .., last] => {
-            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
-            tr!("{first} and {last}", first = first.join(translated(", ")), last = last.as_ref())
-        }
-    }
 }
 
 #[cfg(test)]

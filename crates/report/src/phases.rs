@@ -3,7 +3,7 @@
 //! together, the range of their maxima, and the worst with the command that makes it again.
 
 use crate::format::{counted, exact_micros};
-use crate::language::{Language, in_language, tr, translated};
+use crate::language::{Language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::inference::{self, Inference};
 use crate::sections::{method, verdict};
@@ -56,10 +56,7 @@ impl<'p> Phases<'p> {
         let intervals: Vec<String> =
             Inference::from_analysis(only).quantiles.iter().filter_map(one).collect();
         (!intervals.is_empty()).then(|| {
-            tr!(
-                "95 % confidence intervals {intervals} µs.",
-                intervals = intervals.join(translated(", "))
-            )
+            tr!(confidence_95_intervals_us, intervals = intervals.join(texts::comma.said()))
         })
     }
 
@@ -85,9 +82,8 @@ pub(crate) fn sentence(maxima: &PhaseMaxima) -> Option<String> {
     let (worst, [smallest, median, max]) = maxima.worst().zip(maxima.spread())?;
     let [smallest, median, max] = [smallest, median, max].map(exact_micros);
     Some(tr!(
-        "maxima of {phases} from {smallest} to {max} µs, median {median}. Worst: phase {phase}, \
-         {max} µs. Again:",
-        phases = counted(maxima.of_each.len() as u64, "phase"),
+        maxima_phases_from_smallest,
+        phases = counted(maxima.of_each.len() as u64, texts::n_phases),
         smallest,
         median,
         max,
@@ -116,8 +112,7 @@ fn in_text(all: &[Phases<'_>]) -> String {
     let each: Vec<Overview<'_>> =
         all.iter().flat_map(Phases::recordings).map(Overview::new).collect();
     let mut out = side_by_side::table_of(&pooled, &each);
-    let note = tr!("Each line is of all its phases together. A maximum is that of one way in \
-                    which timers met; each phase is another.");
+    let note = tr!(each_line_all_phases);
     wrapped(&mut out, "", &note);
     for one in all {
         let Some(sentence) = one.sentence() else { continue };

@@ -8,14 +8,10 @@ use crate::charts::series::Charts;
 use crate::charts::words::Chart;
 use crate::language::{InEach, Language, in_language};
 use crate::overview::{self, Overview};
-use crate::page::{self, FactRow, Headline};
-use crate::sections::activity::{self, Activity};
+use crate::page::page_texts::PageTexts;
 use crate::sections::banners::{self, Banner, GroupedWarning};
 use crate::sections::inference::Inference;
-use crate::sections::method::{self, MethodRow};
 use crate::sections::verdict;
-use crate::terminal;
-use crate::terminal::paint::Paint;
 use model::{Explained, Recorded};
 use std::cell::OnceCell;
 
@@ -38,14 +34,6 @@ pub(crate) struct Texts {
     pub(crate) verdict: String,
     pub(crate) banners: Vec<Banner>,
     pub(crate) warnings: Vec<GroupedWarning>,
-}
-
-/// Those that only a page and Markdown have.
-pub(crate) struct PageTexts {
-    pub(crate) headline: Option<Headline>,
-    pub(crate) facts: Vec<FactRow>,
-    pub(crate) activity: Vec<Activity>,
-    pub(crate) method: Vec<MethodRow>,
 }
 
 impl<'a> Report<'a> {
@@ -75,13 +63,7 @@ impl<'a> Report<'a> {
 
     /// In the current language.
     pub(crate) fn page_texts(&self) -> &PageTexts {
-        let texts = || PageTexts {
-            headline: page::worst_figure(&self.charted),
-            facts: page::facts(&self.charted),
-            activity: activity::all(&self.charted),
-            method: method::rows(&self.charted),
-        };
-        self.page_texts.get_or_init(|| InEach::new(texts)).get()
+        self.page_texts.get_or_init(|| InEach::new(|| PageTexts::new(&self.charted))).get()
     }
 
     /// In the current language.
@@ -94,41 +76,6 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn verdict(&self, language: Language) -> &str {
         in_language(language, || &self.texts().verdict)
-    }
-
-    /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, within 80
-    /// columns unless a figure is longer.
-    #[must_use]
-    pub fn terminal_summary(&self, paint: Paint, language: Language) -> String {
-        in_language(language, || terminal::summary(self, paint))
-    }
-
-    /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by
-    /// thread.
-    #[must_use]
-    pub fn terminal_inference(&self, language: Language) -> String {
-        in_language(language, || terminal::inferences(self))
-    }
-
-    /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from
-    /// anywhere else.
-    ///
-    /// `command_line` is what the page says it was made by.
-    #[must_use]
-    pub fn html(&self, command_line: &str, language: Language) -> String {
-        in_language(language, || page::html(self, command_line))
-    }
-
-    /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of
-    /// [`Report::svg_charts`] lie, as a link says it.
-    #[must_use]
-    pub fn markdown(
-        &self,
-        command_line: &str,
-        pictures: Option<&str>,
-        language: Language,
-    ) -> String {
-        in_language(language, || page::markdown(self, command_line, pictures))
     }
 
     /// The charts as files: name and content. They are drawn from the same series as the page's.

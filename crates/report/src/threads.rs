@@ -2,18 +2,19 @@
 //! Figures of recordings for programs and for other texts: a row for each thread, or one figure
 //! alone.
 
+use crate::csv_rows::CsvRows;
 use crate::format;
-use crate::language::{tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::overview::{Overview, population};
 use crate::page::localised::markdown as in_markdown;
 use crate::sections::accounts::Accounts;
-use crate::sections::latencies::{Latencies, NOTHING, text as in_table};
+use crate::sections::cautions;
+use crate::sections::latencies::{FEW, Latencies, OrNothing};
 use crate::sections::{co_kernel, columns};
 use judge::Examined;
 use model::{ColumnUnit, ProbeStatement, Recorded, Thread};
 use plan::Count;
 use stats::{ExactRequest, Level, Statistics};
-use std::borrow::Cow;
 use std::str::FromStr;
 
 /// What is known of a thread before its latencies.
@@ -77,33 +78,19 @@ fn names_of_figures((name, unit): &FurtherColumn<'_>) -> [String; OF_LATENCIES.l
     })
 }
 
-/// A cell that no spreadsheet takes for a formula: text from outside may begin as one does.
-#[must_use]
-pub fn csv_cell(text: &str) -> Cow<'_, str> {
-    let is_formula =
-        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    if is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
-}
-
 /// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns.
 /// Figures of further columns, the probe, and what it ran on come last.
 #[must_use]
 pub fn threads_csv(recordings: &[Recorded]) -> String {
-    let mut writer =
-        csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-    // Into memory, and each record as long as the first: nothing can fail.
-    let mut write = |cells: Vec<String>| {
-        drop(writer.write_record(cells.iter().map(|cell| csv_cell(cell).into_owned())))
-    };
+    let mut rows = CsvRows::new();
     let as_measured = OF_LATENCIES.iter().map(|name| format!("as_measured_{name}"));
     let further = further_columns(recordings);
     let names =
         OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured);
-    write(
+    rows.push(
         names
             .chain(further.iter().flat_map(names_of_figures))
-            .chain(["probe", "co_kernel", "gravity"].map(str::to_owned))
-            .collect(),
+            .chain(["probe", "co_kernel", "gravity"].map(str::to_owned)),
     );
     for recorded in recordings {
         let probe = &recorded.document.probe;
@@ -136,10 +123,10 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
                 text(core.map(format::co_kernel_without_gravity)),
                 text(core.and_then(|core| core.gravity.clone())),
             ]);
-            write(cells);
+            rows.push(cells);
         }
     }
-    writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+    rows.text()
 }
 
 /// See [`crate::threads_markdown`].
@@ -153,29 +140,16 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
     let names_probes =
         recordings.iter().any(|recorded| recorded.document.probe != ProbeStatement::cyclic());
     let (heading, rule) = if names_probes {
-        (format!(" {} |", translated("Probe")), "---|")
+        (format!(" {} |", texts::probe.said()), "---|")
     } else {
         (String::new(), "")
     };
+    let head = [texts::recording, texts::thread, texts::cpu_heading];
+    let head = head.into_iter().chain([texts::due, texts::late, texts::skipped]).chain(FEW);
     let mut out = format!(
         "{}\n\n| {} |{heading}\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|{rule}\n",
         population(has_skipped),
-        [
-            "recording",
-            "thread",
-            "CPU",
-            "due",
-            "late",
-            "skipped",
-            "min",
-            "mean",
-            "p50",
-            "p99",
-            "p99.9",
-            "max"
-        ]
-        .map(translated)
-        .join(" | ")
+        head.map(Text::said).collect::<Vec<_>>().join(" | ")
     );
     for (recorded, overview) in recordings.iter().zip(&all) {
         let probe = if names_probes {
@@ -186,11 +160,11 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
         for (thread, statistics) in threads(recorded) {
             let accounts = Accounts::from_thread(thread, &recorded.document.probe);
             let counts = [accounts.due(), accounts.late(), accounts.skipped()];
-            let counts = counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), format::count));
+            let counts = counts.map(|n| n.map(format::count).or_nothing());
             let (name, cpu) =
                 (in_markdown(&overview.name), recorded.document.probe.cpu_text(thread));
             let cells: Vec<String> =
-                counts.into_iter().chain(in_micros(&Latencies::due(statistics))).collect();
+                counts.into_iter().chain(Latencies::due(statistics).few()).collect();
             out += &format!(
                 "| {name} | {} | {} | {} |{probe}\n",
                 thread.index,
@@ -198,27 +172,24 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
                 cells.join(" | ")
             );
             if statistics.with_skipped.is_some() {
-                let cells = in_micros(&Latencies::measured(statistics)).join(" | ");
-                let name = tr!("{name}, as measured", name);
+                let cells = Latencies::measured(statistics).few().join(" | ");
+                let name = tr!(name_as_measured, name);
                 out += &format!("| {name} | {} | {} | | | | {cells} |{probe}\n", thread.index, cpu);
             }
         }
     }
-    for note in co_kernel::notes(&all) {
+    for note in cautions::co_kernel_notes(&all) {
         out += &format!("\n{}\n", in_markdown(&note));
     }
     let (rows, _) = columns::rows(&all, usize::MAX);
     if !rows.is_empty() {
-        let headings = ["recording", "thread", "column"]
+        let headings = [texts::recording, texts::thread, texts::column]
             .into_iter()
-            .chain(columns::FIGURES)
-            .map(translated)
+            .chain(FEW)
+            .map(Text::said)
             .collect::<Vec<_>>();
-        out += &format!(
-            "\n| {} |\n|---|--:|---|{}\n",
-            headings.join(" | "),
-            "--:|".repeat(columns::FIGURES.len())
-        );
+        out +=
+            &format!("\n| {} |\n|---|--:|---|{}\n", headings.join(" | "), "--:|".repeat(FEW.len()));
     }
     for row in rows {
         let (recording, name) = (in_markdown(&row.recording), in_markdown(&row.name));
@@ -226,19 +197,6 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
             &format!("| {recording} | {} | {name} | {} |\n", row.thread, row.figures.join(" | "));
     }
     out
-}
-
-/// Min, mean, p50, p99, p99.9, max, µs.
-fn in_micros(of: &Latencies<'_>) -> [String; 6] {
-    let quantile = |level| of.quantile_text(level);
-    [
-        in_table(of.min()),
-        in_table(of.mean().map(format::rounded)),
-        quantile(Level::P50),
-        quantile(Level::P99),
-        quantile(Level::P999),
-        in_table(of.max()),
-    ]
 }
 
 /// One figure of a recording, over all its threads.
@@ -335,20 +293,6 @@ mod tests {
     use crate::synthetic::Synthetic;
     use model::{Beside, Column};
     use stats::{AfterOverrun, Span, analyse};
-
-    #[test]
-    fn no_cell_is_a_formula() {
-        for (text, cell) in [
-            ("=1+1", "'=1+1"),
-            ("@x", "'@x"),
-            ("-5", "-5"),
-            ("+1.5", "+1.5"),
-            ("-x", "'-x"),
-            ("a=b", "a=b"),
-        ] {
-            assert_eq!(csv_cell(text), cell);
-        }
-    }
 
     #[test]
     fn a_row_for_each_thread() {

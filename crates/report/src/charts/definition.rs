@@ -5,7 +5,7 @@
 
 use crate::charts::options::{AxisScale, Heights, OverTime};
 use crate::charts::svg::DASHES;
-use crate::language::translated;
+use crate::language::{texts, translated};
 use crate::sections::columns::Measured;
 use serde::Serialize;
 
@@ -121,24 +121,24 @@ impl Definition {
         let two_sided = measured.is_two_sided();
         let time = || {
             let name = translated(if two_sided {
-                "sample number"
+                texts::sample_number
             } else {
-                "time since measuring began, s"
+                texts::time_since_measuring_began
             });
             Axis::tight(name, name)
         };
-        let jitter = translated("jitter, µs");
+        let jitter = texts::jitter_us.said();
         let latency = |floor| match measured {
             Measured::Jitter(_) => Axis { floor, ..Axis::tight(jitter, jitter) },
             _ => Axis {
                 floor,
-                ..Axis::tight(translated("latency, µs"), translated("latency, µs (logarithmic)"))
+                ..Axis::tight(texts::latency_us.said(), texts::latency_us_logarithmic.said())
             },
         };
-        let interval = translated("interval, µs");
+        let interval = texts::interval_us.said();
         let (size, share_of_sizes) =
-            (translated("|jitter|, µs"), translated("share with at least this |jitter|"));
-        let load = translated("load, %");
+            (texts::size_of_jitter_us.said(), texts::share_least_size_jitter.said());
+        let load = texts::load_percent.said();
         Definition {
             histogram: Axes {
                 x: latency(0.064),
@@ -161,7 +161,7 @@ impl Definition {
                         linear: [0.0, 0.06],
                         min_width: 1.0,
                         with_zero: true,
-                        ..Axis::tight("µs", translated("latency, µs (logarithmic)"))
+                        ..Axis::tight("µs", texts::latency_us_logarithmic.said())
                     }
                 },
             },
@@ -182,14 +182,8 @@ impl Definition {
                         Axis::tight(share_of_sizes, share_of_sizes)
                     } else {
                         Axis::tight(
-                            of(
-                                "activations with at least this latency",
-                                "share with at least this latency",
-                            ),
-                            of(
-                                "share of activations with at least this latency",
-                                "share with at least this latency",
-                            ),
+                            of(texts::activations_least_latency, texts::share_least_latency),
+                            of(texts::share_activations_least_latency, texts::share_least_latency),
                         )
                     }
                 },
@@ -201,20 +195,20 @@ impl Definition {
             },
             steps: StepNames {
                 bins: Names {
-                    counts: of("activations in bins of {width}", "latencies in bins of {width}"),
+                    counts: of(texts::activations_in_bins_width, texts::latencies_in_bins_width),
                     shares: of(
-                        "% of activations in bins of {width}",
-                        "% of latencies in bins of {width}",
+                        texts::percent_activations_in_bins,
+                        texts::percent_latencies_in_bins,
                     ),
                 },
                 growing: Names {
                     counts: of(
-                        "activations in a step of {percent} %",
-                        "latencies in a step of {percent} %",
+                        texts::activations_in_step_percent,
+                        texts::latencies_in_step_percent,
                     ),
                     shares: of(
-                        "% of activations in a step of {percent} %",
-                        "% of latencies in a step of {percent} %",
+                        texts::percent_activations_in_step,
+                        texts::percent_latencies_in_step,
                     ),
                 },
             },

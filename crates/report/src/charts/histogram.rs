@@ -104,7 +104,7 @@ pub(crate) fn draw(charts: &Charts, description: &str) -> String {
     }
     let x = if style.x == AxisScale::Log { axes.x.full_name } else { axes.x.name };
     let y = if style.y == AxisScale::Log {
-        tr!("{what} (logarithmic)", what = bars.label)
+        tr!(what_logarithmic, what = bars.label)
     } else {
         bars.label
     };

@@ -9,7 +9,7 @@ use crate::charts::scale::{Scale, tick_label};
 use crate::charts::svg::{Anchor, Svg, colour, dash};
 use crate::charts::{Plot, SOFT, legend_rows, line_of};
 use crate::format::counted;
-use crate::language::tr;
+use crate::language::{texts, tr};
 use crate::sections::columns::Measured;
 use crate::sections::loads;
 
@@ -79,11 +79,12 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
 /// Names for the legend; the last may be of those that are not drawn.
 fn names(courses: &LoadCourses) -> Vec<String> {
     let name = |course: &LoadCourse| {
-        let asked = course.requested.map_or_else(|| tr!("as much as it gets"), loads::level);
-        tr!("{load}, asked for {asked}", load = course.spec, asked)
+        let asked = course.requested.map_or_else(|| tr!(much_gets), loads::level);
+        tr!(load_asked_for_asked, load = course.spec, asked)
     };
-    let left_out = (courses.left_out > 0)
-        .then(|| tr!("{loads} not drawn", loads = counted(courses.left_out as u64, "more load")));
+    let left_out = (courses.left_out > 0).then(|| {
+        tr!(loads_not_drawn, loads = counted(courses.left_out as u64, texts::n_more_loads))
+    });
     courses.drawn.iter().map(name).chain(left_out).collect()
 }
 

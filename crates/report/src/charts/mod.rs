@@ -355,7 +355,7 @@ fn exceedance(charts: &Charts, description: &str) -> String {
 
 /// A share as people say it: `1 in 1,000`.
 fn one_in(share: f64) -> String {
-    if share > 0.999 { tr!("all") } else { tr!("1 in {n}", n = tick_label((1.0 / share).round())) }
+    if share > 0.999 { tr!(all) } else { tr!(n1_in_n, n = tick_label((1.0 / share).round())) }
 }
 
 #[cfg(test)]

@@ -12,17 +12,16 @@ use crate::charts::options::{ChartOptions, OverTime, Style};
 use crate::format;
 use crate::gate::LimitLine;
 use crate::language::tr;
-use crate::overview::{Overview, due_since_first, start_since_first};
+use crate::overview::Counted;
+use crate::overview::{self, Overview};
 use crate::sections::columns::Measured;
+use crate::sections::due::due_since_first;
+use crate::sections::due::start_since_first;
 use crate::sections::inference::{self, Inference};
 use crate::sections::rows::Rows;
 use plan::Nanos;
 use serde::Serialize;
-use stats::{Bucket, Histogram, LinearHistogram, Moments};
-use std::borrow::Cow;
-
-/// Recordings that a chart is still readable with; the latest wake-ups are among them.
-pub(crate) const MAX_CHARTED: usize = 16;
+use stats::{Bucket, Histogram, Moments};
 
 /// All charts of a report.
 #[derive(Debug, Serialize)]
@@ -66,7 +65,7 @@ pub(crate) struct Interval {
 
 impl Interval {
     fn new(ns: i64) -> Interval {
-        Interval { ns, name: tr!("one interval, {time}", time = format::span(Nanos(ns))) }
+        Interval { ns, name: tr!(one_interval_time, time = format::span(Nanos(ns))) }
     }
 }
 
@@ -116,7 +115,7 @@ impl Recurring {
                 period_ns: period.activations * interval.0 as f64,
                 words: if several {
                     tr!(
-                        "thread {thread}: {words}",
+                        thread_words,
                         thread = index,
                         words = inference::period(period, interval, rows)
                     )
@@ -197,7 +196,7 @@ impl Charts {
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
         let style = Style::new(options, measured, &moments, bins, &equal);
         let skipped = all.iter().map(Overview::skipped_and_not_drawn).sum();
-        let (limits, rows) = (options.lines(measured), Rows::from_overviews(all));
+        let (limits, rows) = (options.lines(measured), overview::rows_of(all));
         Charts { edges_ns: bins.edges(), recordings, style, limits, skipped, rows, measured }
     }
 
@@ -222,26 +221,6 @@ impl Charts {
         first.filter(|_| {
             self.recordings.iter().all(|series| series.curve.interval.as_ref() == first)
         })
-    }
-}
-
-/// Latencies, as they were counted.
-pub(crate) struct Counted<'a> {
-    pub(crate) histogram: &'a Histogram,
-    pub(crate) linear: &'a LinearHistogram,
-    pub(crate) moments: &'a Moments,
-    /// Whether they are judged by their size, as jitter is.
-    pub(crate) by_size: bool,
-}
-
-impl Counted<'_> {
-    /// What exceeds a limit is counted in, and the largest, ns.
-    pub(crate) fn judged(&self) -> (Cow<'_, Histogram>, Option<i64>) {
-        if self.by_size {
-            (Cow::Owned(self.histogram.sizes()), self.moments.max_size())
-        } else {
-            (Cow::Borrowed(self.histogram), self.moments.max())
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A small writer of SVG: as much as the charts need.
 
-use crate::terminal::shown::steers;
+use crate::foreign_text::steers;
 use std::fmt::Write as _;
 
 /// Colours on white that most kinds of colour-blindness distinguish (Okabe and Ito, "Color

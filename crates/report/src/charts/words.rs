@@ -4,7 +4,7 @@
 use crate::charts::options::OverTime;
 use crate::charts::series::Charts;
 use crate::format::{count, counted, latency};
-use crate::language::{tr, translated};
+use crate::language::{texts, tr, translated};
 use crate::overview::Overview;
 use crate::sections::columns::Measured;
 use crate::sections::loads;
@@ -37,18 +37,18 @@ impl Chart {
 
     pub(crate) fn title(self) -> &'static str {
         translated(match self {
-            Chart::Histogram => "Histogram of latencies",
-            Chart::Time => "Latency over time",
-            Chart::Exceedance => "Exceedance",
+            Chart::Histogram => texts::histogram_of_latencies,
+            Chart::Time => texts::latency_over_time,
+            Chart::Exceedance => texts::exceedance_heading,
         })
     }
 
     /// The title where these are drawn.
     pub(crate) fn title_of(self, measured: Measured) -> &'static str {
         match self {
-            Chart::Time if measured.is_two_sided() => translated("Interval by sample number"),
-            Chart::Histogram if measured.is_two_sided() => translated("Histogram of jitter"),
-            Chart::Exceedance if measured.is_two_sided() => translated("Exceedance of |jitter|"),
+            Chart::Time if measured.is_two_sided() => texts::interval_by_sample_number.said(),
+            Chart::Histogram if measured.is_two_sided() => texts::histogram_of_jitter.said(),
+            Chart::Exceedance if measured.is_two_sided() => texts::exceedance_size_jitter.said(),
             _ => self.title(),
         }
     }
@@ -58,9 +58,9 @@ impl Chart {
     pub(crate) fn headed(self, charts: &Charts) -> String {
         let jitter = self == Chart::Time && charts.style.over_time == OverTime::Jitter;
         let title =
-            if jitter { translated("Jitter over time") } else { self.title_of(charts.measured) };
+            if jitter { texts::jitter_over_time.said() } else { self.title_of(charts.measured) };
         match without_skipped(charts) {
-            Some(without) => tr!("{title}, as measured, {without}", title, without),
+            Some(without) => tr!(title_as_measured_without, title, without),
             None => title.to_owned(),
         }
     }
@@ -68,50 +68,42 @@ impl Chart {
     /// What it shows, with its figures.
     pub(crate) fn described(self, charts: &Charts, all: &[Overview<'_>]) -> String {
         let what = match self {
-            Chart::Histogram => charts
-                .measured
-                .pick("Number of activations by latency.", "How many there were of each latency."),
+            Chart::Histogram => {
+                charts.measured.pick(texts::number_activations_latency, texts::how_many_there_each)
+            }
             Chart::Time if charts.style.over_time == OverTime::Jitter => {
-                "Smallest and largest jitter over the time of each recording."
+                texts::smallest_largest_jitter_over
             }
             Chart::Time if charts.measured.is_two_sided() => {
-                "Smallest and largest interval by sample number, of each recording."
+                texts::smallest_largest_interval_sample
             }
             Chart::Time if charts.recordings.iter().all(|series| series.loads.drawn.is_empty()) => {
-                "Smallest and largest latency over the time of each recording."
+                texts::smallest_largest_latency_over
             }
-            Chart::Time => {
-                "Smallest and largest latency over the time of each recording, and below it the \
-                 CPU use of its loads."
-            }
-            Chart::Exceedance if charts.measured.is_two_sided() => {
-                "Share of intervals that are off their period by at least this, either way, both \
-                 axes logarithmic."
-            }
+            Chart::Time => texts::smallest_largest_latency_over_time,
+            Chart::Exceedance if charts.measured.is_two_sided() => texts::share_intervals_off_their,
             Chart::Exceedance if charts.style.below_zero => charts.measured.pick(
-                "Share of activations with at least this latency, the share on a logarithmic axis.",
-                "Share with at least this latency, the share on a logarithmic axis.",
+                texts::share_activations_least_latency_share,
+                texts::share_least_latency_share,
             ),
-            Chart::Exceedance => charts.measured.pick(
-                "Share of activations with at least this latency, both axes logarithmic.",
-                "Share with at least this latency, both axes logarithmic.",
-            ),
+            Chart::Exceedance => charts
+                .measured
+                .pick(texts::share_activations_least_latency_both, texts::share_least_latency_both),
         };
         let mut parts = vec![translated(what).to_owned()];
-        parts
-            .extend(without_skipped(charts).map(|without| tr!("As measured, {without}.", without)));
+        parts.extend(without_skipped(charts).map(|without| tr!(as_measured_without, without)));
         for (place, overview) in all.iter().enumerate().take(MAX_READ_OUT) {
             let figures = match self {
                 Chart::Histogram => distribution(overview),
                 Chart::Time => course(charts, place, overview),
                 Chart::Exceedance => rarity(overview),
             };
-            parts.push(tr!("{name}: {figures}.", name = overview.name, figures));
+            parts.push(tr!(name_figures, name = overview.name, figures));
         }
         if all.len() > MAX_READ_OUT {
             parts.push(tr!(
-                "And {recordings} more.",
-                recordings = counted((all.len() - MAX_READ_OUT) as u64, "recording")
+                and_recordings_more,
+                recordings = counted((all.len() - MAX_READ_OUT) as u64, texts::n_recordings)
             ));
         }
         parts.join(" ")
@@ -120,28 +112,27 @@ impl Chart {
 
 /// `without the 3 skipped activations`, where there are any.
 fn without_skipped(charts: &Charts) -> Option<String> {
-    (charts.skipped > 0).then(|| {
-        tr!("without the {skipped}", skipped = charts.rows.counted_skipped(charts.skipped))
-    })
+    (charts.skipped > 0)
+        .then(|| tr!(without_the_skipped, skipped = charts.rows.counted_skipped(charts.skipped)))
 }
 
 fn distribution(overview: &Overview<'_>) -> String {
     let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else {
-        return tr!("no latency was measured");
+        return tr!(no_latency_was_measured);
     };
     let mut text = tr!(
-        "{latencies} from {min} to {max}",
-        latencies = counted(overview.moments.count(), "latency"),
+        latencies_from_min_max,
+        latencies = counted(overview.moments.count(), texts::n_latencies),
         min = latency(min),
         max = latency(max)
     );
     // Of what is drawn, which has no skipped activations.
     let measured = overview.measured();
     if let Some(median) = measured.quantile(Level::P50) {
-        text += &tr!(", half of them up to {median}", median = latency(median));
+        text += &tr!(half_them_up_median, median = latency(median));
     }
     if let Some(p99) = measured.quantile(Level::P99) {
-        text += &tr!(", 99 % up to {p99}", p99 = latency(p99));
+        text += &tr!(n99_percent_up_p99, p99 = latency(p99));
     }
     text
 }
@@ -153,29 +144,23 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
         let (min, max) = (latency(min), latency(worst.latency_ns));
         let at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
         text += &match worst.cpu {
-            Some(cpu) => tr!(
-                ", latencies from {min} to {max}; the worst was at {at} s on CPU {cpu}",
-                min,
-                max,
-                at,
-                cpu
-            ),
-            None => tr!(", latencies from {min} to {max}; the worst was at {at} s", min, max, at),
+            Some(cpu) => tr!(latencies_from_min_max_worst_s, min, max, at, cpu),
+            None => tr!(latencies_from_min_max_worst, min, max, at),
         };
     }
     let missing: u64 = series.time.missing.iter().map(|(_, n)| n).sum();
     if missing > 0 {
         text += &tr!(
-            "; {rows} skipped or lost",
+            rows_skipped_or_lost,
             rows = Rows::from(overview.recorded.document.probe.rows).counted(missing)
         );
     }
     for load in &series.loads.drawn {
         let percent = || load.points.iter().map(|(_, percent)| *percent);
         let (min, max) = (percent().fold(f64::INFINITY, f64::min), percent().fold(0.0, f64::max));
-        let asked = load.requested.map_or_else(|| tr!("as much as it gets"), loads::level);
+        let asked = load.requested.map_or_else(|| tr!(much_gets), loads::level);
         text += &tr!(
-            "; load {load}, asked for {asked}, used from {min} % to {max} % of each of its CPUs",
+            load_asked_for_asked_used,
             load = load.spec,
             asked,
             min = format!("{min:.1}"),
@@ -183,7 +168,10 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
         );
     }
     if series.loads.left_out > 0 {
-        text += &tr!("; {loads} not drawn", loads = counted(series.loads.left_out as u64, "load"));
+        text += &tr!(
+            loads_not_drawn_after,
+            loads = counted(series.loads.left_out as u64, texts::n_loads)
+        );
     }
     text
 }
@@ -191,20 +179,18 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
 fn rarity(overview: &Overview<'_>) -> String {
     let points = rarities(overview);
     if !overview.measured().knows_distribution() {
-        return tr!("not known");
+        return tr!(not_known);
     }
     if points.is_empty() {
-        return tr!("no latency was measured");
+        return tr!(no_latency_was_measured);
     }
     let points: Vec<String> = points
         .into_iter()
-        .map(|(one_in, ns)| {
-            tr!("1 in {one_in} at {time} or more", one_in = count(one_in), time = latency(ns))
-        })
+        .map(|(one_in, ns)| tr!(n1_in_one_in_time, one_in = count(one_in), time = latency(ns)))
         .collect();
     tr!(
-        "{points}; the worst at {max}",
-        points = points.join(translated(", ")),
+        points_worst_max,
+        points = points.join(texts::comma.said()),
         max = latency(overview.counted().judged().1.unwrap_or(0))
     )
 }

@@ -2,7 +2,7 @@
 //! What else differs between groups of recordings, and which differences forbid to compare them.
 
 use crate::format::exact_micros;
-use crate::language::{tr, translated};
+use crate::language::{Text, texts, tr, translated};
 use crate::overview::Overview;
 use crate::sections::cautions::Apart;
 use crate::sections::columns::judged_name;
@@ -22,11 +22,11 @@ pub(super) struct Differing {
 }
 
 /// Facts that differ at every run, and say nothing; nor do phases, which are pooled.
-const ALWAYS: [&str; 5] = [
-    "Recorded",
-    "Clock",
-    "Start until measuring began",
-    "Preempted while measuring",
+const ALWAYS: [Text; 5] = [
+    texts::recorded,
+    texts::clock,
+    texts::start_until_measuring_began,
+    texts::preempted_while_measuring,
     method::PHASE,
 ];
 
@@ -52,7 +52,7 @@ pub(super) fn differing(
         values.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
     };
     (facts.chain(rows.map(|row| (row.name, row.values))))
-        .chain([("Load", loads)])
+        .chain([(texts::load_heading, loads)])
         .map(|(name, values)| Differing {
             name: translated(name).to_owned(),
             base: distinct(&values[..base.len()]),

@@ -2,10 +2,10 @@
 //! A comparison for people and for programs: text, Markdown and JSON.
 
 use super::{Compared, Comparisons, Texts};
+use crate::format::list;
 use crate::format::{self, ratio};
 use crate::gate::change;
 use crate::language::{Language, in_language, tr, translated};
-use crate::overview::list;
 use crate::terminal::text::{self, Table};
 use model::Quantity;
 use serde_json::{Value, json};

@@ -8,10 +8,9 @@ mod formats;
 mod page;
 
 use crate::format::counted;
-use crate::language::{InEach, Language, current_language, in_language, tr};
+use crate::language::{InEach, Language, current_language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
-use crate::sections::co_kernel;
 use differs::{Differing, differing};
 pub(crate) use differs::{different_quantities, incomparable};
 use judge::{Examined, RunIdentity};
@@ -205,7 +204,7 @@ impl Texts {
         caveats.extend(
             apart
                 .iter()
-                .chain(&co_kernel::gravity_apart(of_base, of_other))
+                .chain(&cautions::gravity_apart(of_base, of_other))
                 .map(cautions::Apart::in_words),
         );
         let in_both = |run: &RunIdentity| !run.is_deterministic() && base.runs.contains(run);
@@ -216,7 +215,7 @@ impl Texts {
         let (of_base, of_other) = distinct(base.name(), other.name(), other);
         for (repeats, group) in [(base, &of_base), (other, &of_other)] {
             if repeats.identical > 0 {
-                let recordings = counted(repeats.identical as u64, "recording");
+                let recordings = counted(repeats.identical as u64, texts::n_recordings);
                 reservations.push(tr!(
                     "{recordings} of {group} left out, identical to an earlier one",
                     recordings,

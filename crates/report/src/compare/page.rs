@@ -4,9 +4,9 @@
 
 use super::{Comparisons, Repeats, forest};
 use crate::charts::options::ChartOptions;
-use crate::charts::series::{Charts, MAX_CHARTED};
-use crate::language::{Language, in_language, tr};
-use crate::overview::{self, Overview};
+use crate::charts::series::Charts;
+use crate::language::{Language, in_language, texts, tr};
+use crate::overview::{self, MAX_CHARTED, Overview};
 use crate::page::chart_set::ChartSet;
 use crate::page::localised::Localised;
 use crate::page::{Frame, Header, MAX_BYTES, rendered, unbroken};
@@ -129,7 +129,7 @@ fn about(
     measured: Measured,
 ) -> String {
     let recordings: usize = groups.iter().map(|group| group.recordings.len()).sum();
-    let mut parts = vec![crate::format::counted(recordings as u64, "recording")];
+    let mut parts = vec![crate::format::counted(recordings as u64, texts::n_recordings)];
     parts.extend(
         several.then(|| tr!("distributions of all repeats, latency over time of the worst one")),
     );

@@ -12,7 +12,7 @@ use timeline::{Heading, timeline};
 use words::{account_title, cause_name, cause_rows, detail, part_rows, sentence};
 
 use crate::format::{self, count, exact_micros};
-use crate::language::{Language, in_language, tr, translated};
+use crate::language::{Language, in_language, texts, tr, translated};
 use crate::sections::lab::time_of;
 use crate::terminal::text::{WIDTH, columns, left, right, wrapped};
 use model::{Account, Cause, Lab, causes};
@@ -43,18 +43,14 @@ pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Languag
                     &mut out,
                     "",
                     &tr!(
-                        "Not listed: {latencies}.",
-                        latencies = format::counted(left as u64, "latency")
+                        not_listed_latencies,
+                        latencies = format::counted(left as u64, texts::n_latencies)
                     ),
                 );
             }
         }
         out.push('\n');
-        wrapped(
-            &mut out,
-            "",
-            &tr!("{account}, from the planned time on, µs:", account = account_title(worst)),
-        );
+        wrapped(&mut out, "", &tr!(account_from_planned_time, account = account_title(worst)));
         out += &parts(worst);
         if let Some((part, _)) = worst.cause() {
             detail(part).iter().for_each(|line| wrapped(&mut out, "", line));
@@ -96,7 +92,7 @@ pub fn compared_causes(
         };
         let named = |cause: &Cause| {
             tr!(
-                "{cause}, largest {time} µs",
+                cause_largest_time_us,
                 cause = cause_name(cause),
                 time = exact_micros(cause.worst_ns.cast_signed())
             )
@@ -106,15 +102,7 @@ pub fn compared_causes(
             let only: Vec<String> =
                 causes.iter().filter(|cause| same(cause, others).is_none()).map(named).collect();
             if !only.is_empty() {
-                wrapped(
-                    &mut out,
-                    "",
-                    &tr!(
-                        "Causes of late wake-ups only in {name}: {causes}.",
-                        name,
-                        causes = only.join("; ")
-                    ),
-                );
+                wrapped(&mut out, "", &tr!(causes_late_wake_ups, name, causes = only.join("; ")));
             }
         }
         for cause in &of_one {
@@ -123,7 +111,7 @@ pub fn compared_causes(
                     [cause.worst_ns, there.worst_ns].map(|ns| exact_micros(ns.cast_signed()));
                 let [of_one, of_other] = times;
                 both.push(tr!(
-                    "{cause}, largest {of_one} and {of_other} µs",
+                    cause_largest_of_one_of_other,
                     cause = cause_name(cause),
                     of_one,
                     of_other
@@ -131,13 +119,13 @@ pub fn compared_causes(
             }
         }
         if !both.is_empty() {
-            wrapped(&mut out, "", &tr!("In both: {causes}.", causes = both.join("; ")));
+            wrapped(&mut out, "", &tr!(in_both_causes, causes = both.join("; ")));
         }
         wrapped(
             &mut out,
             "",
             &tr!(
-                "Of the latencies that were explained: {of_one} and {of_other}.",
+                latencies_explained_of_one_of_other,
                 of_one = count(explained_count(&of_one)),
                 of_other = count(explained_count(&of_other))
             ),
@@ -151,7 +139,7 @@ fn explained_count(causes: &[Cause]) -> u64 {
 }
 
 fn ledger(accounts: &[Account]) -> String {
-    let head = ["latencies", "share", "largest, µs", "activation", "cause"]
+    let head = [texts::latencies, texts::share, texts::largest_us, texts::activation, texts::cause]
         .map(|name| translated(name).to_owned());
     let rows = std::iter::once(head.to_vec()).chain(cause_rows(&causes(accounts), accounts.len()));
     table(&rows.collect::<Vec<_>>(), 4)
@@ -160,12 +148,7 @@ fn ledger(accounts: &[Account]) -> String {
 fn parts(account: &Account) -> String {
     let mut rows: Vec<Vec<String>> = part_rows(account).into_iter().map(Vec::from).collect();
     let sum = account.parts.iter().map(|part| part.length_ns).sum::<u64>();
-    rows.push(vec![
-        String::new(),
-        exact_micros(sum.cast_signed()),
-        translated("in all").to_owned(),
-        String::new(),
-    ]);
+    rows.push(vec![String::new(), exact_micros(sum.cast_signed()), tr!(in_all), String::new()]);
     table(&rows, 2)
 }
 
@@ -196,7 +179,7 @@ fn table(rows: &[Vec<String>], numbers: usize) -> String {
 
 /// A list in lines that have space beside so many columns, broken between its entries.
 fn broken(list: &str, beside: usize) -> Vec<String> {
-    let comma = translated(", ");
+    let comma = texts::comma.said();
     let mut lines = vec![String::new()];
     for entry in list.split_inclusive(comma) {
         let Some(line) = lines.last_mut() else { break };

@@ -6,7 +6,7 @@ use super::words::{account_title, kind_name, sentence};
 use crate::charts::svg::{Anchor, Svg};
 use crate::charts::{SOFT, legend_rows};
 use crate::format::{clip, exact_micros};
-use crate::language::{tr, translated};
+use crate::language::{texts, tr};
 use model::{Account, PartKind, Span};
 
 const WIDTH: f64 = 960.0;
@@ -79,9 +79,9 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
         let ns = account.latency_ns * part / 4;
         let anchor = [Anchor::Start, Anchor::Middle, Anchor::Middle, Anchor::Middle, Anchor::End];
         let label = if part == 0 {
-            tr!("planned time")
+            tr!(planned_time)
         } else {
-            tr!("{time} µs", time = exact_micros(ns.cast_signed()))
+            tr!(time_us, time = exact_micros(ns.cast_signed()))
         };
         svg.text(x(ns), top - 8.0, anchor[usize::try_from(part).unwrap_or(0)], SOFT, &label);
     }
@@ -131,10 +131,7 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
         };
         cell(&mut svg, &bands, y, ROW, drawn.name(span));
     }
-    let how = translated(
-        "Each function below what called it; as wide as it ran. What is too short to be seen is \
-         left out.",
-    );
+    let how = texts::each_function_below_what.said();
     svg.text(MARGIN, below + 18.0, Anchor::Start, SOFT, how);
     for (line, row) in (1..).zip(&legend) {
         let y = below + 18.0 + LEGEND * f64::from(line);

@@ -2,7 +2,7 @@
 //! The words for what a processor did while a thread waited to wake up.
 
 use crate::format::{self, exact_micros};
-use crate::language::{tr, translated};
+use crate::language::{texts, tr, translated};
 use model::{Account, Cause, Inlined, OtherCpu, Part, PartKind, Source};
 
 /// Callers that a sentence names; the table's details name all that are known.
@@ -11,20 +11,20 @@ const CALLERS: usize = 3;
 /// What the processor did.
 pub(crate) fn kind_name(kind: PartKind) -> &'static str {
     translated(match kind {
-        PartKind::InterruptsOff => "interrupts off",
-        PartKind::Idle => "idle",
-        PartKind::TimerPending => "timer not yet fired",
-        PartKind::HardInterrupt => "hard interrupt",
-        PartKind::Softirq => "softirqs",
-        PartKind::OtherCpu => "waiting for another CPU",
-        PartKind::PreemptionOff => "preemption off",
-        PartKind::OtherThread => "another thread first",
-        PartKind::LeavingIdle => "leaving idle",
-        PartKind::Scheduling => "scheduling",
-        PartKind::Switch => "context switch",
-        PartKind::Return => "return to user space",
-        PartKind::Thread => "the thread itself",
-        PartKind::Unattributed => "not attributed",
+        PartKind::InterruptsOff => texts::interrupts_off,
+        PartKind::Idle => texts::idle,
+        PartKind::TimerPending => texts::timer_not_yet_fired,
+        PartKind::HardInterrupt => texts::hard_interrupt,
+        PartKind::Softirq => texts::softirqs,
+        PartKind::OtherCpu => texts::waiting_for_another_cpu,
+        PartKind::PreemptionOff => texts::preemption_off,
+        PartKind::OtherThread => texts::another_thread_first,
+        PartKind::LeavingIdle => texts::leaving_idle,
+        PartKind::Scheduling => texts::scheduling,
+        PartKind::Switch => texts::context_switch,
+        PartKind::Return => texts::return_to_user_space,
+        PartKind::Thread => texts::the_thread_itself,
+        PartKind::Unattributed => texts::not_attributed,
     })
 }
 
@@ -36,9 +36,7 @@ fn micros(ns: u64) -> String {
 fn located(function: &str, source: Option<&Source>) -> String {
     source.map_or_else(
         || function.to_owned(),
-        |source| {
-            tr!("{function} at {file}:{line}", function, file = source.file, line = source.line)
-        },
+        |source| tr!(function_at_file_line, function, file = source.file, line = source.line),
     )
 }
 
@@ -47,7 +45,7 @@ fn located_within(function: &str, source: Option<&Source>) -> String {
     let located = located(function, source);
     match source.and_then(|source| source.inlined.first()) {
         Some(Inlined { function, file, line }) => {
-            tr!("{located} (inlined: {function} at {file}:{line})", located, function, file, line)
+            tr!(located_inlined_function_file, located, function, file, line)
         }
         None => located,
     }
@@ -64,7 +62,7 @@ fn stack(part: &Part) -> Vec<String> {
         for Inlined { function, file, line } in
             source.into_iter().flat_map(|source| &source.inlined)
         {
-            stack.push(tr!("{function} at {file}:{line} (inlined)", function, file, line));
+            stack.push(tr!(function_file_line_inlined, function, file, line));
         }
         stack.push(located(function, source));
     }
@@ -75,45 +73,30 @@ fn stack(part: &Part) -> Vec<String> {
 pub(crate) fn sentence(account: &Account) -> String {
     let title = account_title(account);
     let Some((part, sum)) = account.cause() else { return title };
-    let what = tr!("{what} for {time} µs", what = kind_name(part.kind), time = micros(sum));
+    let what = tr!(what_for_time_us, what = kind_name(part.kind), time = micros(sum));
     let source = part.sources.function.as_ref();
     let place = part.function.as_ref().map_or_else(String::new, |function| {
-        tr!(" in {function}", function = located(function, source))
+        tr!(in_function, function = located(function, source))
     });
     let callers: Vec<&str> = part.called_by.iter().take(CALLERS).map(String::as_str).collect();
     let callers = if callers.is_empty() {
         String::new()
     } else {
-        tr!(", called by {callers}", callers = callers.join(translated(", ")))
+        tr!(called_by_callers, callers = callers.join(texts::comma.said()))
     };
-    let task = part
-        .task
-        .as_ref()
-        .map_or_else(|| tr!(", task unknown"), |task| tr!(", in task {task}", task));
+    let task = part.task.as_ref().map_or_else(|| tr!(task_unknown), |task| tr!(in_task, task));
     let meanwhile = part.other_cpu.as_ref().and_then(|other| other.function.as_ref());
-    let meanwhile = meanwhile
-        .map_or_else(String::new, |function| tr!(", while that CPU ran {function}", function));
-    tr!(
-        "{title}: {what}{place}{callers}{task}{meanwhile}.",
-        title,
-        what,
-        place,
-        callers,
-        task,
-        meanwhile
-    )
+    let meanwhile =
+        meanwhile.map_or_else(String::new, |function| tr!(while_cpu_ran_function, function));
+    tr!(title_what_place_callers, title, what, place, callers, task, meanwhile)
 }
 
 pub(crate) fn account_title(account: &Account) -> String {
     let time = micros(account.latency_ns);
     match account.thread {
-        0 => tr!(
-            "{time} µs at activation {activation}",
-            time,
-            activation = format::count(account.activation)
-        ),
+        0 => tr!(time_us_at_activation, time, activation = format::count(account.activation)),
         thread => tr!(
-            "{time} µs at activation {activation} of thread {thread}",
+            time_us_activation_thread,
             time,
             activation = format::count(account.activation),
             thread
@@ -138,22 +121,22 @@ fn place(part: &Part) -> String {
         .as_ref()
         .map_or_else(String::new, |function| located(function, part.sources.function.as_ref()));
     let task = match (&part.task, &part.next_task) {
-        (Some(from), Some(to)) => tr!("from {from} to {to}", from, to),
-        (Some(task), None) => tr!("task {task}", task),
+        (Some(from), Some(to)) => tr!(from_to, from, to),
+        (Some(task), None) => tr!(task_2, task),
         (None, _) => String::new(),
     };
     let interrupted = part
         .interrupted
         .as_ref()
-        .map_or_else(String::new, |function| tr!("interrupted {function}", function));
+        .map_or_else(String::new, |function| tr!(interrupted_function, function));
     let meanwhile = part.other_cpu.as_ref().and_then(|other| other.function.as_ref());
     let meanwhile =
-        meanwhile.map_or_else(String::new, |function| tr!("that CPU in {function}", function));
+        meanwhile.map_or_else(String::new, |function| tr!(that_cpu_in_function, function));
     [function, interrupted, task, meanwhile]
         .into_iter()
         .filter(|text| !text.is_empty())
         .collect::<Vec<_>>()
-        .join(translated(", "))
+        .join(texts::comma.said())
 }
 
 /// What else is known of a part: sentences.
@@ -163,37 +146,27 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
         let off_at =
             part.off_at.as_ref().map(|place| located_within(place, part.sources.off_at.as_ref()));
         let off = off_at.map_or_else(
-            || tr!("Interrupts were switched off before what was recorded"),
+            || tr!(interrupts_switched_off_before),
             |place| match part.off_before_ns {
-                Some(0) | None => tr!("Interrupts were switched off at {place}", place),
+                Some(0) | None => tr!(interrupts_switched_off_place, place),
                 Some(before) => {
-                    tr!(
-                        "Interrupts were switched off at {place}, {before} µs before",
-                        place,
-                        before = micros(before)
-                    )
+                    tr!(interrupts_switched_off_place_before, place, before = micros(before))
                 }
             },
         );
         let on =
             part.on_at.as_ref().map(|place| located_within(place, part.sources.on_at.as_ref()));
-        let on = on.map_or_else(String::new, |place| tr!(", and on again at {place}", place));
-        lines.push(tr!("{off}{on}.", off, on));
+        let on = on.map_or_else(String::new, |place| tr!(on_again_place, place));
+        lines.push(tr!(off_on, off, on));
     }
     if let Some(OtherCpu { function: Some(function), called_by, task }) = &part.other_cpu {
         let stack: Vec<&str> =
             std::iter::once(function).chain(called_by).map(String::as_str).collect();
-        let task = task
-            .as_ref()
-            .map_or_else(|| tr!(", task unknown"), |task| tr!(", in task {task}", task));
-        lines.push(tr!(
-            "The other CPU meanwhile, innermost first: {stack}{task}.",
-            stack = stack.join(" < "),
-            task
-        ));
+        let task = task.as_ref().map_or_else(|| tr!(task_unknown), |task| tr!(in_task, task));
+        lines.push(tr!(other_cpu_meanwhile_innermost, stack = stack.join(" < "), task));
     }
     if !part.called_by.is_empty() {
-        lines.push(tr!("Stack, innermost first: {stack}.", stack = stack(part).join(" < ")));
+        lines.push(tr!(stack_innermost_first_stack, stack = stack(part).join(" < ")));
     }
     if part.mostly.len() > 1 {
         let mostly = part.mostly.iter().map(|time| {
@@ -201,10 +174,7 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
             format!("{function} {}", micros(time.own_ns))
         });
         let mostly: Vec<String> = mostly.collect();
-        lines.push(tr!(
-            "Most of its own time, µs: {functions}.",
-            functions = mostly.join(translated(", "))
-        ));
+        lines.push(tr!(most_own_time_us, functions = mostly.join(texts::comma.said())));
     }
     lines
 }
@@ -212,7 +182,7 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
 pub(crate) fn cause_name(cause: &Cause) -> String {
     let what = kind_name(cause.kind);
     match &cause.function {
-        Some(function) => tr!("{what} in {function}", what, function),
+        Some(function) => tr!(what_in_function, what, function),
         None => what.to_owned(),
     }
 }
@@ -225,11 +195,7 @@ pub(crate) fn cause_rows(causes: &[Cause], all: usize) -> Vec<Vec<String>> {
         let activation = match cause.example {
             (0, activation) => format::count(activation),
             (thread, activation) => {
-                tr!(
-                    "{activation} of thread {thread}",
-                    activation = format::count(activation),
-                    thread
-                )
+                tr!(activation_of_thread, activation = format::count(activation), thread)
             }
         };
         vec![

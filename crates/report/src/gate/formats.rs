@@ -4,7 +4,7 @@
 use super::words::{criterion, judged_in_words, lacking, seen};
 use super::{Gate, JudgedPool, Tally};
 use crate::format::counted;
-use crate::language::{Language, in_language, tr};
+use crate::language::{Language, in_language, texts, tr};
 use crate::phases;
 use crate::terminal::text;
 use judge::{Judged, Verdict};
@@ -29,7 +29,7 @@ impl Gate {
             Verdict::NotEnough if lack == 0 => {
                 tr!(
                     "NOT ENOUGH EVIDENCE: {runs} without a recording",
-                    runs = counted(self.missing as u64, "run")
+                    runs = counted(self.missing as u64, texts::n_runs)
                 )
             }
             Verdict::NotEnough => tr!("NOT ENOUGH EVIDENCE: {n} of {all}", n = lack, all),

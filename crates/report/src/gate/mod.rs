@@ -10,10 +10,9 @@ mod words;
 
 use crate::compare::incomparable;
 use crate::format::counted;
-use crate::language::{InEach, Language, in_language, tr};
+use crate::language::{InEach, Language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
-use crate::sections::co_kernel;
 use judge::{
     Examined, Judged, PhaseMaxima, Verdict, judge, judge_against, nothing_recorded, without_limit,
 };
@@ -22,7 +21,7 @@ use serde::Serialize;
 pub use sources::LimitSources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-pub(crate) use words::{change, criterion, incomplete_reason, judged_in_words, lacking};
+pub(crate) use words::{change, criterion, judged_in_words, lacking};
 
 /// All limits, held against all recordings.
 #[derive(Clone, Debug, Default)]
@@ -152,7 +151,7 @@ impl Gate {
             let first = baseline.recordings().count();
             self.caveats.each(|caveats| {
                 let mut apart = cautions::between(&both, first);
-                apart.extend(co_kernel::gravity_apart(&both[..first], &both[first..]));
+                apart.extend(cautions::gravity_apart(&both[..first], &both[first..]));
                 let against = apart
                     .iter()
                     .map(|one| format!("{} ({})", one.in_words(), baseline.path().display()));
@@ -192,7 +191,7 @@ impl Gate {
             *worst = judged.verdict.max(*worst);
         }
         if recordings.len() <= 1 {
-            let all = counted(self.judged.len() as u64, "limit");
+            let all = counted(self.judged.len() as u64, texts::n_limits);
             return Tally {
                 all,
                 fail: self.count(Verdict::Fail),
@@ -204,12 +203,12 @@ impl Gate {
         let with = |verdict: Verdict| {
             recordings.values().filter(|worst| **worst == verdict).count() as u64
         };
-        let n = counted(recordings.len() as u64, "recording");
+        let n = counted(recordings.len() as u64, texts::n_recordings);
         let all = if have_all {
             tr!(
                 "{recordings}, checked against {limits}",
                 recordings = n,
-                limits = counted(limits.len() as u64, "limit")
+                limits = counted(limits.len() as u64, texts::n_limits)
             )
         } else {
             tr!("{recordings}, each checked against the limits of its plan", recordings = n)

@@ -3,8 +3,8 @@
 //! take their place.
 
 use super::Gate;
+use crate::format::list;
 use crate::language::tr;
-use crate::overview::list;
 use judge::{Criterion, Judged};
 use plan::Limit;
 use std::path::PathBuf;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A criterion, what was seen and what is lacking, in the current language.
 
-use crate::format::{self, count, counted, exact_micros, ratio as at_scale};
+use crate::format::{self, count, exact_micros, ratio as at_scale};
 use crate::language::tr;
+use crate::sections::caveats::incomplete_reason;
 use crate::sections::rows::Rows;
-use judge::{Criterion, Incomplete, Judged, Lacking, Seen};
+use judge::{Criterion, Judged, Lacking, Seen};
 use model::Quantity;
 use plan::{Figure, Limit, Subject};
 
@@ -178,32 +179,6 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
         Lacking::Order => tr!("the order of samples is unknown, so how they depend on one \
                                another cannot be estimated"),
     })
-}
-
-/// Why a recording does not show all that it should have.
-pub(crate) fn incomplete_reason(why: Incomplete) -> String {
-    match why {
-        Incomplete::EndedEarly => tr!("the run ended early, and the rest is unknown"),
-        Incomplete::SamplesLost(lost) => {
-            tr!("{samples} lost, with unknown latencies", samples = counted(lost, "sample"))
-        }
-        Incomplete::TraceLost(lost) => {
-            tr!(
-                "{events} of the kernel's trace lost, and rows with them",
-                events = counted(lost, "event")
-            )
-        }
-        Incomplete::StreamOffPeriod => {
-            tr!("the stream's intervals are not those of the period that was given")
-        }
-        Incomplete::StreamBroken => tr!("parts of the stream are missing or could not be read"),
-        Incomplete::ProgramFailed => tr!("the program that was measured crashed or failed"),
-        Incomplete::FellBack => tr!("threads of the co-kernel ran on Linux in between"),
-        Incomplete::LoadOffTarget => tr!("a load was off target"),
-        Incomplete::Contradicts => {
-            tr!("run.json contradicts its samples: teiji verify lists the differences")
-        }
-    }
 }
 
 /// `16.6 % below the limit`.

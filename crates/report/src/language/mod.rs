@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The language of a report. Every sentence stands where it is said, in English; a catalogue has it
-//! in the other languages.
+//! The language of a report. Every text has a key, by which code and templates say it; the files of
+//! `texts/` have it in each language, and `build.rs` makes a constant of each in [`texts`]. A key
+//! that does not exist or that nobody uses, a language that lacks a text, and arguments other than
+//! the text's do not compile.
 //!
 //! Every public function that writes text takes its language, which is the current one
 //! ([`in_language`]) until it returns. In between the language is that of the thread, as with
@@ -10,28 +12,16 @@
 //! [in each](InEach).
 //!
 //! What a recording holds itself, such as names, command lines and what the kernel calls things,
-//! stays as it was recorded. Warnings, which it holds as values, have a file for each language
-//! (`warnings/`).
+//! stays as it was recorded.
 
-mod japanese;
-mod japanese_explained;
-mod japanese_gate;
-mod japanese_page;
-mod japanese_plan;
-mod japanese_probes;
-mod japanese_scripts;
-mod japanese_terminal;
-
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::sync::LazyLock;
 
 /// In what words a report speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// English, in which every sentence is written.
     #[default]
     English,
     Japanese,
@@ -98,66 +88,105 @@ impl<T> InEach<T> {
     }
 }
 
-type Catalogue = HashMap<&'static str, &'static str>;
-
-static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| in_japanese().collect());
-
-/// Every text with its Japanese.
-fn in_japanese() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let page =
-        [japanese::TEXTS, japanese_page::TEXTS, japanese_plan::TEXTS, japanese_scripts::TEXTS];
-    page.into_iter()
-        .chain([japanese_explained::TEXTS, japanese_gate::TEXTS, japanese_terminal::TEXTS])
-        .flatten()
-        .copied()
+/// A text in each language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Text {
+    /// In the order of [`Language::ALL`].
+    said: [&'static str; Language::ALL.len()],
+    /// In English where its `{n}` is 1.
+    one: Option<&'static str>,
+    /// Those in its braces.
+    names: &'static [&'static str],
 }
 
-/// A text without figures, in the current language.
-pub(crate) fn translated(english: &'static str) -> &'static str {
-    match current_language() {
-        Language::English => english,
-        Language::Japanese => {
-            let known = JAPANESE.get(english).copied();
-            debug_assert!(known.is_some(), "there is no Japanese for {english:?}");
-            known.unwrap_or(english)
+/// The constants that `build.rs` makes of the files in `texts/`.
+#[expect(non_upper_case_globals, reason = "a key is written in code as in its file")]
+#[expect(dead_code, reason = "gates and comparisons say theirs by their English still")]
+pub(crate) mod texts {
+    use crate::language::Text;
+    include!(concat!(env!("OUT_DIR"), "/texts.rs"));
+}
+
+/// As programs read it: in English.
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.in_english())
+    }
+}
+
+impl Text {
+    /// Without arguments, in the current language.
+    pub(crate) fn said(self) -> &'static str {
+        self.said[current_language() as usize]
+    }
+
+    pub(crate) const fn in_english(self) -> &'static str {
+        self.said[0]
+    }
+
+    /// Whether these are its arguments; asked by [`tr!`] while it is compiled.
+    pub(crate) const fn takes(self, arguments: &[&str]) {
+        assert!(self.names.len() == arguments.len(), "a text's arguments are those in its braces");
+        let mut place = 0;
+        while place < arguments.len() {
+            assert!(contains(self.names, arguments[place]), "a text has no such argument");
+            place += 1;
         }
     }
 }
 
-/// What a column of a probe is, as the probe states it, in the current language; none where nobody
-/// has translated it.
-pub(crate) fn meaning(english: &str) -> Option<&'static str> {
-    match current_language() {
-        Language::English => None,
-        Language::Japanese => japanese_probes::MEANINGS
-            .iter()
-            .find(|(known, _)| *known == english)
-            .map(|(_, japanese)| *japanese),
-    }
-}
-
-/// How so many (`{n}`) of a thing are counted where that is not by a plural.
-pub(crate) fn thing(english: &str) -> Option<&'static str> {
-    match current_language() {
-        Language::English => None,
-        Language::Japanese => {
-            let known = japanese::THINGS.iter().find(|(thing, _)| *thing == english);
-            debug_assert!(known.is_some(), "nobody knows how {english:?} is counted in Japanese");
-            known.map(|(_, counted)| *counted)
+const fn contains(names: &[&str], name: &str) -> bool {
+    let mut place = 0;
+    while place < names.len() {
+        if is_same(names[place].as_bytes(), name.as_bytes()) {
+            return true;
         }
+        place += 1;
+    }
+    false
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut place = 0;
+    while place < one.len() && place < other.len() && one[place] == other[place] {
+        place += 1;
+    }
+    place == one.len() && place == other.len()
+}
+
+/// By its English, where code does not have the key yet.
+impl From<&'static str> for Text {
+    fn from(english: &'static str) -> Text {
+        let known = texts::ALL.iter().find(|text| text.in_english() == english);
+        debug_assert!(known.is_some(), "there is no text {english:?}");
+        let said = [english; Language::ALL.len()];
+        known.copied().unwrap_or(Text { said, one: None, names: &[] })
     }
 }
 
-/// A text with figures: each `{name}` in it becomes the value of that name.
-pub(crate) fn filled(english: &'static str, values: &[(&str, &dyn Display)]) -> String {
+/// A text without arguments, in the current language.
+pub(crate) fn translated(text: impl Into<Text>) -> &'static str {
+    text.into().said()
+}
+
+/// What somebody else wrote in English, in the current language, if a list of texts has it.
+pub(crate) fn known(list: &[Text], english: &str) -> Option<&'static str> {
+    list.iter().find(|text| text.in_english() == english).copied().map(translated)
+}
+
+/// A text with arguments: each `{name}` in it becomes the value of that name.
+pub(crate) fn filled(text: impl Into<Text>, values: &[(&str, &dyn Display)]) -> String {
+    let text = text.into();
+    let is_one = || values.iter().any(|(name, value)| *name == "n" && value.to_string() == "1");
+    let mut rest = match (current_language(), text.one) {
+        (Language::English, Some(one)) if is_one() => one,
+        _ => translated(text),
+    };
     let mut out = String::new();
-    let mut rest = translated(english);
     while let Some((before, behind)) = rest.split_once('{') {
         let Some((name, after)) = behind.split_once('}') else { break };
         out.push_str(before);
-        let value = values.iter().find(|(known, _)| *known == name);
-        debug_assert!(value.is_some(), "{english:?} has no {name}");
-        if let Some((_, value)) = value {
+        if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
             out.push_str(&value.to_string());
         }
         rest = after;
@@ -165,12 +194,23 @@ pub(crate) fn filled(english: &'static str, values: &[(&str, &dyn Display)]) -> 
     out + rest
 }
 
-/// A sentence in the current language: `tr!("{n} of {all} are late", n, all = counted(3))`.
+/// A text of [`texts`] in the current language: `tr!(n_of_all_late, n, all = count(3))`.
 macro_rules! tr {
     ($text:literal $(,)?) => { $crate::language::translated($text).to_owned() };
     ($text:literal, $($name:ident $(= $value:expr)?),+ $(,)?) => {
         $crate::language::filled($text, &[$((stringify!($name), &$crate::language::value!($name $(, $value)?))),+])
     };
+    ($text:ident $(,)?) => {{
+        const { $crate::language::texts::$text.takes(&[]) };
+        $crate::language::translated($crate::language::texts::$text).to_owned()
+    }};
+    ($text:ident, $($name:ident $(= $value:expr)?),+ $(,)?) => {{
+        const { $crate::language::texts::$text.takes(&[$(stringify!($name)),+]) };
+        $crate::language::filled(
+            $crate::language::texts::$text,
+            &[$((stringify!($name), &$crate::language::value!($name $(, $value)?))),+],
+        )
+    }};
 }
 pub(crate) use tr;
 
@@ -187,11 +227,8 @@ pub(crate) use value;
 
 /// The texts that the page's scripts say, by their English; none for English itself.
 pub(crate) fn of_scripts() -> impl Serialize {
-    let texts: BTreeMap<&str, &str> = match current_language() {
-        Language::English => BTreeMap::new(),
-        Language::Japanese => japanese_scripts::TEXTS.iter().copied().collect(),
-    };
-    texts
+    let texts = texts::SCRIPTS.iter().map(|text| (text.in_english(), translated(*text)));
+    texts.filter(|(english, said)| english != said).collect::<BTreeMap<_, _>>()
 }
 
 #[cfg(test)]

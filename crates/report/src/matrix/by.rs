@@ -4,27 +4,27 @@
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, Figures, parts};
 use crate::format::{count, fine_micros, micros, rounded};
-use crate::language::{Language, in_language, tr, translated};
-use crate::sections::latencies::NOTHING;
-use crate::terminal::text::{columns, left, right, wrapped};
+use crate::language::{Language, Text, in_language, texts, tr, translated};
+use crate::sections::latencies::{NOTHING, OrNothing};
+use crate::terminal::text::{aligned, wrapped};
 use stats::Level;
 use std::collections::BTreeMap;
 
 /// What is shown of each combination.
-const OF_LATENCIES: [(&str, Of); 5] = [
-    ("p50", Of::Quantile(Level::P50)),
-    ("p99", Of::Quantile(Level::P99)),
-    ("p99.9", Of::Quantile(Level::P999)),
-    ("max", Of::Ns(|all| all.due.max())),
-    ("overruns", Of::Count(|all| all.activations.late())),
+const OF_LATENCIES: [(Text, Of); 5] = [
+    (texts::p50, Of::Quantile(Level::P50)),
+    (texts::p99, Of::Quantile(Level::P99)),
+    (texts::p99_9, Of::Quantile(Level::P999)),
+    (texts::max, Of::Ns(|all| all.due.max())),
+    (texts::overruns, Of::Count(|all| all.activations.late())),
 ];
 /// The same of intervals: how much they vary comes first.
-const OF_INTERVALS: [(&str, Of); 5] = [
-    ("sd", Of::Spread(|all| all.due.sd().map(rounded))),
-    ("peak to peak", Of::Spread(|all| all.peak_to_peak())),
-    ("p99", Of::Quantile(Level::P99)),
-    ("max", Of::Ns(|all| all.due.max())),
-    ("overruns", Of::Count(|all| all.activations.late())),
+const OF_INTERVALS: [(Text, Of); 5] = [
+    (texts::standard_deviation_short, Of::Spread(|all| all.due.sd().map(rounded))),
+    (texts::peak_to_peak, Of::Spread(|all| all.peak_to_peak())),
+    (texts::p99, Of::Quantile(Level::P99)),
+    (texts::max, Of::Ns(|all| all.due.max())),
+    (texts::overruns, Of::Count(|all| all.activations.late())),
 ];
 
 /// A figure of a combination.
@@ -52,7 +52,7 @@ impl<'m> Case<'m> {
 
     /// `1: 1500us`, as the table has it.
     fn thread(self) -> String {
-        self.thread.map_or_else(|| NOTHING.to_owned(), CellThread::label)
+        self.thread.map(CellThread::label).or_nothing()
     }
 }
 
@@ -72,7 +72,7 @@ impl Matrix {
 
     fn in_words_by(&self, factor: &str) -> Result<String, String> {
         if let Some(why) = self.quantities_differ() {
-            return Err(tr!("rows cannot be held beside one another: {why}", why));
+            return Err(tr!(rows_cannot_be_held, why));
         }
         let factor = self
             .varied
@@ -83,8 +83,8 @@ impl Matrix {
                 let known: Vec<&str> =
                     self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
                 let known =
-                    if known.is_empty() { tr!("nothing") } else { known.join(translated(", ")) };
-                tr!("the plan does not vary '{factor}': it varies {known}", factor, known)
+                    if known.is_empty() { tr!(nothing) } else { known.join(texts::comma.said()) };
+                tr!(plan_does_not_vary, factor, known)
             })?;
         let values = &self.factors[factor].values;
         let is_stage = self.is_stage(factor);
@@ -110,29 +110,17 @@ impl Matrix {
         out += &self.side_by_side(factor, &alike);
         out.push('\n');
         if !beside.is_empty() {
-            wrapped(
-                &mut out,
-                "",
-                translated("On the Linux of each, beside its co-kernel where it has one:"),
-            );
+            wrapped(&mut out, "", texts::on_linux_each_beside.said());
             out.push('\n');
             out += &self.side_by_side(factor, &beside);
             out.push('\n');
         }
         if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
             let name = &self.factors[factor].name;
-            let nothing = tr!(
-                "–: not measured. No two combinations differ in {name} alone, so its effect \
-                 cannot be shown.",
-                name
-            );
+            let nothing = tr!(not_measured_no_two, name);
             wrapped(&mut out, "", &nothing);
         }
-        wrapped(
-            &mut out,
-            "",
-            translated("How certain a difference is: teiji compare, with a recording of each."),
-        );
+        wrapped(&mut out, "", texts::how_certain_difference_teiji.said());
         self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
         Ok(out)
     }
@@ -176,7 +164,7 @@ impl Matrix {
                 let peak_to_peak = each(|all| all.peak_to_peak());
                 changes.extend(
                     peak_to_peak.and_then(|pairs| {
-                        change.of_latency((translated("peak to peak"), ""), &pairs)
+                        change.of_latency((texts::peak_to_peak.said(), ""), &pairs)
                     }),
                 );
                 continue;
@@ -187,7 +175,7 @@ impl Matrix {
             );
             changes.extend(
                 each(|all| all.due.max())
-                    .and_then(|pairs| change.of_latency((translated("max"), ""), &pairs)),
+                    .and_then(|pairs| change.of_latency((texts::max.said(), ""), &pairs)),
             );
         }
         changes
@@ -203,7 +191,7 @@ impl Matrix {
                 values.push(value);
             }
         }
-        values.join(translated(", "))
+        values.join(texts::comma.said())
     }
 
     fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> String {
@@ -213,15 +201,10 @@ impl Matrix {
         let mut head: Vec<String> =
             others.iter().map(|place| self.factors[*place].name.clone()).collect();
         let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
-        head.extend(by_thread.then(|| tr!("thread")));
-        head.push(tr!("figure"));
+        head.extend(by_thread.then(|| tr!(thread)));
+        head.push(tr!(figure));
         let texts = head.len();
-        head.extend(
-            self.factors[factor]
-                .values
-                .iter()
-                .map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned())),
-        );
+        head.extend(self.factors[factor].values.iter().map(|value| value.clone().or_nothing()));
         let mut lines = vec![head];
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
@@ -235,21 +218,21 @@ impl Matrix {
                 line.extend(
                     by_thread.then(|| if index == 0 { one.thread() } else { String::new() }),
                 );
-                line.push(translated(figure).to_owned());
-                line.extend(cases.iter().map(|case| {
-                    case.map_or_else(|| NOTHING.to_owned(), |case| of.text(&case.figures()))
-                }));
+                line.push(translated(*figure).to_owned());
+                line.extend(
+                    cases.iter().map(|case| case.map(|case| of.text(&case.figures())).or_nothing()),
+                );
                 lines.push(line);
             }
             if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
                 let mut line = vec![String::new(); others.len() + usize::from(by_thread)];
-                line.push(tr!("caveats"));
+                line.push(tr!(caveats));
                 let caveats = |row: &CellStats| {
-                    Some(row.in_short().join(translated(", "))).filter(|text| !text.is_empty())
+                    Some(row.in_short().join(texts::comma.said())).filter(|text| !text.is_empty())
                 };
-                line.extend(cases.iter().map(|case| {
-                    case.and_then(|case| caveats(case.row)).unwrap_or_else(|| NOTHING.to_owned())
-                }));
+                line.extend(
+                    cases.iter().map(|case| case.and_then(|case| caveats(case.row)).or_nothing()),
+                );
                 lines.push(line);
             }
         }
@@ -277,10 +260,10 @@ fn enter<'m>(
 impl Of {
     fn text(self, all: &Figures<'_>) -> String {
         match self {
-            Of::Ns(of) => of(all).map_or_else(|| NOTHING.to_owned(), micros),
-            Of::Spread(of) => of(all).map_or_else(|| NOTHING.to_owned(), fine_micros),
+            Of::Ns(of) => of(all).map(micros).or_nothing(),
+            Of::Spread(of) => of(all).map(fine_micros).or_nothing(),
             Of::Quantile(quantile) => all.due.quantile_text(quantile),
-            Of::Count(of) => of(all).map_or_else(|| NOTHING.to_owned(), count),
+            Of::Count(of) => of(all).map(count).or_nothing(),
         }
     }
 }
@@ -367,44 +350,25 @@ impl Change {
         if sum.was == 0 && sum.is == 0 {
             let (value, cases) = (&self.value, self.in_all());
             return Some(if self.first == "none" {
-                tr!("{value}: no overruns, as without{cases}.", value, cases)
+                tr!(value_no_overruns_without, value, cases)
             } else {
-                tr!(
-                    "{value}: no overruns, as with {first}{cases}.",
-                    value,
-                    first = self.first,
-                    cases
-                )
+                tr!(value_no_overruns_first, value, first = self.first, cases)
             });
         }
         let ways: Vec<Way> = late.iter().map(|late| late.way()).collect();
-        if let Some(unlike) = self.unlike(translated("overruns"), &ways) {
+        if let Some(unlike) = self.unlike(texts::overruns.said(), &ways) {
             return Some(unlike);
         }
         let of = |n: u64, due: u64| {
             let (n, all) = (count(n), count(due));
-            if (0.95..=1.05).contains(&sum.exposed()) { n } else { tr!("{n} of {all}", n, all) }
+            if (0.95..=1.05).contains(&sum.exposed()) { n } else { tr!(n_of_all, n, all) }
         };
         let (was, is) = (of(sum.was, sum.due_was), of(sum.is, sum.due_is));
-        let total = if self.cases > 1 { translated(" in all") } else { "" };
+        let total = if self.cases > 1 { texts::in_all_after.said() } else { "" };
         let (value, rest) = (&self.value, self.against() + &self.in_all());
         match sum.way() {
-            Way::Up => Some(tr!(
-                "{value} raises overruns from {was} to {is}{total}{rest}.",
-                value,
-                was,
-                is,
-                total,
-                rest
-            )),
-            Way::Down => Some(tr!(
-                "{value} lowers overruns from {was} to {is}{total}{rest}.",
-                value,
-                was,
-                is,
-                total,
-                rest
-            )),
+            Way::Up => Some(tr!(value_raises_overruns_from, value, was, is, total, rest)),
+            Way::Down => Some(tr!(value_lowers_overruns_from, value, was, is, total, rest)),
             Way::Neither => None,
         }
     }
@@ -420,23 +384,9 @@ impl Change {
         if let [(was, is)] = pairs {
             let (was, is) = (format!("{about}{}", micros(*was)), format!("{about}{}", micros(*is)));
             return Some(if decided == Way::Down {
-                tr!(
-                    "{value} lowers {figure} from {was} to {is} µs{against}.",
-                    value,
-                    figure,
-                    was,
-                    is,
-                    against
-                )
+                tr!(value_lowers_figure_from, value, figure, was, is, against)
             } else {
-                tr!(
-                    "{value} raises {figure} from {was} to {is} µs{against}.",
-                    value,
-                    figure,
-                    was,
-                    is,
-                    against
-                )
+                tr!(value_raises_figure_from, value, figure, was, is, against)
             });
         }
         let times =
@@ -447,30 +397,16 @@ impl Change {
             .iter()
             .fold((f64::MAX, 0.0_f64), |(min, max), one| (min.min(*one), max.max(*one)));
         let (min, max) = (format!("{min:.1}"), format!("{max:.1}"));
-        let times = if min == max { max } else { tr!("{min} to {max}", min, max) };
+        let times = if min == max { max } else { tr!(min_to_max, min, max) };
         let cases = if factors.len() == self.cases {
             self.in_all()
         } else {
-            tr!(", in {n} of {all} cases with all else equal", n = factors.len(), all = self.cases)
+            tr!(in_n_all_cases, n = factors.len(), all = self.cases)
         };
         Some(if decided == Way::Down {
-            tr!(
-                "{value} lowers {figure} {times} times{against}{cases}.",
-                value,
-                figure,
-                times,
-                against,
-                cases
-            )
+            tr!(value_lowers_figure_times, value, figure, times, against, cases)
         } else {
-            tr!(
-                "{value} raises {figure} {times} times{against}{cases}.",
-                value,
-                figure,
-                times,
-                against,
-                cases
-            )
+            tr!(value_raises_figure_times, value, figure, times, against, cases)
         })
     }
 
@@ -479,7 +415,7 @@ impl Change {
         let of = |way: Way| ways.iter().filter(|one| **one == way).count();
         (of(Way::Up) > 0 && of(Way::Down) > 0).then(|| {
             tr!(
-                "{value} raises {figure} in {up}, lowers it in {down} of {all} cases{against}.",
+                value_raises_figure_in,
                 value = self.value,
                 figure,
                 up = of(Way::Up),
@@ -491,36 +427,14 @@ impl Change {
     }
 
     fn against(&self) -> String {
-        if self.first == "none" {
-            String::new()
-        } else {
-            tr!(" against {first}", first = self.first)
-        }
+        if self.first == "none" { String::new() } else { tr!(against_first, first = self.first) }
     }
 
     fn in_all(&self) -> String {
         if self.cases > 1 {
-            tr!(", all else equal in {n} cases", n = count(self.cases as u64))
+            tr!(all_else_equal_in, n = count(self.cases as u64))
         } else {
             String::new()
         }
     }
-}
-
-/// Lines of cells below one another: the first so many read from the left, the others from the
-/// right.
-fn aligned(lines: &[Vec<String>], texts: usize) -> String {
-    let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..lines.first().map_or(0, Vec::len)).map(width).collect();
-    let mut out = String::new();
-    for line in lines {
-        let cell = |(column, width): (usize, &usize)| {
-            let text = line[column].replace(char::is_control, " ");
-            if column < texts { left(&text, *width) } else { right(&text, *width) }
-        };
-        let cells: Vec<String> = widths.iter().enumerate().map(cell).collect();
-        out += cells.join("  ").trim_end();
-        out.push('\n');
-    }
-    out
 }

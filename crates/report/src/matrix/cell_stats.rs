@@ -7,9 +7,9 @@
 //! copy of a recording.
 
 use super::published::{MatchKey, Published, PublishedRun};
-use crate::charts::series::Counted;
 use crate::format::{self, counted};
-use crate::language::{InEach, tr};
+use crate::language::{InEach, texts, tr};
+use crate::overview::Counted;
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
@@ -481,11 +481,10 @@ impl Texts {
     /// Adds those of one more run: `other`, it comes from another machine than the first; `differ`,
     /// the lab's repeats differ.
     fn add(&mut self, overview: &Overview<'_>, other: bool, differ: bool) {
-        let denied = overview.no_real_time().map(|how| tr!("No real-time rights ({how})", how));
-        let ordinary =
-            || overview.ordinary().map(|policy| tr!("Ordinary scheduling ({policy})", policy));
+        let denied = overview.no_real_time().map(|how| tr!(no_real_time_rights_how, how));
+        let ordinary = || overview.ordinary().map(|policy| tr!(ordinary_scheduling_policy, policy));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
-        let marks = [other.then(|| tr!("mixed machines")), differ.then(|| tr!("repeats differ"))];
+        let marks = [other.then(|| tr!(mixed_machines)), differ.then(|| tr!(repeats_differ))];
         for mark in
             caveats::own(&overview.recorded.document).into_iter().chain(marks.into_iter().flatten())
         {
@@ -494,12 +493,9 @@ impl Texts {
             }
         }
         let lost = (overview.lost > 0)
-            .then(|| tr!("lost {samples}", samples = counted(overview.lost, "sample")));
-        let other = other.then(|| {
-            tr!("its repeats come from different machines, kernels, co-kernels, programs or QEMUs")
-        });
-        let differ =
-            differ.then(|| tr!("its repeats in the lab differ, though equal runs are identical"));
+            .then(|| tr!(lost_samples, samples = counted(overview.lost, texts::n_samples)));
+        let other = other.then(|| tr!(repeats_come_from_different));
+        let differ = differ.then(|| tr!(repeats_in_lab_differ));
         for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
             if !self.run_caveats.contains(&caveat) {
                 self.run_caveats.push(caveat);

@@ -6,7 +6,7 @@
 //! anyone reads.
 
 use crate::format::{clip, counted};
-use crate::language::{tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::banners::{self, GroupedWarning};
 use crate::sections::conditions;
@@ -25,7 +25,7 @@ const MAX_LETTERS: usize = 600;
 /// A fact, and how many runs had which value of it.
 #[derive(Debug)]
 pub(super) struct Fact {
-    pub(super) name: &'static str,
+    pub(super) name: Text,
     pub(super) values: Vec<(String, u32)>,
     /// In how many runs it was another after than before, though it should not be.
     changed: u32,
@@ -53,7 +53,7 @@ struct Listed {
 type Subject = (Discriminant<Warning>, String);
 
 pub(super) struct FactRow {
-    pub(super) name: &'static str,
+    pub(super) name: Text,
     /// The value, and of how many runs unless of all.
     pub(super) values: Vec<(String, String)>,
     pub(super) changed: String,
@@ -67,7 +67,7 @@ impl Conditions {
             let [value] = fact.values.as_slice() else { continue };
             self.fact(
                 fact.name,
-                value.before.as_deref().unwrap_or_else(|| translated("not known")),
+                value.before.as_deref().unwrap_or_else(|| texts::not_known.said()),
                 value.changed,
             );
         }
@@ -90,7 +90,7 @@ impl Conditions {
         }
     }
 
-    fn fact(&mut self, name: &'static str, value: &str, changed: bool) {
+    fn fact(&mut self, name: Text, value: &str, changed: bool) {
         let value = clip(value, MAX_LETTERS);
         let place = self.facts.iter().position(|fact| fact.name == name).unwrap_or_else(|| {
             self.facts.push(Fact { name, values: Vec::new(), changed: 0 });
@@ -112,17 +112,18 @@ impl Conditions {
 
     fn row(&self, fact: &Fact) -> FactRow {
         let in_all = fact.values.len() == 1 && fact.values[0].1 == self.runs;
-        let of = |runs: u32| if in_all { String::new() } else { counted(runs.into(), "run") };
+        let of =
+            |runs: u32| if in_all { String::new() } else { counted(runs.into(), texts::n_runs) };
         let values = if fact.values.len() > MAX_VALUES {
             // Such as a machine's load average: another every time.
             let listed: Vec<&str> =
                 fact.values[..3].iter().map(|(value, _)| value.as_str()).collect();
-            vec![(format!("{}, …", listed.join("; ")), tr!("more than {n} values", n = MAX_VALUES))]
+            vec![(format!("{}, …", listed.join("; ")), tr!(more_than_n_values, n = MAX_VALUES))]
         } else {
             fact.values.iter().map(|(value, runs)| (value.clone(), of(*runs))).collect()
         };
         let changed = if fact.changed > 0 {
-            tr!("in {runs}", runs = counted(fact.changed.into(), "run"))
+            tr!(in_runs, runs = counted(fact.changed.into(), texts::n_runs))
         } else {
             String::new()
         };
@@ -135,10 +136,9 @@ impl Conditions {
             let of = if *runs == self.runs {
                 String::new()
             } else {
-                tr!("in {runs}", runs = counted((*runs).into(), "run"))
+                tr!(in_runs, runs = counted((*runs).into(), texts::n_runs))
             };
-            let differ =
-                if *differ { translated(" (the figures are those of the first)") } else { "" };
+            let differ = if *differ { texts::figures_those_first.said() } else { "" };
             banners::grouped(first, format!("{of}{differ}"))
         };
         self.warnings.iter().take(MAX_WARNINGS).map(listed).collect()

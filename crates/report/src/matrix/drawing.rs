@@ -244,9 +244,9 @@ impl Matrix {
         let name = if row.runs - row.identical <= 1 {
             name
         } else if row.phases().is_some() {
-            tr!("{name}, phase {phase}", name, phase)
+            tr!(name_phase, name, phase)
         } else {
-            tr!("{name}, run {repeat}", name, repeat = top_run.repeat)
+            tr!(name_run_repeat, name, repeat = top_run.repeat)
         };
         Overview { name, inferences: &top_run.inferences, ..Overview::new(&top_run.recorded) }
     }

@@ -7,6 +7,7 @@
 use super::Matrix;
 use super::cell_stats::CellStats;
 use crate::format::{count, latency, rounded};
+use crate::language::{Text, texts};
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::NOTHING;
 use serde::Serialize;
@@ -23,7 +24,7 @@ const MAX_ACROSS: usize = 3;
 /// A figure that the heat map can show.
 #[derive(Serialize)]
 pub(super) struct Figure {
-    pub(super) name: &'static str,
+    pub(super) name: Text,
     /// `ns`, or `n` for a count.
     unit: &'static str,
     /// Where values lie on the scale of shades: at the logarithm of the value plus so much, ...
@@ -38,29 +39,29 @@ pub(super) struct Figure {
     pub(super) of: fn(&CellStats) -> Option<i64>,
 }
 
-const fn figure(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
+const fn figure(name: Text, of: fn(&CellStats) -> Option<i64>) -> Figure {
     Figure { name, unit: "ns", plus: 0.0, min: 1.0, is_about: |_| false, of }
 }
 
-const fn quantile(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
+const fn quantile(name: Text, of: fn(&CellStats) -> Option<i64>) -> Figure {
     Figure { is_about: |row| row.figures().due.about() != "", ..figure(name, of) }
 }
 
-const fn number(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
+const fn number(name: Text, of: fn(&CellStats) -> Option<i64>) -> Figure {
     Figure { unit: "n", plus: 1.0, min: 0.0, ..figure(name, of) }
 }
 
 /// The first is shown until a reader chooses another.
 pub(super) const FIGURES: [Figure; 9] = [
-    figure("max", |row| row.figures().due.max()),
-    quantile("p99.99", |row| row.figures().due.quantile(Level::P9999)),
-    quantile("p99.9", |row| row.figures().due.quantile(Level::P999)),
-    quantile("p99", |row| row.figures().due.quantile(Level::P99)),
-    figure("mean", |row| row.figures().due.mean().map(rounded)),
-    figure("sd", |row| row.figures().due.sd().map(rounded)),
-    figure("peak to peak", |row| row.figures().peak_to_peak()),
-    number("overruns", |row| whole(row, row.figures().activations.late()?)),
-    number("skipped", |row| whole(row, row.figures().activations.skipped()?)),
+    figure(texts::max, |row| row.figures().due.max()),
+    quantile(texts::p99_99, |row| row.figures().due.quantile(Level::P9999)),
+    quantile(texts::p99_9, |row| row.figures().due.quantile(Level::P999)),
+    quantile(texts::p99, |row| row.figures().due.quantile(Level::P99)),
+    figure(texts::mean, |row| row.figures().due.mean().map(rounded)),
+    figure(texts::standard_deviation_short, |row| row.figures().due.sd().map(rounded)),
+    figure(texts::peak_to_peak, |row| row.figures().peak_to_peak()),
+    number(texts::overruns, |row| whole(row, row.figures().activations.late()?)),
+    number(texts::skipped, |row| whole(row, row.figures().activations.skipped()?)),
 ];
 
 fn whole(row: &CellStats, n: u64) -> Option<i64> {
@@ -311,7 +312,8 @@ mod tests {
     fn a_figure_becomes_a_label_and_a_shade() {
         let all = matrix(&[("kernel", &["a", "b"]), ("load", &["p", "q"])]);
         let row = &all.rows[0];
-        let of = |name: &str| FIGURES.iter().find(|figure| figure.name == name).unwrap();
+        let of =
+            |name: &str| FIGURES.iter().find(|figure| figure.name.in_english() == name).unwrap();
         assert_eq!(of("max").label(row, 1_244_900), "1.24 ms", "as in every table");
         assert_eq!(of("mean").label(row, 1_244_900), "1.24 ms");
         assert_eq!(of("p99").label(row, 1_244_900), "1.24 ms", "of one run the observed one");

@@ -4,9 +4,9 @@
 use super::Matrix;
 use super::heat::{Cells, FIGURES, Figure, HeatMap, SHADES};
 use crate::charts::svg::{Anchor, Svg, mixed};
-use crate::language::{tr, translated};
-use crate::overview::list;
-use crate::sections::latencies::NOTHING;
+use crate::format::list;
+use crate::language::{texts, tr};
+use crate::sections::latencies::{NOTHING, OrNothing};
 
 const WIDTH: f64 = 960.0;
 const ROW: f64 = 26.0;
@@ -30,11 +30,10 @@ impl Matrix {
         let cells = self.cells(&map, figure)?;
         let across: Vec<&str> =
             map.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
-        let folded = if cells.folded { translated(", the worst of all other factors") } else { "" };
-        let on =
-            cells.kind.map_or_else(String::new, |kind| tr!(" (time: {kind})", kind = kind.name()));
+        let folded = if cells.folded { texts::worst_all_other_factors.said() } else { "" };
+        let on = cells.kind.map_or_else(String::new, |kind| tr!(time_kind, kind = kind.name()));
         let title = tr!(
-            "Largest latency by {down} and {across}{folded}{on}",
+            largest_latency_down_across,
             down = self.factors[map.down].name,
             across = list(&across),
             folded,
@@ -70,11 +69,7 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
     let [from, to] = range.map_or([NOTHING, NOTHING].map(str::to_owned), |ends| {
         ends.map(|(row, value)| figure.label(row, value))
     });
-    let description = tr!(
-        "From {low} to {high}; each cell has its figure written into it.",
-        low = from,
-        high = to
-    );
+    let description = tr!(from_low_high_each, low = from, high = to);
     let mut svg = Svg::new(960, height, title, &description);
     let ink = "fill=\"#16191d\"";
     let soft = crate::charts::SOFT;
@@ -117,8 +112,7 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
             svg.rect((x, y), (width - 1.5, ROW - 1.5), &format!("fill=\"{fill}\""));
             let colour =
                 if share.is_some_and(|share| SHADES.is_hot(share)) { ON_HOT } else { ON_COLD };
-            let text =
-                cell.map_or_else(|| NOTHING.to_owned(), |(row, value)| figure.label(row, value));
+            let text = cell.map(|(row, value)| figure.label(row, value)).or_nothing();
             let size = if width < 52.0 { 9 } else { 11 };
             svg.text(
                 x + width / 2.0,
@@ -131,17 +125,9 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
     }
     let below = top + ROW * cells.cells.len() as f64 + 24.0;
     let scale = if figure.is_linear(low) {
-        tr!(
-            "largest latency of all repeats; darker is larger, linear from {low} to {high}",
-            low = from,
-            high = to
-        )
+        tr!(largest_latency_all_repeats, low = from, high = to)
     } else {
-        tr!(
-            "largest latency of all repeats; darker is larger, logarithmic from {low} to {high}",
-            low = from,
-            high = to
-        )
+        tr!(largest_latency_all_repeats_darker, low = from, high = to)
     };
     svg.text(left, below, Anchor::Start, soft, &scale);
     svg.finish()

@@ -28,10 +28,11 @@ pub use published::{Published, PublishedError};
 pub use settings::{SETTINGS, normalised, settings_of};
 
 use crate::charts::options::ChartOptions;
+use crate::format::list;
 use crate::format::{self, count, counted};
 use crate::gate::lacking;
-use crate::language::{InEach, tr, translated};
-use crate::overview::{Overview, list, population};
+use crate::language::{InEach, texts, tr};
+use crate::overview::{Overview, population};
 use crate::phases;
 use crate::sections::banners;
 use crate::sections::co_kernel;
@@ -244,7 +245,7 @@ impl Matrix {
             })
         };
         let values: Vec<String> = self.varied.iter().filter_map(named).collect();
-        if values.is_empty() { tr!("all runs") } else { values.join(translated(", ")) }
+        if values.is_empty() { tr!(all_runs) } else { values.join(texts::comma.said()) }
     }
 
     /// Some of these rows by name: `a, b and 52 more`.
@@ -253,7 +254,7 @@ impl Matrix {
         let mut names: Vec<String> =
             rows.iter().take(MAX_NAMED).map(|row| self.name(row)).collect();
         let more = rows.len() - names.len();
-        names.extend((more > 0).then(|| tr!("{n} more", n = count(more as u64))));
+        names.extend((more > 0).then(|| tr!(n_more, n = count(more as u64))));
         // Names have commas of their own.
         names.join("; ")
     }
@@ -262,7 +263,7 @@ impl Matrix {
     fn incomplete_by_name(&self) -> String {
         let mut names: Vec<String> = self.incomplete.iter().take(MAX_NAMED).cloned().collect();
         let more = self.incomplete.len() - names.len();
-        names.extend((more > 0).then(|| tr!("{n} more", n = count(more as u64))));
+        names.extend((more > 0).then(|| tr!(n_more, n = count(more as u64))));
         format!("{}.", names.join(", "))
     }
 
@@ -271,7 +272,10 @@ impl Matrix {
     fn quantities_differ(&self) -> Option<String> {
         let names: Vec<&str> = self.quantities().into_iter().map(judged_name).collect();
         (names.len() > 1).then(|| {
-            tr!("their quantities differ ({quantities})", quantities = names.join(translated("; ")))
+            tr!(
+                their_quantities_differ_quantities,
+                quantities = names.join(texts::semicolon.said())
+            )
         })
     }
 
@@ -279,29 +283,20 @@ impl Matrix {
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![population(self.rows.iter().any(CellStats::has_skipped)).to_owned()];
         if self.rows.iter().any(CellStats::is_about) {
-            notes[0] += translated(" ~: from the histogram, up to 1 % above.");
+            notes[0] += texts::from_histogram_up_1.said();
         }
         let pooled = |phases: bool| {
             self.rows.iter().any(|row| row.runs > 1 && row.phases().is_some() == phases)
         };
         match (pooled(false), pooled(true)) {
             (true, true) => {
-                notes[0] += translated(
-                    " Repeats and phases are pooled; max of runs: the smallest and the largest of \
-                     their maxima.",
-                );
+                notes[0] += texts::repeats_phases_pooled_max.said();
             }
             (true, false) => {
-                notes[0] += translated(
-                    " Repeats are pooled; max of runs: the smallest and the largest of their \
-                     maxima.",
-                );
+                notes[0] += texts::repeats_pooled_max_runs.said();
             }
             (false, true) => {
-                notes[0] += translated(
-                    " Phases are pooled; max of runs: the smallest and the largest of their \
-                     maxima.",
-                );
+                notes[0] += texts::phases_pooled_max_runs.said();
             }
             (false, false) => {}
         }
@@ -311,13 +306,10 @@ impl Matrix {
                 .any(|row| row.identical > 0 && (row.kind == Some(TimeKind::Virtual)) == in_lab)
         };
         if identical(true) {
-            notes[0] += translated(
-                " A repeat identical to the first, as expected in the lab, adds nothing to n and \
-                 is not drawn.",
-            );
+            notes[0] += texts::repeat_identical_first_expected.said();
         }
         if identical(false) {
-            notes[0] += translated(" A copy of a recording adds nothing to n and is not drawn.");
+            notes[0] += texts::copy_recording_adds_nothing.said();
         }
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         for (text, rows) in self.times.get() {
@@ -333,39 +325,31 @@ impl Matrix {
             notes.push(co_kernel::note(&rows, core));
         }
         if self.has_beside() {
-            notes.push(tr!("Compared and drawn first, of kernels with a co-kernel, are threads \
-                            on it, and not those on the Linux beside it."));
+            notes.push(tr!(compared_drawn_first_kernels));
         }
         if self.kinds().len() > 1 {
-            notes.push(tr!("Figures in virtual ns, emulated figures and those of a machine are \
-                            not comparable."));
+            notes.push(tr!(figures_in_virtual_ns));
         }
-        notes.extend(
-            self.quantities_differ().map(|why| tr!("Rows are not comparable: {why}.", why)),
-        );
+        notes.extend(self.quantities_differ().map(|why| tr!(rows_not_comparable_why, why)));
         notes.extend(self.caveat_notes());
         notes.extend(self.limits_judged());
         if self.missing() > 0 {
             let rows = self.names(self.rows.iter().filter(|row| row.missing > 0));
             notes.push(tr!(
-                "{runs} of the plan without a recording: {rows}.",
-                runs = counted(self.missing(), "run"),
+                runs_plan_without_recording_rows,
+                runs = counted(self.missing(), texts::n_runs),
                 rows
             ));
         }
         if !self.incomplete.is_empty() {
             notes.push(tr!(
-                "{recordings} of incomplete runs: not in the table. {names}",
-                recordings = counted(self.incomplete.len() as u64, "recording"),
+                recordings_incomplete_runs_not,
+                recordings = counted(self.incomplete.len() as u64, texts::n_recordings),
                 names = self.incomplete_by_name()
             ));
         }
         if let Some(max) = self.inference_left_out_above {
-            notes.push(tr!(
-                "Plans of more than {n} runs have no confidence intervals here. teiji show prints \
-                 those of each recording.",
-                n = max
-            ));
+            notes.push(tr!(plans_more_than_n, n = max));
         }
         notes
     }
@@ -407,11 +391,12 @@ impl Matrix {
             }
         }
         let phrase = |(text, rows): &(&String, Vec<&CellStats>)| {
-            tr!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text)
+            tr!(rows_and_text, rows = self.names(rows.iter().copied()), text)
         };
         let mut notes: Vec<String> = known.iter().map(phrase).collect();
         notes.extend(
-            (more > 0).then(|| tr!("And {rows} like these.", rows = counted(more, "combination"))),
+            (more > 0)
+                .then(|| tr!(and_rows_like_these, rows = counted(more, texts::n_combinations))),
         );
         let grant = self.denied.as_ref().map(|warning| warning_text(warning).next_step);
         notes.extend(grant.map(|grant| grant.to_string()));
@@ -431,14 +416,10 @@ impl Matrix {
             let why = all.iter().find_map(|judged| judged.lacking);
             let why = why.and_then(|what| lacking(what, self.probes.rows()));
             let inconclusive = (inconclusive > 0).then(|| {
-                tr!(
-                    ", inconclusive in {inconclusive} (?): {why}",
-                    inconclusive,
-                    why = why.unwrap_or_default()
-                )
+                tr!(inconclusive_in_inconclusive_why, inconclusive, why = why.unwrap_or_default())
             });
             tr!(
-                "{figure} exceeded its limit in {beyond} of {all}{inconclusive}",
+                figure_exceeded_limit_in,
                 figure = self.figure_of(limit),
                 beyond,
                 all = all.len(),
@@ -446,30 +427,20 @@ impl Matrix {
             )
         };
         let judged: Vec<String> = self.limits.iter().map(judged).collect();
-        let (limits, mut judged) = (self.limits_listed(), judged.join(translated("; ")));
+        let (limits, mut judged) = (self.limits_listed(), judged.join(texts::semicolon.said()));
         if measured.iter().any(|row| row.phases().is_some()) {
-            judged += translated(", phases of a run together");
+            judged += texts::phases_run_together.said();
         }
         let without: Vec<&CellStats> =
             measured.iter().copied().filter(|row| row.has_no_limit()).collect();
         if !without.is_empty() {
-            judged +=
-                &tr!(". No limit is named for {rows}", rows = self.names(without.into_iter()));
+            judged += &tr!(no_limit_named_for, rows = self.names(without.into_iter()));
         }
         // Skipped rows without a latency are judged nowhere.
         Some(if self.rows.iter().any(CellStats::has_skipped) {
-            tr!(
-                "Limits of the plan: {limits}. For the worst thread of the worst run, skipped \
-                 ones counted in: {judged}.",
-                limits,
-                judged
-            )
+            tr!(limits_plan_limits_for_worst, limits, judged)
         } else {
-            tr!(
-                "Limits of the plan: {limits}. For the worst thread of the worst run: {judged}.",
-                limits,
-                judged
-            )
+            tr!(limits_plan_limits_for, limits, judged)
         })
     }
 

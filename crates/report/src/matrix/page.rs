@@ -10,18 +10,19 @@ use super::table::Table;
 use crate::charts;
 use crate::charts::series::Charts;
 use crate::charts::words::Chart;
+use crate::foreign_text::shown;
 use crate::format::{self, count, counted};
-use crate::language::{Language, in_language, tr, translated};
+use crate::language::{Language, Text, in_language, texts, tr, translated};
 use crate::overview;
 use crate::page::chart_set::{self, ChartSet, ChartView};
 use crate::page::intervals::{RecordingInference, inference_lead, inference_rows};
 use crate::page::limits::LimitsView;
 use crate::page::localised::Localised;
-use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
+use crate::page::page_texts::Headline;
+use crate::page::{Frame, Header, MAX_BYTES, left_out, rendered, unbroken};
+use crate::paint::Paint;
 use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::method::{self, Command};
-use crate::terminal::paint::Paint;
-use crate::terminal::shown::shown;
 use crate::warnings::{NextStep, warning_text};
 use askama::Template;
 
@@ -110,7 +111,7 @@ struct Cell {
 struct HeatView {
     /// None: one of the factors has too many values for it.
     svg: Option<String>,
-    figures: Vec<&'static str>,
+    figures: Vec<Text>,
     factors: Vec<(usize, String)>,
 }
 
@@ -180,7 +181,7 @@ impl Matrix {
         let drawing = self.drawing(budget);
         // Folders without a plan hold phases.
         let untitled =
-            if plan.is_empty() { translated("Phases of a run") } else { translated("A plan") };
+            if plan.is_empty() { texts::phases_of_a_run.said() } else { texts::a_plan.said() };
         Page {
             frame: Frame::new(
                 self.title.as_deref().unwrap_or(untitled),
@@ -197,13 +198,7 @@ impl Matrix {
             limits: LimitsView::from_gate(&self.options.gate),
             head,
             rows,
-            left_out: left_out(without, |n| {
-                tr!(
-                    "{n} more combinations are left out. The largest latencies are among those \
-                     shown.",
-                    n
-                )
-            }),
+            left_out: left_out(without, |n| tr!(n_more_combinations_left, n)),
             notes: self.notes_and_phases().into_iter().chain(table.sources()).collect(),
             heat: self.heat_view(),
             inferences: inference_rows(&self.inferred(), MAX_INFERENCE_ROWS),
@@ -211,7 +206,7 @@ impl Matrix {
             drawn: ChartSet::new(charts, &drawing.recordings, self.measured(), &drawing),
             warnings: self.conditions.get().warnings(),
             more_warnings: left_out(self.conditions.get().more_warnings(), |n| {
-                tr!("More warnings, each of some runs: {n}.", n)
+                tr!(more_warnings_each_some, n)
             }),
             facts: self.conditions.get().rows(),
             plan: format::clip(plan, MAX_PLAN),
@@ -230,8 +225,8 @@ impl Matrix {
             number: number.to_owned(),
             unit: unit.to_owned(),
             label: translated(match self.measured() {
-                _ if worst.is_of_intervals() => "the largest peak to peak",
-                measured => measured.pick("the worst wake-up", "the largest latency"),
+                _ if worst.is_of_intervals() => texts::largest_peak_peak_2,
+                measured => measured.pick(texts::the_worst_wake_up, texts::the_largest_latency),
             })
             .to_owned(),
             supports_of: format!("{}: ", self.name(worst)),
@@ -247,22 +242,22 @@ impl Matrix {
         let runs: u64 = self.rows.iter().map(|row| u64::from(row.runs)).sum();
         let title = self.title.iter().map(|title| format::clip(title, 200));
         let mut parts: Vec<String> = title.collect();
-        parts.push(counted(self.rows.len() as u64, "combination"));
+        parts.push(counted(self.rows.len() as u64, texts::n_combinations));
         let identical: u64 = self.rows.iter().map(|row| u64::from(row.identical)).sum();
         let again = if identical > 0 {
-            tr!(", {n} of them identical to another", n = count(identical))
+            tr!(n_them_identical_another, n = count(identical))
         } else {
             String::new()
         };
-        parts.push(format!("{}{again}", counted(runs, "run")));
-        parts.extend((self.missing() > 0).then(|| tr!("{n} missing", n = count(self.missing()))));
+        parts.push(format!("{}{again}", counted(runs, texts::n_runs)));
+        parts.extend((self.missing() > 0).then(|| tr!(n_missing, n = count(self.missing()))));
         parts.extend(self.by_first_factor());
         parts.join(" · ")
     }
 
     /// The caveats, in few words; the table's notes name each combination.
     fn banners(&self) -> Vec<Banner> {
-        let rows = |n: usize| counted(n as u64, "combination");
+        let rows = |n: usize| counted(n as u64, texts::n_combinations);
         let mut banners: Vec<Banner> = Vec::new();
         for (text, of) in self.times.get() {
             let of = if of.len() == self.rows.len() {
@@ -271,38 +266,37 @@ impl Matrix {
                 format!("{}: ", rows(of.len()))
             };
             banners.push(Banner::new(
-                translated("From the lab."),
+                texts::from_the_lab.said(),
                 format!("{of}{text}"),
                 &NextStep::Unknown,
             ));
         }
         let rights = self.rights();
         if !rights.is_empty() {
-            let text = tr!("{rights}. These are not real-time figures.", rights);
+            let text = tr!(rights_not_real_time, rights);
             let grant = self
                 .denied
                 .as_ref()
                 .map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            banners.push(Banner::new(translated("Rights and scheduling."), text, &grant));
+            banners.push(Banner::new(texts::rights_and_scheduling.said(), text, &grant));
         }
         let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
         if with_caveats > 0 {
-            let text = tr!("{rows}: see below the table.", rows = rows(with_caveats));
-            banners.push(Banner::new(translated("Caveats."), text, &NextStep::Unknown));
+            let text = tr!(rows_see_below_table, rows = rows(with_caveats));
+            banners.push(Banner::new(texts::caveats_sentence.said(), text, &NextStep::Unknown));
         }
         if off_target > 0 {
-            let text = tr!(
-                "{rows}, marked in the table. The figures hold, but not for the requested load.",
-                rows = rows(off_target)
-            );
-            banners.push(Banner::new(translated("Load off target."), text, &NextStep::Unknown));
+            let text = tr!(rows_marked_in_table, rows = rows(off_target));
+            banners.push(Banner::new(
+                texts::load_off_target_sentence.said(),
+                text,
+                &NextStep::Unknown,
+            ));
         }
         if self.missing() > 0 {
-            let text = tr!(
-                "{runs} of the plan without a recording. To run them: teiji run --resume.",
-                runs = counted(self.missing(), "run")
-            );
-            banners.push(Banner::new(translated("Incomplete plan."), text, &NextStep::Unknown));
+            let text =
+                tr!(runs_plan_without_recording_run, runs = counted(self.missing(), texts::n_runs));
+            banners.push(Banner::new(texts::incomplete_plan.said(), text, &NextStep::Unknown));
         }
         banners
     }
@@ -330,15 +324,15 @@ impl Matrix {
                 is_factor: table.is_text(*column),
                 kind: match table.head[*column].figure {
                     None if same(*column) => "same",
-                    Some("caveats") if line.cells[*column] != "–" => "bad",
-                    Some("max") => "max",
-                    Some("load, %") if self.rows[line.row].off_target => "bad",
-                    Some("overruns" | "skipped")
+                    Some(texts::caveats) if line.cells[*column] != "–" => "bad",
+                    Some(texts::max) => "max",
+                    Some(texts::load_percent) if self.rows[line.row].off_target => "bad",
+                    Some(texts::overruns | texts::skipped)
                         if !matches!(line.cells[*column].as_str(), "0" | "–" | "") =>
                     {
                         "bad"
                     }
-                    Some("beyond") if line.cells[*column] != "–" => "bad",
+                    Some(texts::beyond) if line.cells[*column] != "–" => "bad",
                     _ => "",
                 },
             };
@@ -372,7 +366,7 @@ impl Matrix {
             let over_time = chart == Chart::Time;
             let all = if over_time { self.worst_runs() } else { self.selected_pooled() };
             let series = Charts::new(&all, &self.options, steps);
-            let panels = if over_time { translated(" A panel for each run.") } else { "" };
+            let panels = if over_time { texts::panel_for_each_run.said() } else { "" };
             ChartView {
                 id: chart.file(),
                 title: chart.title_of(self.measured()),

@@ -75,8 +75,8 @@ impl PublishedRun {
     /// `fifo 49`, and which thread of several it was; an unknown policy is named as such.
     pub(crate) fn thread(&self) -> String {
         let thread =
-            self.thread_number.map_or_else(String::new, |thread| tr!(", thread {thread}", thread));
-        self.scheduling.clone().unwrap_or_else(|| tr!("policy unknown")) + &thread
+            self.thread_number.map_or_else(String::new, |thread| tr!(thread_after, thread));
+        self.scheduling.clone().unwrap_or_else(|| tr!(policy_unknown)) + &thread
     }
 }
 

@@ -76,7 +76,7 @@ impl Matrix {
             .filter(|row| self.value(row, factor) == Some(value) && !self.is_beside(row));
         match rows.find_map(CellStats::core) {
             Some(core) if !STAGES.contains(&self.factors[factor].name.as_str()) => {
-                tr!("{value} (on {core})", value, core = core.name)
+                tr!(value_on_core, value, core = core.name)
             }
             _ => value.to_owned(),
         }
@@ -88,10 +88,6 @@ impl Matrix {
         if self.cores.is_empty() || row.runs == 0 {
             return self.name(row);
         }
-        tr!(
-            "{name} ({on})",
-            name = clip(&self.name(row), MAX_VALUE),
-            on = co_kernel::in_short(row.core())
-        )
+        tr!(name_on, name = clip(&self.name(row), MAX_VALUE), on = co_kernel::in_short(row.core()))
     }
 }

@@ -5,12 +5,12 @@ use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, fine_micros, micros, rounded};
-use crate::language::{Language, in_language, tr, translated};
+use crate::language::{Language, Text, in_language, texts, tr, translated};
 use crate::page::localised::markdown;
 use crate::sections::lab::TimeKind;
-use crate::sections::latencies::NOTHING;
+use crate::sections::latencies::{NOTHING, OrNothing};
 use crate::sections::noise;
-use crate::terminal::text::{columns, left, right, unwrapped, wrapped};
+use crate::terminal::text::{aligned, unwrapped, wrapped};
 use judge::Verdict;
 use stats::Level;
 use std::collections::BTreeSet;
@@ -18,29 +18,35 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// The names of our figures.
-const OURS: [&str; 18] = [
-    "caveats",
-    "thread",
-    "runs",
-    "n",
-    "min",
-    "mean",
-    "sd",
-    "peak to peak",
-    "p50",
-    "p99",
-    "p99.9",
-    "p99.99",
-    "max",
-    "max of runs",
-    "noise, %",
-    "overruns",
-    "skipped",
-    "load, %",
+const OURS: [Text; 18] = [
+    texts::caveats,
+    texts::thread,
+    texts::runs,
+    texts::n,
+    texts::min,
+    texts::mean,
+    texts::standard_deviation_short,
+    texts::peak_to_peak,
+    texts::p50,
+    texts::p99,
+    texts::p99_9,
+    texts::p99_99,
+    texts::max,
+    texts::max_of_runs,
+    texts::noise_percent,
+    texts::overruns,
+    texts::skipped,
+    texts::load_percent,
 ];
 /// The names of what others have published; the last is a reference.
-const THEIRS: [&str; 6] =
-    ["their min", "their mean", "their sd", "their max", "their overruns", "source"];
+const THEIRS: [Text; 6] = [
+    texts::their_min,
+    texts::their_mean,
+    texts::their_sd,
+    texts::their_max,
+    texts::their_overruns,
+    texts::source,
+];
 
 /// The table, cell by cell.
 pub(super) struct Table {
@@ -58,11 +64,11 @@ pub(super) struct Table {
 pub(super) struct Column {
     pub(super) name: String,
     /// The figure that stands there; none for a factor.
-    pub(super) figure: Option<&'static str>,
+    pub(super) figure: Option<Text>,
 }
 
 impl Column {
-    fn figure_column(name: &'static str) -> Self {
+    fn figure_column(name: Text) -> Self {
         Column { name: translated(name).to_owned(), figure: Some(name) }
     }
 
@@ -83,7 +89,7 @@ impl Table {
         let mut head: Vec<Column> =
             matrix.factors.iter().map(|factor| Column::factor_column(&factor.name)).collect();
         head.extend(OURS.map(Column::figure_column));
-        head.extend((!matrix.limits.is_empty()).then(|| Column::figure_column("beyond")));
+        head.extend((!matrix.limits.is_empty()).then(|| Column::figure_column(texts::beyond)));
         let ours = head.len();
         if matrix.published.is_some() {
             head.extend(THEIRS.map(Column::figure_column));
@@ -128,8 +134,8 @@ impl Table {
     }
 
     fn theirs(&mut self, run: &Arc<PublishedRun>) -> [String; THEIRS.len()] {
-        let written = |text: &Option<String>| text.clone().unwrap_or_else(|| NOTHING.to_owned());
-        let overruns = run.overruns.map_or_else(|| NOTHING.to_owned(), count);
+        let written = |text: &Option<String>| text.clone().or_nothing();
+        let overruns = run.overruns.map(count).or_nothing();
         let whose = format!("[{}]", self.reference(run));
         [
             written(&run.min_us),
@@ -149,7 +155,7 @@ impl Table {
             format!("Linux {}", run.kernel),
             run.thread(),
         ];
-        parts.extend(run.samples.map(|samples| tr!("{n} wake-ups", n = count(samples))));
+        parts.extend(run.samples.map(|samples| tr!(n_wake_ups, n = count(samples))));
         parts.extend(Some(run.note.clone()).filter(|note| !note.is_empty()));
         let text = parts.join("; ");
         let known = self.references.iter().position(|known| *known == text).unwrap_or_else(|| {
@@ -160,7 +166,17 @@ impl Table {
     }
 
     pub(super) fn is_text(&self, column: usize) -> bool {
-        matches!(self.head[column].figure, None | Some("caveats" | "thread"))
+        matches!(self.head[column].figure, None | Some(texts::caveats | texts::thread))
+    }
+
+    /// The heading and the lines, of the columns in which something stands; and how many of these,
+    /// the first, are read from the left.
+    fn shown(&self) -> (Vec<Vec<String>>, usize) {
+        let shown = self.columns();
+        let head = shown.iter().map(|column| self.head[*column].name.clone()).collect();
+        let line = |line: &Line| shown.iter().map(|column| line.cells[*column].clone()).collect();
+        let lines = std::iter::once(head).chain(self.lines.iter().map(line)).collect();
+        (lines, shown.iter().filter(|column| self.is_text(**column)).count())
     }
 
     /// Columns in which something stands; one of nothing says nothing.
@@ -191,29 +207,27 @@ fn ours_of(
     // Intervals vary by less than 1 µs on most machines.
     let varies =
         |ns: i64| if row.is_of_intervals() && !is_virtual { fine_micros(ns) } else { text(ns) };
-    let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
+    let or_nothing = |ns: Option<i64>| ns.map(text).or_nothing();
     let all = part.map_or_else(|| row.figures(), CellThread::figures);
     let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
-        same if same + 1 == row.runs => tr!("{n} identical", n = row.runs),
+        same if same + 1 == row.runs => tr!(n_identical, n = row.runs),
         _ => format!("{}–{}", text(low), text(high)),
     });
     let runs = match row.missing {
         0 if whole => NOTHING.to_owned(),
         0 => count(row.runs.into()),
-        missing => tr!("{n} of {all}", n = row.runs, all = row.runs + missing),
+        missing => tr!(n_of_all, n = row.runs, all = row.runs + missing),
     };
     let value = |factor| of_row(matrix.value(row, factor).unwrap_or(NOTHING).to_owned());
     let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
     let quantile = |quantile| all.due.quantile_text(quantile);
-    let thread = part.map_or_else(|| NOTHING.to_owned(), CellThread::label);
-    let caveats = row.in_short().join(translated(", "));
+    let thread = part.map(CellThread::label).or_nothing();
+    let caveats = row.in_short().join(texts::comma.said());
     let caveats = if caveats.is_empty() { NOTHING.to_owned() } else { caveats };
     // What found the ring full is in no sum.
     let at_least = if row.samples_lost() > Some(0) { "≥" } else { "" };
-    let noise = all.noise().map_or_else(
-        || NOTHING.to_owned(),
-        |percent| format!("{at_least}{}", noise::digits(percent)),
-    );
+    let noise =
+        all.noise().map(|percent| format!("{at_least}{}", noise::digits(percent))).or_nothing();
     let figures = [
         of_row(caveats),
         thread,
@@ -221,23 +235,21 @@ fn ours_of(
         count(all.due.count()),
         or_nothing(all.due.min()),
         or_nothing(all.due.mean().map(rounded)),
-        all.due.sd().map(rounded).map_or_else(|| NOTHING.to_owned(), varies),
-        all.peak_to_peak()
-            .filter(|_| row.is_of_intervals())
-            .map_or_else(|| NOTHING.to_owned(), varies),
+        all.due.sd().map(rounded).map(varies).or_nothing(),
+        all.peak_to_peak().filter(|_| row.is_of_intervals()).map(varies).or_nothing(),
         quantile(Level::P50),
         quantile(Level::P99),
         quantile(Level::P999),
         quantile(Level::P9999),
         or_nothing(all.due.max()),
-        spread.unwrap_or_else(|| NOTHING.to_owned()),
+        spread.or_nothing(),
         noise,
-        all.activations.late().map_or_else(|| NOTHING.to_owned(), count),
-        all.activations.skipped().map_or_else(|| NOTHING.to_owned(), count),
+        all.activations.late().map(count).or_nothing(),
+        all.activations.skipped().map(count).or_nothing(),
         of_row(reached(row)),
     ];
     let nothing =
-        || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });
+        || OURS.map(|figure| if figure == texts::runs { runs.clone() } else { NOTHING.to_owned() });
     cells.extend(if row.runs == 0 { nothing() } else { figures });
     if !matrix.limits.is_empty() {
         let exceedance = |(limit, verdict): (String, Verdict)| match verdict {
@@ -259,9 +271,9 @@ fn reached(row: &CellStats) -> String {
     };
     let reached = row.reached.iter().map(range).collect::<Vec<_>>().join(" + ");
     match (reached.as_str(), row.off_target) {
-        ("", true) => tr!("off target"),
+        ("", true) => tr!(off_target),
         ("", false) => NOTHING.to_owned(),
-        (reached, true) => tr!("{reached} off target", reached),
+        (reached, true) => tr!(reached_off_target, reached),
         (reached, false) => reached.to_owned(),
     }
 }
@@ -275,33 +287,11 @@ impl Matrix {
 
     fn in_text(&self) -> String {
         let table = Table::new(self);
-        let shown = table.columns();
-        let width = |column: usize| {
-            let cells = table
-                .lines
-                .iter()
-                .map(|line| &line.cells[column])
-                .chain([&table.head[column].name]);
-            cells.map(|cell| columns(cell)).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = shown.iter().map(|column| width(*column)).collect();
         let mut out = self.title.as_ref().map_or_else(String::new, |title| {
             format!("{}\n\n", title.replace(char::is_control, " "))
         });
-        let head: Vec<String> = table.head.iter().map(|column| column.name.clone()).collect();
-        for cells in std::iter::once(&head).chain(table.lines.iter().map(|line| &line.cells)) {
-            let cell = |(column, width): (&usize, &usize)| {
-                if table.is_text(*column) {
-                    left(&cells[*column], *width)
-                } else {
-                    right(&cells[*column], *width)
-                }
-            };
-            out.push_str(
-                shown.iter().zip(&widths).map(cell).collect::<Vec<_>>().join("  ").trim_end(),
-            );
-            out.push('\n');
-        }
+        let (lines, texts) = table.shown();
+        out += &aligned(&lines, texts);
         out.push('\n');
         for note in self.notes().into_iter().chain(table.sources()) {
             wrapped(&mut out, "", &note);
@@ -323,19 +313,19 @@ impl Matrix {
     fn in_markdown(&self) -> String {
         let table = Table::new(self);
         let plain = |text: &str| markdown(text);
-        let shown = table.columns();
-        let line = |cells: &[String]| {
-            let cells: Vec<String> = shown.iter().map(|column| markdown(&cells[*column])).collect();
-            format!("| {} |\n", cells.join(" | "))
-        };
+        let (lines, texts) = table.shown();
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let mut out = self
             .title
             .as_ref()
             .map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
-        out += &line(&table.head.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
-        let rule = |column: &usize| if table.is_text(*column) { "---" } else { "--:" };
-        let _ = writeln!(out, "| {} |", shown.iter().map(rule).collect::<Vec<_>>().join(" | "));
-        table.lines.iter().for_each(|one| out += &line(&one.cells));
+        for (place, cells) in lines.iter().enumerate() {
+            out += &line(&cells.iter().map(|cell| plain(cell)).collect::<Vec<_>>());
+            if place == 0 {
+                let rule = |column| if column < texts { "---" } else { "--:" }.to_owned();
+                out += &line(&(0..cells.len()).map(rule).collect::<Vec<_>>());
+            }
+        }
         for note in self.notes_and_phases().into_iter().chain(table.sources()) {
             let _ = write!(out, "\n{}\n", plain(&note));
         }
@@ -348,9 +338,9 @@ impl Table {
     pub(super) fn sources(&self) -> impl Iterator<Item = String> + '_ {
         let theirs = |(beside, all): (usize, usize)| {
             tr!(
-                "{beside} of {all} match a combination.",
+                beside_all_match_combination,
                 beside,
-                all = counted(all as u64, "published figure")
+                all = counted(all as u64, texts::n_published_figures)
             )
         };
         let references = self

@@ -4,12 +4,12 @@
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
+use crate::csv_rows::CsvRows;
 use crate::format;
 use crate::language::{Language, in_language};
 use crate::phases;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
-use crate::threads::csv_cell;
 use judge::Verdict;
 use serde_json::{Map, Value, json};
 use stats::Level;
@@ -84,39 +84,27 @@ impl Matrix {
     }
 
     fn in_csv(&self) -> String {
-        let mut writer =
-            csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-        // Into memory, and each record as long as the first: nothing can fail.
-        let mut write = |cells: Vec<String>| {
-            drop(writer.write_record(cells.iter().map(|cell| csv_cell(cell).into_owned())))
-        };
+        let mut rows = CsvRows::new();
         let theirs = if self.published.is_some() { &THEIRS[..] } else { &[] };
-        write(
-            self.factors
-                .iter()
-                .map(|factor| factor.name.as_str())
-                .chain(OURS)
-                .chain(theirs.iter().copied())
-                .map(str::to_owned)
-                .collect(),
-        );
+        let factors = self.factors.iter().map(|factor| factor.name.as_str());
+        rows.push(factors.chain(OURS).chain(theirs.iter().copied()).map(str::to_owned));
         for row in &self.rows {
             for part in parts(row) {
                 let factors = (0..self.factors.len()).map(|factor| text(self.value(row, factor)));
                 let ours: Vec<String> = factors.chain(self.ours(row, part)).collect();
                 let beside = self.published.as_ref().map(|published| beside(row, part, published));
                 match beside.as_deref() {
-                    None => write(ours),
+                    None => rows.push(ours),
                     Some([]) => {
-                        write(ours.into_iter().chain(THEIRS.map(|_| String::new())).collect())
+                        rows.push(ours.into_iter().chain(THEIRS.map(|_| String::new())));
                     }
                     Some(runs) => runs.iter().for_each(|run| {
-                        write(ours.iter().cloned().chain(theirs_of(run)).collect())
+                        rows.push(ours.iter().cloned().chain(theirs_of(run)));
                     }),
                 }
             }
         }
-        writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+        rows.text()
     }
 
     /// Of one thread, where threads have lines of their own; what is true of the whole row stands

@@ -5,7 +5,7 @@
 use super::Matrix;
 use super::cell_stats::CellStats;
 use crate::format::{count, counted, latency};
-use crate::language::{Language, in_language, tr, translated};
+use crate::language::{Language, in_language, texts, tr, translated};
 use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::lab::{self, TimeKind};
@@ -101,18 +101,14 @@ impl Matrix {
     }
 
     pub(super) fn sentences(&self) -> String {
-        let of = |n: usize| counted(n as u64, "combination");
+        let of = |n: usize| counted(n as u64, texts::n_combinations);
         let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
         let mut sentences: Vec<String> = Vec::new();
-        sentences
-            .extend((with_caveats > 0).then(|| tr!("Caveats in {rows}.", rows = of(with_caveats))));
-        sentences.extend(
-            (off_target > 0).then(|| tr!("Load off target in {rows}.", rows = of(off_target))),
-        );
+        sentences.extend((with_caveats > 0).then(|| tr!(caveats_in_rows, rows = of(with_caveats))));
+        sentences.extend((off_target > 0).then(|| tr!(load_off_target_in, rows = of(off_target))));
         sentences.push(self.headline());
-        let missing = || {
-            tr!("{runs} of the plan without a recording.", runs = counted(self.missing(), "run"))
-        };
+        let missing =
+            || tr!(runs_plan_without_recording, runs = counted(self.missing(), texts::n_runs));
         sentences.extend((self.missing() > 0).then(missing));
         sentences.join(" ")
     }
@@ -124,10 +120,9 @@ impl Matrix {
         let mut worst = Vec::new();
         rows.clone().for_each(|row| caveats::merge(&mut worst, row.texts().caveats.clone()));
         let short: Vec<&str> = worst.iter().map(|caveat| caveat.short.as_str()).collect();
-        let rows = counted(rows.count() as u64, "combination");
-        (!short.is_empty()).then(|| {
-            tr!("at worst {caveats} in {rows}", rows, caveats = short.join(translated(", ")))
-        })
+        let rows = counted(rows.count() as u64, texts::n_combinations);
+        (!short.is_empty())
+            .then(|| tr!(worst_caveats_in_rows, rows, caveats = short.join(texts::comma.said())))
     }
 
     /// The caveats of all figures, what the ns are if they are not a machine's, the largest and the
@@ -136,13 +131,13 @@ impl Matrix {
         let kinds = self.kinds();
         if kinds.is_empty() || self.largest_first().is_empty() {
             let nothing = translated(if kinds.is_empty() {
-                "nothing is recorded yet"
+                texts::nothing_is_recorded_yet
             } else {
-                "no latency was measured"
+                texts::no_latency_was_measured
             });
             return tr!(
-                "{rows}, and {nothing}.",
-                rows = counted(self.rows.len() as u64, "combination"),
+                rows_and_nothing,
+                rows = counted(self.rows.len() as u64, texts::n_combinations),
                 nothing
             );
         }
@@ -152,8 +147,8 @@ impl Matrix {
             String::new()
         } else {
             verdict::capitalised(&tr!(
-                "{conditions}: ",
-                conditions = conditions.join(translated("; "))
+                before_conditions,
+                conditions = conditions.join(texts::semicolon.said())
             ))
         };
         let before = conditions + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
@@ -167,21 +162,21 @@ impl Matrix {
             }
             let woke = translated(
                 match (quantity == Quantity::Latency, place == 0 && before.is_empty()) {
-                    (false, true) => "Largest peak to peak",
-                    (false, false) => "largest peak to peak",
-                    (true, true) => "Worst latency",
-                    (true, false) => "worst latency",
+                    (false, true) => texts::largest_peak_peak,
+                    (false, false) => texts::largest_peak_to_peak,
+                    (true, true) => texts::worst_latency_heading,
+                    (true, false) => texts::worst_latency,
                 },
             );
-            let and = if place == 0 { "" } else { translated("; ") };
+            let and = if place == 0 { "" } else { texts::semicolon.said() };
             figures += &tr!(
-                "{and}{woke} {extremes}",
+                and_woke_extremes,
                 and,
                 woke,
-                extremes = extremes.join(translated("; "))
+                extremes = extremes.join(texts::semicolon.said())
             );
         }
-        let text = tr!("{figures}. {on_time}.", figures, on_time = on_time(&self.rows));
+        let text = tr!(figures_on_time, figures, on_time = on_time(&self.rows));
         text.replace(char::is_control, " ")
     }
 
@@ -193,28 +188,28 @@ impl Matrix {
         let max = |row: &CellStats| latency(row.extent().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
-            TimeKind::Machine => translated(", on a machine's own clock,"),
-            TimeKind::Virtual => translated(", in virtual ns,"),
-            TimeKind::Emulated => translated(", emulated,"),
+            TimeKind::Machine => texts::on_machines_own_clock.said(),
+            TimeKind::Virtual => texts::in_virtual_ns.said(),
+            TimeKind::Emulated => texts::emulated.said(),
         };
         let with = |row: &CellStats| {
             if self.varied.is_empty() {
                 String::new()
             } else {
-                tr!(" with {name}", name = self.name(row))
+                tr!(with_name, name = self.name(row))
             }
         };
-        let mut text = tr!("{max}{on}{with}", max = max(worst), on, with = with(worst));
+        let mut text = tr!(max_on_with, max = max(worst), on, with = with(worst));
         if latest.len() > 1 {
             let n = count(latest.len() as u64);
             text += &match quantity {
-                Quantity::Latency => tr!(" (the largest of {n} maxima)", n),
-                Quantity::Jitter | Quantity::Interval => tr!(" (the largest of {n})", n),
+                Quantity::Latency => tr!(largest_n_maxima, n),
+                Quantity::Jitter | Quantity::Interval => tr!(the_largest_of_n, n),
             };
             // The smallest of what is there as it was asked for: half a run has a small maximum
             // too.
             if let Some(best) = latest[1..].iter().rev().find(|row| row.is_whole()) {
-                text += &tr!(", {max}{with} (the smallest)", max = max(best), with = with(best));
+                text += &tr!(max_with_the_smallest, max = max(best), with = with(best));
             }
         }
         Some(text)
@@ -239,7 +234,7 @@ impl Matrix {
             if rows == measured {
                 String::new()
             } else {
-                tr!(" in {rows} of {all}", rows, all = counted(measured as u64, "combination"))
+                tr!(in_rows_of_all, rows, all = counted(measured as u64, texts::n_combinations))
             }
         };
         let phrases: Vec<String> = known
@@ -247,7 +242,7 @@ impl Matrix {
             .take(MAX_VALUES)
             .map(|(how, rows, _)| format!("{how}{}", of(*rows)))
             .collect();
-        phrases.join(translated("; "))
+        phrases.join(texts::semicolon.said())
     }
 
     /// What the first factor does where all else is equal, if a sentence can say it: `Largest
@@ -291,17 +286,17 @@ impl Matrix {
             })
             .collect::<Option<_>>()?;
         let pairs = if whole.len() > 1 {
-            tr!(", all else equal in {n} cases", n = count(whole.len() as u64))
+            tr!(all_else_equal_in, n = count(whole.len() as u64))
         } else {
             String::new()
         };
-        let (factor, values) = (&self.factors[factor].name, phrases.join(translated(", ")));
+        let (factor, values) = (&self.factors[factor].name, phrases.join(texts::comma.said()));
         Some(match quantities.first() {
             Some(Quantity::Latency) | None => {
-                tr!("Largest latency by {factor}{pairs}: {values}.", factor, pairs, values)
+                tr!(largest_latency_factor_pairs, factor, pairs, values)
             }
             Some(_) => {
-                tr!("Largest peak to peak by {factor}{pairs}: {values}.", factor, pairs, values)
+                tr!(largest_peak_peak_factor, factor, pairs, values)
             }
         })
     }
@@ -311,7 +306,7 @@ fn on_time(rows: &[CellStats]) -> String {
     let mut text = accounts::in_words(rows.iter().map(|row| row.stats.activations));
     let lost: u64 = rows.iter().map(|row| row.lost).sum();
     if lost > 0 {
-        text += &tr!(", {samples} lost", samples = counted(lost, "sample"));
+        text += &tr!(samples_lost_after, samples = counted(lost, texts::n_samples));
     }
     text
 }

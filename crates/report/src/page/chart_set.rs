@@ -6,7 +6,7 @@ use crate::charts;
 use crate::charts::options::OverTime;
 use crate::charts::series::{Charts, Series};
 use crate::charts::words::Chart;
-use crate::language::{tr, translated};
+use crate::language::{texts, tr, translated};
 use crate::overview::Overview;
 use crate::page::embedded;
 use crate::page::tables::{self, DataTable};
@@ -75,33 +75,6 @@ pub(crate) struct ThreadChoice {
     pub(crate) name: String,
 }
 
-const EVERY: &str = "Activations by latency: every activation that woke.";
-const EVERY_OTHER: &str = "Latencies: every one that was measured.";
-const EXCEEDANCE_OF_OTHERS: &str = "Vertical: one in so many had at least this latency.";
-const EXCEEDANCE_AND_TAIL_OF_OTHERS: &str = "Vertical: one in so many had at least this latency. \
-                                             Dotted: the extrapolated tail with its 95 % band, if \
-                                             nothing changes. It is not drawn if a check fails.";
-const EXCEEDANCE: &str = "Vertical: one in so many activations had at least this latency.";
-const EXCEEDANCE_AND_TAIL: &str = "Vertical: one in so many activations had at least this \
-                                   latency. Dotted: the extrapolated tail with its 95 % band, if \
-                                   nothing changes. It is not drawn if a check fails.";
-const EXCEEDANCE_OF_JITTER: &str =
-    "Vertical: one in so many intervals was off its period by at least this, either way.";
-const OVER_TIME: &str = "Smallest to largest latency at each moment. No extreme is averaged away. \
-                         Rings: the ten worst. Triangles at the top: skipped or lost ones.";
-const OVER_TIME_AND_LOADS: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten \
-     worst. Triangles at the top: skipped or lost ones. Below: CPU use of each load over the same \
-     time, in percent of one CPU. Thin dashes: the requested level.";
-
-const INTERVALS: &str = "Time between two successive interrupts or records: smallest to largest \
-                         at each sample number. No extreme is averaged away. Rings: the ten \
-                         longest. Triangles at the top: skipped or lost ones.";
-
-/// The page's scripts say the same where jitter is chosen there.
-const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from \
-                      the interval, smallest to largest at each moment. Below 0: closer together. \
-                      Triangles at the top: skipped or lost ones.";
-
 /// Whether there is a recording that this chart can show something of.
 fn knows_any(chart: Chart, all: &[Overview<'_>]) -> bool {
     all.iter().any(|one| match chart {
@@ -113,38 +86,40 @@ fn knows_any(chart: Chart, all: &[Overview<'_>]) -> bool {
 /// What a reader must know to read the chart.
 pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> String {
     if !all.is_empty() && !knows_any(chart, all) {
-        return tr!("Nothing to draw: there are no samples.");
+        return tr!(nothing_draw_there_no);
     }
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
     let lead = translated(match chart {
-        Chart::Histogram => series.measured.pick(EVERY, EVERY_OTHER),
-        Chart::Time if series.measured.is_two_sided() => INTERVALS,
-        Chart::Time if series.style.over_time == OverTime::Jitter => JITTER,
+        Chart::Histogram => series
+            .measured
+            .pick(texts::activations_latency_every_activation, texts::latencies_every_one_measured),
+        Chart::Time if series.measured.is_two_sided() => texts::time_between_two_successive,
+        Chart::Time if series.style.over_time == OverTime::Jitter => texts::jitter_how_much_time,
         Chart::Time if any(|one| !one.loads.drawn.is_empty()) && !series.style.overlay => {
-            OVER_TIME_AND_LOADS
+            texts::smallest_largest_latency_each_moment
         }
-        Chart::Time => OVER_TIME,
-        Chart::Exceedance if series.measured.is_two_sided() => EXCEEDANCE_OF_JITTER,
-        Chart::Exceedance if any(|one| one.tail.is_some()) => {
-            series.measured.pick(EXCEEDANCE_AND_TAIL, EXCEEDANCE_AND_TAIL_OF_OTHERS)
+        Chart::Time => texts::smallest_largest_latency_each,
+        Chart::Exceedance if series.measured.is_two_sided() => {
+            texts::vertical_one_in_so_many_intervals
         }
-        Chart::Exceedance => series.measured.pick(EXCEEDANCE, EXCEEDANCE_OF_OTHERS),
+        Chart::Exceedance if any(|one| one.tail.is_some()) => series
+            .measured
+            .pick(texts::vertical_one_in_so_many_activations, texts::vertical_one_in_so_many_had),
+        Chart::Exceedance => {
+            series.measured.pick(texts::vertical_one_in_so_many, texts::vertical_one_in_so)
+        }
     });
     let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
     let without =
         !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);
     let without = if without {
-        tr!(" As measured: skipped {rows} are not drawn.", rows = series.rows.plural())
+        tr!(measured_skipped_rows_not, rows = series.rows.plural())
     } else {
         String::new()
     };
     format!(
         "{lead}{without}{}",
-        if recurring {
-            translated(" Dotted lines and ticks at the bottom: large latencies that recur.")
-        } else {
-            ""
-        }
+        if recurring { texts::dotted_lines_ticks_bottom.said() } else { "" }
     )
 }
 
@@ -179,8 +154,8 @@ fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {
         .map(|thread| ThreadChoice {
             index: thread.thread,
             name: match thread.cpu {
-                Some(cpu) => tr!("thread {thread}, CPU {cpu}", thread = thread.thread, cpu),
-                None => tr!("thread {thread}", thread = thread.thread),
+                Some(cpu) => tr!(thread_cpu, thread = thread.thread, cpu),
+                None => tr!(thread_2, thread = thread.thread),
             },
         })
         .collect()

@@ -4,7 +4,7 @@
 
 use crate::charts::svg;
 use crate::format;
-use crate::language::{tr, translated};
+use crate::language::{texts, tr, translated};
 use crate::overview::Overview;
 use crate::sections::inference::{self, Message};
 use model::{ProbeStatement, RowKind};
@@ -33,12 +33,9 @@ pub(crate) fn inference_lead(all: &[Overview<'_>]) -> &'static str {
     let are_wake_ups =
         |probe: &ProbeStatement| probe.rows == RowKind::Activations && probe.judges_overruns();
     translated(if all.iter().all(|overview| are_wake_ups(&overview.recorded.document.probe)) {
-        "95 % confidence intervals for all activations that were due, skipped ones counted in, \
-         allowing for correlated wake-ups. A tail is extrapolated only if it passes every check."
+        texts::confidence_95_intervals_for
     } else {
-        "95 % confidence intervals, allowing for correlation. Skipped ones are counted in where \
-         the time judged runs from their planned time; otherwise they have no value. A tail is \
-         extrapolated only if it passes every check."
+        texts::confidence_95_intervals_allowing
     })
 }
 
@@ -70,8 +67,8 @@ pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingI
             quantiles.resize(levels.len(), ("–".to_owned(), String::new()));
             ThreadInference {
                 name: match document.probe.cpu_of(thread) {
-                    Some(cpu) => tr!("thread {thread}, CPU {cpu}", thread = thread.index, cpu),
-                    None => tr!("thread {thread}", thread = thread.index),
+                    Some(cpu) => tr!(thread_cpu, thread = thread.index, cpu),
+                    None => tr!(thread_2, thread = thread.index),
                 },
                 quantiles,
                 messages: inference::beside_quantiles(inference, document, thread),
@@ -84,8 +81,8 @@ pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingI
             levels,
             left_out: if left_out > 0 {
                 tr!(
-                    "Not listed: {threads}, none later than those listed.",
-                    threads = format::counted(left_out as u64, "thread")
+                    not_listed_threads_none,
+                    threads = format::counted(left_out as u64, texts::n_threads)
                 )
             } else {
                 String::new()

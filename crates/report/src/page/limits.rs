@@ -3,7 +3,7 @@
 //! recording.
 
 use crate::gate::{Gate, Tally, criterion, judged_in_words, sign};
-use crate::language::{tr, translated};
+use crate::language::{texts, tr, translated};
 use judge::{Judged, Verdict};
 
 /// Limits that are listed; those that fail come first.
@@ -40,9 +40,9 @@ impl LimitsView {
         let verdict = gate.verdict();
         let Tally { all, fail, lack } = gate.tally();
         let headline = match verdict {
-            Verdict::Pass => tr!("Pass: {all}", all),
-            Verdict::Fail => tr!("Fail: {n} of {all}", n = fail, all),
-            Verdict::NotEnough => tr!("Not enough evidence: {n} of {all}", n = lack, all),
+            Verdict::Pass => tr!(pass_all, all),
+            Verdict::Fail => tr!(fail_n_of_all, n = fail, all),
+            Verdict::NotEnough => tr!(not_enough_evidence_n, n = lack, all),
         };
         let mut judged: Vec<&Judged> = gate.judged.iter().collect();
         judged.sort_by_key(|judged| std::cmp::Reverse(judged.verdict));
@@ -53,9 +53,7 @@ impl LimitsView {
             headline,
             sources: gate.sources_in_words(),
             rows: judged.into_iter().take(MAX_ROWS).map(row).collect(),
-            left_out: crate::page::left_out(left_out, |n| {
-                tr!("{n} more limits are not listed. No verdict among them is worse.", n)
-            }),
+            left_out: crate::page::left_out(left_out, |n| tr!(n_more_limits_not, n)),
         })
     }
 }
@@ -65,9 +63,9 @@ fn row(judged: &Judged) -> LimitRow {
         kind: kind(judged.verdict),
         sign: sign(judged.verdict),
         verdict: translated(match judged.verdict {
-            Verdict::Pass => "pass",
-            Verdict::Fail => "fail",
-            Verdict::NotEnough => "not enough evidence",
+            Verdict::Pass => texts::pass,
+            Verdict::Fail => texts::fail,
+            Verdict::NotEnough => texts::not_enough_evidence,
         }),
         limit: criterion(judged),
         recording: judged.recording.display().to_string(),

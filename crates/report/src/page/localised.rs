@@ -3,11 +3,10 @@
 //! as Markdown.
 
 use crate::charts::svg::escape;
-use crate::language::translated;
+use crate::foreign_text::{shown, steers};
 use crate::page::Frame;
+use crate::paint::Paint;
 use crate::sections::inference::Message;
-use crate::terminal::paint::Paint;
-use crate::terminal::shown::{shown, steers};
 use askama::filters::{Escaper, Html};
 use std::fmt;
 
@@ -75,14 +74,9 @@ pub(crate) trait Localised {
     /// What the page has around its sections, its words among it.
     fn frame(&self) -> &Frame;
 
-    /// In the current language.
-    fn t(&self, english: &'static str) -> &'static str {
-        translated(english)
-    }
-
-    /// The same, and where its meaning stands: a term of the page's words.
-    fn defined(&self, english: &'static str, term: &str) -> String {
-        link(self.frame(), translated(english), term)
+    /// A text, and where its meaning stands: a term of the page's words.
+    fn defined(&self, text: &str, term: &str) -> String {
+        link(self.frame(), text, term)
     }
 
     /// What rows of the page's recordings are called, and where that is explained.

@@ -7,33 +7,34 @@ pub(crate) mod limits;
 pub(crate) mod localised;
 #[cfg(test)]
 pub(crate) mod page_tests;
+pub(crate) mod page_texts;
 pub(crate) mod tables;
 
 use crate::charts::definition::Definition;
 use crate::charts::series::Charts;
 use crate::explained::{self, ExplainedView};
+use crate::foreign_text::shown;
 use crate::format;
-use crate::language::{self, tr, translated};
+use crate::language::{self, Language, Text, in_language, texts, tr};
 use crate::overview::Overview;
+use crate::paint::Paint;
 use crate::report::Report;
 use crate::sections::activity::Activity;
 use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::co_kernel;
 use crate::sections::columns::{self, ColumnRow, Meaning, Measured, Probes};
-use crate::sections::conditions::{self, Value};
 use crate::sections::glossary::{self, Word};
-use crate::sections::jitter::{self, Spread};
+use crate::sections::latencies;
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
 use crate::sections::rows::Rows;
-use crate::sections::verdict;
-use crate::terminal::paint::Paint;
-use crate::terminal::shown::shown;
 use askama::Template;
 use chart_set::ChartSet;
 use intervals::{RecordingInference, inference_lead, inference_rows};
 use limits::LimitsView;
 use localised::Localised;
+use model::Document;
+use page_texts::{FactRow, Headline};
 use tables::{SummaryRecording, WorstTable};
 
 /// A page stays below this, whatever was recorded.
@@ -47,7 +48,7 @@ struct Page<'r> {
     frame: Frame,
     header: Header,
     limits: Option<LimitsView>,
-    columns: [&'static str; tables::COLUMNS.len()],
+    columns: [Text; tables::COLUMNS.len()],
     summary: Vec<SummaryRecording>,
     rows_left_out: String,
     tall: bool,
@@ -60,7 +61,7 @@ struct Page<'r> {
     why_none: Option<&'static str>,
     meanings: Vec<Meaning>,
     further: Vec<ColumnRow>,
-    further_figures: [&'static str; columns::FIGURES.len()],
+    further_figures: [Text; latencies::FEW.len()],
     further_left_out: String,
     inferences: Vec<RecordingInference>,
     inference_lead: &'static str,
@@ -152,25 +153,6 @@ pub(crate) struct Header {
     pub(crate) banners: Vec<Banner>,
 }
 
-#[derive(Clone)]
-pub(crate) struct Headline {
-    pub(crate) number: String,
-    pub(crate) unit: String,
-    pub(crate) label: String,
-    /// Which recording this is about, where there are several.
-    pub(crate) supports_of: String,
-    pub(crate) supports: Option<String>,
-}
-
-/// A condition of the recordings.
-pub(crate) struct FactRow {
-    name: &'static str,
-    values: Vec<Value>,
-    differs: bool,
-    /// The same in every recording, before and after.
-    one_for_all: bool,
-}
-
 /// How much of everything the page holds.
 #[derive(Clone, Copy)]
 struct SizeBudget {
@@ -182,23 +164,40 @@ impl SizeBudget {
     const FULL: SizeBudget = SizeBudget { steps: 24_000, rows: 600 };
 }
 
-/// The page. When it grows too large it is written again with fewer steps and rows; extremes stay.
-pub(crate) fn html(report: &Report<'_>, command_line: &str) -> String {
-    let mut budget = SizeBudget::FULL;
-    loop {
-        let page = rendered(&Page::new(report, command_line, budget));
-        if page.len() < MAX_BYTES || budget.steps < 64 {
-            return page;
-        }
-        budget = SizeBudget { steps: budget.steps / 2, rows: (budget.rows / 2).max(16) };
+impl Report<'_> {
+    /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from
+    /// anywhere else. When it grows too large it is written again with fewer steps and rows;
+    /// extremes stay.
+    ///
+    /// `command_line` is what the page says it was made by.
+    #[must_use]
+    pub fn html(&self, command_line: &str, language: Language) -> String {
+        in_language(language, || {
+            let mut budget = SizeBudget::FULL;
+            loop {
+                let page = rendered(&Page::new(self, command_line, budget));
+                if page.len() < MAX_BYTES || budget.steps < 64 {
+                    return page;
+                }
+                budget = SizeBudget { steps: budget.steps / 2, rows: (budget.rows / 2).max(16) };
+            }
+        })
     }
-}
 
-/// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a
-/// link says it.
-pub(crate) fn markdown(report: &Report<'_>, command_line: &str, pictures: Option<&str>) -> String {
-    let page = Page::new(report, command_line, SizeBudget::FULL);
-    rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
+    /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of
+    /// [`Report::svg_charts`] lie, as a link says it.
+    #[must_use]
+    pub fn markdown(
+        &self,
+        command_line: &str,
+        pictures: Option<&str>,
+        language: Language,
+    ) -> String {
+        in_language(language, || {
+            let page = Page::new(self, command_line, SizeBudget::FULL);
+            rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
+        })
+    }
 }
 
 impl<'r> Page<'r> {
@@ -209,10 +208,10 @@ impl<'r> Page<'r> {
         let series = Charts::new(all, report.options, budget.steps);
         let (summary, rows_left_out) = tables::summary(all, budget.rows);
         let (further, further_left_out) = columns::rows(all, budget.rows);
-        let (loads, loads_left_out) = loads::loads(all, budget.rows);
+        let (loads, loads_left_out) = loads::loads(named_documents(all), budget.rows);
         let title = all
             .first()
-            .map_or_else(|| translated("No recording"), |overview| overview.name.as_str());
+            .map_or_else(|| texts::no_recording.said(), |overview| overview.name.as_str());
         Page {
             frame: Frame::new(title, &texts.verdict, series.measured, &Probes::from_overviews(all)),
             header: Header {
@@ -226,10 +225,7 @@ impl<'r> Page<'r> {
             tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
             summary,
             rows_left_out: left_out(rows_left_out, |n| {
-                tr!(
-                    "Not shown: {threads}, none later than those shown.",
-                    threads = format::counted(n as u64, "thread")
-                )
+                tr!(not_shown_threads_none, threads = format::counted(n as u64, texts::n_threads))
             }),
             approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
             has_skipped: all.iter().any(Overview::has_skipped),
@@ -238,9 +234,9 @@ impl<'r> Page<'r> {
             why_none: all.iter().find_map(|overview| overview.activations.why_none()),
             meanings: columns::meanings(all),
             further,
-            further_figures: columns::FIGURES,
+            further_figures: latencies::FEW,
             further_left_out: left_out(further_left_out, |n| {
-                tr!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))
+                tr!(not_shown_rows, rows = format::counted(n as u64, texts::n_rows))
             }),
             inferences: inference_rows(all, budget.rows),
             inference_lead: inference_lead(all),
@@ -253,7 +249,7 @@ impl<'r> Page<'r> {
             warnings: &texts.warnings,
             loads,
             loads_left_out: left_out(loads_left_out, |n| {
-                tr!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))
+                tr!(not_listed_loads, loads = format::counted(n as u64, texts::n_loads))
             }),
             names: all.iter().map(|overview| overview.name.clone()).collect(),
             facts: &more.facts,
@@ -262,6 +258,11 @@ impl<'r> Page<'r> {
             commands: method::commands(all, command_line),
         }
     }
+}
+
+/// The documents of recordings, by their names.
+fn named_documents<'a>(all: &'a [Overview<'_>]) -> impl Iterator<Item = (&'a str, &'a Document)> {
+    all.iter().map(|overview| (overview.name.as_str(), &overview.recorded.document))
 }
 
 /// A sentence about what has no room; nothing about nothing.
@@ -291,49 +292,6 @@ pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
     shown(&text, Paint::Plain).into_owned()
 }
 
-pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
-    if !all.is_empty() && all.iter().all(jitter::is_judged) {
-        return jitter_figure(all);
-    }
-    let labels = verdict::labels(all);
-    let (worst, label) =
-        all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.due_moments.max())?;
-    // As the verdict beside it rounds.
-    let text = format::latency(worst.due_moments.max()?);
-    let (number, unit) = text.rsplit_once(' ')?;
-    Some(Headline {
-        number: number.to_owned(),
-        unit: unit.to_owned(),
-        label: match Measured::from_documents(std::iter::once(&worst.recorded.document)) {
-            Measured::WakeUps => tr!("the worst wake-up, {label}", label),
-            Measured::Jitter(_) => tr!("the largest jitter, {label}", label),
-            Measured::Other => tr!("the largest latency, {label}", label),
-        },
-        supports_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
-        supports: worst.supported_rate(),
-    })
-}
-
-/// The largest standard deviation of intervals.
-fn jitter_figure(all: &[Overview<'_>]) -> Option<Headline> {
-    let spreads = all
-        .iter()
-        .zip(verdict::labels(all))
-        .filter_map(|(one, label)| Some((Spread::from_overview(one)?, label)));
-    let (spread, label) = spreads.max_by(|(one, _), (other, _)| {
-        one.sd_ns.partial_cmp(&other.sd_ns).unwrap_or(std::cmp::Ordering::Equal)
-    })?;
-    let text = spread.sd()?;
-    let (number, unit) = text.rsplit_once(' ')?;
-    Some(Headline {
-        number: number.to_owned(),
-        unit: unit.to_owned(),
-        label: tr!("standard deviation of the interval, {label}", label),
-        supports_of: String::new(),
-        supports: None,
-    })
-}
-
 /// The machine and the time, in one line.
 fn about(all: &[Overview<'_>], recorded: usize) -> String {
     let mut parts = Vec::new();
@@ -356,31 +314,11 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
     if all.len() < recorded {
         let n = all.len();
         parts.push(match Measured::from_overviews(all) {
-            Measured::WakeUps => tr!(
-                "{n} of {recorded} recordings shown, those with the worst wake-ups",
-                recorded,
-                n
-            ),
+            Measured::WakeUps => tr!(n_recorded_recordings_shown_those, recorded, n),
             Measured::Jitter(_) | Measured::Other => {
-                tr!(
-                    "{n} of {recorded} recordings shown, those with the largest latencies",
-                    recorded,
-                    n
-                )
+                tr!(n_recorded_recordings_shown, recorded, n)
             }
         });
     }
     parts.join(" · ")
-}
-
-pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<FactRow> {
-    conditions::facts(all)
-        .into_iter()
-        .map(|fact| {
-            let first = fact.values.first().and_then(|value| value.before.clone());
-            let one_for_all =
-                fact.values.iter().all(|value| value.before == first && value.after.is_none());
-            FactRow { name: fact.name, values: fact.values, differs: fact.differs, one_for_all }
-        })
-        .collect()
 }

@@ -7,18 +7,27 @@ use crate::charts::series::{Charts, Time};
 use crate::charts::svg;
 use crate::charts::words;
 use crate::format::{self, count, exact_micros, micros, rounded};
-use crate::language::{tr, translated};
+use crate::language::{Text, texts, tr, translated};
 use crate::overview::Overview;
 use crate::sections::accounts::{Accounts, cpu_of};
 use crate::sections::columns::Measured;
-use crate::sections::latencies::{Latencies, NOTHING, text};
+use crate::sections::latencies::{Latencies, NOTHING, OrNothing, text};
 use crate::sections::loads;
 use plan::Nanos;
 use stats::Level;
 
 /// The latency columns, named for readers.
-pub(crate) const COLUMNS: [&str; 9] =
-    ["min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
+pub(crate) const COLUMNS: [Text; 9] = [
+    texts::min,
+    texts::mean,
+    texts::standard_deviation_short,
+    texts::p50,
+    texts::p90,
+    texts::p99,
+    texts::p99_9,
+    texts::p99_99,
+    texts::max,
+];
 
 pub(crate) struct SummaryRecording {
     pub(crate) place: usize,
@@ -93,7 +102,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
             shown += 1;
             let figures = figures(&Latencies::due(statistics));
             let (name, cpu) = (
-                tr!("thread {thread}", thread = thread.index),
+                tr!(thread_2, thread = thread.index),
                 cpu_of(&overview.recorded.document.probe, thread),
             );
             rows.push(Row {
@@ -108,7 +117,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 figures,
             });
             if statistics.with_skipped.is_some() {
-                let name = tr!("as measured");
+                let name = tr!(as_measured);
                 rows.push(Row {
                     kind: "measured",
                     thread: thread.index,
@@ -244,33 +253,25 @@ pub(crate) fn histogram(charts: &Charts) -> DataTable {
             .any(|sum| *sum > 0)
             .then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
     });
-    DataTable {
-        title: translated("The counts as a table"),
-        head: head("µs", charts),
-        rows: rows.collect(),
-    }
+    DataTable { title: texts::counts_table.said(), head: head("µs", charts), rows: rows.collect() }
 }
 
 pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     let rarities: Vec<Vec<(u64, i64)>> = all.iter().map(words::rarities).collect();
     let longest = rarities.iter().max_by_key(|points| points.len()).cloned().unwrap_or_default();
     let rows = longest.iter().enumerate().map(|(row, (one_in, _))| {
-        let cells = rarities.iter().map(|points| {
-            points
-                .get(row)
-                .map_or_else(|| NOTHING.to_owned(), |(_, ns)| format!("~{}", micros(*ns)))
-        });
-        std::iter::once(tr!("1 in {n}", n = count(*one_in))).chain(cells).collect()
+        let cells = rarities
+            .iter()
+            .map(|points| points.get(row).map(|(_, ns)| format!("~{}", micros(*ns))).or_nothing());
+        std::iter::once(tr!(n1_in_n, n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
-    let maxima = all
-        .iter()
-        .map(|overview| overview.counted().judged().1.map_or_else(|| NOTHING.to_owned(), micros));
-    rows.push(std::iter::once(tr!("the worst")).chain(maxima).collect());
-    let head = std::iter::once(tr!("latency at least, µs"))
+    let maxima = all.iter().map(|overview| overview.counted().judged().1.map(micros).or_nothing());
+    rows.push(std::iter::once(tr!(the_worst)).chain(maxima).collect());
+    let head = std::iter::once(tr!(latency_at_least_us))
         .chain(all.iter().map(|overview| overview.name.clone()))
         .collect();
-    DataTable { title: translated("The curve as a table"), head, rows }
+    DataTable { title: texts::curve_table.said(), head, rows }
 }
 
 /// Blocks of time in the table.
@@ -292,7 +293,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             let seconds = Nanos(time.step_ns).as_secs_f64();
             let from = seconds * block as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
-            let figure = |value: &Option<i64>| value.map_or_else(|| NOTHING.to_owned(), micros);
+            let figure = |value: &Option<i64>| value.map(micros).or_nothing();
             let block_name = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
             let mut row = vec![block_name, figure(min), figure(max)];
             if any_jitter {
@@ -307,28 +308,28 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             rows.push(row);
         }
     }
-    let mut head = vec![tr!("recording and time"), tr!("min, µs"), tr!("max, µs")];
+    let mut head = vec![tr!(recording_and_time), tr!(min_us), tr!(max_us)];
     if any_jitter {
-        head.extend([tr!("min jitter, µs"), tr!("max jitter, µs")]);
+        head.extend([tr!(min_jitter_us), tr!(max_jitter_us)]);
     }
-    head.push(tr!("skipped or lost"));
-    head.extend(any_load.then(|| tr!("CPU use of each load")));
-    DataTable { title: translated("The course as a table"), head, rows }
+    head.push(tr!(skipped_or_lost));
+    head.extend(any_load.then(|| tr!(cpu_use_each_load)));
+    DataTable { title: texts::course_table.said(), head, rows }
 }
 
 pub(crate) fn worst_title(measured: Measured) -> &'static str {
-    translated(measured.pick("The worst wake-ups", "The largest latencies"))
+    translated(measured.pick(texts::the_worst_wake_ups, texts::the_largest_latencies))
 }
 
 pub(crate) fn worst_head(measured: Measured) -> [&'static str; 5] {
     [
-        measured.pick("µs late", "latency, µs"),
-        "at, s",
-        "CPU",
-        "thread",
-        measured.pick("activation", "number"),
+        measured.pick(texts::us_late, texts::latency_us),
+        texts::at_s,
+        texts::cpu_heading,
+        texts::thread,
+        measured.pick(texts::activation, texts::number),
     ]
-    .map(translated)
+    .map(Text::said)
 }
 
 pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
@@ -343,7 +344,7 @@ pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
                 [
                     micros(worst.latency_ns),
                     at,
-                    worst.cpu.map_or_else(|| NOTHING.to_owned(), |cpu| cpu.to_string()),
+                    worst.cpu.map(|cpu| cpu.to_string()).or_nothing(),
                     worst.thread.to_string(),
                     format::count(worst.activation),
                 ]

@@ -3,7 +3,7 @@
 //! histogram it is not, and events were never planned.
 
 use crate::format;
-use crate::language::{tr, translated};
+use crate::language::{texts, tr};
 use crate::sections::latencies::NOTHING;
 use crate::sections::rows::Rows;
 use model::{ProbeStatement, RowKind, TakenBy, Thread};
@@ -79,9 +79,9 @@ impl Accounts {
     /// Why there are no numbers of late and skipped activations, where there are none.
     pub(crate) fn why_none(&self) -> Option<&'static str> {
         if self.is_unknown {
-            return Some(translated("not known"));
+            return Some(texts::not_known.said());
         }
-        self.is_of_events().then(|| translated("events are not planned"))
+        self.is_of_events().then(|| texts::events_are_not_planned.said())
     }
 
     /// Due, on time, late, skipped.
@@ -94,11 +94,7 @@ impl Accounts {
 /// this machine.
 pub(crate) fn cpu_of(probe: &ProbeStatement, thread: &Thread) -> String {
     let other = || {
-        if probe.taken_by() == TakenBy::AnotherMachine {
-            NOTHING.to_owned()
-        } else {
-            translated("any").to_owned()
-        }
+        if probe.taken_by() == TakenBy::AnotherMachine { NOTHING.to_owned() } else { tr!(any) }
     };
     probe.cpu_of(thread).map_or_else(other, |cpu| cpu.to_string())
 }
@@ -108,22 +104,22 @@ pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
     let mut sum = Accounts::default();
     all.for_each(|one| sum.merge(&one));
     if sum.is_unknown {
-        return tr!("The recording has no samples: what was late, skipped or lost is unknown");
+        return tr!(recording_has_no_samples);
     }
     if sum.is_of_events() {
         return sum.rows().counted(sum.events);
     }
     let rows = sum.planned_rows.unwrap_or_default();
     let Activations { due, on_time, late, skipped } = sum.planned;
-    let mut text = tr!("{n} of {due} on time", n = format::count(on_time), due = rows.counted(due));
+    let mut text = tr!(n_due_on_time, n = format::count(on_time), due = rows.counted(due));
     if late > 0 {
-        text += &tr!(", {n} late", n = format::count(late));
+        text += &tr!(n_late, n = format::count(late));
     }
     if skipped > 0 {
-        text += &tr!(", {n} skipped", n = format::count(skipped));
+        text += &tr!(n_skipped, n = format::count(skipped));
     }
     if sum.events > 0 {
-        text += &tr!(", and {events}", events = Rows::One(RowKind::Events).counted(sum.events));
+        text += &tr!(and_events, events = Rows::One(RowKind::Events).counted(sum.events));
     }
     text
 }

@@ -2,7 +2,7 @@
 //! The tables of what happened on the machine meanwhile.
 
 use crate::format::{self, count};
-use crate::language::{tr, translated};
+use crate::language::{texts, tr, translated};
 use crate::overview::Overview;
 use crate::sections::events::{self, Delta, Source};
 
@@ -29,22 +29,20 @@ pub(crate) struct Cell {
 pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Activity> {
     vec![
         Activity {
-            title: translated("Where the CPUs’ time went"),
-            lead: tr!("All CPUs, between the two snapshots of the machine."),
+            title: texts::where_cpus_time_went.said(),
+            lead: tr!(all_cpus_between_two),
             rows: cpu_time(all),
         },
-        counted(translated("Interrupts during the run"), events::interrupts(all)),
-        counted(translated("Softirqs during the run"), events::softirqs(all)),
+        counted(texts::interrupts_during_the_run.said(), events::interrupts(all)),
+        counted(texts::softirqs_during_the_run.said(), events::softirqs(all)),
     ]
 }
 
 fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Activity {
-    let mut lead = tr!("Counts on all CPUs, and how often a second.");
+    let mut lead = tr!(counts_on_all_cpus);
     if more > 0 {
-        lead += &tr!(
-            " Left out: {sources} with fewer.",
-            sources = format::counted(more as u64, "source")
-        );
+        lead +=
+            &tr!(left_out_sources_fewer, sources = format::counted(more as u64, texts::n_sources));
     }
     let row = |source: Source| Row {
         name: format::clip(&source.name, 40),
@@ -75,7 +73,7 @@ fn cell(delta: &Delta) -> Cell {
             format!("{}/s", count(rate.round() as u64))
         }
     });
-    let mostly = delta.mostly.map(|(cpu, percent)| tr!("{percent} % on CPU {cpu}", percent, cpu));
+    let mostly = delta.mostly.map(|(cpu, percent)| tr!(percent_on_cpu, percent, cpu));
     Cell {
         figure: count(delta.count),
         beside: rate.into_iter().chain(mostly).collect::<Vec<_>>().join(", "),
@@ -115,10 +113,10 @@ fn time(percent: f64, ms: u64, is_caveat: bool) -> Cell {
 
 fn meaning(kind: &str) -> &'static str {
     translated(match kind {
-        "iowait" => "idle, waiting for I/O",
-        "irq" => "in interrupt handlers",
-        "softirq" => "in softirqs",
-        "steal" => "steal: taken by the hypervisor",
+        "iowait" => texts::idle_waiting_for_i,
+        "irq" => texts::in_interrupt_handlers,
+        "softirq" => texts::in_softirqs,
+        "steal" => texts::steal_taken_hypervisor,
         _ => return "",
     })
 }

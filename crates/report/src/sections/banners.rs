@@ -2,9 +2,11 @@
 //! What a reader must know before the figures: their caveats, and the conditions.
 
 use crate::format;
-use crate::language::{tr, translated};
-use crate::overview::{Overview, list};
-use crate::sections::{co_kernel, lab};
+use crate::format::list;
+use crate::language::{texts, tr};
+use crate::overview::Overview;
+use crate::sections::cautions;
+use crate::sections::lab;
 use crate::warnings::{NextStep, warning_text};
 use model::{Document, TakenBy, Warning};
 
@@ -42,12 +44,12 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
     for overview in all {
         let only = all.len() == 1;
         let of = if only { String::new() } else { format!("{}: ", overview.name) };
-        let it = if only { translated("This recording") } else { overview.name.as_str() };
+        let it = if only { texts::this_recording.said() } else { overview.name.as_str() };
         let measured = |how: &str| {
             if only {
-                tr!("Measured with {how}", how)
+                tr!(measured_how, how)
             } else {
-                tr!("{name}: measured with {how}", name = overview.name, how)
+                tr!(name_measured_with_how, name = overview.name, how)
             }
         };
         let mut add = |title, text, next_step| banners.push(Banner::new(title, text, &next_step));
@@ -55,58 +57,42 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
             let denied = denied(&overview.recorded.document);
             let next_step =
                 denied.map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            add(
-                translated("No real-time rights."),
-                tr!("{measured}.", measured = measured(&how)),
-                next_step,
-            );
+            add(texts::no_real_time.said(), tr!(measured, measured = measured(&how)), next_step);
         }
         if let Some(policy) = overview.ordinary() {
-            let text = tr!(
-                "{measured}, as requested. These are not real-time figures.",
-                measured = measured(&policy)
-            );
-            add(translated("Ordinary scheduling."), text, NextStep::Unknown);
+            let text = tr!(measured_requested_not_real, measured = measured(&policy));
+            add(texts::ordinary_scheduling.said(), text, NextStep::Unknown);
         }
         if overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
-            let text = tr!(
-                "{recording} holds times that came as a stream. This machine recorded them. How \
-                 it did, and how busy it was, says nothing of them, unless the stream comes from \
-                 it.",
-                recording = it
-            );
-            add(translated("Measured elsewhere."), text, NextStep::Unknown);
+            let text = tr!(recording_holds_times_came, recording = it);
+            add(texts::measured_elsewhere.said(), text, NextStep::Unknown);
         }
         if let Some(bad) = set_up_badly(&overview.recorded.document) {
-            let text = tr!(
-                "{of}{bad}. The figures are those of a machine set up so. teiji check says what \
-                 to do.",
-                of,
-                bad
-            );
-            add(translated("Bad for latency."), text, NextStep::Unknown);
+            let text = tr!(bad_figures_those_machine, of, bad);
+            add(texts::bad_for_latency.said(), text, NextStep::Unknown);
         }
         if let Some(how) = overview.cut_short() {
             add(
-                translated("Incomplete run."),
-                tr!("{recording} {how}.", recording = it, how),
+                texts::incomplete_run.said(),
+                tr!(recording_how, recording = it, how),
                 NextStep::Unknown,
             );
         }
         if overview.lost > 0 {
-            let lost = format::counted(overview.lost, "sample");
-            let text = tr!("{of}{lost}. Their latencies are unknown.", of, lost);
-            add(translated("Samples lost."), text, NextStep::Unknown);
+            let lost = format::counted(overview.lost, texts::n_samples);
+            let text = tr!(lost_their_latencies_unknown, of, lost);
+            add(texts::samples_lost_sentence.said(), text, NextStep::Unknown);
         }
         if let Some(which) = overview.load_off_target() {
-            let text =
-                tr!("{of}{which}. The figures hold, but not for the requested load.", of, which);
-            add(translated("Load off target."), text, NextStep::Unknown);
+            let text = tr!(figures_hold_but_not, of, which);
+            add(texts::load_off_target_sentence.said(), text, NextStep::Unknown);
         }
     }
     // What the ns are, before anything is said of them.
     let times = lab::times(all).into_iter();
-    let cores = co_kernel::notes(all).into_iter().map(|text| (translated("Co-kernel."), text));
+    let cores = cautions::co_kernel_notes(all)
+        .into_iter()
+        .map(|text| (texts::co_kernel_sentence.said(), text));
     let times = times.chain(cores);
     banners.splice(0..0, times.map(|(title, text)| Banner::new(title, text, &NextStep::Unknown)));
     banners
@@ -127,7 +113,7 @@ fn set_up_badly(document: &Document) -> Option<String> {
     let further = findings.len().saturating_sub(MAX_FINDINGS);
     findings.truncate(MAX_FINDINGS);
     if further > 0 {
-        findings.push(tr!("{n} more", n = further));
+        findings.push(tr!(n_more, n = further));
     }
     (!findings.is_empty()).then(|| list(&findings))
 }

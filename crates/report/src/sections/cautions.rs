@@ -2,15 +2,16 @@
 //! What a reader must know before any figure that rests on a recording, and before two are
 //! compared: in front of what `gate` and `compare` say.
 
+use crate::format;
 use crate::format::count;
-use crate::gate::incomplete_reason;
-use crate::language::tr;
-use crate::overview::{Overview, list};
+use crate::format::list;
+use crate::language::{texts, tr};
+use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats;
 use crate::sections::co_kernel;
 use crate::sections::events::{self, Source};
-use model::TakenBy;
+use model::{CoKernel, TakenBy};
 
 /// Recordings differ in steal time from so many points of all CPU time on ...
 const MIN_STEAL: f64 = 1.0;
@@ -49,8 +50,8 @@ fn cpu_shares(overview: &Overview<'_>) -> Option<CpuShares> {
 /// The caveats of a recording, the gravest first, each as a phrase.
 pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
     let mut all: Vec<String> =
-        overview.not_real_time().map(|how| tr!("measured with {how}", how)).into_iter().collect();
-    all.extend(judge::incomplete(overview.recorded).map(incomplete_reason));
+        overview.not_real_time().map(|how| tr!(measured_with_how, how)).into_iter().collect();
+    all.extend(judge::incomplete(overview.recorded).map(caveats::incomplete_reason));
     all.extend(
         caveats::collect(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase),
     );
@@ -68,12 +69,7 @@ pub(crate) struct Apart {
 impl Apart {
     /// `steal time: 26.3 % | 1.3 %`.
     pub(crate) fn in_words(&self) -> String {
-        tr!(
-            "{name}: {base} against {other}",
-            name = self.name,
-            base = self.other,
-            other = self.base
-        )
+        tr!(name_base_against_other, name = self.name, base = self.other, other = self.base)
     }
 }
 
@@ -92,9 +88,9 @@ fn skipped(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
     {
         return None;
     }
-    let share = |skipped, due| tr!("{n} of {rows}", n = count(skipped), rows = rows.counted(due));
+    let share = |skipped, due| tr!(n_of_rows, n = count(skipped), rows = rows.counted(due));
     Some(Apart {
-        name: tr!("skipped, and so in no latency"),
+        name: tr!(skipped_so_in_no),
         base: share(base_skipped, base_due),
         other: share(other_skipped, other_due),
     })
@@ -121,7 +117,7 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     if let Some((first, second)) = both(|shares| shares.steal)
         && (first - second).abs() >= MIN_STEAL
     {
-        apart.push(Apart { name: tr!("steal time"), base: percent(first), other: percent(second) });
+        apart.push(Apart { name: tr!(steal_time), base: percent(first), other: percent(second) });
     }
     let loads = |group: &[Overview<'_>]| group.first().and_then(Overview::loads);
     if loads(base) == loads(other)
@@ -129,13 +125,55 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
         && (first - second).abs() >= POINTS_APART
     {
         apart.push(Apart {
-            name: tr!("CPUs busy, with any work"),
+            name: tr!(cpus_busy_any_work),
             base: percent(first),
             other: percent(second),
         });
     }
     apart.extend(interrupts(all, first));
     apart
+}
+
+/// For recordings of which any was measured on a core: which was on which. Where all were on one,
+/// what its gravity does.
+pub(crate) fn co_kernel_notes(all: &[Overview<'_>]) -> Vec<String> {
+    let mut cores: Vec<(&CoKernel, Vec<&str>)> = Vec::new();
+    for overview in all {
+        let Some(core) = co_kernel::of(&overview.recorded.document) else { continue };
+        match cores
+            .iter_mut()
+            .find(|(known, _)| format::co_kernel(known) == format::co_kernel(core))
+        {
+            Some((_, names)) => names.push(&overview.name),
+            None => cores.push((core, vec![&overview.name])),
+        }
+    }
+    match cores.as_slice() {
+        [(core, names)] if names.len() == all.len() => {
+            co_kernel::effect_as_sentence(core).into_iter().collect()
+        }
+        several => {
+            several.iter().map(|(core, names)| co_kernel::note(&list(names), core)).collect()
+        }
+    }
+}
+
+/// That two groups differ in it, where they do.
+pub(crate) fn gravity_apart(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
+    let values = |group: &[Overview<'_>]| {
+        let mut values: Vec<String> = group
+            .iter()
+            .map(|one| match co_kernel::of(&one.recorded.document) {
+                None => tr!(none_on_linux),
+                Some(core) => co_kernel::gravity(core).unwrap_or_else(|| tr!(not_known)),
+            })
+            .collect();
+        values.sort_unstable();
+        values.dedup();
+        values.join(texts::comma.said())
+    };
+    let (base, other) = (values(base), values(other));
+    (base != other).then(|| Apart { name: tr!(gravity), base, other })
 }
 
 fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -186,7 +224,7 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     differ
         .into_iter()
         .map(|(source, a, b)| Apart {
-            name: tr!("interrupts {name}", name = name(source)),
+            name: tr!(interrupts_name, name = name(source)),
             base: per_second(a),
             other: per_second(b),
         })
@@ -206,7 +244,7 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<String> {
     }
     by_caveat
         .into_iter()
-        .map(|(why, names)| tr!("{recording}: {why}", recording = list(&names), why))
+        .map(|(why, names)| tr!(recording_why, recording = list(&names), why))
         .collect()
 }
 

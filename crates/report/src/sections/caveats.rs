@@ -5,10 +5,12 @@
 //! Computed from the two snapshots of the machine where it can be, as a shorter phrase than that of
 //! the recording's warning.
 
-use crate::format::{at_most, count, latency};
-use crate::language::tr;
-use crate::overview::{cut_short, list};
+use crate::format::list;
+use crate::format::{at_most, count, counted, latency};
+use crate::language::{texts, tr};
+use crate::sections::ending::cut_short;
 use crate::sections::rows::Rows;
+use judge::Incomplete;
 use model::{CpuTimeChange, Document, TakenBy, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
@@ -59,8 +61,8 @@ pub(crate) fn collect(document: &Document) -> Vec<Caveat> {
         .then(|| Caveat {
             kind: CaveatKind::LoadNotSettled,
             percent: 0.0,
-            phrase: tr!("load not steady when measuring began"),
-            short: tr!("load not steady"),
+            phrase: tr!(load_not_steady_when),
+            short: tr!(load_not_steady),
         });
     let of_the_run = unresponsive(document).into_iter().chain(loads_elsewhere(document));
     of_the_run.chain(of_machine(document)).chain(not_settled).collect()
@@ -80,13 +82,12 @@ fn unresponsive(document: &Document) -> Option<Caveat> {
         kind: CaveatKind::Unresponsive,
         percent: 0.0,
         phrase: tr!(
-            "thread {threads} kept off its CPU until the run was ended, with {rows} waiting up to \
-             {time}",
+            thread_threads_kept_off,
             threads = list(&numbers),
             rows = Rows::from(document.probe.rows).plural(),
             time = at_most(waited)
         ),
-        short: tr!("thread kept off its CPU"),
+        short: tr!(thread_kept_off_cpu),
     })
 }
 
@@ -101,12 +102,12 @@ fn loads_elsewhere(document: &Document) -> Option<Caveat> {
         return None;
     }
     let cpus = CpuList::format(&bare.into_iter().collect::<Vec<_>>());
-    let phrase = tr!("no load on measured CPU {cpus}", cpus);
+    let phrase = tr!(no_load_on_measured, cpus);
     Some(Caveat {
         kind: CaveatKind::LoadsElsewhere,
         percent: 0.0,
         phrase,
-        short: tr!("no load on CPU {cpus}", cpus),
+        short: tr!(no_load_on_cpu, cpus),
     })
 }
 
@@ -133,22 +134,14 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
         clocksource.map(|fact| Caveat {
             kind: CaveatKind::Clocksource,
             percent: 0.0,
-            phrase: tr!(
-                "clocksource changed from {was} to {is}",
-                was = fact.before,
-                is = fact.after
-            ),
-            short: tr!("clocksource changed"),
+            phrase: tr!(clocksource_changed_from, was = fact.before, is = fact.after),
+            short: tr!(clocksource_changed),
         }),
         online.map(|fact| Caveat {
             kind: CaveatKind::CpusOnline,
             percent: 0.0,
-            phrase: tr!(
-                "CPUs online changed from {was} to {is}",
-                was = fact.before,
-                is = fact.after
-            ),
-            short: tr!("CPUs changed"),
+            phrase: tr!(cpus_online_changed_from, was = fact.before, is = fact.after),
+            short: tr!(cpus_changed),
         }),
     ];
     all.into_iter().flatten().collect()
@@ -168,8 +161,8 @@ fn steal(document: &Document, times: &[CpuTimeChange]) -> Option<Caveat> {
     Some(Caveat {
         kind: CaveatKind::Steal,
         percent: share,
-        phrase: tr!("steal time {percent} % ({time}) on CPU {cpu}", percent, time, cpu = worst.cpu),
-        short: tr!("steal {percent} %", percent),
+        phrase: tr!(steal_time_percent_time, percent, time, cpu = worst.cpu),
+        short: tr!(steal_percent, percent),
     })
 }
 
@@ -177,14 +170,14 @@ fn other_work(document: &Document) -> Option<Caveat> {
     let other = document.other_work()?;
     let percent = tenths(other.percent);
     let phrase = match other.cpus.first() {
-        Some(busy) => tr!("other work used {percent} % of CPU {cpu}", cpu = busy.cpu, percent),
-        None => tr!("other processes used {percent} % of a CPU", percent),
+        Some(busy) => tr!(other_work_used_percent, cpu = busy.cpu, percent),
+        None => tr!(other_processes_used_percent, percent),
     };
     Some(Caveat {
         kind: CaveatKind::OtherWork,
         percent: other.percent,
         phrase,
-        short: tr!("other work {percent} %", percent),
+        short: tr!(other_work_percent, percent),
     })
 }
 
@@ -208,14 +201,14 @@ pub(crate) fn own(document: &Document) -> Vec<String> {
     let granted = document.instrument.real_time
         && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
     let own = [
-        (asked && !granted).then(|| tr!("no real-time rights")),
-        cut_short(document).map(|_| tr!("cut short")),
+        (asked && !granted).then(|| tr!(no_real_time_rights)),
+        cut_short(document).map(|_| tr!(cut_short)),
         document
             .threads
             .iter()
             .any(|thread| thread.evidence.samples_lost > 0)
-            .then(|| tr!("samples lost")),
-        document.load_off_target.then(|| tr!("load off target")),
+            .then(|| tr!(samples_lost)),
+        document.load_off_target.then(|| tr!(load_off_target)),
     ];
     own.into_iter().flatten().collect()
 }
@@ -247,10 +240,10 @@ pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
             having().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
         let mut text = worst.phrase.clone();
         if all.len() > 1 {
-            text += &tr!(" in {name}", name);
+            text += &tr!(in_name_after, name);
             let more = having().count() - 1;
             text += &if more > 0 {
-                tr!(" and {n} more", n = count(more as u64))
+                tr!(and_n_more_after, n = count(more as u64))
             } else {
                 String::new()
             };
@@ -258,6 +251,29 @@ pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
         Some(text)
     };
     CaveatKind::ALL.into_iter().filter_map(phrase).collect()
+}
+
+/// Why a recording does not show all that it should have.
+pub(crate) fn incomplete_reason(why: Incomplete) -> String {
+    match why {
+        Incomplete::EndedEarly => tr!(run_ended_early_rest),
+        Incomplete::SamplesLost(lost) => {
+            tr!(samples_lost_unknown_latencies, samples = counted(lost, texts::n_samples))
+        }
+        Incomplete::TraceLost(lost) => {
+            tr!(events_kernels_trace_lost, events = counted(lost, texts::n_events))
+        }
+        Incomplete::StreamOffPeriod => {
+            tr!(streams_intervals_not_those)
+        }
+        Incomplete::StreamBroken => tr!(parts_stream_missing_could),
+        Incomplete::ProgramFailed => tr!(program_measured_crashed_failed),
+        Incomplete::FellBack => tr!(threads_co_kernel_ran),
+        Incomplete::LoadOffTarget => tr!(load_off_target_2),
+        Incomplete::Contradicts => {
+            tr!(run_json_contradicts_samples_teiji)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,7 @@
 //! are of two conditions.
 
 use crate::format;
-use crate::language::{tr, translated};
-use crate::overview::{Overview, list};
-use crate::sections::cautions::Apart;
+use crate::language::{texts, tr};
 use model::{CoKernel, Document};
 use plan::Nanos;
 
@@ -24,10 +22,10 @@ fn gravity_ns(core: &CoKernel) -> Option<i64> {
 }
 
 /// The same for people, as `2 µs`; what cannot be read is as the core said it.
-fn gravity(core: &CoKernel) -> Option<String> {
+pub(crate) fn gravity(core: &CoKernel) -> Option<String> {
     match gravity_ns(core) {
         Some(ns) => Some(tr!(
-            "{micros} µs",
+            micros_us,
             micros = format::exact_micros(ns).trim_end_matches('0').trim_end_matches('.')
         )),
         None => core.gravity.clone(),
@@ -39,7 +37,7 @@ pub(crate) fn in_short(core: Option<&CoKernel>) -> String {
     match core {
         None => "Linux".to_owned(),
         Some(core) => match gravity(core) {
-            Some(time) => tr!("{core}, gravity {time}", core = core.name, time),
+            Some(time) => tr!(core_gravity_time, core = core.name, time),
             None => core.name.clone(),
         },
     }
@@ -56,21 +54,16 @@ pub(crate) fn as_setting(core: &CoKernel) -> String {
 /// What its gravity does to its figures, as a phrase; none where it has none, or does not say it.
 pub(crate) fn effect(core: &CoKernel) -> Option<String> {
     let time = gravity(core).filter(|_| gravity_ns(core).is_some_and(|ns| ns != 0))?;
-    Some(tr!(
-        "{core} sets its timer {time} early (gravity), so its latencies are lower by that",
-        core = core.name,
-        time
-    ))
+    Some(tr!(core_sets_timer_time, core = core.name, time))
 }
 
-fn effect_as_sentence(core: &CoKernel) -> Option<String> {
-    effect(core).map(|effect| effect + translated("."))
+pub(crate) fn effect_as_sentence(core: &CoKernel) -> Option<String> {
+    effect(core).map(|effect| effect + texts::full_stop.said())
 }
 
 /// That these rows, by their names, were measured on this core, and what its gravity does to them.
 pub(crate) fn note(rows: &str, core: &CoKernel) -> String {
-    let measured_on =
-        tr!("{rows}: measured on {core}, not on Linux.", rows, core = format::co_kernel(core));
+    let measured_on = tr!(rows_measured_on_core, rows, core = format::co_kernel(core));
     std::iter::once(measured_on).chain(effect_as_sentence(core)).collect::<Vec<_>>().join(" ")
 }
 
@@ -79,46 +72,6 @@ pub(crate) fn note(rows: &str, core: &CoKernel) -> String {
 pub(crate) fn differ(all: &[&Document]) -> bool {
     let told = |document: &Document| of(document).map(format::co_kernel);
     all.iter().any(|document| told(document) != told(all[0]))
-}
-
-/// For recordings of which any was measured on a core: which was on which. Where all were on one,
-/// what its gravity does.
-pub(crate) fn notes(all: &[Overview<'_>]) -> Vec<String> {
-    let mut cores: Vec<(&CoKernel, Vec<&str>)> = Vec::new();
-    for overview in all {
-        let Some(core) = of(&overview.recorded.document) else { continue };
-        match cores
-            .iter_mut()
-            .find(|(known, _)| format::co_kernel(known) == format::co_kernel(core))
-        {
-            Some((_, names)) => names.push(&overview.name),
-            None => cores.push((core, vec![&overview.name])),
-        }
-    }
-    match cores.as_slice() {
-        [(core, names)] if names.len() == all.len() => {
-            effect_as_sentence(core).into_iter().collect()
-        }
-        several => several.iter().map(|(core, names)| note(&list(names), core)).collect(),
-    }
-}
-
-/// That two groups differ in it, where they do.
-pub(crate) fn gravity_apart(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
-    let values = |group: &[Overview<'_>]| {
-        let mut values: Vec<String> = group
-            .iter()
-            .map(|one| match of(&one.recorded.document) {
-                None => tr!("none: on Linux"),
-                Some(core) => gravity(core).unwrap_or_else(|| tr!("not known")),
-            })
-            .collect();
-        values.sort_unstable();
-        values.dedup();
-        values.join(translated(", "))
-    };
-    let (base, other) = (values(base), values(other));
-    (base != other).then(|| Apart { name: tr!("gravity"), base, other })
 }
 
 /// Cobalt with this gravity, for tests.

@@ -3,6 +3,8 @@
 
 use super::*;
 use crate::language::Language;
+use crate::overview::Overview;
+use crate::sections::cautions::{co_kernel_notes, gravity_apart};
 use crate::synthetic::Synthetic;
 use crate::{ChartOptions, Comparisons, Gate, Matrix, Paint, Repeats, Report};
 use judge::Examined;
@@ -32,7 +34,7 @@ fn each_recording_says_what_it_was_measured_on() {
     let overviews = Overview::all(&all);
     let names: Vec<&str> = overviews.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["a (Cobalt, gravity 2 µs)", "b (Cobalt, gravity 0 µs)", "c (Linux)"]);
-    let output = notes(&overviews);
+    let output = co_kernel_notes(&overviews);
     assert_eq!(output.len(), 2, "{output:?}");
     assert!(
         output[0].starts_with(
@@ -51,10 +53,10 @@ fn each_recording_says_what_it_was_measured_on() {
     let alone = Overview::all(&all[..1]);
     assert_eq!(alone[0].name, "a");
     assert_eq!(
-        notes(&alone),
+        co_kernel_notes(&alone),
         ["Cobalt sets its timer 2 µs early (gravity), so its latencies are lower by that."]
     );
-    assert!(notes(&Overview::all(&all[2..])).is_empty());
+    assert!(co_kernel_notes(&Overview::all(&all[2..])).is_empty());
     let apart = gravity_apart(&overviews[..1], &overviews[2..]).unwrap();
     assert_eq!(apart.in_words(), "gravity: none: on Linux against 2 µs");
     assert!(gravity_apart(&overviews[..1], &alone).is_none());

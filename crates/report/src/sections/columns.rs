@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The probe of a recording in words, and the figures of its columns that are not judged.
 
+use crate::format::list;
 use crate::format::{count, micros, rounded};
-use crate::language::{self, tr, translated};
-use crate::overview::{Overview, list};
-use crate::sections::latencies::{Latencies, NOTHING};
+use crate::language::{self, texts, tr, translated};
+use crate::overview::Overview;
+use crate::sections::latencies::{FEW, Latencies, NOTHING};
 use crate::sections::rows::Rows;
 use crate::sections::{noise, smis};
 use model::{ColumnUnit, Document, ProbeStatement, Quantity, RowKind};
 use stats::Level;
-
-/// The figures of a further column.
-pub(crate) const FIGURES: [&str; 6] = ["min", "mean", "p50", "p99", "p99.9", "max"];
 
 /// A further column of one thread.
 pub(crate) struct ColumnRow {
@@ -19,7 +17,7 @@ pub(crate) struct ColumnRow {
     /// Its name and unit: `done, µs`.
     pub(crate) name: String,
     pub(crate) thread: usize,
-    pub(crate) figures: [String; FIGURES.len()],
+    pub(crate) figures: [String; FEW.len()],
 }
 
 /// What a column says of itself.
@@ -78,28 +76,27 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
     }
     let named = |(name, meaning, recordings): (String, String, Vec<&str>)| {
         let of_all = recordings.len() == all.len();
-        let name = if of_all {
-            name
-        } else {
-            tr!("{name} ({recordings})", name, recordings = list(&recordings))
-        };
+        let name =
+            if of_all { name } else { tr!(name_recordings, name, recordings = list(&recordings)) };
         Meaning { name, meaning }
     };
-    found.into_iter().map(named).chain(noise::of_each(all)).chain(smis::of_each(all)).collect()
+    let of_gaps = noise::of_each(all).into_iter().chain(smis::of_each(all));
+    let of_gaps = of_gaps.map(|(name, meaning)| Meaning { name, meaning });
+    found.into_iter().map(named).chain(of_gaps).collect()
 }
 
 /// What a judged time is called.
 pub(crate) fn judged_name(quantity: Quantity) -> &'static str {
     translated(match quantity {
-        Quantity::Latency => "latency",
-        Quantity::Jitter => "jitter",
-        Quantity::Interval => "interval",
+        Quantity::Latency => texts::latency,
+        Quantity::Jitter => texts::jitter,
+        Quantity::Interval => texts::interval,
     })
 }
 
 /// What a column says of itself, in the current language if it is one that is known.
 fn meaning(english: &str) -> String {
-    language::meaning(english).map_or_else(|| english.to_owned(), str::to_owned)
+    language::known(texts::PROBES, english).map_or_else(|| english.to_owned(), str::to_owned)
 }
 
 /// The name of a probe, and what it judges, in English.
@@ -220,16 +217,11 @@ impl Measured {
 /// What a latency is, in these recordings.
 pub(crate) fn lead(all: &[Overview<'_>]) -> &'static str {
     if matches!(Measured::from_overviews(all), Measured::Jitter(_)) {
-        translated(
-            "What is called latency here is jitter: by how much an interval differs from the \
-             period. Times in µs.",
-        )
+        texts::what_called_latency_here.said()
     } else if meanings(all).is_empty() {
-        translated("Latency is how long after its planned time a thread woke. Times in µs.")
+        texts::latency_how_long_after.said()
     } else {
-        translated(
-            "Latency is what a recording's probe judges: see What was measured. Times in µs.",
-        )
+        texts::latency_what_recordings_probe.said()
     }
 }
 
@@ -240,7 +232,7 @@ fn title(name: &str, unit: ColumnUnit) -> String {
     }
 }
 
-fn figures(of: &Latencies<'_>, unit: ColumnUnit) -> [String; FIGURES.len()] {
+fn figures(of: &Latencies<'_>, unit: ColumnUnit) -> [String; FEW.len()] {
     let text = |value: Option<i64>| match (value, unit) {
         (None, _) => NOTHING.to_owned(),
         (Some(value), ColumnUnit::Nanoseconds) => micros(value),

@@ -3,7 +3,7 @@
 //! it was after, and where recordings differ.
 
 use crate::format::{self, count};
-use crate::language::{tr, translated};
+use crate::language::{Text, texts, tr, translated};
 use crate::overview::Overview;
 use crate::sections::{co_kernel, lab};
 use model::{CoKernel, HostFacts, Lab, LabQemu, QemuOrigin};
@@ -15,7 +15,7 @@ const MAX_FACT: usize = 600;
 
 /// One fact of every recording.
 pub(crate) struct Fact {
-    pub(crate) name: &'static str,
+    pub(crate) name: Text,
     /// One for each recording, in order.
     pub(crate) values: Vec<Value>,
     /// The recordings do not agree on it, and it is not one that is different every time.
@@ -34,48 +34,50 @@ pub(crate) struct Value {
 
 /// What is read from a snapshot of the machine.
 struct Question {
-    name: &'static str,
+    name: Text,
     /// Different in every snapshot, so that a difference says nothing by itself.
     moves: bool,
     answer: fn(&HostFacts) -> Option<String>,
 }
 
-const fn fixed(name: &'static str, answer: fn(&HostFacts) -> Option<String>) -> Question {
+const fn fixed(name: Text, answer: fn(&HostFacts) -> Option<String>) -> Question {
     Question { name, moves: false, answer }
 }
 
-const fn moving(name: &'static str, answer: fn(&HostFacts) -> Option<String>) -> Question {
+const fn moving(name: Text, answer: fn(&HostFacts) -> Option<String>) -> Question {
     Question { name, moves: true, answer }
 }
 
 const QUESTIONS: [Question; 21] = [
-    fixed("Machine", |facts| facts.hostname.clone()),
-    fixed("CPU", |facts| facts.cpu_model.clone()),
-    fixed("CPUs online", |facts| Some(cpus_online(facts)).filter(|list| !list.is_empty())),
-    fixed("Architecture", |facts| Some(facts.architecture.clone()).filter(|text| !text.is_empty())),
-    fixed("Virtual machine", |facts| {
-        facts
-            .hypervisor
-            .map(|below| translated(if below { "yes, on a hypervisor" } else { "no" }).to_owned())
+    fixed(texts::machine, |facts| facts.hostname.clone()),
+    fixed(texts::cpu_heading, |facts| facts.cpu_model.clone()),
+    fixed(texts::cpus_online, |facts| Some(cpus_online(facts)).filter(|list| !list.is_empty())),
+    fixed(texts::architecture, |facts| {
+        Some(facts.architecture.clone()).filter(|text| !text.is_empty())
     }),
-    fixed("Memory", |facts| facts.memory_total_kib.map(mebibytes)),
-    fixed("Kernel", |facts| facts.kernel.clone()),
-    fixed("Kernel version", |facts| facts.kernel_version.clone()),
-    fixed("Preemption", |facts| facts.preemption.clone()),
-    fixed("Kernel command line", |facts| facts.kernel_command_line.clone()),
-    fixed("Clock source", |facts| facts.clocksource.clone()),
-    fixed("Clock sources available", |facts| {
+    fixed(texts::virtual_machine, |facts| {
+        facts.hypervisor.map(|below| {
+            translated(if below { texts::yes_on_a_hypervisor } else { texts::no }).to_owned()
+        })
+    }),
+    fixed(texts::memory, |facts| facts.memory_total_kib.map(mebibytes)),
+    fixed(texts::kernel, |facts| facts.kernel.clone()),
+    fixed(texts::kernel_version, |facts| facts.kernel_version.clone()),
+    fixed(texts::preemption, |facts| facts.preemption.clone()),
+    fixed(texts::kernel_command_line, |facts| facts.kernel_command_line.clone()),
+    fixed(texts::clock_source, |facts| facts.clocksource.clone()),
+    fixed(texts::clock_sources_available, |facts| {
         Some(facts.clocksources_available.join(", ")).filter(|list| !list.is_empty())
     }),
-    fixed("Isolated CPUs", |facts| facts.isolated_cpus.as_deref().map(or_none)),
-    fixed("CPUs without tick", |facts| facts.nohz_full_cpus.as_deref().map(or_none)),
-    fixed("Real-time throttling", throttling),
-    fixed("Transparent huge pages", |facts| facts.transparent_hugepages.clone()),
-    fixed("Governor", |facts| by_cpu(facts, |cpu| cpu.governor.clone())),
-    fixed("Frequency limits", frequency_limits),
-    moving("Frequency", frequency),
-    moving("Memory available", |facts| facts.memory_available_kib.map(mebibytes)),
-    moving("Load average 1, 5, 15 min", |facts| {
+    fixed(texts::isolated_cpus, |facts| facts.isolated_cpus.as_deref().map(or_none)),
+    fixed(texts::cpus_without_tick, |facts| facts.nohz_full_cpus.as_deref().map(or_none)),
+    fixed(texts::real_time_throttling, throttling),
+    fixed(texts::transparent_huge_pages, |facts| facts.transparent_hugepages.clone()),
+    fixed(texts::governor, |facts| by_cpu(facts, |cpu| cpu.governor.clone())),
+    fixed(texts::frequency_limits, frequency_limits),
+    moving(texts::frequency, frequency),
+    moving(texts::memory_available, |facts| facts.memory_available_kib.map(mebibytes)),
+    moving(texts::load_average_1_5, |facts| {
         facts.load_average.map(|[a, b, c]| format!("{a:.2}, {b:.2}, {c:.2}"))
     }),
 ];
@@ -106,9 +108,9 @@ fn names(all: &[Overview<'_>]) -> Fact {
     let of = |overview: &Overview<'_>| {
         is_asked.then(|| {
             if is_anonymous(&overview) {
-                tr!("pseudonyms (anonymous recording)")
+                tr!(pseudonyms_anonymous_recording)
             } else {
-                tr!("as recorded")
+                tr!(as_recorded)
             }
         })
     };
@@ -117,28 +119,28 @@ fn names(all: &[Overview<'_>]) -> Fact {
         .map(|overview| Value { before: of(overview), after: None, changed: false })
         .collect();
     let differs = values.iter().any(|value| value.before != values[0].before);
-    Fact { name: "Names", values, differs }
+    Fact { name: texts::names, values, differs }
 }
 
 /// What is asked of a lab.
-type LabQuestion = (&'static str, fn(&Lab) -> String);
+type LabQuestion = (Text, fn(&Lab) -> String);
 
 const LAB_QUESTIONS: [LabQuestion; 7] = [
-    ("Lab: time", lab::time_of),
-    ("Lab: machine", |lab| {
+    (texts::lab_time, lab::time_of),
+    (texts::lab_machine, |lab| {
         let guest = &lab.guest;
         format!(
             "{}, {}, {} MiB",
             guest.machine,
-            format::counted(guest.cpus.into(), "CPU"),
+            format::counted(guest.cpus.into(), texts::n_cpus),
             count(guest.memory_mib.into())
         )
     }),
-    ("Lab: kernel", |lab| lab.kernel.name.clone()),
-    ("Lab: kernel image", |lab| format!("SHA-256 {}", lab.kernel.image.sha256)),
-    ("Lab: teiji in the guest", |lab| format!("SHA-256 {}", lab.program.sha256)),
-    ("Lab: QEMU", |lab| qemu(&lab.qemu)),
-    ("Lab: QEMU's command line", |lab| {
+    (texts::lab_kernel, |lab| lab.kernel.name.clone()),
+    (texts::lab_kernel_image, |lab| format!("SHA-256 {}", lab.kernel.image.sha256)),
+    (texts::lab_teiji_in_guest, |lab| format!("SHA-256 {}", lab.program.sha256)),
+    (texts::lab_qemu, |lab| qemu(&lab.qemu)),
+    (texts::lab_qemus_command_line, |lab| {
         // Of the lab's own, where its libraries are is long and says nothing.
         let whole = lab.qemu.origin != QemuOrigin::Pinned;
         if whole { lab.qemu.command_line.join(" ") } else { lab.qemu.machine().join(" ") }
@@ -148,9 +150,9 @@ const LAB_QUESTIONS: [LabQuestion; 7] = [
 fn qemu(qemu: &LabQemu) -> String {
     let version = &qemu.version;
     match qemu.origin {
-        QemuOrigin::Pinned => tr!("{version}, pinned", version),
-        QemuOrigin::System => tr!("{version}, the system's", version),
-        QemuOrigin::Path => tr!("{version}, given by its path", version),
+        QemuOrigin::Pinned => tr!(version_pinned, version),
+        QemuOrigin::System => tr!(version_the_systems, version),
+        QemuOrigin::Path => tr!(version_given_path, version),
     }
 }
 
@@ -163,15 +165,15 @@ fn of_lab((name, answer): &LabQuestion, all: &[Overview<'_>]) -> Fact {
         .map(|overview| Value { before: of(overview), after: None, changed: false })
         .collect();
     let differs = values.iter().any(|value| value.before != values[0].before);
-    Fact { name, values, differs }
+    Fact { name: *name, values, differs }
 }
 
 /// What is asked of a co-kernel.
-type CoKernelQuestion = (&'static str, fn(&CoKernel) -> String);
+type CoKernelQuestion = (Text, fn(&CoKernel) -> String);
 
 const OF_CO_KERNEL: [CoKernelQuestion; 2] = [
-    ("Co-kernel", format::co_kernel_without_gravity),
-    ("Gravity", |core| core.gravity.clone().unwrap_or_else(|| tr!("not known"))),
+    (texts::co_kernel, format::co_kernel_without_gravity),
+    (texts::gravity_heading, |core| core.gravity.clone().unwrap_or_else(|| tr!(not_known))),
 ];
 
 /// Of recordings on Linux it is known that they have none, and said where others have one.
@@ -181,12 +183,12 @@ fn of_co_kernel((name, answer): &CoKernelQuestion, all: &[Overview<'_>]) -> Fact
     let is_asked = cores.iter().any(Option::is_some);
     let of = |core: &Option<&CoKernel>| match core {
         Some(core) => Some(format::clip(&answer(core), MAX_FACT)),
-        None => is_asked.then(|| tr!("none: on Linux")),
+        None => is_asked.then(|| tr!(none_on_linux)),
     };
     let values: Vec<Value> =
         cores.iter().map(|core| Value { before: of(core), after: None, changed: false }).collect();
     let differs = values.iter().any(|value| value.before != values[0].before);
-    Fact { name, values, differs }
+    Fact { name: *name, values, differs }
 }
 
 fn value(question: &Question, host: &model::Host) -> Value {
@@ -198,7 +200,7 @@ fn value(question: &Question, host: &model::Host) -> Value {
         .as_ref()
         .map(answer)
         .filter(|after| *after != before)
-        .map(|after| after.unwrap_or_else(|| tr!("not known")));
+        .map(|after| after.unwrap_or_else(|| tr!(not_known)));
     let changed = after.is_some() && !question.moves;
     Value { before, after, changed }
 }
@@ -208,7 +210,7 @@ fn cpus_online(facts: &HostFacts) -> String {
 }
 
 fn or_none(text: &str) -> String {
-    if text.trim().is_empty() { tr!("none") } else { text.trim().to_owned() }
+    if text.trim().is_empty() { tr!(none) } else { text.trim().to_owned() }
 }
 
 fn mebibytes(kib: u64) -> String {
@@ -218,16 +220,12 @@ fn mebibytes(kib: u64) -> String {
 fn throttling(facts: &HostFacts) -> Option<String> {
     let runtime = facts.rt_runtime_us?;
     if runtime < 0 {
-        return Some(tr!("off: real-time threads may use all CPU time"));
+        return Some(tr!(off_real_time_threads));
     }
     let period = facts
         .rt_period_us
-        .map_or_else(|| tr!("a period"), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
-    Some(tr!(
-        "real-time threads may use {runtime} ms of {period}",
-        runtime = runtime / 1_000,
-        period
-    ))
+        .map_or_else(|| tr!(a_period), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
+    Some(tr!(real_time_threads_may, runtime = runtime / 1_000, period))
 }
 
 /// `performance`, or `0-1: performance; 2: powersave`.
@@ -265,7 +263,7 @@ mod tests {
     use crate::synthetic::Synthetic;
 
     fn named<'f>(facts: &'f [Fact], name: &str) -> &'f Fact {
-        facts.iter().find(|fact| fact.name == name).unwrap()
+        facts.iter().find(|fact| fact.name.in_english() == name).unwrap()
     }
 
     #[test]
@@ -288,7 +286,10 @@ mod tests {
 
         let memory = named(&facts, "Memory available");
         assert!(memory.values[0].after.is_some() && !memory.values[0].changed && !memory.differs);
-        assert!(facts.iter().all(|fact| fact.name != "CPUs without tick"), "nobody knows it");
+        assert!(
+            facts.iter().all(|fact| fact.name.in_english() != "CPUs without tick"),
+            "nobody knows it"
+        );
     }
 
     #[test]

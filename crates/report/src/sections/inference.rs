@@ -2,15 +2,16 @@
 //! What a recording supports beyond its figures, in words: quantiles with their intervals, the tail
 //! or why it is not extrapolated, periods, changes, what happened on several CPUs at once.
 
+use crate::format::list;
 use crate::format::{self, count, latency};
-use crate::language::{tr, translated};
-use crate::overview::{due_since_first, list};
+use crate::language::{Text, texts, tr, translated};
+use crate::sections::due::due_since_first;
 use crate::sections::refusals;
 use crate::sections::rows::Rows;
 use model::{Document, Thread};
 use plan::Nanos;
 use stats::{
-    Analysis, Change, ChangeKind, Level, Mode, Part, Period, QuantileInterval, Refusal, TailFit,
+    Analysis, Change, ChangeKind, Level, Mode, Period, QuantileInterval, Refusal, TailFit,
     Together, Worst, together,
 };
 
@@ -63,8 +64,8 @@ pub(crate) struct Message {
     pub(crate) words: String,
 }
 
-fn message(about: &'static str, words: String) -> Message {
-    Message { about: translated(about).to_owned(), term: about, words }
+fn message(about: Text, words: String) -> Message {
+    Message { about: translated(about).to_owned(), term: about.in_english(), words }
 }
 
 /// Everything that is inferred about one thread.
@@ -111,10 +112,10 @@ pub(crate) fn beside_quantiles(
         inference
             .periods
             .iter()
-            .map(|one| message("period", period(one, thread.interval_ns, rows))),
+            .map(|one| message(texts::period, period(one, thread.interval_ns, rows))),
     );
     all.extend(
-        inference.changes.iter().map(|one| message("change", change(one, document, thread))),
+        inference.changes.iter().map(|one| message(texts::change, change(one, document, thread))),
     );
     all
 }
@@ -124,18 +125,14 @@ fn quantile(interval: &QuantileInterval) -> Message {
     let seen = latency(interval.observed);
     let words = match (interval.lower.map(format::at_least), interval.upper.map(format::at_most)) {
         (Some(lower), Some(upper)) => {
-            tr!("{seen}, between {lower} and {upper}", seen, lower, upper)
+            tr!(seen_between_lower_upper, seen, lower, upper)
         }
-        (Some(lower), None) => tr!(
-            "{seen}, at least {lower} (too few independent samples for an upper bound)",
-            seen,
-            lower
-        ),
-        (None, Some(upper)) => tr!("{seen}, at most {upper}", seen, upper),
+        (Some(lower), None) => tr!(seen_least_lower_too, seen, lower),
+        (None, Some(upper)) => tr!(seen_at_most_upper, seen, upper),
         (None, None) if interval.effective <= 0.0 => {
-            tr!("{seen}, no interval: the recording has no samples", seen)
+            tr!(seen_no_interval_recording, seen)
         }
-        (None, None) => tr!("{seen} (too few independent samples for an interval)", seen),
+        (None, None) => tr!(seen_too_few_independent, seen),
     };
     Message { about: interval.level.to_string(), term: "p99.9", words }
 }
@@ -146,8 +143,8 @@ fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Message {
         Ok(fit) => fit,
         Err(why) => {
             return message(
-                "tail",
-                tr!("not extrapolated: {why}", why = refusals::words(why, rows)),
+                texts::tail,
+                tr!(not_extrapolated_why, why = refusals::words(why, rows)),
             );
         }
     };
@@ -156,46 +153,46 @@ fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Message {
             let [at, lower, upper] = [level.level_ns, level.lower_ns, level.upper_ns]
                 .map(|ns| latency(format::rounded(ns)));
             let once = translated(match level.horizon.name {
-                "hour" => "once an hour",
-                "day" => "once a day",
-                _ => "once a year",
+                "hour" => texts::once_an_hour,
+                "day" => texts::once_a_day,
+                _ => texts::once_a_year,
             });
-            tr!("{once} above {at} ({lower} to {upper})", once, at, lower, upper)
+            tr!(once_above_lower_upper, once, at, lower, upper)
         })
         .collect();
     let shape = translated(match fit.region.shape {
-        (_, upper) if upper < 0.0 => "bounded",
-        (lower, _) if lower > 0.0 => "heavy-tailed",
-        _ => "bounded or heavy-tailed, not certain",
+        (_, upper) if upper < 0.0 => texts::bounded,
+        (lower, _) if lower > 0.0 => texts::heavy_tailed,
+        _ => texts::bounded_heavy_tailed_not,
     });
     let two = |value: f64| format!("{value:.2}");
     let basis = tr!(
-        "{latencies} above {threshold} in {clusters}, shape {xi} ({lower} to {upper}): {shape}",
-        latencies = format::counted(fit.exceedances as u64, "latency"),
+        latencies_above_threshold_in,
+        latencies = format::counted(fit.exceedances as u64, texts::n_latencies),
         threshold = latency(fit.threshold_ns),
-        clusters = format::counted(fit.clusters as u64, "cluster"),
+        clusters = format::counted(fit.clusters as u64, texts::n_clusters),
         xi = two(fit.gpd.shape),
         lower = two(fit.region.shape.0),
         upper = two(fit.region.shape.1),
         shape
     );
     if levels.is_empty() {
-        let words = tr!("not extrapolated: the run is too short for once an hour ({basis})", basis);
-        return message("tail", words);
+        let words = tr!(not_extrapolated_run_too, basis);
+        return message(texts::tail, words);
     }
-    message("tail", tr!("{levels}, if nothing changes; {basis}", levels = list(&levels), basis))
+    message(texts::tail, tr!(levels_if_nothing_changes, levels = list(&levels), basis))
 }
 
 /// `71 % around 12.3 µs, 24 % around 31.0 µs and 5 % around 83.4 µs`.
 fn modes(modes: &[Mode]) -> Message {
     let one = |mode: &Mode| {
         tr!(
-            "{share} % around {peak}",
+            share_percent_around_peak,
             share = format!("{:.0}", mode.share * 100.0),
             peak = latency(mode.peak_ns)
         )
     };
-    message("modes", list(&modes.iter().map(one).collect::<Vec<_>>()))
+    message(texts::modes, list(&modes.iter().map(one).collect::<Vec<_>>()))
 }
 
 /// `slower every 5,000 activations (5 s) ...`; late is an interval or more.
@@ -206,19 +203,19 @@ pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
     let activations = activations.trim_end_matches('0').trim_end_matches('.');
     let (n, time) = (thousands(activations), latency(format::rounded(ns)));
     let every = if period.latency_ns >= interval.0 {
-        tr!("late every {n} {rows} ({time})", n, rows = rows.plural(), time)
+        tr!(late_every_n_rows, n, rows = rows.plural(), time)
     } else {
-        tr!("slower every {n} {rows} ({time})", n, rows = rows.plural(), time)
+        tr!(slower_every_n_rows, n, rows = rows.plural(), time)
     };
     let text = tr!(
-        "{every}: typically {latency}, at {present} % of these times, {when}",
+        every_typically_latency_present,
         every,
         latency = latency(period.latency_ns),
         present = format!("{:.0}", period.present * 100.0),
         when = off(period.jitter, rows)
     );
     if is_as_often_as_samples_are_written(ns) {
-        return tr!("{period}; about the period of teiji's recorder", period = text);
+        return tr!(period_about_period_teijis, period = text);
     }
     text
 }
@@ -235,8 +232,8 @@ fn is_as_often_as_samples_are_written(ns: f64) -> bool {
 /// How far half of what comes every so often is from its time, in activations.
 fn off(jitter: f64, rows: Rows) -> String {
     match format!("{:.0}", jitter.ceil()).as_str() {
-        "0" => tr!("half of them at the exact {row}", row = rows.singular()),
-        n => tr!("half of them within {rows}", rows = rows.counted(n.parse().unwrap_or(0))),
+        "0" => tr!(half_them_exact_row, row = rows.singular()),
+        n => tr!(half_them_within_rows, rows = rows.counted(n.parse().unwrap_or(0))),
     }
 }
 
@@ -248,30 +245,16 @@ fn thousands(number: &str) -> String {
     behind.map_or_else(|| whole.clone(), |behind| format!("{whole}.{behind}"))
 }
 
-/// What of the latencies changed.
-pub(crate) fn part(part: Part) -> &'static str {
-    translated(match part {
-        Part::Middle => "the median",
-        Part::Late => "the 99th percentile",
-    })
-}
-
 fn change(change: &Change, document: &Document, thread: &Thread) -> String {
-    let which = part(change.part);
+    let which = refusals::part(change.part);
     let (before, after) = (latency(change.before_ns), latency(change.after_ns));
     match change.kind {
         ChangeKind::Step => {
             let at = due_since_first(document, thread, change.activation);
-            tr!(
-                "{which} goes from {before} to {after} at about {at}",
-                which,
-                before,
-                after,
-                at = format::span(Nanos(at))
-            )
+            tr!(goes_from_before_after, which, before, after, at = format::span(Nanos(at)))
         }
         ChangeKind::Drift => {
-            tr!("{which} drifts from {before} to {after} over the run", which, before, after)
+            tr!(drifts_from_before_after, which, before, after)
         }
     }
 }
@@ -318,12 +301,12 @@ pub(crate) fn at_once(document: &Document, inferences: &[Inference]) -> Vec<Mess
     let mut all: Vec<Message> = found
         .iter()
         .take(MAX_PAIRS)
-        .map(|(one, other, both)| message("at once", pair(*one, *other, both)))
+        .map(|(one, other, both)| message(texts::at_once, pair(*one, *other, both)))
         .collect();
     if more > 0 {
         all.push(message(
-            "at once",
-            tr!("and {more} more of {pairs}", more, pairs = format::counted(pairs as u64, "pair")),
+            texts::at_once,
+            tr!(and_more_of_pairs, more, pairs = format::counted(pairs as u64, texts::n_pairs)),
         ));
     }
     all
@@ -337,8 +320,7 @@ const MAX_PAIRS: usize = 3;
 
 fn pair(one: usize, other: usize, both: &Together) -> String {
     tr!(
-        "{n} of the {latest} largest latencies of threads {one} and {other} coincide, {expected} \
-         expected by chance",
+        n_latest_largest_latencies,
         n = both.together,
         latest = both.of,
         one,

@@ -3,7 +3,7 @@
 //! is.
 
 use crate::format::{self, exact_micros, latency};
-use crate::language::{tr, translated};
+use crate::language::{texts, tr};
 use crate::overview::Overview;
 use model::Quantity;
 
@@ -51,9 +51,9 @@ impl Spread {
         let peak_to_peak = latency(self.peak_to_peak_ns);
         match self.sd() {
             Some(sd) => {
-                tr!("standard deviation {sd}, peak to peak {peak_to_peak}", sd, peak_to_peak)
+                tr!(standard_deviation_sd_peak, sd, peak_to_peak)
             }
-            None => tr!("peak to peak {peak_to_peak}", peak_to_peak),
+            None => tr!(peak_to_peak_peak_to_peak, peak_to_peak),
         }
     }
 
@@ -64,12 +64,7 @@ impl Spread {
             if ns < 0 { format!("-{}", latency(-ns)) } else { format!("+{}", latency(ns)) }
         };
         let (min, max) = (signed(self.min_ns), signed(self.max_ns));
-        Some(tr!(
-            "from {min} to {max} around the period of {period} µs",
-            min,
-            max,
-            period = exact_micros(period)
-        ))
+        Some(tr!(from_min_max_around, min, max, period = exact_micros(period)))
     }
 }
 
@@ -79,7 +74,7 @@ pub(crate) fn sentence(overview: &Overview<'_>) -> Option<String> {
     let spread = Spread::from_overview(overview)?;
     let figures: Vec<String> =
         [Some(spread.in_words()), spread.around()].into_iter().flatten().collect();
-    Some(tr!("Jitter: {figures}.", figures = figures.join(translated(", "))))
+    Some(tr!(jitter_figures, figures = figures.join(texts::comma.said())))
 }
 
 #[cfg(test)]
@@ -165,7 +160,7 @@ mod tests {
         let report = Report::new(&all, &[], &options);
         let summary = report.terminal_summary(crate::Paint::Plain, crate::Language::English);
         assert!(summary.contains("standard deviation 300 ns"), "{summary}");
-        let headline = crate::page::worst_figure(&Overview::all(&all)).unwrap();
+        let headline = crate::page::page_texts::worst_figure(&Overview::all(&all)).unwrap();
         assert_eq!((headline.number.as_str(), headline.unit.as_str()), ("300", "ns"));
         assert_eq!(headline.label, "standard deviation of the interval, with no load added");
     }

@@ -1,34 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must be shown with every figure from the lab: what its ns are, and what is not in them.
 
-use crate::language::{tr, translated};
-use crate::overview::{Overview, list};
+use crate::format::list;
+use crate::language::{texts, tr, translated};
+use crate::overview::Overview;
 use model::Lab;
 
 /// What the ns of one recording are; none for a real machine.
 pub(crate) fn time_of(lab: &Lab) -> String {
     match lab.ns_per_instruction {
-        Some(ns) if lab.guest.cpus > 1 => tr!(
-            "Virtual ns: {cpus} CPUs take turns, mostly of less than 0.2 µs, and each executes an \
-             instruction every {ns} ns. The kernel's paths, locks and preemption points are real; \
-             caches, buses, firmware and other hardware are not modelled.",
-            cpus = lab.guest.cpus,
-            ns
-        ),
-        Some(ns) => tr!(
-            "Virtual ns: instructions x 2^{shift} (each instruction takes {ns} ns). The kernel's \
-             paths, locks and preemption points are real; caches, buses, firmware and other \
-             hardware are not modelled.",
-            shift = ns.trailing_zeros(),
-            ns
-        ),
+        Some(ns) if lab.guest.cpus > 1 => tr!(virtual_ns_cpus_take, cpus = lab.guest.cpus, ns),
+        Some(ns) => tr!(virtual_ns_instructions_x, shift = ns.trailing_zeros(), ns),
         None => tr!(
-            "Emulated on the host's clock ({how}): whatever else the host did is in the figures, \
-             and they cannot be repeated.",
+            emulated_on_hosts_clock,
             how = if lab.accelerator == "kvm" {
                 "KVM"
             } else {
-                translated("QEMU translating each instruction")
+                texts::qemu_translating_each_instruction.said()
             }
         ),
     }
@@ -45,9 +33,9 @@ pub(crate) fn times(all: &[Overview<'_>]) -> Vec<(&'static str, String)> {
             Some((.., names)) => names.push(&overview.name),
             None => {
                 let title = translated(if lab.ns_per_instruction.is_some() {
-                    "Virtual time."
+                    texts::virtual_time
                 } else {
-                    "Emulated."
+                    texts::emulated_sentence
                 });
                 kinds.push((title, text, vec![&overview.name]));
             }
@@ -86,7 +74,12 @@ impl TimeKind {
     }
 
     pub(crate) fn name(self) -> &'static str {
-        translated(self.key())
+        match self {
+            TimeKind::Machine => texts::time_of_a_machine,
+            TimeKind::Virtual => texts::virtual_time_kind,
+            TimeKind::Emulated => texts::emulated_time_kind,
+        }
+        .said()
     }
 
     pub(crate) const fn key(self) -> &'static str {
@@ -111,11 +104,11 @@ pub(crate) fn in_short_of(kinds: impl Iterator<Item = TimeKind> + Clone) -> Opti
     if all(TimeKind::Machine) {
         None
     } else if all(TimeKind::Virtual) {
-        Some(translated("In the lab's virtual time (instructions, not a board's ns): "))
+        Some(texts::in_labs_virtual_time.said())
     } else if kinds.clone().all(|kind| kind != TimeKind::Machine) {
-        Some(translated("In the lab, emulated: "))
+        Some(texts::in_the_lab_emulated.said())
     } else {
-        Some(translated("Partly in the lab, partly on real machines: "))
+        Some(texts::partly_in_lab_partly.said())
     }
 }
 

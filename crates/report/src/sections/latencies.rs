@@ -3,11 +3,27 @@
 //! enough latencies for, which are known at all, and which are observed values. Terminal, page,
 //! Markdown, CSV and JSON take them from here, each with its own number of digits.
 
-use crate::format::micros;
+use crate::format::{micros, rounded};
+use crate::language::{Text, texts};
 use stats::{Histogram, Level, Moments, Statistics, Summary};
 
 /// Shown where there is no figure.
 pub(crate) const NOTHING: &str = "–";
+
+/// The figures that a table has where it has few.
+pub(crate) const FEW: [Text; 6] =
+    [texts::min, texts::mean, texts::p50, texts::p99, texts::p99_9, texts::max];
+
+pub(crate) trait OrNothing {
+    /// The figure as text, or [`NOTHING`].
+    fn or_nothing(self) -> String;
+}
+
+impl OrNothing for Option<String> {
+    fn or_nothing(self) -> String {
+        self.unwrap_or_else(|| NOTHING.to_owned())
+    }
+}
 
 /// Latencies of one kind, of a thread or of several together: of all activations that were due, or
 /// as measured.
@@ -94,14 +110,26 @@ impl<'a> Latencies<'a> {
 
     /// A quantile as tables show it, µs.
     pub(crate) fn quantile_text(&self, level: Level) -> String {
-        self.quantile(level)
-            .map_or_else(|| NOTHING.to_owned(), |ns| format!("{}{}", self.about(), micros(ns)))
+        self.quantile(level).map(|ns| format!("{}{}", self.about(), micros(ns))).or_nothing()
+    }
+
+    /// Those of [`FEW`], µs.
+    pub(crate) fn few(&self) -> [String; FEW.len()] {
+        let quantile = |level| self.quantile_text(level);
+        [
+            text(self.min()),
+            text(self.mean().map(rounded)),
+            quantile(Level::P50),
+            quantile(Level::P99),
+            quantile(Level::P999),
+            text(self.max()),
+        ]
     }
 }
 
 /// A figure as tables show it, µs.
 pub(crate) fn text(ns: Option<i64>) -> String {
-    ns.map_or_else(|| NOTHING.to_owned(), micros)
+    ns.map(micros).or_nothing()
 }
 
 /// What is left of statistics where only their histogram is known.

@@ -3,9 +3,8 @@
 
 use crate::format::{self, count};
 use crate::language::tr;
-use crate::overview::Overview;
-use crate::sections::latencies::NOTHING;
-use model::{LoadEvidence, LoadOnCpu};
+use crate::sections::latencies::{NOTHING, OrNothing};
+use model::{Document, LoadEvidence, LoadOnCpu};
 use plan::{CpuList, LoadSpec};
 
 /// CPUs of a load that are listed one by one.
@@ -42,18 +41,18 @@ pub(crate) struct CpuRow {
 }
 
 /// The loads of all recordings in at most about `most_rows` rows, and how many loads were left out.
-pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, usize) {
-    let every: Vec<(&Overview<'_>, &LoadEvidence)> = all
-        .iter()
-        .flat_map(|overview| {
-            overview.recorded.document.load.iter().map(move |load| (overview, load))
-        })
+pub(crate) fn loads<'a>(
+    all: impl Iterator<Item = (&'a str, &'a Document)>,
+    most_rows: usize,
+) -> (Vec<LoadRow>, usize) {
+    let every: Vec<(&str, &LoadEvidence)> = all
+        .flat_map(|(name, document)| document.load.iter().map(move |load| (name, load)))
         .collect();
     let most_cpus = (most_rows.saturating_sub(every.len()) / every.len().max(1)).min(MAX_CPUS);
-    let row = |(overview, load): &(&Overview<'_>, &LoadEvidence)| {
+    let row = |(recording, load): &(&str, &LoadEvidence)| {
         let (each, more) = cpus(load, most_cpus);
         LoadRow {
-            recording: overview.name.clone(),
+            recording: (*recording).to_owned(),
             spec: format::clip(&load.spec, MAX_SPEC),
             requested: requested(load),
             mean: percent(load.reached.map(|reached| reached.mean)),
@@ -65,11 +64,7 @@ pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, us
             alive: load.alive,
             off_target: load.off_target,
             each,
-            more: if more > 0 {
-                tr!("and {more} more, with no lower CPU use", more)
-            } else {
-                String::new()
-            },
+            more: if more > 0 { tr!(more_no_lower_cpu, more) } else { String::new() },
         }
     };
     (every.iter().take(most_rows).map(row).collect(), every.len().saturating_sub(most_rows))
@@ -104,7 +99,7 @@ pub(crate) fn cpus_listed(load: &LoadEvidence) -> (Vec<CpuRow>, usize) {
 
 /// The level asked for; a load without one takes what is left.
 pub(crate) fn requested(load: &LoadEvidence) -> String {
-    load.requested.map_or_else(|| tr!("as much as it gets"), level)
+    load.requested.map_or_else(|| tr!(much_gets), level)
 }
 
 /// `50 %`, `12.5 %`.
@@ -115,7 +110,7 @@ pub(crate) fn level(value: f64) -> String {
 
 /// `97.8 %`, or a dash.
 pub(crate) fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value:.1} %"))
+    value.map(|value| format!("{value:.1} %")).or_nothing()
 }
 
 /// How busy its CPUs were on average, percent; none if that is not known of each.
@@ -130,18 +125,12 @@ pub(crate) fn off_target(load: &LoadEvidence) -> String {
     let spec = format::clip(&load.spec, 60);
     let instead = load
         .requested
-        .map_or_else(String::new, |asked| tr!(" instead of {level}", level = level(asked)));
+        .map_or_else(String::new, |asked| tr!(instead_of_level, level = level(asked)));
     load.farthest_off().map_or_else(
-        || tr!("CPU use of {spec} could not be measured", spec),
+        || tr!(cpu_use_spec_could, spec),
         |(reached, cpu)| {
-            let place = cpu.map_or_else(|| tr!("each CPU"), |cpu| format!("CPU {cpu}"));
-            tr!(
-                "{spec} reached {percent} of {place}{instead}",
-                spec,
-                percent = percent(Some(reached)),
-                place,
-                instead
-            )
+            let place = cpu.map_or_else(|| tr!(each_cpu), |cpu| format!("CPU {cpu}"));
+            tr!(spec_reached_percent_place, spec, percent = percent(Some(reached)), place, instead)
         },
     )
 }
@@ -155,25 +144,25 @@ fn begins_later(load: &LoadEvidence) -> bool {
 
 pub(crate) fn until(load: &LoadEvidence) -> String {
     match (load.alive, load.stopped_ns, load.started_ns) {
-        (false, ..) => tr!("EXITED EARLY"),
-        (true, Some(_), _) => tr!("stopped while measuring"),
-        (true, None, Some(_)) => tr!("alive until the end"),
-        (true, None, None) if begins_later(load) => tr!("never ran"),
-        (true, None, None) => tr!("alive throughout"),
+        (false, ..) => tr!(exited_early_loud),
+        (true, Some(_), _) => tr!(stopped_while_measuring),
+        (true, None, Some(_)) => tr!(alive_until_the_end),
+        (true, None, None) if begins_later(load) => tr!(never_ran),
+        (true, None, None) => tr!(alive_throughout),
     }
 }
 
 /// `steady after 640 ms`.
 pub(crate) fn settled(load: &LoadEvidence) -> String {
     if load.started_ns.is_some() {
-        return tr!("begun while measuring");
+        return tr!(begun_while_measuring);
     }
     if begins_later(load) {
-        return tr!("not begun");
+        return tr!(not_begun);
     }
     load.settled_after_ns.map_or_else(
-        || tr!("not steady when measuring began"),
-        |after| tr!("steady after {time}", time = format::latency(after.cast_signed())),
+        || tr!(not_steady_when_measuring),
+        |after| tr!(steady_after_time, time = format::latency(after.cast_signed())),
     )
 }
 
@@ -203,8 +192,8 @@ mod tests {
     #[test]
     fn a_load_without_a_level_is_not_said_to_want_everything() {
         let recorded = Synthetic::hackbench().load("cpu@12.5%").build();
-        let all = [Overview::new(&recorded)];
-        let (rows, left_out) = loads(&all, 100);
+        let all = || std::iter::once(("idle", &recorded.document));
+        let (rows, left_out) = loads(all(), 100);
         assert_eq!(
             (rows[0].requested.as_str(), rows[1].requested.as_str()),
             ("as much as it gets", "12.5 %")
@@ -213,7 +202,7 @@ mod tests {
             (rows[0].mean.as_str(), rows[0].worst.as_str(), left_out),
             ("97.8 %", "94.1 %", 0)
         );
-        assert_eq!(loads(&all, 1).1, 1);
+        assert_eq!(loads(all(), 1).1, 1);
     }
 
     #[test]

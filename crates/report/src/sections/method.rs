@@ -2,16 +2,16 @@
 //! How it was measured.
 
 use crate::format::{self, count};
-use crate::language::{tr, translated};
+use crate::language::{Text, texts, tr, translated};
 use crate::overview::Overview;
 use crate::sections::columns;
-use crate::terminal;
+use crate::sections::rows::Rows;
 use model::{TakenBy, ThreadEvidence};
 use plan::{Nanos, OverrunPolicy};
 
 /// One property of all recordings.
 pub(crate) struct MethodRow {
-    pub(crate) name: &'static str,
+    pub(crate) name: Text,
     pub(crate) values: Vec<String>,
     pub(crate) one_for_all: bool,
 }
@@ -23,70 +23,71 @@ pub(crate) struct Command {
 }
 
 /// The phase of a run in the lab; no other has one.
-pub(crate) const PHASE: &str = "Phase";
+pub(crate) const PHASE: Text = texts::phase;
 
 /// What says nothing of times that were taken elsewhere.
-const OF_MEASURING: [&str; 9] = [
-    "Interval",
-    "Scheduling",
-    "After an overrun",
-    "Warm-up, not counted",
-    "Memory locked",
-    "CPU latency (/dev/cpu_dma_latency)",
-    "Start until measuring began",
-    "Page faults while measuring",
-    "Preempted while measuring",
+const OF_MEASURING: [Text; 9] = [
+    texts::interval_heading,
+    texts::scheduling_heading,
+    texts::after_an_overrun,
+    texts::warm_up_not_counted,
+    texts::memory_locked,
+    texts::cpu_latency_dev_cpu_dma_latency,
+    texts::start_until_measuring_began,
+    texts::page_faults_while_measuring,
+    texts::preempted_while_measuring,
 ];
 
 /// What was asked, how it was done, and the evidence that the threads measured undisturbed by
 /// themselves.
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
-    let questions: [(&'static str, Answer); 16] = [
-        ("Recorded", |o| o.recorded.document.started_at.clone()),
-        ("Length", terminal::length),
-        ("Interval", interval),
+    let questions: [(Text, Answer); 16] = [
+        (texts::recorded, |o| o.recorded.document.started_at.clone()),
+        (texts::length_heading, length),
+        (texts::interval_heading, interval),
         (PHASE, |o| match o.recorded.document.run.phase {
-            phase if phase.is_none() => tr!("none"),
+            phase if phase.is_none() => tr!(none),
             phase => phase.to_string(),
         }),
-        ("Scheduling", scheduling),
-        ("Probe", |o| columns::probe(&o.recorded.document)),
-        ("After an overrun", |o| match o.recorded.document.run.overrun_policy {
+        (texts::scheduling_heading, scheduling),
+        (texts::probe, |o| columns::probe(&o.recorded.document)),
+        (texts::after_an_overrun, |o| match o.recorded.document.run.overrun_policy {
             OverrunPolicy::Skip => {
-                tr!("continue at the next planned time, count the others as skipped")
+                tr!(continue_next_planned_time)
             }
-            OverrunPolicy::CatchUp => tr!("run each missed one at once, late"),
+            OverrunPolicy::CatchUp => tr!(run_each_missed_one),
         }),
-        ("Warm-up, not counted", |o| o.warmup_ns().to_string()),
-        ("Break above", |o| {
+        (texts::warm_up_not_counted, |o| o.warmup_ns().to_string()),
+        (texts::break_above, |o| {
             o.recorded
                 .document
                 .run
                 .break_above_ns
-                .map_or_else(|| tr!("never"), |limit| limit.to_string())
+                .map_or_else(|| tr!(never), |limit| limit.to_string())
         }),
-        ("Clock", clock),
-        ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
-        ("CPU latency (/dev/cpu_dma_latency)", |o| {
+        (texts::clock, clock),
+        (texts::memory_locked, |o| yes(o.recorded.document.instrument.memory_locked)),
+        (texts::cpu_latency_dev_cpu_dma_latency, |o| {
             let is_held = o.recorded.document.instrument.dma_latency_held;
-            translated(if is_held { "held at 0: no deep idle states" } else { "unchanged" })
-                .to_owned()
+            translated(if is_held { texts::held_0_no_deep } else { texts::unchanged }).to_owned()
         }),
-        ("Start until measuring began", |o| {
+        (texts::start_until_measuring_began, |o| {
             o.recorded
                 .document
                 .instrument
                 .start_to_first_activation_ns
-                .map_or_else(|| tr!("not known"), format::latency)
+                .map_or_else(|| tr!(not_known), format::latency)
         }),
-        ("Page faults while measuring", |o| {
+        (texts::page_faults_while_measuring, |o| {
             evidence(o, |evidence| Some(evidence.minor_faults? + evidence.major_faults?))
         }),
-        ("Preempted while measuring", |o| evidence(o, |evidence| evidence.involuntary_switches)),
-        ("Samples lost", |o| count(o.lost)),
+        (texts::preempted_while_measuring, |o| {
+            evidence(o, |evidence| evidence.involuntary_switches)
+        }),
+        (texts::samples_lost_heading, |o| count(o.lost)),
     ];
-    let row = |(name, answer): (&'static str, Answer)| {
+    let row = |(name, answer): (Text, Answer)| {
         let values: Vec<String> = all.iter().map(answer).collect();
         let one_for_all = values.iter().all(|value| *value == values[0]);
         MethodRow { name, values, one_for_all }
@@ -96,13 +97,28 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         .all(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine);
     let in_phases = all.iter().any(|overview| !overview.recorded.document.run.phase.is_none());
     let is_asked =
-        |name: &&str| !(elsewhere && OF_MEASURING.contains(name)) && (in_phases || *name != PHASE);
+        |name: &Text| !(elsewhere && OF_MEASURING.contains(name)) && (in_phases || *name != PHASE);
     let asked = questions.into_iter().filter(|(name, _)| is_asked(name));
     if all.is_empty() { Vec::new() } else { asked.map(row).collect() }
 }
 
 fn yes(is: bool) -> String {
-    translated(if is { "yes" } else { "no" }).to_owned()
+    translated(if is { texts::yes } else { texts::no }).to_owned()
+}
+
+/// How long the run was to be.
+pub(crate) fn length(overview: &Overview<'_>) -> String {
+    let run = &overview.recorded.document.run;
+    match run.length {
+        plan::Length::Samples(n) => {
+            tr!(
+                rows_of_each_thread,
+                rows = Rows::from(overview.recorded.document.probe.rows).counted(n)
+            )
+        }
+        plan::Length::DurationNs(duration) => format::span(duration),
+        plan::Length::Forever => tr!(until_it_was_ended),
+    }
 }
 
 fn interval(overview: &Overview<'_>) -> String {
@@ -110,11 +126,7 @@ fn interval(overview: &Overview<'_>) -> String {
     if run.distance_ns == Nanos::ZERO {
         run.interval_ns.to_string()
     } else {
-        tr!(
-            "{interval}, each further thread {distance} more",
-            interval = run.interval_ns,
-            distance = run.distance_ns
-        )
+        tr!(interval_each_further_thread, interval = run.interval_ns, distance = run.distance_ns)
     }
 }
 
@@ -124,10 +136,10 @@ fn scheduling(overview: &Overview<'_>) -> String {
     granted.dedup();
     match granted.join(", ") {
         none if none.is_empty() => {
-            tr!("{scheduling} asked for", scheduling = document.run.scheduling)
+            tr!(scheduling_asked_for, scheduling = document.run.scheduling)
         }
         granted if document.probe.taken_by() == TakenBy::OwnThreads => granted,
-        granted => tr!("{scheduling}, of the thread that only reads", scheduling = granted),
+        granted => tr!(scheduling_thread_only_reads, scheduling = granted),
     }
 }
 
@@ -135,10 +147,10 @@ fn clock(overview: &Overview<'_>) -> String {
     let document = &overview.recorded.document;
     let instrument = &document.instrument;
     if document.probe.taken_by() == TakenBy::AnotherMachine {
-        return tr!("of the stream");
+        return tr!(of_the_stream);
     }
     tr!(
-        "{clock}, resolution {resolution} ns, a reading costs {cost} ns",
+        clock_resolution_ns_reading,
         clock = instrument.clock,
         resolution = instrument.clock_resolution_ns,
         cost = instrument.clock_read_ns
@@ -149,7 +161,7 @@ fn clock(overview: &Overview<'_>) -> String {
 fn evidence(overview: &Overview<'_>, of: fn(&ThreadEvidence) -> Option<u64>) -> String {
     let sum: Option<u64> =
         overview.recorded.document.threads.iter().map(|thread| of(&thread.evidence)).sum();
-    sum.map_or_else(|| tr!("not known"), |n| if n == 0 { tr!("none") } else { count(n) })
+    sum.map_or_else(|| tr!(not_known), |n| if n == 0 { tr!(none) } else { count(n) })
 }
 
 /// What is said of the warm-up below the summary.
@@ -159,17 +171,10 @@ pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
     match (min, max) {
         (_, Nanos(..=0)) => String::new(),
         _ if min == max => {
-            tr!(
-                "The first {time} of each recording were warm-up and are not in the figures.",
-                time = format::span(max)
-            )
+            tr!(first_time_each_recording, time = format::span(max))
         }
         // Threads warm up longer beside loads.
-        _ => tr!(
-            "The first {min} to {max} of each recording were warm-up and are not in the figures.",
-            min = format::span(min),
-            max = format::span(max)
-        ),
+        _ => tr!(first_min_max_each, min = format::span(min), max = format::span(max)),
     }
 }
 
@@ -186,7 +191,7 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
         })
         .collect();
     if !of_page.is_empty() {
-        commands.push(Command { what: tr!("this page"), line: format::clip(of_page, MAX_COMMAND) });
+        commands.push(Command { what: tr!(this_page), line: format::clip(of_page, MAX_COMMAND) });
     }
     commands
 }

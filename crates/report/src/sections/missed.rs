@@ -11,8 +11,8 @@ use model::Column;
 pub(crate) fn in_words(all: &[Overview<'_>]) -> String {
     match all.iter().map(of_events).sum() {
         0 => String::new(),
-        1 => tr!(", 1 period missed"),
-        more => tr!(", {n} periods missed", n = format::count(more)),
+        1 => tr!(n1_period_missed),
+        more => tr!(n_periods_missed, n = format::count(more)),
     }
 }
 

@@ -11,6 +11,8 @@ pub(crate) mod caveats;
 pub(crate) mod co_kernel;
 pub(crate) mod columns;
 pub(crate) mod conditions;
+pub(crate) mod due;
+pub(crate) mod ending;
 pub(crate) mod events;
 pub(crate) mod glossary;
 pub(crate) mod inference;

@@ -2,21 +2,20 @@
 //! How much of its time a polling loop lost to others: its gaps as a share of the time it polled.
 
 use crate::format::{self, counted};
-use crate::language::tr;
+use crate::language::{texts, tr};
 use crate::overview::Overview;
-use crate::sections::columns::Meaning;
 use plan::Nanos;
 use stats::Moments;
 
 /// Of each recording of a loop that polled.
-pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
+pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<(String, String)> {
     let noise = |overview: &Overview<'_>| {
         let name = if all.len() == 1 {
-            tr!("noise")
+            tr!(noise)
         } else {
-            tr!("noise of {recording}", recording = overview.name)
+            tr!(noise_of_recording, recording = overview.name)
         };
-        Some(Meaning { name, meaning: in_words(overview)? })
+        Some((name, in_words(overview)?))
     };
     all.iter().filter_map(noise).collect()
 }
@@ -28,18 +27,19 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
     let polling = || threads.iter().filter_map(|thread| thread.polling);
     let polled_ns = polling().map(|polling| polling.polled_ns).fold(0, i64::saturating_add);
     let share = format!("{} %", digits(percent(polled_ns, &overview.moments)?));
-    let (polled, gaps) = (format::span(Nanos(polled_ns)), counted(overview.moments.count(), "gap"));
+    let (polled, gaps) =
+        (format::span(Nanos(polled_ns)), counted(overview.moments.count(), texts::n_gaps));
     // What found the ring full is in no sum.
     let mut text = if overview.lost > 0 {
-        tr!("at least {share} of the {polled} polled, in {gaps}", share, polled, gaps)
+        tr!(least_share_polled_in, share, polled, gaps)
     } else {
-        tr!("{share} of the {polled} polled, in {gaps}", share, polled, gaps)
+        tr!(share_polled_in_gaps, share, polled, gaps)
     };
     if let Some(resolution) = polling().filter_map(|polling| polling.resolution_ns).max() {
-        text += &tr!(". The loop sees nothing shorter than {n} ns", n = resolution);
+        text += &tr!(loop_sees_nothing_shorter, n = resolution);
     }
     if let Some(threshold) = overview.recorded.document.run.probe_settings.get("threshold") {
-        text += &tr!(". Only gaps above {threshold} are recorded", threshold);
+        text += &tr!(only_gaps_above_threshold, threshold);
     }
     Some(text)
 }
@@ -77,7 +77,7 @@ mod tests {
         let polled_ns = (moments.sum() * 4_000) as i64;
         recorded.document.threads[0].polling =
             Some(Polling { polled_ns, readings: 5, resolution_ns: Some(25) });
-        let text = words(&recorded).remove(0).meaning;
+        let text = words(&recorded).remove(0).1;
         assert!(
             text.starts_with("0.0250 % of the ")
                 && text.ends_with(" gaps. The loop sees nothing shorter than 25 ns"),
@@ -85,10 +85,10 @@ mod tests {
         );
         // What is shorter is not noise that is not there.
         recorded.document.run.probe_settings.insert("threshold".to_owned(), "100ms".to_owned());
-        let text = words(&recorded).remove(0).meaning;
+        let text = words(&recorded).remove(0).1;
         assert!(text.ends_with("than 25 ns. Only gaps above 100ms are recorded"), "{text}");
         recorded.document.threads[0].evidence.samples_lost = 1;
-        let text = words(&recorded).remove(0).meaning;
+        let text = words(&recorded).remove(0).1;
         assert!(text.starts_with("at least 0.0250 % of"), "{text}");
     }
 

@@ -2,77 +2,58 @@
 //! Why a tail is not continued, in words, with the evidence.
 
 use crate::format::{self, latency};
-use crate::language::{tr, translated};
-use crate::sections::inference::part;
+use crate::language::{texts, tr, translated};
 use crate::sections::rows::Rows;
-use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal};
+use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Part, Refusal};
 
 /// `no extrapolation: ` stands before it.
 pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
     match why {
-        Refusal::OrderUnknown => tr!("the recording has no samples, so whether the largest \
-                                      latencies came together is unknown"),
+        Refusal::OrderUnknown => tr!(recording_has_no_samples_so),
         Refusal::Pooled => {
-            tr!("these are several runs, whose largest latencies have no order in time")
+            tr!(several_runs_whose_largest)
         }
         Refusal::TooFew { latencies } => tr!(
-            "{latencies}: too few for a tail fit, which needs {min}",
-            latencies = format::counted(*latencies, "latency"),
+            latencies_too_few_for,
+            latencies = format::counted(*latencies, texts::n_latencies),
             min = format::count(MIN_LATENCIES)
         ),
         Refusal::TooFewClusters { clusters } => tr!(
-            "{clusters} of large latencies: too few for a tail fit, which needs {min}",
-            clusters = format::counted(*clusters as u64, "cluster"),
+            clusters_large_latencies_too,
+            clusters = format::counted(*clusters as u64, texts::n_clusters),
             min = MIN_CLUSTERS
         ),
         Refusal::Crowded { share } => tr!(
-            "large latencies are too clustered for a tail fit: their clusters fill {share} % of \
-             the run, at most {max} % is usable",
+            large_latencies_too_clustered,
             share = format!("{:.0}", share * 100.0),
             max = format!("{:.0}", MAX_CROWDED * 100.0)
         ),
         Refusal::AllEqual => {
-            tr!("all large latencies are equal: this is a limit of the clock or the machine, not \
-                 a tail")
+            tr!(all_large_latencies_equal)
         }
         Refusal::Apart(apart) => lying_apart(apart),
         Refusal::Changed(change) => changed(change, rows),
         Refusal::BadFit { chance } => {
-            tr!(
-                "no threshold gives an acceptable generalised Pareto fit (best {chance})",
-                chance = rarity(*chance)
-            )
+            tr!(no_threshold_gives_acceptable, chance = rarity(*chance))
         }
         Refusal::Uneven { first_half, chance } => tr!(
-            "large latencies are spread unevenly over the run: {share} of them in its first half \
-             ({chance})",
+            large_latencies_spread_unevenly,
             share = format!("{:.0} %", first_half * 100.0),
             chance = rarity(*chance)
         ),
         Refusal::Drifting { first_ns, second_ns, chance } => tr!(
-            "large latencies change during the run: median {first} in the first half, {second} in \
-             the second ({chance})",
+            large_latencies_change_during,
             first = latency(*first_ns),
             second = latency(*second_ns),
             chance = rarity(*chance)
         ),
         Refusal::TooHeavy { shape } => {
-            tr!(
-                "the tail may be so heavy (shape up to {shape}) that it has no mean and no bound",
-                shape = format!("{shape:.2}")
-            )
+            tr!(tail_may_be_so, shape = format!("{shape:.2}"))
         }
         Refusal::Disagree { peaks, blocks } => {
             let [lower, upper, low, high] =
                 [peaks.0, peaks.1, blocks.0, blocks.1].map(|ns| latency(format::rounded(ns)));
-            tr!(
-                "two extrapolations disagree: for a run ten times as long, peaks over threshold \
-                 give {lower} to {upper}, block maxima {low} to {high}",
-                lower,
-                upper,
-                low,
-                high
-            )
+            tr!(two_extrapolations_disagree_for, lower, upper, low, high)
         }
     }
 }
@@ -81,23 +62,9 @@ fn lying_apart(Apart { count, min, next, chance }: &Apart) -> String {
     let [min, next] = [*min, *next].map(|ns| latency(format::rounded(ns)));
     let chance = rarity(*chance);
     if *count == 1 {
-        tr!(
-            "outlier: {min}, next largest {next} ({chance} for one tail). It has a cause of its \
-             own, and the other latencies do not show how often or how large it comes",
-            min,
-            next,
-            chance
-        )
+        tr!(outlier_min_next_largest, min, next, chance)
     } else {
-        tr!(
-            "{count} outliers: {min} and above, next largest {next} ({chance} for one tail). They \
-             have a cause of their own, and the other latencies do not show how often or how \
-             large they come",
-            count,
-            min,
-            next,
-            chance
-        )
+        tr!(count_outliers_min_above, count, min, next, chance)
     }
 }
 
@@ -106,11 +73,11 @@ fn changed(
     rows: Rows,
 ) -> String {
     let how = match kind {
-        ChangeKind::Step => tr!("from {row} on", row = rows.numbered(*activation)),
-        ChangeKind::Drift => translated("gradually").to_owned(),
+        ChangeKind::Step => tr!(from_row_on, row = rows.numbered(*activation)),
+        ChangeKind::Drift => tr!(gradually),
     };
     tr!(
-        "latencies change during the run: {which} goes from {before} to {after} {how} ({chance})",
+        latencies_change_during_run,
         which = part(*which),
         before = latency(*before_ns),
         after = latency(*after_ns),
@@ -126,6 +93,14 @@ fn rarity(chance: f64) -> String {
     } else {
         "p < 0.001".to_owned()
     }
+}
+
+/// What of the latencies changed.
+pub(crate) fn part(part: Part) -> &'static str {
+    translated(match part {
+        Part::Middle => texts::the_median,
+        Part::Late => texts::the_99th_percentile,
+    })
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 //! is about several probes.
 
 use crate::format::{count, counted};
-use crate::language::{tr, translated};
-use crate::overview::Overview;
+use crate::language::{texts, tr};
 use model::{Document, RowKind};
 
 /// What the rows of one or several recordings are.
@@ -17,11 +16,7 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Rows {
-        Rows::from_documents(all.iter().map(|overview| &overview.recorded.document))
-    }
-
-    /// The same of what is recorded.
+    /// Those of what is recorded.
     pub(crate) fn from_documents<'d>(all: impl Iterator<Item = &'d Document>) -> Rows {
         all.map(|document| Rows::One(document.probe.rows)).reduce(Rows::and).unwrap_or_default()
     }
@@ -32,11 +27,27 @@ impl Rows {
 
     /// So many of them: `1,000 trials`.
     pub(crate) fn counted(self, n: u64) -> String {
-        counted(n, self.pick("activation", "trial", "event", "measurement"))
+        counted(
+            n,
+            self.pick(
+                texts::n_activations,
+                texts::n_trials,
+                texts::n_events,
+                texts::n_measurements,
+            ),
+        )
     }
 
     pub(crate) fn counted_more(self, n: u64) -> String {
-        counted(n, self.pick("more activation", "more trial", "more event", "more measurement"))
+        counted(
+            n,
+            self.pick(
+                texts::n_more_activations,
+                texts::n_more_trials,
+                texts::n_more_events,
+                texts::n_more_measurements,
+            ),
+        )
     }
 
     /// So many of them that were skipped.
@@ -44,10 +55,10 @@ impl Rows {
         counted(
             n,
             self.pick(
-                "skipped activation",
-                "skipped trial",
-                "skipped event",
-                "skipped measurement",
+                texts::n_skipped_activations,
+                texts::n_skipped_trials,
+                texts::n_skipped_events,
+                texts::n_skipped_measurements,
             ),
         )
     }
@@ -56,28 +67,28 @@ impl Rows {
     pub(crate) fn numbered(self, n: u64) -> String {
         let n = count(n);
         match self {
-            Rows::One(RowKind::Activations) => tr!("activation {n}", n),
-            Rows::One(RowKind::Trials) => tr!("trial {n}", n),
-            Rows::One(RowKind::Events) => tr!("event {n}", n),
-            Rows::Several => tr!("measurement {n}", n),
+            Rows::One(RowKind::Activations) => tr!(activation_n, n),
+            Rows::One(RowKind::Trials) => tr!(trial_n, n),
+            Rows::One(RowKind::Events) => tr!(event_n, n),
+            Rows::Several => tr!(measurement_n, n),
         }
     }
 
     pub(crate) fn singular(self) -> &'static str {
         self.pick(
-            translated("activation"),
-            translated("trial"),
-            translated("event"),
-            translated("measurement"),
+            texts::activation.said(),
+            texts::trial.said(),
+            texts::event.said(),
+            texts::measurement.said(),
         )
     }
 
     pub(crate) fn plural(self) -> &'static str {
         self.pick(
-            translated("activations"),
-            translated("trials"),
-            translated("events"),
-            translated("measurements"),
+            texts::activations.said(),
+            texts::trials.said(),
+            texts::events.said(),
+            texts::measurements.said(),
         )
     }
 

@@ -3,24 +3,23 @@
 //! been those.
 
 use crate::format::counted;
-use crate::language::{tr, translated};
+use crate::language::{Text, texts, tr, translated};
 use crate::overview::Overview;
-use crate::sections::columns::Meaning;
 use model::{Smis, SmisUnknown, Thread};
 
 /// Of each thread that asked for them.
-pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
+pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<(String, String)> {
     let mut meanings = Vec::new();
     for overview in all {
         let name = || {
             if all.len() == 1 {
-                tr!("SMIs")
+                tr!(smis)
             } else {
-                tr!("SMIs of {recording}", recording = overview.name)
+                tr!(smis_of_recording, recording = overview.name)
             }
         };
         let found = overview.recorded.document.threads.iter().filter_map(in_words);
-        meanings.extend(found.map(|meaning| Meaning { name: name(), meaning }));
+        meanings.extend(found.map(|meaning| (name(), meaning)));
     }
     meanings
 }
@@ -32,26 +31,20 @@ fn in_words(thread: &Thread) -> Option<String> {
     let Some(count) = count else {
         let why = translated(why(unknown.unwrap_or(SmisUnknown::Unreadable)));
         let cpu = thread.cpu;
-        return Some(tr!("system management interrupts of CPU {cpu}: unknown ({why})", cpu, why));
+        return Some(tr!(system_management_interrupts_cpu, cpu, why));
     };
-    let interrupts = counted(count, "system management interrupt");
-    Some(tr!(
-        "{interrupts}, counted by CPU {cpu} while it was measured",
-        interrupts,
-        cpu = thread.cpu
-    ))
+    let interrupts = counted(count, texts::n_system_management_interrupts);
+    Some(tr!(interrupts_counted_cpu_while, interrupts, cpu = thread.cpu))
 }
 
-/// Why it is not known, in English.
-const fn why(unknown: SmisUnknown) -> &'static str {
+/// Why it is not known.
+const fn why(unknown: SmisUnknown) -> Text {
     match unknown {
-        SmisUnknown::VirtualMachine => "a virtual machine does not see those of the hardware",
-        SmisUnknown::NotIntel => "only Intel's CPUs count them",
-        SmisUnknown::NoDevice => "there is no /dev/cpu/N/msr: run modprobe msr",
-        SmisUnknown::NoRight => {
-            "/dev/cpu/N/msr may not be read: run as root, without kernel lockdown"
-        }
-        SmisUnknown::Unreadable => "the CPU's counter could not be read",
+        SmisUnknown::VirtualMachine => texts::virtual_machine_does_not,
+        SmisUnknown::NotIntel => texts::only_intels_cpus_count,
+        SmisUnknown::NoDevice => texts::there_no_dev_cpu,
+        SmisUnknown::NoRight => texts::dev_cpu_n_msr,
+        SmisUnknown::Unreadable => texts::cpus_counter_could_not,
     }
 }
 
@@ -90,7 +83,7 @@ mod tests {
             recorded.document.threads[0].smis = Some(smis);
             let said = words(&recorded);
             assert_eq!(
-                (said[0].name.as_str(), said[0].meaning.as_str(), said.len()),
+                (said[0].0.as_str(), said[0].1.as_str(), said.len()),
                 ("SMIs", text.as_str(), 1)
             );
         }

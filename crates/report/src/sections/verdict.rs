@@ -2,8 +2,9 @@
 //! The one line for a reader with ten seconds: the worst latency, the load, and the caveats.
 
 use crate::format;
-use crate::language::{tr, translated};
-use crate::overview::{Overview, list};
+use crate::format::list;
+use crate::language::{texts, tr};
+use crate::overview::Overview;
 use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::jitter::{self, Spread};
@@ -30,7 +31,7 @@ pub(crate) fn without_lab(all: &[Overview<'_>]) -> String {
 /// empty.
 pub(crate) fn caveats_alone(all: &[Overview<'_>]) -> String {
     let conditions = capitalised(conditions(all).trim_end_matches([':', ' ']));
-    let conditions = (!conditions.is_empty()).then(|| conditions + translated("."));
+    let conditions = (!conditions.is_empty()).then(|| conditions + texts::full_stop.said());
     let sentences: Vec<String> = caveats_of(all).into_iter().chain(conditions).collect();
     sentences.join(" ").replace(char::is_control, " ")
 }
@@ -57,7 +58,7 @@ pub(crate) fn labels(all: &[Overview<'_>]) -> Vec<String> {
     if distinct.len() == all.len() {
         conditions
     } else {
-        all.iter().map(|overview| tr!("in {name}", name = overview.name)).collect()
+        all.iter().map(|overview| tr!(in_name, name = overview.name)).collect()
     }
 }
 
@@ -76,7 +77,7 @@ fn conditions(all: &[Overview<'_>]) -> String {
     if phrases.is_empty() {
         String::new()
     } else {
-        tr!("{conditions}: ", conditions = phrases.join(translated("; ")))
+        tr!(before_conditions, conditions = phrases.join(texts::semicolon.said()))
     }
 }
 
@@ -85,15 +86,15 @@ fn rights(all: &[Overview<'_>]) -> Option<String> {
         all.iter().filter_map(|o| o.no_real_time().map(|how| (o, how))).collect();
     if let Some((_, how)) = denied.first() {
         if denied.len() == all.len() {
-            return Some(tr!("No real-time rights ({how})", how));
+            return Some(tr!(no_real_time_rights_how, how));
         }
         let names: Vec<&str> = denied.iter().map(|(overview, _)| overview.name.as_str()).collect();
-        return Some(tr!("No real-time rights in {names} ({how})", names = list(&names), how));
+        return Some(tr!(no_real_time_rights_in, names = list(&names), how));
     }
     let policy = all.iter().find_map(Overview::ordinary)?;
     all.iter()
         .all(|overview| overview.ordinary().is_some())
-        .then(|| tr!("Ordinary scheduling ({policy})", policy))
+        .then(|| tr!(ordinary_scheduling_policy, policy))
 }
 
 fn figures(all: &[Overview<'_>]) -> String {
@@ -108,19 +109,19 @@ fn figures(all: &[Overview<'_>]) -> String {
         .collect();
     maxima.sort_by_key(|(max, _)| std::cmp::Reverse(*max));
     let Some(((worst, label), others)) = maxima.split_first() else {
-        return if all.is_empty() { tr!("no recording was given.") } else { nothing_measured(all) };
+        return if all.is_empty() { tr!(no_recording_was_given) } else { nothing_measured(all) };
     };
-    let mut phrases = vec![tr!("{late} {label}", late = late(*worst), label)];
+    let mut phrases = vec![tr!(late_label, late = late(*worst), label)];
     if all.len() > MAX_LISTED {
-        phrases[0] += &tr!(" (the worst of {n} recordings)", n = format::count(all.len() as u64));
-        phrases.extend(others.last().map(|(max, label)| {
-            tr!("{max} {label} (the best)", max = format::latency(*max), label)
-        }));
-    } else {
+        phrases[0] += &tr!(worst_n_recordings, n = format::count(all.len() as u64));
         phrases.extend(
             others
-                .iter()
-                .map(|(max, label)| tr!("{max} {label}", max = format::latency(*max), label)),
+                .last()
+                .map(|(max, label)| tr!(max_label_the_best, max = format::latency(*max), label)),
+        );
+    } else {
+        phrases.extend(
+            others.iter().map(|(max, label)| tr!(max_label, max = format::latency(*max), label)),
         );
     }
     let silent: Vec<&str> =
@@ -128,11 +129,11 @@ fn figures(all: &[Overview<'_>]) -> String {
     let silent = if silent.is_empty() {
         String::new()
     } else {
-        tr!("; no latency was measured in {names}", names = list(&silent))
+        tr!(no_latency_measured_in, names = list(&silent))
     };
     tr!(
-        "worst latency {phrases}{silent}. {on_time}.",
-        phrases = phrases.join(translated(", ")),
+        worst_latency_phrases_silent,
+        phrases = phrases.join(texts::comma.said()),
         silent,
         on_time = rows_in_words(all)
     )
@@ -150,7 +151,7 @@ fn nothing_measured(all: &[Overview<'_>]) -> String {
     if found.len() == 1 && all.iter().all(|overview| no_gap(overview).is_some()) {
         return found.remove(0);
     }
-    tr!("no latency was measured.")
+    tr!(no_latency_measured)
 }
 
 /// `no gap above 10us was found in 5 windows of 1s.` How many of a run that ended early is not
@@ -166,14 +167,9 @@ fn no_gap(overview: &Overview<'_>) -> Option<String> {
     match (&document.end, document.run.length) {
         (Some(End::Done), Length::DurationNs(length)) => {
             let windows = format::count((length.0 / window_ns).unsigned_abs());
-            Some(tr!(
-                "no gap above {threshold} was found in {windows} windows of {window}.",
-                threshold,
-                windows,
-                window
-            ))
+            Some(tr!(no_gap_above_threshold_found, threshold, windows, window))
         }
-        _ => Some(tr!("no gap above {threshold} was found.", threshold)),
+        _ => Some(tr!(no_gap_above_threshold, threshold)),
     }
 }
 
@@ -189,23 +185,22 @@ fn jitters(all: &[Overview<'_>]) -> String {
     let silent: Vec<&str> =
         all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
     if spreads.is_empty() {
-        return tr!("no interval was measured.");
+        return tr!(no_interval_was_measured);
     }
-    let in_words = |(spread, label): &(Spread, &str)| {
-        tr!("{spread} {label}", spread = spread.in_words(), label)
-    };
+    let in_words =
+        |(spread, label): &(Spread, &str)| tr!(spread_label, spread = spread.in_words(), label);
     let mut phrases: Vec<String> = spreads.iter().take(MAX_LISTED).map(in_words).collect();
     if spreads.len() > MAX_LISTED {
-        phrases.push(tr!("and {n} more", n = format::count((spreads.len() - MAX_LISTED) as u64)));
+        phrases.push(tr!(and_n_more, n = format::count((spreads.len() - MAX_LISTED) as u64)));
     }
     let silent = if silent.is_empty() {
         String::new()
     } else {
-        tr!("; no interval was measured in {names}", names = list(&silent))
+        tr!(no_interval_measured_in, names = list(&silent))
     };
     tr!(
-        "jitter: {phrases}{silent}. {on_time}.",
-        phrases = phrases.join(translated("; ")),
+        jitter_phrases_silent_on_time,
+        phrases = phrases.join(texts::semicolon.said()),
         silent,
         on_time = rows_in_words(all)
     )
@@ -213,32 +208,24 @@ fn jitters(all: &[Overview<'_>]) -> String {
 
 /// `1.24 ms`; a latency below 0 is early.
 fn late(max: i64) -> String {
-    if max < 0 {
-        tr!("-{time} (early)", time = format::latency(-max))
-    } else {
-        format::latency(max)
-    }
+    if max < 0 { tr!(time_early, time = format::latency(-max)) } else { format::latency(max) }
 }
 
 /// One sentence for each recording that holds less than was asked for.
 fn cut_short(all: &[Overview<'_>]) -> Vec<String> {
     let subject = |overview: &Overview<'_>| {
-        if all.len() == 1 { tr!("The recording") } else { overview.name.clone() }
+        if all.len() == 1 { tr!(the_recording) } else { overview.name.clone() }
     };
     all.iter()
         .filter_map(|overview| {
-            overview
-                .cut_short()
-                .map(|how| tr!("{recording} {how}.", recording = subject(overview), how))
+            overview.cut_short().map(|how| tr!(recording_how, recording = subject(overview), how))
         })
         .collect()
 }
 
 fn lost(all: &[Overview<'_>]) -> Option<String> {
     let sum: u64 = all.iter().map(|overview| overview.lost).sum();
-    (sum > 0).then(|| {
-        tr!("{samples} lost, with unknown latencies.", samples = format::counted(sum, "sample"))
-    })
+    (sum > 0).then(|| tr!(samples_lost_unknown, samples = format::counted(sum, texts::n_samples)))
 }
 
 /// One sentence for each recording whose figures were changed after they had been taken.
@@ -255,7 +242,7 @@ fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
         } else {
             format!("{}/run.json", overview.name)
         };
-        tr!("{name} contradicts its samples: teiji verify lists the differences.", name)
+        tr!(name_contradicts_samples_teiji, name)
     };
     contradicts.map(sentence).collect()
 }
@@ -264,10 +251,10 @@ fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
 /// `run.json` has for it.
 fn load_off_target(all: &[Overview<'_>]) -> Vec<String> {
     let of = |overview: &Overview<'_>| {
-        if all.len() == 1 { String::new() } else { tr!(" in {name}", name = overview.name) }
+        if all.len() == 1 { String::new() } else { tr!(in_name_after, name = overview.name) }
     };
     let sentence = |overview: &Overview<'_>, which: String| {
-        tr!("Load off target{of}: {which} (load_off_target).", of = of(overview), which)
+        tr!(load_off_target_load_off_target, of = of(overview), which)
     };
     all.iter()
         .filter_map(|overview| overview.load_off_target().map(|which| sentence(overview, which)))

@@ -2,7 +2,7 @@
 //! What loads that ran alone have reached, for a terminal: a line for each CPU of each load.
 
 use crate::format;
-use crate::language::{tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::sections::loads::did;
 use crate::terminal::text::{left, right};
 use model::LoadEvidence;
@@ -20,8 +20,17 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
     };
     let percent =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
-    let mut lines =
-        vec![line(["load", "cpu", "asked", "reached", "worst second", "cpu busy"].map(translated))];
+    let mut lines = vec![line(
+        [
+            texts::load,
+            texts::cpu,
+            texts::asked,
+            texts::reached,
+            texts::worst_second,
+            texts::cpu_busy,
+        ]
+        .map(Text::said),
+    )];
     for load in loads {
         for (index, on) in load.per_cpu.iter().enumerate() {
             // Tasks that move between CPUs: what they reached, they reached on all of them
@@ -37,15 +46,14 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
             ]));
         }
         let mut remarks = did(load);
-        remarks.extend((!load.alive).then(|| tr!("exited early")));
-        remarks.extend(load.off_target.then(|| tr!("load_off_target: more than 5 points off")));
+        remarks.extend((!load.alive).then(|| tr!(exited_early)));
+        remarks.extend(load.off_target.then(|| tr!(load_off_target_more_than_5)));
         if !remarks.is_empty() {
-            lines.push(format!("  {}", remarks.join(translated(", "))));
+            lines.push(format!("  {}", remarks.join(texts::comma.said())));
         }
     }
     lines.push(String::new());
-    lines.push(tr!("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu \
-                   busy: total."));
+    lines.push(tr!(percent_one_cpu_averaged));
     lines.join("\n")
 }
 

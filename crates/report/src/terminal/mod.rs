@@ -3,59 +3,72 @@
 //! intervals and the tail.
 
 use crate::sections::accounts::{Accounts, cpu_of};
-use crate::sections::co_kernel;
+use crate::sections::cautions;
 use crate::sections::columns::{self as of_columns, ColumnRow, Meaning};
+use crate::sections::method;
 pub(crate) mod histogram;
 pub(crate) mod load_table;
-pub(crate) mod paint;
 pub(crate) mod plan_length;
-pub(crate) mod shown;
 pub(crate) mod side_by_side;
 pub(crate) mod text;
 
-use crate::format::{self, count, counted, rounded};
-use crate::language::{tr, translated};
+use crate::format::{self, count, counted};
+use crate::language::{Language, Text, in_language, texts, tr};
 use crate::overview::Overview;
+use crate::paint::Paint;
 use crate::report::Report;
 use crate::sections::banners::GroupedWarning;
 use crate::sections::inference::{self, Message};
 use crate::sections::jitter;
 use crate::sections::lab;
-use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
+use crate::sections::latencies::{FEW, Latencies, OrNothing};
 use crate::sections::loads;
 use crate::sections::rows::Rows;
 use model::{TakenBy, Thread};
-use paint::Paint;
 use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
 
-/// The verdict, then each recording, then their warnings.
-pub(crate) fn summary(report: &Report<'_>, paint: Paint) -> String {
-    let mut out = String::new();
-    headline(&mut out, report, paint);
-    for overview in &report.charted {
-        out.push('\n');
-        heading(&mut out, overview);
-        out.push('\n');
-        out.push_str(
-            &activations(overview).painted(paint, &[translated("late"), translated("skipped")]),
-        );
-        legend(&mut out, overview, paint);
-        if let Some(jitter) = jitter::sentence(overview) {
-            wrapped(&mut out, "", &jitter);
-        }
-        if let Some(supports) = overview.supported_rate() {
-            wrapped(&mut out, "", &(supports + translated(".")));
-        }
-        as_measured(&mut out, overview);
-        further_columns(&mut out, overview);
-        load(&mut out, overview);
+impl Report<'_> {
+    /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, then each
+    /// recording, then their warnings, within 80 columns unless a figure is longer.
+    #[must_use]
+    pub fn terminal_summary(&self, paint: Paint, language: Language) -> String {
+        in_language(language, || {
+            let mut out = String::new();
+            headline(&mut out, self, paint);
+            for overview in &self.charted {
+                out.push('\n');
+                heading(&mut out, overview);
+                out.push('\n');
+                out.push_str(
+                    &activations(overview)
+                        .painted(paint, &[texts::late.said(), texts::skipped.said()]),
+                );
+                legend(&mut out, overview, paint);
+                if let Some(jitter) = jitter::sentence(overview) {
+                    wrapped(&mut out, "", &jitter);
+                }
+                if let Some(supports) = overview.supported_rate() {
+                    wrapped(&mut out, "", &(supports + texts::full_stop.said()));
+                }
+                as_measured(&mut out, overview);
+                further_columns(&mut out, overview);
+                load(&mut out, overview);
+            }
+            for warning in &self.texts().warnings {
+                out.push('\n');
+                warn(&mut out, warning, paint);
+            }
+            out
+        })
     }
-    for warning in &report.texts().warnings {
-        out.push('\n');
-        warn(&mut out, warning, paint);
+
+    /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by
+    /// thread.
+    #[must_use]
+    pub fn terminal_inference(&self, language: Language) -> String {
+        in_language(language, || self.charted.iter().map(inference_paragraph).collect())
     }
-    out
 }
 
 /// The verdict, with what would grant rights that were lacking, and what the ns of the lab are.
@@ -71,14 +84,9 @@ fn headline(out: &mut String, report: &Report<'_>, paint: Paint) {
     for (_, what) in lab::times(&report.charted) {
         wrapped(out, "", &what);
     }
-    for what in co_kernel::notes(&report.charted) {
+    for what in cautions::co_kernel_notes(&report.charted) {
         wrapped(out, "", &what);
     }
-}
-
-/// The histogram of all threads, and their confidence intervals and tails.
-pub(crate) fn inferences(report: &Report<'_>) -> String {
-    report.charted.iter().map(inference_paragraph).collect()
 }
 
 fn inference_paragraph(overview: &Overview<'_>) -> String {
@@ -86,11 +94,7 @@ fn inference_paragraph(overview: &Overview<'_>) -> String {
     let histogram = histogram::histogram(&overview.histogram);
     let mut out = if histogram.is_empty() { histogram } else { format!("\n{histogram}") };
     if overview.has_skipped() {
-        wrapped(
-            &mut out,
-            "",
-            &tr!(" As measured: skipped {rows} are not drawn.", rows = rows_of(overview).plural()),
-        );
+        wrapped(&mut out, "", &tr!(measured_skipped_rows_not, rows = rows_of(overview).plural()));
     }
     let document = &overview.recorded.document;
     let latest = |(index, _): &(usize, &Thread)| {
@@ -105,16 +109,12 @@ fn inference_paragraph(overview: &Overview<'_>) -> String {
         }
         out.push('\n');
         let heading = match (document.threads.len(), thread.index) {
-            (1, _) => tr!("What the data supports, at 95 % confidence:"),
+            (1, _) => tr!(what_data_supports_confidence),
             (2..=MAX_THREADS, thread) => {
-                tr!("What the data of thread {thread} supports, at 95 % confidence:", thread)
+                tr!(what_data_thread_supports, thread)
             }
             (_, thread) => {
-                tr!(
-                    "What the data of thread {thread}, the one with the largest latency, \
-                     supports, at 95 % confidence:",
-                    thread
-                )
+                tr!(what_data_thread_one, thread)
             }
         };
         wrapped(&mut out, "", &heading);
@@ -149,51 +149,33 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     let host = &document.host.before;
     let mut parts = vec![format!("{}: {}", overview.name, of_columns::probe(document))];
     if document.probe.is_planned() {
-        parts[0] += &tr!(", every {interval}", interval = document.run.interval_ns);
+        parts[0] += &tr!(every_interval, interval = document.run.interval_ns);
     }
     if document.probe.is_planned() && document.run.distance_ns.0 != 0 {
-        parts[0] +=
-            &tr!(" (+{distance} for each further thread)", distance = document.run.distance_ns);
+        parts[0] += &tr!(distance_for_each_further, distance = document.run.distance_ns);
     }
-    parts.push(tr!("{length} planned", length = length(overview)));
+    parts.push(tr!(length_planned, length = method::length(overview)));
     parts.push(overview.load_added());
     let mut machine: Vec<&str> = Vec::new();
     machine.extend(host.kernel.as_deref());
     machine.extend(host.preemption.as_deref());
     let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
     granted.dedup();
-    wrapped(out, "", &parts.join(translated(", ")));
+    wrapped(out, "", &parts.join(texts::comma.said()));
     let (scheduling, machine) = (granted.join(", "), machine.join(", "));
     let of = match (document.probe.taken_by(), &document.instrument.co_kernel) {
         (TakenBy::OwnThreads, Some(core)) => {
-            tr!(
-                "{scheduling} on {core}, beside Linux {machine}",
-                scheduling,
-                core = format::co_kernel(core),
-                machine
-            )
+            tr!(scheduling_on_core_beside, scheduling, core = format::co_kernel(core), machine)
         }
-        (TakenBy::OwnThreads, None) => tr!("{scheduling} on Linux {machine}", scheduling, machine),
-        (TakenBy::ThisMachine, _) => tr!("Observed on Linux {machine}", machine),
+        (TakenBy::OwnThreads, None) => tr!(scheduling_on_linux_machine, scheduling, machine),
+        (TakenBy::ThisMachine, _) => tr!(observed_on_linux_machine, machine),
         (TakenBy::AnotherMachine, _) => {
-            tr!("Measured elsewhere, recorded on Linux {machine}", machine)
+            tr!(measured_elsewhere_recorded_on, machine)
         }
     };
     wrapped(out, "", &of);
     if document.anonymous {
-        wrapped(out, "", &tr!("Anonymous: names are replaced by pseudonyms"));
-    }
-}
-
-/// How long the run was to be.
-pub(crate) fn length(overview: &Overview<'_>) -> String {
-    let run = &overview.recorded.document.run;
-    match run.length {
-        plan::Length::Samples(n) => {
-            tr!("{rows} of each thread", rows = rows_of(overview).counted(n))
-        }
-        plan::Length::DurationNs(duration) => format::span(duration),
-        plan::Length::Forever => tr!("until it was ended"),
+        wrapped(out, "", &tr!(anonymous_names_replaced_pseudonyms));
     }
 }
 
@@ -202,70 +184,55 @@ fn rows_of(overview: &Overview<'_>) -> Rows {
 }
 
 fn activations(overview: &Overview<'_>) -> Table {
-    let head = [
-        "thread", "cpu", "due", "on-time", "late", "skipped", "min", "mean", "p50", "p99", "p99.9",
-        "max",
-    ]
-    .map(translated);
+    let accounts_head = [texts::due, texts::on_time_2, texts::late, texts::skipped];
+    let head = [texts::thread, texts::cpu].into_iter().chain(accounts_head).chain(FEW);
     let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
             let mut row =
                 vec![thread.index.to_string(), cpu_of(&overview.recorded.document.probe, thread)];
             row.extend(accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)));
-            row.extend(figures(&Latencies::due(statistics)));
+            row.extend(Latencies::due(statistics).few());
             row
         })
         .collect();
     if rows.len() > 1 {
-        let mut row = vec![tr!("all"), String::new()];
+        let mut row = vec![tr!(all), String::new()];
         row.extend(accounts(&overview.activations));
-        row.extend(figures(&overview.due()));
+        row.extend(overview.due().few());
         rows.push(row);
     }
-    Table { head: head.to_vec(), rows }
+    Table { head: head.map(Text::said).collect(), rows }
 }
 
 fn accounts(activations: &Accounts) -> [String; 4] {
-    activations.all().map(|n| n.map_or_else(|| NOTHING.to_owned(), count))
-}
-
-/// Min, mean, p50, p99, p99.9, max.
-fn figures(latencies: &Latencies<'_>) -> Vec<String> {
-    let quantiles =
-        [Level::P50, Level::P99, Level::P999].map(|level| latencies.quantile_text(level));
-    let ends = [latencies.min(), latencies.mean().map(rounded), latencies.max()].map(text_of);
-    let [min, mean, max] = ends;
-    [min, mean].into_iter().chain(quantiles).chain([max]).collect()
+    activations.all().map(|n| n.map(count).or_nothing())
 }
 
 /// What the signs of the table mean, in one line.
 fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
-    let mut parts = vec![if overview.has_skipped() {
-        tr!("µs with skipped counted in")
-    } else {
-        tr!("µs as measured")
-    }];
+    let mut parts =
+        vec![if overview.has_skipped() { tr!(us_skipped_counted_in) } else { tr!(us_as_measured) }];
     if overview.recorded.threads.len() > 1 {
-        parts.push(tr!("~ up to 1 % high"));
+        parts.push(tr!(up_1_percent_high));
     }
     let too_few = |latencies: Latencies<'_>| {
         latencies.count() > 0 && latencies.quantile(Level::P999).is_none()
     };
     if overview.recorded.threads.iter().map(Latencies::due).any(too_few) {
         parts.push(if overview.measured().knows_distribution() {
-            tr!("– too few samples")
+            tr!(too_few_samples)
         } else {
-            tr!("– not known")
+            tr!(not_known_2)
         });
     }
-    parts.extend(overview.activations.why_none().map(|why| tr!("– of counts: {why}", why)));
+    parts.extend(overview.activations.why_none().map(|why| tr!(of_counts_why, why)));
     let warmup = overview.warmup_ns();
     if warmup.0 > 0 {
-        parts.push(tr!("without {time} of warm-up", time = format::span(warmup)));
+        parts.push(tr!(without_time_warm_up, time = format::span(warmup)));
     }
     let mut legend = String::from("\n");
-    wrapped(&mut legend, "", &parts.join(translated("; ")));
+    wrapped(&mut legend, "", &parts.join(texts::semicolon.said()));
     out.push_str(&paint.soft(&legend));
 }
 
@@ -284,23 +251,18 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
         return;
     }
     out.push('\n');
-    wrapped(
-        out,
-        "",
-        &tr!("As measured, without the skipped {rows}:", rows = rows_of(overview).plural()),
-    );
+    wrapped(out, "", &tr!(measured_without_skipped_rows, rows = rows_of(overview).plural()));
     let rows = with.iter().map(|(thread, latencies)| {
         let mut row = vec![
             thread.index.to_string(),
             cpu_of(&overview.recorded.document.probe, thread),
             count(latencies.count()),
         ];
-        row.extend(figures(latencies));
+        row.extend(latencies.few());
         row
     });
-    let head = ["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"]
-        .map(translated)
-        .to_vec();
+    let head = [texts::thread, texts::cpu, texts::count].into_iter().chain(FEW);
+    let head = head.map(Text::said).collect();
     out.push_str(&Table { head, rows: rows.collect() }.render());
 }
 
@@ -314,17 +276,14 @@ fn further_columns(out: &mut String, overview: &Overview<'_>) {
     out.push('\n');
     let (rows, left_out) = of_columns::rows(all, MAX_COLUMN_ROWS);
     if !rows.is_empty() {
-        let head = [&["column", "thread"][..], &of_columns::FIGURES]
-            .concat()
-            .into_iter()
-            .map(translated)
-            .collect();
+        let head = [texts::column, texts::thread].into_iter().chain(FEW);
+        let head = head.map(Text::said).collect();
         let cells = |row: ColumnRow| {
             [row.name, row.thread.to_string()].into_iter().chain(row.figures).collect()
         };
         out.push_str(&Table { head, rows: rows.into_iter().map(cells).collect() }.render());
         if left_out > 0 {
-            wrapped(out, "", &tr!("Not shown: {rows}.", rows = counted(left_out as u64, "row")));
+            wrapped(out, "", &tr!(not_shown_rows, rows = counted(left_out as u64, texts::n_rows)));
         }
         out.push('\n');
     }
@@ -343,14 +302,14 @@ fn load(out: &mut String, overview: &Overview<'_>) {
     }
     out.push('\n');
     if document.load.is_empty() {
-        wrapped(out, "", translated("Load: requested, but its CPU use was not recorded."));
+        wrapped(out, "", texts::load_requested_but_cpu.said());
     }
     for load in &document.load {
         let (cpus, did) = (plan::CpuList::format(&load.cpus), reached(load));
         let sentence = if load.cpus.len() == 1 {
-            tr!("Load {load} on CPU {cpus}: {did}.", load = load.spec, cpus, did)
+            tr!(load_on_cpu_cpus, load = load.spec, cpus, did)
         } else {
-            tr!("Load {load} on CPUs {cpus}: {did}.", load = load.spec, cpus, did)
+            tr!(load_on_cpus_did, load = load.spec, cpus, did)
         };
         wrapped(out, "", &sentence);
         each_cpu(out, load);
@@ -359,26 +318,24 @@ fn load(out: &mut String, overview: &Overview<'_>) {
 
 /// What a load was asked for and what it did, as one phrase.
 fn reached(load: &model::LoadEvidence) -> String {
-    let mut parts = vec![tr!("asked for {level}", level = loads::requested(load))];
+    let mut parts = vec![tr!(asked_for_level, level = loads::requested(load))];
     if load.off_target {
-        parts.push(tr!("OFF TARGET"));
+        parts.push(tr!(off_target_loud));
     }
     let percent = |value| loads::percent(Some(value));
     parts.push(load.reached.map_or_else(
-        || tr!("its CPU use could not be measured"),
+        || tr!(cpu_use_could_not),
         |reached| {
             let (mean, worst) = (percent(reached.mean), percent(reached.worst_second));
-            tr!("{mean} of each CPU reached ({worst} in its worst second)", mean, worst)
+            tr!(mean_each_cpu_reached, mean, worst)
         },
     ));
-    parts.extend(
-        loads::busy(load).map(|busy| tr!("machine {busy} busy there", busy = percent(busy))),
-    );
+    parts.extend(loads::busy(load).map(|busy| tr!(machine_busy_there, busy = percent(busy))));
     parts.extend(loads::did(load));
-    parts.push(counted(load.tasks, "task"));
+    parts.push(counted(load.tasks, texts::n_tasks));
     parts.push(loads::settled(load));
     parts.push(loads::until(load));
-    parts.join(translated(", "))
+    parts.join(texts::comma.said())
 }
 
 /// Where a load has several CPUs, what it reached on each.
@@ -388,14 +345,12 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
         return;
     }
     let rows = listed.into_iter().map(|row| vec![row.cpu, row.mean, row.worst, row.busy]).collect();
-    let head = ["cpu", "reached", "worst second", "machine busy"].map(translated).to_vec();
+    let head = [texts::cpu, texts::reached, texts::worst_second, texts::machine_busy]
+        .map(Text::said)
+        .to_vec();
     Table { head, rows }.render().lines().for_each(|line| unwrapped(out, "  ", line));
     if more > 0 {
-        wrapped(
-            out,
-            "  ",
-            &tr!("{cpus} more, with no lower CPU use.", cpus = counted(more as u64, "CPU")),
-        );
+        wrapped(out, "  ", &tr!(cpus_more_no_lower, cpus = counted(more as u64, texts::n_cpus)));
     }
 }
 
@@ -404,7 +359,7 @@ fn next_step(out: &mut String, step: &str, is_command: bool) {
     if step.is_empty() {
         return;
     }
-    let text = format!("{} {step}", translated("Next:"));
+    let text = format!("{} {step}", texts::next.said());
     if is_command { unwrapped(out, "  ", &text) } else { wrapped(out, "  ", &text) }
 }
 
@@ -412,14 +367,14 @@ fn warn(out: &mut String, warning: &GroupedWarning, paint: Paint) {
     let mut message = String::new();
     let GroupedWarning { message: text, recordings, .. } = warning;
     let sentence = if recordings.is_empty() {
-        tr!("Warning: {message}", message = text)
+        tr!(warning_message, message = text)
     } else {
-        tr!("Warning in {recordings}: {message}", recordings, message = text)
+        tr!(warning_in_recordings_message, recordings, message = text)
     };
     wrapped(&mut message, "", &sentence);
     out.push_str(&paint.warning(&message));
     if !warning.evidence.is_empty() {
-        wrapped(out, "  ", &tr!("Seen: {evidence}", evidence = warning.evidence));
+        wrapped(out, "  ", &tr!(seen_evidence, evidence = warning.evidence));
     }
     next_step(out, &warning.next_step, warning.is_command);
 }

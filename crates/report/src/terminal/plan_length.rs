@@ -2,7 +2,7 @@
 //! How long a run must be to establish a rate, in words, with what that assumes.
 
 use crate::format;
-use crate::language::{Language, in_language, tr, translated};
+use crate::language::{Language, in_language, texts, tr};
 use crate::terminal::text;
 use plan::Nanos;
 
@@ -38,29 +38,19 @@ impl PlanLength {
         )]
         let one_in = (1.0 / self.rate).round() as u64;
         let rate = tr!(
-            "{activations} without an exceedance establish at {percent} % confidence a rate below \
-             1 in {one_in}, if they are independent.",
-            activations = format::counted(self.samples, "activation"),
+            activations_without_exceedance_establish,
+            activations = format::counted(self.samples, texts::n_activations),
             percent,
             one_in = format::count(one_in)
         );
-        let time = self.duration.map_or_else(|| tr!("longer than 292 years"), format::span);
+        let time = self.duration.map_or_else(|| tr!(longer_than_292_years), format::span);
         let lasting = if self.threads == 1 {
-            tr!("At {interval} that is {time}.", interval = self.interval, time)
+            tr!(interval_time, interval = self.interval, time)
         } else {
-            tr!(
-                "At {interval} on {threads} threads that is {time}.",
-                interval = self.interval,
-                threads = self.threads,
-                time
-            )
+            tr!(interval_on_threads_time, interval = self.interval, threads = self.threads, time)
         };
         let mut out = String::new();
-        for text in [
-            &rate,
-            &lasting,
-            translated("Latencies come in bursts and machines change, so this is the minimum."),
-        ] {
+        for text in [&rate, &lasting, texts::latencies_come_in_bursts.said()] {
             text::wrapped(&mut out, "", text);
         }
         out

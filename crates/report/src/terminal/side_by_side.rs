@@ -2,19 +2,25 @@
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
 use crate::format::{count, exact_micros, micros, rounded};
-use crate::language::translated;
+use crate::language::{Text, texts};
 use crate::overview::{Overview, population};
-use crate::sections::co_kernel;
+use crate::sections::cautions;
 use crate::sections::jitter;
 use crate::sections::lab;
-use crate::sections::latencies::NOTHING;
+use crate::sections::latencies::{FEW, OrNothing};
 use crate::sections::verdict;
 use crate::terminal::text::{Table, wrapped};
 use model::Recorded;
 use stats::Level;
 
-const OF_LATENCIES: [&str; 6] = ["min", "mean", "p50", "p99", "p99.9", "max"];
-const OF_INTERVALS: [&str; 6] = ["sd", "peak to peak", "min", "p50", "p99", "max"];
+const OF_INTERVALS: [Text; 6] = [
+    texts::standard_deviation_short,
+    texts::peak_to_peak,
+    texts::min,
+    texts::p50,
+    texts::p99,
+    texts::max,
+];
 
 /// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
@@ -27,11 +33,11 @@ pub(crate) fn table(recordings: &[Recorded]) -> String {
 pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> String {
     // Of intervals how much they vary comes first.
     let are_intervals = all.iter().all(jitter::is_judged);
-    let figures = if are_intervals { OF_INTERVALS } else { OF_LATENCIES };
-    let head = ["recording", "due", "late", "skipped"]
+    let figures = if are_intervals { OF_INTERVALS } else { FEW };
+    let head = [texts::recording, texts::due, texts::late, texts::skipped]
         .into_iter()
         .chain(figures)
-        .map(translated)
+        .map(Text::said)
         .collect();
     // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth
     // of a µs.
@@ -49,7 +55,7 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
     for (_, what) in lab::times(all) {
         wrapped(&mut out, "", &what);
     }
-    for what in co_kernel::notes(all) {
+    for what in cautions::co_kernel_notes(all) {
         wrapped(&mut out, "", &what);
     }
     out
@@ -59,8 +65,8 @@ fn row(overview: &Overview<'_>, text: fn(i64) -> String, is_interval: bool) -> V
     let activations = &overview.activations;
     let mut row = vec![overview.name.clone()];
     let counts = [activations.due(), activations.late(), activations.skipped()];
-    row.extend(counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), count)));
-    let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
+    row.extend(counts.map(|n| n.map(count).or_nothing()));
+    let or_nothing = |ns: Option<i64>| ns.map(text).or_nothing();
     let due = overview.due();
     if is_interval {
         row.push(or_nothing(due.sd().map(rounded)));

@@ -70,7 +70,8 @@ tasks, steady after 640 ms, EXITED EARLY.
 
 fn painted(recorded: &model::Recorded, paint: Paint) -> String {
     let options = crate::ChartOptions::default();
-    summary(&Report::new(std::slice::from_ref(recorded), &[], &options), paint)
+    Report::new(std::slice::from_ref(recorded), &[], &options)
+        .terminal_summary(paint, Language::English)
 }
 
 fn output(recorded: &model::Recorded) -> String {
@@ -91,7 +92,7 @@ fn several_have_one_verdict_and_a_table_each() {
         vec![model::Warning::SamplesLost { thread: 0, lost: 1, woken: 9 }];
     let options = crate::ChartOptions::default();
     let report = Report::new(&recordings, &[], &options);
-    let output = summary(&report, Paint::Plain);
+    let output = report.terminal_summary(Paint::Plain, Language::English);
     let verdict = report.verdict(crate::Language::English);
     assert!(output.replace('\n', " ").starts_with(verdict), "{output}");
     assert_eq!(output.matches("orst latency").count(), 1, "{output}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plain text for a terminal: tables and paragraphs that fit it.
 
-use crate::terminal::paint::Paint;
+use crate::paint::Paint;
 use std::fmt::Write as _;
 
 /// Columns of a terminal that nobody has widened.
@@ -72,6 +72,24 @@ pub(crate) fn right(text: &str, width: usize) -> String {
 
 pub(crate) fn left(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+/// Lines of cells below one another: the first so many read from the left, the others from the
+/// right.
+pub(crate) fn aligned(lines: &[Vec<String>], texts: usize) -> String {
+    let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..lines.first().map_or(0, Vec::len)).map(width).collect();
+    let mut out = String::new();
+    for line in lines {
+        let cell = |(column, width): (usize, &usize)| {
+            let text = line[column].replace(char::is_control, " ");
+            if column < texts { left(&text, *width) } else { right(&text, *width) }
+        };
+        let cells: Vec<String> = widths.iter().enumerate().map(cell).collect();
+        out += cells.join("  ").trim_end();
+        out.push('\n');
+    }
+    out
 }
 
 /// Where a line may end within a word: behind wide characters, but not before what closes

@@ -2,12 +2,12 @@
 //! What is said of each kind of warning, in both languages.
 
 use super::*;
-use crate::language::in_language;
+use crate::language::{Language, in_language};
 use model::{
     BusyCpu, BusyProcess, FrequencyChange, LoadFailure, MemoryNotLocked, NotHeld, Steady,
     StolenTime,
 };
-use plan::{CpuId, Nanos, Scheduling};
+use plan::{CpuId, LoadSpec, Nanos, Scheduling};
 use std::collections::BTreeSet;
 
 fn cpus(ids: &[u32]) -> Vec<CpuId> {
@@ -501,21 +501,18 @@ fn texts_about_the_machine() {
 }
 
 #[test]
-fn shares() {
-    let output = |part, whole| match share(part, whole) {
-        Share::Unknown => "unknown".to_owned(),
-        Share::BelowATenth => "below".to_owned(),
-        Share::Percent(percent) => format!("{percent:.1}"),
-    };
+fn shares_of_time() {
     for (part, whole, text) in [
-        (1, 0, "unknown"),
-        (0, 10, "0.0"),
-        (1, 100_000, "below"),
-        (15, 1_000, "1.5"),
-        (10, 10, "100.0"),
-        (u64::MAX, u64::MAX, "100.0"),
+        (1, 0, "an unknown share"),
+        (0, 10, "0.0 %"),
+        (1, 100_000, "below 0.1 %"),
+        (15, 1_000, "1.5 %"),
+        (10, 10, "100.0 %"),
+        (u64::MAX, u64::MAX, "100.0 %"),
     ] {
-        assert_eq!(output(part, whole), text, "{part} of {whole}");
+        let warning = Warning::StealTime { cpus: vec![stolen(0, part, whole)] };
+        let seen = format!("CPU 0: {part} ms, {text} of its time");
+        assert_eq!(warning_text(&warning).evidence, seen);
     }
 }
 

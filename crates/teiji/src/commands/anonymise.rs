@@ -3,7 +3,7 @@
 
 use crate::exit::{CommandResult, Failure};
 use crate::{key, output};
-use ::report::{Language, counted};
+use ::report::counted_in_english;
 use anyhow::{anyhow, ensure};
 use model::{Pseudonyms, Recorded};
 use recording::Recording;
@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> CommandResult {
     let left_out =
         recording.write_anonymous(&args.output, &pseudonyms).map_err(Failure::bad_input)?;
     if left_out.console_lines > 0 {
-        let lines = counted(left_out.console_lines as u64, "line", Language::English);
+        let lines = counted_in_english(left_out.console_lines as u64, "line");
         output::complain(&format!(
             "Left out of console.log: {lines} that the kernel did not write"
         ));

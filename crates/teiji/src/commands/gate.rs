@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> CommandResult {
     if missing > 0 {
         output::complain(&format!(
             "no recording of {}: what is not recorded cannot pass",
-            report::counted(missing as u64, "run", Language::English)
+            report::counted_in_english(missing as u64, "run")
         ));
     }
     Ok(super::exit_of(&gate))

@@ -3,7 +3,6 @@
 
 use crate::exit::{CommandResult, EXCEEDED};
 use crate::output;
-use report::Language;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,7 +20,7 @@ pub fn run(args: &Args) -> CommandResult {
         let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
         let (path, threads) = (
             output::path(&recorded.path),
-            report::counted(recorded.threads.len() as u64, "thread", Language::English),
+            report::counted_in_english(recorded.threads.len() as u64, "thread"),
         );
         if differences.is_empty() {
             let has_samples =

@@ -80,9 +80,7 @@ fn columns_of_every_probe_are_explained_in_japanese() {
 /// The same of those that cannot measure on this machine, from what they state.
 #[test]
 fn every_column_that_a_probe_states_has_japanese() {
-    let source = include_str!("../../../report/src/language/japanese_probes.rs");
-    // A text goes on in the next line.
-    let translated: String = source.split("\\\n").map(str::trim_start).collect();
+    let translated = include_str!("../../../report/texts/probes.txt");
     for probe in probe::PROBES {
         let words = |setting: &probe::ProbeSetting| match setting.values {
             probe::SettingValues::OneOf(words) => {

@@ -222,7 +222,7 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
 }
 
 fn counted(n: usize, thing: &str) -> String {
-    report::counted(n as u64, thing, Language::English)
+    report::counted_in_english(n as u64, thing)
 }
 
 fn begin(args: &Args, path: &Path) -> CommandResult {

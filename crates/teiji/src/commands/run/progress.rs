@@ -127,7 +127,7 @@ impl PlanProgress {
         if self.with_caveats > 0 {
             text += &format!(
                 "; caveats in {}",
-                report::counted(self.with_caveats as u64, "run", Language::English)
+                report::counted_in_english(self.with_caveats as u64, "run")
             );
         }
         if let Some((max, label, caveats)) = &self.largest {

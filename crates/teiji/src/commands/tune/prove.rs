@@ -325,7 +325,7 @@ fn say_before(args: &Args, plan: &TuningPlan, conditions: &Conditions<'_>, neede
     if conditions.changes > 0 && conditions.rounds < needed {
         output::complain(&format!(
             "note: {} cannot show whether a change helps, {needed} can. No change will be kept",
-            report::counted(conditions.rounds as u64, "round", Language::English)
+            report::counted_in_english(conditions.rounds as u64, "round")
         ));
     }
     if let Some(note) = args.measured.interval.as_ref().and_then(Interval::note) {

@@ -23,7 +23,7 @@ fn late(check: &str) -> Option<&'static str> {
 }
 
 fn counted(n: usize, name: &str) -> String {
-    report::counted(n as u64, name, Language::English)
+    report::counted_in_english(n as u64, name)
 }
 
 /// A probability as a percentage: `95 %`, `99.67 %`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Text from outside: what would steer a terminal, or turn a page around, stands there as its code.
 
-use crate::terminal::paint::{OWN_CODES, Paint};
+use crate::paint::{OWN_CODES, Paint};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
