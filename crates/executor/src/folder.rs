@@ -8,14 +8,14 @@ use anyhow::{Context, anyhow, bail};
 use model::Thread;
 use plan::{Plan, PlannedRun};
 use recording::{Recording, RecordingError};
-use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::json;
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use system::files::{Durability, USUAL, replace};
 
 /// The plan as run, with its seed.
 const PLAN: &str = "plan.toml";
@@ -93,17 +93,22 @@ impl ResultsFolder {
         let locked = recording::open_file(&path.join(PLAN))?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
-            match flock(&locked, FlockOperation::NonBlockingLockExclusive) {
+            match locked.try_lock() {
+                Ok(()) => break,
                 // A kernel without FILE_LOCKING has no locks: nobody can be told from another
                 // there.
-                Ok(()) | Err(Errno::NOSYS) => break,
-                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() <= deadline => {
+                Err(TryLockError::Error(error))
+                    if Errno::from_io_error(&error) == Some(Errno::NOSYS) =>
+                {
+                    break;
+                }
+                Err(TryLockError::WouldBlock) if Instant::now() <= deadline => {
                     std::thread::sleep(Duration::from_millis(20))
                 }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                Err(TryLockError::WouldBlock) => {
                     bail!("another teiji is running the plan in {}", path.display())
                 }
-                Err(error) => {
+                Err(TryLockError::Error(error)) => {
                     return Err(error)
                         .with_context(|| format!("cannot lock {}", path.join(PLAN).display()));
                 }
@@ -203,13 +208,8 @@ impl ResultsFolder {
 /// Writes a file, through to the disk, and puts it in place whole.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let new = path.with_extension("new");
-    let written = recording::create_file(&new).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, path)?;
-        fs::File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
-    });
-    written.with_context(|| format!("cannot write {}", path.display()))
+    replace(path, &new, USUAL, Durability::OnDisk, |file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Makes a folder that was not there: of two that want the same name, one gets it.

@@ -2,25 +2,18 @@
 //! Opening a machine's files to read them, and nothing else.
 //!
 //! Names of files come from elsewhere too: from another machine's tree, or from the command line of
-//! a service that runs. Whoever opens a device starts it: /dev/watchdog restarts the machine a
-//! minute later. A FIFO waits for somebody who writes, and a file may be larger than memory. So a
-//! file is first opened by its place only (O_PATH), which reaches no driver. It is opened to be
-//! read when that is a regular file, as all are that the kernel itself has in /proc and /sys.
+//! a service that runs. So only regular files are opened, as all of /proc and /sys are, and no more
+//! is read than memory allows.
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
-use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _};
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::path::{Component, Path};
+use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
+use system::files::{Links, OpenError, open_regular, read_up_to};
 
 /// More than any file that is read has: that of all interrupts of 1,000 CPUs has some 10 MB.
 pub const MAX_BYTES: u64 = 32 << 20;
-/// More than most files have, bytes. A file below /proc has no size that would say how much there
-/// is, and some are slow to make: so it is read in few calls.
-const AT_ONCE: usize = 4_096;
 /// Reading another process's command line takes some µs.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Where memory is locked, all of it is.
@@ -28,53 +21,21 @@ const STACK: usize = 64 << 10;
 
 /// A regular file, open to be read. Links are followed.
 pub fn opened(path: &Path) -> io::Result<File> {
-    // Without waiting for whoever holds a lease on it.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    if is_of_kernel(path) {
-        let file = open(path, flags, Mode::empty())?;
-        return is_regular(&file).map(|()| file.into());
-    }
-    let place = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    is_regular(&place)?;
-    Ok(open(format!("/proc/self/fd/{}", place.as_raw_fd()), flags, Mode::empty())?.into())
-}
-
-/// Whether a path leads to where the kernel alone has files, of which none is a device: then the
-/// second opening is saved, of several hundred in each run.
-fn is_of_kernel(path: &Path) -> bool {
-    // What a process shows of others' files.
-    const ELSEWHERE: [&str; 5] = ["cwd", "exe", "fd", "map_files", "root"];
-    (path.starts_with("/proc") || path.starts_with("/sys"))
-        && path.components().skip(1).all(|part| match part {
-            Component::Normal(name) => ELSEWHERE.iter().all(|other| name != *other),
-            _ => false,
-        })
-}
-
-fn is_regular(file: &OwnedFd) -> io::Result<()> {
-    match FileType::from_raw_mode(fstat(file)?.st_mode) {
-        FileType::RegularFile => Ok(()),
-        FileType::Directory => Err(Errno::ISDIR.into()),
-        _ => Err(io::Error::other("it is a device, a FIFO or a socket, and no file")),
-    }
+    open_regular(path, Links::Followed).map_err(OpenError::into_io)
 }
 
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = opened(path)?.take(MAX_BYTES + 1);
-    // Most files are read by the first call, into memory that costs nothing to have.
-    let mut first = [0; AT_ONCE];
-    let length = file.read(&mut first)?;
-    let mut bytes = first[..length].to_vec();
-    if length > 0 {
-        file.read_to_end(&mut bytes)?;
-    }
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::new(
+    all_of(&opened(path)?)
+}
+
+/// What a file holds.
+pub fn all_of(file: &File) -> io::Result<Vec<u8>> {
+    read_up_to(file, MAX_BYTES)?.ok_or_else(|| {
+        io::Error::new(
             ErrorKind::FileTooLarge,
             format!("it is larger than {} MiB", MAX_BYTES >> 20),
-        ));
-    }
-    Ok(bytes)
+        )
+    })
 }
 
 /// All of a regular file that the kernel makes from another process's memory, such as its command
@@ -103,50 +64,16 @@ fn within<T: Send + 'static>(
 
 /// All of a regular file that is a text.
 pub fn text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?)
-        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))
+    as_text(read(path)?)
+}
+
+pub fn as_text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{CWD, inotify, mknodat};
-
-    #[test]
-    fn only_regular_files_are_opened() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = |name: &str| dir.path().join(name);
-        std::fs::write(path("file"), "text\n").unwrap();
-        std::os::unix::fs::symlink("file", path("link")).unwrap();
-        assert_eq!(text(&path("link")).unwrap(), "text\n");
-        assert!(!read(Path::new("/proc/stat")).unwrap().is_empty());
-        for (path, is_of_kernel_alone) in [
-            ("/proc/stat", true),
-            ("/sys/devices/system/cpu/online", true),
-            ("/proc/self/fd/0", false),
-            ("/proc/1/root/dev/watchdog", false),
-            ("/proc/../dev/watchdog", false),
-            ("/processes", false),
-            ("/etc/ntp.conf", false),
-        ] {
-            assert_eq!(is_of_kernel(Path::new(path)), is_of_kernel_alone, "{path}");
-        }
-        assert_eq!(read(dir.path()).unwrap_err().kind(), ErrorKind::IsADirectory);
-        assert_eq!(read(&path("none")).unwrap_err().kind(), ErrorKind::NotFound);
-        // A FIFO would wait here for ever.
-        mknodat(CWD, path("fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", path("device")).unwrap();
-        for name in ["fifo", "device"] {
-            let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
-            inotify::add_watch(&watch, path(name), inotify::WatchFlags::OPEN).unwrap();
-            assert!(
-                read(&path(name)).unwrap_err().to_string().starts_with("it is a device"),
-                "{name}"
-            );
-            let seen = rustix::io::read(&watch, &mut [0_u8; 512]);
-            assert!(name == "device" || seen == Err(Errno::AGAIN), "{name} was opened");
-        }
-    }
 
     #[test]
     fn what_does_not_answer_is_given_up() {

@@ -2,11 +2,10 @@
 //! Where the lab keeps what it has fetched, and how it is put there: one process at a time, whole
 //! or not at all.
 
-use rustix::fs::{FlockOperation, OFlags, flock};
-use std::fs::{self, File};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::{env, io};
+use system::files::{Lock, open_lock};
 
 /// How a folder is called while it is being filled.
 const PART: &str = ".part-";
@@ -27,7 +26,7 @@ pub(crate) type FolderError = (&'static str, PathBuf, io::Error);
 #[derive(Debug)]
 pub(crate) struct LockedFolder {
     path: PathBuf,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl LockedFolder {
@@ -40,11 +39,10 @@ impl LockedFolder {
         };
         fs::create_dir_all(path).map_err(failed("make the folder", path))?;
         let name = path.join(".lock");
-        let lock = open_lock(&name).map_err(failed("write", &name))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let lock = Lock(open_lock(&name).map_err(failed("write", &name))?);
+        if lock.0.try_lock().is_err() {
             waiting();
-            flock(&lock, FlockOperation::LockExclusive)
-                .map_err(|error| failed("lock", &name)(error.into()))?;
+            lock.0.lock().map_err(failed("lock", &name))?;
         }
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(PART) {
@@ -59,20 +57,6 @@ impl LockedFolder {
         let part = tempfile::Builder::new().prefix(PART).tempdir_in(&self.path);
         part.map_err(|error| ("make a folder in", self.path.clone(), error))
     }
-}
-
-/// Opens the file, or makes it. Whoever else may write the folder has no other file made or emptied
-/// by that: links are refused.
-fn open_lock(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(flags)
-        .open(path)
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@
 //! that its process keeps locked, and the kernel releases the lock however the process ends.
 //! Process ids would not do: they are used again, and mean something else in each container.
 
-use rustix::fs::OFlags;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Once;
+use system::files::open_lock_of_another;
 use tempfile::TempDir;
 
 /// How the folders' names begin.
@@ -76,12 +76,7 @@ fn remove_abandoned(directory: &Path) {
 }
 
 fn is_abandoned(lock: &Path) -> bool {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(lock)
-        .is_ok_and(|lock| lock.try_lock().is_ok())
+    open_lock_of_another(lock).is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
 #[cfg(test)]

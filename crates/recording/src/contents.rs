@@ -4,11 +4,11 @@
 //! own when it is opened; and no more of it than memory allows.
 
 use crate::RecordingError;
-use rustix::fs::OFlags;
-use std::fs::{self, File, FileType, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use rustix::fs::FileType;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
+use system::files::{self, Links, OpenError, USUAL, open_regular, read_up_to};
 
 /// What the kernel of a guest printed.
 pub(crate) const CONSOLE: &str = "console.log";
@@ -22,24 +22,11 @@ pub(crate) const MAX_TEXT: u64 = 32 << 20;
 /// # Errors
 /// When it is not there, leads out of the folder, or is no file.
 pub fn open_file(path: &Path) -> Result<File, RecordingError> {
-    let path = &within(path)?;
-    let io = |source| RecordingError::Io { doing: "read", path: path.clone(), source };
-    // Looked at before it is opened, which may have an effect, and again after: another file may be
-    // in its place by then.
-    let seen = path.symlink_metadata().map_err(io)?;
-    check_kind(path, seen.file_type())?;
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)
-        .map_err(io)?;
-    let opened = file.metadata().map_err(io)?;
-    check_kind(path, opened.file_type())?;
-    if (opened.dev(), opened.ino()) != (seen.dev(), seen.ino()) {
-        return Err(io(io::Error::other("it was replaced meanwhile")));
-    }
-    Ok(file)
+    let path = within(path)?;
+    open_regular(&path, Links::Refused).map_err(|error| match error {
+        OpenError::Io(source) => RecordingError::Io { doing: "read", path, source },
+        OpenError::Kind(kind) => RecordingError::NoFile { path, what: name_of(kind) },
+    })
 }
 
 /// Reads a file of a recording's folder, of so many bytes at most.
@@ -47,17 +34,9 @@ pub fn open_file(path: &Path) -> Result<File, RecordingError> {
 /// # Errors
 /// As [`open_file`], and when it is larger.
 pub(crate) fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, RecordingError> {
-    let file = open_file(path)?;
-    let io = |source| RecordingError::Io { doing: "read", path: path.to_owned(), source };
-    let bytes = file.metadata().map_err(io)?.len();
-    let too_large = || RecordingError::TooLarge { path: path.to_owned(), max_bytes };
-    if bytes > max_bytes {
-        return Err(too_large());
-    }
-    let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-    file.take(max_bytes + 1).read_to_end(&mut content).map_err(io)?;
-    // It may grow while it is read.
-    if content.len() as u64 > max_bytes { Err(too_large()) } else { Ok(content) }
+    let read =
+        read_up_to(&open_file(path)?, max_bytes).map_err(RecordingError::io("read", path))?;
+    read.ok_or_else(|| RecordingError::TooLarge { path: path.to_owned(), max_bytes })
 }
 
 /// The same as text, of 32 MB at most.
@@ -69,21 +48,9 @@ pub fn read_text(path: &Path) -> Result<String, RecordingError> {
         .map_err(|error| RecordingError::Document { path: path.to_owned(), why: error.to_string() })
 }
 
-/// Makes a file in the place of whatever is there. Where that is a link the link is replaced, and
-/// not what it leads to: somebody else may write to the folder, or may have made it.
-///
-/// # Errors
-/// When it cannot be made.
-pub fn create_file(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => File::create_new(path),
-    }
-}
-
-/// The same with this content.
+/// Makes a file with this content in the place of whatever is there.
 pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    create_file(path)?.write_all(content)
+    files::create(path, USUAL)?.write_all(content)
 }
 
 /// What a guest of the lab printed; nothing where that cannot be read.
@@ -109,16 +76,14 @@ pub fn within(path: &Path) -> Result<PathBuf, RecordingError> {
     }
 }
 
-fn check_kind(path: &Path, kind: FileType) -> Result<(), RecordingError> {
-    let what = match kind {
-        kind if kind.is_file() => return Ok(()),
-        kind if kind.is_dir() => "a folder",
-        kind if kind.is_fifo() => "a FIFO",
-        kind if kind.is_socket() => "a socket",
-        kind if kind.is_char_device() || kind.is_block_device() => "a device",
+fn name_of(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Directory => "a folder",
+        FileType::Fifo => "a FIFO",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
         _ => "a link",
-    };
-    Err(RecordingError::NoFile { path: path.to_owned(), what })
+    }
 }
 
 #[cfg(test)]

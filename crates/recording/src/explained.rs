@@ -2,10 +2,11 @@
 //! What `teiji explain` found, beside the samples it is about.
 
 use crate::RecordingError;
-use crate::contents::{read_text, write_file};
+use crate::contents::read_text;
 use model::{EXPLAINED, EXPLAINED_VERSION, Explained};
-use std::fs;
+use std::io::Write as _;
 use std::path::Path;
+use system::files::{Durability, USUAL, replace};
 
 /// Of a thousand activations, each with its parts and what ran in them.
 const MAX_VALUES: usize = 2_000_000;
@@ -58,17 +59,17 @@ pub fn write_explained(recording: &Path, explained: &Explained) -> Result<(), Re
     let new = recording.join(format!(".{EXPLAINED}-{}", std::process::id()));
     let text = serde_json::to_string(explained)
         .map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
-    let written = write_file(&new, (text + "\n").as_bytes()).and_then(|()| fs::rename(&new, &path));
-    written.map_err(|source| {
-        let _ = fs::remove_file(&new);
-        RecordingError::Io { doing: "write", path, source }
+    replace(&path, &new, USUAL, Durability::Written, |file| {
+        file.write_all((text + "\n").as_bytes())
     })
+    .map_err(RecordingError::io("write", &path))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::{Account, Timeline};
+    use std::fs;
 
     #[test]
     fn what_was_explained_is_read_back() {

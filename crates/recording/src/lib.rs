@@ -28,7 +28,7 @@ mod sums;
 mod verify;
 
 pub use anonymous::LeftOut;
-pub use contents::{create_file, open_file, read_console, read_text, within};
+pub use contents::{open_file, read_console, read_text, within};
 pub use error::RecordingError;
 pub use explained::{read_explained, write_explained};
 pub use folder::{Folder, adopt};

@@ -6,10 +6,11 @@
 //! message of the stream four bytes of CRC-32, and how long it is, four bytes more, all with the
 //! least significant byte first. A message's sum is written before it.
 
-use crate::contents::{create_file, read_file};
+use crate::contents::read_file;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use system::files::{USUAL, create};
 
 /// Bytes that are read of them in any case.
 const MIN_READ: u64 = 1 << 20;
@@ -30,7 +31,7 @@ impl SumsWriter {
     /// Of a stream that is begun.
     pub(crate) fn create(stream: &Path) -> io::Result<Self> {
         let path = sums_path(stream);
-        let file = create_file(&path)?;
+        let file = create(&path, USUAL)?;
         Ok(SumsWriter { path, file })
     }
 

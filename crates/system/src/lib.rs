@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What several crates ask of Linux in the same way, each written once: [`rights`] that the program
-//! has and its caller lacks, [`process`]es as /proc shows them, how threads are scheduled
+//! has and its caller lacks, [`files`] opened and replaced safely,
+//! [`process`]es as /proc shows them, how threads are scheduled
 //! ([`scheduling`]), and what was used ([`usage`]).
 //!
 //! In: paths, numbers of processes and threads. Out: what the kernel says of them. Must not touch:
 //! the terminal, recordings, and settings of the machine.
 #![deny(unsafe_code)]
 
+pub mod files;
 pub mod process;
 pub mod rights;
 pub mod scheduling;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The user's key of pseudonyms: made once, kept where nobody else reads it, and in no recording.
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use model::Pseudonyms;
-use rustix::fs::OFlags;
 use rustix::process::geteuid;
 use std::env::var_os;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use system::files::{Links, OpenError, create, open_regular};
 
 const FILE: &str = "pseudonyms.key";
 /// Only the user reads it, and looks into the folder that is made for it.
@@ -78,24 +78,27 @@ fn random() -> io::Result<[u8; 32]> {
 /// The key, where there is one that is the user's own.
 fn read(path: &Path) -> anyhow::Result<Option<[u8; 32]>> {
     let shown = path.display();
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut file =
-        match OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path) {
-            Ok(file) => file,
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
-        };
-    let found = file.metadata().with_context(|| format!("cannot read {shown}"))?;
-    let is_own = found.is_file() && found.uid() == geteuid().as_raw() && found.mode() & OTHERS == 0;
-    ensure!(
-        is_own,
-        "{shown} is not a file that you alone may read, so it is no key: remove it, and a new one \
-         is made"
-    );
+    let cannot = || format!("cannot read {shown}");
+    let not_own = || {
+        anyhow!(
+            "{shown} is not a file that you alone may read, so it is no key: remove it, and a new \
+             one is made"
+        )
+    };
+    let mut file = match open_regular(path, Links::Refused) {
+        Ok(file) => file,
+        Err(OpenError::Kind(_)) => return Err(not_own()),
+        Err(OpenError::Io(error))
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
+        Err(OpenError::Io(error)) => return Err(error).with_context(cannot),
+    };
+    let found = file.metadata().with_context(cannot)?;
+    if found.uid() != geteuid().as_raw() || found.mode() & OTHERS != 0 {
+        return Err(not_own());
+    }
     let mut key = [0; 32];
     let whole = found.len() == key.len() as u64 && file.read_exact(&mut key).is_ok();
     ensure!(
@@ -109,7 +112,7 @@ fn read(path: &Path) -> anyhow::Result<Option<[u8; 32]>> {
 fn make(folder: &Path, path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(PRIVATE_FOLDER).create(folder)?;
     let new = folder.join(format!(".{FILE}-{}", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&new)?;
+    let mut file = create(&new, PRIVATE)?;
     let written = random().and_then(|key| file.write_all(&key)).and_then(|()| file.sync_all());
     let placed = written.and_then(|()| fs::hard_link(&new, path));
     let _ = fs::remove_file(&new);

@@ -8,11 +8,11 @@
 
 use crate::TraceError;
 use crate::owner::Owner;
-use rustix::fs::{FlockOperation, OFlags, flock};
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use system::files::{self, Lock, open_lock};
 
 const LOCK: &str = "tracefs.lock";
 const ENDING: &str = ".knobs";
@@ -121,35 +121,17 @@ enum Locked {
 
 /// Others see what is lent, and lend nothing.
 const FOLDER: u32 = 0o755;
-const PRIVATE: u32 = 0o600;
-
-/// Held until it is dropped, or its process has ended.
-struct Lock(File);
-
-impl Drop for Lock {
-    /// Closing the file is not enough: a process that another thread is starting has it open too,
-    /// until it executes its program.
-    fn drop(&mut self) {
-        let _ = flock(&self.0, FlockOperation::Unlock);
-    }
-}
-
 fn lock(folder: &Path) -> Result<Locked, TraceError> {
     let path = folder.join(LOCK);
     let failed = |error| TraceError::file("make", &path, error);
     DirBuilder::new().recursive(true).mode(FOLDER).create(folder).map_err(failed)?;
-    let flags = OFlags::NOFOLLOW.bits().cast_signed();
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(PRIVATE).custom_flags(flags);
-    let file = options.open(&path).map_err(failed)?;
-    // Who can open a lock can hold it for ever.
-    let _ = file.set_permissions(Permissions::from_mode(PRIVATE));
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Locked::Ours(Lock(file))),
-        Err(rustix::io::Errno::WOULDBLOCK) => {
+    let lock = Lock(open_lock(&path).map_err(failed)?);
+    match lock.0.try_lock() {
+        Ok(()) => Ok(Locked::Ours(lock)),
+        Err(TryLockError::WouldBlock) => {
             Ok(Locked::Anothers(fs::read_to_string(&path).unwrap_or_default()))
         }
-        Err(error) => Err(failed(error.into())),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
     }
 }
 
@@ -298,12 +280,7 @@ fn write(path: &Path, value: &str) -> Result<(), TraceError> {
 }
 
 fn remove(path: &Path) -> Result<(), TraceError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(TraceError::file("remove", path, error))
-        }
-        _ => Ok(()),
-    }
+    files::remove(path).map_err(|error| TraceError::file("remove", path, error))
 }
 
 #[cfg(test)]

@@ -4,16 +4,18 @@
 //! What a journal says is written with root's rights. So nobody else may put a file there, and no
 //! link leads out of it.
 
-use host::HostRoot;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use host::{HostRoot, regular_file};
+
 use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, test_kill_process};
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use system::files::{
+    self, Durability, Links, OpenError, open_lock, open_lock_of_another, open_regular, replace,
+    sync_folder_of,
+};
 
 /// The folder, on a machine.
 const FOLDER: &str = "var/lib/teiji/tune";
@@ -24,8 +26,6 @@ const LOCK: &str = "lock";
 const HOLDER: &str = "holder";
 /// This machine's lock, whatever the folder is called.
 const MACHINE_LOCK: &str = "/run/teiji-tune.lock";
-/// Who may open a lock may hold it.
-const PRIVATE: u32 = 0o600;
 /// The mode of what everybody may read.
 pub(super) const READABLE: u32 = 0o644;
 /// The mode of folders, whatever the umask is.
@@ -45,38 +45,20 @@ fn named(root: &HostRoot) -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// Options to open a file by, never at the end of a link, and never to wait for whoever writes into
-/// a FIFO.
-fn itself() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
-    options
-}
-
 /// What a file says that root or whoever runs this wrote. None where there is none.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
-    let mut file = match itself().open(path) {
+    let file = match open_regular(path, Links::Refused).map_err(OpenError::into_io) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(of_link(error)),
+        Err(error) => return Err(error),
     };
     let found = file.metadata()?;
     if !is_trusted(found.uid()) {
         return Err(io::Error::other(format!("it belongs to user {}", found.uid())));
     }
-    let mut text = String::new();
-    file.read_to_string(&mut text)?;
-    Ok(Some(text))
-}
-
-fn of_link(error: io::Error) -> io::Error {
-    if Errno::from_io_error(&error) == Some(Errno::LOOP) {
-        io::Error::other("it is a link")
-    } else {
-        error
-    }
+    regular_file::as_text(regular_file::all_of(&file)?).map(Some)
 }
 
 fn is_trusted(owner: u32) -> bool {
@@ -86,31 +68,20 @@ fn is_trusted(owner: u32) -> bool {
 /// Puts a text in its place, under a name and with a mode. When this returns, it is on disk.
 pub(super) fn store(folder: &Path, name: &str, mode: u32, text: &str) -> io::Result<()> {
     let beside = folder.join(format!("{name}.new"));
-    let mut file = made_new(&beside, mode)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&beside, folder.join(name))?;
-    File::open(folder)?.sync_all()
+    replace(&folder.join(name), &beside, mode, Durability::OnDisk, |file| write(file, mode, text))
 }
 
-/// A new file, in place of one that was left there, or of a link.
-fn made_new(path: &Path, mode: u32) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+fn write(file: &mut File, mode: u32, text: &str) -> io::Result<()> {
     // Whatever the umask is.
     file.set_permissions(Permissions::from_mode(mode))?;
-    Ok(file)
+    file.write_all(text.as_bytes())
 }
 
 /// Removes a file of this name, where it is.
 pub(super) fn remove(folder: &Path, name: &str) -> io::Result<()> {
-    match fs::remove_file(folder.join(name)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => File::open(folder)?.sync_all(),
-    }
+    let path = folder.join(name);
+    files::remove(&path)?;
+    sync_folder_of(&path)
 }
 
 /// Makes the folder, where it is not. Everybody may look into what is made.
@@ -182,18 +153,12 @@ pub(super) enum NotLocked {
 pub(super) struct Lock {
     holder: PathBuf,
     /// The folder's, and the machine's.
-    files: (File, Option<File>),
+    _files: (files::Lock, Option<files::Lock>),
 }
 
 impl Drop for Lock {
-    /// Closing the files is not enough: a process that another thread is starting has them open
-    /// too, until it executes its program.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.holder);
-        let (own, machine) = &self.files;
-        for file in std::iter::once(own).chain(machine) {
-            let _ = flock(file, FlockOperation::Unlock);
-        }
     }
 }
 
@@ -202,41 +167,29 @@ pub(super) fn lock(root: &HostRoot) -> Result<Lock, NotLocked> {
     let folder = folder(root);
     let holder = folder.join(HOLDER);
     make(root, &folder).and_then(|()| check(root, &folder)).map_err(NotLocked::Failed)?;
-    let own = opened(&folder.join(LOCK)).map_err(NotLocked::Failed)?;
-    take(&own, || fs::read_to_string(&holder))?;
-    let machine = if root.is_system() { opened(Path::new(MACHINE_LOCK)).ok() } else { None };
-    if let Some(machine) = &machine {
-        take(machine, || fs::read_to_string(MACHINE_LOCK))?;
-    }
+    let own = open_lock(&folder.join(LOCK)).map_err(NotLocked::Failed)?;
+    let own = take(own, || fs::read_to_string(&holder))?;
+    let machine = if root.is_system() { open_lock(Path::new(MACHINE_LOCK)).ok() } else { None };
+    let machine =
+        machine.map(|machine| take(machine, || fs::read_to_string(MACHINE_LOCK))).transpose()?;
     // For whoever finds it held; nothing depends on it, and a disk that is mounted read-only takes
     // none.
     let said = said();
-    let _ = made_new(&holder, READABLE).and_then(|mut file| file.write_all(said.as_bytes()));
-    let _ = machine
-        .as_ref()
-        .map(|mut file| file.set_len(0).and_then(|()| file.write_all(said.as_bytes())));
-    Ok(Lock { holder, files: (own, machine) })
+    let _ = files::create(&holder, READABLE).and_then(|mut file| write(&mut file, READABLE, &said));
+    let _ = machine.as_ref().map(|files::Lock(file)| {
+        file.set_len(0).and_then(|()| (&*file).write_all(said.as_bytes()))
+    });
+    Ok(Lock { holder, _files: (own, machine) })
 }
 
-/// A lock's file. Where nothing can be written it is enough to read it.
-fn opened(path: &Path) -> io::Result<File> {
-    let file = itself().write(true).create(true).truncate(false).mode(PRIVATE).open(path);
-    let file = file.or_else(|error| match error.kind() {
-        ErrorKind::ReadOnlyFilesystem => itself().open(path).map_err(|_| error),
-        _ => Err(of_link(error)),
-    })?;
-    let _ = file.set_permissions(Permissions::from_mode(PRIVATE));
-    Ok(file)
-}
-
-fn take(file: &File, holder: impl Fn() -> io::Result<String>) -> Result<(), NotLocked> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(()),
-        Err(Errno::WOULDBLOCK) => {
+fn take(file: File, holder: impl Fn() -> io::Result<String>) -> Result<files::Lock, NotLocked> {
+    match file.try_lock() {
+        Ok(()) => Ok(files::Lock(file)),
+        Err(TryLockError::WouldBlock) => {
             let alive = holder().ok().and_then(|said| alive(&said));
             Err(NotLocked::Held(alive.map(|process| process.to_string()).unwrap_or_default()))
         }
-        Err(error) => Err(NotLocked::Failed(error.into())),
+        Err(TryLockError::Error(error)) => Err(NotLocked::Failed(error)),
     }
 }
 
@@ -266,8 +219,8 @@ fn alive(said: &str) -> Option<u32> {
 /// Whether a process that changes settings runs now.
 pub(crate) fn is_in_use(root: &HostRoot) -> bool {
     let folder = folder(root);
-    match itself().open(folder.join(LOCK)) {
-        Ok(file) => flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK),
+    match open_lock_of_another(&folder.join(LOCK)) {
+        Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
         Err(error) if error.kind() == ErrorKind::NotFound => false,
         // Who may not open it reads who holds it.
         Err(_) => {

@@ -44,7 +44,7 @@ fn one_at_a_time() {
 fn a_process_being_started_does_not_keep_the_lock() {
     let (_folder, root, _) = machine();
     let held = lock(&root).ok().unwrap();
-    let starting = held.files.0.try_clone().unwrap();
+    let starting = held._files.0.0.try_clone().unwrap();
     drop(held);
     assert!(lock(&root).is_ok());
     drop(starting);
@@ -55,8 +55,8 @@ fn a_process_being_started_does_not_keep_the_lock() {
 fn a_holder_that_has_ended_is_not_named() {
     let (_dir, root, folder) = machine();
     drop(lock(&root));
-    let other = itself().open(folder.join(LOCK)).unwrap();
-    flock(&other, FlockOperation::NonBlockingLockShared).unwrap();
+    let other = open_lock_of_another(&folder.join(LOCK)).unwrap();
+    other.try_lock_shared().unwrap();
     for said in ["", "x", "999999999 5", &format!("{} 1", std::process::id())] {
         fs::write(folder.join(HOLDER), said).unwrap();
         assert!(matches!(lock(&root), Err(NotLocked::Held(holder)) if holder.is_empty()), "{said}");

@@ -3,7 +3,7 @@
 
 use crate::format::{self, count};
 use crate::language::tr;
-use crate::sections::latencies::{NOTHING, OrNothing};
+use crate::sections::latencies::OrNothing;
 use model::{Document, LoadEvidence, LoadOnCpu};
 use plan::{CpuList, LoadSpec};
 

@@ -4,10 +4,11 @@
 use super::{LoaderError, attributes};
 use host::HostRoot;
 use host::regular_file;
-use std::fs::{self, File, OpenOptions};
+
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use system::files::{self, Durability, sync_folder_of};
 
 /// What a copy of the first text is called, behind the name of its file: no boot loader reads such
 /// a name.
@@ -68,42 +69,19 @@ pub(super) fn only_path(root: &HostRoot, file: &str) -> Result<PathBuf, LoaderEr
 /// Puts a text in a file's place, with all that the file `like` has beside its text. When this
 /// returns, it is on disk.
 pub(super) fn replace(path: &Path, text: &str, like: &Path) -> io::Result<()> {
-    let new = new_of(path)?;
-    remove(&new)?;
-    let placed = write_new(&new, text, like).and_then(|()| fs::rename(&new, path));
-    if placed.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    placed?;
-    sync_folder(path)
-}
-
-fn write_new(new: &Path, text: &str, like: &Path) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(new)?;
-    file.write_all(text.as_bytes())?;
-    attributes::copy(like, &file)?;
-    file.sync_all()
-}
-
-/// Removes a file, where it is.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    files::replace(path, &new_of(path)?, PRIVATE, Durability::OnDisk, |file| {
+        file.write_all(text.as_bytes())?;
+        attributes::copy(like, file)
+    })
 }
 
 /// Removes the copy beside a file, if it is ours, and what was never put in its place.
 pub(super) fn tidy(path: &Path, from: &str) -> io::Result<()> {
     let backup = backup_of(path)?;
     if regular_file::read(&backup).is_ok_and(|text| text == from.as_bytes()) {
-        remove(&backup)?;
+        files::remove(&backup)?;
     }
-    remove(&new_of(&backup)?)?;
-    remove(&new_of(path)?)?;
-    sync_folder(path)
+    files::remove(&new_of(&backup)?)?;
+    files::remove(&new_of(path)?)?;
+    sync_folder_of(path)
 }
