@@ -6,7 +6,7 @@
 //! compared as quantiles are: by a bootstrap of blocks that are long enough to be independent. From
 //! the smallest to the largest is a figure of these very runs, and grows with their length.
 
-use crate::compare::{DRAWS, MIN_BLOCKS, interval_of};
+use crate::bootstrap::{self, DRAWS, MIN_BLOCKS, interval_of};
 use crate::interval::is_correlated;
 use crate::random::Numbers;
 use crate::rows::Chunk;
@@ -171,21 +171,14 @@ impl SpreadOfGroup {
     fn draw(&self, between_runs: bool, seed: u64) -> Vec<f64> {
         let mut numbers = Numbers::new(seed);
         let blocks: Vec<Centred> = self.runs.iter().flatten().copied().collect();
+        let runs = bootstrap::places(&self.runs);
         let mut once = || {
             let mut sum = Centred::default();
-            let mut add = |block: &Centred| {
-                sum.count += block.count;
-                sum.sum += block.sum;
-                sum.squares += block.squares;
-            };
-            if between_runs {
-                for _ in 0..self.runs.len() {
-                    let run = &self.runs[numbers.below(self.runs.len())];
-                    (0..run.len()).for_each(|_| add(&run[numbers.below(run.len())]));
-                }
-            } else {
-                (0..blocks.len()).for_each(|_| add(&blocks[numbers.below(blocks.len())]));
-            }
+            bootstrap::draw(&mut numbers, &runs, between_runs, |block| {
+                sum.count += blocks[block].count;
+                sum.sum += blocks[block].sum;
+                sum.squares += blocks[block].squares;
+            });
             ((sum.squares - sum.sum * sum.sum / sum.count) / (sum.count - 1.0)).max(0.0).sqrt()
         };
         (0..DRAWS).map(|_| once()).collect()
