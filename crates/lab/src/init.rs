@@ -274,7 +274,7 @@ fn order_of(
     default_cpus: Option<DefaultCpus>,
     time: MachineTime,
     load_verb: &'static str,
-) -> Result<runner::Order, Refusal> {
+) -> Result<runner::PreparedRun, Refusal> {
     let program_started = probe::Monotonic.now();
     let cpus = probe::process_cpus()
         .map_err(|error| run_failed(format!("which CPUs there are: {error}")))?;
@@ -303,7 +303,7 @@ fn order_of(
     let elsewhere = runner::loads_elsewhere(&run, &loads);
     let short = runner::try_interval(&run, granted.scheduling).map_err(bad_input)?;
     let probe = probe::statement(&run).map_err(bad_input)?;
-    Ok(runner::Order {
+    Ok(runner::PreparedRun {
         probe,
         chosen_for,
         granted,

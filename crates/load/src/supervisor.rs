@@ -5,7 +5,7 @@
 //! as the load's.
 
 use crate::load_types::LoadType;
-use crate::report::{BEGIN, GO, MEASURED_FROM, Order, Report};
+use crate::report::{BEGIN, GO, MEASURED_FROM, Report, SupervisorArgument};
 use crate::settling::{Settling, WINDOW_NS};
 use crate::spec::{self, CommonOptions};
 use crate::sys::{self, SingleThreaded};
@@ -43,7 +43,7 @@ pub fn worker(order: &str) -> ExitCode {
         .map_err(|error| {
             io::Error::other(format!("internal command: its order cannot be read: {error}"))
         })
-        .and_then(|order| supervise(&order));
+        .and_then(|argument| supervise(&argument));
     let Err(error) = result else { return ExitCode::SUCCESS };
     if say(&Report::Failed { error: error.to_string() }).is_err() {
         let _ = writeln!(io::stderr(), "{error}");
@@ -51,25 +51,25 @@ pub fn worker(order: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn supervise(order: &Order) -> io::Result<()> {
+fn supervise(argument: &SupervisorArgument) -> io::Result<()> {
     let (load_type, generator, common) =
-        spec::read(&order.spec, order.cpus.len(), order.memory, order.loads)
+        spec::read(&argument.spec, argument.cpus.len(), argument.memory, argument.loads)
             .map_err(io::Error::other)?;
-    let common = CommonOptions { seed: order.seed, ..common };
-    settle(order, load_type, &common)?;
-    let size = generator.tasks(order.cpus.len());
+    let common = CommonOptions { seed: argument.seed, ..common };
+    settle(argument, load_type, &common)?;
+    let size = generator.tasks(argument.cpus.len());
     let mut pool = WorkerPool::new(
         SingleThreaded::check()?,
         load_type,
-        order.cpus.clone(),
+        argument.cpus.clone(),
         common,
         size,
-        generator.threads_per_task(order.cpus.len()),
+        generator.threads_per_task(argument.cpus.len()),
     )?;
     generator.assemble(&mut pool)?;
     pool.wait_ready()?;
     say(&Report::Prepared)?;
-    obey(&mut pool, order.shift_ns)
+    obey(&mut pool, argument.shift_ns)
 }
 
 /// Follows orders until there are no more. A load that begins or is stopped while measuring is so
@@ -208,7 +208,11 @@ fn next(due_ns: Option<u64>) -> io::Result<Next> {
 /// The death signal is asked for here and not between fork and exec, because executing a program
 /// with file capabilities (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it
 /// away again.
-fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Result<()> {
+fn settle(
+    argument: &SupervisorArgument,
+    load_type: &LoadType,
+    common: &CommonOptions,
+) -> io::Result<()> {
     if load_type.starts_others {
         // What others have started only this process can find and kill. It learns of its parent's
         // end by that of its stdin, and must live to do it; whoever down there loses a
@@ -217,7 +221,8 @@ fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Re
     } else {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     }
-    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != order.parent)
+    if getppid()
+        .is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != argument.parent)
     {
         return Err(io::Error::other("the program that started this load has ended"));
     }
@@ -225,8 +230,8 @@ fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Re
     sys::settle_signals()?;
     sys::schedule(Policy::Other, 0)
         .map_err(|error| io::Error::other(format!("cannot take ordinary scheduling: {error}")))?;
-    sys::bind(&order.cpus).map_err(|error| {
-        let cpus = plan::CpuList::format(&order.cpus);
+    sys::bind(&argument.cpus).map_err(|error| {
+        let cpus = plan::CpuList::format(&argument.cpus);
         io::Error::other(format!("cannot run on CPUs {cpus}: {error}; a cpuset may forbid them"))
     })?;
     raise_file_limit();

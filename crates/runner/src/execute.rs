@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Everything a run needs, decided before it begins.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct PreparedRun {
     pub run: Run,
     /// What its probe measures.
     pub probe: ProbeStatement,
@@ -95,7 +95,7 @@ const MAX_SYNC: Nanos = Nanos::from_millis(500);
 /// When it could not begin: then nothing is left behind. A run that ends early, or whose recording
 /// fails half-way, is no error here but says so in its document.
 pub fn execute(
-    order: &Order,
+    order: &PreparedRun,
     signals: &Signals,
     observer: &mut dyn ProgressObserver,
 ) -> Result<Recorded, RunnerError> {
@@ -253,7 +253,7 @@ fn plan_start(
 }
 
 struct Observe<'a> {
-    order: &'a Order,
+    order: &'a PreparedRun,
     signals: &'a Signals,
     control: &'a Control,
     begin: Nanos,
@@ -339,7 +339,7 @@ fn sleep(time: Duration) {
 
 /// Sums up from the disk, and writes the final document.
 fn closing(
-    order: &Order,
+    order: &PreparedRun,
     folder: Folder,
     mut document: Document,
     results: &[Option<ThreadResult>],

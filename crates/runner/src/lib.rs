@@ -5,7 +5,7 @@
 //! writes what comes out of their rings, and in the end all is taken down again and summed up from
 //! the disk. Every verb that measures goes through [`execute`].
 //!
-//! In: an [`Order`]. Out: the recording on disk and the same as [`model::Recorded`]. Must not
+//! In: a [`PreparedRun`]. Out: the recording on disk and the same as [`model::Recorded`]. Must not
 //! touch: terminals; who wants to observe the run passes a [`ProgressObserver`].
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,7 @@ mod rights;
 mod signals;
 mod syncer;
 
-pub use execute::{Order, ProgressObserver, RunnerError, execute};
+pub use execute::{PreparedRun, ProgressObserver, RunnerError, execute};
 pub use interval::{TooShort, try_interval};
 pub use isolated::isolated_not_measured;
 pub use live::{LiveThread, Progress};

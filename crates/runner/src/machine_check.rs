@@ -2,11 +2,11 @@
 //! What is bad about the machine, for the recording of a run. What was recorded elsewhere met
 //! nothing of it.
 
-use crate::execute::Order;
+use crate::execute::PreparedRun;
 use host::{HostRoot, MeasuredProgram, RunCheck};
 use model::TakenBy;
 
-pub(crate) fn begin(order: &Order, host: &HostRoot) -> Option<RunCheck> {
+pub(crate) fn begin(order: &PreparedRun, host: &HostRoot) -> Option<RunCheck> {
     match order.probe.taken_by() {
         TakenBy::OwnThreads => {
             Some(RunCheck::begin(host, &order.run.cpus, Some(order.granted.scheduling)))
@@ -17,14 +17,14 @@ pub(crate) fn begin(order: &Order, host: &HostRoot) -> Option<RunCheck> {
 }
 
 /// When the run has ended, while its program still runs.
-pub(crate) fn see_program(check: &mut Option<RunCheck>, order: &Order, host: &HostRoot) {
+pub(crate) fn see_program(check: &mut Option<RunCheck>, order: &PreparedRun, host: &HostRoot) {
     if let (Some(check), Some(program)) = (check, program(order)) {
         check.see_program(host, program);
     }
 }
 
 /// The program that a probe measures, by the settings that name it.
-pub(crate) fn program(order: &Order) -> Option<MeasuredProgram> {
+pub(crate) fn program(order: &PreparedRun) -> Option<MeasuredProgram> {
     if order.probe.taken_by() != TakenBy::ThisMachine {
         return None;
     }

@@ -13,7 +13,7 @@ use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
 use probe::ProbeSettingError;
 use report::{ChartOptions, Gate, Language, Report, warning_text};
-use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
+use runner::{PreparedRun, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -92,7 +92,7 @@ fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> ExitCode {
 }
 
 /// What to know before it begins.
-fn say_before(args: &Args, orders: &[Order]) {
+fn say_before(args: &Args, orders: &[PreparedRun]) {
     let mut said = Vec::new();
     for warning in orders.iter().filter_map(|order| order.granted.warning.as_ref()) {
         let text = warning_text(warning, Language::English);
@@ -112,7 +112,7 @@ fn say_before(args: &Args, orders: &[Order]) {
 /// all.
 fn measured_in_turn(
     args: &Args,
-    orders: &[Order],
+    orders: &[PreparedRun],
     signals: &Signals,
 ) -> (Vec<Recorded>, Option<Failure>) {
     let mut live = Live::new(args.quiet || args.json);
@@ -232,7 +232,7 @@ fn not_decided(error: anyhow::Error) -> Failure {
 }
 
 /// The probe that nobody has named, where it is not the usual one.
-fn chosen(order: &Order) -> Option<String> {
+fn chosen(order: &PreparedRun) -> Option<String> {
     let core = order.chosen_for.as_ref()?;
     let version = core.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let (name, abi, probe) = (&core.name, core.abi, &order.run.probe);
@@ -244,7 +244,7 @@ fn chosen(order: &Order) -> Option<String> {
 }
 
 /// From what was said to what will be done. Everything that can be found wrong is found wrong here.
-fn decide_all(args: &Args, started: Nanos) -> anyhow::Result<Vec<Order>> {
+fn decide_all(args: &Args, started: Nanos) -> anyhow::Result<Vec<PreparedRun>> {
     let each = args.measured.each();
     let is_one = each.len() == 1;
     let directory = args
@@ -273,7 +273,7 @@ fn decide_all(args: &Args, started: Nanos) -> anyhow::Result<Vec<Order>> {
 }
 
 /// Of several runs, the folder with the recordings of all.
-fn folder_of(orders: &[Order]) -> PathBuf {
+fn folder_of(orders: &[PreparedRun]) -> PathBuf {
     orders.first().and_then(|order| order.directory.parent()).unwrap_or(Path::new(".")).to_owned()
 }
 
@@ -282,7 +282,7 @@ fn decide(
     flags: &RunFlags,
     directory: &Path,
     started: Nanos,
-) -> anyhow::Result<Order> {
+) -> anyhow::Result<PreparedRun> {
     let cpus = process_cpus()?;
     let run = flags.run(&flags.cpus(&cpus)?)?;
     gate::check_meaning(&args.limits, &probe::statement(&run)?)?;
@@ -312,7 +312,7 @@ pub fn order(
     directory: PathBuf,
     cpus: &ProcessCpus,
     started: Nanos,
-) -> anyhow::Result<Order> {
+) -> anyhow::Result<PreparedRun> {
     // First: a co-kernel may give this user the rights that are asked for next.
     let chosen_for = probe::choose(&mut run)?;
     let granted = grant(run.scheduling);
@@ -329,7 +329,7 @@ pub fn order(
         .chain(elsewhere)
         .chain(try_interval(&run, granted.scheduling)?)
         .collect();
-    Ok(Order {
+    Ok(PreparedRun {
         probe,
         chosen_for,
         granted,

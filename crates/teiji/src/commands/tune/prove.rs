@@ -19,7 +19,7 @@ use plan::{
     ProbeSettings, Run, Scheduling, Settle,
 };
 use report::Language;
-use runner::Order;
+use runner::PreparedRun;
 use stats::{RoundOrder, judged_level, latencies_for, min_rounds};
 use std::path::Path;
 use std::process::ExitCode;
@@ -93,7 +93,7 @@ const WARMUP: Nanos = Nanos::from_millis(100);
 
 /// Everything that the figures depend on.
 pub struct Conditions<'a> {
-    pub order: &'a Order,
+    pub order: &'a PreparedRun,
     pub quantity: Quantity,
     pub changes: usize,
     pub rounds: usize,
@@ -123,7 +123,7 @@ fn checks(plan: &TuningPlan) -> Vec<&'static str> {
     checks
 }
 
-fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<Order> {
+fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<PreparedRun> {
     let scheduling = flags
         .prio
         .map_or(Ok(Scheduling::DEFAULT), |prio| Scheduling::new(Some(Policy::Fifo), Some(prio)))
