@@ -4,8 +4,7 @@
 
 use crate::SampleFile;
 use crate::samples::labels;
-use judge::{Difference, contradictions};
-use model::{Detail, Recorded, State, Thread, samples_file};
+use model::{Detail, Difference, Recorded, State, Thread, contradictions, samples_file};
 use std::path::Path;
 
 /// Compares each recorded figure with what was computed from the samples, and whatever else of the
@@ -29,11 +28,8 @@ pub fn verify(recorded: &Recorded) -> Vec<Difference> {
             continue;
         }
         if thread.samples_file != own {
-            differences.push(Difference::between(
-                &format!("{place}.samples_file"),
-                &thread.samples_file,
-                &own,
-            ));
+            let place = format!("{place}.samples_file");
+            differences.push(Difference::between(place, &thread.samples_file, own));
         }
         // What was read: a samples file lies beside its document, whatever that says.
         let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
@@ -49,11 +45,8 @@ fn self_description(place: &str, file: &Path, thread: &Thread, differences: &mut
     for (label, recorded) in expected {
         let recomputed = found.get(&label).map_or("nothing", String::as_str);
         if recorded != recomputed {
-            differences.push(Difference::between(
-                &format!("{place}: {label}"),
-                &recorded,
-                &recomputed,
-            ));
+            let place = format!("{place}: {label}");
+            differences.push(Difference::between(place, recorded, recomputed));
         }
     }
 }

@@ -35,7 +35,7 @@ pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
 pub use compare::{Comparisons, Repeats};
 pub use explained::{compared_causes, explained_text, timeline_svg};
 pub use format::{exact_micros, latency};
-pub use gate::{Gate, LimitSources};
+pub use gate::GateReport;
 use judge::Judged;
 pub use language::Language;
 use language::{in_language, translated};

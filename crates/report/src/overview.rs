@@ -11,8 +11,8 @@ use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
-use judge::{Ending, Examined};
-use model::{Document, End, Quantity, Recorded, State, TakenBy, Thread};
+use judge::Ending;
+use model::{Document, End, Examined, Quantity, Recorded, State, TakenBy, Thread};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics};
 

@@ -14,8 +14,7 @@ use crate::sections::cautions;
 use crate::sections::co_kernel;
 use differs::{Differing, differing};
 pub(crate) use differs::{different_quantities, incomparable};
-use judge::{Examined, RunIdentity};
-use model::{Quantity, Recorded};
+use model::{Examined, Quantity, Recorded, RunIdentity};
 use stats::{Comparison, Group, Measured, compare};
 
 /// Recordings that are taken to be repeats of one another.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji hackbench`: the benchmark, with the options and the output of the one in rt-tests.
 
+use crate::commands::catch_signals;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::{Context, bail};
 use load::{Benchmark, Channel};
-use runner::Signals;
 use std::process::ExitCode;
 
 /// What was said.
@@ -45,7 +45,7 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: &Args) -> CommandResult {
-    let benchmark = decide(args).map_err(Failure::bad_input)?;
+    let benchmark = decide(args)?;
     let Benchmark { groups, side, loops, message, threads, .. } = benchmark;
     let mode = if threads { "threaded" } else { "process" };
     let (each, tasks) = (2 * side, 2 * side * groups);
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> CommandResult {
          {tasks} tasks)"
     ));
     output::say(&format!("Each sender will pass {loops} messages of {message} bytes"));
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = catch_signals()?;
     // Whoever stops it gets the time so far, as from rt-tests' hackbench, which ends with 0 as
     // well.
     let time = benchmark

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji load`: loads alone, and what they reached.
 
-use crate::commands::load_worker;
 use crate::commands::measure::process_cpus;
+use crate::commands::{catch_signals, load_worker};
 use crate::exit::{CommandResult, EXCEEDED, Failure, RUN_FAILED};
 use crate::live::{Drawing, rows};
 use crate::output;
-use anyhow::Context;
 use load::{Limits, LoadNow, Loads, check, check_times};
 use plan::{CpuList, LoadSpec, Nanos, Phase, Unit};
 use report::Language;
-use runner::Signals;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -49,8 +47,8 @@ const EVERY: u32 = 5;
 
 /// Runs loads until their time is over or a signal comes.
 pub fn run(args: &Args) -> CommandResult {
-    let checked = decide(args).map_err(Failure::bad_input)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let checked = decide(args)?;
+    let signals = catch_signals()?;
     let cancelled = || signals.caught().is_some();
     let mut loads = Loads::start(
         checked,

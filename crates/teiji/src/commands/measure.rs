@@ -2,8 +2,8 @@
 //! `teiji measure`: one run, now.
 
 use crate::commands::run_flags::RunFlags;
-use crate::commands::{gate, load_worker};
-use crate::exit::{CommandResult, EXCEEDED, Failure, of_end};
+use crate::commands::{catch_signals, load_worker, recordings};
+use crate::exit::{CommandResult, EXCEEDED, Failure, of_end, of_verdict};
 use crate::live::Live;
 use crate::output;
 use anyhow::{Context, anyhow};
@@ -12,7 +12,7 @@ use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
 use probe::ProbeSettingError;
-use report::{ChartOptions, Gate, Language, Report, warning_text};
+use report::{ChartOptions, GateReport, Language, Report, warning_text};
 use runner::{PreparedRun, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -53,14 +53,14 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
         probe::keep_standard_output();
     }
     let orders = decide_all(args, started).map_err(not_decided)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    let signals = catch_signals()?;
     // Advice for a run that there will not be is none.
     if let Some(lacking) = orders.iter().find_map(|order| probe::lacking(&order.run)) {
         return Err(Failure::run_failed(lacking));
     }
     say_before(args, &orders);
     if let [_, _, ..] = &orders[..] {
-        executor::new_folder(&folder_of(&orders)).map_err(Failure::bad_input)?;
+        executor::new_folder(&folder_of(&orders))?;
     }
     let (recorded, failed) = measured_in_turn(args, &orders, &signals);
     if recorded.is_empty() {
@@ -76,14 +76,14 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if let Some(failed) = failed {
         return Err(failed);
     }
-    Ok(code(&recorded, gate.map(|gate| gate.verdict())))
+    Ok(code(&recorded, gate.map(|report| report.gate.verdict())))
 }
 
 /// A limit that was exceeded is, whatever ended the run. One that holds in part of a run need not
 /// hold in the rest.
 fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> ExitCode {
     let ends = || recorded.iter().map(|recorded| of_end(&recorded.document));
-    let limits = verdict.map_or(0, gate::code);
+    let limits = verdict.map_or(0, of_verdict);
     ExitCode::from(match ends().max() {
         _ if limits == EXCEEDED || ends().any(|end| end == EXCEEDED) => EXCEEDED,
         Some(ended @ 1..) => ended,
@@ -143,15 +143,13 @@ fn say_after(
     args: &Args,
     asked: usize,
     recorded: &[Recorded],
-    gate: Option<&Gate>,
+    gate: Option<&GateReport>,
 ) -> Result<(), Failure> {
     match recorded {
-        [one] if args.json && asked == 1 => {
-            output::say(&model::document_text(&one.document).map_err(Failure::run_failed)?)
-        }
+        [one] if args.json && asked == 1 => output::say(&model::document_text(&one.document)?),
         several if args.json => {
             let documents: Vec<_> = several.iter().map(|one| &one.document).collect();
-            output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
+            output::say(&model::document_text(&documents)?);
         }
         [one] if asked == 1 => {
             let options = ChartOptions::default();
@@ -204,13 +202,13 @@ fn warning_line(warning: &Warning) -> String {
 }
 
 /// The runs held against its limits, from the disk, by what `teiji gate` does.
-fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<Gate>, Failure> {
+fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<GateReport>, Failure> {
     if args.limits.is_empty() {
         return Ok(None);
     }
     let paths: Vec<PathBuf> = recorded.iter().map(|recorded| recorded.path.clone()).collect();
-    let examined = super::examine(&paths, &Limit::exact_request(&args.limits))?;
-    Ok(Some(Gate::judge(&args.limits, &examined)))
+    let examined = recordings::examine(&paths, &Limit::exact_request(&args.limits))?;
+    Ok(Some(GateReport::judge(&args.limits, &examined)))
 }
 
 /// A folder that cannot be written is the user's to change; threads and loads that do not start are
@@ -285,7 +283,7 @@ fn decide(
 ) -> anyhow::Result<PreparedRun> {
     let cpus = process_cpus()?;
     let run = flags.run(&flags.cpus(&cpus)?)?;
-    gate::check_meaning(&args.limits, &probe::statement(&run)?)?;
+    judge::check_meaning(&args.limits, &probe::statement(&run)?)?;
     let warnings = left_out(flags, &run, &cpus).into_iter().collect();
     order(run, warnings, directory.to_owned(), &cpus, started).map_err(|error| {
         match args.measured.interval_note() {

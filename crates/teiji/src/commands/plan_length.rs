@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji plan-length`: how long a run must be before it can establish a rate.
 
-use crate::exit::{CommandResult, Failure};
+use crate::exit::CommandResult;
 use crate::output;
 use plan::{Interval, Nanos};
 use report::{Language, PlanLength};
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> CommandResult {
             "samples": samples,
             "duration_ns": duration_ns,
         });
-        output::say(&model::document_text(&document).map_err(Failure::run_failed)?);
+        output::say(&model::document_text(&document)?);
         return Ok(ExitCode::SUCCESS);
     }
     let length = PlanLength {

@@ -7,7 +7,6 @@ use super::pools::Pool;
 use super::run::{checked, default_cpus, jobs as guests_at_once};
 use super::show::Show;
 use super::{VERBS, exit, failure};
-use crate::commands::gate;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
@@ -53,7 +52,7 @@ pub fn run(args: &Args) -> CommandResult {
         let run =
             checked(&args.measured, args.phases.first(), &guest).map_err(Failure::bad_input)?;
         let probe = probe::statement(&run).map_err(Failure::bad_input)?;
-        gate::check_meaning(std::slice::from_ref(&args.limit), &probe)
+        judge::check_meaning(std::slice::from_ref(&args.limit), &probe)
             .map_err(Failure::bad_input)?;
     }
     for name in &args.kernels {
