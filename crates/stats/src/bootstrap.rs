@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a bootstrap draws: blocks of runs, again and again.
 
+use crate::blocks::{Merge, halved};
 use crate::random::Numbers;
 use std::ops::Range;
 
 pub(crate) const DRAWS: usize = 2_000;
 /// Minimum number of blocks to draw from.
 pub(crate) const MIN_BLOCKS: usize = 16;
+
+/// Joins neighbours as long as they are alike: what is drawn is to be independent.
+pub(crate) fn independent<B: Merge>(
+    mut blocks: Vec<B>,
+    are_alike: impl Fn(&[B]) -> bool,
+) -> Vec<B> {
+    while blocks.len() / 2 >= MIN_BLOCKS && are_alike(&blocks) {
+        blocks = halved(&blocks);
+    }
+    blocks
+}
 
 /// Where the blocks of each run are among those of all.
 pub(crate) fn places<T>(runs: &[Vec<T>]) -> Vec<Range<usize>> {

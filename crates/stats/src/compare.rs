@@ -10,7 +10,7 @@
 //! blocks of one. The intervals hold for all figures together: each for itself is that much wider
 //! (Bonferroni).
 
-use crate::blocks::aligned;
+use crate::blocks::{Block, aligned, merged};
 use crate::bootstrap::{self, DRAWS, MIN_BLOCKS, interval_of};
 use crate::chance::at_most;
 use crate::histogram::{Counts, signed_bounds};
@@ -191,17 +191,18 @@ struct IndependentBlocks {
 
 /// The blocks of a run, all threads together.
 fn aligned_blocks(run: &[Measured]) -> Vec<Counts> {
-    aligned(&run.iter().map(|thread| thread.blocks.as_slice()).collect::<Vec<_>>())
+    let threads: Vec<&[Block]> = run.iter().map(|thread| thread.blocks.as_slice()).collect();
+    aligned(&threads, |block| &block.counts)
 }
 
 /// Joins neighbours as long as they are correlated in how many latencies are beyond the run's
 /// median, or its 99th percentile.
 #[expect(clippy::cast_precision_loss, reason = "counts")]
-fn independent(mut blocks: Vec<Counts>) -> Vec<Counts> {
-    let all = blocks.iter().fold(Counts::default(), |all, block| all.merged(block));
+fn independent(blocks: Vec<Counts>) -> Vec<Counts> {
+    let all = merged(&blocks);
     let limits: Vec<i64> =
         [Level::P50, Level::P99].iter().filter_map(|level| all.quantile(*level)).collect();
-    let is_alike = |blocks: &[Counts], limit: i64| {
+    let are_alike = |blocks: &[Counts], limit: i64| {
         let share = all.above(limit) as f64 / all.total().max(1) as f64;
         let offsets: Vec<f64> = blocks
             .iter()
@@ -209,13 +210,7 @@ fn independent(mut blocks: Vec<Counts>) -> Vec<Counts> {
             .collect();
         is_correlated(&offsets)
     };
-    while blocks.len() / 2 >= MIN_BLOCKS && limits.iter().any(|limit| is_alike(&blocks, *limit)) {
-        blocks = blocks
-            .chunks(2)
-            .map(|pair| pair.iter().fold(Counts::default(), |all, block| all.merged(block)))
-            .collect();
-    }
-    blocks
+    bootstrap::independent(blocks, |blocks| limits.iter().any(|limit| are_alike(blocks, *limit)))
 }
 
 impl IndependentBlocks {

@@ -6,6 +6,7 @@
 //! compared as quantiles are: by a bootstrap of blocks that are long enough to be independent. From
 //! the smallest to the largest is a figure of these very runs, and grows with their length.
 
+use crate::blocks::{aligned, halved, merged};
 use crate::bootstrap::{self, DRAWS, MIN_BLOCKS, interval_of};
 use crate::interval::is_correlated;
 use crate::random::Numbers;
@@ -67,21 +68,10 @@ impl SumBlocks {
         self.list.push(std::mem::take(&mut self.open));
         self.rows = 0;
         if self.list.len() == MAX_BLOCKS {
-            self.list = joined(&self.list);
+            self.list = halved(&self.list);
             self.length *= 2;
         }
     }
-}
-
-fn merged<'m>(some: impl IntoIterator<Item = &'m Moments>) -> Moments {
-    some.into_iter().fold(Moments::default(), |mut all, one| {
-        all.merge(one);
-        all
-    })
-}
-
-fn joined(blocks: &[Moments]) -> Vec<Moments> {
-    blocks.chunks(2).map(merged).collect()
 }
 
 /// How much two groups vary.
@@ -152,7 +142,10 @@ impl SpreadOfGroup {
         let runs: Vec<Vec<Moments>> = group
             .runs
             .iter()
-            .map(|run| aligned(run.iter().map(|one| one.sums.as_slice()).collect()))
+            .map(|run| {
+                let threads: Vec<&[Moments]> = run.iter().map(|one| one.sums.as_slice()).collect();
+                aligned(&threads, |block| block)
+            })
             .collect();
         if runs.iter().any(Vec::is_empty) {
             return None;
@@ -185,32 +178,15 @@ impl SpreadOfGroup {
     }
 }
 
-/// What all threads of a run have in each block. There are as many blocks as the thread with the
-/// fewest has.
-fn aligned(threads: Vec<&[Moments]>) -> Vec<Moments> {
-    let count = threads.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
-    let part = |blocks: &[Moments], index: usize| {
-        let begin = |index: usize| index * blocks.len() / count;
-        merged(&blocks[begin(index)..begin(index + 1)])
-    };
-    (0..count)
-        .map(|index| merged(&threads.iter().map(|blocks| part(blocks, index)).collect::<Vec<_>>()))
-        .collect()
-}
-
 /// Joins neighbours as long as they are correlated in how much they vary.
-fn independent(mut blocks: Vec<Moments>, mean: i64, sd: f64) -> Vec<Centred> {
-    let centred =
+fn independent(blocks: Vec<Moments>, mean: i64, sd: f64) -> Vec<Centred> {
+    let all_centred =
         |blocks: &[Moments]| blocks.iter().map(|block| centred(block, mean)).collect::<Vec<_>>();
-    let is_alike = |blocks: &[Centred]| {
-        is_correlated(
-            &blocks.iter().map(|block| block.squares - block.count * sd * sd).collect::<Vec<_>>(),
-        )
-    };
-    while blocks.len() / 2 >= MIN_BLOCKS && is_alike(&centred(&blocks)) {
-        blocks = joined(&blocks);
-    }
-    centred(&blocks)
+    let blocks = bootstrap::independent(blocks, |blocks| {
+        let offset = |block: &Centred| block.squares - block.count * sd * sd;
+        is_correlated(&all_centred(blocks).iter().map(offset).collect::<Vec<_>>())
+    });
+    all_centred(&blocks)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact before it is rounded")]
