@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All limits, held against all recordings.
 
-use crate::{Judged, PhaseMaxima, Verdict, judge, nothing_recorded, without_limit};
+use crate::limits::{nothing_recorded, without_limit};
+use crate::{Judged, PhaseMaxima, Verdict, judge};
 use model::Examined;
 use plan::Limit;
 use std::path::PathBuf;

@@ -22,5 +22,4 @@ pub use ending::{
 pub use gate::{Gate, JudgedPool, LimitSources};
 pub use judged::{Criterion, Judged, Lacking, Seen, Verdict};
 pub use limits::{NoMeaning, check_meaning, counted, figure, has_meaning, judge};
-use limits::{nothing_recorded, without_limit};
 pub use pool::{PhaseMaxima, PhaseMaximum, pools};

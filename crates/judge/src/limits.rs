@@ -60,12 +60,12 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
 
 /// What becomes of a recording that no limit is named for, where others have some: it cannot pass.
 #[must_use]
-pub fn without_limit(examined: &Examined) -> Judged {
+pub(crate) fn without_limit(examined: &Examined) -> Judged {
     Judgement::not_enough(Seen::Nothing, Lacking::Limit).of(Criterion::NoLimit, examined)
 }
 
 /// What becomes of the limits of a plan of which nothing is recorded, in this folder.
-pub fn nothing_recorded<'l>(
+pub(crate) fn nothing_recorded<'l>(
     folder: &'l Path,
     limits: &'l [Limit],
 ) -> impl Iterator<Item = Judged> + 'l {

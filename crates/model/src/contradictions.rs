@@ -12,7 +12,7 @@ use std::fmt::Display;
 
 /// A figure that does not follow from the samples.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
+pub struct Contradiction {
     /// Where it stands in `run.json`, such as `threads[0].latency_ns.max`.
     pub place: String,
     pub recorded: String,
@@ -22,19 +22,19 @@ pub struct Difference {
 /// Characters of a value that are shown.
 const MAX_SHOWN: usize = 200;
 
-impl Difference {
+impl Contradiction {
     /// Of two values, each shown in a few hundred characters at most.
     #[must_use]
     pub fn between(
         place: impl Into<String>,
         recorded: impl ToString,
         recomputed: impl ToString,
-    ) -> Difference {
+    ) -> Contradiction {
         let clipped = |text: String| match text.char_indices().nth(MAX_SHOWN) {
             Some((at, _)) => format!("{}…", &text[..at]),
             None => text,
         };
-        Difference {
+        Contradiction {
             place: place.into(),
             recorded: clipped(recorded.to_string()),
             recomputed: clipped(recomputed.to_string()),
@@ -46,14 +46,14 @@ impl Difference {
 struct Finder<'d> {
     /// The part, with the dot behind it; empty for the document itself.
     part: String,
-    differences: &'d mut Vec<Difference>,
+    differences: &'d mut Vec<Contradiction>,
 }
 
 impl Finder<'_> {
     fn expect(&mut self, holds: bool, name: &str, recorded: impl Display, expected: impl Display) {
         if !holds {
             let place = format!("{}{name}", self.part);
-            self.differences.push(Difference::between(place, recorded, expected));
+            self.differences.push(Contradiction::between(place, recorded, expected));
         }
     }
 
@@ -66,7 +66,7 @@ impl Finder<'_> {
 /// does not follow from another part of it. Nothing is rounded, nothing is tolerated. Nothing is
 /// found in a recording that was cut off, which has no figures of its own.
 #[must_use]
-pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
+pub fn contradictions(recorded: &Recorded) -> Vec<Contradiction> {
     let mut differences = Vec::new();
     let document = &recorded.document;
     if document.state == State::Running {
@@ -105,7 +105,7 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
             match (serde_json::to_value(thread), serde_json::to_value(&recomputed)) {
                 (Ok(old), Ok(new)) => compare(&place, &old, &new, finder.differences),
                 (Err(error), _) | (_, Err(error)) => {
-                    finder.differences.push(Difference::between(place, error, ""))
+                    finder.differences.push(Contradiction::between(place, error, ""))
                 }
             }
         }
@@ -172,7 +172,7 @@ fn largest(document: &Document, statistics: &Statistics) -> Option<i64> {
 }
 
 /// Whether the threads are those that were asked for.
-fn asked(document: &Document, differences: &mut Vec<Difference>) {
+fn asked(document: &Document, differences: &mut Vec<Contradiction>) {
     let run = &document.run;
     let mut finder = Finder { part: String::new(), differences };
     let (threads, cpus) = (document.threads.len(), run.cpus.len());
@@ -237,7 +237,12 @@ fn loads(document: &Document, finder: &mut Finder<'_>) {
 
 /// Goes down both trees side by side; through JSON, so that a field added later is compared without
 /// anyone thinking of it.
-fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut Vec<Difference>) {
+fn compare(
+    place: &str,
+    recorded: &Value,
+    recomputed: &Value,
+    differences: &mut Vec<Contradiction>,
+) {
     if recorded == recomputed {
         return;
     }
@@ -260,10 +265,10 @@ fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut 
             if differ > 1 || old.len() != new.len() {
                 let have = format!("{} entries", old.len());
                 let should = format!("{} entries, {differ} differ", new.len());
-                differences.push(Difference::between(place, have, should));
+                differences.push(Contradiction::between(place, have, should));
             }
         }
-        _ => differences.push(Difference::between(place, recorded, recomputed)),
+        _ => differences.push(Contradiction::between(place, recorded, recomputed)),
     }
 }
 

@@ -29,7 +29,7 @@ mod warning;
 
 pub use anonymous::{Anonymiser, Console, Pseudonyms};
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
-pub use contradictions::{Difference, contradictions};
+pub use contradictions::{Contradiction, contradictions};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use examined::{Examined, Pool};
 pub use explained::{
