@@ -104,7 +104,6 @@ fn compared(args: &Args, groups: &[Repeats], anyway: bool) -> Result<Comparisons
 }
 
 fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
-    let exact = ExactRequest::default();
     if !args.with.is_empty() {
         let named =
             std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
@@ -118,10 +117,7 @@ fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
     if args.recordings.len() < 2 {
         return Err(anyhow!("only one recording: name another to compare with").into());
     }
-    args.recordings
-        .iter()
-        .map(|path| recordings::examine(std::slice::from_ref(path), &exact).map(Repeats::new))
-        .collect()
+    args.recordings.iter().map(|path| repeats(std::slice::from_ref(path))).collect()
 }
 
 /// Those of these recordings that are phases of one run together.

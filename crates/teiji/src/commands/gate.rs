@@ -98,13 +98,9 @@ fn baseline(path: &PathBuf) -> Result<Examined, Failure> {
     recordings::examine_pool(one, &ExactRequest::default())
 }
 
-/// `10%` or `0.1`; 0 and more.
+/// 0 and more.
 fn share(text: &str) -> Result<f64, String> {
-    let read = || match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
-        None => text.parse().ok(),
-    };
-    read()
+    super::share(text)
         .filter(|share| (0.0..=100.0).contains(share))
         .ok_or_else(|| "write a percentage, such as 10%".to_owned())
 }

@@ -206,8 +206,9 @@ fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<GateReport>, Fail
     if args.limits.is_empty() {
         return Ok(None);
     }
-    let paths: Vec<PathBuf> = recorded.iter().map(|recorded| recorded.path.clone()).collect();
-    let examined = recordings::examine(&paths, &Limit::exact_request(&args.limits))?;
+    let exact = Limit::exact_request(&args.limits);
+    let again = |one: &Recorded| recordings::examine_pool(std::slice::from_ref(&one.path), &exact);
+    let examined: Vec<_> = recorded.iter().map(again).collect::<Result<_, _>>()?;
     Ok(Some(GateReport::judge(&args.limits, &examined)))
 }
 

@@ -49,3 +49,11 @@ fn language(tag: &str) -> Result<Language, String> {
         .find(|language| language.tag() == tag)
         .ok_or_else(|| format!("it is {}", tags()))
 }
+
+/// `10%` or `0.1`.
+fn share(text: &str) -> Option<f64> {
+    match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.parse().ok(),
+    }
+}

@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> CommandResult {
 }
 
 /// Between 0 and 1, neither of them.
-fn share(value: f64) -> Option<f64> {
+fn within(value: f64) -> Option<f64> {
     (value > 0.0 && value < 1.0).then_some(value)
 }
 
@@ -73,17 +73,13 @@ fn rate(text: &str) -> Result<f64, String> {
         ),
         None => text.parse().ok(),
     };
-    let rate = read().and_then(share).filter(|rate| *rate >= MIN_RATE);
+    let rate = read().and_then(within).filter(|rate| *rate >= MIN_RATE);
     rate.ok_or_else(|| format!("a rate is from {MIN_RATE:e} to below 1: 1e-9, or 1/1000000000"))
 }
 
 fn confidence(text: &str) -> Result<f64, String> {
-    let read = || match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
-        None => text.parse().ok(),
-    };
-    read()
-        .and_then(share)
+    super::share(text)
+        .and_then(within)
         .ok_or_else(|| "a confidence is above 0 and below 100 %: 95%, or 0.95".to_owned())
 }
 

@@ -23,11 +23,6 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {
     each(paths, |path| Recording::open(path)?.summarise())
 }
 
-/// With what limits and comparisons judge in them; what `exact` asks for is known exactly.
-pub fn examine(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
-    each(paths, |path| Ok(Recording::open(path)?.examine(exact, |_| ())?.0))
-}
-
 /// Which recordings are judged together: phases of one run; everything else by itself.
 pub fn pools(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, Failure> {
     let opened = each(paths, |path| Recording::open(path))?;
@@ -35,7 +30,8 @@ pub fn pools(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, Failure> {
     Ok(pools.map(|pool| pool.into_iter().map(|place| paths[place].clone()).collect()).collect())
 }
 
-/// What is judged together, as one.
+/// What is judged together, as one, with what limits and comparisons judge in it; what `exact` asks
+/// for is known exactly.
 pub fn examine_pool(together: &[PathBuf], exact: &ExactRequest) -> Result<Examined, Failure> {
     recording::examine_pool(together, exact)?.ok_or_else(|| anyhow!("no recording").into())
 }
