@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares a recording with an earlier one: no quantile may be worse by more than a given share.
 
-use crate::{Criterion, Examined, Judged, Lacking, Seen, Verdict, knows_order};
+use crate::ending::incomplete_among;
+use crate::judged::Judgement;
+use crate::{Criterion, Judged, Lacking, Seen, Verdict, knows_order};
+use model::Examined;
 use stats::{QuantileDifference, compare};
 
 /// Whether a recording is worse than `baseline` by more than `by`, a share, in each quantile that
@@ -9,15 +12,8 @@ use stats::{QuantileDifference, compare};
 /// seen to it that the two can be compared.
 #[must_use]
 pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<Judged> {
-    let judged = |level, verdict, seen, margin, lacking| Judged {
-        criterion: Criterion::NotWorse { level, by, than: baseline.path() },
-        recording: examined.path(),
-        rows: examined.recorded.document.probe.rows,
-        quantity: examined.recorded.document.probe.quantity,
-        verdict,
-        seen,
-        margin,
-        lacking,
+    let judged = |level, judgement: Judgement| {
+        judgement.of(Criterion::NotWorse { level, by, than: baseline.path() }, examined)
     };
     let (base, other) = (baseline.group(), examined.group());
     let differences = compare(&base, &other).quantiles;
@@ -25,9 +21,9 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
         let are_ordered =
             [baseline, examined].iter().all(|one| knows_order(&one.recorded.document));
         let lacking = if are_ordered { Lacking::Independent } else { Lacking::Order };
-        return vec![judged(None, Verdict::NotEnough, Seen::Nothing, None, Some(lacking))];
+        return vec![judged(None, Judgement::not_enough(Seen::Nothing, lacking))];
     }
-    let incomplete = examined.incomplete().or_else(|| baseline.incomplete());
+    let incomplete = incomplete_among(examined).or_else(|| incomplete_among(baseline));
     let max_ratio = 1.0 + by;
     let one = |difference: QuantileDifference| {
         let QuantileDifference { level, base_ns, other_ns, lower, upper } = difference;
@@ -51,7 +47,8 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
             lower,
             upper,
         };
-        judged(Some(level), verdict, seen, Some((max_ratio - deciding) / max_ratio), lacking)
+        let margin = Some((max_ratio - deciding) / max_ratio);
+        judged(Some(level), Judgement { verdict, seen, margin, lacking })
     };
     differences.into_iter().map(one).collect()
 }

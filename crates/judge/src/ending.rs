@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a run ended, and whether its recording shows all that it should have.
 
-use crate::contradictions;
-use model::{Document, End, Recorded, State, Thread, Warning};
+use model::{Document, End, Examined, Recorded, State, Thread, Warning, contradictions};
 
 /// How a run ended, as plans, gates and exit codes see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +130,11 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
         return Some(Incomplete::LoadOffTarget);
     }
     (!contradictions(recorded).is_empty()).then_some(Incomplete::Contradicts)
+}
+
+/// The same of all recordings that are judged together: the first reason.
+pub(crate) fn incomplete_among(examined: &Examined) -> Option<Incomplete> {
+    examined.recordings().find_map(incomplete)
 }
 
 /// Of a record within which the run ended nothing is missing: it ended later.

@@ -2,63 +2,12 @@
 //! A judgement: the limit, the observed figure, and what evidence is missing. Values only; the
 //! renderer has the words.
 
-use crate::pool::{Pool, common_path};
-use crate::{Incomplete, incomplete};
-use model::{Quantity, Recorded, RowKind};
+use crate::Incomplete;
+use model::{Examined, Quantity, RowKind};
 use plan::{Limit, Nanos};
 use serde::Serialize;
-use stats::{Analysis, Group, Level, Measured, Statistics};
+use stats::Level;
 use std::path::PathBuf;
-
-/// A recording with the analyses of what is judged in it; or several phases of its run, which are
-/// judged together.
-pub struct Examined {
-    /// The recording. Of several, the one with the largest latency.
-    pub recorded: Recorded,
-    /// By thread, of all that is judged together; of jitter, those of its size.
-    pub analyses: Vec<Analysis>,
-    /// What is judged together with the recording; none: it is judged alone.
-    pub pool: Option<Box<Pool>>,
-}
-
-impl Examined {
-    /// All recordings that are judged together.
-    pub fn recordings(&self) -> impl Iterator<Item = &Recorded> {
-        std::iter::once(&self.recorded).chain(self.pool.iter().flat_map(|pool| &pool.others))
-    }
-
-    /// By thread: of all that is judged together, as measured.
-    #[must_use]
-    pub fn statistics(&self) -> &[Statistics] {
-        self.pool.as_ref().map_or(&self.recorded.threads, |pool| &pool.threads)
-    }
-
-    /// What a comparison needs.
-    #[must_use]
-    pub fn group(&self) -> Group {
-        let Some(pool) = &self.pool else {
-            return Group {
-                runs: vec![self.analyses.iter().map(Measured::from).collect()],
-                quantiles: None,
-            };
-        };
-        let quantiles =
-            if let [one] = self.analyses.as_slice() { Measured::from(one).quantiles } else { None };
-        Group { runs: pool.runs.clone(), quantiles }
-    }
-
-    /// Where it is: the recording's path, or what the paths of all have in common.
-    #[must_use]
-    pub fn path(&self) -> PathBuf {
-        common_path(self.recordings().map(|recorded| recorded.path.as_path()))
-    }
-
-    /// Why not all that should have been measured is there, the first reason of all recordings.
-    #[must_use]
-    pub fn incomplete(&self) -> Option<Incomplete> {
-        self.recordings().find_map(incomplete)
-    }
-}
 
 /// The verdict on a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -100,6 +49,30 @@ pub struct Judged {
     pub margin: Option<f64>,
     /// Why there is not enough evidence, and what would be.
     pub lacking: Option<Lacking>,
+}
+
+/// What came of a criterion.
+pub(crate) struct Judgement {
+    pub(crate) verdict: Verdict,
+    pub(crate) seen: Seen,
+    pub(crate) margin: Option<f64>,
+    pub(crate) lacking: Option<Lacking>,
+}
+
+impl Judgement {
+    /// Not enough evidence, and no figure that is off the limit.
+    pub(crate) const fn not_enough(seen: Seen, lacking: Lacking) -> Judgement {
+        let lacking = Some(lacking);
+        Judgement { verdict: Verdict::NotEnough, seen, margin: None, lacking }
+    }
+
+    /// Of this criterion in what was examined.
+    pub(crate) fn of(self, criterion: Criterion, examined: &Examined) -> Judged {
+        let Judgement { verdict, seen, margin, lacking } = self;
+        let probe = &examined.recorded.document.probe;
+        let (recording, rows, quantity) = (examined.path(), probe.rows, probe.quantity);
+        Judged { criterion, recording, rows, quantity, verdict, seen, margin, lacking }
+    }
 }
 
 /// What a recording is judged by.

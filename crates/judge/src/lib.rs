@@ -9,19 +9,17 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
-mod contradictions;
 mod ending;
+mod gate;
 mod judged;
 mod limits;
 mod pool;
-mod run_identity;
 
 pub use baseline::judge_against;
-pub use contradictions::{Difference, contradictions};
 pub use ending::{
     Ending, Incomplete, came_to_its_end, ending, incomplete, knows_order, samples_lost,
 };
-pub use judged::{Criterion, Examined, Judged, Lacking, Seen, Verdict};
-pub use limits::{counted, figure, has_meaning, judge, nothing_recorded, without_limit};
-pub use pool::{PhaseMaxima, PhaseMaximum, Pool, largest, pools};
-pub use run_identity::RunIdentity;
+pub use gate::{Gate, JudgedPool, LimitSources};
+pub use judged::{Criterion, Judged, Lacking, Seen, Verdict};
+pub use limits::{NoMeaning, check_meaning, counted, figure, has_meaning, judge};
+pub use pool::{PhaseMaxima, PhaseMaximum, pools};

@@ -6,24 +6,18 @@
 //! together. Of jitter its size is judged: an interval that is too short breaks a limit as one that
 //! is too long does. How much values vary is judged as they were measured.
 
-use crate::{Criterion, Examined, Incomplete, Judged, Lacking, Seen, Verdict, knows_order};
-use model::{ProbeStatement, Quantity, Recorded, RowKind, Thread};
+use crate::ending::incomplete_among;
+use crate::judged::Judgement;
+use crate::{Criterion, Incomplete, Judged, Lacking, Seen, Verdict, knows_order};
+use model::{Examined, ProbeStatement, Quantity, Recorded, RowKind, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
 use std::path::Path;
 
-/// What a limit finds, before it is considered whether the recording is complete.
-struct Finding {
-    verdict: Verdict,
-    seen: Seen,
-    margin: Option<f64>,
-    lacking: Option<Lacking>,
-}
-
 /// Holds a limit against a recording.
 #[must_use]
 pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
-    let found = match limit.subject {
+    let mut judged = match limit.subject {
         Subject::Latency { of: Figure::Quantile(level), limit: bound, confidence } => {
             quantile(examined, level, bound, limit.relation, confidence)
         }
@@ -44,55 +38,34 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         }
         Subject::Count { of, limit: bound } => count(examined, of, bound, limit.relation),
     };
-    let mut judged = Judged {
-        criterion: Criterion::Limit(limit.clone()),
-        recording: examined.path(),
-        rows: examined.recorded.document.probe.rows,
-        quantity: examined.recorded.document.probe.quantity,
-        verdict: found.verdict,
-        seen: found.seen,
-        margin: found.margin,
-        lacking: found.lacking,
-    };
     // What fails in part of a run fails; what passes there need not pass in the rest.
-    if let Some(finding) = unknown(limit, examined, judged.verdict) {
-        (judged.verdict, judged.margin, judged.lacking) =
-            (finding.verdict, finding.margin, finding.lacking);
+    if let Some(lacking) = unknown(limit, examined, judged.verdict) {
         let is_unknown = matches!(
             limit.subject,
             Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. }
         );
-        judged.seen = if is_unknown { finding.seen } else { judged.seen };
+        let seen = if is_unknown { Seen::Unknown } else { judged.seen };
+        judged = Judgement::not_enough(seen, lacking);
     }
     let is_about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
     if judged.verdict == Verdict::Pass
-        && let Some(why) = examined.incomplete()
+        && let Some(why) = incomplete_among(examined)
         // Losses that the limit allows are no reason against it; losses that nobody could count are.
         && !(is_about_losses && matches!(why, Incomplete::SamplesLost(_) | Incomplete::LoadOffTarget))
     {
         (judged.verdict, judged.lacking) = (Verdict::NotEnough, Some(Lacking::Whole(why)));
     }
-    judged
+    judged.of(Criterion::Limit(limit.clone()), examined)
 }
 
 /// What becomes of a recording that no limit is named for, where others have some: it cannot pass.
 #[must_use]
-pub fn without_limit(examined: &Examined) -> Judged {
-    let document = &examined.recorded.document;
-    Judged {
-        criterion: Criterion::NoLimit,
-        recording: examined.path(),
-        rows: document.probe.rows,
-        quantity: document.probe.quantity,
-        verdict: Verdict::NotEnough,
-        seen: Seen::Nothing,
-        margin: None,
-        lacking: Some(Lacking::Limit),
-    }
+pub(crate) fn without_limit(examined: &Examined) -> Judged {
+    Judgement::not_enough(Seen::Nothing, Lacking::Limit).of(Criterion::NoLimit, examined)
 }
 
 /// What becomes of the limits of a plan of which nothing is recorded, in this folder.
-pub fn nothing_recorded<'l>(
+pub(crate) fn nothing_recorded<'l>(
     folder: &'l Path,
     limits: &'l [Limit],
 ) -> impl Iterator<Item = Judged> + 'l {
@@ -116,60 +89,65 @@ pub fn has_meaning(limit: &Limit, probe: &ProbeStatement) -> bool {
         || !matches!(limit.subject, Subject::Count { of: Count::Late | Count::Skipped, .. })
 }
 
+/// Refuses limits that say nothing of what a run will measure.
+///
+/// # Errors
+/// The first such limit.
+pub fn check_meaning(limits: &[Limit], probe: &ProbeStatement) -> Result<(), NoMeaning> {
+    let first = limits.iter().find(|limit| !has_meaning(limit, probe));
+    let error = |limit: &Limit| NoMeaning { limit: limit.clone(), probes: probe.name.to_string() };
+    first.map_or(Ok(()), |limit| Err(error(limit)))
+}
+
+/// Why a limit says nothing of what probes measure.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(
+    "the limit '{limit}' has no meaning for the probe {probes}: its events are not planned, so \
+     none is late or skipped. Limit max, a quantile, a rate or lost"
+)]
+pub struct NoMeaning {
+    pub limit: Limit,
+    /// Their names.
+    pub probes: String,
+}
+
 /// Why a limit cannot be judged. Events have no planned time, so none of them is late. Where the
 /// judged column is not the lateness of its rows, skipped rows have no value. Without samples it is
 /// not known what was late, skipped or lost. Nor is the dependence known that a confidence needs,
 /// nor, where a latency reached the interval, how many skipped activations a quantile or mean
 /// leaves out.
-fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
+fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacking> {
     let document = &examined.recorded.document;
-    let threads = &document.threads;
     if !has_meaning(limit, &document.probe) {
-        let lacking = Some(Lacking::Unplanned);
-        return Some(Finding {
-            verdict: Verdict::NotEnough,
-            seen: Seen::Unknown,
-            margin: None,
-            lacking,
-        });
+        return Some(Lacking::Unplanned);
     }
-    if let Some(finding) = without_skipped(limit, examined, verdict) {
-        return Some(finding);
+    if let Some(skipped) = without_skipped(limit, examined, verdict) {
+        return Some(Lacking::ValuesOfSkipped(skipped));
     }
-    let without_samples = |thread: &&Thread| !thread.detail.is_samples();
-    if knows_order(document) {
-        return None;
-    }
-    let finding = |seen| Finding {
-        verdict: Verdict::NotEnough,
-        seen,
-        margin: None,
-        lacking: Some(Lacking::Samples),
+    let is_late = |thread: &Thread| {
+        thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0)
     };
-    let any_late = || {
-        let largest = |thread: &Thread| {
-            thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0)
-        };
-        threads.iter().filter(without_samples).any(largest)
-    };
-    match limit.subject {
+    let needs_samples = match limit.subject {
+        _ if knows_order(document) => false,
         Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } => {
-            Some(finding(Seen::Unknown))
+            true
         }
-        _ if verdict == Verdict::Fail => None,
+        _ if verdict == Verdict::Fail => false,
         Subject::Rate { .. }
-        | Subject::Latency { of: Figure::Quantile(_), confidence: Some(_), .. } => {
-            Some(finding(Seen::Unknown))
+        | Subject::Latency { of: Figure::Quantile(_), confidence: Some(_), .. } => true,
+        Subject::Latency { of: Figure::Max, .. } => false,
+        Subject::Latency { .. } => {
+            document.threads.iter().any(|thread| !thread.detail.is_samples() && is_late(thread))
         }
-        Subject::Latency { of: Figure::Max, .. } => None,
-        Subject::Latency { .. } => any_late().then(|| finding(Seen::Unknown)),
-    }
+    };
+    needs_samples.then_some(Lacking::Samples)
 }
 
 /// Skipped rows of a probe that judges another time than the lateness of its rows have no value
 /// that could be judged: what a limit allows may not have been what they would have been. A
-/// quantile without confidence passes where it holds even if all of them were beyond the limit.
-fn without_skipped(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
+/// quantile without confidence passes where it holds even if all of them were beyond the limit. How
+/// many they are, where it matters.
+fn without_skipped(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<u64> {
     let document = &examined.recorded.document;
     if verdict != Verdict::Pass
         || document.probe.judges_overruns()
@@ -194,8 +172,7 @@ fn without_skipped(limit: &Limit, examined: &Examined, verdict: Verdict) -> Opti
             return None;
         }
     }
-    let lacking = Some(Lacking::ValuesOfSkipped(all_skipped));
-    Some(Finding { verdict: Verdict::NotEnough, seen: Seen::Unknown, margin: None, lacking })
+    Some(all_skipped)
 }
 
 /// How far below a limit, as a share of it.
@@ -210,8 +187,8 @@ fn nearest(ns: f64) -> i64 {
     ns.round() as i64
 }
 
-fn nothing(why: Seen) -> Finding {
-    Finding { verdict: Verdict::NotEnough, seen: why, margin: None, lacking: Some(Lacking::Figure) }
+fn nothing(why: Seen) -> Judgement {
+    Judgement::not_enough(why, Lacking::Figure)
 }
 
 fn verdict(holds: bool) -> Verdict {
@@ -268,7 +245,7 @@ fn spread(
     figure: fn(&Summary) -> Option<f64>,
     limit: Nanos,
     relation: Relation,
-) -> Finding {
+) -> Judgement {
     match widest(examined, figure) {
         Ok((value, thread)) => held(value, thread, examined, limit, relation),
         Err(why) => nothing(why),
@@ -323,7 +300,7 @@ fn observed(
     figure: fn(&Summary) -> f64,
     limit: Nanos,
     relation: Relation,
-) -> Finding {
+) -> Judgement {
     match worst(examined, figure) {
         Ok((value, thread)) => held(value, thread, examined, limit, relation),
         Err(why) => nothing(why),
@@ -337,7 +314,7 @@ fn held(
     examined: &Examined,
     limit: Nanos,
     relation: Relation,
-) -> Finding {
+) -> Judgement {
     #[expect(clippy::cast_precision_loss, reason = "a limit as written")]
     let bound = limit.0 as f64;
     // A mean and a standard deviation are no whole number of ns: they are rounded to nearest, but
@@ -346,7 +323,7 @@ fn held(
     let beside = self::nearest(if value < bound { value.floor() } else { value.ceil() });
     let shown = if nearest == limit.0 { beside } else { nearest };
     let seen = Seen::Latency { ns: shown, thread: among_several(examined, thread) };
-    Finding {
+    Judgement {
         verdict: verdict(relation.holds(value, bound)),
         seen,
         margin: margin(shown, limit.0),
@@ -378,10 +355,10 @@ fn quantile(
     limit: Nanos,
     relation: Relation,
     confidence: Option<f64>,
-) -> Finding {
-    let mut worst: Option<(i64, Finding)> = None;
+) -> Judgement {
+    let mut worst: Option<(i64, Judgement)> = None;
     for (thread, analysis) in examined.analyses.iter().enumerate() {
-        let (observed, finding) = match analysis.quantile(level, ENOUGH) {
+        let (observed, judgement) = match analysis.quantile(level, ENOUGH) {
             Some(interval) => {
                 let on = among_several(examined, thread);
                 (
@@ -409,33 +386,33 @@ fn quantile(
             },
         };
         let worse =
-            |(known, of): &(i64, Finding)| (finding.verdict, observed) > (of.verdict, *known);
+            |(known, of): &(i64, Judgement)| (judgement.verdict, observed) > (of.verdict, *known);
         if worst.as_ref().is_none_or(worse) {
-            worst = Some((observed, finding));
+            worst = Some((observed, judgement));
         }
     }
-    worst.map_or_else(|| nothing(Seen::NoThreads), |(_, finding)| finding)
+    worst.map_or_else(|| nothing(Seen::NoThreads), |(_, judgement)| judgement)
 }
 
-/// A quantile of a thread of which only figures are known, and a finding on it.
+/// A quantile of a thread of which only figures are known, and a judgement on it.
 fn quantile_of_figures(
     figures: &Summary,
     thread: Option<usize>,
     level: Level,
     limit: Nanos,
     relation: Relation,
-) -> (i64, Finding) {
+) -> (i64, Judgement) {
     let known = figures.quantile(level).filter(|_| figures.count >= level.needs());
-    let finding = known.map_or_else(
-        || Finding { lacking: Some(Lacking::Samples), ..nothing(Seen::Unknown) },
-        |ns| Finding {
+    let judgement = known.map_or_else(
+        || Judgement::not_enough(Seen::Unknown, Lacking::Samples),
+        |ns| Judgement {
             verdict: verdict(relation.holds(ns, limit.0)),
             seen: Seen::Latency { ns, thread },
             margin: margin(ns, limit.0),
             lacking: None,
         },
     );
-    (known.unwrap_or(i64::MIN), finding)
+    (known.unwrap_or(i64::MIN), judgement)
 }
 
 /// Any confidence serves where only the observed value is asked for.
@@ -449,7 +426,7 @@ fn quantile_of(
     limit: Nanos,
     relation: Relation,
     confidence: Option<f64>,
-) -> Finding {
+) -> Judgement {
     let of = analysis.statistics.latency_with_skipped.map_or(0, |summary| summary.count);
     let beyond = analysis.above(relation.highest_allowed(limit));
     let (is_supported, over) = (of >= level.needs(), beyond > of.saturating_sub(level.rank(of)));
@@ -459,17 +436,14 @@ fn quantile_of(
         } else {
             (Seen::Beyond { n: beyond, of, level, thread }, None)
         };
-        return Finding { verdict: Verdict::Fail, seen, margin, lacking: None };
+        return Judgement { verdict: Verdict::Fail, seen, margin, lacking: None };
     }
     if !is_supported {
-        return Finding {
-            lacking: Some(Lacking::Activations(level)),
-            ..nothing(Seen::TooFew { of })
-        };
+        return Judgement::not_enough(Seen::TooFew { of }, Lacking::Activations(level));
     }
     let Some(confidence) = confidence else {
         let seen = Seen::Latency { ns: observed, thread };
-        return Finding {
+        return Judgement {
             verdict: Verdict::Pass,
             seen,
             margin: margin(observed, limit.0),
@@ -477,15 +451,11 @@ fn quantile_of(
         };
     };
     let Some(upper) = analysis.quantile_bound(level, confidence) else {
-        return Finding {
-            verdict: Verdict::NotEnough,
-            seen: Seen::Quantile { observed_ns: observed, upper_ns: None, thread },
-            margin: None,
-            lacking: Some(Lacking::Bound(level)),
-        };
+        let seen = Seen::Quantile { observed_ns: observed, upper_ns: None, thread };
+        return Judgement::not_enough(seen, Lacking::Bound(level));
     };
     let holds = relation.holds(upper, limit.0);
-    Finding {
+    Judgement {
         verdict: if holds { Verdict::Pass } else { Verdict::NotEnough },
         seen: Seen::Quantile { observed_ns: observed, upper_ns: Some(upper), thread },
         margin: margin(upper, limit.0),
@@ -501,7 +471,7 @@ fn rate(
     limit: f64,
     relation: Relation,
     confidence: f64,
-) -> Finding {
+) -> Judgement {
     let found = Analysis::rate_of_all(&examined.analyses, beyond.0, confidence);
     let bound = Analysis::rate_bound_of_all(&examined.analyses, beyond.0, confidence);
     let Some((found, upper)) = found.zip(bound) else { return nothing(Seen::NoRows) };
@@ -516,7 +486,7 @@ fn rate(
     let share = found.beyond as f64 / found.of as f64;
     let margin = |rate: f64| Some((limit - rate) / limit);
     if is_broken(!relation.holds(share, limit), found.beyond, found.of, limit) {
-        return Finding {
+        return Judgement {
             verdict: Verdict::Fail,
             seen: seen(share, false),
             margin: margin(share),
@@ -525,7 +495,7 @@ fn rate(
     }
     let seen = seen(upper, true);
     if relation.holds(upper, limit) {
-        return Finding { verdict: Verdict::Pass, seen, margin: margin(upper), lacking: None };
+        return Judgement { verdict: Verdict::Pass, seen, margin: margin(upper), lacking: None };
     }
     let lacking = if found.beyond == 0 {
         let more = stats::samples_for_rate(limit, confidence).saturating_sub(found.of).max(1);
@@ -533,7 +503,7 @@ fn rate(
     } else {
         Lacking::LongerRun
     };
-    Finding { verdict: Verdict::NotEnough, seen, margin: margin(upper), lacking: Some(lacking) }
+    Judgement { verdict: Verdict::NotEnough, seen, margin: margin(upper), lacking: Some(lacking) }
 }
 
 /// How many there were, of all threads.
@@ -571,7 +541,7 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
 }
 
 /// What was counted, of all threads.
-fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Finding {
+fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Judgement {
     let counted: u64 = examined.recordings().map(|recorded| counted(recorded, of)).sum();
     let threads = examined.recordings().flat_map(|recorded| &recorded.document.threads);
     let due: u64 =
@@ -579,5 +549,5 @@ fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Find
     let seen = Seen::Count { n: counted, due };
     #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
     let margin = (limit > 0).then(|| (limit as f64 - counted as f64) / limit as f64);
-    Finding { verdict: verdict(relation.holds(counted, limit)), seen, margin, lacking: None }
+    Judgement { verdict: verdict(relation.holds(counted, limit)), seen, margin, lacking: None }
 }

@@ -6,20 +6,6 @@
 
 use model::{DefaultCpus, Document, Lab, Recorded};
 use plan::{Guest, Phase, Run};
-use stats::{Measured, Statistics};
-use std::path::{Path, PathBuf};
-
-/// What is pooled with a recording.
-#[derive(Clone, Debug)]
-pub struct Pool {
-    /// The recordings of the other phases, in their order.
-    pub others: Vec<Recorded>,
-    /// By thread: of all phases together, as measured.
-    pub threads: Vec<Statistics>,
-    /// What a comparison needs of each phase, by thread; the recording that they are pooled with
-    /// comes first.
-    pub runs: Vec<Vec<Measured>>,
-}
 
 /// The largest latency of one phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +31,7 @@ impl PhaseMaxima {
     pub fn new<'r>(recordings: impl IntoIterator<Item = &'r Recorded>) -> Self {
         let mut maxima = PhaseMaxima::default();
         for (place, recorded) in recordings.into_iter().enumerate() {
-            if let Some(max_ns) = largest(recorded) {
+            if let Some(max_ns) = recorded.largest_ns() {
                 maxima.add(PhaseMaximum { phase: recorded.document.run.phase, place, max_ns });
             }
         }
@@ -73,18 +59,6 @@ impl PhaseMaxima {
         let median = maxima.get(maxima.len().div_ceil(2).checked_sub(1)?)?;
         Some([*maxima.first()?, *median, *maxima.last()?])
     }
-}
-
-/// The largest latency of all threads of a recording, skipped activations counted in, ns; of jitter
-/// the largest size.
-#[must_use]
-pub fn largest(recorded: &Recorded) -> Option<i64> {
-    let probe = &recorded.document.probe;
-    let of_threads = recorded.threads.iter().filter_map(|thread| thread.latency_with_skipped);
-    of_threads
-        .flat_map(|summary| [summary.min, summary.max])
-        .map(|value| probe.judged_size(value))
-        .max()
 }
 
 /// What runs have in common that differ in nothing but their phase.
@@ -152,43 +126,6 @@ pub fn pools<'d>(documents: impl IntoIterator<Item = &'d Document>) -> Vec<Vec<u
     }
     found.sort_by_key(|pool| pool.iter().min().copied());
     found
-}
-
-/// What recordings that lie beside one another are called together: what their paths have in
-/// common, with a `*` for the rest.
-pub(crate) fn common_path<'p>(mut paths: impl Iterator<Item = &'p Path>) -> PathBuf {
-    let Some(first) = paths.next() else { return PathBuf::new() };
-    let (folder, name) = (first.parent(), file_name(first));
-    let (mut begin, mut end) = (name.clone(), name);
-    let mut several = false;
-    for path in paths {
-        several = true;
-        if path.parent() != folder {
-            return first.to_owned();
-        }
-        let name = file_name(path);
-        let shared =
-            begin.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
-        begin = begin.chars().take(shared).collect();
-        let shared = end
-            .chars()
-            .rev()
-            .zip(name.chars().rev())
-            .take_while(|(one, other)| one == other)
-            .count();
-        end = end.chars().skip(end.chars().count() - shared).collect();
-    }
-    if !several {
-        return first.to_owned();
-    }
-    // `phase-1.teiji` and `phase-11.teiji` share a 1 on either side.
-    let end = end.trim_start_matches(|c: char| c.is_ascii_digit());
-    let begin = begin.trim_end_matches(|c: char| c.is_ascii_digit());
-    folder.unwrap_or(Path::new("")).join(format!("{begin}*{end}"))
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -259,19 +196,5 @@ mod tests {
         );
         assert_eq!(maxima.worst(), Some(PhaseMaximum { phase: phase(1), place: 1, max_ns: 900 }));
         assert_eq!(maxima.spread(), Some([500, 700, 900]));
-    }
-
-    #[test]
-    fn a_pool_is_called_by_what_its_paths_share() {
-        let common =
-            |paths: &[&str]| common_path(paths.iter().map(Path::new)).display().to_string();
-        assert_eq!(
-            common(&["a/x-phase-1.teiji", "a/x-phase-2.teiji", "a/x-phase-12.teiji"]),
-            "a/x-phase-*.teiji"
-        );
-        assert_eq!(common(&["a/x-phase-11.teiji", "a/x-phase-12.teiji"]), "a/x-phase-*.teiji");
-        assert_eq!(common(&["01-phase=1.teiji", "02-phase=2.teiji"]), "*.teiji");
-        assert_eq!(common(&["a/x.teiji", "b/x.teiji"]), "a/x.teiji");
-        assert_eq!(common(&["a/x.teiji"]), "a/x.teiji");
     }
 }

@@ -274,7 +274,7 @@ fn order_of(
     default_cpus: Option<DefaultCpus>,
     time: MachineTime,
     load_verb: &'static str,
-) -> Result<runner::Order, Refusal> {
+) -> Result<runner::PreparedRun, Refusal> {
     let program_started = probe::Monotonic.now();
     let cpus = probe::process_cpus()
         .map_err(|error| run_failed(format!("which CPUs there are: {error}")))?;
@@ -304,7 +304,7 @@ fn order_of(
     let elsewhere = runner::loads_elsewhere(&run, &loads);
     let short = runner::try_interval(&run, &probe, granted.scheduling).map_err(bad_input)?;
     probe.check(&run).map_err(bad_input)?;
-    Ok(runner::Order {
+    Ok(runner::PreparedRun {
         statement: probe.statement(&run),
         probe,
         granted,

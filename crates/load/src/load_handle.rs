@@ -3,7 +3,7 @@
 
 use crate::evidence::Account;
 use crate::pipe_reader::PipeReader;
-use crate::report::{BEGIN, MEASURED_FROM, Order, Reading, Report};
+use crate::report::{BEGIN, MEASURED_FROM, Reading, Report, SupervisorArgument};
 use crate::settling::{LEVEL_MS, UNKNOWN_NS};
 use crate::spec::ValidatedLoad;
 use model::{BusyCpu, LoadEvidence, LoadFailure, LoadOnCpu, Reached, Steady, Warning};
@@ -94,7 +94,7 @@ impl LoadHandle {
     ) -> io::Result<Self> {
         let shift_ns =
             if load.common.has_times() { phase.load_shift(place).0.unsigned_abs() } else { 0 };
-        let order = Order {
+        let argument = SupervisorArgument {
             spec: load.spec.clone(),
             cpus: load.cpus.clone(),
             memory: load.memory,
@@ -105,7 +105,7 @@ impl LoadHandle {
         };
         let mut supervisor = Command::new(program)
             .arg(hidden_verb)
-            .arg(serde_json::to_string(&order)?)
+            .arg(serde_json::to_string(&argument)?)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

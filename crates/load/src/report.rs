@@ -18,7 +18,7 @@ pub(crate) const MEASURED_FROM: u8 = b'm';
 
 /// The supervisor's one argument.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct SupervisorArgument {
     pub spec: LoadSpec,
     pub cpus: Vec<CpuId>,
     /// Memory that it may fill, bytes, as found when it was checked.

@@ -6,7 +6,7 @@
 
 use crate::load_types::LoadType;
 use crate::options::CommonOptions;
-use crate::report::{BEGIN, GO, MEASURED_FROM, Order, Report};
+use crate::report::{BEGIN, GO, MEASURED_FROM, Report, SupervisorArgument};
 use crate::settling::{Settling, WINDOW_NS};
 use crate::spec;
 use crate::sys::{self, SingleThreaded};
@@ -45,7 +45,7 @@ pub fn worker(order: &str) -> ExitCode {
         .map_err(|error| {
             io::Error::other(format!("internal command: its order cannot be read: {error}"))
         })
-        .and_then(|order| supervise(&order));
+        .and_then(|argument| supervise(&argument));
     let Err(error) = result else { return ExitCode::SUCCESS };
     if say(&Report::Failed { error: error.to_string() }).is_err() {
         let _ = writeln!(io::stderr(), "{error}");
@@ -53,24 +53,24 @@ pub fn worker(order: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn supervise(order: &Order) -> io::Result<()> {
+fn supervise(argument: &SupervisorArgument) -> io::Result<()> {
     let (load_type, generator, common) =
-        spec::read(&order.spec, order.cpus.len(), order.memory, order.loads)
+        spec::read(&argument.spec, argument.cpus.len(), argument.memory, argument.loads)
             .map_err(io::Error::other)?;
-    let common = CommonOptions { seed: order.seed, ..common };
-    settle(order, load_type, &common)?;
+    let common = CommonOptions { seed: argument.seed, ..common };
+    settle(argument, load_type, &common)?;
     let tasks = Tasks {
         name: load_type.name,
-        size: generator.tasks(order.cpus.len()),
-        threads_per_task: generator.threads_per_task(order.cpus.len()),
+        size: generator.tasks(argument.cpus.len()),
+        threads_per_task: generator.threads_per_task(argument.cpus.len()),
         counters: load_type.units.len(),
         starts_others: load_type.starts_others,
     };
-    let mut pool = WorkerPool::new(SingleThreaded::check()?, tasks, order.cpus.clone(), common)?;
+    let mut pool = WorkerPool::new(SingleThreaded::check()?, tasks, argument.cpus.clone(), common)?;
     generator.assemble(&mut pool)?;
     pool.wait_ready()?;
     say(&Report::Prepared)?;
-    obey(&mut pool, order.shift_ns)
+    obey(&mut pool, argument.shift_ns)
 }
 
 /// Follows orders until there are no more. A load that begins or is stopped while measuring is so
@@ -209,7 +209,11 @@ fn next(due_ns: Option<u64>) -> io::Result<Next> {
 /// The death signal is asked for here and not between fork and exec, because executing a program
 /// with file capabilities (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it
 /// away again.
-fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Result<()> {
+fn settle(
+    argument: &SupervisorArgument,
+    load_type: &LoadType,
+    common: &CommonOptions,
+) -> io::Result<()> {
     if load_type.starts_others {
         // What others have started only this process can find and kill. It learns of its parent's
         // end by that of its stdin, and must live to do it; whoever down there loses a
@@ -218,7 +222,8 @@ fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Re
     } else {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     }
-    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != order.parent)
+    if getppid()
+        .is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != argument.parent)
     {
         return Err(io::Error::other("the program that started this load has ended"));
     }
@@ -226,8 +231,8 @@ fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Re
     sys::settle_signals()?;
     set_scheduling(None, Scheduling::OTHER)
         .map_err(|error| io::Error::other(format!("cannot take ordinary scheduling: {error}")))?;
-    set_affinity(None, &order.cpus).map_err(|error| {
-        let cpus = plan::CpuList::format(&order.cpus);
+    set_affinity(None, &argument.cpus).map_err(|error| {
+        let cpus = plan::CpuList::format(&argument.cpus);
         io::Error::other(format!("cannot run on CPUs {cpus}: {error}; a cpuset may forbid them"))
     })?;
     raise_file_limit();

@@ -2,8 +2,8 @@
 //! What is recorded.
 //!
 //! Here live the types of `run.json`, one for each concept, and what follows from a recording's own
-//! figures without its files: what happened between the two snapshots of the machine, what kept it
-//! busy beside the run, and how it is without names.
+//! figures without its files: whether they contradict its samples, what happened between the two
+//! snapshots of the machine, what kept it busy beside the run, and how it is without names.
 //!
 //! In: plain values. Out: plain values, which serialise as `docs/recording.md` says. Must not
 //! touch: files, clocks, the machine.
@@ -11,7 +11,9 @@
 
 mod anonymous;
 mod changes;
+mod contradictions;
 mod document;
+mod examined;
 mod explained;
 mod host_facts;
 mod lab;
@@ -20,13 +22,16 @@ mod load_failure;
 mod other_work;
 mod probe_statement;
 mod recorded;
+mod run_identity;
 mod text;
 mod thread;
 mod warning;
 
 pub use anonymous::{Anonymiser, Console, Pseudonyms};
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
+pub use contradictions::{Contradiction, contradictions};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
+pub use examined::{Examined, Pool};
 pub use explained::{
     Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, OtherCpu, Part,
     PartKind, Source, Sources, Span, Timeline, causes,
@@ -41,6 +46,7 @@ pub use load_failure::LoadFailure;
 pub use other_work::OtherWork;
 pub use probe_statement::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, TakenBy};
 pub use recorded::{Beside, ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
+pub use run_identity::RunIdentity;
 pub use text::document_text;
 pub use thread::{
     ColumnFigures, Detail, HistogramDocument, Polling, RowCounts, Smis, SmisUnknown, Thread,

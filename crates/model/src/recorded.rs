@@ -47,6 +47,17 @@ impl Recorded {
             name.strip_suffix(".teiji").unwrap_or(&name).to_owned()
         })
     }
+
+    /// The largest latency of all threads, skipped activations counted in, ns; of jitter the
+    /// largest size.
+    #[must_use]
+    pub fn largest_ns(&self) -> Option<i64> {
+        let of_threads = self.threads.iter().filter_map(|thread| thread.latency_with_skipped);
+        of_threads
+            .flat_map(|summary| [summary.min, summary.max])
+            .map(|value| self.document.probe.judged_size(value))
+            .max()
+    }
 }
 
 /// Writes the statistics of a thread's samples into its part of the document. The accounting stays

@@ -4,7 +4,8 @@
 
 use crate::contents::{CONSOLE, MAX_TEXT, open_file, read_file, write_file};
 use crate::decoder::schema_texts;
-use crate::folder::{DOCUMENT, Folder};
+use crate::folder::Folder;
+use crate::run_json::DOCUMENT;
 use crate::samples::{LABELS, long_path};
 use crate::sums::sums_path;
 use crate::{Recording, RecordingError, read_explained, write_explained};

@@ -99,7 +99,7 @@ const OF_THREADS: [(&str, CountsOf); 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::parse;
+    use crate::run_json::parse;
     use stats::Bucket;
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can go wrong with a recording, each with the path it happened on.
 
-use crate::folder::DOCUMENT;
+use crate::run_json::DOCUMENT;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //! A recording being written.
 
 use crate::contents::write_file;
-use crate::reader::parse;
+use crate::run_json::{DOCUMENT, parse};
 use crate::{Recording, RecordingError, SampleWriter};
 use model::samples_file;
 use model::{Document, HostFacts, ProbeStatement, Recorded, Thread};
@@ -13,7 +13,6 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-pub(crate) const DOCUMENT: &str = "run.json";
 /// The document before it has its name.
 const STAGED: &str = "run.json.new";
 /// Space reserved for the final document, so that a full disk cannot leave a recording without one.

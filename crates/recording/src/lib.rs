@@ -21,6 +21,7 @@ mod folder;
 mod long_values;
 mod pool;
 mod reader;
+mod run_json;
 mod sample_file;
 mod samples;
 mod stream;

@@ -3,22 +3,35 @@
 
 use crate::reader::{JUDGED, ThreadSamples};
 use crate::{Recording, RecordingError, SampleFile};
-use judge::{Examined, Pool, RunIdentity};
-use model::{Quantity, Recorded};
+use model::{Examined, Pool, Quantity, Recorded, RunIdentity};
 use stats::{AccountingRule, Analysis, ExactRequest, Measured, Sizes, Statistics, analyse_pool};
+use std::path::Path;
 
-/// Reads recordings of one run in several phases, as [`judge::pools`] finds them, with what limits
-/// and comparisons judge in them all together. A copy of another adds nothing and is left out.
+/// Reads recordings of one run in several phases, as the crate `judge` finds them, with what limits
+/// and comparisons judge in them all together; or one by itself. A copy of another adds nothing and
+/// is left out. None of no recordings.
 ///
 /// # Errors
-/// As [`Recording::summarise`].
-pub fn examine_pool(
-    first: Recording,
-    others: Vec<Recording>,
+/// As [`Recording::open`] and [`Recording::summarise`].
+pub fn examine_pool<P: AsRef<Path>>(
+    paths: &[P],
+    exact: &ExactRequest,
+) -> Result<Option<Examined>, RecordingError> {
+    let opened = paths.iter().map(|path| Recording::open(path.as_ref()));
+    let opened: Vec<Recording> = opened.collect::<Result<_, _>>()?;
+    match opened.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone().examine(exact, |_| ())?.0)),
+        _ => examine_phases(opened, exact).map(Some),
+    }
+}
+
+fn examine_phases(
+    recordings: Vec<Recording>,
     exact: &ExactRequest,
 ) -> Result<Examined, RecordingError> {
     let mut phases: Vec<Phase> = Vec::new();
-    for recording in std::iter::once(first.clone()).chain(others) {
+    for recording in recordings {
         let (examined, _) = recording.clone().examine(&ExactRequest::default(), |_| ())?;
         let identity = RunIdentity::from_recorded(&examined.recorded);
         if phases.iter().all(|known| known.identity != identity) {
@@ -29,10 +42,10 @@ pub fn examine_pool(
     // As long as there are none worse, the first.
     let worst = (0..phases.len())
         .rev()
-        .max_by_key(|place| judge::largest(&phases[*place].recorded))
+        .max_by_key(|place| phases[*place].recorded.largest_ns())
         .unwrap_or(0);
-    if phases.len() < 2 {
-        return Ok(first.examine(exact, |_| ())?.0);
+    if let [only] = phases.as_slice() {
+        return Ok(only.recording.clone().examine(exact, |_| ())?.0);
     }
     phases[..=worst].rotate_right(1);
     let pooled = phases[0]

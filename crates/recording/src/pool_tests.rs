@@ -87,12 +87,8 @@ fn latencies(phase: u32) -> Vec<i64> {
 
 fn pooled(recordings: &[Recording], limits: &[&str]) -> Examined {
     let limits: Vec<plan::Limit> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
-    examine_pool(
-        recordings[0].clone(),
-        recordings[1..].to_vec(),
-        &plan::Limit::exact_request(&limits),
-    )
-    .unwrap()
+    let paths: Vec<&Path> = recordings.iter().map(Recording::path).collect();
+    examine_pool(&paths, &plan::Limit::exact_request(&limits)).unwrap().unwrap()
 }
 
 fn verdict(examined: &Examined, limit: &str) -> judge::Judged {

@@ -7,7 +7,7 @@ use crate::column::{Column, Values};
 use crate::contents::open_file;
 use crate::decoder::Broken;
 use crate::long_values::LongValues;
-use crate::samples::{labels, long_path, max_bytes_per_hundred_rows};
+use crate::samples::{labels, long_path, max_bytes_per_hundred_rows, stands_for};
 use arrow_buffer::NullBuffer;
 use model::{ProbeStatement, Thread};
 use stats::{Rows, Span};
@@ -268,11 +268,6 @@ impl SampleFile {
         }
         Ok(())
     }
-}
-
-/// What stands in the row of a value beyond 32 bits.
-pub(crate) const fn stands_for(value: i64) -> i32 {
-    if value < 0 { i32::MIN } else { i32::MAX }
 }
 
 /// Whether one of them stands for a value beyond 32 bits. Without branches, because it is asked of

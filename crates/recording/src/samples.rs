@@ -11,7 +11,6 @@
 
 use crate::RecordingError;
 use crate::column::Values;
-use crate::sample_file::stands_for;
 use crate::stream::{Stream, array, coalesce};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{DataType, Field, Schema};
@@ -54,6 +53,11 @@ const LONG_COLUMNS: [&str; 3] = ["row", "column", "value"];
 pub(crate) fn long_path(path: &Path) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{stem}-long.arrows"))
+}
+
+/// What stands in the row of a value beyond 32 bits.
+pub(crate) const fn stands_for(value: i64) -> i32 {
+    if value < 0 { i32::MIN } else { i32::MAX }
 }
 
 /// Writes the samples of one thread.

@@ -4,16 +4,15 @@
 
 use crate::SampleFile;
 use crate::samples::labels;
-use judge::{Difference, contradictions};
-use model::{Detail, Recorded, State, Thread, samples_file};
+use model::{Contradiction, Detail, Recorded, State, Thread, contradictions, samples_file};
 use std::path::Path;
 
 /// Compares each recorded figure with what was computed from the samples, and whatever else of the
 /// document follows from another part of it. Nothing is rounded, nothing is tolerated.
 #[must_use]
-pub fn verify(recorded: &Recorded) -> Vec<Difference> {
+pub fn verify(recorded: &Recorded) -> Vec<Contradiction> {
     if recorded.document.state == State::Running {
-        return vec![Difference {
+        return vec![Contradiction {
             place: "state".to_owned(),
             recorded: "running".to_owned(),
             recomputed: "the run was cut off, or is still going on: there are no recorded \
@@ -29,11 +28,8 @@ pub fn verify(recorded: &Recorded) -> Vec<Difference> {
             continue;
         }
         if thread.samples_file != own {
-            differences.push(Difference::between(
-                &format!("{place}.samples_file"),
-                &thread.samples_file,
-                &own,
-            ));
+            let place = format!("{place}.samples_file");
+            differences.push(Contradiction::between(place, &thread.samples_file, own));
         }
         // What was read: a samples file lies beside its document, whatever that says.
         let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
@@ -43,17 +39,19 @@ pub fn verify(recorded: &Recorded) -> Vec<Difference> {
 }
 
 /// What the samples file says of itself against what `run.json` says of it.
-fn self_description(place: &str, file: &Path, thread: &Thread, differences: &mut Vec<Difference>) {
+fn self_description(
+    place: &str,
+    file: &Path,
+    thread: &Thread,
+    differences: &mut Vec<Contradiction>,
+) {
     let expected = labels(thread);
     let found = SampleFile::labels(file).unwrap_or_default();
     for (label, recorded) in expected {
         let recomputed = found.get(&label).map_or("nothing", String::as_str);
         if recorded != recomputed {
-            differences.push(Difference::between(
-                &format!("{place}: {label}"),
-                &recorded,
-                &recomputed,
-            ));
+            let place = format!("{place}: {label}");
+            differences.push(Contradiction::between(place, recorded, recomputed));
         }
     }
 }

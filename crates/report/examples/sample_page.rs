@@ -42,7 +42,7 @@ fn main() -> std::io::Result<()> {
         margin: Some(-0.0066),
         lacking: None,
     };
-    let mut gate = report::Gate::default();
+    let mut gate = judge::Gate::default();
     let verdicts = [judge::Verdict::Fail, judge::Verdict::Pass, judge::Verdict::NotEnough];
     gate.judged.extend(limited.iter().zip(verdicts).map(|(limit, verdict)| judged(limit, verdict)));
     let others = report::ChartOptions {

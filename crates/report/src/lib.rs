@@ -40,7 +40,7 @@ pub use csv_rows::csv_cell;
 pub use explained::{compared_causes, explained_text, timeline_svg};
 pub use foreign_text::shown;
 pub use format::{counted_in_english, exact_micros, latency};
-pub use gate::{Gate, LimitSources};
+pub use gate::GateReport;
 use judge::Judged;
 pub use language::Language;
 use language::{in_language, texts};

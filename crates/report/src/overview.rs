@@ -11,8 +11,8 @@ use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
-use judge::Examined;
-use model::{Quantity, Recorded, TakenBy};
+
+use model::{Examined, Quantity, Recorded, TakenBy};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics};
 use std::borrow::Cow;

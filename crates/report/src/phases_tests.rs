@@ -4,7 +4,7 @@
 use super::*;
 use crate::Matrix;
 use crate::synthetic::Synthetic;
-use judge::Pool;
+use model::Pool;
 use plan::Limit;
 use stats::{AccountingRule, AfterOverrun, ExactRequest, Measured, Span, analyse, analyse_pool};
 

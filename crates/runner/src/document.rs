@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `run.json` as it is before the first activation, and what is added after the last.
 
-use crate::Order;
+use crate::PreparedRun;
 use crate::conditions::Conditions;
 use model::{
     Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, ProbeStatement, RowCounts,
@@ -18,7 +18,7 @@ pub(crate) fn time_of_day() -> String {
 }
 
 /// What is known before anything is started.
-pub(crate) fn initial_document(order: &Order, before: HostFacts) -> Document {
+pub(crate) fn initial_document(order: &PreparedRun, before: HostFacts) -> Document {
     Document {
         format: FORMAT.to_owned(),
         version: VERSION,
@@ -42,7 +42,7 @@ pub(crate) fn initial_document(order: &Order, before: HostFacts) -> Document {
 }
 
 /// The measuring threads before their first activation; `nice` is the level that they inherited.
-pub(crate) fn threads(order: &Order, starts: &[Nanos], nice: Option<i32>) -> Vec<Thread> {
+pub(crate) fn threads(order: &PreparedRun, starts: &[Nanos], nice: Option<i32>) -> Vec<Thread> {
     let (run, granted) = (&order.run, order.granted.scheduling);
     let nice = nice.filter(|_| !granted.policy.is_real_time());
     let thread = |(index, start): (usize, &Nanos)| {
@@ -55,7 +55,7 @@ pub(crate) fn threads(order: &Order, starts: &[Nanos], nice: Option<i32>) -> Vec
 
 /// The instrument's own properties.
 pub(crate) fn instrument(
-    order: &Order,
+    order: &PreparedRun,
     calibration: Calibration,
     conditions: &Conditions,
     ring_slots: u64,

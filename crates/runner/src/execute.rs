@@ -3,7 +3,7 @@
 
 use crate::conditions::Conditions;
 use crate::live::Progress;
-use crate::order::Order;
+use crate::prepared_run::PreparedRun;
 use crate::recorder::{Recorder, Tracks};
 use crate::{Signals, document, machine_check};
 use host::HostRoot;
@@ -68,7 +68,7 @@ const MAX_SYNC: Nanos = Nanos::from_millis(500);
 /// When it could not begin: then nothing is left behind. A run that ends early, or whose recording
 /// fails half-way, is no error here but says so in its document.
 pub fn execute(
-    order: &Order,
+    order: &PreparedRun,
     signals: &Signals,
     observer: &mut dyn ProgressObserver,
 ) -> Result<Recorded, RunnerError> {
@@ -227,7 +227,7 @@ fn plan_start(
 }
 
 struct Observe<'a> {
-    order: &'a Order,
+    order: &'a PreparedRun,
     signals: &'a Signals,
     control: &'a Control,
     begin: Nanos,
@@ -313,7 +313,7 @@ fn sleep(time: Duration) {
 
 /// Sums up from the disk, and writes the final document.
 fn closing(
-    order: &Order,
+    order: &PreparedRun,
     folder: Folder,
     mut document: Document,
     results: &[Option<ThreadResult>],

@@ -5,7 +5,7 @@
 //! writes what comes out of their rings, and in the end all is taken down again and summed up from
 //! the disk. Every verb that measures goes through [`execute`].
 //!
-//! In: an [`Order`]. Out: the recording on disk and the same as [`model::Recorded`]. Must not
+//! In: a [`PreparedRun`]. Out: the recording on disk and the same as [`model::Recorded`]. Must not
 //! touch: terminals; who wants to observe the run passes a [`ProgressObserver`].
 #![forbid(unsafe_code)]
 
@@ -17,7 +17,7 @@ mod isolated;
 mod live;
 mod loads_elsewhere;
 mod machine_check;
-mod order;
+mod prepared_run;
 mod recorder;
 mod rights;
 mod signals;
@@ -28,6 +28,6 @@ pub use interval::{TooShort, try_interval};
 pub use isolated::isolated_not_measured;
 pub use live::{LiveThread, Progress};
 pub use loads_elsewhere::loads_elsewhere;
-pub use order::Order;
+pub use prepared_run::PreparedRun;
 pub use rights::{Granted, grant};
 pub use signals::Signals;

@@ -2,12 +2,12 @@
 //! What is bad about the machine, for the recording of a run. What was recorded elsewhere met
 //! nothing of it.
 
-use crate::Order;
+use crate::PreparedRun;
 use check::{MeasuredProgram, RunCheck};
 use host::HostRoot;
 use model::TakenBy;
 
-pub(crate) fn begin(order: &Order, host: &HostRoot) -> Option<RunCheck> {
+pub(crate) fn begin(order: &PreparedRun, host: &HostRoot) -> Option<RunCheck> {
     match order.statement.taken_by() {
         TakenBy::OwnThreads => {
             Some(RunCheck::begin(host, &order.run.cpus, Some(order.granted.scheduling)))
@@ -18,14 +18,14 @@ pub(crate) fn begin(order: &Order, host: &HostRoot) -> Option<RunCheck> {
 }
 
 /// When the run has ended, while its program still runs.
-pub(crate) fn see_program(check: &mut Option<RunCheck>, order: &Order, host: &HostRoot) {
+pub(crate) fn see_program(check: &mut Option<RunCheck>, order: &PreparedRun, host: &HostRoot) {
     if let (Some(check), Some(program)) = (check, program(order)) {
         check.see_program(host, program);
     }
 }
 
 /// The program that a probe measures, by the settings that name it.
-pub(crate) fn program(order: &Order) -> Option<MeasuredProgram> {
+pub(crate) fn program(order: &PreparedRun) -> Option<MeasuredProgram> {
     if order.statement.taken_by() != TakenBy::ThisMachine {
         return None;
     }

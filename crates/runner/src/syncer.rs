@@ -10,7 +10,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-enum Order {
+enum SyncRequest {
     /// Another file to be kept on the disk.
     File(File),
     /// Something has been written, at this time.
@@ -19,7 +19,7 @@ enum Order {
 
 /// The thread, until it is ended.
 pub(crate) struct Syncer {
-    orders: Sender<Order>,
+    orders: Sender<SyncRequest>,
     /// The longest time from a write until the disk had it.
     thread: JoinHandle<Nanos>,
     refusal: Refusal,
@@ -42,8 +42,8 @@ impl Syncer {
                     // All that has come while the disk was busy is one more pass.
                     for order in std::iter::once(order).chain(ordered.try_iter()) {
                         match order {
-                            Order::File(file) => files.push(file),
-                            Order::Written(at) => written = written.or(Some(at)),
+                            SyncRequest::File(file) => files.push(file),
+                            SyncRequest::Written(at) => written = written.or(Some(at)),
                         }
                     }
                     if let Some(at) = written {
@@ -65,12 +65,12 @@ impl Syncer {
 
     /// Keeps this file on the disk from now on.
     pub(crate) fn add(&self, file: File) {
-        let _ = self.orders.send(Order::File(file));
+        let _ = self.orders.send(SyncRequest::File(file));
     }
 
     /// Something has been written.
     pub(crate) fn written(&self, now: Nanos) {
-        let _ = self.orders.send(Order::Written(now));
+        let _ = self.orders.send(SyncRequest::Written(now));
     }
 
     /// What the disk has refused so far, if that was not asked before.

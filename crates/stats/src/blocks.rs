@@ -6,6 +6,7 @@
 //! a block covers twice the rows. Of several runs that are pooled no block covers rows of two: they
 //! are independent of one another, however their rows are not.
 
+use crate::Moments;
 use crate::histogram::Counts;
 use crate::rows::Chunk;
 
@@ -160,19 +161,45 @@ impl Blocks {
     }
 }
 
-/// What all threads counted in each block of a run. There are as many blocks as the thread with the
+/// What blocks hold, and can be put together.
+pub(crate) trait Merge: Default {
+    fn add(&mut self, other: &Self);
+}
+
+impl Merge for Counts {
+    fn add(&mut self, other: &Self) {
+        *self = self.merged(other);
+    }
+}
+
+impl Merge for Moments {
+    fn add(&mut self, other: &Self) {
+        self.merge(other);
+    }
+}
+
+pub(crate) fn merged<'b, B: Merge + 'b>(blocks: impl IntoIterator<Item = &'b B>) -> B {
+    blocks.into_iter().fold(B::default(), |mut all, one| {
+        all.add(one);
+        all
+    })
+}
+
+/// Each two neighbours as one.
+pub(crate) fn halved<B: Merge>(blocks: &[B]) -> Vec<B> {
+    blocks.chunks(2).map(merged).collect()
+}
+
+/// What all threads have in each block of a run. There are as many blocks as the thread with the
 /// fewest has.
-pub(crate) fn aligned(threads: &[&[Block]]) -> Vec<Counts> {
+pub(crate) fn aligned<T, B: Merge>(threads: &[&[T]], of: impl Fn(&T) -> &B) -> Vec<B> {
     let count = threads.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
-    let counts_in = |blocks: &[Block], index: usize| {
+    let part = |blocks: &&[T], index: usize| {
         let begin = |index: usize| index * blocks.len() / count;
-        blocks[begin(index)..begin(index + 1)]
-            .iter()
-            .fold(Counts::default(), |all, block| all.merged(&block.counts))
+        merged(blocks[begin(index)..begin(index + 1)].iter().map(&of))
     };
-    let all_threads = |index| {
-        threads.iter().fold(Counts::default(), |all, blocks| all.merged(&counts_in(blocks, index)))
-    };
+    let all_threads =
+        |index| merged(&threads.iter().map(|blocks| part(blocks, index)).collect::<Vec<B>>());
     (0..count).map(all_threads).collect()
 }
 

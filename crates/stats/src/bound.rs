@@ -6,7 +6,7 @@
 //! bound of a higher value is above that of a lower one, the lower one has underestimated how
 //! dependent they are, and takes the higher bound: a stricter limit never gets a better verdict.
 
-use crate::blocks::{Block, aligned};
+use crate::blocks::{Block, aligned, merged};
 use crate::histogram::{Counts, signed_bounds, signed_index};
 use crate::interval::{Dependence, ENOUGH_BEYOND, Latencies, RateInterval, lower_rate, upper_rate};
 
@@ -29,7 +29,7 @@ fn aligned_runs(threads: &[Latencies<'_>]) -> Vec<Vec<Counts>> {
     loop {
         let run: Option<Vec<&[Block]>> = each.iter_mut().map(Iterator::next).collect();
         match run.filter(|run| !run.is_empty()) {
-            Some(run) => runs.push(aligned(&run)),
+            Some(run) => runs.push(aligned(&run, |block| &block.counts)),
             None => return runs,
         }
     }
@@ -40,7 +40,7 @@ impl<'a> AllThreads<'a> {
     pub(crate) fn new(threads: &'a [Latencies<'a>]) -> Option<Self> {
         let of: u64 = threads.iter().map(|thread| thread.counted.count()).sum();
         let blocks = aligned_runs(threads);
-        let all = blocks.iter().flatten().fold(Counts::default(), |all, one| all.merged(one));
+        let all = merged(blocks.iter().flatten());
         let occupied = all.list().iter().map(|(bucket, _)| *bucket).collect();
         let common = threads.iter().filter_map(Latencies::still_common).min();
         (of > 0).then_some(AllThreads { threads, blocks, occupied, of, common })

@@ -10,58 +10,15 @@
 //! blocks of one. The intervals hold for all figures together: each for itself is that much wider
 //! (Bonferroni).
 
-use crate::blocks::aligned;
+use crate::blocks::{Block, aligned, merged};
+use crate::bootstrap::{self, DRAWS, MIN_BLOCKS, interval_of};
 use crate::chance::at_most;
-use crate::extreme::Latest;
 use crate::histogram::{Counts, signed_bounds};
 use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
 use crate::random::Numbers;
 use crate::spread::{SpreadDifference, compare_spread};
-use crate::{Analysis, Block, Level, Moments, Worst};
+use crate::{Group, Level, Measured, Worst};
 use std::collections::BTreeMap;
-
-/// What a comparison needs of one thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Measured {
-    /// The run in blocks, skipped activations counted in.
-    pub blocks: Vec<Block>,
-    /// Its quantiles ([`Level::ALL`]), ns, skipped activations counted in; none where nothing
-    /// woke, or where they are not known.
-    pub quantiles: Option<[i64; Level::ALL.len()]>,
-    pub latest: Latest,
-    /// Time from one activation to the next, ns.
-    pub interval_ns: i64,
-    /// Sums of the run in blocks; empty where it is not asked how much values vary.
-    pub sums: Vec<Moments>,
-}
-
-impl From<&Analysis> for Measured {
-    fn from(analysis: &Analysis) -> Self {
-        let summary = analysis.statistics.latency_with_skipped;
-        Measured {
-            blocks: analysis.blocks.list().to_vec(),
-            quantiles: summary.and_then(|summary| match summary.quantiles() {
-                [Some(p50), Some(p90), Some(p99), Some(p999), Some(p9999)] => {
-                    Some([p50, p90, p99, p999, p9999])
-                }
-                _ => None,
-            }),
-            latest: analysis.latest(MAXIMA),
-            interval_ns: analysis.interval_ns(),
-            sums: analysis.sums.clone(),
-        }
-    }
-}
-
-/// Runs that are repeats of one another.
-#[derive(Clone, Debug, Default)]
-pub struct Group {
-    /// By run, and within it by thread.
-    pub runs: Vec<Vec<Measured>>,
-    /// Quantiles ([`Level::ALL`]) of several runs of one thread together, ns, skipped activations
-    /// counted in; none where they are not known exactly.
-    pub quantiles: Option<[i64; Level::ALL.len()]>,
-}
 
 /// A quantile in two groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,17 +103,12 @@ pub struct Comparison {
 
 /// The probability that equal groups are reported as different in any figure.
 const ERROR: f64 = 0.05;
-pub(crate) const DRAWS: usize = 2_000;
 /// A quantile is compared where both groups have so many latencies beyond it.
 const MIN_BEYOND: u64 = 10;
 /// From so many runs of each group on, runs are drawn too.
-pub(crate) const MIN_RUNS: usize = 5;
-/// Minimum number of blocks to draw from.
-pub(crate) const MIN_BLOCKS: usize = 16;
+const MIN_RUNS: usize = 5;
 /// Of so many of the latest wake-ups it is asked which group they are of.
 const LATEST: usize = 20;
-/// How many of the latest wake-ups each thread keeps.
-const MAXIMA: usize = 64;
 
 /// Compares the second group with the first.
 #[must_use]
@@ -204,29 +156,6 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
     }
 }
 
-/// What was drawn lies between these but for this share of it.
-pub(crate) fn interval_of(drawn: impl Iterator<Item = f64>, error: f64) -> (f64, f64) {
-    let mut drawn: Vec<f64> = drawn.collect();
-    drawn.sort_by(f64::total_cmp);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "below DRAWS"
-    )]
-    let beyond = (error / 2.0 * DRAWS as f64) as usize;
-    (drawn[beyond], drawn[DRAWS - 1 - beyond])
-}
-
-impl Group {
-    /// Whether its quantiles are latencies that were observed: those of one thread of one run are;
-    /// of several, they are up to 1 % above, unless they are known.
-    #[must_use]
-    pub fn has_observed_quantiles(&self) -> bool {
-        self.quantiles.is_some() || matches!(self.runs.as_slice(), [threads] if threads.len() == 1)
-    }
-}
-
 /// A quantile of a group, ns: the latency that was observed where that is known, as of one thread
 /// that is the whole group, otherwise up to 1 % above it.
 fn observed(group: &Group, blocks: &IndependentBlocks, level: Level) -> i64 {
@@ -262,17 +191,18 @@ struct IndependentBlocks {
 
 /// The blocks of a run, all threads together.
 fn aligned_blocks(run: &[Measured]) -> Vec<Counts> {
-    aligned(&run.iter().map(|thread| thread.blocks.as_slice()).collect::<Vec<_>>())
+    let threads: Vec<&[Block]> = run.iter().map(|thread| thread.blocks.as_slice()).collect();
+    aligned(&threads, |block| &block.counts)
 }
 
 /// Joins neighbours as long as they are correlated in how many latencies are beyond the run's
 /// median, or its 99th percentile.
 #[expect(clippy::cast_precision_loss, reason = "counts")]
-fn independent(mut blocks: Vec<Counts>) -> Vec<Counts> {
-    let all = blocks.iter().fold(Counts::default(), |all, block| all.merged(block));
+fn independent(blocks: Vec<Counts>) -> Vec<Counts> {
+    let all = merged(&blocks);
     let limits: Vec<i64> =
         [Level::P50, Level::P99].iter().filter_map(|level| all.quantile(*level)).collect();
-    let is_alike = |blocks: &[Counts], limit: i64| {
+    let are_alike = |blocks: &[Counts], limit: i64| {
         let share = all.above(limit) as f64 / all.total().max(1) as f64;
         let offsets: Vec<f64> = blocks
             .iter()
@@ -280,13 +210,7 @@ fn independent(mut blocks: Vec<Counts>) -> Vec<Counts> {
             .collect();
         is_correlated(&offsets)
     };
-    while blocks.len() / 2 >= MIN_BLOCKS && limits.iter().any(|limit| is_alike(&blocks, *limit)) {
-        blocks = blocks
-            .chunks(2)
-            .map(|pair| pair.iter().fold(Counts::default(), |all, block| all.merged(block)))
-            .collect();
-    }
-    blocks
+    bootstrap::independent(blocks, |blocks| limits.iter().any(|limit| are_alike(blocks, *limit)))
 }
 
 impl IndependentBlocks {
@@ -347,24 +271,12 @@ impl IndependentBlocks {
         let first = self.uppers.partition_point(|upper| *upper <= limit_ns);
         let mut numbers = Numbers::new(seed);
         let mut drawn = Resample::new(self);
-        let begins: Vec<usize> = self
-            .runs
-            .iter()
-            .scan(0, |next, run| Some(std::mem::replace(next, *next + run.len())))
-            .collect();
+        let runs = bootstrap::places(&self.runs);
         let observed: Vec<usize> =
             levels.iter().map(|level| place_of(&self.all, level.rank(self.total()))).collect();
         let mut once = || {
             drawn.times.fill(0);
-            if between_runs {
-                for _ in 0..self.runs.len() {
-                    let run = numbers.below(self.runs.len());
-                    let length = self.runs[run].len();
-                    (0..length).for_each(|_| drawn.times[begins[run] + numbers.below(length)] += 1);
-                }
-            } else {
-                (0..drawn.times.len()).for_each(|_| drawn.times[numbers.below(self.count())] += 1);
-            }
+            bootstrap::draw(&mut numbers, &runs, between_runs, |block| drawn.times[block] += 1);
             let total = drawn.below(self.values.len());
             let beyond = total - drawn.below(first);
             let places = levels

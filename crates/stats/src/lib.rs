@@ -12,6 +12,7 @@
 mod accounting;
 mod analysis;
 mod blocks;
+mod bootstrap;
 mod bound;
 mod chance;
 mod collect_in_blocks;
@@ -20,6 +21,7 @@ mod confidence;
 mod distribution;
 mod envelope;
 mod extreme;
+mod group;
 mod histogram;
 mod interval;
 mod level;
@@ -45,15 +47,14 @@ mod worst;
 pub use accounting::{Accounting, AccountingRule, Activations, AfterOverrun};
 pub use analysis::{Analysis, analyse, analyse_pool};
 pub use blocks::{Block, Blocks};
-pub use compare::{
-    Comparison, Group, MaximumDifference, Measured, QuantileDifference, RateDifference, compare,
-};
+pub use compare::{Comparison, MaximumDifference, QuantileDifference, RateDifference, compare};
 pub use confidence::{rate_beyond_maximum, samples_for_rate};
 pub use envelope::{Envelope, Extent};
 pub use extreme::{
     Apart, Excesses, Gev, Gpd, Horizon, Latest, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal,
     Region, ReturnLevel, TailFit, apart,
 };
+pub use group::{Group, Measured};
 pub use histogram::{Bucket, Counts, Histogram, RELATIVE_ERROR};
 pub use interval::{QuantileInterval, RateInterval};
 pub use level::Level;

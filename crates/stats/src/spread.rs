@@ -6,7 +6,8 @@
 //! compared as quantiles are: by a bootstrap of blocks that are long enough to be independent. From
 //! the smallest to the largest is a figure of these very runs, and grows with their length.
 
-use crate::compare::{DRAWS, MIN_BLOCKS, interval_of};
+use crate::blocks::{aligned, halved, merged};
+use crate::bootstrap::{self, DRAWS, MIN_BLOCKS, interval_of};
 use crate::interval::is_correlated;
 use crate::random::Numbers;
 use crate::rows::Chunk;
@@ -67,21 +68,10 @@ impl SumBlocks {
         self.list.push(std::mem::take(&mut self.open));
         self.rows = 0;
         if self.list.len() == MAX_BLOCKS {
-            self.list = joined(&self.list);
+            self.list = halved(&self.list);
             self.length *= 2;
         }
     }
-}
-
-fn merged<'m>(some: impl IntoIterator<Item = &'m Moments>) -> Moments {
-    some.into_iter().fold(Moments::default(), |mut all, one| {
-        all.merge(one);
-        all
-    })
-}
-
-fn joined(blocks: &[Moments]) -> Vec<Moments> {
-    blocks.chunks(2).map(merged).collect()
 }
 
 /// How much two groups vary.
@@ -152,7 +142,10 @@ impl SpreadOfGroup {
         let runs: Vec<Vec<Moments>> = group
             .runs
             .iter()
-            .map(|run| aligned(run.iter().map(|one| one.sums.as_slice()).collect()))
+            .map(|run| {
+                let threads: Vec<&[Moments]> = run.iter().map(|one| one.sums.as_slice()).collect();
+                aligned(&threads, |block| block)
+            })
             .collect();
         if runs.iter().any(Vec::is_empty) {
             return None;
@@ -171,53 +164,29 @@ impl SpreadOfGroup {
     fn draw(&self, between_runs: bool, seed: u64) -> Vec<f64> {
         let mut numbers = Numbers::new(seed);
         let blocks: Vec<Centred> = self.runs.iter().flatten().copied().collect();
+        let runs = bootstrap::places(&self.runs);
         let mut once = || {
             let mut sum = Centred::default();
-            let mut add = |block: &Centred| {
-                sum.count += block.count;
-                sum.sum += block.sum;
-                sum.squares += block.squares;
-            };
-            if between_runs {
-                for _ in 0..self.runs.len() {
-                    let run = &self.runs[numbers.below(self.runs.len())];
-                    (0..run.len()).for_each(|_| add(&run[numbers.below(run.len())]));
-                }
-            } else {
-                (0..blocks.len()).for_each(|_| add(&blocks[numbers.below(blocks.len())]));
-            }
+            bootstrap::draw(&mut numbers, &runs, between_runs, |block| {
+                sum.count += blocks[block].count;
+                sum.sum += blocks[block].sum;
+                sum.squares += blocks[block].squares;
+            });
             ((sum.squares - sum.sum * sum.sum / sum.count) / (sum.count - 1.0)).max(0.0).sqrt()
         };
         (0..DRAWS).map(|_| once()).collect()
     }
 }
 
-/// What all threads of a run have in each block. There are as many blocks as the thread with the
-/// fewest has.
-fn aligned(threads: Vec<&[Moments]>) -> Vec<Moments> {
-    let count = threads.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
-    let part = |blocks: &[Moments], index: usize| {
-        let begin = |index: usize| index * blocks.len() / count;
-        merged(&blocks[begin(index)..begin(index + 1)])
-    };
-    (0..count)
-        .map(|index| merged(&threads.iter().map(|blocks| part(blocks, index)).collect::<Vec<_>>()))
-        .collect()
-}
-
 /// Joins neighbours as long as they are correlated in how much they vary.
-fn independent(mut blocks: Vec<Moments>, mean: i64, sd: f64) -> Vec<Centred> {
-    let centred =
+fn independent(blocks: Vec<Moments>, mean: i64, sd: f64) -> Vec<Centred> {
+    let all_centred =
         |blocks: &[Moments]| blocks.iter().map(|block| centred(block, mean)).collect::<Vec<_>>();
-    let is_alike = |blocks: &[Centred]| {
-        is_correlated(
-            &blocks.iter().map(|block| block.squares - block.count * sd * sd).collect::<Vec<_>>(),
-        )
-    };
-    while blocks.len() / 2 >= MIN_BLOCKS && is_alike(&centred(&blocks)) {
-        blocks = joined(&blocks);
-    }
-    centred(&blocks)
+    let blocks = bootstrap::independent(blocks, |blocks| {
+        let offset = |block: &Centred| block.squares - block.count * sd * sd;
+        is_correlated(&all_centred(blocks).iter().map(offset).collect::<Vec<_>>())
+    });
+    all_centred(&blocks)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact before it is rounded")]

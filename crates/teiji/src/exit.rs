@@ -3,7 +3,7 @@
 
 use crate::output;
 use executor::is_disk_failure;
-use judge::Ending;
+use judge::{Ending, Verdict};
 use model::Document;
 use std::fmt;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ pub const EXCEEDED: u8 = 1;
 /// Usage, or input that cannot be used.
 pub const BAD_INPUT: u8 = 2;
 /// A gate whose recordings do not show whether a limit holds.
-pub const NOT_ENOUGH_EVIDENCE: u8 = 3;
+const NOT_ENOUGH_EVIDENCE: u8 = 3;
 /// The run itself failed or was cut short, or a disk failed: it is full, or it cannot be read or
 /// written.
 pub const RUN_FAILED: u8 = 4;
@@ -38,10 +38,26 @@ pub fn of_end(document: &Document) -> u8 {
     }
 }
 
+/// The exit code of limits that were held against recordings.
+pub const fn of_verdict(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Pass => 0,
+        Verdict::Fail => EXCEEDED,
+        Verdict::NotEnough => NOT_ENOUGH_EVIDENCE,
+    }
+}
+
 /// Why a verb did not do what it was asked to.
 pub struct Failure {
     code: u8,
     error: anyhow::Error,
+}
+
+/// Where nothing else is said, the user has to change something.
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure::bad_input(error)
+    }
 }
 
 /// What a verb returns.

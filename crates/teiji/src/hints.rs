@@ -125,10 +125,7 @@ const OURS_LONG_WITH_VALUE: [&str; 12] = [
 ];
 
 /// Commands that are meant to be and are not there yet, and what is possible today.
-const NOT_YET: [(&str, &str); 9] = [
-    ("check", "teiji measure warns of what it finds on this machine, and records it"),
-    ("tune", "teiji measure warns of what it finds on this machine, each with what to do"),
-    ("explain", "teiji report shows what else happened on the machine"),
+const NOT_YET: [(&str, &str); 5] = [
     (
         "import",
         "teiji measure -o NAME.teiji makes recordings; those of other programs cannot be read",
@@ -137,7 +134,6 @@ const NOT_YET: [(&str, &str); 9] = [
     ("history", "teiji compare and teiji gate compare recordings"),
     ("serve", "teiji report writes one page that opens offline"),
     ("remote", "copy the program to the board, which needs nothing else, and the recording back"),
-    ("probes", "teiji measure --help lists the probes, each with its settings"),
 ];
 
 /// What to say beside an error about this command line, if it was meant for another program or is

@@ -2,7 +2,7 @@
 //! What was asked: the run, its loads, the command line.
 
 use super::words::{Vocabulary, is_plain};
-use super::{Anonymiser, Pseudonyms};
+use super::{Anonymiser, Pseudonyms, each, each_key};
 use crate::{Document, LoadEvidence, LoadOnCpu};
 use plan::{LoadSpec, Run};
 
@@ -39,48 +39,33 @@ impl Document {
 }
 
 impl Anonymiser<'_> {
-    pub(super) fn run(&self, run: Run) -> Run {
+    pub(super) fn run(&self, run: &mut Run) {
         let Run {
             title,
             probe,
             probe_settings,
-            interval_ns,
-            distance_ns,
-            length,
-            cpus,
-            scheduling,
-            aligned_ns,
-            warmup_ns,
-            break_above_ns,
-            overrun_policy,
-            hold_dma_latency,
-            sync,
-            settle,
             loads,
-            phase,
+            interval_ns: _,
+            distance_ns: _,
+            length: _,
+            cpus: _,
+            scheduling: _,
+            aligned_ns: _,
+            warmup_ns: _,
+            break_above_ns: _,
+            overrun_policy: _,
+            hold_dma_latency: _,
+            sync: _,
+            settle: _,
+            phase: _,
         } = run;
-        let setting = |(name, value): (String, String)| {
-            (self.ours("value", &name), self.value_of(&name, &value))
-        };
-        Run {
-            title: title.map(|title| self.name("title", &title)),
-            probe: self.ours("probe", &probe),
-            probe_settings: probe_settings.into_iter().map(setting).collect(),
-            interval_ns,
-            distance_ns,
-            length,
-            cpus,
-            scheduling,
-            aligned_ns,
-            warmup_ns,
-            break_above_ns,
-            overrun_policy,
-            hold_dma_latency,
-            sync,
-            settle,
-            loads: loads.iter().map(|load| self.load(load)).collect(),
-            phase,
-        }
+        each(title, |title| self.name("title", title));
+        *probe = self.ours("probe", probe);
+        *probe_settings = std::mem::take(probe_settings)
+            .into_iter()
+            .map(|(name, value)| (self.ours("value", &name), self.value_of(&name, &value)))
+            .collect();
+        loads.iter_mut().for_each(|load| self.load(load));
     }
 
     /// A word that stays if it is one of ours, also where a process happens to be called so.
@@ -109,12 +94,13 @@ impl Anonymiser<'_> {
     }
 
     pub(super) fn load_text(&self, text: &str) -> String {
-        text.parse()
-            .map_or_else(|_| self.name("load", text), |load: LoadSpec| self.load(&load).to_string())
+        let Ok(mut load) = text.parse() else { return self.name("load", text) };
+        self.load(&mut load);
+        load.to_string()
     }
 
     /// A load: its name, its level and settings that are numbers or words of ours.
-    pub(super) fn load(&self, load: &LoadSpec) -> LoadSpec {
+    pub(super) fn load(&self, load: &mut LoadSpec) {
         let head = match load.command() {
             Some(command) => format!("cmd:\"{}\"", self.name("command", command)),
             None => {
@@ -134,46 +120,33 @@ impl Anonymiser<'_> {
             }
         };
         let text = head + &load.options().map(option).collect::<String>();
+        let nameless = text.parse().unwrap_or_else(|_| nameless());
         // As it was written, if nothing had to go.
-        let same = text.parse().is_ok_and(|read: LoadSpec| is_same(&read, load));
-        if same { load.clone() } else { text.parse().unwrap_or_else(|_| nameless()) }
+        if !is_same(&nameless, load) {
+            *load = nameless;
+        }
     }
 
-    pub(super) fn load_evidence(&self, evidence: LoadEvidence) -> LoadEvidence {
+    pub(super) fn load_evidence(&self, evidence: &mut LoadEvidence) {
         let LoadEvidence {
             spec,
-            requested,
-            reached,
-            cpus,
             rate,
-            tasks,
-            nice,
-            settled_after_ns,
-            started_ns,
-            stopped_ns,
-            alive,
-            off_target,
             per_cpu,
-            course,
+            requested: _,
+            reached: _,
+            cpus: _,
+            tasks: _,
+            nice: _,
+            settled_after_ns: _,
+            started_ns: _,
+            stopped_ns: _,
+            alive: _,
+            off_target: _,
+            course: _,
         } = evidence;
-        let on_cpu =
-            |LoadOnCpu { cpu, reached, machine_busy }| LoadOnCpu { cpu, reached, machine_busy };
-        LoadEvidence {
-            spec: self.load_text(&spec),
-            requested,
-            reached,
-            cpus,
-            rate: rate.into_iter().map(|(unit, rate)| (self.ours("value", &unit), rate)).collect(),
-            tasks,
-            nice,
-            settled_after_ns,
-            started_ns,
-            stopped_ns,
-            alive,
-            off_target,
-            per_cpu: per_cpu.into_iter().map(on_cpu).collect(),
-            course,
-        }
+        *spec = self.load_text(spec);
+        each_key(rate, |unit| self.ours("value", unit));
+        for LoadOnCpu { cpu: _, reached: _, machine_busy: _ } in per_cpu {}
     }
 
     /// The command line: flags, and values that are numbers or words of ours. Words behind `--` are

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The whole document, and its threads.
 
-use super::Anonymiser;
+use super::{Anonymiser, each};
 use crate::{
     CoKernel, Column, ColumnFigures, Document, End, HistogramDocument, Instrument, ProbeStatement,
     Thread, samples_file,
@@ -10,16 +10,13 @@ use crate::{
 impl Anonymiser<'_> {
     /// The same document without names. One that is anonymous already is not changed.
     #[must_use]
-    pub fn document(&self, document: Document) -> Document {
+    pub fn document(&self, mut document: Document) -> Document {
         if document.anonymous {
             return document;
         }
         let Document {
-            format,
-            version,
             teiji,
-            anonymous: _,
-            state,
+            anonymous,
             end,
             started_at,
             ended_at,
@@ -30,170 +27,119 @@ impl Anonymiser<'_> {
             warnings,
             threads,
             load,
-            load_off_target,
             host,
             lab,
-        } = document;
-        Document {
-            format,
-            version,
-            teiji: self.ours("value", &teiji),
-            anonymous: true,
-            state,
-            end: end.map(|end| self.end(end)),
-            started_at: self.time(started_at),
-            ended_at: ended_at.map(|time| self.time(time)),
-            command_line: self.command_line(&command_line),
-            run: self.run(run),
-            probe: self.statement(probe),
-            instrument: self.instrument(instrument),
-            warnings: warnings.into_iter().map(|warning| self.warning(warning)).collect(),
-            threads: threads.into_iter().map(thread).collect(),
-            load: load.into_iter().map(|load| self.load_evidence(load)).collect(),
-            load_off_target,
-            host: self.host(host),
-            lab: lab.map(|lab| self.lab(lab)),
-        }
+            format: _,
+            version: _,
+            state: _,
+            load_off_target: _,
+        } = &mut document;
+        *anonymous = true;
+        *teiji = self.ours("value", teiji);
+        end.iter_mut().for_each(|end| self.end(end));
+        each([started_at].into_iter().chain(ended_at), |time| self.time(time));
+        *command_line = self.command_line(command_line);
+        self.run(run);
+        self.statement(probe);
+        self.instrument(instrument);
+        warnings.iter_mut().for_each(|warning| self.warning(warning));
+        threads.iter_mut().for_each(thread);
+        load.iter_mut().for_each(|load| self.load_evidence(load));
+        self.host(host);
+        lab.iter_mut().for_each(|lab| self.lab(lab));
+        document
     }
 
-    fn end(&self, end: End) -> End {
+    fn end(&self, end: &mut End) {
         match end {
-            End::Signal { name } => End::Signal { name: self.ours("value", &name) },
-            End::ProbeFailed { error } => End::ProbeFailed { error: self.error(&error) },
-            End::RecordingFailed { error } => End::RecordingFailed { error: self.error(&error) },
-            end @ (End::Done
+            End::Signal { name } => *name = self.ours("value", name),
+            End::ProbeFailed { error } | End::RecordingFailed { error } => {
+                *error = self.error(error);
+            }
+            End::Done
             | End::BreakAbove { thread: _, activation: _, latency_ns: _ }
             | End::Guard { starved_ns: _, cpu: _ }
-            | End::Overtime { by_ns: _ }) => end,
+            | End::Overtime { by_ns: _ } => {}
         }
     }
 
     /// The time of day is no name.
-    fn time(&self, time: String) -> String {
+    fn time(&self, time: &str) -> String {
         if time.chars().all(|letter| "0123456789TZ:-+.".contains(letter)) {
-            time
+            time.to_owned()
         } else {
-            self.name("value", &time)
+            self.name("value", time)
         }
     }
 
-    fn statement(&self, statement: ProbeStatement) -> ProbeStatement {
+    fn statement(&self, statement: &mut ProbeStatement) {
         let ProbeStatement {
             name,
-            rows,
             columns,
-            overrun_column,
             clock,
             measuring_point,
-            quantity,
-            period_ns,
-            only_observes,
+            rows: _,
+            overrun_column: _,
+            quantity: _,
+            period_ns: _,
+            only_observes: _,
         } = statement;
+        *name = self.ours("probe", name).into();
         // The samples are found by a column's name.
-        let column = |Column { name, unit, meaning }| Column {
-            name,
-            unit,
-            meaning: self.sentence(&meaning).into(),
-        };
-        ProbeStatement {
-            name: self.ours("probe", &name).into(),
-            rows,
-            columns: columns.into_iter().map(column).collect(),
-            overrun_column,
-            clock: self.sentence(&clock).into(),
-            measuring_point: self.sentence(&measuring_point).into(),
-            quantity,
-            period_ns,
-            only_observes,
+        let meanings = columns.iter_mut().map(|Column { meaning, name: _, unit: _ }| meaning);
+        for text in meanings.chain([clock, measuring_point]) {
+            *text = self.sentence(text).into();
         }
     }
 
-    fn instrument(&self, instrument: Instrument) -> Instrument {
+    fn instrument(&self, instrument: &mut Instrument) {
         let Instrument {
             clock,
-            clock_resolution_ns,
-            clock_read_ns,
-            real_time,
-            settled_in_ns,
-            memory_locked,
-            dma_latency_held,
-            ring_slots,
-            start_to_first_activation_ns,
             co_kernel,
+            clock_resolution_ns: _,
+            clock_read_ns: _,
+            real_time: _,
+            settled_in_ns: _,
+            memory_locked: _,
+            dma_latency_held: _,
+            ring_slots: _,
+            start_to_first_activation_ns: _,
         } = instrument;
-        let core = |CoKernel { name, version, abi, gravity, chosen }| CoKernel {
-            name: self.ours("value", &name),
-            version: version.map(|version| self.ours("value", &version)),
-            abi,
-            gravity: gravity.map(|gravity| self.terms("value", &gravity)),
-            chosen,
-        };
-        Instrument {
-            clock: self.sentence(&clock),
-            clock_resolution_ns,
-            clock_read_ns,
-            real_time,
-            settled_in_ns,
-            memory_locked,
-            dma_latency_held,
-            ring_slots,
-            start_to_first_activation_ns,
-            co_kernel: co_kernel.map(core),
+        *clock = self.sentence(clock);
+        if let Some(CoKernel { name, version, gravity, abi: _, chosen: _ }) = co_kernel {
+            each([name].into_iter().chain(version), |text| self.ours("value", text));
+            each(gravity, |text| self.terms("value", text));
         }
     }
 }
 
-fn thread(thread: Thread) -> Thread {
+fn thread(thread: &mut Thread) {
     let Thread {
         index,
-        cpu,
-        pinned,
-        scheduling,
-        nice,
-        interval_ns,
-        start_ns,
-        given_up_ns,
-        detail,
         samples_file: file,
-        activations,
-        latency_ns,
-        latency_with_skipped_ns,
         histogram_ns,
-        worst,
         columns,
-        polling,
-        smis,
-        evidence,
+        cpu: _,
+        pinned: _,
+        scheduling: _,
+        nice: _,
+        interval_ns: _,
+        start_ns: _,
+        given_up_ns: _,
+        detail: _,
+        activations: _,
+        latency_ns: _,
+        latency_with_skipped_ns: _,
+        worst: _,
+        polling: _,
+        smis: _,
+        evidence: _,
     } = thread;
-    // Named as the probe states them.
-    let column = |ColumnFigures { name, values, histogram }| ColumnFigures {
-        name,
-        values,
-        histogram: counts(histogram),
-    };
-    Thread {
-        index,
-        cpu,
-        pinned,
-        scheduling,
-        nice,
-        interval_ns,
-        start_ns,
-        given_up_ns,
-        detail,
-        samples_file: if file.is_empty() { file } else { samples_file(index) },
-        activations,
-        latency_ns,
-        latency_with_skipped_ns,
-        histogram_ns: counts(histogram_ns),
-        worst,
-        columns: columns.into_iter().map(column).collect(),
-        polling,
-        smis,
-        evidence,
+    if !file.is_empty() {
+        *file = samples_file(*index);
     }
-}
-
-fn counts(HistogramDocument { relative_error, buckets }: HistogramDocument) -> HistogramDocument {
-    HistogramDocument { relative_error, buckets }
+    // Columns are named as the probe states them.
+    let of_columns =
+        columns.iter().map(|ColumnFigures { histogram, name: _, values: _ }| histogram);
+    for HistogramDocument { relative_error: _, buckets: _ } in of_columns.chain([&*histogram_ns]) {}
 }

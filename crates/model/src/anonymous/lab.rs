@@ -2,8 +2,8 @@
 //! The emulated machine. Which files it was made of stays known by their hashes, and where they
 //! were does not.
 
-use super::Anonymiser;
 use super::words::{Vocabulary, is_plain};
+use super::{Anonymiser, each};
 use crate::{Lab, LabFile, LabKernel, LabQemu, LabSnapshot};
 use plan::Guest;
 use std::path::PathBuf;
@@ -33,74 +33,48 @@ pub(super) fn kernel_lines(lab: &Lab) -> impl Iterator<Item = &str> {
 }
 
 impl Anonymiser<'_> {
-    pub(super) fn lab(&self, lab: Lab) -> Lab {
+    pub(super) fn lab(&self, lab: &mut Lab) {
         let Lab {
-            guest,
-            ns_per_instruction,
-            deterministic,
+            guest: Guest { kernel_args, machine: _, memory_mib: _, cpus: _, time: _ },
             accelerator,
-            kernel,
+            kernel: LabKernel { name, image, modules: modules_in },
             device_tree,
             program,
             modules,
             initramfs_sha256,
             snapshot,
-            qemu,
-            probe_left_open,
-            default_cpus,
-            host_ms,
+            qemu: LabQemu { version, command_line, origin: _ },
+            ns_per_instruction: _,
+            deterministic: _,
+            probe_left_open: _,
+            default_cpus: _,
+            host_ms: _,
         } = lab;
-        let LabKernel { name, image, modules: modules_in } = kernel;
-        let saved = |LabSnapshot { key, task_sha256 }| LabSnapshot {
-            key: self.hash(key),
-            task_sha256: self.hash(task_sha256),
+        *kernel_args = self.kernel_arguments(kernel_args);
+        *accelerator = self.ours("value", accelerator);
+        *name = if name.starts_with("debian:") {
+            self.whole("path", name)
+        } else {
+            self.name("path", name)
         };
-        let is_of_debian = name.starts_with("debian:");
-        let LabQemu { version, origin, command_line } = qemu;
-        Lab {
-            guest: self.guest(guest),
-            ns_per_instruction,
-            deterministic,
-            accelerator: self.ours("value", &accelerator),
-            kernel: LabKernel {
-                name: if is_of_debian {
-                    self.whole("path", &name)
-                } else {
-                    self.name("path", &name)
-                },
-                image: self.file(image),
-                modules: modules_in.map(|path| self.path(&path)),
-            },
-            device_tree: device_tree.map(|file| self.file(file)),
-            program: self.file(program),
-            modules: modules.iter().map(|module| self.ours("module", module)).collect(),
-            initramfs_sha256: self.hash(initramfs_sha256),
-            snapshot: snapshot.map(saved),
-            qemu: LabQemu {
-                version: self.sentence(&version),
-                origin,
-                command_line: self.emulator(&command_line),
-            },
-            probe_left_open,
-            default_cpus,
-            host_ms,
-        }
-    }
-
-    fn guest(&self, Guest { machine, memory_mib, cpus, time, kernel_args }: Guest) -> Guest {
-        Guest { machine, memory_mib, cpus, time, kernel_args: self.kernel_arguments(&kernel_args) }
-    }
-
-    fn file(&self, LabFile { path, sha256 }: LabFile) -> LabFile {
-        LabFile { path: self.path(&path), sha256: self.hash(sha256) }
+        let files = [image, program].into_iter().chain(device_tree);
+        let (paths, hashes): (Vec<_>, Vec<_>) =
+            files.map(|LabFile { path, sha256 }| (path, sha256)).unzip();
+        paths.into_iter().chain(modules_in).for_each(|path| self.path(path));
+        each(modules, |module| self.ours("module", module));
+        let saved =
+            snapshot.iter_mut().flat_map(|LabSnapshot { key, task_sha256 }| [key, task_sha256]);
+        each(hashes.into_iter().chain([initramfs_sha256]).chain(saved), |hash| self.hash(hash));
+        *version = self.sentence(version);
+        *command_line = self.emulator(command_line);
     }
 
     /// The hash of a file tells nothing to those who have not the file.
-    fn hash(&self, hash: String) -> String {
+    fn hash(&self, hash: &str) -> String {
         if hash.chars().all(|digit| digit.is_ascii_hexdigit()) {
-            hash
+            hash.to_owned()
         } else {
-            self.name("value", &hash)
+            self.name("value", hash)
         }
     }
 

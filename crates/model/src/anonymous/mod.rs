@@ -2,9 +2,10 @@
 //! A recording without names: of the machine, its users, their programs and files.
 //!
 //! What decides latency stays: kernel, CPU, drivers, clocks, settings, every figure. All else that
-//! may be a name becomes a pseudonym. Structs are taken apart field by field, so that a new field
-//! does not compile before somebody has decided whether it may be sent, and words stay by a list of
-//! those that may ([`words`]). In: a document, and the key of the pseudonyms. Out: a document.
+//! may be a name becomes a pseudonym, in its place. Structs are taken apart field by field, what
+//! stays with a `_`, so that a new field does not compile before somebody has decided whether it may
+//! be sent, and words stay by a list of those that may ([`words`]). In: a document, and the key of
+//! the pseudonyms. Out: a document.
 
 mod asked;
 mod document;
@@ -52,9 +53,9 @@ impl<'k> Anonymiser<'k> {
         anonymiser
     }
 
-    /// A path, which is shown but leads nowhere.
-    fn path(&self, path: &Path) -> PathBuf {
-        self.name("path", &path.to_string_lossy()).into()
+    /// Replaces a path, which is shown but leads nowhere.
+    fn path(&self, path: &mut PathBuf) {
+        *path = self.name("path", &path.to_string_lossy()).into();
     }
 
     /// What stands for a name.
@@ -103,6 +104,16 @@ impl<'k> Anonymiser<'k> {
             user_of(&path).into_iter().for_each(|user| found("user", user));
         }
     }
+}
+
+/// Replaces each of these texts.
+fn each<'t>(texts: impl IntoIterator<Item = &'t mut String>, with: impl Fn(&str) -> String) {
+    texts.into_iter().for_each(|text| *text = with(text));
+}
+
+/// Replaces the keys of a map.
+fn each_key<V>(map: &mut BTreeMap<String, V>, with: impl Fn(&str) -> String) {
+    *map = std::mem::take(map).into_iter().map(|(key, value)| (with(&key), value)).collect();
 }
 
 /// Whose home a path leads into.

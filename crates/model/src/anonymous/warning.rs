@@ -1,113 +1,80 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Warnings, and why loads failed.
 
-use super::Anonymiser;
+use super::words::{Vocabulary, is_plain};
+use super::{Anonymiser, each, each_key};
 use crate::{LoadFailure, MemoryNotLocked, OtherWarning, Warning};
 use serde_json::{Map, Value};
 
 impl Anonymiser<'_> {
-    pub(super) fn warning(&self, warning: Warning) -> Warning {
-        let ours = |text: String| self.ours("value", &text);
-        let path = |from: String| self.whole("path", &from);
+    pub(super) fn warning(&self, warning: &mut Warning) {
+        let ours = |text: &str| self.ours("value", text);
+        let whole = |text: &str| self.whole("path", text);
         match warning {
-            Warning::NoRealTime { asked, granted, error, program } => Warning::NoRealTime {
-                asked,
-                granted,
-                error: self.error(&error),
-                program: self.whole("path", &program),
-            },
+            Warning::NoRealTime { error, program, asked: _, granted: _ } => {
+                *error = self.error(error);
+                *program = whole(program);
+            }
             Warning::MemoryNotLocked { reason: MemoryNotLocked::Error(error) } => {
-                Warning::MemoryNotLocked { reason: MemoryNotLocked::Error(self.error(&error)) }
+                *error = self.error(error);
             }
-            Warning::DmaLatencyNotHeld { path, reason, error } => Warning::DmaLatencyNotHeld {
-                path: self.whole("path", &path),
-                reason,
-                error: self.error(&error),
-            },
-            Warning::ClockStepped { clock, forwards_ns, backwards_ns } => {
-                Warning::ClockStepped { clock: ours(clock), forwards_ns, backwards_ns }
+            Warning::DmaLatencyNotHeld { path, error, reason: _ } => {
+                *path = whole(path);
+                *error = self.error(error);
             }
-            Warning::AccountingDiffers { place, counted, recorded } => Warning::AccountingDiffers {
-                place: self.sentence(&place),
-                counted: self.terms("value", &counted),
-                recorded: self.terms("value", &recorded),
-            },
-            Warning::GovernorNotPerformance { governors } => Warning::GovernorNotPerformance {
-                governors: governors
-                    .into_iter()
-                    .map(|(governor, cpus)| (ours(governor), cpus))
-                    .collect(),
-            },
-            Warning::ClocksourceChanged { before, after } => {
-                Warning::ClocksourceChanged { before: ours(before), after: ours(after) }
+            Warning::ClockStepped { clock, forwards_ns: _, backwards_ns: _ } => {
+                *clock = ours(clock);
             }
-            Warning::ClocksourceSlow { clocksource, available, fast } => Warning::ClocksourceSlow {
-                clocksource: ours(clocksource),
-                available: available.into_iter().map(ours).collect(),
-                fast: fast.map(ours),
-            },
+            Warning::AccountingDiffers { place, counted, recorded } => {
+                *place = self.sentence(place);
+                each([counted, recorded], |text| self.terms("value", text));
+            }
+            Warning::GovernorNotPerformance { governors } => each_key(governors, ours),
+            Warning::ClocksourceChanged { before, after } => each([before, after], ours),
+            Warning::ClocksourceSlow { clocksource, available, fast } => {
+                each([clocksource].into_iter().chain(available).chain(fast), ours);
+            }
             // As in the facts of the machine.
-            Warning::Hypervisor { cpu_model } => Warning::Hypervisor { cpu_model },
-            Warning::MachineCheck { check, found, why, action } => Warning::MachineCheck {
-                check: self.words_of_check(&check),
-                found: self.sentence(&found),
-                why: self.sentence(&why),
-                action: action.map(|action| self.sentence(&action)),
-            },
-            Warning::OtherWork { percent, cpus, processes } => {
-                Warning::OtherWork { percent, cpus, processes: self.processes(processes) }
-            }
-            Warning::LoadsElsewhere { bare, loaded, load } => {
-                Warning::LoadsElsewhere { bare, loaded, load: self.load(&load) }
-            }
-            Warning::LoadNotSettled { load, steady } => {
-                Warning::LoadNotSettled { load: self.load(&load), steady }
-            }
-            Warning::LoadConditions { load, nice } => {
-                Warning::LoadConditions { load: self.load(&load), nice }
-            }
-            Warning::LoadOffTarget { load, requested, reached, cpu, machine } => {
-                Warning::LoadOffTarget { load: self.load(&load), requested, reached, cpu, machine }
-            }
-            Warning::LoadDied { load, failure, output } => Warning::LoadDied {
-                load: self.load(&load),
-                failure: self.failure(failure),
-                // What a program printed is its own.
-                output: self.name("output", &output),
-            },
-            Warning::StreamUnreadable { from, records, numbers, first, first_offset, text } => {
-                Warning::StreamUnreadable {
-                    from: path(from),
-                    records,
-                    numbers,
-                    first,
-                    first_offset,
-                    text: self.name("text", &text),
+            Warning::Hypervisor { cpu_model: _ } => {}
+            Warning::MachineCheck { check, found, why, action } => {
+                if !is_plain(check, Vocabulary::Sentences) {
+                    *check = self.name("value", check);
                 }
+                each([found, why].into_iter().chain(action), |text| self.sentence(text));
             }
-            Warning::StreamHalfRecord { from, bytes, offset, ended } => {
-                Warning::StreamHalfRecord { from: path(from), bytes, offset, ended }
+            Warning::OtherWork { processes, percent: _, cpus: _ } => self.processes(processes),
+            Warning::LoadsElsewhere { load, bare: _, loaded: _ }
+            | Warning::LoadNotSettled { load, steady: _ }
+            | Warning::LoadConditions { load, nice: _ }
+            | Warning::LoadOffTarget { load, requested: _, reached: _, cpu: _, machine: _ } => {
+                self.load(load);
             }
-            Warning::StreamBackwards { from, steps, first, furthest_ns } => {
-                Warning::StreamBackwards { from: path(from), steps, first, furthest_ns }
+            Warning::LoadDied { load, failure, output } => {
+                self.load(load);
+                self.failure(failure);
+                // What a program printed is its own.
+                *output = self.name("output", output);
             }
-            Warning::StreamTrailing { from, unreadable, backwards } => {
-                Warning::StreamTrailing { from: path(from), unreadable, backwards }
+            Warning::StreamUnreadable {
+                from,
+                text,
+                records: _,
+                numbers: _,
+                first: _,
+                first_offset: _,
+            } => {
+                *from = whole(from);
+                *text = self.name("text", text);
             }
-            Warning::StreamMissed { from, missed, period_ns } => {
-                Warning::StreamMissed { from: path(from), missed, period_ns }
-            }
-            Warning::StreamEnded { from, numbers, after_ns } => {
-                Warning::StreamEnded { from: path(from), numbers, after_ns }
-            }
-            Warning::StreamSilent { from, numbers, silent_ns } => {
-                Warning::StreamSilent { from: path(from), numbers, silent_ns }
-            }
-            Warning::StreamUnread { from, bytes } => {
-                Warning::StreamUnread { from: path(from), bytes }
-            }
+            Warning::StreamHalfRecord { from, bytes: _, offset: _, ended: _ }
+            | Warning::StreamBackwards { from, steps: _, first: _, furthest_ns: _ }
+            | Warning::StreamTrailing { from, unreadable: _, backwards: _ }
+            | Warning::StreamMissed { from, missed: _, period_ns: _ }
+            | Warning::StreamEnded { from, numbers: _, after_ns: _ }
+            | Warning::StreamSilent { from, numbers: _, silent_ns: _ }
+            | Warning::StreamUnread { from, bytes: _ } => *from = whole(from),
             // Numbers alone. Each field is named, so that one more asks whether it is a name.
-            warning @ (Warning::MemoryNotLocked { reason: MemoryNotLocked::LimitBytes(_) }
+            Warning::MemoryNotLocked { reason: MemoryNotLocked::LimitBytes(_) }
             | Warning::IntervalShort { interval_ns: _, missed_percent: _, cpu: _ }
             | Warning::DiskSlow { max_delay_ns: _ }
             | Warning::ThreadUnresponsive { thread: _, cpu: _, waited_ns: _ }
@@ -122,58 +89,43 @@ impl Anonymiser<'_> {
             | Warning::RowsUntraced { thread: _, rows: _, measured: _ }
             | Warning::TraceEventsLost { events: _, buffer_kib: _, unfollowed: _ }
             | Warning::FellBack { thread: _, switches: _, measured: _ }
-            | Warning::ProgramEnded {
-                after_ns: _,
-                planned_ns: _,
-                status: _,
-                signal: _,
-            }) => warning,
+            | Warning::ProgramEnded { after_ns: _, planned_ns: _, status: _, signal: _ } => {}
             Warning::Other(OtherWarning { code, fields }) => {
-                Warning::Other(OtherWarning { code: ours(code), fields: self.fields(fields) })
+                *code = ours(code);
+                self.fields(fields);
             }
         }
     }
 
-    fn words_of_check(&self, check: &str) -> String {
-        let is_ours = super::words::is_plain(check, super::words::Vocabulary::Sentences);
-        if is_ours { check.to_owned() } else { self.name("value", check) }
-    }
-
-    fn failure(&self, failure: LoadFailure) -> LoadFailure {
+    fn failure(&self, failure: &mut LoadFailure) {
         match failure {
-            LoadFailure::TaskExited { task, tasks, pid, status, others } => {
-                LoadFailure::TaskExited { task, tasks, pid, status: self.sentence(&status), others }
+            LoadFailure::TaskExited { status, task: _, tasks: _, pid: _, others: _ }
+            | LoadFailure::SupervisorExited { status } => *status = self.sentence(status),
+            LoadFailure::SupervisorFailed { error } => *error = self.error(error),
+            LoadFailure::UnexpectedMessage { line, error } => {
+                *line = self.name("text", line);
+                *error = self.error(error);
             }
-            LoadFailure::SupervisorExited { status } => {
-                LoadFailure::SupervisorExited { status: self.sentence(&status) }
-            }
-            LoadFailure::SupervisorFailed { error } => {
-                LoadFailure::SupervisorFailed { error: self.error(&error) }
-            }
-            LoadFailure::UnexpectedMessage { line, error } => LoadFailure::UnexpectedMessage {
-                line: self.name("text", &line),
-                error: self.error(&error),
-            },
-            failure @ (LoadFailure::TasksMissing { alive: _, tasks: _ }
+            LoadFailure::TasksMissing { alive: _, tasks: _ }
             | LoadFailure::SupervisorNotKilled
-            | LoadFailure::NotStopped { waited_s: _ }) => failure,
+            | LoadFailure::NotStopped { waited_s: _ } => {}
         }
     }
 
     /// Of a warning that this version does not know.
-    fn fields(&self, fields: Map<String, Value>) -> Map<String, Value> {
-        fields
-            .into_iter()
-            .map(|(key, value)| (self.ours("value", &key), self.field(value)))
-            .collect()
+    fn fields(&self, fields: &mut Map<String, Value>) {
+        for (key, mut value) in std::mem::take(fields) {
+            self.field(&mut value);
+            fields.insert(self.ours("value", &key), value);
+        }
     }
 
-    fn field(&self, value: Value) -> Value {
+    fn field(&self, value: &mut Value) {
         match value {
-            Value::String(text) => Value::String(self.sentence(&text)),
-            Value::Array(values) => values.into_iter().map(|value| self.field(value)).collect(),
-            Value::Object(fields) => Value::Object(self.fields(fields)),
-            value @ (Value::Null | Value::Bool(_) | Value::Number(_)) => value,
+            Value::String(text) => *text = self.sentence(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.field(value)),
+            Value::Object(fields) => self.fields(fields),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 }

@@ -4,9 +4,9 @@
 
 use crate::charts::bins::{Bins, FLOOR_NS};
 use crate::charts::equal_bins::{self, EqualBins};
-use crate::gate::{Gate, LimitLine};
+use crate::gate::LimitLine;
 use crate::sections::columns::Measured;
-use judge::Criterion;
+use judge::{Criterion, Gate};
 use plan::Limit;
 use plan::Nanos;
 use serde::Serialize;

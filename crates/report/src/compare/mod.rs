@@ -13,8 +13,7 @@ use crate::overview::Overview;
 use crate::sections::cautions;
 use differs::{Differing, differing};
 pub(crate) use differs::{different_quantities, incomparable};
-use judge::{Examined, RunIdentity};
-use model::{Quantity, Recorded};
+use model::{Examined, Quantity, Recorded, RunIdentity};
 use stats::{Comparison, Group, Measured, compare};
 
 /// Recordings that are taken to be repeats of one another.

@@ -2,25 +2,25 @@
 //! A gate's verdict for people and for what runs builds: text, JSON, JUnit XML and TAP.
 
 use super::words::{criterion, judged_in_words, lacking, seen};
-use super::{Gate, JudgedPool, Tally};
+use super::{GateReport, Tally, sources, tally};
 use crate::format::counted;
 use crate::language::{Language, in_language, texts, tr};
 use crate::phases;
 use crate::terminal::text;
-use judge::{Judged, Verdict};
+use judge::{Judged, JudgedPool, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
-impl Gate {
+impl GateReport {
     #[must_use]
     pub fn text(&self, language: Language) -> String {
         in_language(language, || self.in_text())
     }
 
     fn in_text(&self) -> String {
-        let Tally { all, fail, lack } = self.tally();
-        let head = match self.verdict() {
+        let Tally { all, fail, lack } = tally(&self.gate);
+        let head = match self.gate.verdict() {
             Verdict::Pass => tr!("PASS: {all}", all),
             Verdict::Fail if lack > 0 => {
                 tr!("FAIL: {n} of {all}; {lack} without enough evidence", n = fail, all, lack)
@@ -29,22 +29,24 @@ impl Gate {
             Verdict::NotEnough if lack == 0 => {
                 tr!(
                     "NOT ENOUGH EVIDENCE: {runs} without a recording",
-                    runs = counted(self.missing as u64, texts::n_runs)
+                    runs = counted(self.gate.missing as u64, texts::n_runs)
                 )
             }
             Verdict::NotEnough => tr!("NOT ENOUGH EVIDENCE: {n} of {all}", n = lack, all),
         };
         let mut out = format!("{head}\n");
-        self.sources_in_words().iter().for_each(|sentence| text::wrapped(&mut out, "", sentence));
+        sources::in_words(&self.gate)
+            .iter()
+            .for_each(|sentence| text::wrapped(&mut out, "", sentence));
         let mut recording = Path::new("");
-        for judged in &self.judged {
+        for judged in &self.gate.judged {
             if judged.recording != recording {
                 recording = &judged.recording;
                 text::unwrapped(&mut out, "", &recording.display().to_string().replace('\n', ""));
                 for caveat in self.caveats_of(recording) {
                     text::wrapped(&mut out, "  ", &tr!("Caution: {caveat}.", caveat));
                 }
-                for pool in self.pools.iter().filter(|pool| pool.path == recording) {
+                for pool in self.gate.pools.iter().filter(|pool| pool.path == recording) {
                     if let Some((sentence, again)) =
                         phases::worst_and_again(&pool.maxima, &pool.recordings)
                     {
@@ -73,7 +75,7 @@ impl Gate {
         let one = |judged: &Judged| {
             json!({
                 "limit": criterion(judged),
-                "from": self.source_of(judged),
+                "from": sources::of(&self.gate, judged),
                 "recording": judged.recording.display().to_string(),
                 "verdict": judged.verdict.name(),
                 "seen": seen(judged),
@@ -87,16 +89,16 @@ impl Gate {
             .iter()
             .map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat }))
             .collect();
-        let limits: Vec<Value> = self.judged.iter().map(one).collect();
-        let sources = self.sources_in_words();
-        let mut gate = json!({ "verdict": self.verdict().name(), "sources": sources, "caveats": caveats, "limits": limits });
+        let limits: Vec<Value> = self.gate.judged.iter().map(one).collect();
+        let sources = sources::in_words(&self.gate);
+        let mut gate = json!({ "verdict": self.gate.verdict().name(), "sources": sources, "caveats": caveats, "limits": limits });
         let of_pool = |pool: &JudgedPool| {
             let maxima =
                 phases::maxima_json(&pool.maxima, |place| pool.recordings[place].as_path());
             json!({ "recording": pool.path.display().to_string(), "phases": maxima })
         };
-        if !self.pools.is_empty() {
-            gate["pools"] = self.pools.iter().map(of_pool).collect();
+        if !self.gate.pools.is_empty() {
+            gate["pools"] = self.gate.pools.iter().map(of_pool).collect();
         }
         gate
     }
@@ -114,11 +116,11 @@ impl Gate {
             out,
             "<testsuites>\n  <testsuite name=\"teiji gate\" tests=\"{}\" failures=\"{}\" \
              errors=\"{}\">",
-            self.judged.len(),
-            self.count(Verdict::Fail),
-            self.count(Verdict::NotEnough)
+            self.gate.judged.len(),
+            self.gate.count(Verdict::Fail),
+            self.gate.count(Verdict::NotEnough)
         );
-        for judged in &self.judged {
+        for judged in &self.gate.judged {
             let (name, class, words) = (
                 escaped(&criterion(judged)),
                 escaped(&judged.recording.display().to_string()),
@@ -140,7 +142,7 @@ impl Gate {
             .iter()
             .map(|(recording, caveat)| format!("{recording}: {caveat}"))
             .collect();
-        let sources = self.sources_in_words();
+        let sources = sources::in_words(&self.gate);
         if !sources.is_empty() {
             let _ = writeln!(out, "    <system-out>{}</system-out>", escaped(&sources.join(" ")));
         }
@@ -158,8 +160,8 @@ impl Gate {
     }
 
     fn in_tap(&self) -> String {
-        let mut out = format!("TAP version 13\n1..{}\n", self.judged.len());
-        for sentence in self.sources_in_words() {
+        let mut out = format!("TAP version 13\n1..{}\n", self.gate.judged.len());
+        for sentence in sources::in_words(&self.gate) {
             let _ = writeln!(out, "# {}", sentence.replace(char::is_control, " "));
         }
         for (recording, caveat) in self.caveats.get() {
@@ -169,7 +171,7 @@ impl Gate {
                 format!("{recording}: {caveat}").replace(char::is_control, " ")
             );
         }
-        for (number, judged) in (1..).zip(&self.judged) {
+        for (number, judged) in (1..).zip(&self.gate.judged) {
             let ok = if judged.verdict == Verdict::Pass { "ok" } else { "not ok" };
             let name = format!("{} in {}", criterion(judged), judged.recording.display())
                 .replace('#', "\\#")

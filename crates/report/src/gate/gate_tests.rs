@@ -6,7 +6,7 @@ use super::*;
 use crate::format;
 use crate::language::{Language, in_language};
 use crate::synthetic::Synthetic;
-use judge::Verdict;
+use judge::{LimitSources, Verdict, judge};
 use model::State;
 use plan::Nanos;
 use stats::{AfterOverrun, Span, analyse};
@@ -225,16 +225,17 @@ fn worse_than_before() {
     let (base, same) = (examined(&latencies(20_000, &[])), examined(&latencies(20_000, &[])));
     let slower: Vec<i32> =
         latencies(20_000, &[]).into_iter().map(|latency| latency * 5 / 4).collect();
-    let mut gate = Gate::default();
+    let mut gate = GateReport::default();
     gate.against(&base, 0.1, &[same], Language::English).unwrap();
-    assert!(gate.judged.len() == 4 && gate.verdict() == Verdict::Pass, "{gate:?}");
-    let mut gate = Gate::default();
+    assert!(gate.gate.judged.len() == 4 && gate.gate.verdict() == Verdict::Pass, "{gate:?}");
+    let mut gate = GateReport::default();
     gate.against(&base, 0.1, &[examined(&slower)], Language::English).unwrap();
-    assert!(gate.judged.iter().all(|judged| judged.verdict == Verdict::Fail), "{gate:?}");
+    assert!(gate.gate.judged.iter().all(|judged| judged.verdict == Verdict::Fail), "{gate:?}");
     let mut other = examined(&slower);
     other.recorded.document.run.interval_ns = Nanos(5_000);
     // Each interval stands where its recording does.
-    let refusal = Gate::default().against(&base, 0.1, &[other], Language::English).unwrap_err();
+    let refusal =
+        GateReport::default().against(&base, 0.1, &[other], Language::English).unwrap_err();
     assert!(refusal.ends_with("their intervals differ (5us; 1ms)"), "{refusal}");
 }
 
@@ -266,9 +267,9 @@ fn every_form_says_the_same() {
     examined.recorded.path = "a<&\"b\u{7}.teiji".into();
     let limits: Vec<Limit> =
         ["max<100us", "max<50us", "rate(>1ms)<1e-9@95%"].map(|text| text.parse().unwrap()).to_vec();
-    let gate = Gate::judge(&limits, &[examined]);
-    assert_eq!(gate.verdict(), Verdict::Fail);
-    let verdicts: Vec<&str> = gate.judged.iter().map(|judged| judged.verdict.name()).collect();
+    let gate = GateReport::judge(&limits, &[examined]);
+    assert_eq!(gate.gate.verdict(), Verdict::Fail);
+    let verdicts: Vec<&str> = gate.gate.judged.iter().map(|judged| judged.verdict.name()).collect();
     assert_eq!(verdicts, ["pass", "fail", "not enough evidence"]);
     let (junit, tap, text, json) =
         (gate.junit(), gate.tap(), gate.text(Language::English), gate.json());
@@ -305,7 +306,7 @@ fn of_several_recordings_those_that_fail_are_counted() {
     let limits =
         |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Limit>>();
     let head = |limits: &[Limit], language| {
-        Gate::judge(limits, &all).text(language).lines().next().unwrap().to_owned()
+        GateReport::judge(limits, &all).text(language).lines().next().unwrap().to_owned()
     };
     let one = limits(&["max<50us"]);
     assert_eq!(head(&one, Language::English), "FAIL: 2 of 4 recordings, checked against 1 limit");
@@ -666,28 +667,28 @@ fn one_activation_is_one() {
 
 /// Two threads with the same latencies.
 /// A gate of two plans with limits of their own and a recording that has none, in a form.
-fn of_two_plans(named: &[&str]) -> Gate {
+fn of_two_plans(named: &[&str]) -> GateReport {
     let of =
         |limits: &[&str]| limits.iter().map(|limit| limit.parse().unwrap()).collect::<Vec<Limit>>();
-    let mut gate = Gate::default();
+    let mut gate = GateReport::default();
     for (path, limits) in
         [("a/1.teiji", &["max<1us"][..]), ("b/1.teiji", &["p50<1ms"]), ("c.teiji", &[])]
     {
         let mut examined = examined(&latencies(2_000, &[]));
         examined.recorded.path = path.into();
         let limits = if named.is_empty() { of(limits) } else { of(named) };
-        gate.merge(Gate::judge_among(&limits, &examined, true));
+        gate.add(Gate::judge_among(&limits, &examined, true), &examined);
     }
     let plans =
         vec![("a/plan.toml".into(), of(&["max<1us"])), ("b/plan.toml".into(), of(&["p50<1ms"]))];
-    gate.with_sources(LimitSources { plans, named: of(named) });
+    gate.gate.with_sources(LimitSources { plans, named: of(named) });
     gate
 }
 
 #[test]
 fn every_form_says_whose_limits_they_are() {
     let gate = of_two_plans(&[]);
-    assert_eq!(gate.verdict(), Verdict::Fail);
+    assert_eq!(gate.gate.verdict(), Verdict::Fail);
     let text = gate.text(Language::English);
     let head = "FAIL: 1 of 3 recordings, each checked against the limits of its plan; 1 without \
                 enough evidence\nLimits of a/plan.toml: max<1us.\nLimits of b/plan.toml: \
@@ -730,7 +731,7 @@ fn every_form_says_whose_limits_they_are() {
 #[test]
 fn limits_of_the_command_line_take_the_place_of_plans() {
     let gate = of_two_plans(&["max<1h"]);
-    assert_eq!(gate.verdict(), Verdict::Pass);
+    assert_eq!(gate.gate.verdict(), Verdict::Pass);
     let text = gate.text(Language::English).replace("\n  ", " ").replace('\n', " ");
     let output = "PASS: 3 recordings, checked against 1 limit Limits of --limit: max<1h, in place \
                   of those of a/plan.toml (max<1us) and b/plan.toml (p50<1ms).";
@@ -740,11 +741,11 @@ fn limits_of_the_command_line_take_the_place_of_plans() {
 
 #[test]
 fn no_form_passes_without_all_runs() {
-    let mut gate = Gate::judge(
+    let mut gate = GateReport::judge(
         &["max<1h".parse().unwrap()],
         std::slice::from_ref(&examined(&latencies(2_000, &[]))),
     );
-    gate.with_missing(2);
+    gate.gate.missing = 2;
     let text = gate.text(Language::English);
     assert!(text.starts_with("NOT ENOUGH EVIDENCE: 2 runs without a recording\n"), "{text}");
     assert_eq!(gate.json()["verdict"], "not enough evidence");
@@ -761,11 +762,12 @@ fn a_plan_without_a_recording_keeps_a_gate_from_passing() {
     let limits: Vec<Limit> = vec!["max<1h".parse().unwrap()];
     let mut examined = examined(&latencies(2_000, &[]));
     examined.recorded.path = "a/1.teiji".into();
-    let mut gate = Gate::judge_among(&limits, &examined, true);
-    assert_eq!(gate.verdict(), Verdict::Pass);
+    let mut gate = GateReport::default();
+    gate.add(Gate::judge_among(&limits, &examined, true), &examined);
+    assert_eq!(gate.gate.verdict(), Verdict::Pass);
     let plans = vec![("a/plan.toml".into(), limits.clone()), ("b/plan.toml".into(), limits)];
-    gate.with_sources(LimitSources { plans, named: Vec::new() });
-    assert_eq!(gate.verdict(), Verdict::NotEnough);
+    gate.gate.with_sources(LimitSources { plans, named: Vec::new() });
+    assert_eq!(gate.gate.verdict(), Verdict::NotEnough);
     let text = gate.text(Language::English);
     assert!(
         text.contains("Limits of a/plan.toml and b/plan.toml: max<1h.")

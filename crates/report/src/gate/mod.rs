@@ -13,106 +13,50 @@ use crate::format::counted;
 use crate::language::{InEach, Language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
-use judge::{
-    Examined, Judged, PhaseMaxima, Verdict, judge, judge_against, nothing_recorded, without_limit,
-};
+use judge::{Gate, Verdict, judge_against};
+use model::Examined;
 use plan::{Figure, Limit, Subject};
 use serde::Serialize;
-pub use sources::LimitSources;
+pub(crate) use sources::in_words as sources_in_words;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 pub(crate) use words::{change, criterion, judged_in_words, lacking};
 
-/// All limits, held against all recordings.
+/// What a gate judged, with what to know before the figures.
 #[derive(Clone, Debug, Default)]
-pub struct Gate {
-    /// In the order of the recordings, and within each of the limits.
-    pub judged: Vec<Judged>,
-    /// What to know before the figures of a recording, by its path.
+pub struct GateReport {
+    pub gate: Gate,
+    /// The caveats of each recording, by its path.
     caveats: InEach<Vec<(String, String)>>,
-    /// Of phases that were judged together, the maxima.
-    pools: Vec<JudgedPool>,
-    /// Where the limits come from, if that was to be said.
-    sources: LimitSources,
-    /// Runs of plans that have no recording, and so keep it from passing.
-    missing: usize,
 }
 
-/// Phases that were judged together.
-#[derive(Clone, Debug)]
-struct JudgedPool {
-    /// What they are called together.
-    path: PathBuf,
-    maxima: PhaseMaxima,
-    /// Their recordings, by the places of the maxima.
-    recordings: Vec<PathBuf>,
-}
-
-impl JudgedPool {
-    /// None of a recording that was judged by itself.
-    fn from_examined(examined: &Examined) -> Option<JudgedPool> {
-        examined.pool.as_ref()?;
-        let recordings = examined.recordings().map(|recorded| recorded.path.clone()).collect();
-        Some(JudgedPool {
-            path: examined.path(),
-            maxima: PhaseMaxima::new(examined.recordings()),
-            recordings,
-        })
-    }
-}
-
-impl Gate {
+impl GateReport {
     /// Holds every limit against every recording.
     #[must_use]
-    pub fn judge(limits: &[Limit], recordings: &[Examined]) -> Gate {
-        let judge = |examined| limits.iter().map(move |limit| judge(limit, examined));
-        // Of phases that are judged together each may have its own, and most have the same.
-        let of = |examined: &Examined| {
-            let path = examined.path().display().to_string();
-            let mut caveats: Vec<String> = Vec::new();
+    pub fn judge(limits: &[Limit], recordings: &[Examined]) -> GateReport {
+        let mut report = GateReport::default();
+        for examined in recordings {
+            report.add(Gate::judge(limits, std::slice::from_ref(examined)), examined);
+        }
+        report
+    }
+
+    /// Adds what became of limits in one more recording.
+    pub fn add(&mut self, gate: Gate, examined: &Examined) {
+        self.gate.merge(gate);
+        let path = examined.path().display().to_string();
+        self.caveats.each(|known| {
+            // Of phases that are judged together each may have its own, and most have the same.
+            let first = known.len();
             for caveat in examined
                 .recordings()
                 .flat_map(|recorded| cautions::collect(&Overview::new(recorded)))
             {
-                if !caveats.contains(&caveat) {
-                    caveats.push(caveat);
+                if known[first..].iter().all(|(_, known)| *known != caveat) {
+                    known.push((path.clone(), caveat));
                 }
             }
-            caveats.into_iter().map(move |caveat| (path.clone(), caveat))
-        };
-        Gate {
-            judged: recordings.iter().flat_map(judge).collect(),
-            caveats: InEach::new(|| recordings.iter().flat_map(of).collect()),
-            pools: recordings.iter().filter_map(JudgedPool::from_examined).collect(),
-            sources: LimitSources::default(),
-            missing: 0,
-        }
-    }
-
-    /// The same of a recording among others that have limits: without any, it cannot pass.
-    #[must_use]
-    pub fn judge_among(limits: &[Limit], examined: &Examined, others_have_limits: bool) -> Gate {
-        let mut gate = Gate::judge(limits, std::slice::from_ref(examined));
-        gate.judged
-            .extend((limits.is_empty() && others_have_limits).then(|| without_limit(examined)));
-        gate
-    }
-
-    /// Says where the limits come from. Those of a plan of which nothing is recorded, where plans
-    /// have the word, are not known to hold.
-    pub fn with_sources(&mut self, sources: LimitSources) {
-        for (plan, limits) in sources.plans.iter().filter(|_| sources.named.is_empty()) {
-            let folder = plan.parent().unwrap_or(plan);
-            if !self.judged.iter().any(|judged| judged.recording.starts_with(folder)) {
-                self.judged.extend(nothing_recorded(folder, limits));
-            }
-        }
-        self.sources = sources;
-    }
-
-    /// So many runs of plans have no recording: what is not recorded cannot pass.
-    pub fn with_missing(&mut self, runs: usize) {
-        self.missing = runs;
+        });
     }
 
     /// Adds whether each recording is worse than `baseline` by more than `worse_than`, a share, in
@@ -157,63 +101,9 @@ impl Gate {
                     .map(|one| format!("{} ({})", one.in_words(), baseline.path().display()));
                 caveats.extend(against.map(|caveat| (path.clone(), caveat)));
             });
-            self.judged.extend(judge_against(baseline, worse_than, examined));
+            self.gate.judged.extend(judge_against(baseline, worse_than, examined));
         }
         Ok(())
-    }
-
-    /// Adds what became of limits in other recordings.
-    pub fn merge(&mut self, other: Gate) {
-        self.judged.extend(other.judged);
-        self.pools.extend(other.pools);
-        self.caveats.each(|caveats| caveats.extend(other.caveats.get().iter().cloned()));
-    }
-
-    /// The worst of all: a limit that fails, otherwise an inconclusive one.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        let worst =
-            self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough);
-        if self.missing > 0 { worst.max(Verdict::NotEnough) } else { worst }
-    }
-
-    /// How many limits have this verdict, each counted in each recording.
-    fn count(&self, verdict: Verdict) -> u64 {
-        self.judged.iter().filter(|judged| judged.verdict == verdict).count() as u64
-    }
-
-    /// What has verdicts, and how many of it fail and lack evidence: the limits of one recording;
-    /// of several, the recordings.
-    pub(crate) fn tally(&self) -> Tally {
-        let mut recordings: BTreeMap<&Path, Verdict> = BTreeMap::new();
-        for judged in &self.judged {
-            let worst = recordings.entry(&judged.recording).or_insert(judged.verdict);
-            *worst = judged.verdict.max(*worst);
-        }
-        if recordings.len() <= 1 {
-            let all = counted(self.judged.len() as u64, texts::n_limits);
-            return Tally {
-                all,
-                fail: self.count(Verdict::Fail),
-                lack: self.count(Verdict::NotEnough),
-            };
-        }
-        let limits: BTreeSet<String> = self.judged.iter().map(criterion).collect();
-        let have_all = limits.len() * recordings.len() == self.judged.len();
-        let with = |verdict: Verdict| {
-            recordings.values().filter(|worst| **worst == verdict).count() as u64
-        };
-        let n = counted(recordings.len() as u64, texts::n_recordings);
-        let all = if have_all {
-            tr!(
-                "{recordings}, checked against {limits}",
-                recordings = n,
-                limits = counted(limits.len() as u64, texts::n_limits)
-            )
-        } else {
-            tr!("{recordings}, each checked against the limits of its plan", recordings = n)
-        };
-        Tally { all, fail: with(Verdict::Fail), lack: with(Verdict::NotEnough) }
     }
 
     /// The caveats of one recording.
@@ -224,6 +114,39 @@ impl Gate {
             .filter(move |(of, _)| Path::new(of) == recording)
             .map(|(_, caveat)| caveat.as_str())
     }
+}
+
+/// What has verdicts, and how many of it fail and lack evidence: the limits of one recording;
+/// of several, the recordings.
+pub(crate) fn tally(gate: &Gate) -> Tally {
+    let mut recordings: BTreeMap<&Path, Verdict> = BTreeMap::new();
+    for judged in &gate.judged {
+        let worst = recordings.entry(&judged.recording).or_insert(judged.verdict);
+        *worst = judged.verdict.max(*worst);
+    }
+    if recordings.len() <= 1 {
+        let all = counted(gate.judged.len() as u64, texts::n_limits);
+        return Tally {
+            all,
+            fail: gate.count(Verdict::Fail),
+            lack: gate.count(Verdict::NotEnough),
+        };
+    }
+    let limits: BTreeSet<String> = gate.judged.iter().map(criterion).collect();
+    let have_all = limits.len() * recordings.len() == gate.judged.len();
+    let with =
+        |verdict: Verdict| recordings.values().filter(|worst| **worst == verdict).count() as u64;
+    let n = counted(recordings.len() as u64, texts::n_recordings);
+    let all = if have_all {
+        tr!(
+            "{recordings}, checked against {limits}",
+            recordings = n,
+            limits = counted(limits.len() as u64, texts::n_limits)
+        )
+    } else {
+        tr!("{recordings}, each checked against the limits of its plan", recordings = n)
+    };
+    Tally { all, fail: with(Verdict::Fail), lack: with(Verdict::NotEnough) }
 }
 
 /// How many of what was judged have which verdict.

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::synthetic::Synthetic;
-use crate::{ChartOptions, Comparisons, Gate, Matrix, Paint, PlanLength, Repeats, Report};
-use judge::Examined;
+use crate::{ChartOptions, Comparisons, GateReport, Matrix, Paint, PlanLength, Repeats, Report};
+use model::Examined;
 use stats::{AfterOverrun, ExactRequest, Span, analyse};
 
 /// Scripts say texts by their English: no key of them is compiled.
@@ -138,7 +138,7 @@ fn no_language_leaks_into_another() {
     let all: Vec<Examined> = recordings.iter().cloned().map(examined).collect();
     let limits: Vec<plan::Limit> =
         ["max<10us", "p99.9<1ms@95%"].iter().map(|text| text.parse().unwrap()).collect();
-    let mut gate = Gate::judge(&limits, &all);
+    let mut gate = GateReport::judge(&limits, &all);
     gate.against(&all[0], 0.1, &all[1..2], Language::English).unwrap();
     let groups: Vec<Repeats> =
         recordings.iter().map(|one| Repeats::new(vec![examined(one.clone())])).collect();

@@ -18,8 +18,8 @@ use crate::sections::inference::Inference;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
 use crate::sections::noise;
-use judge::{Criterion, Examined, Judged, PhaseMaxima, PhaseMaximum, RunIdentity};
-use model::{CoKernel, Document, Quantity, Thread};
+use judge::{Criterion, Judged, PhaseMaxima, PhaseMaximum};
+use model::{CoKernel, Document, Examined, Quantity, RunIdentity, Thread};
 use plan::{Limit, Nanos};
 use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
 use std::path::PathBuf;
@@ -299,7 +299,7 @@ impl CellStats {
             self.identical += 1;
             return false;
         }
-        if let Some((phase, max_ns)) = run.phase().zip(judge::largest(overview.recorded)) {
+        if let Some((phase, max_ns)) = run.phase().zip(overview.recorded.largest_ns()) {
             self.phases.add(PhaseMaximum { phase, place: self.phase_paths.len(), max_ns });
             self.phase_paths.push(overview.recorded.path.clone());
         }

@@ -2,10 +2,10 @@
 //! What must hold of a plan's figures and of the tables they stand in.
 
 use super::*;
-use crate::Gate;
 use crate::language::Language::English;
 use crate::synthetic::Synthetic;
-use judge::Examined;
+use judge::Gate;
+use model::Examined;
 use plan::Limit;
 use serde_json::{Value, json};
 

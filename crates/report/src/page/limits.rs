@@ -2,9 +2,9 @@
 //! What became of limits, as a page shows it: the verdict of all, then each limit in each
 //! recording.
 
-use crate::gate::{Gate, Tally, criterion, judged_in_words, sign};
+use crate::gate::{Tally, criterion, judged_in_words, sign, sources_in_words, tally};
 use crate::language::{texts, tr, translated};
-use judge::{Judged, Verdict};
+use judge::{Gate, Judged, Verdict};
 
 /// Limits that are listed; those that fail come first.
 const MAX_ROWS: usize = 200;
@@ -38,7 +38,7 @@ impl LimitsView {
             return None;
         }
         let verdict = gate.verdict();
-        let Tally { all, fail, lack } = gate.tally();
+        let Tally { all, fail, lack } = tally(gate);
         let headline = match verdict {
             Verdict::Pass => tr!(pass_all, all),
             Verdict::Fail => tr!(fail_n_of_all, n = fail, all),
@@ -51,7 +51,7 @@ impl LimitsView {
             kind: kind(verdict),
             sign: sign(verdict),
             headline,
-            sources: gate.sources_in_words(),
+            sources: sources_in_words(gate),
             rows: judged.into_iter().take(MAX_ROWS).map(row).collect(),
             left_out: crate::page::left_out(left_out, |n| tr!(n_more_limits_not, n)),
         })

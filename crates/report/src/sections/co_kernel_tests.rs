@@ -6,9 +6,8 @@ use crate::language::Language;
 use crate::overview::Overview;
 use crate::sections::cautions::{co_kernel_notes, gravity_apart};
 use crate::synthetic::Synthetic;
-use crate::{ChartOptions, Comparisons, Gate, Matrix, Paint, Repeats, Report};
-use judge::Examined;
-use model::Recorded;
+use crate::{ChartOptions, Comparisons, GateReport, Matrix, Paint, Repeats, Report};
+use model::{Examined, Recorded};
 
 fn on(title: &str, core: Option<CoKernel>) -> Recorded {
     let mut recorded = Synthetic::idle().threads(1).samples(&[2_000]).title(title).build();
@@ -110,7 +109,7 @@ fn a_comparison_says_that_gravity_differs() {
 #[test]
 fn verdicts_say_what_gravity_is() {
     let limits = ["max<100us".parse().unwrap()];
-    let mut gate = Gate::judge(&limits, &[examined(&on("a", Some(cobalt(2_000))))]);
+    let mut gate = GateReport::judge(&limits, &[examined(&on("a", Some(cobalt(2_000))))]);
     assert!(
         gate.text(Language::English).replace("\n   ", "").contains(EFFECT),
         "{}",

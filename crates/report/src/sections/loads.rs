@@ -185,6 +185,7 @@ pub(crate) fn did(load: &LoadEvidence) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sections::latencies::NOTHING;
     use crate::synthetic::Synthetic;
     use model::Reached;
     use plan::CpuId;

@@ -3,9 +3,8 @@
 
 use crate::sections::inference::Inference;
 use crate::synthetic::Synthetic;
-use crate::{ChartOptions, Comparisons, Gate, Language, Matrix, Paint, Repeats, Report};
-use judge::Examined;
-use model::{Column, End, ProbeStatement, Recorded, RowKind, State};
+use crate::{ChartOptions, Comparisons, GateReport, Language, Matrix, Paint, Repeats, Report};
+use model::{Column, End, Examined, ProbeStatement, Recorded, RowKind, State};
 use stats::{AfterOverrun, ExactRequest, Span, analyse};
 
 /// A recording with loads, skipped and lost ones, as this probe would have made it.
@@ -75,7 +74,7 @@ fn shown(rows: RowKind, language: Language) -> Vec<(&'static str, String)> {
     let limits =
         ["max<10us", "p99.9<1ms@95%", "p99.99<1ms", "late==0", "skipped==0", "rate(>1ms)<1e-9@95%"];
     let limits: Vec<plan::Limit> = limits.iter().map(|text| text.parse().unwrap()).collect();
-    let mut gate = Gate::judge(&limits, &all);
+    let mut gate = GateReport::judge(&limits, &all);
     gate.against(&all[0], 0.1, &all[1..2], language).unwrap();
     let groups: Vec<Repeats> =
         recordings.iter().map(|one| Repeats::new(vec![examined(one.clone())])).collect();

@@ -235,7 +235,7 @@ fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
         overview.lost == 0 && !overview.recorded.document.load_off_target
     };
     let contradicts =
-        all.iter().filter(is_whole).filter(|one| !judge::contradictions(one.recorded).is_empty());
+        all.iter().filter(is_whole).filter(|one| !model::contradictions(one.recorded).is_empty());
     let sentence = |overview: &Overview<'_>| {
         let name = if all.len() == 1 {
             "run.json".to_owned()

@@ -2,7 +2,7 @@
 //! How often two late bins lie how far apart, and which distances stand out; see
 //! [`super::recurrence`].
 
-use super::places::Window;
+use super::places::{Bin, Window};
 use crate::chance::poisson_at_least;
 
 pub(super) const BINS: usize = 4_096;
@@ -10,15 +10,6 @@ pub(super) const BINS: usize = 4_096;
 const DISTANCES: usize = BINS / 3;
 /// The share of bins that are taken as late is one in this many.
 pub(super) const RARITIES: [usize; 5] = [2, 8, 32, 128, 512];
-
-/// The latest activation of a bin.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bin {
-    pub(super) latency_ns: i64,
-    pub(super) activation: u64,
-}
-
-pub(super) const NOTHING: Bin = Bin { latency_ns: i64::MIN, activation: 0 };
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Distances {

@@ -6,8 +6,16 @@
 //! a run is therefore looked at where the late wake-ups of the *other* half say that the places
 //! are.
 
-use super::distances::Bin;
 use std::sync::Arc;
+
+/// The latest activation of a bin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bin {
+    pub(super) latency_ns: i64,
+    pub(super) activation: u64,
+}
+
+pub(super) const NOTHING: Bin = Bin { latency_ns: i64::MIN, activation: 0 };
 
 /// The latest of each bin of a window, ns.
 #[derive(Clone, Debug, Default)]

@@ -16,8 +16,8 @@
 //! specification and sampling properties of autocorrelated time-series", JRSS Supplement 8
 //! (1946) 27-41).
 
-use super::distances::{BINS, Bin, Distances, NOTHING, RARITIES};
-use super::places::{self, CLEARLY, Window, densest, median, off_place};
+use super::distances::{BINS, Distances, RARITIES};
+use super::places::{self, Bin, CLEARLY, NOTHING, Window, densest, median, off_place};
 use crate::distribution::Counted;
 use crate::rows::Chunk;
 

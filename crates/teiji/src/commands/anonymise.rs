@@ -28,14 +28,13 @@ const HELP: &str = "Hosts, users, processes, paths, titles, commands and kernel 
                     you anonymise; the key to them never leaves this machine";
 
 pub fn run(args: &Args) -> CommandResult {
-    let recording = Recording::open(&args.recording).map_err(Failure::bad_input)?;
+    let recording = Recording::open(&args.recording)?;
     let shown = args.recording.display();
     if recording.document().anonymous {
-        return Err(Failure::bad_input(anyhow!("{shown} is anonymous already: send it as it is")));
+        return Err(anyhow!("{shown} is anonymous already: send it as it is").into());
     }
     let pseudonyms = pseudonyms()?;
-    let left_out =
-        recording.write_anonymous(&args.output, &pseudonyms).map_err(Failure::bad_input)?;
+    let left_out = recording.write_anonymous(&args.output, &pseudonyms)?;
     if left_out.console_lines > 0 {
         let lines = counted_in_english(left_out.console_lines as u64, "line");
         output::complain(&format!(
@@ -71,7 +70,7 @@ pub fn check_settings_known(recorded: &Recorded) -> anyhow::Result<()> {
 
 /// The user's pseudonyms, and a word on them where they are for this call only.
 pub fn pseudonyms() -> Result<Pseudonyms, Failure> {
-    let (pseudonyms, note) = key::pseudonyms().map_err(Failure::bad_input)?;
+    let (pseudonyms, note) = key::pseudonyms()?;
     note.iter().for_each(|note| output::complain(&format!("Note: {note}")));
     Ok(pseudonyms)
 }

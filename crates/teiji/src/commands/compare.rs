@@ -2,7 +2,8 @@
 //! `teiji compare`: what differs between recordings, with confidence, and what else differs between
 //! them.
 
-use crate::commands::joint::{self, Alike, Joint, Row};
+use crate::commands::joint::{Alike, Joint, Row};
+use crate::commands::{named, recordings};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind};
@@ -56,17 +57,16 @@ fn paths(text: &str) -> Result<Paths, String> {
 
 pub fn run(args: &Args) -> CommandResult {
     if let Some(path) = &args.html {
-        overwrite::check_comparison_name(path).map_err(Failure::bad_input)?;
-        overwrite::refuse_foreign([(path.as_path(), FileKind::Page)], args.force)
-            .map_err(Failure::bad_input)?;
+        overwrite::check_comparison_name(path)?;
+        overwrite::refuse_foreign([(path.as_path(), FileKind::Page)], args.force)?;
     }
-    if args.with.is_empty() && joint::has_folder(&args.recordings) {
+    if args.with.is_empty() && named::has_folder(&args.recordings) {
         return by_factor(args);
     }
     let groups = groups(args)?;
     let compared = compared(args, &groups, args.anyway)?;
     output::say(&match (args.json, args.md) {
-        (true, _) => model::document_text(&compared.json()).map_err(Failure::run_failed)?,
+        (true, _) => model::document_text(&compared.json())?,
         (_, true) => compared.markdown(args.lang),
         _ => {
             let text = compared.text(args.lang);
@@ -95,43 +95,43 @@ fn causes(args: &Args) -> Option<String> {
 fn compared(args: &Args, groups: &[Repeats], anyway: bool) -> Result<Comparisons, Failure> {
     // A program that asks for JSON reads what is wrong in English too.
     let language = if args.json { Language::English } else { args.lang };
-    let compared = Comparisons::new(groups, anyway, language)
-        .map_err(|why| Failure::bad_input(anyhow!(why)))?;
+    let compared = Comparisons::new(groups, anyway, language).map_err(anyhow::Error::msg)?;
     if let Some(path) = &args.html {
         let page = compared.html(groups, &output::command_line().join(" "), args.lang);
-        output::write_whole(path, &page).map_err(Failure::bad_input)?;
+        output::write_whole(path, &page)?;
     }
     Ok(compared)
 }
 
 fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
-    let exact = ExactRequest::default();
     if !args.with.is_empty() {
         let named =
             std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
         let of_one = |paths| {
             let found: Vec<PathBuf> =
-                joint::recordings(paths)?.0.into_iter().map(|one| one.path).collect();
-            super::examine_pools(&super::pools(&found)?, &exact).map(Repeats::new)
+                named::recordings(paths)?.0.into_iter().map(|one| one.path).collect();
+            repeats(&found)
         };
         return named.map(|paths: &Vec<PathBuf>| of_one(paths)).collect();
     }
     if args.recordings.len() < 2 {
-        return Err(Failure::bad_input(anyhow!(
-            "only one recording: name another to compare with"
-        )));
+        return Err(anyhow!("only one recording: name another to compare with").into());
     }
-    args.recordings
-        .iter()
-        .map(|path| super::examine(std::slice::from_ref(path), &exact).map(Repeats::new))
-        .collect()
+    args.recordings.iter().map(|path| repeats(std::slice::from_ref(path))).collect()
+}
+
+/// Those of these recordings that are phases of one run together.
+fn repeats(found: &[PathBuf]) -> Result<Repeats, Failure> {
+    let pools = recordings::pools(found)?;
+    let examine = |pool: &Vec<PathBuf>| recordings::examine_pool(pool, &ExactRequest::default());
+    pools.iter().map(examine).collect::<Result<_, _>>().map(Repeats::new)
 }
 
 /// One comparison for each set of rows that differ in nothing but the first factor, such as the
 /// kernel.
 fn by_factor(args: &Args) -> CommandResult {
     let joint = Joint::read(&args.recordings)?;
-    let bad = |why: String| Failure::bad_input(anyhow!(why));
+    let bad = |why: String| anyhow!(why).into();
     let Some((factor, sets)) = joint.alike() else {
         return Err(bad("all recordings have the same settings: name some of another kernel, \
                         for example"
@@ -156,9 +156,7 @@ fn by_factor(args: &Args) -> CommandResult {
     let mut documents = Vec::new();
     for (place, Alike { common, rows, of_cores }) in sets.iter().enumerate() {
         let group = |(value, row): &(&str, &Row)| {
-            let examined =
-                super::examine_pools(&super::pools(&row.recordings)?, &ExactRequest::default())?;
-            Ok(Repeats::new(examined).called(format!("{factor}={value}")))
+            Ok(repeats(&row.recordings)?.called(format!("{factor}={value}")))
         };
         let groups: Vec<Repeats> = rows.iter().map(group).collect::<Result<_, Failure>>()?;
         let compared = compared(args, &groups, args.anyway || *of_cores)?;
@@ -178,7 +176,7 @@ fn by_factor(args: &Args) -> CommandResult {
         });
     }
     if args.json {
-        output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
+        output::say(&model::document_text(&documents)?);
     }
     for Alike { common, .. } in &single {
         output::complain(&format!(

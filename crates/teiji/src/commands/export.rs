@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji export`: what a recording holds as text, for programs that do not read Arrow.
 
-use crate::exit::{CommandResult, Failure};
+use crate::exit::CommandResult;
 use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
@@ -46,7 +46,7 @@ struct What {
 }
 
 pub fn run(args: &Args) -> CommandResult {
-    let recording = Recording::open(&args.recording).map_err(Failure::bad_input)?;
+    let recording = Recording::open(&args.recording)?;
     let recording = if args.anonymous {
         recording.anonymous(&super::anonymise::pseudonyms()?)
     } else {
@@ -56,14 +56,14 @@ pub fn run(args: &Args) -> CommandResult {
         if args.what.samples { samples(&recording, to) } else { histogram(recording.clone(), to) }
     };
     match &args.output {
-        Some(path) => into(path, args.force, write).map_err(Failure::bad_input)?,
+        Some(path) => into(path, args.force, write)?,
         None => match write(&mut io::stdout().lock()) {
             // Whoever read has seen enough.
             Err(error)
                 if error
                     .downcast_ref::<io::Error>()
                     .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe) => {}
-            result => result.map_err(Failure::bad_input)?,
+            result => result?,
         },
     }
     Ok(ExitCode::SUCCESS)

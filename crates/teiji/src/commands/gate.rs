@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji gate`: limits held against recordings, for what runs builds.
 
-use crate::commands::joint;
 use crate::commands::plan_limits::Judge;
-use crate::exit::{CommandResult, EXCEEDED, Failure, NOT_ENOUGH_EVIDENCE};
+use crate::commands::{named, recordings};
+use crate::exit::{CommandResult, Failure, of_verdict};
 use crate::output;
 use crate::overwrite::{self, FileKind};
-use ::report::{self, Gate, Language};
-use anyhow::{Context, anyhow};
-use judge::{Examined, Verdict};
-use model::ProbeStatement;
+use anyhow::anyhow;
+use model::Examined;
 use plan::Limit;
+use report::Language;
 use stats::ExactRequest;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -49,42 +49,35 @@ pub struct Args {
 
 pub fn run(args: &Args) -> CommandResult {
     let junit = args.junit.as_deref().map(|path| (path, FileKind::Junit));
-    overwrite::refuse_foreign(junit, args.force).map_err(Failure::bad_input)?;
+    overwrite::refuse_foreign(junit, args.force)?;
     let judge = Judge::new(&args.recordings, &args.limits)?;
     if judge.has_none() && args.baseline.is_none() {
-        return Err(Failure::bad_input(anyhow!(
-            "no limit: name a --limit, such as 'max<100us', or a --baseline"
-        )));
+        return Err(
+            anyhow!("no limit: name a --limit, such as 'max<100us', or a --baseline").into()
+        );
     }
-    let (found, missing) = joint::recordings(&args.recordings)?;
+    let (found, missing) = named::recordings(&args.recordings)?;
     if found.is_empty() {
-        return Err(Failure::bad_input(anyhow!(
-            "nothing is recorded yet. Resume the plan with teiji run --resume"
-        )));
+        return Err(
+            anyhow!("nothing is recorded yet. Resume the plan with teiji run --resume").into()
+        );
     }
-    let mut gate = Gate::default();
     let mut recordings = Vec::new();
-    for together in joint::judged_together(&found)? {
-        let exact = Limit::exact_request(&judge.limits_of(&together));
-        for examined in super::examine_pools(std::slice::from_ref(&together), &exact)? {
-            gate.merge(judge.judge(&together, &examined));
-            recordings.push(examined);
-        }
-    }
-    gate.with_sources(judge.sources());
-    gate.with_missing(missing);
+    let mut report = judge.judge(&found, |examined| recordings.push(examined))?;
+    report.gate.missing = missing;
     if let Some(path) = &args.baseline {
         let baseline = baseline(path)?;
-        gate.against(&baseline, args.worse_than, &recordings, Language::English)
-            .map_err(|why| Failure::bad_input(anyhow!(why)))?;
+        report
+            .against(&baseline, args.worse_than, &recordings, Language::English)
+            .map_err(anyhow::Error::msg)?;
     }
     if let Some(path) = &args.junit {
-        output::write_whole(path, &gate.junit()).map_err(Failure::bad_input)?;
+        output::write_whole(path, &report.junit())?;
     }
     output::say(&match (args.json, args.tap) {
-        (true, _) => model::document_text(&gate.json()).map_err(Failure::run_failed)?,
-        (_, true) => gate.tap(),
-        _ => gate.text(Language::English),
+        (true, _) => model::document_text(&report.json())?,
+        (_, true) => report.tap(),
+        _ => report.text(Language::English),
     });
     if missing > 0 {
         output::complain(&format!(
@@ -92,57 +85,22 @@ pub fn run(args: &Args) -> CommandResult {
             report::counted_in_english(missing as u64, "run")
         ));
     }
-    Ok(super::exit_of(&gate))
+    Ok(ExitCode::from(of_verdict(report.gate.verdict())))
 }
 
 /// What recordings are compared with: a recording, or a folder that holds the phases of one run.
 fn baseline(path: &PathBuf) -> Result<Examined, Failure> {
-    let pools = joint::judged_together(&joint::recordings(std::slice::from_ref(path))?.0)?;
-    let [_] = pools.as_slice() else {
+    let pools = named::judged_together(&named::recordings(std::slice::from_ref(path))?.0)?;
+    let [one] = pools.as_slice() else {
         let runs = pools.len();
-        return Err(Failure::bad_input(anyhow!(
-            "--baseline {}: name one recording, not {runs}",
-            path.display()
-        )));
+        return Err(anyhow!("--baseline {}: name one recording, not {runs}", path.display()).into());
     };
-    super::examine_pools(&pools, &ExactRequest::default())?
-        .pop()
-        .context("no baseline")
-        .map_err(Failure::bad_input)
+    recordings::examine_pool(one, &ExactRequest::default())
 }
 
-/// Refuses limits that say nothing of what a run will measure.
-pub fn check_meaning(limits: &[Limit], probe: &ProbeStatement) -> anyhow::Result<()> {
-    match limits.iter().find(|limit| !judge::has_meaning(limit, probe)) {
-        Some(limit) => Err(anyhow!(no_meaning(limit, &probe.name))),
-        None => Ok(()),
-    }
-}
-
-/// Why a limit says nothing of what these probes measure.
-pub fn no_meaning(limit: &Limit, probes: &str) -> String {
-    format!(
-        "the limit '{limit}' has no meaning for the probe {probes}: its events are not planned, \
-         so none is late or skipped. Limit max, a quantile, a rate or lost"
-    )
-}
-
-/// The exit code of a verdict.
-pub const fn code(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Pass => 0,
-        Verdict::Fail => EXCEEDED,
-        Verdict::NotEnough => NOT_ENOUGH_EVIDENCE,
-    }
-}
-
-/// `10%` or `0.1`; 0 and more.
+/// 0 and more.
 fn share(text: &str) -> Result<f64, String> {
-    let read = || match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
-        None => text.parse().ok(),
-    };
-    read()
+    super::share(text)
         .filter(|share| (0.0..=100.0).contains(share))
         .ok_or_else(|| "write a percentage, such as 10%".to_owned())
 }

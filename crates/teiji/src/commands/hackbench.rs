@@ -45,7 +45,7 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: &Args) -> CommandResult {
-    let benchmark = decide(args).map_err(Failure::bad_input)?;
+    let benchmark = decide(args)?;
     let Benchmark { groups, side, loops, message, threads, .. } = benchmark;
     let mode = if threads { "threaded" } else { "process" };
     let (each, tasks) = (2 * side, 2 * side * groups);

@@ -3,10 +3,10 @@
 //! two folders, and the kernel is what they differ in. Whatever the recordings differ in becomes a
 //! factor, as if one plan had varied it.
 
+use super::named::{Named, all_named, same};
 use super::plan_limits::PlanLimits;
 use super::run::{self, Begun};
 use crate::exit::Failure;
-use anyhow::Context;
 use plan::PHASE;
 use recording::Recording;
 use report::{Matrix, SETTINGS, normalised, settings_of};
@@ -27,6 +27,16 @@ pub struct Joint {
     incomplete: Vec<String>,
 }
 
+/// The table of what was named, a folder of a plan among it.
+pub fn table(paths: &[PathBuf], detail: run::TableDetail) -> Result<Matrix, Failure> {
+    match paths {
+        [folder] if run::is_folder(folder) => {
+            run::table(folder, detail).map_err(Failure::bad_input)
+        }
+        _ => Joint::read(paths)?.matrix(detail),
+    }
+}
+
 /// One combination of what is varied.
 pub struct Row {
     /// The value of each factor; none where it is not known.
@@ -42,116 +52,6 @@ struct Entry {
     recording: Option<PathBuf>,
 }
 
-/// What a path names.
-enum Named {
-    Recording(PathBuf),
-    Plan(PathBuf),
-}
-
-/// Whether one of them is a folder of recordings rather than a recording.
-pub fn has_folder(paths: &[PathBuf]) -> bool {
-    let is_recording = |path: &PathBuf| matches!(named(path).as_deref(), Ok([Named::Recording(found)]) if found == path);
-    paths.iter().any(|path| !is_recording(path))
-}
-
-/// The folders of plans among what was named, also those within a folder.
-pub fn plans(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let all = all_named(paths)?.into_iter();
-    Ok(all.filter_map(|one| if let Named::Plan(path) = one { Some(path) } else { None }).collect())
-}
-
-/// A recording that was named.
-pub struct Found {
-    pub path: PathBuf,
-    /// By itself, not with its folder.
-    alone: bool,
-}
-
-/// What is judged together: of recordings that were named with their folder the phases of one run,
-/// everything else by itself.
-pub fn judged_together(found: &[Found]) -> Result<Vec<Vec<PathBuf>>, Failure> {
-    let (alone, with_folder): (Vec<&Found>, Vec<&Found>) = found.iter().partition(|one| one.alone);
-    let groups = alone.into_iter().map(|one| vec![one.path.clone()]);
-    let with_folder: Vec<PathBuf> = with_folder.into_iter().map(|one| one.path.clone()).collect();
-    Ok(groups.chain(super::pools(&with_folder)?).collect())
-}
-
-/// Every recording that was named, by itself or with its folder, each once; and how many runs of
-/// plans have none, those of boots among them that nobody has made.
-pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
-    let mut found: Vec<Found> = Vec::new();
-    let mut missing = 0;
-    for path in paths {
-        let mut boots = Vec::new();
-        let mut runs_of_a_boot = 0;
-        for one in named(path).map_err(Failure::bad_input)? {
-            match one {
-                Named::Recording(recording) => {
-                    let alone = recording == *path;
-                    found.push(Found { path: recording, alone });
-                }
-                Named::Plan(path) => {
-                    let begun = Begun::read(&path).map_err(Failure::bad_input)?;
-                    missing +=
-                        begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
-                    runs_of_a_boot = begun.runs.len();
-                    let recordings = begun.runs.into_iter().filter_map(|(_, recording)| recording);
-                    found.extend(recordings.map(|path| Found { path, alone: false }));
-                    boots.push(path);
-                }
-            }
-        }
-        // One boot that is named by itself is all that was asked for.
-        if !run::is_folder(path) {
-            missing += executor::boots_missing(&boots).len() * runs_of_a_boot;
-        }
-    }
-    let mut known = BTreeSet::new();
-    found.retain(|one| known.insert(same(&one.path)));
-    Ok((found, missing))
-}
-
-/// A path that is the same for each name of a recording.
-pub fn same(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
-fn all_named(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
-    let mut all = Vec::new();
-    for path in paths {
-        all.extend(named(path).map_err(Failure::bad_input)?);
-    }
-    Ok(all)
-}
-
-/// What lies there: a recording, the folder of a plan, or a folder of such.
-fn named(path: &Path) -> anyhow::Result<Vec<Named>> {
-    let one = |path: PathBuf| {
-        if run::is_folder(&path) { Named::Plan(path) } else { Named::Recording(path) }
-    };
-    let is_either = |path: &PathBuf| run::is_folder(path) || path.join("run.json").is_file();
-    if !path.is_dir() || is_either(&path.to_owned()) {
-        return Ok(vec![one(path.to_owned())]);
-    }
-    let entries =
-        std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let within =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
-    let mut within = within.with_context(|| format!("cannot read {}", path.display()))?;
-    within.retain(is_either);
-    within.sort();
-    // What a folder points to is named by whoever wants it read.
-    for path in &within {
-        recording::within(path)?;
-    }
-    // An empty one is called what it is not: a recording.
-    Ok(if within.is_empty() {
-        vec![one(path.to_owned())]
-    } else {
-        within.into_iter().map(one).collect()
-    })
-}
-
 impl Joint {
     /// Reads what was named, without samples.
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
@@ -165,7 +65,7 @@ impl Joint {
                     titles.push(None);
                 }
                 Named::Plan(path) => {
-                    let begun = Begun::read(&path).map_err(Failure::bad_input)?;
+                    let begun = Begun::read(&path)?;
                     entries.extend(of_plan(&begun)?);
                     titles.push(begun.plan.title);
                     incomplete.extend(begun.incomplete);
@@ -200,8 +100,7 @@ impl Joint {
             recordings.chain((0..row.missing).map(move |_| (place, 0, None)))
         });
         let runs: Vec<_> = repeats.collect();
-        run::fill(&mut matrix, runs.into_iter(), &|recording| self.limits.of(recording), detail)
-            .map_err(Failure::bad_input)?;
+        run::fill(&mut matrix, runs.into_iter(), &|recording| self.limits.of(recording), detail)?;
         Ok(matrix)
     }
 
@@ -330,7 +229,7 @@ pub struct Alike<'j> {
 }
 
 fn settings(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
-    let recording = Recording::open(path).map_err(Failure::bad_input)?;
+    let recording = Recording::open(path)?;
     Ok(settings_of(recording.document())
         .into_iter()
         .map(|(key, value)| (key.to_owned(), value))

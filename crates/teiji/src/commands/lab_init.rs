@@ -3,7 +3,7 @@
 //! loads.
 
 use crate::commands::load_worker;
-use crate::exit::{CommandResult, Failure};
+use crate::exit::CommandResult;
 use anyhow::anyhow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,5 +35,5 @@ pub fn run(args: &Args) -> CommandResult {
         _ => Err("this verb is for the first process of a kernel in the lab; see teiji lab run"
             .to_owned()),
     };
-    done.map(|()| ExitCode::SUCCESS).map_err(|why| Failure::bad_input(anyhow!(why)))
+    done.map(|()| ExitCode::SUCCESS).map_err(|why| anyhow!(why).into())
 }

@@ -48,7 +48,7 @@ const EVERY: u32 = 5;
 
 /// Runs loads until their time is over or a signal comes.
 pub fn run(args: &Args) -> CommandResult {
-    let checked = decide(args).map_err(Failure::bad_input)?;
+    let checked = decide(args)?;
     let signals = signals::catch()?;
     let cancelled = || signals.caught().is_some();
     let mut loads = Loads::start(

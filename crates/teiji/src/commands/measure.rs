@@ -2,8 +2,8 @@
 //! `teiji measure`: one run, now.
 
 use crate::commands::run_flags::RunFlags;
-use crate::commands::{gate, load_worker};
-use crate::exit::{CommandResult, EXCEEDED, Failure, of_end};
+use crate::commands::{load_worker, recordings};
+use crate::exit::{CommandResult, EXCEEDED, Failure, of_end, of_verdict};
 use crate::live::Live;
 use crate::output;
 use crate::signals;
@@ -13,8 +13,8 @@ use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
 use probe::{ChosenProbe, ProbeSettingError};
-use report::{ChartOptions, Gate, Language, Report, warning_text};
-use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
+use report::{ChartOptions, GateReport, Language, Report, warning_text};
+use runner::{PreparedRun, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -61,7 +61,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     }
     say_before(args, &orders);
     if let [_, _, ..] = &orders[..] {
-        executor::new_folder(&folder_of(&orders)).map_err(Failure::bad_input)?;
+        executor::new_folder(&folder_of(&orders))?;
     }
     let (recorded, failed) = measured_in_turn(args, &orders, &signals);
     if recorded.is_empty() {
@@ -77,14 +77,14 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if let Some(failed) = failed {
         return Err(failed);
     }
-    Ok(code(&recorded, gate.map(|gate| gate.verdict())))
+    Ok(code(&recorded, gate.map(|report| report.gate.verdict())))
 }
 
 /// A limit that was exceeded is, whatever ended the run. One that holds in part of a run need not
 /// hold in the rest.
 fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> ExitCode {
     let ends = || recorded.iter().map(|recorded| of_end(&recorded.document));
-    let limits = verdict.map_or(0, gate::code);
+    let limits = verdict.map_or(0, of_verdict);
     ExitCode::from(match ends().max() {
         _ if limits == EXCEEDED || ends().any(|end| end == EXCEEDED) => EXCEEDED,
         Some(ended @ 1..) => ended,
@@ -93,7 +93,7 @@ fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> ExitCode {
 }
 
 /// What to know before it begins.
-fn say_before(args: &Args, orders: &[Order]) {
+fn say_before(args: &Args, orders: &[PreparedRun]) {
     let mut said = Vec::new();
     for warning in orders.iter().filter_map(|order| order.granted.warning.as_ref()) {
         let text = warning_text(warning, Language::English);
@@ -113,7 +113,7 @@ fn say_before(args: &Args, orders: &[Order]) {
 /// all.
 fn measured_in_turn(
     args: &Args,
-    orders: &[Order],
+    orders: &[PreparedRun],
     signals: &Signals,
 ) -> (Vec<Recorded>, Option<Failure>) {
     let mut live = Live::new(args.quiet || args.json);
@@ -144,15 +144,13 @@ fn say_after(
     args: &Args,
     asked: usize,
     recorded: &[Recorded],
-    gate: Option<&Gate>,
+    gate: Option<&GateReport>,
 ) -> Result<(), Failure> {
     match recorded {
-        [one] if args.json && asked == 1 => {
-            output::say(&model::document_text(&one.document).map_err(Failure::run_failed)?)
-        }
+        [one] if args.json && asked == 1 => output::say(&model::document_text(&one.document)?),
         several if args.json => {
             let documents: Vec<_> = several.iter().map(|one| &one.document).collect();
-            output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
+            output::say(&model::document_text(&documents)?);
         }
         [one] if asked == 1 => {
             let options = ChartOptions::default();
@@ -205,13 +203,14 @@ fn warning_line(warning: &Warning) -> String {
 }
 
 /// The runs held against its limits, from the disk, by what `teiji gate` does.
-fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<Gate>, Failure> {
+fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<GateReport>, Failure> {
     if args.limits.is_empty() {
         return Ok(None);
     }
-    let paths: Vec<PathBuf> = recorded.iter().map(|recorded| recorded.path.clone()).collect();
-    let examined = super::examine(&paths, &Limit::exact_request(&args.limits))?;
-    Ok(Some(Gate::judge(&args.limits, &examined)))
+    let exact = Limit::exact_request(&args.limits);
+    let again = |one: &Recorded| recordings::examine_pool(std::slice::from_ref(&one.path), &exact);
+    let examined: Vec<_> = recorded.iter().map(again).collect::<Result<_, _>>()?;
+    Ok(Some(GateReport::judge(&args.limits, &examined)))
 }
 
 /// A folder that cannot be written is the user's to change; threads and loads that do not start are
@@ -233,7 +232,7 @@ fn not_decided(error: anyhow::Error) -> Failure {
 }
 
 /// The probe that nobody has named, where it is not the usual one.
-fn chosen(order: &Order) -> Option<String> {
+fn chosen(order: &PreparedRun) -> Option<String> {
     let core = order.probe.co_kernel().filter(|core| core.chosen)?;
     let version = core.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let (name, abi, probe) = (&core.name, core.abi, &order.run.probe);
@@ -245,7 +244,7 @@ fn chosen(order: &Order) -> Option<String> {
 }
 
 /// From what was said to what will be done. Everything that can be found wrong is found wrong here.
-fn decide_all(args: &Args, started: Nanos) -> anyhow::Result<Vec<Order>> {
+fn decide_all(args: &Args, started: Nanos) -> anyhow::Result<Vec<PreparedRun>> {
     let each = args.measured.each();
     let is_one = each.len() == 1;
     let directory = args
@@ -274,7 +273,7 @@ fn decide_all(args: &Args, started: Nanos) -> anyhow::Result<Vec<Order>> {
 }
 
 /// Of several runs, the folder with the recordings of all.
-fn folder_of(orders: &[Order]) -> PathBuf {
+fn folder_of(orders: &[PreparedRun]) -> PathBuf {
     orders.first().and_then(|order| order.directory.parent()).unwrap_or(Path::new(".")).to_owned()
 }
 
@@ -283,11 +282,11 @@ fn decide(
     flags: &RunFlags,
     directory: &Path,
     started: Nanos,
-) -> anyhow::Result<Order> {
+) -> anyhow::Result<PreparedRun> {
     let cpus = process_cpus()?;
     let run = flags.run(&flags.cpus(&cpus)?)?;
     let probe = flags.chosen_probe()?;
-    gate::check_meaning(&args.limits, &probe.statement(&run))?;
+    judge::check_meaning(&args.limits, &probe.statement(&run))?;
     let warnings = left_out(flags, &run, &cpus).into_iter().collect();
     order(run, probe, warnings, directory.to_owned(), &cpus, started).map_err(|error| {
         match args.measured.interval_note() {
@@ -315,7 +314,7 @@ pub fn order(
     directory: PathBuf,
     cpus: &ProcessCpus,
     started: Nanos,
-) -> anyhow::Result<Order> {
+) -> anyhow::Result<PreparedRun> {
     // First: a co-kernel may give this user the rights that are asked for next.
     let probe = probe.here(&mut run)?;
     probe.check(&run)?;
@@ -332,7 +331,7 @@ pub fn order(
         .chain(elsewhere)
         .chain(try_interval(&run, &probe, granted.scheduling)?)
         .collect();
-    Ok(Order {
+    Ok(PreparedRun {
         statement: probe.statement(&run),
         probe,
         granted,

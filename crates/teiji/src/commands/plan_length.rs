@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji plan-length`: how long a run must be before it can establish a rate.
 
-use crate::exit::{CommandResult, Failure};
+use crate::exit::CommandResult;
 use crate::output;
 use plan::{Interval, Nanos};
 use report::{Language, PlanLength};
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> CommandResult {
             "samples": samples,
             "duration_ns": duration_ns,
         });
-        output::say(&model::document_text(&document).map_err(Failure::run_failed)?);
+        output::say(&model::document_text(&document)?);
         return Ok(ExitCode::SUCCESS);
     }
     let length = PlanLength {
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> CommandResult {
 }
 
 /// Between 0 and 1, neither of them.
-fn share(value: f64) -> Option<f64> {
+fn within(value: f64) -> Option<f64> {
     (value > 0.0 && value < 1.0).then_some(value)
 }
 
@@ -73,17 +73,13 @@ fn rate(text: &str) -> Result<f64, String> {
         ),
         None => text.parse().ok(),
     };
-    let rate = read().and_then(share).filter(|rate| *rate >= MIN_RATE);
+    let rate = read().and_then(within).filter(|rate| *rate >= MIN_RATE);
     rate.ok_or_else(|| format!("a rate is from {MIN_RATE:e} to below 1: 1e-9, or 1/1000000000"))
 }
 
 fn confidence(text: &str) -> Result<f64, String> {
-    let read = || match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
-        None => text.parse().ok(),
-    };
-    read()
-        .and_then(share)
+    super::share(text)
+        .and_then(within)
         .ok_or_else(|| "a confidence is above 0 and below 100 %: 95%, or 0.95".to_owned())
 }
 

@@ -2,12 +2,14 @@
 //! The limits that recordings are judged by: each by those of its own plan, unless the command line
 //! names some.
 
-use super::{joint, run};
-use crate::exit::Failure;
-use judge::Examined;
+use super::{named, recordings, run};
+use crate::exit::{Failure, of_verdict};
+use judge::{Gate, LimitSources};
+use model::Examined;
 use plan::Limit;
-use report::{Gate, LimitSources};
+use report::GateReport;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// The limits of the plans that were named.
 #[derive(Default)]
@@ -25,15 +27,15 @@ impl PlanLimits {
     /// Reads them.
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
         let of_plan = |folder: PathBuf| {
-            let limits = run::limits(&folder).map_err(Failure::bad_input)?;
-            Ok(OfPlan { place: joint::same(&folder), folder, limits })
+            let limits = run::limits(&folder)?;
+            Ok(OfPlan { place: named::same(&folder), folder, limits })
         };
-        joint::plans(paths)?.into_iter().map(of_plan).collect::<Result<_, _>>().map(PlanLimits)
+        named::plans(paths)?.into_iter().map(of_plan).collect::<Result<_, _>>().map(PlanLimits)
     }
 
     /// Those of the plan that a recording is of; empty where it has none.
     pub fn of(&self, recording: &Path) -> &[Limit] {
-        let recording = joint::same(recording);
+        let recording = named::same(recording);
         self.0.iter().find(|one| recording.starts_with(&one.place)).map_or(&[], |one| &one.limits)
     }
 
@@ -72,24 +74,48 @@ impl Judge {
         self.named.is_empty() && self.of_plans.sources().is_empty()
     }
 
+    /// Holds them against these recordings, those of one run together, and hands each of what was
+    /// examined on.
+    pub fn judge(
+        &self,
+        found: &[named::Found],
+        mut examined: impl FnMut(Examined),
+    ) -> Result<GateReport, Failure> {
+        let mut report = GateReport::default();
+        for together in named::judged_together(found)? {
+            let limits = self.limits_of(&together);
+            let one = recordings::examine_pool(&together, &Limit::exact_request(&limits))?;
+            report.add(Gate::judge_among(&limits, &one, !self.has_none()), &one);
+            examined(one);
+        }
+        let plans = self.of_plans.sources();
+        report.gate.with_sources(LimitSources { plans, named: self.named.clone() });
+        Ok(report)
+    }
+
     /// The limits of what is judged together: phases of one run may be of plans that differ in
     /// them, and keep to all of them.
-    pub fn limits_of(&self, together: &[PathBuf]) -> Vec<Limit> {
-        if self.named.is_empty() {
-            return Limit::each_once(
-                together.iter().flat_map(|recording| self.of_plans.of(recording)),
-            );
+    fn limits_of(&self, together: &[PathBuf]) -> Vec<Limit> {
+        if !self.named.is_empty() {
+            return self.named.clone();
         }
-        self.named.clone()
+        Limit::each_once(together.iter().flat_map(|recording| self.of_plans.of(recording)))
     }
+}
 
-    /// What becomes of them in what was examined, which are these recordings.
-    pub fn judge(&self, together: &[PathBuf], examined: &Examined) -> Gate {
-        Gate::judge_among(&self.limits_of(together), examined, !self.has_none())
+/// Limits of the command line held against all that was named, folders of plans among it.
+pub fn judge_all(paths: &[PathBuf], limits: &[Limit]) -> Result<GateReport, Failure> {
+    if limits.is_empty() {
+        return Ok(GateReport::default());
     }
+    Judge::new(paths, limits)?.judge(&named::recordings(paths)?.0, drop)
+}
 
-    /// Where they come from.
-    pub fn sources(&self) -> LimitSources {
-        LimitSources { plans: self.of_plans.sources(), named: self.named.clone() }
+/// How a command ends that may hold limits against recordings: without any nothing can fail.
+pub fn ended(limits: &[Limit], report: &GateReport) -> ExitCode {
+    if limits.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(of_verdict(report.gate.verdict()))
     }
 }

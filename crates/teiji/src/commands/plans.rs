@@ -2,7 +2,7 @@
 //! `teiji plans`: the shipped plans, and what each measures.
 
 use crate::commands::run;
-use crate::exit::{CommandResult, Failure};
+use crate::exit::CommandResult;
 use crate::output;
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,7 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some(name) = &args.name {
         let names = || run::SHIPPED.map(|(name, _)| name).join(", ");
         let text = run::shipped_text(name).ok_or_else(|| {
-            Failure::bad_input(anyhow!(
-                "unknown shipped plan '{}': expected one of {}",
-                name.display(),
-                names()
-            ))
+            anyhow!("unknown shipped plan '{}': expected one of {}", name.display(), names())
         })?;
         output::say(text);
         return Ok(ExitCode::SUCCESS);

@@ -2,17 +2,18 @@
 //! `teiji report`: one offline page of any number of recordings, or of a plan.
 
 use crate::commands::chart_flags::ChartFlags;
-use crate::commands::{joint, run as plans, table};
+use crate::commands::joint::table;
+use crate::commands::plan_limits::{ended, judge_all};
+use crate::commands::{anonymise, named, published, recordings, run as plans};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind, marked};
-use ::report::{ChartOptions, Gate, Language};
+use ::report::{ChartOptions, GateReport, Language};
 use anyhow::{Context, anyhow};
 use model::{Anonymiser, Explained, Pseudonyms, Recorded};
 use plan::Limit;
 use recording::{Recording, RecordingError};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -58,29 +59,28 @@ struct Report {
     charts: Vec<(String, String)>,
     markdown: Option<String>,
     verdict: String,
-    gate: Gate,
+    gate: GateReport,
     /// Whether a recording among them has names.
     has_names: bool,
 }
 
 pub fn run(args: &Args) -> CommandResult {
-    overwrite::check_page_name(&args.output).map_err(Failure::bad_input)?;
+    overwrite::check_page_name(&args.output)?;
     let page = (args.output.as_path(), FileKind::Page);
     let named =
         std::iter::once(page).chain(args.md.as_deref().map(|text| (text, FileKind::Markdown)));
-    overwrite::refuse_foreign(named, args.force).map_err(Failure::bad_input)?;
+    overwrite::refuse_foreign(named, args.force)?;
     let report = report(args)?;
     let mut files = vec![(args.output.clone(), report.page)];
     let new_folder = args.svg.as_ref().filter(|folder| !folder.exists());
     if let Some(folder) = &args.svg {
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))
-            .map_err(Failure::bad_input)?;
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let charts =
             report.charts.into_iter().map(|(name, content)| (folder.join(name), marked(&content)));
         files.extend(charts);
         let charts = files.iter().skip(1).map(|(path, _)| (path.as_path(), FileKind::Chart));
-        overwrite::refuse_foreign(charts, args.force).map_err(Failure::bad_input)?;
+        overwrite::refuse_foreign(charts, args.force)?;
     }
     files.extend(args.md.clone().zip(report.markdown.as_deref().map(marked)));
     let files: Vec<(&Path, &str)> =
@@ -98,24 +98,25 @@ pub fn run(args: &Args) -> CommandResult {
     if report.has_names {
         output::say(&output::has_names("--anonymous"));
     }
-    Ok(if args.limits.is_empty() { ExitCode::SUCCESS } else { super::exit_of(&report.gate) })
+    Ok(ended(&args.limits, &report.gate))
 }
 
 fn report(args: &Args) -> Result<Report, Failure> {
     let command_line =
         if args.anonymous { ANONYMOUS.to_owned() } else { output::command_line().join(" ") };
     let pictures = pictures(args);
-    if joint::has_folder(&args.recordings) {
+    if named::has_folder(&args.recordings) {
         if args.anonymous {
-            return Err(Failure::bad_input(anyhow!(
+            return Err(anyhow!(
                 "--anonymous is for recordings: name those of the plan, DIR/*.teiji"
-            )));
+            )
+            .into());
         }
         let mut matrix = table(&args.recordings, plans::TableDetail::Inference)?;
-        matrix.published =
-            args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
+        matrix.published = published::asked(args.beside.as_deref())?;
+        let gate = judge_all(&args.recordings, &args.limits)?;
         matrix.options = ChartOptions {
-            gate: super::judge_all(&args.recordings, &args.limits)?,
+            gate: gate.gate.clone(),
             limits: if args.limits.is_empty() {
                 matrix.limits.clone()
             } else {
@@ -130,21 +131,25 @@ fn report(args: &Args) -> Result<Report, Failure> {
             .as_ref()
             .map(|_| matrix.page_as_markdown(&plan, &command_line, pictures.as_deref(), args.lang));
         let page = matrix.html(&plan, &command_line, args.lang);
-        let (verdict, gate) = (matrix.verdict(args.lang), matrix.options.gate);
+        let verdict = matrix.verdict(args.lang);
         return Ok(Report { page, charts, markdown, verdict, gate, has_names: true });
     }
     if args.beside.is_some() {
-        return Err(Failure::bad_input(anyhow!("--beside is for folders of plans")));
+        return Err(anyhow!("--beside is for folders of plans").into());
     }
-    let pseudonyms = if args.anonymous { Some(super::anonymise::pseudonyms()?) } else { None };
+    let pseudonyms = if args.anonymous { Some(anonymise::pseudonyms()?) } else { None };
     let open = |path: &Path| match &pseudonyms {
-        None => super::with_names(path),
+        None => recordings::with_names(path),
         Some(pseudonyms) => Recording::open(path)
             .map(|one| (one.anonymous(pseudonyms), recording_name(path, pseudonyms))),
     };
-    let (read, gate) = super::read_and_judge(&args.recordings, &args.limits, &open)?;
+    let (read, gate) = recordings::read_and_judge(&args.recordings, &args.limits, &open)?;
     let (recordings, inferences): (Vec<_>, Vec<_>) = read.into_iter().unzip();
-    let options = ChartOptions { limits: args.limits.clone(), gate, ..args.charts.options() };
+    let options = ChartOptions {
+        limits: args.limits.clone(),
+        gate: gate.gate.clone(),
+        ..args.charts.options()
+    };
     let has_names = recordings.iter().any(|recorded| !recorded.document.anonymous);
     let explained = recordings.iter().zip(&args.recordings);
     let explained = explained
@@ -156,7 +161,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
         args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref(), args.lang));
     let (page, verdict) =
         (report.html(&command_line, args.lang), report.verdict(args.lang).to_owned());
-    Ok(Report { page, charts, markdown, verdict, gate: options.gate, has_names })
+    Ok(Report { page, charts, markdown, verdict, gate, has_names })
 }
 
 /// What was explained of a recording. It is no part of what was measured: where it cannot be read
@@ -190,9 +195,9 @@ fn recording_name(path: &Path, pseudonyms: &Pseudonyms) -> PathBuf {
 
 /// The plans as run; of several, each below its path.
 fn plan_texts(paths: &[PathBuf]) -> Result<String, Failure> {
-    let folders = joint::plans(paths)?;
+    let folders = named::plans(paths)?;
     let text = |folder: &PathBuf| {
-        let text = plans::text(folder).map_err(Failure::bad_input)?;
+        let text = plans::text(folder)?;
         Ok(if folders.len() > 1 { format!("# {}\n\n{text}\n", folder.display()) } else { text })
     };
     folders.iter().map(text).collect()

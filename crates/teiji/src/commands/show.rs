@@ -2,15 +2,16 @@
 //! `teiji show`: the summary again, from disk, with histogram and inferences; of a plan's folder,
 //! its table.
 
-use crate::commands::{joint, run, table};
+use crate::commands::joint::table;
+use crate::commands::plan_limits::{ended, judge_all};
+use crate::commands::{named, published, recordings, run};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
-use ::report::{ChartOptions, Figure, Gate, Language, Report};
+use ::report::{ChartOptions, Figure, Language, Report};
 use anyhow::{Context, anyhow};
 use model::Recorded;
 use plan::Limit;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::slice::from_ref;
 
 #[derive(clap::Args)]
@@ -48,58 +49,50 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> CommandResult {
-    if joint::has_folder(&args.recordings) {
+    let is_text = !(args.csv || args.md || args.json);
+    if named::has_folder(&args.recordings) {
         if args.figure.is_some() {
-            return Err(Failure::bad_input(anyhow!(
-                "--figure is for recordings: name those of the plan, DIR/*.teiji"
-            )));
+            return Err(
+                anyhow!("--figure is for recordings: name those of the plan, DIR/*.teiji").into()
+            );
         }
-        let gate = super::judge_all(&args.recordings, &args.limits)?;
-        let text_wanted = !(args.csv || args.md || args.json);
-        if !args.limits.is_empty() && text_wanted {
+        let gate = judge_all(&args.recordings, &args.limits)?;
+        if !args.limits.is_empty() && is_text {
             output::say(&gate.text(Language::English));
         }
         let mut matrix = table(&args.recordings, run::TableDetail::Figures)?;
-        matrix.published =
-            args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
+        matrix.published = published::asked(args.beside.as_deref())?;
         if let Some(factor) = &args.by {
-            output::say(
-                &matrix
-                    .by(factor, Language::English)
-                    .map_err(|error| Failure::bad_input(anyhow!(error)))?,
-            );
-            return Ok(ended(args, &gate));
+            let text = matrix.by(factor, Language::English);
+            output::say(&text.map_err(anyhow::Error::msg)?);
+            return Ok(ended(&args.limits, &gate));
         }
         output::say(&match (args.csv, args.md, args.json) {
             (true, ..) => matrix.csv(),
             (_, true, _) => matrix.markdown(Language::English),
-            (.., true) => model::document_text(&matrix.json()).map_err(Failure::run_failed)?,
+            (.., true) => model::document_text(&matrix.json())?,
             _ => matrix.text(Language::English),
         });
-        return Ok(ended(args, &gate));
+        return Ok(ended(&args.limits, &gate));
     }
     if args.beside.is_some() || args.by.is_some() {
         // What cannot be read is said first.
-        super::read(&args.recordings)?;
-        return Err(Failure::bad_input(anyhow!("--beside and --by are for folders of plans")));
+        recordings::read(&args.recordings)?;
+        return Err(anyhow!("--beside and --by are for folders of plans").into());
     }
-    if let Some(figure) = args.figure {
-        let gate = super::judge_all(&args.recordings, &args.limits)?;
-        one_figure(figure, &args.recordings)?;
-        return Ok(ended(args, &gate));
-    }
-    if args.csv || args.md || args.json {
-        let gate = super::judge_all(&args.recordings, &args.limits)?;
-        let recordings = super::read(&args.recordings)?;
-        output::say(&match (args.csv, args.md) {
-            (true, _) => report::threads_csv(&recordings),
-            (_, true) => report::threads_markdown(&recordings, Language::English),
-            _ => documents(&recordings).map_err(Failure::run_failed)?,
+    if args.figure.is_some() || !is_text {
+        let gate = judge_all(&args.recordings, &args.limits)?;
+        let read = || recordings::read(&args.recordings);
+        output::say(&match (args.figure, args.csv, args.md) {
+            (Some(figure), ..) => one_figure(figure, &args.recordings)?,
+            (_, true, _) => report::threads_csv(&read()?),
+            (.., true) => report::threads_markdown(&read()?, Language::English),
+            _ => documents(&read()?).map_err(Failure::run_failed)?,
         });
-        return Ok(ended(args, &gate));
+        return Ok(ended(&args.limits, &gate));
     }
     let (recordings, gate) =
-        super::read_and_judge(&args.recordings, &args.limits, &super::with_names)?;
+        recordings::read_and_judge(&args.recordings, &args.limits, &recordings::with_names)?;
     if !args.limits.is_empty() {
         output::say(&gate.text(Language::English));
     }
@@ -118,12 +111,7 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let all: Vec<String> = args.recordings.iter().map(|path| output::quoted(path)).collect();
     output::say(&format!("\nNext: teiji report {}", all.join(" ")));
-    Ok(ended(args, &gate))
-}
-
-/// Without limits nothing can fail.
-fn ended(args: &Args, gate: &Gate) -> ExitCode {
-    if args.limits.is_empty() { ExitCode::SUCCESS } else { super::exit_of(gate) }
+    Ok(ended(&args.limits, &gate))
 }
 
 /// What stands alone is not in an array.
@@ -136,14 +124,13 @@ fn documents(recordings: &[Recorded]) -> serde_json::Result<String> {
     }
 }
 
-fn one_figure(figure: Figure, recordings: &[PathBuf]) -> Result<(), Failure> {
+fn one_figure(figure: Figure, paths: &[PathBuf]) -> Result<String, Failure> {
     let mut numbers = Vec::new();
-    for examined in super::as_measured(recordings, &figure.exact_request())? {
+    for examined in recordings::as_measured(paths, &figure.exact_request())? {
         let name = examined.recorded.path.display().to_string();
         let number =
             figure.value(&examined).with_context(|| format!("{name} does not contain that figure"));
-        numbers.push(number.map_err(Failure::bad_input)?);
+        numbers.push(number?);
     }
-    output::say(&numbers.join("\n"));
-    Ok(())
+    Ok(numbers.join("\n"))
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji verify`: every figure again, from the samples.
 
+use crate::commands::recordings;
 use crate::exit::{CommandResult, EXCEEDED};
 use crate::output;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> CommandResult {
     let mut all_well = true;
-    for recorded in super::read(&args.recordings)? {
+    for recorded in recordings::read(&args.recordings)? {
         let differences = recording::verify(&recorded);
         let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
         let (path, threads) = (

@@ -7,7 +7,7 @@ use crate::support::is_whole;
 use plan::Limit;
 use recording::{Recording, verify};
 use report::{
-    ChartOptions, Comparisons, Gate, Inference, Language, Matrix, Paint, Repeats, Report,
+    ChartOptions, Comparisons, GateReport, Inference, Language, Matrix, Paint, Repeats, Report,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -120,7 +120,7 @@ fn read(folder: &Path) -> usize {
         report.html("teiji report", Language::English),
         report::side_by_side(&recordings, Language::English),
         report::threads_csv(&recordings),
-        Gate::judge(&limits, std::slice::from_ref(&examined)).text(Language::English),
+        GateReport::judge(&limits, std::slice::from_ref(&examined)).text(Language::English),
         matrix.text(Language::English),
         matrix.csv(),
         matrix.json().to_string(),

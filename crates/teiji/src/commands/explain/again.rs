@@ -85,7 +85,7 @@ impl Again<'_> {
         self.show.heading = Some(heading.to_owned());
         let replayed = lab::replay(&again, self.signals, self.show);
         let (repeated, written) = replayed.map_err(not_made_again)?;
-        match first_divergence(self.recorded, &repeated).map_err(Failure::bad_input)? {
+        match first_divergence(self.recorded, &repeated)? {
             None => Ok(written),
             Some(divergence) => {
                 let changed = repeated

@@ -69,15 +69,13 @@ fn micros(text: &str) -> Result<Nanos, String> {
 }
 
 pub fn run(args: &Args) -> CommandResult {
-    let recorded = Recording::open(&args.recording)
-        .and_then(Recording::summarise)
-        .map_err(Failure::bad_input)?;
-    suits(&recorded).map_err(Failure::bad_input)?;
+    let recorded = Recording::open(&args.recording).and_then(Recording::summarise)?;
+    suits(&recorded)?;
     if args.vmlinux.is_some() {
-        source::suits(&recorded).map_err(Failure::bad_input)?;
+        source::suits(&recorded)?;
     }
-    args.files.check().map_err(Failure::bad_input)?;
-    let chosen = Chosen::of(&recorded, &args.which).map_err(Failure::bad_input)?;
+    args.files.check()?;
+    let chosen = Chosen::of(&recorded, &args.which)?;
     let vmlinux = args.vmlinux.as_deref().map(source::open).transpose()?;
     let target = target(args, &recorded)?;
     let signals = signals::catch()?;
@@ -94,13 +92,13 @@ pub fn run(args: &Args) -> CommandResult {
 /// latencies were the same.
 fn target(args: &Args, recorded: &Recorded) -> Result<Target, Failure> {
     let Some(facts) = recorded.document.lab.as_ref() else {
-        return Err(Failure::bad_input(anyhow!("it was not recorded in the lab")));
+        return Err(anyhow!("it was not recorded in the lab").into());
     };
     let target = args.again.target(recorded, facts, args.quiet || args.json)?;
     let name = recorded.path.display();
     for changed in lab::changed_files(facts, &target).map_err(failure)? {
         if changed.decides_account() {
-            return Err(Failure::bad_input(anyhow!("{name}: {changed}")));
+            return Err(anyhow!("{name}: {changed}").into());
         }
         output::complain(&format!("{name}: {changed}"));
     }
@@ -116,7 +114,7 @@ pub fn worst(
     quiet: bool,
 ) -> Result<Vec<Account>, Failure> {
     let args = Args { quiet, ..Args::default() };
-    let chosen = Chosen::of(recorded, &args.which).map_err(Failure::bad_input)?;
+    let chosen = Chosen::of(recorded, &args.which)?;
     let mut show = Show::new(quiet);
     let accounts = explained(&args, recorded, &chosen, target.clone(), None, signals, &mut show);
     show.clear();

@@ -73,7 +73,7 @@ pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<()
             "recording": recorded.path, "lab": recorded.document.lab, "identical_samples": identical_samples,
             "causes": causes(accounts), "accounts": accounts,
         });
-        output::say(&model::document_text(&shown).map_err(Failure::run_failed)?);
+        output::say(&model::document_text(&shown)?);
     } else {
         output::say(&report::explained_text(
             accounts,

@@ -39,6 +39,6 @@ fn refused(path: &Path, error: VmlinuxError) -> Failure {
         VmlinuxError::Io(error) => {
             Failure::bad_input(anyhow::Error::new(error).context(format!("cannot read {name}")))
         }
-        error => Failure::bad_input(anyhow!("{name}: {error}")),
+        error => anyhow!("{name}: {error}").into(),
     }
 }

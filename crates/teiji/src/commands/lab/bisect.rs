@@ -7,7 +7,6 @@ use super::pools::Pool;
 use super::run::{checked, jobs as guests_at_once, lab_run};
 use super::show::Show;
 use super::{exit, failure};
-use crate::commands::gate;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
@@ -54,7 +53,7 @@ pub fn run(args: &Args) -> CommandResult {
         let run =
             checked(&args.measured, args.phases.first(), &guest).map_err(Failure::bad_input)?;
         let probe = args.measured.chosen_probe().map_err(Failure::bad_input)?;
-        gate::check_meaning(std::slice::from_ref(&args.limit), &probe.statement(&run))
+        judge::check_meaning(std::slice::from_ref(&args.limit), &probe.statement(&run))
             .map_err(Failure::bad_input)?;
     }
     for name in &args.kernels {

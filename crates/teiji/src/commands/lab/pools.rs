@@ -3,11 +3,11 @@
 
 use super::again;
 use crate::exit::Failure;
-use judge::Examined;
-use model::Recorded;
-use recording::{Recording, examine_pool};
+use model::{Examined, Recorded};
+use recording::examine_pool;
 use report::Phases;
 use stats::ExactRequest;
+use std::path::Path;
 
 /// The phases of one run.
 pub struct Pool {
@@ -26,12 +26,10 @@ impl Pool {
         recordings: &[&Recorded],
         exact: &ExactRequest,
     ) -> Result<Option<Self>, Failure> {
-        let mut opened = recordings.iter().map(|recorded| Recording::open(&recorded.path));
-        let Some(first) = opened.next() else { return Ok(None) };
-        let others = opened.collect::<Result<Vec<_>, _>>().map_err(Failure::run_failed)?;
-        let examined = examine_pool(first.map_err(Failure::run_failed)?, others, exact)
-            .map_err(Failure::run_failed)?;
-        Ok(Some(Pool { name: name.to_owned(), probe: probe.to_owned(), examined }))
+        let paths: Vec<&Path> = recordings.iter().map(|recorded| recorded.path.as_path()).collect();
+        let examined = examine_pool(&paths, exact).map_err(Failure::run_failed)?;
+        let pool = |examined| Pool { name: name.to_owned(), probe: probe.to_owned(), examined };
+        Ok(examined.map(pool))
     }
 
     /// All phases, as they are judged.

@@ -50,9 +50,9 @@ impl Work<'_> {
             recorded_in: Vec::new(),
         };
         let differences = |run: usize, document: &Document| self.point(run).differences(document);
-        let missing = execution.missing(&mut maker, &differences).map_err(Failure::bad_input)?;
+        let missing = execution.missing(&mut maker, &differences)?;
         all_can_begin(missing.iter().map(|run| self.point(*run)))?;
-        let result = execution.execute(missing, &mut maker).map_err(Failure::bad_input)?;
+        let result = execution.execute(missing, &mut maker)?;
         Ok((maker.progress.done(), result))
     }
 

@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> CommandResult {
         (Some(path), None) if args.dry_run => dry_run(args, path),
         (Some(path), None) if args.here => run_here(args, path),
         (Some(path), None) => begin(args, path),
-        (None, None) => Err(Failure::bad_input(anyhow!("name a plan"))),
+        (None, None) => Err(anyhow!("name a plan").into()),
     }
 }
 
@@ -138,10 +138,8 @@ fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), 
             continue;
         };
         // The lab is other programs: QEMU, and what fetches kernels.
-        rights::may_start_programs()
-            .map_err(|error| Failure::bad_input(anyhow!("kernel={kernel}: {error}")))?;
-        let guests =
-            point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
+        rights::may_start_programs().map_err(|error| anyhow!("kernel={kernel}: {error}"))?;
+        let guests = point.guest.guests(std::slice::from_ref(kernel))?;
         for machine in guests.into_iter().map(|guest| guest.machine) {
             let planned_boots = (machine, point.guest.program(), point.guest.qemu());
             if !known.contains(&planned_boots) {
@@ -157,7 +155,7 @@ fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), 
 fn fetch_qemus(points: &[PlanEntry], quiet: bool) -> Result<(), Failure> {
     for point in points {
         let Some(kernel) = &point.kernel else { continue };
-        for guest in point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)? {
+        for guest in point.guest.guests(std::slice::from_ref(kernel))? {
             chosen_qemu(point.guest.qemu(), guest.machine, quiet).map_err(failure)?;
         }
     }
@@ -191,8 +189,8 @@ pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
 }
 
 fn dry_run(args: &Args, path: &Path) -> CommandResult {
-    let plan = asked(args, path).map_err(Failure::bad_input)?;
-    let points = checked(&plan).map_err(Failure::bad_input)?;
+    let plan = asked(args, path)?;
+    let points = checked(&plan)?;
     let seed = plan.order.seed.unwrap_or_else(new_seed);
     let runs = plan.order.runs(points.len(), seed);
     let mut text = String::new();
@@ -226,8 +224,8 @@ fn counted(n: usize, thing: &str) -> String {
 }
 
 fn begin(args: &Args, path: &Path) -> CommandResult {
-    let mut plan = asked(args, path).map_err(Failure::bad_input)?;
-    let points = checked(&plan).map_err(Failure::bad_input)?;
+    let mut plan = asked(args, path)?;
+    let points = checked(&plan)?;
     programs::announce(&points);
     all_can_begin(points.iter())?;
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
@@ -239,45 +237,40 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
         return Err(Failure::bad_input(error));
     }
     name_files(&mut plan, args.quiet).map_err(Failure::run_failed)?;
-    fetch_qemus(&checked(&plan).map_err(Failure::bad_input)?, args.quiet)?;
+    fetch_qemus(&checked(&plan)?, args.quiet)?;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = signals::catch()?;
     let text = plan.as_run(plan.order.seed.unwrap_or_else(new_seed));
     // Read back, as it will be whenever somebody goes on with it: two names of one kernel, say, are
     // one value from here on.
-    let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
-    let points = checked(&plan).map_err(Failure::bad_input)?;
-    let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
+    let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
+    let points = checked(&plan)?;
+    let runs = runs(&plan, points.len())?;
     let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-    let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs, None)
-        .map_err(Failure::bad_input)?;
+    let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs, None)?;
     execute(args, &folder, &points, &runs, &signals)
 }
 
 /// What this boot can measure, in a folder of its own among those of other boots.
 fn run_here(args: &Args, path: &Path) -> CommandResult {
-    let whole = read(path).map_err(Failure::bad_input)?;
-    let whole = if args.quick { whole.quick().map_err(Failure::bad_input)? } else { whole };
-    let whole = with_kernels(whole, true, &mut output::complain).map_err(Failure::bad_input)?;
-    let planned_boots = PlannedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
-    let plan = asked(args, path).map_err(Failure::bad_input)?;
-    let points = checked(&plan).map_err(Failure::bad_input)?;
+    let whole = read(path)?;
+    let whole = if args.quick { whole.quick()? } else { whole };
+    let whole = with_kernels(whole, true, &mut output::complain)?;
+    let planned_boots = PlannedBoot::from_plan(&whole)?;
+    let plan = asked(args, path)?;
+    let points = checked(&plan)?;
     programs::announce(&points);
     let boot = Boot::now().map_err(Failure::run_failed)?;
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
-    let others = executor::boots(&root).map_err(Failure::bad_input)?;
+    let others = executor::boots(&root)?;
     // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
-    let begun = others
-        .first()
-        .map(|(folder, _)| executor::read_plan(folder))
-        .transpose()
-        .map_err(Failure::bad_input)?;
+    let begun = others.first().map(|(folder, _)| executor::read_plan(folder)).transpose()?;
     let seed =
         begun.as_ref().map_or(plan.order.seed, |begun| begun.order.seed).unwrap_or_else(new_seed);
     let text = plan.as_run(seed);
     // Which probe auto is differs from boot to boot.
     let alike = |plan: &Plan| plan.clone().without_value("probe", AUTO_PROBE).as_run(seed);
-    let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
+    let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
     if begun.is_some_and(|begun| alike(&begun) != alike(&plan)) {
         let error = anyhow!(
             "{} was started with another plan than {}: choose another name with -o",
@@ -287,16 +280,16 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
         return Err(Failure::bad_input(error));
     }
     let signals = signals::catch()?;
-    let own = boot.folder(&root).map_err(Failure::bad_input)?;
-    let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
-    recording::within(&own).map_err(Failure::bad_input)?;
+    let own = boot.folder(&root)?;
+    let runs = runs(&plan, points.len())?;
+    recording::within(&own)?;
     let folder = if own.exists() {
         ResultsFolder::open(&own)
     } else {
         let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
         ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some((&boot, &planned_boots)))
     };
-    let outcome = execute(args, &folder.map_err(Failure::bad_input)?, &points, &runs, &signals)?;
+    let outcome = execute(args, &folder?, &points, &runs, &signals)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
     say_boots(&root, path, &planned_boots, &made);
     Ok(outcome)
@@ -334,12 +327,12 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
             return Err(Failure::bad_input(error));
         }
     };
-    let folder = ResultsFolder::open(path).map_err(Failure::bad_input)?;
-    let plan = executor::read_plan(folder.path()).map_err(Failure::bad_input)?;
-    let points = checked(&plan).map_err(Failure::bad_input)?;
+    let folder = ResultsFolder::open(path)?;
+    let plan = executor::read_plan(folder.path())?;
+    let points = checked(&plan)?;
     programs::announce(&points);
     let signals = signals::catch()?;
-    let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
+    let runs = runs(&plan, points.len())?;
     execute(args, &folder, &points, &runs, &signals)
 }
 

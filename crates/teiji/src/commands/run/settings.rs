@@ -3,7 +3,6 @@
 //! themselves read it: there is one place that knows what they mean, and here only where in the
 //! plan each was written.
 
-use crate::commands::gate::no_meaning;
 use crate::commands::lab::{GuestFlags, check_path_exists, checked};
 use crate::commands::measure::process_cpus;
 use crate::commands::run_flags::RunFlags;
@@ -171,7 +170,10 @@ fn meaningless(plan: &Plan, points: &[PlanEntry]) -> Vec<PlanError> {
     plan.limits
         .iter()
         .filter(says_nothing)
-        .map(|limit| PlanError::at(&plan.at, no_meaning(limit, &names)))
+        .map(|limit| {
+            let why = judge::NoMeaning { limit: limit.clone(), probes: names.clone() };
+            PlanError::at(&plan.at, why.to_string())
+        })
         .collect()
 }
 

@@ -4,9 +4,10 @@
 use super::runs;
 use super::settings::label;
 use executor::{RecordingState, find_recording, plan_file};
+use judge::Gate;
 use plan::{Combination, Limit, PHASE, Plan, PlannedRun, Value};
 use recording::Recording;
-use report::{Gate, Inference, Matrix};
+use report::{Inference, Matrix};
 use stats::Analysis;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -169,11 +170,7 @@ pub fn fill<'p, 'l>(
     for (row, paths) in phases {
         let limits = Limit::each_once(paths.iter().flat_map(|path| limits_of(path)));
         let exact = Limit::exact_request(&limits);
-        let mut recordings =
-            paths.iter().map(|path| Recording::open(path)).collect::<Result<Vec<_>, _>>()?;
-        let others = recordings.split_off(1);
-        let Some(first) = recordings.pop() else { continue };
-        let examined = recording::examine_pool(first, others, &exact)?;
+        let Some(examined) = recording::examine_pool(&paths, &exact)? else { continue };
         let judged = Gate::judge(&limits, std::slice::from_ref(&examined)).judged;
         matrix.pool(row, &examined, judged);
     }

@@ -3,7 +3,8 @@
 //! those are made.
 
 use super::prove_block::{Measuring, Quantity};
-use super::prove_change::{PAUSE, Proved, Rounds, Verdict, prove};
+use super::prove_change::{Proved, Rounds, Verdict, prove};
+use super::prove_conditions::Conditions;
 use super::signals::Signals;
 use super::{
     Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right, say_what_stays,
@@ -19,7 +20,7 @@ use plan::{
     ProbeSettings, Run, Scheduling, Settle,
 };
 use report::Language;
-use runner::Order;
+use runner::PreparedRun;
 use stats::{RoundOrder, judged_level, latencies_for, min_rounds};
 use std::path::Path;
 use std::process::ExitCode;
@@ -83,39 +84,10 @@ impl ProveFlags {
 
 /// Of a change: a day of blocks.
 const MAX_ROUNDS: i64 = 1_000;
-/// The probability that any of the changes is said to have an effect, and none has one.
-pub const ERROR: f64 = 0.05;
 /// More than the fewest, so that a round or two may be against the others.
 const SPARE_ROUNDS: usize = 2;
-/// Of each block, beside measuring: the run's beginning and end.
-const OVERHEAD: Nanos = Nanos::from_millis(100);
 /// As `teiji measure` has it.
 const WARMUP: Nanos = Nanos::from_millis(100);
-
-/// Everything that the figures depend on.
-pub struct Conditions<'a> {
-    pub order: &'a Order,
-    pub quantity: Quantity,
-    pub changes: usize,
-    pub rounds: usize,
-    pub seed: u64,
-}
-
-impl Conditions<'_> {
-    /// The probability that one change is said to have an effect, and has none.
-    #[expect(clippy::cast_precision_loss, reason = "two dozen")]
-    pub fn error(&self) -> f64 {
-        ERROR / self.changes.max(1) as f64
-    }
-
-    /// About how long all of it takes.
-    pub fn expected(&self) -> Nanos {
-        let block = self.order.run.expected_ns().0.saturating_add(OVERHEAD.0);
-        let pauses = 2 * i64::try_from(PAUSE.as_nanos()).unwrap_or(0);
-        let rounds = i64::try_from(self.rounds * self.changes).unwrap_or(i64::MAX);
-        Nanos(block.saturating_mul(4).saturating_add(pauses).saturating_mul(rounds))
-    }
-}
 
 /// The checks of a plan's changes, in their order.
 fn checks(plan: &TuningPlan) -> Vec<&'static str> {
@@ -124,7 +96,7 @@ fn checks(plan: &TuningPlan) -> Vec<&'static str> {
     checks
 }
 
-fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<Order> {
+fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<PreparedRun> {
     let scheduling = flags
         .prio
         .map_or(Ok(Scheduling::DEFAULT), |prio| Scheduling::new(Some(Policy::Fifo), Some(prio)))

@@ -8,7 +8,7 @@ use crate::live::Live;
 use judge::came_to_its_end;
 use model::Recorded;
 use report::Language;
-use runner::{Order, RunnerError, execute};
+use runner::{PreparedRun, RunnerError, execute};
 use stats::{Activations, Histogram, Level, Moments, pooled_quantile};
 use std::fmt;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ pub enum Measured {
 
 /// What blocks are measured with.
 pub struct Measuring<'a> {
-    pub order: Order,
+    pub order: PreparedRun,
     pub quantity: Quantity,
     /// The recording of the block that is measured.
     pub recording: PathBuf,
@@ -90,7 +90,7 @@ impl Measuring<'_> {
 
     /// Measures one.
     pub fn block(&self, is_on: bool, hold_dma_latency: bool) -> Result<Measured, Failure> {
-        let mut order = Order { directory: self.recording.clone(), ..self.order.clone() };
+        let mut order = PreparedRun { directory: self.recording.clone(), ..self.order.clone() };
         order.run.hold_dma_latency = hold_dma_latency;
         let result = execute(&order, &self.of_runner, &mut Live::new(true));
         let _ = std::fs::remove_dir_all(&order.directory);

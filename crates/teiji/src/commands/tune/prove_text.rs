@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `teiji tune --prove` says.
 
-use super::prove::{Conditions, ERROR};
 use super::prove_block::{Block, Quantity};
 use super::prove_change::{PAUSE, Proved, Verdict};
+use super::prove_conditions::{Conditions, ERROR};
 use super::text::{self, cpu_words, paragraph, settings};
 use plan::CpuId;
 use report::Language;

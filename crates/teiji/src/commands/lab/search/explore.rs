@@ -14,6 +14,9 @@ use runner::Signals;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// The recording with the largest latency.
+pub const WORST: &str = "worst.teiji";
+
 /// The part of the time for exploring; the rest is for the worst with one thing simpler each.
 const EXPLORING: f64 = 0.75;
 
@@ -206,7 +209,7 @@ impl<'s> Explorer<'s> {
         for (place, result) in new.into_iter().zip(results) {
             let (flags, lab_run) = runs[place].clone();
             let (largest_ns, failure) = match result {
-                Ok(recorded) => (judge::largest(&recorded), None),
+                Ok(recorded) => (recorded.largest_ns(), None),
                 // It was not tried.
                 Err(LabError::Interrupted(_)) => continue,
                 Err(error) => (None, Some(error.to_string())),
@@ -285,7 +288,7 @@ impl<'s> Explorer<'s> {
             let _ = std::fs::remove_dir(self.output);
             return Err(Failure::run_failed(anyhow!("interrupted before anything was found")));
         };
-        let path = self.output.join(super::results::WORST);
+        let path = self.output.join(WORST);
         std::fs::rename(&worst.path, &path).map_err(Failure::run_failed)?;
         let recorded =
             Recording::open(&path).and_then(Recording::summarise).map_err(Failure::run_failed)?;

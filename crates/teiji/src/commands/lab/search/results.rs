@@ -2,7 +2,7 @@
 //! What a search found, as text and as JSON.
 
 use super::Args;
-use super::explore::{Found, Instead, Tried};
+use super::explore::{Found, Instead, Tried, WORST};
 use crate::output;
 use lab::Target;
 use model::Account;
@@ -12,9 +12,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The recording with the largest latency, the plan that makes it again, and everything that was
-/// tried.
-pub const WORST: &str = "worst.teiji";
+/// The plan that makes the largest latency again, and everything that was tried.
 pub const RECIPE: &str = "recipe.toml";
 pub const EVERYTHING: &str = "search.json";
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Everything a run needs, decided before it begins.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct PreparedRun {
     pub run: Run,
     pub probe: ChosenProbe,
     /// What that measures in this run.

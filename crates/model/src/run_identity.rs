@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether two recordings are of one run: then the second adds nothing to figures.
 
-use model::{Beside, Recorded};
+use crate::{Beside, Recorded};
 use plan::{Guest, Nanos, Phase};
 use stats::{Activations, Envelope, Histogram, Statistics, Summary, Worst};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether every figure in `run.json` follows from the samples.
 
-use model::{
+use crate::{
     ColumnUnit, Detail, Document, End, LoadEvidence, Polling, ProbeStatement, Recorded, RowKind,
     State, Thread, fill_in,
 };
@@ -12,7 +12,7 @@ use std::fmt::Display;
 
 /// A figure that does not follow from the samples.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
+pub struct Contradiction {
     /// Where it stands in `run.json`, such as `threads[0].latency_ns.max`.
     pub place: String,
     pub recorded: String,
@@ -22,23 +22,43 @@ pub struct Difference {
 /// Characters of a value that are shown.
 const MAX_SHOWN: usize = 200;
 
-impl Difference {
+impl Contradiction {
     /// Of two values, each shown in a few hundred characters at most.
     #[must_use]
     pub fn between(
-        place: &str,
-        recorded: &impl ToString,
-        recomputed: &impl ToString,
-    ) -> Difference {
+        place: impl Into<String>,
+        recorded: impl ToString,
+        recomputed: impl ToString,
+    ) -> Contradiction {
         let clipped = |text: String| match text.char_indices().nth(MAX_SHOWN) {
             Some((at, _)) => format!("{}…", &text[..at]),
             None => text,
         };
-        Difference {
-            place: place.to_owned(),
+        Contradiction {
+            place: place.into(),
             recorded: clipped(recorded.to_string()),
             recomputed: clipped(recomputed.to_string()),
         }
+    }
+}
+
+/// What is found in one part of a document.
+struct Finder<'d> {
+    /// The part, with the dot behind it; empty for the document itself.
+    part: String,
+    differences: &'d mut Vec<Contradiction>,
+}
+
+impl Finder<'_> {
+    fn expect(&mut self, holds: bool, name: &str, recorded: impl Display, expected: impl Display) {
+        if !holds {
+            let place = format!("{}{name}", self.part);
+            self.differences.push(Contradiction::between(place, recorded, expected));
+        }
+    }
+
+    fn expect_equal<T: PartialEq + Display>(&mut self, name: &str, recorded: T, recomputed: T) {
+        self.expect(recorded == recomputed, name, recorded, recomputed);
     }
 }
 
@@ -46,75 +66,73 @@ impl Difference {
 /// does not follow from another part of it. Nothing is rounded, nothing is tolerated. Nothing is
 /// found in a recording that was cut off, which has no figures of its own.
 #[must_use]
-pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
+pub fn contradictions(recorded: &Recorded) -> Vec<Contradiction> {
     let mut differences = Vec::new();
-    if recorded.document.state == State::Running {
+    let document = &recorded.document;
+    if document.state == State::Running {
         return differences;
     }
-    if recorded.document.threads.len() != recorded.threads.len() {
-        differences.push(Difference::between(
-            "threads",
-            &recorded.document.threads.len(),
-            &recorded.threads.len(),
-        ));
-    }
-    ending(recorded, &mut differences);
-    asked(&recorded.document, &mut differences);
-    stated(&recorded.document, &mut differences);
-    loads(&recorded.document, &mut differences);
-    let probe = &recorded.document.probe;
-    for (index, (thread, statistics)) in
-        recorded.document.threads.iter().zip(&recorded.threads).enumerate()
+    let mut finder = Finder { part: String::new(), differences: &mut differences };
+    finder.expect_equal("threads", document.threads.len(), recorded.threads.len());
+    ending(recorded, &mut finder);
+    asked(document, finder.differences);
+    finder.part = "probe.".to_owned();
+    stated(document, &mut finder);
+    finder.part.clear();
+    loads(document, &mut finder);
+    for (index, (thread, statistics)) in document.threads.iter().zip(&recorded.threads).enumerate()
     {
-        let beside = recorded.beside.get(index).cloned().unwrap_or_default();
-        let place = format!("threads[{index}]");
-        match thread.detail {
-            Detail::Samples => {}
-            Detail::Histogram => {
-                check_histogram(&place, thread, statistics, &mut differences);
-                continue;
+        finder.part = format!("threads[{index}].");
+        if thread.detail != Detail::Samples {
+            if thread.detail == Detail::Histogram {
+                check_histogram(thread, statistics, &mut finder);
+            } else {
+                check_figures(thread, &mut finder);
             }
-            Detail::Figures => {
-                check_figures(&place, thread, &mut differences);
-                continue;
-            }
+            // What was late or skipped is known of samples only.
+            let activations = thread.activations;
+            let text = serde_json::to_string(&activations).unwrap_or_default();
+            let unknown = "null, as only samples tell";
+            finder.expect(activations.is_none(), "activations", text, unknown);
+            continue;
         }
+        let beside = recorded.beside.get(index).cloned().unwrap_or_default();
         let mut recomputed = thread.clone();
-        fill_in(&mut recomputed, probe, statistics, &beside);
+        fill_in(&mut recomputed, &document.probe, statistics, &beside);
         // As JSON only where something differs: to find out what.
         if *thread != recomputed {
+            let place = format!("threads[{index}]");
             match (serde_json::to_value(thread), serde_json::to_value(&recomputed)) {
-                (Ok(old), Ok(new)) => compare(&place, &old, &new, &mut differences),
+                (Ok(old), Ok(new)) => compare(&place, &old, &new, finder.differences),
                 (Err(error), _) | (_, Err(error)) => {
-                    differences.push(Difference::between(&place, &error, &""))
+                    finder.differences.push(Contradiction::between(place, error, ""))
                 }
             }
         }
-        accounting(&place, thread, statistics, &mut differences);
-        polled(&place, thread, statistics, &mut differences);
+        accounting(thread, statistics, &mut finder);
+        polled(thread, statistics, &mut finder);
     }
     differences
 }
 
 /// Whether the run ended as it says: a whole one has all that was planned, and one that was stopped
 /// at a latency has that latency.
-fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
+fn ending(recorded: &Recorded, finder: &mut Finder<'_>) {
     let document = &recorded.document;
-    let is_done = document.end == Some(End::Done);
-    if is_done != (document.state == State::Complete) || document.end.is_none() {
-        let reason =
-            document.end.as_ref().map_or_else(|| "none".to_owned(), |end| format!("{end:?}"));
-        let state = match document.end {
-            None => "running",
-            Some(End::Done) => "complete",
-            Some(_) => "stopped",
-        };
-        differences.push(Difference::between(
-            "state",
-            &format!("{:?}", document.state).to_lowercase(),
-            &format!("{state}, by end: {reason}"),
-        ));
-    }
+    let (recorded_state, end) = (format!("{:?}", document.state).to_lowercase(), &document.end);
+    let is_done = *end == Some(End::Done);
+    let reason = end.as_ref().map_or_else(|| "none".to_owned(), |end| format!("{end:?}"));
+    let state = match end {
+        None => "running",
+        Some(End::Done) => "complete",
+        Some(_) => "stopped",
+    };
+    finder.expect(
+        is_done == (document.state == State::Complete) && end.is_some(),
+        "state",
+        recorded_state,
+        format_args!("{state}, by end: {reason}"),
+    );
     for (index, thread) in document.threads.iter().enumerate() {
         let planned = document.run.activations_of(index);
         // Of a thread that did not come back, what was due is known by the clock alone. Events come
@@ -123,35 +141,27 @@ fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
             || document.state != State::Complete
             || thread.given_up_ns.is_some();
         let due = thread.activations.map_or(planned, |counts| counts.all().due);
-        if !whole && due != planned {
-            let due = format!("complete, with {due} activations due of thread {index}");
-            differences.push(Difference::between(
-                "state",
-                &due,
-                &format!("{planned} were planned"),
-            ));
-        }
+        finder.expect(
+            whole || due == planned,
+            "state",
+            format_args!("complete, with {due} activations due of thread {index}"),
+            format_args!("{planned} were planned"),
+        );
     }
-    if let (Some(End::Done), Some(limit)) = (&document.end, document.run.break_above_ns) {
-        let max =
-            recorded.threads.iter().filter_map(|statistics| largest(document, statistics)).max();
-        if let Some(max) = max.filter(|max| *max > limit.0) {
-            let text =
-                format!("break-above, which is {} ns: the largest latency is {max}", limit.0);
-            differences.push(Difference::between("end.reason", &"done", &text));
-        }
+    let largest_of = |statistics: &Statistics| largest(document, statistics);
+    if let (Some(End::Done), Some(limit)) = (end, document.run.break_above_ns) {
+        let max = recorded.threads.iter().filter_map(largest_of).max().unwrap_or(i64::MIN);
+        let expected =
+            format!("break-above, which is {} ns: the largest latency is {max}", limit.0);
+        finder.expect(max <= limit.0, "end.reason", "done", expected);
     }
-    if let Some(End::BreakAbove { thread, latency_ns, .. }) = document.end {
-        let max = recorded.threads.get(thread).and_then(|statistics| largest(document, statistics));
+    if let Some(End::BreakAbove { thread, latency_ns, .. }) = *end {
+        let max = recorded.threads.get(thread).and_then(largest_of);
         let lost = document.threads.get(thread).map_or(0, |thread| thread.evidence.samples_lost);
-        if lost == 0 && max.is_none_or(|max| max < document.probe.judged_size(latency_ns)) {
-            let max = max.map_or_else(|| "no latency".to_owned(), |max| format!("at most {max}"));
-            differences.push(Difference::between(
-                "end.latency_ns",
-                &latency_ns,
-                &format!("{max} of thread {thread}"),
-            ));
-        }
+        let has_it = max.is_some_and(|max| max >= document.probe.judged_size(latency_ns));
+        let max = max.map_or_else(|| "no latency".to_owned(), |max| format!("at most {max}"));
+        let expected = format!("{max} of thread {thread}");
+        finder.expect(lost > 0 || has_it, "end.latency_ns", latency_ns, expected);
     }
 }
 
@@ -162,53 +172,43 @@ fn largest(document: &Document, statistics: &Statistics) -> Option<i64> {
 }
 
 /// Whether the threads are those that were asked for.
-fn asked(document: &Document, differences: &mut Vec<Difference>) {
+fn asked(document: &Document, differences: &mut Vec<Contradiction>) {
     let run = &document.run;
-    if document.threads.len() != run.cpus.len() {
-        let asked = format!("{} CPUs in run.cpus", run.cpus.len());
-        differences.push(Difference::between("threads", &document.threads.len(), &asked));
-    }
+    let mut finder = Finder { part: String::new(), differences };
+    let (threads, cpus) = (document.threads.len(), run.cpus.len());
+    let asked = format!("{cpus} CPUs in run.cpus");
+    finder.expect(threads == cpus, "threads", threads, asked);
     // Without the right to what was asked, ordinary scheduling is measured.
     let granted = if document.instrument.real_time { run.scheduling } else { Scheduling::OTHER };
     for (index, (thread, cpu)) in document.threads.iter().zip(&run.cpus).enumerate() {
+        finder.part = format!("threads[{index}].");
         let mut expect = |what: &str, recorded: &dyn Display, asked: &dyn Display| {
-            let (recorded, asked) = (recorded.to_string(), asked.to_string());
-            if recorded != asked {
-                differences.push(Difference::between(
-                    &format!("threads[{index}].{what}"),
-                    &recorded,
-                    &format!("{asked}, by run"),
-                ));
-            }
+            let holds = recorded.to_string() == asked.to_string();
+            finder.expect(holds, what, recorded, format_args!("{asked}, by run"));
         };
         expect("index", &thread.index, &index);
         expect("cpu", &thread.cpu, cpu);
         expect("pinned", &thread.pinned, &thread.scheduling.policy.can_pin());
         expect("interval_ns", &thread.interval_ns.0, &run.interval_of(index).0);
         expect("scheduling", &thread.scheduling, &granted);
-        if let Some(nice) = thread.nice.filter(|_| thread.scheduling.policy.is_real_time()) {
+        if let Some(nice) = thread.nice {
             let none = format!("none under {}", thread.scheduling);
-            differences.push(Difference::between(&format!("threads[{index}].nice"), &nice, &none));
+            finder.expect(!thread.scheduling.policy.is_real_time(), "nice", nice, none);
         }
     }
 }
 
 /// Whether the probe's statement is one that a probe can make, and that of the probe that was asked
 /// for.
-fn stated(document: &Document, differences: &mut Vec<Difference>) {
+fn stated(document: &Document, finder: &mut Finder<'_>) {
     let (probe, asked) = (&document.probe, &document.run.probe);
-    let mut expect = |what: &str, holds: bool, recorded: &dyn Display, expected: &dyn Display| {
-        if !holds {
-            differences.push(Difference::between(&format!("probe.{what}"), &recorded, &expected));
-        }
-    };
-    expect("name", probe.name == *asked, &probe.name, &format!("{asked}, by run.probe"));
+    finder.expect(probe.name == *asked, "name", &probe.name, format_args!("{asked}, by run.probe"));
     let unit = match probe.columns.first().map(|column| column.unit) {
         Some(ColumnUnit::Nanoseconds) => "ns",
         Some(ColumnUnit::Count) => "1",
         None => "no column",
     };
-    expect("columns[0].unit", unit == "ns", &unit, &"ns, as of every judged column");
+    finder.expect(unit == "ns", "columns[0].unit", unit, "ns, as of every judged column");
     let column =
         probe.overrun_column.map_or_else(|| "null".to_owned(), |column| column.to_string());
     let (fits, expected) = match (probe.rows, probe.overrun_column) {
@@ -217,39 +217,32 @@ fn stated(document: &Document, differences: &mut Vec<Difference>) {
             (column.is_some_and(|column| column < probe.columns.len()), "one of the columns")
         }
     };
-    expect("overrun_column", fits, &column, &expected);
+    finder.expect(fits, "overrun_column", column, expected);
     // Of others, only the program that measured knows what they are.
     let cyclic = ProbeStatement::cyclic();
-    if probe.name == cyclic.name {
-        expect(
-            "rows",
-            probe.rows == cyclic.rows,
-            &format!("{:?}", probe.rows).to_lowercase(),
-            &"activations, as of cyclic",
-        );
-    }
+    let rows = format!("{:?}", probe.rows).to_lowercase();
+    let fits = probe.name != cyclic.name || probe.rows == cyclic.rows;
+    finder.expect(fits, "rows", rows, "activations, as of cyclic");
 }
 
 /// Whether loads were off target where it says so.
-fn loads(document: &Document, differences: &mut Vec<Difference>) {
+fn loads(document: &Document, finder: &mut Finder<'_>) {
     for (index, load) in document.load.iter().enumerate() {
-        if load.off_target != load.is_off_target() {
-            differences.push(Difference::between(
-                &format!("load[{index}].off_target"),
-                &load.off_target,
-                &load.is_off_target(),
-            ));
-        }
+        let place = format!("load[{index}].off_target");
+        finder.expect_equal(&place, load.off_target, load.is_off_target());
     }
     let any = document.load.iter().any(LoadEvidence::is_off_target);
-    if document.load_off_target != any {
-        differences.push(Difference::between("load_off_target", &document.load_off_target, &any));
-    }
+    finder.expect_equal("load_off_target", document.load_off_target, any);
 }
 
 /// Goes down both trees side by side; through JSON, so that a field added later is compared without
 /// anyone thinking of it.
-fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut Vec<Difference>) {
+fn compare(
+    place: &str,
+    recorded: &Value,
+    recomputed: &Value,
+    differences: &mut Vec<Contradiction>,
+) {
     if recorded == recomputed {
         return;
     }
@@ -270,25 +263,18 @@ fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut 
                 compare(&format!("{place}[{index}]"), a, b, differences);
             }
             if differ > 1 || old.len() != new.len() {
-                let (have, should) = (
-                    format!("{} entries", old.len()),
-                    format!("{} entries, {differ} differ", new.len()),
-                );
-                differences.push(Difference::between(place, &have, &should));
+                let have = format!("{} entries", old.len());
+                let should = format!("{} entries, {differ} differ", new.len());
+                differences.push(Contradiction::between(place, have, should));
             }
         }
-        _ => differences.push(Difference::between(place, recorded, recomputed)),
+        _ => differences.push(Contradiction::between(place, recorded, recomputed)),
     }
 }
 
 /// Whether the figures of a thread without samples are those of its buckets; quantiles are the
 /// largest value of theirs.
-fn check_histogram(
-    place: &str,
-    thread: &Thread,
-    statistics: &Statistics,
-    differences: &mut Vec<Difference>,
-) {
+fn check_histogram(thread: &Thread, statistics: &Statistics, finder: &mut Finder<'_>) {
     let figures = |summary: &Summary| {
         let Summary { count, min, max, .. } = *summary;
         let [p50, p90, p99, p999, p9999] = summary
@@ -299,38 +285,23 @@ fn check_histogram(
              {p9999}, max {max}"
         )
     };
-    let [recorded, recomputed] =
-        [&thread.latency_ns, &statistics.latency].map(|summary| summary.as_ref().map(figures));
-    if recorded != recomputed {
-        let nothing = || "nothing".to_owned();
-        let (recorded, recomputed) =
-            (recorded.unwrap_or_else(nothing), recomputed.unwrap_or_else(nothing));
-        differences.push(Difference::between(
-            &format!("{place}.latency_ns"),
-            &recorded,
-            &recomputed,
-        ));
-    }
-    activations_are_unknown(place, thread, differences);
+    let [recorded, recomputed] = [&thread.latency_ns, &statistics.latency]
+        .map(|summary| summary.as_ref().map_or_else(|| "nothing".to_owned(), figures));
+    finder.expect_equal("latency_ns", recorded, recomputed);
 }
 
 /// Figures that can be those of latencies: in their order, as many as there are, and nothing beside
 /// them that would say more.
-fn check_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
-    let mut expect = |what: &str, holds: bool, recorded: &dyn Display, expected: &str| {
-        if !holds {
-            differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &expected));
-        }
-    };
-    expect(
-        "histogram_ns.buckets",
-        thread.histogram_ns.buckets.is_empty(),
-        &thread.histogram_ns.buckets.len(),
-        "0, of figures",
-    );
-    expect("worst", thread.worst.is_empty(), &thread.worst.len(), "0, of figures");
+fn check_figures(thread: &Thread, finder: &mut Finder<'_>) {
+    let lists = [
+        ("histogram_ns.buckets", thread.histogram_ns.buckets.len()),
+        ("worst", thread.worst.len()),
+    ];
+    for (name, entries) in lists {
+        finder.expect(entries == 0, name, entries, "0, of figures");
+    }
     let Some(figures) = thread.latency_ns else {
-        expect("latency_ns", false, &"null", "figures");
+        finder.expect(false, "latency_ns", "null", "figures");
         return;
     };
     let known = std::iter::once(figures.min)
@@ -338,94 +309,49 @@ fn check_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>
         .chain([figures.max]);
     let in_order: Vec<i64> = known.collect();
     let text = in_order.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    expect("latency_ns", in_order.is_sorted(), &text, "from the smallest to the largest");
+    finder.expect(in_order.is_sorted(), "latency_ns", text, "from the smallest to the largest");
+    let Summary { mean, count, .. } = figures;
     #[expect(clippy::cast_precision_loss, reason = "compared with a mean, which is rounded")]
-    let between = (figures.min as f64..=figures.max as f64).contains(&figures.mean);
-    expect("latency_ns.mean", between, &figures.mean, "between the smallest and the largest");
-    expect("latency_ns.count", figures.count > 0, &figures.count, "more than 0");
-    expect(
-        "latency_ns.sd",
-        figures.sd.is_none_or(|sd| sd >= 0.0),
-        &figures.sd.unwrap_or_default(),
-        "0 or more",
-    );
-    let same = thread.latency_with_skipped_ns == thread.latency_ns;
-    expect(
+    let between = (figures.min as f64..=figures.max as f64).contains(&mean);
+    finder.expect(between, "latency_ns.mean", mean, "between the smallest and the largest");
+    finder.expect(count > 0, "latency_ns.count", count, "more than 0");
+    let sd = figures.sd.unwrap_or_default();
+    finder.expect(sd >= 0.0, "latency_ns.sd", sd, "0 or more");
+    finder.expect(
+        thread.latency_with_skipped_ns == thread.latency_ns,
         "latency_with_skipped_ns",
-        same,
-        &"others",
+        "others",
         "those of latency_ns: what was skipped is not known",
     );
-    activations_are_unknown(place, thread, differences);
-}
-
-/// What was late or skipped is known of samples only.
-fn activations_are_unknown(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
-    if let Some(activations) = thread.activations {
-        let text = serde_json::to_string(&activations).unwrap_or_default();
-        differences.push(Difference::between(
-            &format!("{place}.activations"),
-            &text,
-            &"null, as only samples tell",
-        ));
-    }
 }
 
 /// The thread's own accounting against the rows. Where samples were lost the rows know less than
 /// the thread did, and only the sums can be checked; where none were, everything is.
-fn accounting(
-    place: &str,
-    thread: &Thread,
-    statistics: &Statistics,
-    differences: &mut Vec<Difference>,
-) {
-    let (counted, rows) =
-        (thread.activations.map(|counts| counts.all()).unwrap_or_default(), statistics.activations);
-    let mut expect = |what: &str, recorded: u64, recomputed: u64| {
-        if recorded != recomputed {
-            differences.push(Difference::between(
-                &format!("{place}.{what}"),
-                &recorded,
-                &recomputed,
-            ));
-        }
-    };
-    expect("activations.due", counted.due, counted.on_time + counted.late + counted.skipped);
-    expect(
-        "evidence.samples_lost",
-        thread.evidence.samples_lost,
-        (counted.on_time + counted.late).saturating_sub(rows.on_time + rows.late),
-    );
-    if thread.evidence.samples_lost == 0 {
-        expect("activations.on_time", counted.on_time, rows.on_time);
-        expect("activations.late", counted.late, rows.late);
+fn accounting(thread: &Thread, statistics: &Statistics, finder: &mut Finder<'_>) {
+    let counted = thread.activations.map(|counts| counts.all()).unwrap_or_default();
+    let (rows, evidence) = (statistics.activations, &thread.evidence);
+    let due = counted.on_time + counted.late + counted.skipped;
+    finder.expect_equal("activations.due", counted.due, due);
+    let lost = (counted.on_time + counted.late).saturating_sub(rows.on_time + rows.late);
+    finder.expect_equal("evidence.samples_lost", evidence.samples_lost, lost);
+    if evidence.samples_lost == 0 {
+        finder.expect_equal("activations.on_time", counted.on_time, rows.on_time);
+        finder.expect_equal("activations.late", counted.late, rows.late);
         // A thread that did not come back has no evidence, and nothing says which of its rows
         // between others were lost.
-        let never_run =
-            if thread.evidence.voluntary_switches.is_none() { statistics.lost } else { 0 };
-        expect("activations.skipped", counted.skipped, rows.skipped + never_run);
+        let never_run = if evidence.voluntary_switches.is_none() { statistics.lost } else { 0 };
+        finder.expect_equal("activations.skipped", counted.skipped, rows.skipped + never_run);
     }
 }
 
 /// A loop polled for as long as its gaps at least.
-fn polled(
-    place: &str,
-    thread: &Thread,
-    statistics: &Statistics,
-    differences: &mut Vec<Difference>,
-) {
+fn polled(thread: &Thread, statistics: &Statistics, finder: &mut Finder<'_>) {
     let Some(Polling { polled_ns, .. }) = thread.polling else { return };
     #[expect(clippy::cast_precision_loss, reason = "compared with a sum that is known to 1 ns")]
     let (count, polled) = (statistics.moments.count() as f64, polled_ns as f64);
     let gaps_ns = statistics.moments.mean().unwrap_or(0.0) * count;
-    if gaps_ns > polled + 1.0 {
-        let gaps = format!("at least {gaps_ns:.0}, the sum of its gaps");
-        differences.push(Difference::between(
-            &format!("{place}.polling.polled_ns"),
-            &polled_ns,
-            &gaps,
-        ));
-    }
+    let gaps = format!("at least {gaps_ns:.0}, the sum of its gaps");
+    finder.expect(gaps_ns <= polled + 1.0, "polling.polled_ns", polled_ns, gaps);
 }
 
 #[cfg(test)]

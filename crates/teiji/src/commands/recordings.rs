@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Recordings read with all their samples, one after the other: an analysis takes some MB a thread,
+//! and what is kept of it hardly any.
+
+use crate::exit::Failure;
+use anyhow::anyhow;
+use judge::Gate;
+use model::{Examined, Recorded};
+use plan::Limit;
+use recording::{Recording, RecordingError};
+use report::{GateReport, Inference};
+use stats::{Analysis, ExactRequest};
+use std::path::{Path, PathBuf};
+
+fn each<T>(
+    paths: &[PathBuf],
+    read: impl FnMut(&PathBuf) -> Result<T, RecordingError>,
+) -> Result<Vec<T>, Failure> {
+    paths.iter().map(read).collect::<Result<_, _>>().map_err(Failure::bad_input)
+}
+
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {
+    each(paths, |path| Recording::open(path)?.summarise())
+}
+
+/// Which recordings are judged together: phases of one run; everything else by itself.
+pub fn pools(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, Failure> {
+    let opened = each(paths, |path| Recording::open(path))?;
+    let pools = judge::pools(opened.iter().map(Recording::document)).into_iter();
+    Ok(pools.map(|pool| pool.into_iter().map(|place| paths[place].clone()).collect()).collect())
+}
+
+/// What is judged together, as one, with what limits and comparisons judge in it; what `exact` asks
+/// for is known exactly.
+pub fn examine_pool(together: &[PathBuf], exact: &ExactRequest) -> Result<Examined, Failure> {
+    recording::examine_pool(together, exact)?.ok_or_else(|| anyhow!("no recording").into())
+}
+
+/// As they were measured: jitter has its sign.
+pub fn as_measured(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
+    each(paths, |path| {
+        let (recorded, analyses) = Recording::open(path)?.analyse(exact, Analysis::clone)?;
+        Ok(Examined { recorded, analyses, pool: None })
+    })
+}
+
+/// A recording, and each thread's confidence intervals and tail.
+type WithInference = (Recorded, Vec<Inference>);
+
+/// A recording by its path, or by a pseudonym and without names.
+type Opened<'a> = dyn Fn(&Path) -> Result<(Recording, PathBuf), RecordingError> + 'a;
+
+/// As it is.
+pub fn with_names(path: &Path) -> Result<(Recording, PathBuf), RecordingError> {
+    Ok((Recording::open(path)?, path.to_owned()))
+}
+
+/// With each thread's confidence intervals and tail, and limits held against each recording.
+pub fn read_and_judge(
+    paths: &[PathBuf],
+    limits: &[Limit],
+    open: &Opened<'_>,
+) -> Result<(Vec<WithInference>, GateReport), Failure> {
+    let mut report = GateReport::default();
+    let exact = Limit::exact_request(limits);
+    let all = each(paths, |path| {
+        let (one, shown) = open(path)?;
+        if limits.is_empty() {
+            let (recorded, inferences) = one.analyse(&exact, Inference::from_analysis)?;
+            return Ok((Recorded { path: shown, ..recorded }, inferences));
+        }
+        let (mut examined, inferences) = one.examine(&exact, Inference::from_analysis)?;
+        examined.recorded.path = shown;
+        report.add(Gate::judge(limits, std::slice::from_ref(&examined)), &examined);
+        Ok((examined.recorded, inferences))
+    })?;
+    Ok((all, report))
+}
