@@ -54,9 +54,9 @@ impl OpenError {
     }
 }
 
-/// Opens a regular file to be read, and nothing else. Whoever opens a device starts it: /dev/watchdog
-/// restarts the machine a minute later; a FIFO waits for somebody who writes. So a file is first
-/// opened by its place only (O_PATH), which reaches no driver.
+/// Opens a regular file to be read, and nothing else. Whoever opens a device starts it:
+/// /dev/watchdog restarts the machine a minute later. A FIFO waits for somebody who writes. So a
+/// file is first opened by its place only (O_PATH), which reaches no driver.
 ///
 /// # Errors
 /// When it cannot be opened, or is no regular file.
@@ -136,8 +136,8 @@ pub enum Durability {
     OnDisk,
 }
 
-/// Puts a file in its place whole: whenever this is cut off, there is the old one or the new one. It
-/// is written beside, and gone from there if it fails.
+/// Puts a file in its place whole: whenever this is cut off, there is the old one or the new one.
+/// It is written beside, and gone from there if that fails.
 ///
 /// # Errors
 /// What writing said, or when it cannot be put in place.
@@ -177,8 +177,8 @@ fn itself() -> OpenOptions {
     options
 }
 
-/// Opens the file of a lock, which is for its owner alone and made if it is not there. Where nothing
-/// can be written it is enough to read it.
+/// Opens the file of a lock, which is for its owner alone and made if it is not there. Where
+/// nothing can be written it is enough to read it.
 ///
 /// # Errors
 /// When it cannot be opened or made, or is a link.
