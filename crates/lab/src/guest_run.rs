@@ -189,16 +189,19 @@ impl Prepared {
         if !Board::for_machine(self.target.guest.machine).can_be_saved(&self.target.guest) {
             return Some(Ok(None));
         }
-        let initramfs = self.initramfs(None);
-        let key = self.key(accelerator, &initramfs);
+        // Once: all that goes into the guest is hashed for it, and guests are looked at 20 times a
+        // second.
+        let key = self.snapshot_key.get_or_init(|| self.key(accelerator, &self.initramfs(None)));
         let (machine, kernel) = (self.target.guest.machine, &self.facts.kernel.name);
         let version = self.emulator.version.split(' ').next().unwrap_or_default();
         let about =
             format!("{machine}, {kernel} in {} MiB, QEMU {version}", self.target.guest.memory_mib);
-        let begin = Begin::UntilSnapshot;
-        let boot = Boot { prepared: self, accelerator, begin, initramfs: &initramfs };
-        Some(match snapshots.poll(id, &key, &about, &|| boot.start())? {
-            Ok(Saved::Ready(snapshot)) => Ok(Some((key, snapshot))),
+        let boot = || {
+            let (begin, initramfs) = (Begin::UntilSnapshot, &self.initramfs(None));
+            Boot { prepared: self, accelerator, begin, initramfs }.start()
+        };
+        Some(match snapshots.poll(id, key, &about, &boot)? {
+            Ok(Saved::Ready(snapshot)) => Ok(Some((key.clone(), snapshot))),
             Ok(Saved::Never(why)) => {
                 observer.note(&format!(
                     "{} boots for each run: it cannot be saved, since {why}.",

@@ -12,10 +12,12 @@ use crate::modules::{self, Module};
 use crate::order::{Order, Task};
 use crate::plugin::Plugin;
 use crate::program::Program;
+use crate::snapshot::SnapshotKey;
 use crate::target::Target;
 use crate::timeouts::Timeouts;
 use model::{Lab, LabFile, LabKernel, LabQemu};
 use plan::GuestTime;
+use std::cell::OnceCell;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,6 +33,8 @@ pub(crate) struct Prepared {
     modules: Vec<Module>,
     pub task: Task,
     pub timeouts: Timeouts,
+    /// Of what it is by the time of its snapshot, once that was asked for.
+    pub snapshot_key: OnceCell<SnapshotKey>,
     /// What is put down about it.
     pub facts: Lab,
 }
@@ -93,7 +97,18 @@ impl Prepared {
         };
         let timeouts = Timeouts::new(target.boot_timeout, expected, guest);
         let program = program.bytes;
-        Ok(Prepared { target, emulator, emulator_program, program, modules, task, timeouts, facts })
+        let snapshot_key = OnceCell::new();
+        Ok(Prepared {
+            target,
+            emulator,
+            emulator_program,
+            program,
+            modules,
+            task,
+            timeouts,
+            snapshot_key,
+            facts,
+        })
     }
 
     /// The guest's initramfs; without the task it is the same for every one.
