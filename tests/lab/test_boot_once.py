@@ -59,6 +59,7 @@ class BootOnce(Lab):
         self.assertEqual(self.snapshots(), [])
         self.assertEqual(sample_hashes(self.run_once()), sample_hashes(first), "of a snapshot that was made anew")
 
+    @long
     def test_a_damaged_snapshot_is_made_anew(self):
         words = ("run", "-q", "-k", KERNEL, "-n", "20")
         first = sample_hashes(self.run_once(words=words))
@@ -79,6 +80,7 @@ class BootOnce(Lab):
         self.assertEqual(sample_hashes(self.run_once(words=words)), first)
         self.assertGreater(disk.stat().st_size, 1 << 20)
 
+    @long
     def test_killed_while_it_is_saved(self):
         words = ("run", "-q", "-k", KERNEL, "-n", "20")
         process = self.start(*words, "-o", "killed")
@@ -106,6 +108,7 @@ class BootOnce(Lab):
         self.assertEqual(recorded["qemu"]["origin"], "system")
         self.assertEqual(len(self.snapshots()), 2)
 
+    @long
     def test_a_full_disk(self):
         words = ("run", "-q", "-k", KERNEL, "-n", "20")
         small = self.cache / "snapshots"

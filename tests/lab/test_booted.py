@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import booted
-from lab import TEIJI, Lab, main
+from lab import TEIJI, Lab, long, main
 
 
 def parts(text):
@@ -20,6 +20,7 @@ def kernel():
     return Path(os.environ["XDG_CACHE_HOME"]) / "teiji" / "kernels" / "debian" / "amd64" / "vmlinuz"
 
 
+@long
 class Starved(Lab):
     """A machine on whose only CPU nothing of ordinary priority runs any more, from some seconds after the start on."""
 

@@ -134,6 +134,7 @@ class Damaged(Qemu):
 
 
 class Another(Qemu):
+    @long
     def test_without_network_the_systems_is_used_and_named(self):
         # Also where no progress is shown: the figures are others.
         ended, recording = self.run_here("-q", **OFFLINE)

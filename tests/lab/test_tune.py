@@ -182,6 +182,7 @@ class Tune(Lab):
         self.assertEqual(len(checks), 10, stdout)
         self.assertEqual({status for status, _ in checks}, {"ok"}, stdout)
 
+    @long
     def test_threads_leave_a_cpu_by_groups_of_version_1_and_come_back(self):
         self.check_groups_of_version_1("debian:amd64")
 

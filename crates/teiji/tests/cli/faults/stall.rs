@@ -85,7 +85,12 @@ fn five_stalls_show(scheduling: &str, stall: impl FnOnce(&Running, CpuId, i64) -
             let woke = planned + one.whole("/latency_ns");
             woke.min(end) - planned.max(begin) >= 19 * MILLISECOND
         });
-        assert!(named, "no activation of {worst:?} waited in the stall from {begin} to {end}");
+        // Where others keep the machine busy, ten may be as late as those in a stall.
+        let are_all_late = worst[9].whole("/latency_ns") >= 19 * MILLISECOND;
+        assert!(
+            named || are_all_late,
+            "no activation of {worst:?} waited in the stall from {begin} to {end}"
+        );
     }
     // Each skipped one waited from its own planned time, so nobody is left out of these figures.
     assert_eq!(thread.whole("/latency_with_skipped_ns/count"), due);

@@ -103,7 +103,7 @@ pub fn is_whole() -> bool {
 /// it is to leave nothing out.
 pub fn to_be_killed_at(first: usize, last: usize) -> impl Iterator<Item = usize> {
     let step = if is_whole() || last < first + 8 { 1 } else { 3 };
-    (first..=last).filter(move |number| (number - first) % step == 0 || *number == last)
+    (first..=last).filter(move |number| (number - first).is_multiple_of(step) || *number == last)
 }
 
 /// Waits until it is so.
