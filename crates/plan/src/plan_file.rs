@@ -193,10 +193,7 @@ impl Plan {
                 "'{key}' takes text, numbers, true or false, or a list of texts and numbers"
             );
             let setting = quick.setting.ok_or_else(|| PlanError::at(&quick.at, what))?;
-            match self.measure.iter_mut().find(|known| known.key == setting.key) {
-                Some(known) => *known = setting,
-                None => self.measure.push(setting),
-            }
+            put(&mut self.measure, setting, |setting| &setting.key);
         }
         // Combinations that the short form does not have need not be left out of it.
         let vary = &self.vary;
@@ -254,19 +251,9 @@ impl Plan {
     /// place, all else is added.
     fn upon(self, base: Plan, has_order: bool) -> Plan {
         let mut measure = base.measure;
-        for setting in self.measure {
-            match measure.iter_mut().find(|known| known.key == setting.key) {
-                Some(known) => *known = setting,
-                None => measure.push(setting),
-            }
-        }
+        self.measure.into_iter().for_each(|own| put(&mut measure, own, |setting| &setting.key));
         let mut vary = base.vary;
-        for factor in self.vary {
-            match vary.iter_mut().find(|known| known.key == factor.key) {
-                Some(known) => *known = factor,
-                None => vary.push(factor),
-            }
-        }
+        self.vary.into_iter().for_each(|own| put(&mut vary, own, |factor| &factor.key));
         let mut limits = base.limits;
         limits.retain(|limit| self.limits.iter().all(|own| own.name() != limit.name()));
         limits.extend(self.limits);
@@ -281,6 +268,14 @@ impl Plan {
             limits,
             at: self.at,
         }
+    }
+}
+
+/// Puts a setting or a factor in the place of that of the same name, or behind all.
+fn put<T>(all: &mut Vec<T>, own: T, key: impl Fn(&T) -> &String) {
+    match all.iter_mut().find(|known| key(known) == key(&own)) {
+        Some(known) => *known = own,
+        None => all.push(own),
     }
 }
 

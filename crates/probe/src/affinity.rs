@@ -6,10 +6,9 @@
 //! something else, and no limit: the kernel lets it ask. What the kernel does not give are CPUs
 //! that are offline or outside of the process's cpuset.
 
-use crate::thread::STACK_BYTES;
+use crate::thread::on_own_thread;
 use plan::{CpuId, ProcessCpus};
 use std::io;
-use std::thread::Builder;
 use system::scheduling;
 
 /// The CPUs of this process: where it runs, and what it may ask for.
@@ -36,15 +35,11 @@ pub(crate) fn all() -> Vec<CpuId> {
 /// Only the kernel knows, so a thread asks for all there can be: the kernel leaves out those that
 /// it would refuse.
 fn usable() -> io::Result<Vec<CpuId>> {
-    let ask = || {
+    on_own_thread("teiji-cpus", || {
         // Where asking is forbidden (a sandbox), what was inherited is what there is.
         let _ = scheduling::set_affinity(None, &all());
         affinity()
-    };
-    let thread = Builder::new().name("teiji-cpus".into()).stack_size(STACK_BYTES).spawn(ask)?;
-    thread
-        .join()
-        .unwrap_or_else(|_| Err(io::Error::other("the thread that asked for CPUs panicked")))
+    })
 }
 
 #[cfg(test)]

@@ -11,15 +11,20 @@ use rustix::time::Timespec;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Monotonic;
 
-const NANOS_PER_SEC: i64 = 1_000_000_000;
+pub(crate) const NANOS_PER_SEC: i64 = 1_000_000_000;
+
+/// A time of the system's, ns.
+#[inline]
+pub(crate) const fn ns_of(time: Timespec) -> i64 {
+    time.tv_sec * NANOS_PER_SEC + time.tv_nsec
+}
 
 impl Monotonic {
     /// The time, ns.
     #[inline]
     #[must_use]
     pub fn now(self) -> Nanos {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        Nanos(now.tv_sec * NANOS_PER_SEC + now.tv_nsec)
+        Nanos(ns_of(rustix::time::clock_gettime(rustix::time::ClockId::Monotonic)))
     }
 
     /// Sleeps until an absolute time; returns at once if it has passed.
@@ -68,10 +73,7 @@ impl Calibration {
             })
             .collect();
         costs.sort_unstable();
-        Calibration {
-            resolution_ns: resolution.tv_sec * NANOS_PER_SEC + resolution.tv_nsec,
-            read_ns: costs[GROUPS / 2],
-        }
+        Calibration { resolution_ns: ns_of(resolution), read_ns: costs[GROUPS / 2] }
     }
 }
 

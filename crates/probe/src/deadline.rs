@@ -7,12 +7,10 @@
 
 use crate::affinity;
 use crate::attachment::{Attachment, Linux};
-
-use crate::thread::STACK_BYTES;
+use crate::thread::on_own_thread;
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
-use std::thread::Builder;
 use system::scheduling::{Reservation, set_affinity, set_deadline};
 
 /// Threads of Linux with a reservation, on CLOCK_MONOTONIC.
@@ -35,18 +33,12 @@ impl Attachment for Reserved {
 pub(crate) fn refused() -> Option<String> {
     let period = Nanos::from_millis(100);
     let small = Reservation { runtime: Nanos::from_micros(10), deadline: period, period };
-    let attempt =
-        Builder::new().name("teiji-try".into()).stack_size(STACK_BYTES).spawn(move || {
-            let tried = Reserved(small).attach(CpuId(0), Scheduling::DEADLINE);
-            Linux.detach();
-            tried
-        });
-    let tried = attempt.map(std::thread::JoinHandle::join);
-    match tried {
-        Ok(Ok(tried)) => tried.err().map(|error| error.to_string()),
-        Ok(Err(_)) => Some("the thread that tried it panicked".to_owned()),
-        Err(error) => Some(error.to_string()),
-    }
+    let tried = on_own_thread("teiji-try", move || {
+        let tried = Reserved(small).attach(CpuId(0), Scheduling::DEADLINE);
+        Linux.detach();
+        tried
+    });
+    tried.err().map(|error| error.to_string())
 }
 
 /// What the kernel's error means here, and what to do.

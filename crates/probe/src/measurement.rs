@@ -4,7 +4,7 @@
 use crate::cycle::BreakLimit;
 use crate::guard::Guard;
 use crate::probes::{ChosenProbe, ProbeSettingError};
-use crate::thread::{Decision, Interrupt, Outlives, STACK_BYTES, StartBarrier, ThreadConfig};
+use crate::thread::{Decision, Interrupt, Outlives, StartBarrier, ThreadConfig, on_own_thread};
 use crate::{Consumer, Control, Cycle, Monotonic, ThreadResult, sys};
 use model::Quantity;
 use plan::{CpuId, Nanos, Policy, Run, Scheduling};
@@ -12,7 +12,7 @@ use rustix::thread::Pid;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use system::scheduling::set_scheduling;
 
@@ -235,11 +235,7 @@ pub fn can_schedule(scheduling: Scheduling) -> io::Result<()> {
         // There is nothing else to measure with.
         return Ok(());
     }
-    let attempt = Builder::new()
-        .name("teiji-try".into())
-        .stack_size(STACK_BYTES)
-        .spawn(move || set_scheduling(None, scheduling))?;
-    attempt.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))
+    on_own_thread("teiji-try", move || set_scheduling(None, scheduling))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::Attachment;
+use crate::clock::ns_of;
 use crate::deadline::{Reserved, refused};
 use crate::outcome::SampleError;
 
@@ -170,8 +171,7 @@ struct Job<const OVERRUN: usize> {
 
 /// CPU time of the calling thread, ns.
 fn cpu_time_ns() -> i64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
+    ns_of(clock_gettime(ClockId::ThreadCPUTime))
 }
 
 /// Where the calling thread is.

@@ -9,6 +9,7 @@ use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::Monotonic;
 use crate::attachment::{Attachment, Linux};
+use crate::clock::NANOS_PER_SEC;
 use crate::interrupt_timer::{Device, InterruptTimer, TimerError};
 use crate::outcome::{SampleError, Woken};
 use crate::sampler::{Overrun, Sampler};
@@ -24,7 +25,6 @@ use std::sync::Arc;
 
 /// 1/1024 s, to the nearest ns.
 const DEFAULT_INTERVAL: Nanos = Nanos(976_563);
-const NANOS_PER_SEC: i64 = 1_000_000_000;
 
 /// Interrupts a second of the real-time clock, as the kernel takes them.
 const RTC_RATES: RangeInclusive<u32> = 2..=8_192;

@@ -83,8 +83,8 @@ fn handled_signals() -> u64 {
     })
 }
 
-/// Keeps every signal from the calling thread until it is dropped, those of the C library too: their
-/// handlers must not run in a child that shares this memory.
+/// Keeps every signal from the calling thread until it is dropped, those of the C library too:
+/// their handlers must not run in a child that shares this memory.
 pub(super) struct BlockedSignals(u64);
 
 impl BlockedSignals {

@@ -13,6 +13,7 @@
 mod sys;
 
 use crate::Monotonic;
+use crate::clock::{NANOS_PER_SEC, ns_of};
 use crate::outcome::Woken;
 use plan::Nanos;
 use rustix::fd::OwnedFd;
@@ -56,16 +57,13 @@ impl Clock {
 
     /// The time, ns; 0 where there is no such clock.
     pub(crate) fn now(self) -> i64 {
-        let time = match self {
+        ns_of(match self {
             Clock::Monotonic => clock_gettime(ClockId::Monotonic),
             Clock::Realtime => clock_gettime(ClockId::Realtime),
             Clock::Tai => clock_gettime_dynamic(DynamicClockId::Tai).unwrap_or_default(),
-        };
-        time.tv_sec * NANOS_PER_SEC + time.tv_nsec
+        })
     }
 }
-
-const NANOS_PER_SEC: i64 = 1_000_000_000;
 
 /// A call that a thread can sleep by.
 pub(crate) trait Sleep: Send {

@@ -5,6 +5,7 @@ use super::account::{Account, Cause, Clocks, Found, Wakeup};
 use super::program::Program;
 use super::trace::Trace;
 use crate::attachment::Attachment;
+use crate::clock::ns_of;
 use crate::outcome::{SampleError, Woken};
 use crate::sampler::{Awaited, EventSource};
 use model::Warning;
@@ -271,11 +272,10 @@ impl Drop for Wakeups {
 }
 
 fn clocks() -> Clocks {
-    let ns = |time: rustix::time::Timespec| time.tv_sec * 1_000_000_000 + time.tv_nsec;
     let (monotonic, realtime) =
-        (ns(clock_gettime(ClockId::Monotonic)), ns(clock_gettime(ClockId::Realtime)));
+        (ns_of(clock_gettime(ClockId::Monotonic)), ns_of(clock_gettime(ClockId::Realtime)));
     // Where the kernel has no such clock, nothing sleeps on it.
-    let ahead = |clock| clock_gettime_dynamic(clock).map_or(0, |time| ns(time) - monotonic);
+    let ahead = |clock| clock_gettime_dynamic(clock).map_or(0, |time| ns_of(time) - monotonic);
     Clocks {
         realtime: realtime - monotonic,
         tai: ahead(DynamicClockId::Tai),
