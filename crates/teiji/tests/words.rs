@@ -64,9 +64,7 @@ fn no_replaced_phrase_is_back() {
 /// Not what tests say, and not what others wrote.
 fn is_shown(path: &Path) -> bool {
     let name = path.display().to_string();
-    name.contains("/crates/")
-        && !name.contains("tests")
-        && !name.contains("uPlot")
+    name.contains("/crates/") && !name.contains("tests") && !name.contains("uPlot")
 }
 
 /// Every file of this folder, or the file itself, with one of these extensions.

@@ -3,7 +3,7 @@
 
 use crate::format::{self, count};
 use crate::language::tr;
-use crate::sections::latencies::{NOTHING, OrNothing};
+use crate::sections::latencies::OrNothing;
 use model::{Document, LoadEvidence, LoadOnCpu};
 use plan::{CpuList, LoadSpec};
 
@@ -185,6 +185,7 @@ pub(crate) fn did(load: &LoadEvidence) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sections::latencies::NOTHING;
     use crate::synthetic::Synthetic;
     use model::Reached;
     use plan::CpuId;
