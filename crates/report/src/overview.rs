@@ -70,14 +70,10 @@ impl<'a> Overview<'a> {
     pub(crate) fn pooled(recordings: &'a [Recorded], name: String) -> Option<Overview<'a>> {
         let all: Vec<Overview<'a>> = recordings.iter().map(Overview::new).collect();
         let worst = all.iter().max_by_key(|one| one.moments.max())?.recorded;
-        let mut pooled = Overview { name, only: None, ..Overview::new(worst) };
-        if let [only] = all.as_slice() {
-            pooled.only = only.only;
-            return Some(pooled);
+        if all.len() == 1 {
+            return Some(Overview { name, ..Overview::new(worst) });
         }
-        (pooled.histogram, pooled.linear, pooled.moments) = Default::default();
-        (pooled.due_histogram, pooled.due_moments) = Default::default();
-        (pooled.activations, pooled.lost) = Default::default();
+        let mut pooled = Overview::empty(worst, name);
         for one in &all {
             pooled.histogram.merge(&one.histogram);
             pooled.linear.merge(&one.linear);
@@ -93,23 +89,14 @@ impl<'a> Overview<'a> {
     /// Phases of one run that are judged together, as one, by this name: figures of all of them,
     /// and exact.
     pub(crate) fn of_phases(examined: &'a Examined, name: String) -> Overview<'a> {
-        let mut all = Overview { name, only: None, ..Overview::new(&examined.recorded) };
+        let mut all = Overview::empty(&examined.recorded, name);
         let threads = examined.statistics();
-        (all.histogram, all.linear, all.moments) = Default::default();
-        (all.due_histogram, all.due_moments) = Default::default();
-        (all.activations, all.lost) = Default::default();
         for one in examined.recordings().map(Overview::new) {
             all.activations.merge(&one.activations);
             all.linear.merge(&one.linear);
             all.lost += one.lost;
         }
-        for statistics in threads {
-            all.histogram.merge(&statistics.histogram);
-            all.moments.merge(&statistics.moments);
-            let (histogram, moments) = statistics.of_all_due();
-            all.due_histogram.merge(histogram);
-            all.due_moments.merge(moments);
-        }
+        threads.iter().for_each(|statistics| all.add_latencies(statistics));
         all.only = if let [only] = threads { Some(only) } else { None };
         all
     }
@@ -152,32 +139,42 @@ impl<'a> Overview<'a> {
     }
 
     pub(crate) fn new(recorded: &'a Recorded) -> Overview<'a> {
-        let mut overview = Overview {
+        let mut overview = Overview::empty(recorded, format::clip(&recorded.name(), MAX_NAME));
+        overview.only = if let [only] = recorded.threads.as_slice() { Some(only) } else { None };
+        for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
+            // The thread's own count: it knows of samples that were lost, and of activations that
+            // never ran at all.
+            overview.activations.merge(&Accounts::from_thread(thread, &recorded.document.probe));
+            overview.lost += thread.evidence.samples_lost;
+            overview.linear.merge(&statistics.linear);
+            overview.add_latencies(statistics);
+        }
+        overview
+    }
+
+    /// Of nothing yet.
+    fn empty(recorded: &'a Recorded, name: String) -> Overview<'a> {
+        Overview {
             recorded,
-            name: format::clip(&recorded.name(), MAX_NAME),
+            name,
             activations: Accounts::default(),
             lost: 0,
-            only: if let [only] = recorded.threads.as_slice() { Some(only) } else { None },
+            only: None,
             histogram: Histogram::default(),
             linear: LinearHistogram::default(),
             moments: Moments::default(),
             due_histogram: Histogram::default(),
             due_moments: Moments::default(),
             inferences: &[],
-        };
-        for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
-            // The thread's own count: it knows of samples that were lost, and of activations that
-            // never ran at all.
-            overview.activations.merge(&Accounts::from_thread(thread, &recorded.document.probe));
-            overview.lost += thread.evidence.samples_lost;
-            overview.histogram.merge(&statistics.histogram);
-            overview.linear.merge(&statistics.linear);
-            overview.moments.merge(&statistics.moments);
-            let (histogram, moments) = statistics.of_all_due();
-            overview.due_histogram.merge(histogram);
-            overview.due_moments.merge(moments);
         }
-        overview
+    }
+
+    fn add_latencies(&mut self, statistics: &Statistics) {
+        self.histogram.merge(&statistics.histogram);
+        self.moments.merge(&statistics.moments);
+        let (histogram, moments) = statistics.of_all_due();
+        self.due_histogram.merge(histogram);
+        self.due_moments.merge(moments);
     }
 
     pub(crate) fn counted(&self) -> Counted<'_> {
