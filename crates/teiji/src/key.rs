@@ -20,35 +20,26 @@ const OTHERS: u32 = 0o077;
 /// The pseudonyms of whoever runs this, and what to know about them if they are not the same next
 /// time.
 pub fn pseudonyms() -> anyhow::Result<(Pseudonyms, Option<String>)> {
-    let Some(folder) = folder() else {
-        return Ok((
-            once()?,
-            Some(
-                "pseudonyms differ next time: no folder for their key (set XDG_STATE_HOME or HOME)"
-                    .to_owned(),
-            ),
-        ));
+    let why = match folder() {
+        None => "no folder for their key (set XDG_STATE_HOME or HOME)".to_owned(),
+        Some(folder) => {
+            let path = folder.join(FILE);
+            let mut found = read(&path)?;
+            let made = if found.is_none() { make(&folder, &path) } else { Ok(()) };
+            if found.is_none() && made.is_ok() {
+                found = read(&path)?;
+            }
+            match (found, made) {
+                (Some(key), _) => return Ok((Pseudonyms::new(key), None)),
+                (None, Ok(())) => format!("{} is gone", path.display()),
+                (None, Err(error)) => {
+                    format!("cannot keep their key in {}: {error}", path.display())
+                }
+            }
+        }
     };
-    let path = folder.join(FILE);
-    match read(&path)? {
-        Some(key) => Ok((Pseudonyms::new(key), None)),
-        None => match make(&folder, &path) {
-            Ok(()) => match read(&path)? {
-                Some(key) => Ok((Pseudonyms::new(key), None)),
-                None => Ok((
-                    once()?,
-                    Some(format!("pseudonyms differ next time: {} is gone", path.display())),
-                )),
-            },
-            Err(error) => Ok((
-                once()?,
-                Some(format!(
-                    "pseudonyms differ next time: cannot keep their key in {}: {error}",
-                    path.display()
-                )),
-            )),
-        },
-    }
+    let once = random().context("cannot read /dev/urandom")?;
+    Ok((Pseudonyms::new(once), Some(format!("pseudonyms differ next time: {why}"))))
 }
 
 /// The user's folder of what programs keep.
@@ -63,10 +54,6 @@ fn folder() -> Option<PathBuf> {
                 .join("teiji"),
         )
     })
-}
-
-fn once() -> anyhow::Result<Pseudonyms> {
-    random().map(Pseudonyms::new).context("cannot read /dev/urandom")
 }
 
 fn random() -> io::Result<[u8; 32]> {

@@ -6,6 +6,7 @@ use load::LoadNow;
 use plan::Nanos;
 use report::{Paint, shown};
 use runner::{LiveThread, Progress, ProgressObserver};
+use rustix::termios::Winsize;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -127,20 +128,12 @@ impl Drawing {
 
 /// Rows of the terminal.
 pub fn rows() -> usize {
-    let rows = rustix::termios::tcgetwinsize(stdout())
-        .ok()
-        .map(|size| size.ws_row)
-        .filter(|rows| *rows > 0);
-    usize::from(rows.unwrap_or(USUAL_ROWS))
+    size(|size| size.ws_row, USUAL_ROWS)
 }
 
-/// Columns of the terminal.
-fn columns() -> usize {
-    let columns = rustix::termios::tcgetwinsize(stdout())
-        .ok()
-        .map(|size| size.ws_col)
-        .filter(|columns| *columns > 0);
-    usize::from(columns.unwrap_or(USUAL_COLUMNS))
+fn size(side: fn(Winsize) -> u16, usual: u16) -> usize {
+    let known = rustix::termios::tcgetwinsize(stdout()).map_or(0, side);
+    usize::from(if known > 0 { known } else { usual })
 }
 
 /// Removes so many lines.
@@ -153,7 +146,7 @@ fn erase(drawn: usize) {
 /// Draws over so many lines, and returns how many lines that gave.
 fn draw_over(drawn: usize, lines: &[String]) -> usize {
     let mut text = if drawn > 0 { format!("\x1b[{drawn}A") } else { String::new() };
-    let max = columns();
+    let max = size(|size| size.ws_col, USUAL_COLUMNS);
     for line in lines {
         // One that is wider would be two lines, and the next drawing one off.
         let line: String = shown(line, Paint::Plain).chars().take(max).collect();

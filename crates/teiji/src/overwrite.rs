@@ -36,24 +36,17 @@ pub fn refuse_foreign<'p>(
     force: bool,
 ) -> anyhow::Result<()> {
     for (path, kind) in files {
-        let shown = path.display();
-        match existing(path) {
-            Existing::Nothing => {}
-            _ if force => {}
-            Existing::Ours(known) if known == kind => {}
-            Existing::Ours(known) => bail!(
-                "{shown} exists, and is {}, not {}: choose another name, or replace it with \
-                 --force",
-                known.named(),
-                kind.named()
-            ),
-            Existing::Foreign => {
-                bail!(
-                    "{shown} exists, and teiji did not write it: choose another name, or replace \
-                     it with --force"
-                )
-            }
-        }
+        let why = match existing(path) {
+            Existing::Nothing => continue,
+            _ if force => continue,
+            Existing::Ours(known) if known == kind => continue,
+            Existing::Ours(known) => format!("is {}, not {}", known.named(), kind.named()),
+            Existing::Foreign => "teiji did not write it".to_owned(),
+        };
+        bail!(
+            "{} exists, and {why}: choose another name, or replace it with --force",
+            path.display()
+        );
     }
     Ok(())
 }
