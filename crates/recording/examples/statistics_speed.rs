@@ -3,14 +3,10 @@
 //! statistics_speed -- read NAME.teiji` reads and decompresses its samples and does nothing with
 //! them, `analyse` instead of `read` computes all that a report says of them: summary, quantiles,
 //! histogram, tail and periods. Threads of the recording are gone through side by side. The benches
-//! take both. `library` is `read` by the Arrow library's own reader, one thread of the recording
-//! after the other.
+//! take both.
 
-use arrow_ipc::reader::StreamReader;
-use model::samples_file;
 use recording::Recording;
 use stats::{Rows, Span};
-use std::fs::File;
 use std::path::Path;
 
 #[expect(clippy::print_stdout, reason = "what it is for")]
@@ -18,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let (what, path) = match words.as_slice() {
         [what, path] => (what.as_str(), Path::new(path)),
-        _ => return Err("usage: statistics_speed read|library|analyse NAME.teiji".into()),
+        _ => return Err("usage: statistics_speed read|analyse NAME.teiji".into()),
     };
     let recording = Recording::open(path)?;
     match what {
@@ -35,19 +31,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 Ok(count)
             })?;
             println!("{} samples", counts.iter().sum::<u64>());
-        }
-        "library" => {
-            let mut count = 0;
-            for thread in 0..recording.document().threads.len() {
-                for batch in StreamReader::try_new_buffered(
-                    File::open(path.join(samples_file(thread)))?,
-                    None,
-                )? {
-                    let batch = batch?;
-                    count += batch.num_rows() - batch.column(0).null_count();
-                }
-            }
-            println!("{count} samples");
         }
         "analyse" => {
             let (recorded, tails) = recording
@@ -66,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 );
             }
         }
-        _ => return Err("read, library or analyse".into()),
+        _ => return Err("read or analyse".into()),
     }
     Ok(())
 }

@@ -152,40 +152,41 @@ fn check_texts(path: &Path, document: &Document) -> Result<(), RecordingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{Int32Array, RecordBatch};
-    use arrow_ipc::writer::StreamWriter;
-    use arrow_schema::{DataType, Field, Schema};
-    use std::collections::HashMap;
-    use std::sync::Arc;
+    use crate::column::{Column, Values};
+    use crate::message::{ColumnSchema, Schema, write_batch, write_end, write_schema};
 
-    /// A samples file that another program wrote again, with this metadata, and its column called
-    /// so.
-    fn refused(key: &str, value: &str, column: &str, of_field: bool) -> bool {
+    fn refused(samples: &[u8]) -> bool {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("samples-0.arrows");
-        let metadata = HashMap::from([(key.to_owned(), value.to_owned())]);
-        let (of_schema, of_column) =
-            if of_field { (HashMap::new(), metadata) } else { (metadata, HashMap::new()) };
-        let field = Field::new(column, DataType::Int32, true).with_metadata(of_column);
-        let schema = Arc::new(Schema::new_with_metadata(vec![field], of_schema));
-        let batch =
-            RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(Int32Array::from(vec![1, 2]))])
-                .unwrap();
-        let mut writer = StreamWriter::try_new(File::create(&path).unwrap(), &schema).unwrap();
-        writer.write(&batch).unwrap();
-        writer.finish().unwrap();
+        std::fs::write(&path, samples).unwrap();
         let document =
             serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json"))
                 .unwrap();
         check_texts(&path, &document).is_err()
     }
 
+    /// Samples with this label, and their column called so.
+    fn labelled(key: &str, value: &str, column: &str) -> Vec<u8> {
+        let values = Values::Int32(vec![1, 2]);
+        let name = column.to_owned();
+        let schema = Schema {
+            columns: vec![ColumnSchema { name, values: values.empty(), nullable: true }],
+            labels: [(key.to_owned(), value.to_owned())].into(),
+        };
+        let mut stream = Vec::new();
+        write_schema(&schema, &mut stream);
+        write_batch(&[Column::new(values)], &mut stream);
+        write_end(&mut stream);
+        stream
+    }
+
     #[test]
     fn samples_that_say_more_than_teiji_writes_are_refused() {
-        assert!(!refused("teiji.cpu", "3", "latency_ns", false));
-        assert!(refused("pandas", "{}", "latency_ns", false));
-        assert!(refused("written_by", "alice", "latency_ns", true));
-        assert!(refused("teiji.cpu", "alice", "latency_ns", false));
-        assert!(refused("teiji.cpu", "3", "alice", false));
+        assert!(!refused(&labelled("teiji.cpu", "3", "latency_ns")));
+        assert!(refused(&labelled("pandas", "{}", "latency_ns")));
+        // By pyarrow, with `written_by` of the column.
+        assert!(refused(include_bytes!("streams/labelled-column.arrows")));
+        assert!(refused(&labelled("teiji.cpu", "alice", "latency_ns")));
+        assert!(refused(&labelled("teiji.cpu", "3", "alice")));
     }
 }

@@ -3,9 +3,9 @@
 //! recording is thousands of batches, and allocating for each of them costs more than all that is
 //! done with it.
 
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use lz4_flex::frame::FrameDecoder;
 use std::io::{Cursor, Read};
+use std::ops::Range;
 
 /// LZ4 cannot shrink anything by more than this.
 const MAX_COMPRESSION: usize = 256;
@@ -17,12 +17,12 @@ const MAX_PADDING: usize = 64;
 pub(crate) struct Column {
     /// One for each row; anything in rows that are null.
     pub(crate) values: Values,
-    /// Which rows have a value; none where all of them do.
-    pub(crate) nulls: Option<NullBuffer>,
+    /// Which rows have no value, gap by gap.
+    pub(crate) nulls: Vec<Range<usize>>,
 }
 
 /// The types a column may have.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Values {
     Int32(Vec<i32>),
     Int64(Vec<i64>),
@@ -36,7 +36,8 @@ impl Values {
         }
     }
 
-    pub(crate) const fn width(&self) -> u64 {
+    /// Bytes of a value.
+    pub(crate) const fn width(&self) -> usize {
         match self {
             Values::Int32(_) => 4,
             Values::Int64(_) => 8,
@@ -50,11 +51,69 @@ impl Values {
             Values::Int64(_) => Values::Int64(Vec::new()),
         }
     }
+
+    pub(crate) fn write(&self, into: &mut Vec<u8>) {
+        match self {
+            Values::Int32(values) => append(into, values, i32::to_le_bytes),
+            Values::Int64(values) => append(into, values, i64::to_le_bytes),
+        }
+    }
+}
+
+fn append<T: Copy, const WIDTH: usize>(
+    bytes: &mut Vec<u8>,
+    values: &[T],
+    encode: impl Fn(T) -> [u8; WIDTH],
+) {
+    let before = bytes.len();
+    bytes.resize(before + WIDTH * values.len(), 0);
+    let (places, _) = bytes[before..].as_chunks_mut();
+    places.iter_mut().zip(values).for_each(|(place, value)| *place = encode(*value));
 }
 
 impl Column {
     pub(crate) const fn new(values: Values) -> Self {
-        Column { values, nulls: None }
+        Column { values, nulls: Vec::new() }
+    }
+
+    pub(crate) fn has(&self, row: usize) -> bool {
+        let next = self.nulls.partition_point(|gap| gap.end <= row);
+        self.nulls.get(next).is_none_or(|gap| row < gap.start)
+    }
+
+    pub(crate) fn null_rows(&self) -> usize {
+        self.nulls.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// Appends rows of a column of the same type.
+    pub(crate) fn append(&mut self, more: &Column) {
+        let rows = self.values.len();
+        self.nulls.extend(more.nulls.iter().map(|gap| rows + gap.start..rows + gap.end));
+        match (&mut self.values, &more.values) {
+            (Values::Int32(all), Values::Int32(more)) => all.extend_from_slice(more),
+            (Values::Int64(all), Values::Int64(more)) => all.extend_from_slice(more),
+            // A decoder's columns keep their types.
+            _ => {}
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.nulls.clear();
+        self.values = self.values.empty();
+    }
+
+    /// Writes a bit for each row, set where it has a value; nothing where all of them do.
+    pub(crate) fn write_validity(&self, into: &mut Vec<u8>) {
+        if self.nulls.is_empty() {
+            return;
+        }
+        let (before, rows) = (into.len(), self.values.len());
+        into.resize(before + rows.div_ceil(8), u8::MAX);
+        let bits = &mut into[before..];
+        let behind = rows..rows.next_multiple_of(8);
+        for row in self.nulls.iter().cloned().chain([behind]).flatten() {
+            bits[row / 8] &= !(1 << (row % 8));
+        }
     }
 
     /// Replaces what it holds by the rows of the next batch: its two buffers as they stand in the
@@ -67,21 +126,19 @@ impl Column {
         values: &[u8],
         plain: &mut Plain,
     ) -> Result<(), String> {
-        let wide = usize::try_from(self.values.width()).unwrap_or(usize::MAX);
         let bits = plain.bytes(validity, rows)?;
-        self.nulls = if null_rows == 0 && (bits.is_empty() || has_all(bits, rows)) {
-            None
+        if null_rows == 0 && bits.is_empty() {
+            self.nulls.clear();
         } else if bits.len() < rows.div_ceil(8) {
             return Err("a batch does not say which of its rows hold something".to_owned());
         } else {
-            let nulls = NullBuffer::new(BooleanBuffer::new(Buffer::from(bits.to_vec()), 0, rows));
-            if nulls.null_count() != null_rows {
+            find_gaps(bits, rows, &mut self.nulls);
+            if self.null_rows() != null_rows {
                 return Err("a batch has another number of rows that hold nothing than it states"
                     .to_owned());
             }
-            Some(nulls)
-        };
-        let bytes = plain.bytes(values, rows.saturating_mul(wide))?;
+        }
+        let bytes = plain.bytes(values, rows.saturating_mul(self.values.width()))?;
         let decoded = match &mut self.values {
             Values::Int32(values) => fill(values, bytes, rows, i32::from_le_bytes),
             Values::Int64(values) => fill(values, bytes, rows, i64::from_le_bytes),
@@ -94,12 +151,20 @@ impl Column {
     }
 }
 
-/// Whether each of the first `rows` bits is set.
-fn has_all(bits: &[u8], rows: usize) -> bool {
-    let (whole, rest) = (rows / 8, rows % 8);
-    let last = || bits.get(whole).is_some_and(|byte| byte.trailing_ones() as usize >= rest);
-    bits.get(..whole).is_some_and(|bytes| bytes.iter().all(|byte| *byte == u8::MAX))
-        && (rest == 0 || last())
+/// The gaps between the first `rows` bits that are set.
+fn find_gaps(bits: &[u8], rows: usize, gaps: &mut Vec<Range<usize>>) {
+    gaps.clear();
+    for (byte, first) in bits.iter().zip((0..rows).step_by(8)) {
+        if *byte == u8::MAX {
+            continue;
+        }
+        for row in (first..rows.min(first + 8)).filter(|row| byte >> (row % 8) & 1 == 0) {
+            match gaps.last_mut() {
+                Some(gap) if gap.end == row => gap.end += 1,
+                _ => gaps.push(row..row + 1),
+            }
+        }
+    }
 }
 
 /// The first `rows` values in `bytes`; how many there are.

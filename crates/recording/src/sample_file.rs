@@ -8,10 +8,10 @@ use crate::contents::open_file;
 use crate::decoder::Broken;
 use crate::long_values::LongValues;
 use crate::samples::{labels, long_path, max_bytes_per_hundred_rows, stands_for};
-use arrow_buffer::NullBuffer;
 use model::{ProbeStatement, Thread};
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// What is still good for something in a file that is damaged further on.
@@ -138,30 +138,27 @@ pub fn each_row(
     first.each_batch(|first_row, batch| {
         let decoded =
             columns.iter().map(|of| column(batch, of.column)).collect::<Result<Vec<_>, _>>()?;
-        let times = match batch {
-            [Column { values: Values::Int64(times), nulls }, ..] => Some((times, nulls)),
-            _ => None,
-        };
+        let times = batch.first().and_then(|column| match &column.values {
+            Values::Int64(times) => Some((column, times)),
+            Values::Int32(_) => None,
+        });
         for row in 0..batch.first().map_or(0, |column| column.values.len()) {
             let number = first_row + row as u64;
-            for ((value, of), (stored, nulls)) in values.iter_mut().zip(columns).zip(&decoded) {
-                let is_there = nulls.is_none_or(|nulls| nulls.is_valid(row));
-                *value = is_there.then(|| of.value(number, stored[row])).transpose()?;
+            for ((value, of), (column, stored)) in values.iter_mut().zip(columns).zip(&decoded) {
+                *value = column.has(row).then(|| of.value(number, stored[row])).transpose()?;
             }
-            let known = |(times, nulls): &(&Vec<i64>, &Option<NullBuffer>)| {
-                nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)).then(|| times[row])
-            };
-            visit(Row { number, time_ns: times.as_ref().and_then(known), values: &values });
+            let time_ns = times.filter(|(column, _)| column.has(row)).map(|(_, times)| times[row]);
+            visit(Row { number, time_ns, values: &values });
         }
         Ok(())
     })
 }
 
 /// One of the columns of a samples file; the time of events is not counted.
-fn column(columns: &[Column], index: usize) -> Result<(&[i32], Option<&NullBuffer>), String> {
+fn column(columns: &[Column], index: usize) -> Result<(&Column, &[i32]), String> {
     let timed = usize::from(matches!(columns, [Column { values: Values::Int64(_), .. }, ..]));
     match columns.get(timed + index) {
-        Some(Column { values: Values::Int32(values), nulls }) => Ok((values, nulls.as_ref())),
+        Some(column @ Column { values: Values::Int32(values), .. }) => Ok((column, values)),
         _ => Err(format!("column {index} is not there, or not of 32-bit integers")),
     }
 }
@@ -177,8 +174,8 @@ impl Rows for SampleFile {
 
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), RecordingError> {
         self.each_batch(|first, columns| {
-            let (values, nulls) = column(columns, self.column)?;
-            self.visit_batch(first, values, nulls, visit)
+            let (column, values) = column(columns, self.column)?;
+            self.visit_batch(first, values, &column.nulls, visit)
         })
     }
 }
@@ -209,20 +206,19 @@ impl SampleFile {
         &self,
         first: u64,
         values: &[i32],
-        nulls: Option<&NullBuffer>,
+        nulls: &[Range<usize>],
         visit: &mut dyn FnMut(Span<'_>),
     ) -> Result<(), String> {
-        let Some(nulls) = nulls else { return self.visit_woken(first, values, visit) };
         let mut done = 0;
-        for (start, end) in nulls.valid_slices() {
-            if start > done {
-                visit(Span::Missing((start - done) as u64));
+        for gap in nulls {
+            if gap.start > done {
+                self.visit_woken(first + done as u64, &values[done..gap.start], visit)?;
             }
-            self.visit_woken(first + start as u64, &values[start..end], visit)?;
-            done = end;
+            visit(Span::Missing(gap.len() as u64));
+            done = gap.end;
         }
         if done < values.len() {
-            visit(Span::Missing((values.len() - done) as u64));
+            self.visit_woken(first + done as u64, &values[done..], visit)?;
         }
         Ok(())
     }

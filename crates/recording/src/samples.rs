@@ -10,15 +10,14 @@
 //! first and exists only then.
 
 use crate::RecordingError;
-use crate::column::Values;
-use crate::stream::{Stream, array, coalesce};
-use arrow_buffer::{NullBuffer, NullBufferBuilder};
-use arrow_schema::{DataType, Field, Schema};
+use crate::column::{Column, Values};
+use crate::message::{ColumnSchema, Schema};
+use crate::stream::{Stream, coalesce};
 use model::{ProbeStatement, RowKind, Thread};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Rows after which a batch is written without being asked for: bounds memory after a long stall.
 const MAX_ROWS: usize = 1 << 16;
@@ -68,8 +67,8 @@ pub struct SampleWriter {
     times: Option<Vec<i64>>,
     /// Values of the rows that are not on disk yet, column by column; 0 in rows without a sample.
     columns: Vec<Vec<i32>>,
-    /// Which of them hold none: first row and number of rows of each gap.
-    null_ranges: Vec<(usize, usize)>,
+    /// Which of them hold none, gap by gap.
+    nulls: Vec<Range<usize>>,
     next_row: u64,
     long: Option<Stream>,
     long_values: [Vec<i64>; 3],
@@ -85,22 +84,19 @@ impl SampleWriter {
         thread: &Thread,
         probe: &ProbeStatement,
     ) -> Result<Self, RecordingError> {
-        let metadata = labels(thread).into_iter().collect();
         let is_timed = probe.rows == RowKind::Events;
-        let time = is_timed.then(|| Field::new(TIME, DataType::Int64, true));
-        let columns = probe
-            .columns
-            .iter()
-            .map(|column| Field::new(column.name.as_ref(), DataType::Int32, true));
-        let schema = Arc::new(Schema::new_with_metadata(
-            time.into_iter().chain(columns).collect::<Vec<_>>(),
-            metadata,
-        ));
+        let time = is_timed.then(|| (TIME, Values::Int64(Vec::new())));
+        let columns =
+            probe.columns.iter().map(|column| (column.name.as_ref(), Values::Int32(Vec::new())));
+        let schema = Schema {
+            columns: schema_of(time.into_iter().chain(columns), true),
+            labels: labels(thread),
+        };
         Ok(SampleWriter {
             stream: Stream::create(path, &schema)?,
             times: is_timed.then(Vec::new),
             columns: probe.columns.iter().map(|_| Vec::with_capacity(FIRST_ROWS)).collect(),
-            null_ranges: Vec::new(),
+            nulls: Vec::new(),
             next_row: 0,
             long: None,
             long_values: Default::default(),
@@ -166,7 +162,7 @@ impl SampleWriter {
             let rows_left = MAX_ROWS - buffered;
             let now =
                 usize::try_from(row - self.next_row).map_or(rows_left, |rows| rows.min(rows_left));
-            self.null_ranges.push((buffered, now));
+            self.nulls.push(buffered..buffered + now);
             self.times.iter_mut().for_each(|times| times.resize(buffered + now, 0));
             self.columns.iter_mut().for_each(|column| column.resize(buffered + now, 0));
             self.next_row += now as u64;
@@ -182,21 +178,21 @@ impl SampleWriter {
     /// # Errors
     /// When it cannot be written; the file then still ends on the last whole batch.
     pub fn flush(&mut self) -> Result<(), RecordingError> {
-        let rows = self.buffered();
-        if rows == 0 {
+        if self.buffered() == 0 {
             return Ok(());
         }
         self.flush_long()?;
-        let sampled = validity(rows, &self.null_ranges);
-        self.null_ranges.clear();
         let times = self.times.iter_mut().map(|times| Values::Int64(std::mem::take(times)));
         let columns = self
             .columns
             .iter_mut()
             .map(|rows| Values::Int32(std::mem::replace(rows, Vec::with_capacity(FIRST_ROWS))));
-        self.stream
-            .write(times.chain(columns).map(|values| array(values, sampled.clone())).collect())?;
-        Ok(())
+        let columns: Vec<Column> = times
+            .chain(columns)
+            .map(|values| Column { values, nulls: self.nulls.clone() })
+            .collect();
+        self.nulls.clear();
+        self.stream.write(&columns)
     }
 
     fn flush_long(&mut self) -> Result<(), RecordingError> {
@@ -206,18 +202,16 @@ impl SampleWriter {
         let mut stream = match self.long.take() {
             Some(stream) => stream,
             None => {
-                let fields = LONG_COLUMNS.map(|name| Field::new(name, DataType::Int64, false));
-                Stream::create(
-                    &long_path(self.stream.path()),
-                    &Arc::new(Schema::new(fields.to_vec())),
-                )?
+                let columns = LONG_COLUMNS.map(|name| (name, Values::Int64(Vec::new())));
+                let schema = Schema { columns: schema_of(columns, false), labels: BTreeMap::new() };
+                Stream::create(&long_path(self.stream.path()), &schema)?
             }
         };
         let columns = self
             .long_values
             .each_mut()
-            .map(|values| array(Values::Int64(std::mem::take(values)), None));
-        stream.write(columns.to_vec())?;
+            .map(|values| Column::new(Values::Int64(std::mem::take(values))));
+        stream.write(&columns)?;
         self.long = Some(stream);
         Ok(())
     }
@@ -287,15 +281,13 @@ pub(crate) fn labels(thread: &Thread) -> BTreeMap<String, String> {
     LABELS.map(str::to_owned).into_iter().zip(values).collect()
 }
 
-/// Which rows hold a sample; nothing at all if each of them does.
-fn validity(rows: usize, null_ranges: &[(usize, usize)]) -> Option<NullBuffer> {
-    let mut builder = NullBufferBuilder::new(rows);
-    for (start, gap) in null_ranges {
-        builder.append_n_non_nulls(start - builder.len());
-        builder.append_n_nulls(*gap);
-    }
-    builder.append_n_non_nulls(rows - builder.len());
-    builder.finish()
+fn schema_of<'a>(
+    columns: impl IntoIterator<Item = (&'a str, Values)>,
+    nullable: bool,
+) -> Vec<ColumnSchema> {
+    let column =
+        |(name, values): (&str, Values)| ColumnSchema { name: name.to_owned(), values, nullable };
+    columns.into_iter().map(column).collect()
 }
 
 #[cfg(test)]
@@ -669,5 +661,23 @@ mod tests {
             "{} rows from {bytes} bytes",
             open(0).size_hint()
         );
+    }
+
+    /// As arrow-rs 58.4.1 encoded the same rows: finished and in larger batches, and cut off.
+    #[test]
+    fn files_are_written_as_the_library_wrote_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples-0.arrows");
+        let bytes = |path: &Path| std::fs::read(path).unwrap();
+        let samples =
+            [(0, 7), (1, -3), (4, 5_000_000_000), (9, 1), (10, 2), (30, i64::MIN), (31, 4)];
+        let unfinished = write_unfinished(&path, &samples, 3);
+        assert_eq!(bytes(&path), include_bytes!("streams/unfinished-0.arrows"));
+        drop(unfinished);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_file(long_path(&path)).unwrap();
+        write(&path, &samples, 40, 3);
+        assert_eq!(bytes(&path), include_bytes!("streams/samples-0.arrows"));
+        assert_eq!(bytes(&long_path(&path)), include_bytes!("streams/samples-0-long.arrows"));
     }
 }

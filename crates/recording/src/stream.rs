@@ -2,29 +2,20 @@
 //! An Arrow IPC stream being written to a file that ends on a whole batch, whatever happens.
 
 use crate::RecordingError;
-use crate::column::{Column, Values};
+use crate::column::Column;
 use crate::decoder::{Broken, Decoder};
+use crate::message::{Schema, write_batch, write_end, write_schema};
 use crate::sums::{SumsWriter, sums_path};
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
-use arrow_buffer::{NullBuffer, NullBufferBuilder};
-use arrow_ipc::MetadataVersion;
-use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
-use arrow_schema::{ArrowError, SchemaRef};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// Messages and buffers begin at multiples of this: the least the format allows. With the library's
-/// own choice, 64, a batch of 500 rows takes 96 bytes more.
-const ALIGNMENT: usize = 8;
 
 pub(crate) struct Stream {
     path: PathBuf,
     file: File,
-    schema: SchemaRef,
-    /// Encodes into memory, so that the file gets a batch in one piece.
-    encoder: StreamWriter<Vec<u8>>,
+    schema: Schema,
+    /// What is encoded and not yet written, so that the file gets a batch in one piece.
+    encoded: Vec<u8>,
     /// Bytes of the file that are whole batches.
     good: u64,
     /// Until it has come to its end.
@@ -33,7 +24,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// A new file that holds the schema, and the sums of what it will hold.
-    pub(crate) fn create(path: &Path, schema: &SchemaRef) -> Result<Self, RecordingError> {
+    pub(crate) fn create(path: &Path, schema: &Schema) -> Result<Self, RecordingError> {
         let sums =
             SumsWriter::create(path).map_err(RecordingError::io("create", &sums_path(path)))?;
         Stream::begin(path, schema, Some(sums))
@@ -41,7 +32,7 @@ impl Stream {
 
     fn begin(
         path: &Path,
-        schema: &SchemaRef,
+        schema: &Schema,
         sums: Option<SumsWriter>,
     ) -> Result<Self, RecordingError> {
         let file = OpenOptions::new()
@@ -49,32 +40,28 @@ impl Stream {
             .create_new(true)
             .open(path)
             .map_err(RecordingError::io("create", path))?;
-        let encoder = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5)
-            .and_then(|options| StreamWriter::try_new_with_options(Vec::new(), schema, options))
-            .map_err(|error| unencodable(path, &error))?;
         let mut stream = Stream {
             path: path.to_owned(),
             file,
-            schema: Arc::clone(schema),
-            encoder,
+            schema: schema.clone(),
+            encoded: Vec::new(),
             good: 0,
             sums,
         };
+        write_schema(schema, &mut stream.encoded);
         stream.write_out()?;
         Ok(stream)
     }
 
-    pub(crate) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), RecordingError> {
-        let encoded = RecordBatch::try_new(Arc::clone(&self.schema), columns)
-            .and_then(|batch| self.encoder.write(&batch));
-        encoded.map_err(|error| unencodable(&self.path, &error))?;
+    pub(crate) fn write(&mut self, columns: &[Column]) -> Result<(), RecordingError> {
+        write_batch(columns, &mut self.encoded);
         self.write_out()
     }
 
     /// Writes the mark that says the stream is whole. From here on the figures of the recording say
     /// whether it is.
     pub(crate) fn finish(&mut self) -> Result<(), RecordingError> {
-        self.encoder.finish().map_err(|error| unencodable(&self.path, &error))?;
+        write_end(&mut self.encoded);
         self.write_out()?;
         let removed = self.sums.take().map_or(Ok(()), SumsWriter::remove);
         removed.map_err(RecordingError::io("remove", &sums_path(&self.path)))
@@ -96,7 +83,7 @@ impl Stream {
 
     /// Writes all that was encoded or none of it.
     fn write_out(&mut self) -> Result<(), RecordingError> {
-        let bytes = self.encoder.get_mut();
+        let bytes = &mut self.encoded;
         let length = bytes.len() as u64;
         let summed = self.sums.as_mut().map_or(Ok(()), |sums| sums.add(bytes));
         let written = summed.and_then(|()| self.file.write_all(bytes));
@@ -112,10 +99,6 @@ impl Stream {
         self.good += length;
         Ok(())
     }
-}
-
-fn unencodable(path: &Path, error: &ArrowError) -> RecordingError {
-    RecordingError::Samples { path: path.to_owned(), rows: 0, why: error.to_string() }
 }
 
 /// Rows of a batch of a file that need not fear to be cut off.
@@ -135,40 +118,7 @@ pub(crate) fn coalesce(stream: &Stream) -> Result<(), RecordingError> {
     result
 }
 
-pub(crate) fn array(values: Values, nulls: Option<NullBuffer>) -> ArrayRef {
-    match values {
-        Values::Int32(values) => Arc::new(Int32Array::new(values.into(), nulls)),
-        Values::Int64(values) => Arc::new(Int64Array::new(values.into(), nulls)),
-    }
-}
-
-struct Growing {
-    values: Values,
-    validity: NullBufferBuilder,
-}
-
-impl Growing {
-    fn append(&mut self, column: &Column) {
-        match (&mut self.values, &column.values) {
-            (Values::Int32(all), Values::Int32(more)) => all.extend_from_slice(more),
-            (Values::Int64(all), Values::Int64(more)) => all.extend_from_slice(more),
-            // A decoder's columns keep their types.
-            _ => {}
-        }
-        match &column.nulls {
-            Some(nulls) => self.validity.append_buffer(nulls),
-            None => self.validity.append_n_non_nulls(column.values.len()),
-        }
-    }
-
-    /// What there is, as a column of a batch; it begins anew.
-    fn finish_array(&mut self) -> ArrayRef {
-        let empty = self.values.empty();
-        array(std::mem::replace(&mut self.values, empty), self.validity.finish())
-    }
-}
-
-fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingError> {
+fn rewrite(old: &Path, new: &Path, schema: &Schema) -> Result<(), RecordingError> {
     let damaged = |broken: Broken| RecordingError::Samples {
         path: old.to_owned(),
         rows: 0,
@@ -177,20 +127,18 @@ fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingEr
     let file = File::open(old).map_err(RecordingError::io("read", old))?;
     let mut decoder = Decoder::open(BufReader::new(file)).map_err(damaged)?;
     let mut larger = Stream::begin(new, schema, None)?;
-    let growing = |column: &Column| Growing {
-        values: column.values.empty(),
-        validity: NullBufferBuilder::new(0),
-    };
-    let mut grown: Vec<Growing> = decoder.columns().iter().map(growing).collect();
-    let rows = |grown: &[Growing]| grown.first().map_or(0, |column| column.values.len());
+    let mut grown: Vec<Column> =
+        decoder.columns().iter().map(|column| Column::new(column.values.empty())).collect();
+    let rows = |grown: &[Column]| grown.first().map_or(0, |column| column.values.len());
     while let Some(columns) = decoder.next().map_err(damaged)? {
         grown.iter_mut().zip(columns).for_each(|(grown, column)| grown.append(column));
         if rows(&grown) >= ROWS_WHEN_WHOLE {
-            larger.write(grown.iter_mut().map(Growing::finish_array).collect())?;
+            larger.write(&grown)?;
+            grown.iter_mut().for_each(Column::clear);
         }
     }
     if rows(&grown) > 0 {
-        larger.write(grown.iter_mut().map(Growing::finish_array).collect())?;
+        larger.write(&grown)?;
     }
     larger.finish()?;
     // On the disk before it takes the old one's place, or a power cut might leave neither.
