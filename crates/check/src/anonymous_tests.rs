@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a check finds stays in an anonymous recording: its words are ours, and only names go.
 
-use super::*;
 use crate::tests::trees::{laid_out, trees};
+use crate::*;
 use host::HostRoot;
 use model::{Anonymiser, Document, Pseudonyms, Warning};
 use std::collections::BTreeSet;

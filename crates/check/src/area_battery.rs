@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What feeds the machine.
 
+use super::finding::{Check, Seen};
 use super::machine::Machine;
-use super::{Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[Check {
+pub(crate) const CHECKS: &[Check] = &[Check {
     id: "battery",
     why: "On battery the firmware lowers frequencies and limits.",
     reference: "kernel: Documentation/ABI/testing/sysfs-class-power",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What time is kept with.
 
+use super::finding::{ALL, Check, Seen};
 use super::machine::Machine;
-use super::{ALL, Check, Seen};
 use host::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "clocksource",
         why: "A slow clock takes about 1 µs to read, and every reading of the time pays it.",

@@ -2,13 +2,14 @@
 //! A co-kernel beside Linux: its state, how it was calibrated, and what disturbs it.
 
 use super::area_frequency::{raise, scaling_cpus, slow_states_left};
-use super::machine::{Machine, cpu_words};
-use super::{ALL, Check, Seen, listed};
+use super::finding::{ALL, Check, Seen};
+use super::machine::Machine;
+use super::words::{cpu_words, listed};
 use host::kernel;
 use plan::{CpuId, CpuList};
 use std::os::unix::fs::MetadataExt;
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "co-kernel",
         why: "Only threads that call a co-kernel run on it. All others, and all of Linux, run \

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that share a core with a CPU that is to be on time.
 
-use super::machine::{Machine, Purpose, cpu_words};
-use super::thread::for_each;
-use super::{Check, Seen};
+use super::finding::{Check, Seen};
+use super::machine::{Machine, Purpose};
+use super::words::{cpu_words, for_each};
 use plan::{CpuId, CpuList};
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "smt-siblings",
         why: "Threads of one core share its pipelines and caches: a busy sibling makes code some \
@@ -181,8 +181,8 @@ fn left_idle(machine: &Machine<'_>, idle: &[CpuId]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::{OneFinding, finding};
+    use crate::Status;
+    use crate::one_finding::{OneFinding, finding};
     use crate::tests::files::{lay, put};
 
     /// CPUs whose second threads are half their number away, all of which can be switched off but

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Frequency and idle states of the CPUs.
 
-use super::machine::{Machine, Purpose, cpu_words};
-use super::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen};
+use super::machine::{Machine, Purpose};
+use super::words::cpu_words;
 use plan::CpuId;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "governor",
         why: "A governor that lowers the frequency lets a thread run slowly just after it woke: \
@@ -116,7 +117,7 @@ fn pinned(machine: &Machine<'_>, cpu: CpuId) -> Option<u64> {
 
 /// What makes the frequency of CPUs the highest: their governors differ in it, so these are
 /// commands.
-pub(super) fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
+pub(crate) fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
     let wanted = by_value(cpus, |cpu| {
         let offered = cpufreq(machine, cpu, "scaling_available_governors");
         let has_performance =
@@ -135,7 +136,7 @@ pub(super) fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
 
 /// CPUs that are to be on time and whose governor changes their frequency. None where no governor
 /// can be seen.
-pub(super) fn scaling_cpus(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
+pub(crate) fn scaling_cpus(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
     let governor = |cpu: CpuId| Some((cpu, cpufreq(machine, cpu, "scaling_governor")?));
     let governors: Vec<(CpuId, String)> =
         machine.measured().into_iter().filter_map(governor).collect();
@@ -341,7 +342,7 @@ fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
 
 /// What kernel arguments leave of idle states that are slow to wake from, in words. None where no
 /// file shows it.
-pub(super) fn slow_states_left(machine: &Machine<'_>) -> Option<String> {
+pub(crate) fn slow_states_left(machine: &Machine<'_>) -> Option<String> {
     let driver = machine.text("sys/devices/system/cpu/cpuidle/current_driver");
     match slow_states(machine) {
         Some(slow) => Some(state_words(&slow)),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Interrupts: where they may go, and who moves them.
 
+use super::finding::{Check, Seen, Status};
 use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
-use super::machine::{Machine, Purpose, cpu_words};
-use super::thread::for_each;
-use super::{Check, Seen, Status};
+use super::machine::{Machine, Purpose};
+use super::words::{cpu_words, for_each};
 use host::cpu::{self, of_mask, to_mask};
 use plan::{CpuId, CpuList};
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "interrupts-on-measured-cpus",
         why: "An interrupt on the CPU delays whatever runs there: some µs each, more where its \

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory that the kernel moves, joins or swaps out meanwhile.
 
+use super::finding::{ALL, Check, Seen};
 use super::machine::{Machine, Purpose};
-use super::{ALL, Check, Seen};
 use host::kernel;
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "transparent-hugepages",
         why: "khugepaged joins pages of running programs, which faults them anew; compaction for \
@@ -115,8 +115,8 @@ fn compaction(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::finding;
+    use crate::Status;
+    use crate::one_finding::finding;
     use crate::tests::files::lay;
 
     /// Only the first file was read, which does not count for sizes that have a choice of their

@@ -4,11 +4,11 @@
 //! The kernel asks for a capability of the machine itself: one that holds in a user namespace
 //! alone, as that of a container without root, lifts no limit.
 
-use super::area_container::container_kind;
+use super::container::container_kind;
+use super::finding::{ALL, Check, Seen};
 use super::machine::Machine;
-use super::{ALL, Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "rights-real-time",
         why: "Without the right to real-time priorities a program runs as any other, after all \
@@ -96,7 +96,7 @@ fn granted<'a>(line: &'a str, item: &str, is_enough: &dyn Fn(&str) -> bool) -> O
 const LIMIT: u8 = 95;
 
 /// The highest priority that is to be allowed.
-pub(super) fn highest_allowed(machine: &Machine<'_>) -> u8 {
+pub(crate) fn highest_allowed(machine: &Machine<'_>) -> u8 {
     machine.options.priority.max(LIMIT)
 }
 
@@ -252,8 +252,8 @@ fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::{OneFinding, finding};
+    use crate::Status;
+    use crate::one_finding::{OneFinding, finding};
     use crate::tests::files::lay;
 
     /// Of a user with these limits, soft and hard, and these files.

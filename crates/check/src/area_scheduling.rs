@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the kernel lets run when: throttling, watchdogs, statistics.
 
+use super::finding::{ALL, Check, Seen};
 use super::machine::{Machine, Purpose};
 use super::rt_share::{group_scheduling, throttling};
-use super::{ALL, Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "rt-throttling",
         why: "A real-time thread that does not sleep is stopped for ordinary ones: by default for \
@@ -52,24 +52,6 @@ pub(super) const CHECKS: &[Check] = &[
         look: timer_slack,
     },
 ];
-
-/// The control group of this process in version 2 or, for one controller, in version 1: its folder.
-pub(super) fn own_group(machine: &Machine<'_>, controller: Option<&str>) -> Option<String> {
-    let text = machine.text("proc/self/cgroup")?;
-    let line = text.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':');
-        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let is_it = match controller {
-            None => controllers.is_empty(),
-            Some(name) => controllers.split(',').any(|one| one == name),
-        };
-        is_it.then(|| path.trim_matches('/').to_owned())
-    })?;
-    Some(match controller {
-        None => format!("sys/fs/cgroup/{line}"),
-        Some(name) => format!("sys/fs/cgroup/{name}/{line}"),
-    })
-}
 
 fn watchdogs(machine: &Machine<'_>) -> Option<Seen> {
     let is_on =

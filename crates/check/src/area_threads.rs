@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that come before what is to be on time.
 
-use super::machine::{Machine, Purpose, cpu_words};
-use super::thread::{
-    Above, RANK_OF_DEADLINE, Thread, for_each, guard, guards_above, interrupt_threads_above,
-    is_handler, is_raised_worker, lowering, threads_above,
+use super::finding::{ALL, Check, Seen, Status};
+use super::machine::{Machine, Purpose};
+use super::thread::{RANK_OF_DEADLINE, Thread, is_handler, is_raised_worker};
+use super::threads_above::{
+    Above, guard, guards_above, interrupt_threads_above, lowering, threads_above,
 };
-use super::{ALL, Check, Seen, Status};
+use super::words::{cpu_words, for_each};
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "threads-above",
         why: "A thread of the same or a higher real-time priority on the same CPU runs first, for \
@@ -160,4 +161,4 @@ fn desktop(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 #[path = "area_threads_tests.rs"]
-pub(super) mod tests;
+pub(crate) mod tests;

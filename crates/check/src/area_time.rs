@@ -4,11 +4,11 @@
 //! What the kernel knows of it (adjtimex) is in no file, so most of it is asked of the services'
 //! own files.
 
-use super::area_container::container_kind;
+use super::container::container_kind;
+use super::finding::{Check, Seen};
 use super::machine::Machine;
-use super::{Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check {
         id: "time-synchronisation",
         why: "A service that sets the time of day makes CLOCK_REALTIME step. CLOCK_MONOTONIC \

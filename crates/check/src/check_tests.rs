@@ -2,8 +2,8 @@
 //! Machines as trees of files, and what is found of each. `scripts/capture-machine.sh` prints such
 //! a tree.
 
-use super::*;
 use crate::tests::trees::{laid_out, trees};
+use crate::*;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 //! What is changed on machines as trees of files.
 
 use super::*;
+use crate::boot::{BootArgument, BootPlan};
 use crate::tests::trees::{laid_out, trees};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Frequency and idle states.
 
-use super::Change;
+use super::change::Change;
 use super::journal::Entry;
-use super::proposals::Wanted;
 use super::setting::{self, Form};
+use super::wanted::Wanted;
 use check::{Machine, SLOW_EXIT_US};
 
 const GOVERNOR: &str = "scaling_governor";
