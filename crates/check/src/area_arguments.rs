@@ -4,7 +4,7 @@
 
 use super::advice;
 use super::agreement::{agreement, with_interrupts};
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check};
 use super::isolating::{ISOLATING, cpus_of, highest_cpu, is_of_balancing};
 use super::machine::{Machine, Purpose};
 use super::recommended::{also, boot_with, built_with, has_many_cpus, takes_managed_irq};
@@ -13,77 +13,14 @@ use super::words::{cpu_words, listed};
 use plan::CpuId;
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "isolation",
-        why: "On a CPU that is not isolated the scheduler puts any thread, and its balancing runs \
-              there.",
-        reference: "kernel-parameters: isolcpus=; Documentation/admin-guide/cgroup-v2.rst, cpuset \
-                    partitions",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: isolation,
-    },
-    Check {
-        id: "arguments-agree",
-        why: "An isolated CPU keeps what an argument forgets: its tick, its interrupts, or its \
-              RCU callbacks, which nohz_full= offloads too.",
-        reference: "kernel-parameters: isolcpus=, nohz_full=, rcu_nocbs=, irqaffinity=",
-        tunable: false,
-        matters: ALL,
-        look: agreement,
-    },
-    Check {
-        id: "arguments-in-effect",
-        why: "A list that the kernel cannot read, or was not built for, does nothing, and nothing \
-              says so later.",
-        reference: "kernel: /sys/devices/system/cpu/isolated, nohz_full",
-        tunable: false,
-        matters: ALL,
-        look: in_effect,
-    },
-    Check {
-        id: "arguments-spelled",
-        why: "The kernel passes over what it does not know. A misspelled argument does nothing.",
-        reference: "kernel: Documentation/admin-guide/kernel-parameters.txt",
-        tunable: false,
-        matters: ALL,
-        look: spelling,
-    },
-    Check {
-        id: "interrupts-at-boot",
-        why: "An interrupt that is set up later may go to each CPU that irqaffinity= names, and \
-              without it to any.",
-        reference: "kernel-parameters: irqaffinity=",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: interrupts_at_boot,
-    },
-    Check {
-        id: "tick-skew",
-        why: "Where the ticks of all CPUs come at once, they wait for the same locks at once.",
-        reference: "kernel-parameters: skew_tick=",
-        tunable: false,
-        matters: &[],
-        look: tick_skew,
-    },
-    Check {
-        id: "idle-arguments",
-        why: "A CPU that goes to a deep idle state takes up to some 100 µs to wake.",
-        reference: "kernel-parameters: idle=, intel_idle.max_cstate=, processor.max_cstate=; \
-                    Documentation/admin-guide/pm/cpuidle.rst",
-        tunable: false,
-        matters: &[],
-        look: idle_arguments,
-    },
-    Check {
-        id: "mitigations",
-        why: "Mitigations of processor faults make each entry into the kernel some 0.1 to 1 µs \
-              longer. They protect the machine.",
-        reference: "kernel: Documentation/admin-guide/hw-vuln/index.rst",
-        tunable: false,
-        matters: &[],
-        look: mitigations,
-    },
+    check("isolation", &[Purpose::Telco], isolation),
+    check("arguments-agree", ALL, agreement),
+    check("arguments-in-effect", ALL, in_effect),
+    check("arguments-spelled", ALL, spelling),
+    check("interrupts-at-boot", &[Purpose::Telco], interrupts_at_boot),
+    check("tick-skew", &[], tick_skew),
+    check("idle-arguments", &[], idle_arguments),
+    check("mitigations", &[], mitigations),
 ];
 
 fn isolation(machine: &Machine<'_>) -> Option<Seen> {

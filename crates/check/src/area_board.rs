@@ -5,37 +5,13 @@ use super::board::{
     FAST_INTERRUPTS, board, has_fast_interrupts, switched_off, will_have_preempt_rt,
 };
 use super::board_config::board_config;
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "board-throttled",
-        why: "A Raspberry Pi lowers its frequency when its supply is weak or it is hot, and \
-              nothing else says so.",
-        reference: "Raspberry Pi documentation: vcgencmd get_throttled",
-        tunable: false,
-        matters: ALL,
-        look: throttled,
-    },
-    Check {
-        id: "board-usb-interrupts",
-        why: "The USB controller of Raspberry Pis up to 3 takes fast interrupts, which PREEMPT_RT \
-              cannot delay and which crash older RT kernels.",
-        reference: "Raspberry Pi documentation: dwc_otg.fiq_enable, dwc_otg.fiq_fsm_enable",
-        tunable: false,
-        matters: ALL,
-        look: usb_interrupts,
-    },
-    Check {
-        id: "board-config",
-        why: "A fixed frequency and a known temperature limit make figures of a Raspberry Pi \
-              repeatable.",
-        reference: "Raspberry Pi documentation: config.txt, arm_freq, force_turbo, temp_soft_limit",
-        tunable: false,
-        matters: &[],
-        look: board_config,
-    },
+    check("board-throttled", ALL, throttled),
+    check("board-usb-interrupts", ALL, usb_interrupts),
+    check("board-config", &[], board_config),
 ];
 
 /// What the bits of get_throttled stand for; the same 16 bits higher stand for: since boot.

@@ -2,7 +2,7 @@
 //! A co-kernel beside Linux: its state, how it was calibrated, and what disturbs it.
 
 use super::area_frequency::{raise, scaling_cpus, slow_states_left};
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 use super::words::{cpu_words, listed};
 use host::kernel;
@@ -10,33 +10,9 @@ use plan::{CpuId, CpuList};
 use std::os::unix::fs::MetadataExt;
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "co-kernel",
-        why: "Only threads that call a co-kernel run on it. All others, and all of Linux, run \
-              after it.",
-        reference: "docs/cokernels.md",
-        tunable: false,
-        matters: ALL,
-        look: co_kernel,
-    },
-    Check {
-        id: "co-kernel-gravity",
-        why: "A co-kernel sets its timer early by the time that waking takes. Another machine's \
-              time makes threads late, or too early.",
-        reference: "docs/cokernels.md; autotune(1) of Xenomai; latmus of EVL",
-        tunable: false,
-        matters: ALL,
-        look: gravity,
-    },
-    Check {
-        id: "co-kernel-neighbours",
-        why: "Idle states and frequencies that Linux chooses delay a co-kernel's threads as any \
-              others, and pages that it moves fault in them.",
-        reference: "Xenomai: TROUBLESHOOTING.COBALT, Kernel configuration",
-        tunable: false,
-        matters: ALL,
-        look: neighbours,
-    },
+    check("co-kernel", ALL, co_kernel),
+    check("co-kernel-gravity", ALL, gravity),
+    check("co-kernel-neighbours", ALL, neighbours),
 ];
 
 /// A co-kernel that is built into the kernel.

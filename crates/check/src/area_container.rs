@@ -4,30 +4,13 @@
 use super::area_rights::highest_allowed;
 use super::cgroups::own_group;
 use super::container::container_kind;
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 use super::words::cpu_words;
 use plan::CpuList;
 
-pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "container",
-        why: "A container may hide other work, settings and rights of the machine it runs on.",
-        reference: "systemd-detect-virt(1)",
-        tunable: false,
-        matters: &[],
-        look: container,
-    },
-    Check {
-        id: "cpu-quota",
-        why: "A group that has used up its quota waits for the next period: some 10 ms, whatever \
-              is due.",
-        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpu.max",
-        tunable: false,
-        matters: ALL,
-        look: quota,
-    },
-];
+pub(crate) const CHECKS: &[Check] =
+    &[check("container", &[], container), check("cpu-quota", ALL, quota)];
 
 fn container(machine: &Machine<'_>) -> Option<Seen> {
     let kind = container_kind(machine)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Frequency and idle states of the CPUs.
 
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
 use super::words::cpu_words;
 use plan::CpuId;
@@ -9,53 +9,11 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "governor",
-        why: "A governor that lowers the frequency lets a thread run slowly just after it woke: \
-              idle CPUs are the slow ones.",
-        reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
-        tunable: true,
-        matters: ALL,
-        look: governor,
-    },
-    Check {
-        id: "frequency-limits",
-        why: "A limit below what the CPU can do is a choice, or a machine that protects itself \
-              from heat or a weak supply.",
-        reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
-        tunable: false,
-        matters: &[],
-        look: limits,
-    },
-    Check {
-        id: "energy-preference",
-        why: "The processor itself chooses its frequency and how soon it goes up, and saves \
-              energy where it is told to.",
-        reference: "kernel: Documentation/admin-guide/pm/intel_pstate.rst, \
-                    energy_performance_preference; amd-pstate.rst",
-        tunable: false,
-        matters: &[],
-        look: energy_preference,
-    },
-    Check {
-        id: "turbo",
-        why: "With turbo the frequency depends on heat and on how many CPUs are busy, so figures \
-              differ from run to run.",
-        reference: "kernel: Documentation/admin-guide/pm/intel_pstate.rst, no_turbo; cpufreq.rst, \
-                    boost",
-        tunable: true,
-        matters: &[],
-        look: turbo,
-    },
-    Check {
-        id: "idle-states",
-        why: "Waking from a deep idle state takes up to some 100 µs. teiji holds them off while \
-              it measures; your own program has to.",
-        reference: "kernel: Documentation/admin-guide/pm/cpuidle.rst; /dev/cpu_dma_latency",
-        tunable: true,
-        matters: &[],
-        look: idle_states,
-    },
+    tunable("governor", ALL, governor),
+    check("frequency-limits", &[], limits),
+    check("energy-preference", &[], energy_preference),
+    tunable("turbo", &[], turbo),
+    tunable("idle-states", &[], idle_states),
 ];
 
 /// CPUs by what each says.

@@ -4,32 +4,13 @@
 use super::cgroups::GROUPS;
 use super::cpuset::allowed;
 use super::cpuset_v1::cpuset_limits;
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
 use super::words::{cpu_words, for_each, listed};
 use plan::{CpuId, CpuList};
 
-pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "control-groups",
-        why: "Threads of services run on any CPU that their control group has, unless the CPU is \
-              isolated.",
-        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus; cpuset(7)",
-        tunable: true,
-        matters: &[Purpose::Telco],
-        look: groups,
-    },
-    Check {
-        id: "allowed-cpus",
-        why: "A program cannot run on CPUs that its control group does not have, whatever \
-              affinity it asks for.",
-        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.effective; \
-                    cpuset(7)",
-        tunable: false,
-        matters: ALL,
-        look: allowed,
-    },
-];
+pub(crate) const CHECKS: &[Check] =
+    &[tunable("control-groups", &[Purpose::Telco], groups), check("allowed-cpus", ALL, allowed)];
 
 /// Groups directly below the root whose threads may run on measured CPUs: those this process is not
 /// in, and which keep no CPUs for themselves.

@@ -4,7 +4,7 @@
 use super::config::KernelConfig;
 use super::debug_options::debug_options;
 use super::distribution::real_time_kernel;
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::{Machine, Purpose};
 use super::preemption::{self, dynamic_mode, is_preempted_at_once};
 use super::recommended::{also, boot_with, built_with, offloaded, tickless};
@@ -12,77 +12,14 @@ use super::words::{cpu_words, listed};
 use plan::CpuId;
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "preemption",
-        why: "While code that cannot be preempted runs in the kernel, a thread that is due waits: \
-              ms without PREEMPT_RT, some 10 µs with it.",
-        reference: "kernel: Documentation/locking/locktypes.rst; kernel-parameters: preempt=",
-        tunable: false,
-        matters: &[Purpose::Robotics, Purpose::Telco],
-        look: preemption,
-    },
-    Check {
-        id: "kernel-config",
-        why: "What the kernel was built with decides what it can do. Without its configuration \
-              some findings are unknown.",
-        reference: "kernel: init/Kconfig, IKCONFIG_PROC",
-        tunable: false,
-        matters: &[],
-        look: kernel_config,
-    },
-    Check {
-        id: "high-resolution-timers",
-        why: "Without them a timer expires at the next tick: up to 10 ms late at 100 Hz.",
-        reference: "kernel: Documentation/timers/highres.rst",
-        tunable: false,
-        matters: ALL,
-        look: high_resolution_timers,
-    },
-    Check {
-        id: "tick-rate",
-        why: "The tick interrupts each CPU that is not idle. Its rate decides when the scheduler \
-              looks at what is not real-time.",
-        reference: "kernel: kernel/Kconfig.hz",
-        tunable: false,
-        matters: &[],
-        look: tick_rate,
-    },
-    Check {
-        id: "full-dynticks",
-        why: "Without NO_HZ_FULL the tick interrupts a busy CPU 100 to 1,000 times a second, \
-              isolated or not.",
-        reference: "kernel: Documentation/timers/no_hz.rst",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: full_dynticks,
-    },
-    Check {
-        id: "rcu-callbacks",
-        why: "Callbacks of RCU run on the CPU that queued them, unless they are offloaded to \
-              threads that can run elsewhere.",
-        reference: "kernel: Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: rcu_callbacks,
-    },
-    Check {
-        id: "debug-options",
-        why: "Checks of locks and memory make each lock and each allocation slower, and run with \
-              interrupts off.",
-        reference: "kernel: Documentation/locking/lockdep-design.rst; lib/Kconfig.debug",
-        tunable: false,
-        matters: ALL,
-        look: debug_options,
-    },
-    Check {
-        id: "frequency-scaling-built",
-        why: "A kernel without CPU_FREQ leaves the frequency to the firmware, and nothing shows \
-              what it is. With it, the default governor chooses it from the start.",
-        reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
-        tunable: false,
-        matters: &[],
-        look: frequency_scaling,
-    },
+    check("preemption", &[Purpose::Robotics, Purpose::Telco], preemption),
+    check("kernel-config", &[], kernel_config),
+    check("high-resolution-timers", ALL, high_resolution_timers),
+    check("tick-rate", &[], tick_rate),
+    check("full-dynticks", &[Purpose::Telco], full_dynticks),
+    check("rcu-callbacks", &[Purpose::Telco], rcu_callbacks),
+    check("debug-options", ALL, debug_options),
+    check("frequency-scaling-built", &[], frequency_scaling),
 ];
 
 fn preemption(machine: &Machine<'_>) -> Option<Seen> {

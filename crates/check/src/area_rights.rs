@@ -5,36 +5,13 @@
 //! alone, as that of a container without root, lifts no limit.
 
 use super::container::container_kind;
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "rights-real-time",
-        why: "Without the right to real-time priorities a program runs as any other, after all \
-              that is real-time.",
-        reference: "getrlimit(2), RLIMIT_RTPRIO; capabilities(7), CAP_SYS_NICE",
-        tunable: false,
-        matters: ALL,
-        look: real_time,
-    },
-    Check {
-        id: "rights-locked-memory",
-        why: "Memory that cannot be locked may be taken away: the next use of it is a page fault, \
-              which takes µs, or ms from a disk.",
-        reference: "getrlimit(2), RLIMIT_MEMLOCK; capabilities(7), CAP_IPC_LOCK",
-        tunable: false,
-        matters: ALL,
-        look: locked_memory,
-    },
-    Check {
-        id: "rights-idle-states",
-        why: "Who may not open /dev/cpu_dma_latency cannot hold deep idle states off.",
-        reference: "kernel: Documentation/admin-guide/pm/cpuidle.rst",
-        tunable: false,
-        matters: &[],
-        look: idle_states,
-    },
+    check("rights-real-time", ALL, real_time),
+    check("rights-locked-memory", ALL, locked_memory),
+    check("rights-idle-states", &[], idle_states),
 ];
 
 /// Capabilities by their number (include/uapi/linux/capability.h).

@@ -5,17 +5,10 @@
 
 use super::board::board;
 use super::board_config::config_value;
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 
-pub(crate) const CHECKS: &[Check] = &[Check {
-    id: "temperature",
-    why: "Near its limit a CPU is slowed down, or stopped for moments.",
-    reference: "kernel: Documentation/driver-api/thermal/sysfs-api.rst",
-    tunable: false,
-    matters: ALL,
-    look: temperature,
-}];
+pub(crate) const CHECKS: &[Check] = &[check("temperature", ALL, temperature)];
 
 /// As near to a limit as this is too near, thousandths of a degree.
 const NEAR: i64 = 5_000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that come before what is to be on time.
 
-use super::finding::{ALL, Check, Seen, Status};
+use super::finding::{ALL, Check, Seen, Status, check, tunable};
 use super::machine::{Machine, Purpose};
 use super::thread::{RANK_OF_DEADLINE, Thread, is_handler, is_raised_worker};
 use super::threads_above::{
@@ -10,42 +10,10 @@ use super::threads_above::{
 use super::words::{cpu_words, for_each};
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "threads-above",
-        why: "A thread of the same or a higher real-time priority on the same CPU runs first, for \
-              as long as it wants.",
-        reference: "sched(7)",
-        tunable: true,
-        matters: ALL,
-        look: above,
-    },
-    Check {
-        id: "interrupt-threads",
-        why: "Handlers in threads run at priority 50 unless somebody changed it. Those above what \
-              is to be on time delay it.",
-        reference: "kernel-parameters: threadirqs; kernel: irq_thread()",
-        tunable: true,
-        matters: &[Purpose::Robotics, Purpose::Measure],
-        look: interrupt_threads,
-    },
-    Check {
-        id: "kernel-workers",
-        why: "Work of the kernel has an ordinary priority. At a real-time one it delays what is \
-              to be on time, or floods the machine.",
-        reference: "kernel: Documentation/core-api/workqueue.rst",
-        tunable: false,
-        matters: ALL,
-        look: workers,
-    },
-    Check {
-        id: "desktop",
-        why: "A desktop draws, plays and indexes, and its graphics driver holds interrupts and \
-              locks.",
-        reference: "systemd.special(7), multi-user.target",
-        tunable: false,
-        matters: &[Purpose::Robotics, Purpose::Telco, Purpose::Measure],
-        look: desktop,
-    },
+    tunable("threads-above", ALL, above),
+    tunable("interrupt-threads", &[Purpose::Robotics, Purpose::Measure], interrupt_threads),
+    check("kernel-workers", ALL, workers),
+    check("desktop", &[Purpose::Robotics, Purpose::Telco, Purpose::Measure], desktop),
 ];
 
 fn named(above: &[Above<'_>]) -> String {

@@ -6,30 +6,12 @@
 //! and at last the processor's flag, which names none.
 
 use super::board::board;
-use super::finding::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 use host::kernel::one_line;
 
-pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        id: "virtual-machine",
-        why: "A hypervisor may run something else while a virtual CPU is due, and each timer may \
-              leave the guest.",
-        reference: "kernel: Documentation/virt/kvm; systemd-detect-virt(1)",
-        tunable: false,
-        matters: &[],
-        look: virtual_machine,
-    },
-    Check {
-        id: "steal-time",
-        why: "Steal time is time in which this machine had work and its hypervisor ran something \
-              else.",
-        reference: "proc_stat(5)",
-        tunable: false,
-        matters: ALL,
-        look: steal,
-    },
-];
+pub(crate) const CHECKS: &[Check] =
+    &[check("virtual-machine", &[], virtual_machine), check("steal-time", ALL, steal)];
 
 /// How words begin by which firmware names virtual machines only, and whose they are.
 const VIRTUAL_PRODUCTS: [(&str, &str); 12] = [

@@ -86,7 +86,7 @@ pub(crate) fn look(machine: &Machine<'_>, check: &Check) -> Option<Finding> {
     } else {
         status.min(Status::Warn)
     };
-    let Check { id, why, reference, tunable, .. } = *check;
+    let Check { id, tunable, .. } = *check;
     let tunable = tunable && status >= Status::Warn;
-    Some(Finding { id, status, found, why, action, tunable, reference })
+    Some(Finding { id, status, found, text: check.text(), action, tunable })
 }

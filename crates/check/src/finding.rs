@@ -2,6 +2,7 @@
 //! A check, and what it finds.
 
 use super::machine::{Machine, Purpose};
+use model::{CheckText, check_text};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
@@ -63,16 +64,36 @@ impl Seen {
 pub struct Check {
     /// Its name, as users and recordings have it.
     pub id: &'static str,
-    /// Why it matters for latency.
-    pub why: &'static str,
-    /// Where that is documented.
-    pub(crate) reference: &'static str,
     /// Whether it can be changed while the machine runs, by writing to files.
     pub tunable: bool,
     /// For which purposes it is as bad as it was seen; for the others it warns at most.
     pub(crate) matters: &'static [Purpose],
     /// Looks; none where the machine does not have it.
     pub(crate) look: fn(&Machine<'_>) -> Option<Seen>,
+}
+
+pub(crate) const fn check(
+    id: &'static str,
+    matters: &'static [Purpose],
+    look: fn(&Machine<'_>) -> Option<Seen>,
+) -> Check {
+    Check { id, tunable: false, matters, look }
+}
+
+pub(crate) const fn tunable(
+    id: &'static str,
+    matters: &'static [Purpose],
+    look: fn(&Machine<'_>) -> Option<Seen>,
+) -> Check {
+    Check { id, tunable: true, matters, look }
+}
+
+impl Check {
+    /// # Panics
+    /// When the table of texts lacks the check: each has an entry there.
+    pub(crate) fn text(&self) -> CheckText {
+        check_text(self.id).expect("each check has a text")
+    }
 }
 
 /// What was found of one thing.
@@ -82,15 +103,13 @@ pub struct Finding {
     pub id: &'static str,
     pub status: Status,
     pub found: String,
-    /// Why it matters for latency.
-    pub why: &'static str,
+    /// Why it matters for latency, and where that is documented.
+    pub text: CheckText,
     /// What to do: the exact command, or the kernel argument.
     pub action: Option<String>,
     /// Whether it is of a kind that `teiji tune` changes. The crate `tune` knows whether it would
     /// on this machine.
     pub tunable: bool,
-    /// Where it is documented.
-    pub reference: &'static str,
 }
 
 pub(crate) const ALL: &[Purpose] = &Purpose::ALL;

@@ -106,10 +106,10 @@ impl RunCheck {
                 bad.push(finding);
             }
         }
-        let warning = |Finding { id, found, why, action, .. }| Warning::MachineCheck {
+        let warning = |Finding { id, found, text, action, .. }| Warning::MachineCheck {
             check: id.to_owned(),
             found,
-            why: why.to_owned(),
+            why: text.why.to_owned(),
             action,
         };
         bad.into_iter().map(warning).collect()

@@ -18,7 +18,7 @@ pub(crate) struct OneFinding {
 pub(crate) fn finding(root: &HostRoot, id: &str, cpus: Option<&[u32]>) -> Option<OneFinding> {
     let cpus = cpus.map(|cpus| cpus.iter().copied().map(CpuId).collect());
     let options = CheckOptions { purpose: Purpose::Telco, cpus, priority: 90, config: None };
-    let finding = crate::findings(&root, &options).into_iter().find(|finding| finding.id == id)?;
+    let finding = crate::findings(root, &options).into_iter().find(|finding| finding.id == id)?;
     Some(OneFinding {
         status: finding.status,
         found: finding.found,

@@ -11,6 +11,7 @@
 
 mod anonymous;
 mod changes;
+mod checks;
 mod document;
 mod explained;
 mod host_facts;
@@ -26,6 +27,7 @@ mod warning;
 
 pub use anonymous::{Anonymiser, Console, Pseudonyms};
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
+pub use checks::{CheckText, check_text};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use explained::{
     Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, OtherCpu, Part,

@@ -5,8 +5,9 @@ use super::change::{Change, TuningPlan};
 use super::proposals::{self, PROPOSALS};
 use super::wanted::{Proposal, Wanted};
 use super::{never, propose_frequency, setting};
-use check::{CheckOptions, Machine, Purpose, checks};
+use check::{CheckOptions, Machine, Purpose};
 use host::HostRoot;
+use model::check_text;
 use plan::CpuId;
 
 #[derive(Clone, Debug, Default)]
@@ -102,7 +103,7 @@ impl TuningPlan {
                 from,
                 to,
                 check,
-                why: why_of(check),
+                why: check_text(check).map(|text| text.why).unwrap_or_default(),
                 risk,
                 may_be_refused,
                 form,
@@ -110,11 +111,6 @@ impl TuningPlan {
             });
         }
     }
-}
-
-/// Why a check matters for latency, by its name.
-fn why_of(id: &str) -> &'static str {
-    checks().find(|check| check.id == id).map(|check| check.why).unwrap_or_default()
 }
 
 /// Whether the changes for a check of this name are made only when it is named.

@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn undone(root: &HostRoot) -> Vec<(String, bool)> {
-        let results = Tuning::begin(&root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
+        let results = Tuning::begin(root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
         results.into_iter().map(|result| (result.file, result.obstacle.is_none())).collect()
     }
 

@@ -3,13 +3,14 @@
 
 use super::NextStep::{Advice, Unknown};
 use super::{
-    NextStep, Share, WarningText, english, japanese_checks, list, longer, on_all_cpus, raw,
-    seconds, share, shell_quoted,
+    NextStep, Share, WarningText, english, findings, list, longer, on_all_cpus, raw, seconds,
+    share, shell_quoted,
 };
 use crate::format::count;
 use crate::format::micros;
 use model::{
     BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning,
+    check_text,
 };
 use plan::{CpuList, LoadSpec};
 
@@ -320,11 +321,12 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             )
         }
         Warning::MachineCheck { check, found, why, action } => (
-            format!("レイテンシに悪い設定 {check}: {found}"),
-            japanese_checks::why(check).map_or_else(|| format!("理由: {why}"), str::to_owned),
-            action
-                .as_deref()
-                .map_or(NextStep::Unknown, |action| advice(&format!("対処: {action}"))),
+            format!("レイテンシに悪い設定 {check}: {}", findings::in_japanese(found)),
+            check_text(check)
+                .map_or_else(|| format!("理由: {why}"), |text| text.why_in_japanese.to_owned()),
+            action.as_deref().map_or(NextStep::Unknown, |action| {
+                advice(&format!("対処: {}", findings::in_japanese(action)))
+            }),
         ),
         Warning::OtherWork { percent, cpus, processes } => (
             if cpus.is_empty() {

@@ -6,8 +6,8 @@
 //! does not compile.
 
 mod english;
+mod findings;
 mod japanese;
-mod japanese_checks;
 
 use crate::language::{Language, current_language};
 use model::{OtherWarning, Warning};
@@ -47,6 +47,14 @@ impl fmt::Display for NextStep {
             NextStep::Unknown => Ok(()),
             NextStep::Command(text) | NextStep::Advice(text) => f.write_str(text),
         }
+    }
+}
+
+/// What a check found, in the current language.
+pub(crate) fn localised_finding(found: &str) -> String {
+    match current_language() {
+        Language::English => found.to_owned(),
+        Language::Japanese => findings::in_japanese(found),
     }
 }
 
