@@ -2,10 +2,11 @@
 //! Which CPUs to keep for what is to be on time: an answer from topology and from where interrupts
 //! go.
 
-use super::machine::{Machine, cpu_words};
+use super::KernelConfig;
+use super::machine::{CheckOptions, Machine, Purpose};
 use super::recommended::{joined, only_with, recommended_arguments};
 use super::topology::{Core, cores};
-use super::{CheckOptions, KernelConfig, Purpose};
+use super::words::cpu_words;
 use host::HostRoot;
 use plan::CpuId;
 use std::cmp::Reverse;
@@ -51,7 +52,7 @@ impl Advice {
 }
 
 /// CPUs to isolate, where some can be.
-pub(super) fn isolated(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
+pub(crate) fn isolated(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
     Some(division(machine)?.isolated)
 }
 

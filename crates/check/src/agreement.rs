@@ -2,10 +2,11 @@
 //! Whether the kernel's arguments about CPUs agree with one another, and what isolation by them
 //! forgets.
 
-use super::area_arguments::{ISOLATING, cpus_of, is_of_balancing};
-use super::machine::{Machine, cpu_words};
+use super::finding::Seen;
+use super::isolating::{ISOLATING, cpus_of, is_of_balancing};
+use super::machine::Machine;
 use super::recommended::{boot_with, built_with, offloaded, tickless};
-use super::{Seen, listed};
+use super::words::{cpu_words, listed};
 use plan::CpuId;
 
 /// Those of some CPUs that are not among others.
@@ -82,7 +83,7 @@ fn targets(machine: &Machine<'_>) -> Targets {
 }
 
 /// CPUs that arguments isolate and that irqaffinity= names nevertheless.
-pub(super) fn with_interrupts(machine: &Machine<'_>) -> Vec<CpuId> {
+pub(crate) fn with_interrupts(machine: &Machine<'_>) -> Vec<CpuId> {
     let isolated = targets(machine).isolated.unwrap_or_default();
     cpus_of(machine, "irqaffinity")
         .unwrap_or_default()
@@ -91,7 +92,7 @@ pub(super) fn with_interrupts(machine: &Machine<'_>) -> Vec<CpuId> {
         .collect()
 }
 
-pub(super) fn agreement(machine: &Machine<'_>) -> Option<Seen> {
+pub(crate) fn agreement(machine: &Machine<'_>) -> Option<Seen> {
     let Targets { isolated, open } = targets(machine);
     let mut disagreement = Disagreement { machine, wrong: Vec::new(), names: Vec::new() };
     if let Some(open) = &open {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a check finds stays in an anonymous recording: its words are ours, and only names go.
 
-use super::*;
 use crate::tests::trees::{laid_out, trees};
+use crate::*;
 use host::HostRoot;
 use model::{Anonymiser, Document, Pseudonyms, Warning};
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ fn warning(check: &str, found: String, why: &str, action: Option<String>) -> War
 #[test]
 fn every_check_says_why_without_a_name() {
     let warnings: Vec<Warning> =
-        checks().map(|check| warning(check.id, String::new(), check.why, None)).collect();
+        checks().map(|check| warning(check.id, String::new(), check.text().why, None)).collect();
     assert_eq!(anonymous(warnings.clone()), warnings);
 }
 
@@ -42,14 +42,14 @@ fn findings_lose_nothing_but_names() {
         }
         let (dir, options) = laid_out(&fs::read_to_string(&entry).unwrap());
         let here = format!("{}/", dir.path().display());
-        for Finding { id, found, why, action, .. } in
+        for Finding { id, found, text, action, .. } in
             crate::findings(&HostRoot::at(dir.path()), &options)
         {
             let (found, action) =
                 (found.replace(&here, "/"), action.map(|action| action.replace(&here, "/")));
             let before = format!("{found} {}", action.clone().unwrap_or_default());
             let [Warning::MachineCheck { found, action, .. }] =
-                &anonymous(vec![warning(id, found, why, action)])[..]
+                &anonymous(vec![warning(id, found, text.why, action)])[..]
             else {
                 panic!()
             };

@@ -2,103 +2,26 @@
 //! The kernel's arguments, whether they agree with one another, and whether the kernel did what
 //! they say.
 
+use super::advice;
 use super::agreement::{agreement, with_interrupts};
-use super::machine::{Machine, Purpose, cpu_words};
-use super::recommended::{
-    also, boot_with, built_with, has_many_cpus, running_version, takes_managed_irq,
-};
+use super::finding::{ALL, Check, Seen, check};
+use super::isolating::{ISOLATING, cpus_of, highest_cpu, is_of_balancing};
+use super::machine::{Machine, Purpose};
+use super::recommended::{also, boot_with, built_with, has_many_cpus, takes_managed_irq};
 use super::spelling::spelling;
-use super::{ALL, Check, Seen, advice, listed};
+use super::words::{cpu_words, listed};
 use plan::CpuId;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "isolation",
-        why: "On a CPU that is not isolated the scheduler puts any thread, and its balancing runs \
-              there.",
-        reference: "kernel-parameters: isolcpus=; Documentation/admin-guide/cgroup-v2.rst, cpuset \
-                    partitions",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: isolation,
-    },
-    Check {
-        id: "arguments-agree",
-        why: "An isolated CPU keeps what an argument forgets: its tick, its interrupts, or its \
-              RCU callbacks, which nohz_full= offloads too.",
-        reference: "kernel-parameters: isolcpus=, nohz_full=, rcu_nocbs=, irqaffinity=",
-        tunable: false,
-        matters: ALL,
-        look: agreement,
-    },
-    Check {
-        id: "arguments-in-effect",
-        why: "A list that the kernel cannot read, or was not built for, does nothing, and nothing \
-              says so later.",
-        reference: "kernel: /sys/devices/system/cpu/isolated, nohz_full",
-        tunable: false,
-        matters: ALL,
-        look: in_effect,
-    },
-    Check {
-        id: "arguments-spelled",
-        why: "The kernel passes over what it does not know. A misspelled argument does nothing.",
-        reference: "kernel: Documentation/admin-guide/kernel-parameters.txt",
-        tunable: false,
-        matters: ALL,
-        look: spelling,
-    },
-    Check {
-        id: "interrupts-at-boot",
-        why: "An interrupt that is set up later may go to each CPU that irqaffinity= names, and \
-              without it to any.",
-        reference: "kernel-parameters: irqaffinity=",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: interrupts_at_boot,
-    },
-    Check {
-        id: "tick-skew",
-        why: "Where the ticks of all CPUs come at once, they wait for the same locks at once.",
-        reference: "kernel-parameters: skew_tick=",
-        tunable: false,
-        matters: &[],
-        look: tick_skew,
-    },
-    Check {
-        id: "idle-arguments",
-        why: "A CPU that goes to a deep idle state takes up to some 100 µs to wake.",
-        reference: "kernel-parameters: idle=, intel_idle.max_cstate=, processor.max_cstate=; \
-                    Documentation/admin-guide/pm/cpuidle.rst",
-        tunable: false,
-        matters: &[],
-        look: idle_arguments,
-    },
-    Check {
-        id: "mitigations",
-        why: "Mitigations of processor faults make each entry into the kernel some 0.1 to 1 µs \
-              longer. They protect the machine.",
-        reference: "kernel: Documentation/admin-guide/hw-vuln/index.rst",
-        tunable: false,
-        matters: &[],
-        look: mitigations,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    check("isolation", &[Purpose::Telco], isolation),
+    check("arguments-agree", ALL, agreement),
+    check("arguments-in-effect", ALL, in_effect),
+    check("arguments-spelled", ALL, spelling),
+    check("interrupts-at-boot", &[Purpose::Telco], interrupts_at_boot),
+    check("tick-skew", &[], tick_skew),
+    check("idle-arguments", &[], idle_arguments),
+    check("mitigations", &[], mitigations),
 ];
-
-/// The CPU with the highest number that this machine can have.
-pub fn highest(machine: &Machine<'_>) -> CpuId {
-    let present =
-        machine.cpus("sys/devices/system/cpu/possible").and_then(|cpus| cpus.last().copied());
-    present.or_else(|| machine.online.last().copied()).unwrap_or(CpuId(0))
-}
-
-/// The CPUs of an argument that can be read.
-pub(super) fn cpus_of(machine: &Machine<'_>, name: &str) -> Option<Vec<CpuId>> {
-    machine.arguments.cpus(name, highest(machine))?.ok()
-}
-
-/// Arguments that isolate.
-pub(super) const ISOLATING: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
 
 fn isolation(machine: &Machine<'_>) -> Option<Seen> {
     if machine.online.len() == 1 {
@@ -145,7 +68,7 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
 fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
     let given = ISOLATING
         .into_iter()
-        .filter_map(|name| Some((name, machine.arguments.cpus(name, highest(machine))?)));
+        .filter_map(|name| Some((name, machine.arguments.cpus(name, highest_cpu(machine))?)));
     let (mut wrong, mut actions, mut compared) = (Vec::new(), Vec::new(), Vec::new());
     for (name, asked) in given {
         let written = machine.arguments.written(name).unwrap_or_default();
@@ -214,7 +137,7 @@ fn not_in_effect(
         Err(error) => return vec![(error, correct())],
     };
     let (here, nowhere): (Vec<CpuId>, Vec<CpuId>) =
-        asked.into_iter().partition(|cpu| *cpu <= highest(machine));
+        asked.into_iter().partition(|cpu| *cpu <= highest_cpu(machine));
     let mut wrong = Vec::new();
     if !nowhere.is_empty() {
         wrong.push((format!("this machine has no {}", cpu_words(&nowhere)), correct()));
@@ -233,7 +156,7 @@ fn not_in_effect(
     let written = machine.arguments.written(name).unwrap_or_default();
     let is_unknown_flag = name == "isolcpus"
         && written.contains("managed_irq")
-        && !takes_managed_irq(running_version(machine));
+        && !takes_managed_irq(machine.kernel_version());
     if without.is_empty() || name == "isolcpus" && !is_of_balancing(&written) && !is_unknown_flag {
         return wrong;
     }
@@ -249,12 +172,6 @@ fn not_in_effect(
         (what, format!("look in dmesg why the kernel refused {written}"))
     });
     wrong
-}
-
-/// Whether an isolcpus isolates from the scheduler's balancing: with flags, only where `domain` is
-/// one of them.
-pub(super) fn is_of_balancing(written: &str) -> bool {
-    !written.contains("managed_irq") && !written.contains("nohz") || written.contains("domain")
 }
 
 fn interrupts_at_boot(machine: &Machine<'_>) -> Option<Seen> {

@@ -2,8 +2,8 @@
 //! Kernel arguments on small machines: what is said of those that are there, and which are
 //! recommended.
 
-use super::*;
 use crate::tests::trees::found;
+use crate::*;
 
 fn action(id: &str, options: &str, files: &[(&str, &str)]) -> String {
     found(id, options, files).unwrap().action.unwrap_or_default()

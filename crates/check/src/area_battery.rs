@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What feeds the machine.
 
+use super::finding::{Check, Seen, check};
 use super::machine::Machine;
-use super::{Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[Check {
-    id: "battery",
-    why: "On battery the firmware lowers frequencies and limits.",
-    reference: "kernel: Documentation/ABI/testing/sysfs-class-power",
-    tunable: false,
-    matters: &[],
-    look: battery,
-}];
+pub(crate) const CHECKS: &[Check] = &[check("battery", &[], battery)];
 
 fn battery(machine: &Machine<'_>) -> Option<Seen> {
     let supplies = machine.names("sys/class/power_supply");

@@ -1,45 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Raspberry Pis: what their firmware does, and how it was told to.
 
+use super::board::{
+    FAST_INTERRUPTS, board, has_fast_interrupts, switched_off, will_have_preempt_rt,
+};
 use super::board_config::board_config;
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
-use super::{ALL, Check, Seen};
-use host::kernel::one_line;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "board-throttled",
-        why: "A Raspberry Pi lowers its frequency when its supply is weak or it is hot, and \
-              nothing else says so.",
-        reference: "Raspberry Pi documentation: vcgencmd get_throttled",
-        tunable: false,
-        matters: ALL,
-        look: throttled,
-    },
-    Check {
-        id: "board-usb-interrupts",
-        why: "The USB controller of Raspberry Pis up to 3 takes fast interrupts, which PREEMPT_RT \
-              cannot delay and which crash older RT kernels.",
-        reference: "Raspberry Pi documentation: dwc_otg.fiq_enable, dwc_otg.fiq_fsm_enable",
-        tunable: false,
-        matters: ALL,
-        look: usb_interrupts,
-    },
-    Check {
-        id: "board-config",
-        why: "A fixed frequency and a known temperature limit make figures of a Raspberry Pi \
-              repeatable.",
-        reference: "Raspberry Pi documentation: config.txt, arm_freq, force_turbo, temp_soft_limit",
-        tunable: false,
-        matters: &[],
-        look: board_config,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    check("board-throttled", ALL, throttled),
+    check("board-usb-interrupts", ALL, usb_interrupts),
+    check("board-config", &[], board_config),
 ];
-
-/// The board's name, where a device tree has it.
-pub(super) fn board(machine: &Machine<'_>) -> Option<String> {
-    one_line(&machine.text("proc/device-tree/model")?)
-}
 
 /// What the bits of get_throttled stand for; the same 16 bits higher stand for: since boot.
 const THROTTLED: [&str; 4] =
@@ -115,48 +88,6 @@ fn against(bits: u32) -> String {
     said.join(", and ")
 }
 
-/// Arguments that switch the fast interrupts of the USB controller off.
-const FAST_INTERRUPTS: [&str; 2] = ["dwc_otg.fiq_enable", "dwc_otg.fiq_fsm_enable"];
-
-/// Whether the board is one whose USB controller takes fast interrupts: those up to the Raspberry
-/// Pi 3.
-fn has_fast_interrupts(machine: &Machine<'_>) -> bool {
-    const NAMES: [&str; 6] =
-        ["Model ", "2 ", "3 ", "Zero", "Compute Module Rev", "Compute Module 3"];
-    let board = board(machine).unwrap_or_default();
-    let is_early = board
-        .strip_prefix("Raspberry Pi ")
-        .is_some_and(|rest| NAMES.iter().any(|name| rest.starts_with(name)));
-    // Another driver, as the kernel has it of itself, takes none.
-    let has_driver = !machine.exists("sys/module") || machine.exists("sys/module/dwc_otg");
-    is_early && has_driver
-}
-
-/// Whether the kernel that is looked at has PREEMPT_RT.
-fn will_have_preempt_rt(machine: &Machine<'_>) -> bool {
-    machine.options.config.as_ref().map_or_else(
-        || machine.has_preempt_rt(),
-        |config| config.has("PREEMPT_RT") || config.has("PREEMPT_RT_FULL"),
-    )
-}
-
-/// The argument that switches one of them off: as it is written, where it does.
-fn switched_off(machine: &Machine<'_>, name: &'static str) -> (&'static str, String) {
-    let is_off =
-        machine.arguments.value(name).is_some_and(|value| ["0", "n", "N", "off"].contains(&value));
-    let written = machine.arguments.written(name).filter(|_| is_off);
-    (name, written.unwrap_or_else(|| format!("{name}=0")))
-}
-
-/// The names of arguments that this board needs with PREEMPT_RT, and what each is to be. None where
-/// it needs none.
-pub(super) fn usb_arguments(machine: &Machine<'_>) -> Vec<(&'static str, String)> {
-    if !has_fast_interrupts(machine) || !will_have_preempt_rt(machine) {
-        return Vec::new();
-    }
-    FAST_INTERRUPTS.into_iter().map(|name| switched_off(machine, name)).collect()
-}
-
 fn usb_interrupts(machine: &Machine<'_>) -> Option<Seen> {
     if !has_fast_interrupts(machine) {
         return None;
@@ -194,7 +125,7 @@ fn usb_interrupts(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::one_finding::finding;
+    use crate::one_finding::finding;
     use crate::tests::files::lay;
 
     const BOTH: &str =

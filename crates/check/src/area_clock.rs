@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What time is kept with.
 
+use super::finding::{ALL, Check, Seen, tunable};
 use super::machine::Machine;
-use super::{ALL, Check, Seen};
 use host::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "clocksource",
-        why: "A slow clock takes about 1 µs to read, and every reading of the time pays it.",
-        reference: "kernel: Documentation/timers/timekeeping.rst; kernel-parameters: \
-                    clocksource=, tsc=",
-        tunable: true,
-        matters: ALL,
-        look: clocksource,
-    },
-    Check {
-        id: "timer-migration",
-        why: "Timers that are set on an idle CPU, or on one without a tick (nohz_full), move to a \
-              busy one, which then runs their handlers.",
-        reference: "kernel: /proc/sys/kernel/timer_migration",
-        tunable: true,
-        matters: &[],
-        look: timer_migration,
-    },
-];
+pub(crate) const CHECKS: &[Check] =
+    &[tunable("clocksource", ALL, clocksource), tunable("timer-migration", &[], timer_migration)];
 
 fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
     const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";

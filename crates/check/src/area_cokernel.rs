@@ -2,40 +2,17 @@
 //! A co-kernel beside Linux: its state, how it was calibrated, and what disturbs it.
 
 use super::area_frequency::{raise, scaling_cpus, slow_states_left};
-use super::machine::{Machine, cpu_words};
-use super::{ALL, Check, Seen, listed};
+use super::finding::{ALL, Check, Seen, check};
+use super::machine::Machine;
+use super::words::{cpu_words, listed};
 use host::kernel;
 use plan::{CpuId, CpuList};
 use std::os::unix::fs::MetadataExt;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "co-kernel",
-        why: "Only threads that call a co-kernel run on it. All others, and all of Linux, run \
-              after it.",
-        reference: "docs/cokernels.md",
-        tunable: false,
-        matters: ALL,
-        look: co_kernel,
-    },
-    Check {
-        id: "co-kernel-gravity",
-        why: "A co-kernel sets its timer early by the time that waking takes. Another machine's \
-              time makes threads late, or too early.",
-        reference: "docs/cokernels.md; autotune(1) of Xenomai; latmus of EVL",
-        tunable: false,
-        matters: ALL,
-        look: gravity,
-    },
-    Check {
-        id: "co-kernel-neighbours",
-        why: "Idle states and frequencies that Linux chooses delay a co-kernel's threads as any \
-              others, and pages that it moves fault in them.",
-        reference: "Xenomai: TROUBLESHOOTING.COBALT, Kernel configuration",
-        tunable: false,
-        matters: ALL,
-        look: neighbours,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    check("co-kernel", ALL, co_kernel),
+    check("co-kernel-gravity", ALL, gravity),
+    check("co-kernel-neighbours", ALL, neighbours),
 ];
 
 /// A co-kernel that is built into the kernel.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Machines with Cobalt and EVL in several states.
 
-use super::super::Status;
-use super::super::one_finding::{OneFinding, finding};
+use crate::Status;
+use crate::one_finding::{OneFinding, finding};
 use crate::tests::files::{lay, put};
 use rustix::fs::inotify;
 use rustix::io::Errno;

@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that share a core with a CPU that is to be on time.
 
-use super::machine::{Machine, Purpose, cpu_words};
-use super::thread::for_each;
-use super::{Check, Seen};
+use super::finding::{Check, Seen, check};
+use super::machine::{Machine, Purpose};
+use super::words::{cpu_words, for_each};
 use plan::{CpuId, CpuList};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "smt-siblings",
-        why: "Threads of one core share its pipelines and caches: a busy sibling makes code some \
-              10 to 100 % slower.",
-        reference: "kernel: Documentation/ABI/stable/sysfs-devices-system-cpu, \
-                    thread_siblings_list",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: siblings,
-    },
-    Check {
-        id: "isolated-offline",
-        why: "Nothing can run on a CPU that is offline, so it is of no use that it is isolated.",
-        reference: "kernel: Documentation/core-api/cpu_hotplug.rst; \
-                    Documentation/admin-guide/kernel-parameters.txt, nosmt, maxcpus=",
-        tunable: false,
-        matters: &[],
-        look: offline,
-    },
-];
+pub(crate) const CHECKS: &[Check] =
+    &[check("smt-siblings", &[Purpose::Telco], siblings), check("isolated-offline", &[], offline)];
 
 /// Isolated CPUs that are offline. Second threads are, where SMT is switched off.
 fn offline(machine: &Machine<'_>) -> Option<Seen> {
@@ -181,8 +162,8 @@ fn left_idle(machine: &Machine<'_>, idle: &[CpuId]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::{OneFinding, finding};
+    use crate::Status;
+    use crate::one_finding::{OneFinding, finding};
     use crate::tests::files::{lay, put};
 
     /// CPUs whose second threads are half their number away, all of which can be switched off but

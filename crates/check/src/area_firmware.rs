@@ -2,18 +2,10 @@
 //! Interrupts that firmware handles by itself, behind the kernel's back.
 
 use super::area_virtual::hypervisor;
+use super::finding::{Check, Seen, check};
 use super::machine::Machine;
-use super::{Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[Check {
-    id: "system-management-interrupts",
-    why: "A system management interrupt stops all CPUs while firmware runs, for some 10 µs to ms. \
-          The kernel neither sees nor delays it.",
-    reference: "kernel: Documentation/trace/hwlat_detector.rst; docs/probes.md, hwlat",
-    tunable: false,
-    matters: &[],
-    look: interrupts,
-}];
+pub(crate) const CHECKS: &[Check] = &[check("system-management-interrupts", &[], interrupts)];
 
 /// The maker of an x86 processor.
 fn maker(machine: &Machine<'_>) -> Option<String> {
@@ -73,8 +65,8 @@ fn interrupts(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::{OneFinding, finding};
+    use crate::Status;
+    use crate::one_finding::{OneFinding, finding};
     use crate::tests::files::lay;
 
     fn seen(info: &str, files: &[(&str, &str)]) -> Option<OneFinding> {

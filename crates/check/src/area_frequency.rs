@@ -1,60 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Frequency and idle states of the CPUs.
 
-use super::machine::{Machine, Purpose, cpu_words};
-use super::{ALL, Check, Seen};
+use super::finding::{ALL, Check, Seen, check, tunable};
+use super::machine::{Machine, Purpose};
+use super::words::cpu_words;
 use plan::CpuId;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "governor",
-        why: "A governor that lowers the frequency lets a thread run slowly just after it woke: \
-              idle CPUs are the slow ones.",
-        reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
-        tunable: true,
-        matters: ALL,
-        look: governor,
-    },
-    Check {
-        id: "frequency-limits",
-        why: "A limit below what the CPU can do is a choice, or a machine that protects itself \
-              from heat or a weak supply.",
-        reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
-        tunable: false,
-        matters: &[],
-        look: limits,
-    },
-    Check {
-        id: "energy-preference",
-        why: "The processor itself chooses its frequency and how soon it goes up, and saves \
-              energy where it is told to.",
-        reference: "kernel: Documentation/admin-guide/pm/intel_pstate.rst, \
-                    energy_performance_preference; amd-pstate.rst",
-        tunable: false,
-        matters: &[],
-        look: energy_preference,
-    },
-    Check {
-        id: "turbo",
-        why: "With turbo the frequency depends on heat and on how many CPUs are busy, so figures \
-              differ from run to run.",
-        reference: "kernel: Documentation/admin-guide/pm/intel_pstate.rst, no_turbo; cpufreq.rst, \
-                    boost",
-        tunable: true,
-        matters: &[],
-        look: turbo,
-    },
-    Check {
-        id: "idle-states",
-        why: "Waking from a deep idle state takes up to some 100 µs. teiji holds them off while \
-              it measures; your own program has to.",
-        reference: "kernel: Documentation/admin-guide/pm/cpuidle.rst; /dev/cpu_dma_latency",
-        tunable: true,
-        matters: &[],
-        look: idle_states,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    tunable("governor", ALL, governor),
+    check("frequency-limits", &[], limits),
+    check("energy-preference", &[], energy_preference),
+    tunable("turbo", &[], turbo),
+    tunable("idle-states", &[], idle_states),
 ];
 
 /// CPUs by what each says.
@@ -116,7 +75,7 @@ fn pinned(machine: &Machine<'_>, cpu: CpuId) -> Option<u64> {
 
 /// What makes the frequency of CPUs the highest: their governors differ in it, so these are
 /// commands.
-pub(super) fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
+pub(crate) fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
     let wanted = by_value(cpus, |cpu| {
         let offered = cpufreq(machine, cpu, "scaling_available_governors");
         let has_performance =
@@ -135,7 +94,7 @@ pub(super) fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
 
 /// CPUs that are to be on time and whose governor changes their frequency. None where no governor
 /// can be seen.
-pub(super) fn scaling_cpus(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
+pub(crate) fn scaling_cpus(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
     let governor = |cpu: CpuId| Some((cpu, cpufreq(machine, cpu, "scaling_governor")?));
     let governors: Vec<(CpuId, String)> =
         machine.measured().into_iter().filter_map(governor).collect();
@@ -341,7 +300,7 @@ fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
 
 /// What kernel arguments leave of idle states that are slow to wake from, in words. None where no
 /// file shows it.
-pub(super) fn slow_states_left(machine: &Machine<'_>) -> Option<String> {
+pub(crate) fn slow_states_left(machine: &Machine<'_>) -> Option<String> {
     let driver = machine.text("sys/devices/system/cpu/cpuidle/current_driver");
     match slow_states(machine) {
         Some(slow) => Some(state_words(&slow)),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Frequencies and idle states of small machines.
 
-use super::super::Status;
-use super::super::one_finding::{OneFinding, finding};
+use crate::Status;
+use crate::one_finding::{OneFinding, finding};
 use crate::tests::files::{lay, put};
 
 /// What is found where each of two CPUs has these files in its folder.

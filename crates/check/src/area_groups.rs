@@ -1,37 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Control groups whose threads may run on the CPUs that are to be on time.
 
+use super::cgroups::GROUPS;
 use super::cpuset::allowed;
 use super::cpuset_v1::cpuset_limits;
-use super::machine::{Machine, Purpose, cpu_words};
-use super::thread::for_each;
-use super::{ALL, Check, Seen, listed};
+use super::finding::{ALL, Check, Seen, check, tunable};
+use super::machine::{Machine, Purpose};
+use super::words::{cpu_words, for_each, listed};
 use plan::{CpuId, CpuList};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "control-groups",
-        why: "Threads of services run on any CPU that their control group has, unless the CPU is \
-              isolated.",
-        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus; cpuset(7)",
-        tunable: true,
-        matters: &[Purpose::Telco],
-        look: groups,
-    },
-    Check {
-        id: "allowed-cpus",
-        why: "A program cannot run on CPUs that its control group does not have, whatever \
-              affinity it asks for.",
-        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.effective; \
-                    cpuset(7)",
-        tunable: false,
-        matters: ALL,
-        look: allowed,
-    },
-];
-
-/// Where version 2 is mounted.
-pub const GROUPS: &str = "sys/fs/cgroup";
+pub(crate) const CHECKS: &[Check] =
+    &[tunable("control-groups", &[Purpose::Telco], groups), check("allowed-cpus", ALL, allowed)];
 
 /// Groups directly below the root whose threads may run on measured CPUs: those this process is not
 /// in, and which keep no CPUs for themselves.
@@ -138,7 +117,7 @@ fn keeping(groups: &[String], cpus: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::one_finding::finding;
+    use crate::one_finding::finding;
     use crate::tests::threads::{file, four_cpus};
     use host::HostRoot;
 

@@ -1,48 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Interrupts: where they may go, and who moves them.
 
+use super::finding::{Check, Seen, Status, check, tunable};
 use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
-use super::machine::{Machine, Purpose, cpu_words};
-use super::thread::for_each;
-use super::{Check, Seen, Status};
+use super::machine::{Machine, Purpose};
+use super::words::{cpu_words, for_each};
 use host::cpu::{self, of_mask, to_mask};
 use plan::{CpuId, CpuList};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "interrupts-on-measured-cpus",
-        why: "An interrupt on the CPU delays whatever runs there: some µs each, more where its \
-              handler is slow.",
-        reference: "kernel: Documentation/core-api/irq/irq-affinity.rst",
-        tunable: true,
-        matters: &[Purpose::Robotics, Purpose::Telco, Purpose::Measure],
-        look: on_measured_cpus,
-    },
-    Check {
-        id: "interrupt-default",
-        why: "A device that is set up later gets its interrupts where this mask allows them.",
-        reference: "kernel: Documentation/core-api/irq/irq-affinity.rst, default_smp_affinity",
-        tunable: true,
-        matters: &[],
-        look: default_affinity,
-    },
-    Check {
-        id: "irqbalance",
-        why: "irqbalance moves interrupts to CPUs that have little to do, which are those that \
-              wait to be on time.",
-        reference: "irqbalance(1), IRQBALANCE_BANNED_CPULIST",
-        tunable: false,
-        matters: &[Purpose::Robotics, Purpose::Telco],
-        look: irqbalance,
-    },
-    Check {
-        id: "workqueues",
-        why: "Work of the kernel that is bound to no CPU runs on any in this mask.",
-        reference: "kernel: Documentation/core-api/workqueue.rst",
-        tunable: true,
-        matters: &[Purpose::Telco],
-        look: workqueues,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    tunable(
+        "interrupts-on-measured-cpus",
+        &[Purpose::Robotics, Purpose::Telco, Purpose::Measure],
+        on_measured_cpus,
+    ),
+    tunable("interrupt-default", &[], default_affinity),
+    check("irqbalance", &[Purpose::Robotics, Purpose::Telco], irqbalance),
+    tunable("workqueues", &[Purpose::Telco], workqueues),
 ];
 
 /// Where `managed_irq` in isolcpus came in: before, it made the kernel ignore the whole argument.

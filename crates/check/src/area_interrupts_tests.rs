@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Interrupts on CPUs that are to be on time, on small machines.
 
-use super::super::{CheckOptions, Finding};
 use super::*;
 use crate::tests::threads::{Made, file, four_cpus, make};
+use crate::{CheckOptions, Finding};
 use host::HostRoot;
 
 /// Of an interrupt: its row, where it may come, and where it comes.

@@ -4,149 +4,26 @@
 use super::config::KernelConfig;
 use super::debug_options::debug_options;
 use super::distribution::real_time_kernel;
-use super::machine::{Machine, Purpose, cpu_words};
+use super::finding::{ALL, Check, Seen, check};
+use super::machine::{Machine, Purpose};
+use super::preemption::{self, dynamic_mode, is_preempted_at_once};
 use super::recommended::{also, boot_with, built_with, offloaded, tickless};
-use super::{ALL, Check, Seen, listed};
-use host::kernel;
+use super::words::{cpu_words, listed};
 use plan::CpuId;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "preemption",
-        why: "While code that cannot be preempted runs in the kernel, a thread that is due waits: \
-              ms without PREEMPT_RT, some 10 µs with it.",
-        reference: "kernel: Documentation/locking/locktypes.rst; kernel-parameters: preempt=",
-        tunable: false,
-        matters: &[Purpose::Robotics, Purpose::Telco],
-        look: preemption,
-    },
-    Check {
-        id: "kernel-config",
-        why: "What the kernel was built with decides what it can do. Without its configuration \
-              some findings are unknown.",
-        reference: "kernel: init/Kconfig, IKCONFIG_PROC",
-        tunable: false,
-        matters: &[],
-        look: kernel_config,
-    },
-    Check {
-        id: "high-resolution-timers",
-        why: "Without them a timer expires at the next tick: up to 10 ms late at 100 Hz.",
-        reference: "kernel: Documentation/timers/highres.rst",
-        tunable: false,
-        matters: ALL,
-        look: high_resolution_timers,
-    },
-    Check {
-        id: "tick-rate",
-        why: "The tick interrupts each CPU that is not idle. Its rate decides when the scheduler \
-              looks at what is not real-time.",
-        reference: "kernel: kernel/Kconfig.hz",
-        tunable: false,
-        matters: &[],
-        look: tick_rate,
-    },
-    Check {
-        id: "full-dynticks",
-        why: "Without NO_HZ_FULL the tick interrupts a busy CPU 100 to 1,000 times a second, \
-              isolated or not.",
-        reference: "kernel: Documentation/timers/no_hz.rst",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: full_dynticks,
-    },
-    Check {
-        id: "rcu-callbacks",
-        why: "Callbacks of RCU run on the CPU that queued them, unless they are offloaded to \
-              threads that can run elsewhere.",
-        reference: "kernel: Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: rcu_callbacks,
-    },
-    Check {
-        id: "debug-options",
-        why: "Checks of locks and memory make each lock and each allocation slower, and run with \
-              interrupts off.",
-        reference: "kernel: Documentation/locking/lockdep-design.rst; lib/Kconfig.debug",
-        tunable: false,
-        matters: ALL,
-        look: debug_options,
-    },
-    Check {
-        id: "frequency-scaling-built",
-        why: "A kernel without CPU_FREQ leaves the frequency to the firmware, and nothing shows \
-              what it is. With it, the default governor chooses it from the start.",
-        reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
-        tunable: false,
-        matters: &[],
-        look: frequency_scaling,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    check("preemption", &[Purpose::Robotics, Purpose::Telco], preemption),
+    check("kernel-config", &[], kernel_config),
+    check("high-resolution-timers", ALL, high_resolution_timers),
+    check("tick-rate", &[], tick_rate),
+    check("full-dynticks", &[Purpose::Telco], full_dynticks),
+    check("rcu-callbacks", &[Purpose::Telco], rcu_callbacks),
+    check("debug-options", ALL, debug_options),
+    check("frequency-scaling-built", &[], frequency_scaling),
 ];
 
-/// How the kernel can be preempted, as far as it is known.
-fn model(machine: &Machine<'_>) -> Option<String> {
-    // A configuration that is asked about says it by itself.
-    if let Some(config) = &machine.options.config {
-        return Some(configured_model(config));
-    }
-    let text = |path: &str| machine.text(path);
-    let (version, realtime) = (text("proc/version"), text("sys/kernel/realtime"));
-    let (mode, line) = (text("sys/kernel/debug/sched/preempt"), text("proc/cmdline"));
-    let model = kernel::preemption(
-        version.as_deref(),
-        realtime.as_deref(),
-        mode.as_deref(),
-        line.as_deref(),
-    )?;
-    // Only root can read the mode. Without an argument it is what the kernel was built with.
-    match machine.config() {
-        Ok(config) if model == "PREEMPT_DYNAMIC" => Some(configured_model(config)),
-        _ => Some(model),
-    }
-}
-
-fn configured_model(config: &KernelConfig) -> String {
-    let first_of =
-        |options: &[&'static str]| options.iter().find(|option| config.has(option)).copied();
-    match first_of(&["PREEMPT_RT", "PREEMPT_RT_FULL", "PREEMPT_DYNAMIC", "PREEMPT_LAZY", "PREEMPT"])
-    {
-        Some("PREEMPT_RT" | "PREEMPT_RT_FULL") => "PREEMPT_RT".to_owned(),
-        Some("PREEMPT_DYNAMIC") => {
-            let mode = match first_of(&["PREEMPT_NONE", "PREEMPT_VOLUNTARY", "PREEMPT_LAZY"]) {
-                Some("PREEMPT_NONE") => "none",
-                Some("PREEMPT_VOLUNTARY") => "voluntary",
-                Some(_) => "lazy",
-                None => "full",
-            };
-            format!("PREEMPT_DYNAMIC ({mode} by default)")
-        }
-        Some(model) => model.to_owned(),
-        None => "voluntary or none".to_owned(),
-    }
-}
-
-/// The mode of a kernel that can choose it at boot: empty where it is not known. None where it
-/// cannot.
-fn dynamic_mode(model: &str) -> Option<&str> {
-    let mode = model.strip_prefix("PREEMPT_DYNAMIC")?.trim_start().trim_matches(['(', ')']);
-    mode.strip_prefix("booted with preempt=").or_else(|| mode.split(' ').next())
-}
-
-/// In the mode `lazy` a thread of ordinary priority waits for the tick, and a real-time one
-/// preempts at once, as in the mode `full`.
-fn is_preempted_at_once(mode: &str) -> bool {
-    mode == "full" || mode == "lazy"
-}
-
-/// Whether a kernel that can choose it at boot lets a real-time thread preempt it in most places.
-/// None where there is no choice.
-pub(super) fn preempts_fully(machine: &Machine<'_>) -> Option<bool> {
-    Some(is_preempted_at_once(dynamic_mode(&model(machine)?)?))
-}
-
 fn preemption(machine: &Machine<'_>) -> Option<Seen> {
-    let Some(model) = model(machine) else {
+    let Some(model) = preemption::model(machine) else {
         return Seen::unknown("no file shows how the kernel can be preempted");
     };
     if model == "PREEMPT_RT" {

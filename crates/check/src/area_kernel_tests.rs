@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a kernel is built with, and what of it was asked for.
 
-use super::*;
 use crate::tests::trees::found;
+use crate::*;
 
 const DYNAMIC: (&str, &str) =
     ("proc/version", "Linux version 6.1.0-x (x) #1 SMP PREEMPT_DYNAMIC x");

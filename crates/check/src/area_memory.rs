@@ -1,54 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory that the kernel moves, joins or swaps out meanwhile.
 
+use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
-use super::{ALL, Check, Seen};
 use host::kernel;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "transparent-hugepages",
-        why: "khugepaged joins pages of running programs, which faults them anew; compaction for \
-              it moves memory.",
-        reference: "kernel: Documentation/admin-guide/mm/transhuge.rst",
-        tunable: true,
-        matters: &[],
-        look: hugepages,
-    },
-    Check {
-        id: "same-page-merging",
-        why: "KSM scans memory and write-protects what it merges, which faults at the next write.",
-        reference: "kernel: Documentation/admin-guide/mm/ksm.rst",
-        tunable: true,
-        matters: ALL,
-        look: merging,
-    },
-    Check {
-        id: "swap",
-        why: "What is not locked may be swapped out: the next use of it waits for the disk. Lock \
-              memory (mlockall) or have no swap.",
-        reference: "mlockall(2)",
-        tunable: false,
-        matters: &[],
-        look: swap,
-    },
-    Check {
-        id: "numa-balancing",
-        why: "NUMA balancing unmaps pages to see who uses them, and moves them: page faults in \
-              running threads.",
-        reference: "kernel: Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
-        tunable: true,
-        matters: &[Purpose::Telco, Purpose::Measure, Purpose::Robotics],
-        look: numa_balancing,
-    },
-    Check {
-        id: "compaction",
-        why: "Proactive compaction moves memory of running programs in the background.",
-        reference: "kernel: Documentation/admin-guide/sysctl/vm.rst, compaction_proactiveness",
-        tunable: true,
-        matters: &[],
-        look: compaction,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    tunable("transparent-hugepages", &[], hugepages),
+    tunable("same-page-merging", ALL, merging),
+    check("swap", &[], swap),
+    tunable(
+        "numa-balancing",
+        &[Purpose::Telco, Purpose::Measure, Purpose::Robotics],
+        numa_balancing,
+    ),
+    tunable("compaction", &[], compaction),
 ];
 
 fn hugepages(machine: &Machine<'_>) -> Option<Seen> {
@@ -115,8 +81,8 @@ fn compaction(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::finding;
+    use crate::Status;
+    use crate::one_finding::finding;
     use crate::tests::files::lay;
 
     /// Only the first file was read, which does not count for sizes that have a choice of their

@@ -4,37 +4,14 @@
 //! The kernel asks for a capability of the machine itself: one that holds in a user namespace
 //! alone, as that of a container without root, lifts no limit.
 
-use super::area_container::container_kind;
+use super::container::container_kind;
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
-use super::{ALL, Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "rights-real-time",
-        why: "Without the right to real-time priorities a program runs as any other, after all \
-              that is real-time.",
-        reference: "getrlimit(2), RLIMIT_RTPRIO; capabilities(7), CAP_SYS_NICE",
-        tunable: false,
-        matters: ALL,
-        look: real_time,
-    },
-    Check {
-        id: "rights-locked-memory",
-        why: "Memory that cannot be locked may be taken away: the next use of it is a page fault, \
-              which takes µs, or ms from a disk.",
-        reference: "getrlimit(2), RLIMIT_MEMLOCK; capabilities(7), CAP_IPC_LOCK",
-        tunable: false,
-        matters: ALL,
-        look: locked_memory,
-    },
-    Check {
-        id: "rights-idle-states",
-        why: "Who may not open /dev/cpu_dma_latency cannot hold deep idle states off.",
-        reference: "kernel: Documentation/admin-guide/pm/cpuidle.rst",
-        tunable: false,
-        matters: &[],
-        look: idle_states,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    check("rights-real-time", ALL, real_time),
+    check("rights-locked-memory", ALL, locked_memory),
+    check("rights-idle-states", &[], idle_states),
 ];
 
 /// Capabilities by their number (include/uapi/linux/capability.h).
@@ -96,7 +73,7 @@ fn granted<'a>(line: &'a str, item: &str, is_enough: &dyn Fn(&str) -> bool) -> O
 const LIMIT: u8 = 95;
 
 /// The highest priority that is to be allowed.
-pub(super) fn highest_allowed(machine: &Machine<'_>) -> u8 {
+pub(crate) fn highest_allowed(machine: &Machine<'_>) -> u8 {
     machine.options.priority.max(LIMIT)
 }
 
@@ -252,8 +229,8 @@ fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::{OneFinding, finding};
+    use crate::Status;
+    use crate::one_finding::{OneFinding, finding};
     use crate::tests::files::lay;
 
     /// Of a user with these limits, soft and hard, and these files.

@@ -1,75 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the kernel lets run when: throttling, watchdogs, statistics.
 
+use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
 use super::rt_share::{group_scheduling, throttling};
-use super::{ALL, Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "rt-throttling",
-        why: "A real-time thread that does not sleep is stopped for ordinary ones: by default for \
-              up to 50 ms of each second.",
-        reference: "kernel: Documentation/scheduler/sched-rt-group.rst",
-        tunable: true,
-        matters: ALL,
-        look: throttling,
-    },
-    Check {
-        id: "rt-group-scheduling",
-        why: "With RT_GROUP_SCHED a control group whose share is 0 can have no real-time thread \
-              at all.",
-        reference: "kernel: Documentation/scheduler/sched-rt-group.rst",
-        tunable: false,
-        matters: ALL,
-        look: group_scheduling,
-    },
-    Check {
-        id: "watchdogs",
-        why: "The watchdogs wake a thread of the highest priority on each CPU every few seconds, \
-              and use a counter that interrupts.",
-        reference: "kernel: Documentation/admin-guide/lockup-watchdogs.rst",
-        tunable: true,
-        matters: &[Purpose::Telco],
-        look: watchdogs,
-    },
-    Check {
-        id: "statistics-interval",
-        why: "Every interval the kernel gathers memory statistics on each CPU that has some.",
-        reference: "kernel: Documentation/admin-guide/sysctl/vm.rst, stat_interval",
-        tunable: true,
-        matters: &[],
-        look: statistics,
-    },
-    Check {
-        id: "timer-slack",
-        why: "The kernel ends the sleep of an ordinary thread later than asked for, by up to its \
-              timer slack, to end several at once.",
-        reference: "prctl(2), PR_SET_TIMERSLACK; kernel: Documentation/filesystems/proc.rst, \
-                    timerslack_ns",
-        tunable: false,
-        matters: ALL,
-        look: timer_slack,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    tunable("rt-throttling", ALL, throttling),
+    check("rt-group-scheduling", ALL, group_scheduling),
+    tunable("watchdogs", &[Purpose::Telco], watchdogs),
+    tunable("statistics-interval", &[], statistics),
+    check("timer-slack", ALL, timer_slack),
 ];
-
-/// The control group of this process in version 2 or, for one controller, in version 1: its folder.
-pub(super) fn own_group(machine: &Machine<'_>, controller: Option<&str>) -> Option<String> {
-    let text = machine.text("proc/self/cgroup")?;
-    let line = text.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':');
-        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let is_it = match controller {
-            None => controllers.is_empty(),
-            Some(name) => controllers.split(',').any(|one| one == name),
-        };
-        is_it.then(|| path.trim_matches('/').to_owned())
-    })?;
-    Some(match controller {
-        None => format!("sys/fs/cgroup/{line}"),
-        Some(name) => format!("sys/fs/cgroup/{name}/{line}"),
-    })
-}
 
 fn watchdogs(machine: &Machine<'_>) -> Option<Seen> {
     let is_on =

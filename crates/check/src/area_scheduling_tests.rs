@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Timer slack, of this process and of a program that is measured.
 
-use super::super::{CheckOptions, Finding, MeasuredProgram, RunCheck, Status};
 use super::*;
 use crate::tests::threads::{Made, file, four_cpus, make};
+use crate::{CheckOptions, Finding, MeasuredProgram, RunCheck, Status};
 use host::HostRoot;
 use plan::CpuId;
 

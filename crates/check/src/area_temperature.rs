@@ -3,19 +3,12 @@
 //!
 //! Only what measures CPUs counts: a radio module or a disk is hot for reasons of its own.
 
-use super::area_board::board;
+use super::board::board;
 use super::board_config::config_value;
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
-use super::{ALL, Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[Check {
-    id: "temperature",
-    why: "Near its limit a CPU is slowed down, or stopped for moments.",
-    reference: "kernel: Documentation/driver-api/thermal/sysfs-api.rst",
-    tunable: false,
-    matters: ALL,
-    look: temperature,
-}];
+pub(crate) const CHECKS: &[Check] = &[check("temperature", ALL, temperature)];
 
 /// As near to a limit as this is too near, thousandths of a degree.
 const NEAR: i64 = 5_000;
@@ -161,8 +154,8 @@ fn temperature(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::{OneFinding, finding};
+    use crate::Status;
+    use crate::one_finding::{OneFinding, finding};
     use crate::tests::files::lay;
 
     const ZONE: &str = "sys/class/thermal/thermal_zone0";

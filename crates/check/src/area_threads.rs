@@ -1,50 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that come before what is to be on time.
 
-use super::machine::{Machine, Purpose, cpu_words};
-use super::thread::{
-    Above, RANK_OF_DEADLINE, Thread, for_each, guard, guards_above, interrupt_threads_above,
-    is_handler, is_raised_worker, lowering, threads_above,
+use super::finding::{ALL, Check, Seen, Status, check, tunable};
+use super::machine::{Machine, Purpose};
+use super::thread::{RANK_OF_DEADLINE, Thread, is_handler, is_raised_worker};
+use super::threads_above::{
+    Above, guard, guards_above, interrupt_threads_above, lowering, threads_above,
 };
-use super::{ALL, Check, Seen, Status};
+use super::words::{cpu_words, for_each};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "threads-above",
-        why: "A thread of the same or a higher real-time priority on the same CPU runs first, for \
-              as long as it wants.",
-        reference: "sched(7)",
-        tunable: true,
-        matters: ALL,
-        look: above,
-    },
-    Check {
-        id: "interrupt-threads",
-        why: "Handlers in threads run at priority 50 unless somebody changed it. Those above what \
-              is to be on time delay it.",
-        reference: "kernel-parameters: threadirqs; kernel: irq_thread()",
-        tunable: true,
-        matters: &[Purpose::Robotics, Purpose::Measure],
-        look: interrupt_threads,
-    },
-    Check {
-        id: "kernel-workers",
-        why: "Work of the kernel has an ordinary priority. At a real-time one it delays what is \
-              to be on time, or floods the machine.",
-        reference: "kernel: Documentation/core-api/workqueue.rst",
-        tunable: false,
-        matters: ALL,
-        look: workers,
-    },
-    Check {
-        id: "desktop",
-        why: "A desktop draws, plays and indexes, and its graphics driver holds interrupts and \
-              locks.",
-        reference: "systemd.special(7), multi-user.target",
-        tunable: false,
-        matters: &[Purpose::Robotics, Purpose::Telco, Purpose::Measure],
-        look: desktop,
-    },
+pub(crate) const CHECKS: &[Check] = &[
+    tunable("threads-above", ALL, above),
+    tunable("interrupt-threads", &[Purpose::Robotics, Purpose::Measure], interrupt_threads),
+    check("kernel-workers", ALL, workers),
+    check("desktop", &[Purpose::Robotics, Purpose::Telco, Purpose::Measure], desktop),
 ];
 
 fn named(above: &[Above<'_>]) -> String {
@@ -160,4 +129,4 @@ fn desktop(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 #[path = "area_threads_tests.rs"]
-pub(super) mod tests;
+pub(crate) mod tests;

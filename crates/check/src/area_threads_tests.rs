@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that come before what is to be on time, on small machines.
 
-use super::super::{CheckOptions, Finding, Status};
 use super::*;
 use crate::tests::threads::*;
 use crate::tests::trees::laid_out;
+use crate::{CheckOptions, Finding};
 use host::HostRoot;
 use plan::CpuId;
 
@@ -184,7 +184,7 @@ fn few_files_are_read_of_each_thread() {
     let (root, options) = (HostRoot::at(dir.path()), options(&[1], 90));
     let machine = Machine::new(&root, &options);
     let findings: Vec<Finding> =
-        crate::checks().filter_map(|check| crate::look(&machine, check)).collect();
+        crate::checks().filter_map(|check| crate::checks::look(&machine, check)).collect();
     assert!(
         findings.iter().any(|finding| finding.id == "threads-above"
             && finding.found.matches("daemon 100").count() == 10),

@@ -4,31 +4,12 @@
 //! What the kernel knows of it (adjtimex) is in no file, so most of it is asked of the services'
 //! own files.
 
-use super::area_container::container_kind;
+use super::container::container_kind;
+use super::finding::{Check, Seen, check};
 use super::machine::Machine;
-use super::{Check, Seen};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "time-synchronisation",
-        why: "A service that sets the time of day makes CLOCK_REALTIME step. CLOCK_MONOTONIC \
-              never steps, and only its rate is adjusted.",
-        reference: "adjtimex(2); chronyd(8)",
-        tunable: false,
-        matters: &[],
-        look: synchronisation,
-    },
-    Check {
-        id: "time-stepping",
-        why: "A step of CLOCK_REALTIME moves each deadline on that clock: threads wake at once or \
-              late by as much, and logs disagree.",
-        reference: "chrony.conf(5), makestep; systemd-timesyncd.service(8); ntp.conf(5), tinker \
-                    step; phc2sys(8)",
-        tunable: false,
-        matters: &[],
-        look: stepping,
-    },
-];
+pub(crate) const CHECKS: &[Check] =
+    &[check("time-synchronisation", &[], synchronisation), check("time-stepping", &[], stepping)];
 
 /// A service that sets the time of day.
 struct Service {

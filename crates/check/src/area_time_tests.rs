@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Services that set the time of day, by their processes and files.
 
-use super::super::Status;
-use super::super::one_finding::{OneFinding, finding};
+use crate::Status;
+use crate::one_finding::{OneFinding, finding};
 use crate::tests::files::lay;
 use rustix::fs::{CWD, FileType, Mode, inotify, mknodat};
 use rustix::io::Errno;

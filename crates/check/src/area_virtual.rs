@@ -5,31 +5,13 @@
 //! its node in the device tree), then what its firmware calls the machine, then clocks of its own,
 //! and at last the processor's flag, which names none.
 
-use super::area_board::board;
+use super::board::board;
+use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
-use super::{ALL, Check, Seen};
 use host::kernel::one_line;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "virtual-machine",
-        why: "A hypervisor may run something else while a virtual CPU is due, and each timer may \
-              leave the guest.",
-        reference: "kernel: Documentation/virt/kvm; systemd-detect-virt(1)",
-        tunable: false,
-        matters: &[],
-        look: virtual_machine,
-    },
-    Check {
-        id: "steal-time",
-        why: "Steal time is time in which this machine had work and its hypervisor ran something \
-              else.",
-        reference: "proc_stat(5)",
-        tunable: false,
-        matters: ALL,
-        look: steal,
-    },
-];
+pub(crate) const CHECKS: &[Check] =
+    &[check("virtual-machine", &[], virtual_machine), check("steal-time", ALL, steal)];
 
 /// How words begin by which firmware names virtual machines only, and whose they are.
 const VIRTUAL_PRODUCTS: [(&str, &str); 12] = [
@@ -93,7 +75,7 @@ fn in_device_tree(machine: &Machine<'_>) -> Option<String> {
 }
 
 /// The hypervisor that this machine runs on, by what shows it.
-pub(super) fn hypervisor(machine: &Machine<'_>) -> Option<String> {
+pub(crate) fn hypervisor(machine: &Machine<'_>) -> Option<String> {
     let flag = hypervisor_flag(machine);
     if let Some(kind) = machine.text("sys/hypervisor/type").filter(|kind| !kind.is_empty()) {
         let is_control =
@@ -185,8 +167,8 @@ fn ratio(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::finding;
+    use crate::Status;
+    use crate::one_finding::finding;
     use crate::tests::files::lay;
 
     fn kind(files: &[(&str, &str)]) -> Option<String> {

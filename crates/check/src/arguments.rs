@@ -25,7 +25,7 @@ pub struct Arguments {
 
 impl Arguments {
     /// Of a kernel of this version. One whose version is not known is taken for a newer one.
-    pub(super) fn of(command_line: &str, version: Option<(u32, u32)>) -> Arguments {
+    pub(crate) fn of(command_line: &str, version: Option<(u32, u32)>) -> Arguments {
         let words = command_line.split_ascii_whitespace().take_while(|word| *word != "--");
         let split = |word: &str| match word.split_once('=') {
             Some((name, value)) => (name.to_owned(), Some(value.trim_matches('"').to_owned())),
@@ -36,7 +36,7 @@ impl Arguments {
     }
 
     /// The value of that of several such arguments which counts; the empty text where it has none.
-    pub(super) fn value(&self, name: &str) -> Option<&str> {
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
         let mut values = self.values(name);
         if self.keeps_first && FIRST_COUNTS.contains(&name) {
             values.next()
@@ -57,7 +57,7 @@ impl Arguments {
     }
 
     /// Arguments of this name, as they were written, that differ from the one that counts.
-    pub(super) fn passed_over(&self, name: &str) -> Vec<String> {
+    pub(crate) fn passed_over(&self, name: &str) -> Vec<String> {
         let counts = self.value(name);
         let mut others: Vec<String> = self
             .values(name)
@@ -68,7 +68,7 @@ impl Arguments {
         others
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.value(name).is_some()
     }
 
@@ -78,7 +78,7 @@ impl Arguments {
     }
 
     /// The CPUs that an argument lists; an error where its list cannot be read.
-    pub(super) fn cpus(&self, name: &str, highest: CpuId) -> Option<Result<Vec<CpuId>, String>> {
+    pub(crate) fn cpus(&self, name: &str, highest: CpuId) -> Option<Result<Vec<CpuId>, String>> {
         let list = self.value(name)?;
         // Without a list the kernel offloads from no CPU yet, and can do so later.
         Some(if name == "rcu_nocbs" && list.is_empty() {
@@ -89,7 +89,7 @@ impl Arguments {
     }
 
     /// Each name, and its value where it has one.
-    pub(super) fn words(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+    pub(crate) fn words(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         self.words.iter().map(|(name, value)| (name.as_str(), value.as_deref()))
     }
 }

@@ -4,10 +4,10 @@
 //! A line such as `[pi4]` is a filter: what follows counts on such boards alone, until `[all]` or
 //! another filter of the same kind. See "Conditional filters" in the Raspberry Pi documentation.
 
-use super::Seen;
-use super::area_board::board;
+use super::board::board;
+use super::finding::Seen;
 use super::machine::Machine;
-use super::spelling::is_one_off;
+use super::words::is_one_off;
 
 const FILES: [&str; 2] = ["boot/firmware/config.txt", "boot/config.txt"];
 /// Settings of frequency and heat.
@@ -115,7 +115,7 @@ fn of_machine(machine: &Machine<'_>) -> Option<(Vec<Setting>, &'static str)> {
 }
 
 /// The last value that config.txt gives a setting on this board.
-pub(super) fn config_value(machine: &Machine<'_>, name: &str) -> Option<String> {
+pub(crate) fn config_value(machine: &Machine<'_>, name: &str) -> Option<String> {
     let (settings, _) = of_machine(machine)?;
     settings
         .into_iter()
@@ -124,7 +124,7 @@ pub(super) fn config_value(machine: &Machine<'_>, name: &str) -> Option<String> 
         .map(|one| one.value)
 }
 
-pub(super) fn board_config(machine: &Machine<'_>) -> Option<Seen> {
+pub(crate) fn board_config(machine: &Machine<'_>) -> Option<Seen> {
     let board = board(machine).filter(|board| board.starts_with("Raspberry Pi"))?;
     let (settings, file) = of_machine(machine)?;
     let last = |name: &str| {
@@ -175,8 +175,8 @@ pub(super) fn board_config(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
-    use super::super::one_finding::finding;
+    use crate::Status;
+    use crate::one_finding::finding;
     use crate::tests::files::lay;
 
     const PI_3: &str = "Raspberry Pi 3 Model B Rev 1.2";

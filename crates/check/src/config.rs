@@ -2,8 +2,8 @@
 //! The kernel's configuration, from wherever it is: `/proc/config.gz`, `/boot`, the modules'
 //! folder, a kernel image, or a file.
 
-use super::debug_options::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
-use super::spelling::is_one_off;
+use super::debug_table::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
+use super::words::is_one_off;
 use host::HostRoot;
 use host::regular_file::MAX_BYTES;
 use std::fs::File;
@@ -188,7 +188,7 @@ impl KernelConfig {
     }
 
     /// The running kernel's, below a root. The kernel's own tools made it, and misspell nothing.
-    pub(super) fn of_machine(root: &HostRoot) -> Result<KernelConfig, String> {
+    pub(crate) fn of_machine(root: &HostRoot) -> Result<KernelConfig, String> {
         let release = root.text("proc/sys/kernel/osrelease").unwrap_or_default();
         let release = release.trim();
         let places = [
@@ -216,7 +216,7 @@ impl KernelConfig {
     }
 
     /// `y`, `m`, a number or a text; none where it is not set or not known to this kernel.
-    pub(super) fn value(&self, option: &str) -> Option<&str> {
+    pub(crate) fn value(&self, option: &str) -> Option<&str> {
         debug_assert!(is_asked(option), "{option} is asked for and not kept");
         self.options.iter().find(|(name, _)| name == option).map(|(_, value)| value.as_str())
     }
@@ -226,16 +226,16 @@ impl KernelConfig {
     }
 
     /// Version and patch level of the kernel that it is for, where it says so.
-    pub(super) fn version(&self) -> Option<(u32, u32)> {
+    pub(crate) fn version(&self) -> Option<(u32, u32)> {
         self.version
     }
 
     /// What is odd about lines of it, the first of them.
-    pub(super) fn odd(&self) -> &[String] {
+    pub(crate) fn odd(&self) -> &[String] {
         &self.odd
     }
 
-    pub(super) fn source(&self) -> &str {
+    pub(crate) fn source(&self) -> &str {
         &self.source
     }
 }
@@ -261,7 +261,7 @@ fn odd(line: &str) -> Option<String> {
 }
 
 /// Version and patch level, of a release such as `6.1.0-56-rt-amd64`.
-pub(super) fn version_of(release: &str) -> Option<(u32, u32)> {
+pub(crate) fn version_of(release: &str) -> Option<(u32, u32)> {
     let mut numbers =
         release.split(|letter: char| !letter.is_ascii_digit()).map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))

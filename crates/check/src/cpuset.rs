@@ -1,39 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The CPUs of control groups: partitions that isolate some, and those that this process may use.
 
-use super::Seen;
-use super::area_groups::GROUPS;
-use super::area_scheduling::own_group;
-use super::machine::{Machine, cpu_words};
+use super::cgroups::{GROUPS, own_group, partitions};
+use super::finding::Seen;
+use super::machine::Machine;
+use super::words::cpu_words;
 use plan::{CpuId, CpuList};
-
-/// The partitions directly below the root, with their kind and CPUs. Others are below these.
-fn partitions(machine: &Machine<'_>) -> Vec<(String, String, Vec<CpuId>)> {
-    let controllers = machine.text(&format!("{GROUPS}/cgroup.subtree_control")).unwrap_or_default();
-    if !controllers.split_whitespace().any(|name| name == "cpuset") {
-        return Vec::new();
-    }
-    let partition = |group: String| {
-        let kind = machine.text(&format!("{GROUPS}/{group}/cpuset.cpus.partition"))?;
-        let cpus = machine.cpus(&format!("{GROUPS}/{group}/cpuset.cpus.effective"))?;
-        // One that is not valid says so behind its kind.
-        ["root", "isolated"].contains(&kind.as_str()).then_some((group, kind, cpus))
-    };
-    machine.names(GROUPS).into_iter().filter_map(partition).collect()
-}
-
-/// CPUs that a partition isolates from the scheduler's balancing. Kernels from 6.8 on say so in one
-/// file, which has those of isolcpus too.
-pub(super) fn isolated(machine: &Machine<'_>) -> Vec<CpuId> {
-    let all = || {
-        partitions(machine)
-            .into_iter()
-            .filter(|(_, kind, _)| kind == "isolated")
-            .flat_map(|(.., cpus)| cpus)
-            .collect()
-    };
-    machine.cpus(&format!("{GROUPS}/cpuset.cpus.isolated")).unwrap_or_else(all)
-}
 
 /// The CPUs that this process's control group has, and the group. None where no group says so.
 fn own_cpus(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
@@ -57,7 +29,7 @@ fn own_cpus(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
     }
 }
 
-pub(super) fn allowed(machine: &Machine<'_>) -> Option<Seen> {
+pub(crate) fn allowed(machine: &Machine<'_>) -> Option<Seen> {
     // Another program is in a group of its own.
     if machine.program().is_some() {
         return None;
@@ -105,9 +77,9 @@ fn way_out(machine: &Machine<'_>, group: &str, wanted: &[CpuId]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CheckOptions, Finding, Purpose, Status};
     use super::*;
     use crate::tests::threads::{file, four_cpus};
+    use crate::{CheckOptions, Finding, Purpose, Status};
     use host::HostRoot;
 
     fn finding(

@@ -31,7 +31,7 @@ pub struct CpusetLimits {
 
 impl CpusetLimits {
     /// Names of the groups, as below the root.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let below = |file: &String| {
             Some(
                 file.strip_prefix(&self.mount)?
@@ -49,7 +49,7 @@ impl CpusetLimits {
     }
 
     /// What limits the first group, as a command.
-    pub(super) fn command(&self) -> Option<String> {
+    pub(crate) fn command(&self) -> Option<String> {
         let (file, cpus) = self.groups.first()?;
         Some(format!("echo {} | sudo tee /{file}", CpuList::format(cpus)))
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Groups of version 1, on small machines.
 
-use super::super::{CheckOptions, Purpose, Status};
 use super::*;
 use crate::tests::cpusets::*;
 use crate::tests::threads::file;
+use crate::{CheckOptions, Purpose, Status};
 use host::HostRoot;
 use tempfile::TempDir;
 

@@ -4,8 +4,8 @@
 //! Only packages that the distribution's own archive has are named. Everywhere else the kernel is
 //! to be built.
 
-use super::area_board::board;
-use super::area_container::container_kind;
+use super::board::board;
+use super::container::container_kind;
 use super::machine::Machine;
 
 const BUILD: &str = "build and boot a kernel with CONFIG_PREEMPT_RT=y, which Linux has since 6.12 \
@@ -83,7 +83,7 @@ fn package(machine: &Machine<'_>, distribution: &Distribution, is_pi: bool) -> O
 }
 
 /// What to do for a kernel with `PREEMPT_RT`.
-pub(super) fn real_time_kernel(machine: &Machine<'_>) -> String {
+pub(crate) fn real_time_kernel(machine: &Machine<'_>) -> String {
     if container_kind(machine).is_some() {
         return "boot the machine around this container with a kernel that has PREEMPT_RT"
             .to_owned();
@@ -101,7 +101,7 @@ pub(super) fn real_time_kernel(machine: &Machine<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::one_finding::finding;
+    use crate::one_finding::finding;
     use crate::tests::files::lay;
 
     fn action(os: &str, release: &str, board: Option<&str>) -> String {

@@ -10,11 +10,11 @@ pub struct DeviceInterrupt {
     /// What it is for, as its drivers call it.
     pub device: String,
     /// Whether the kernel places it, one for each queue of a device, and refuses to have it moved.
-    pub(super) is_managed: bool,
+    pub(crate) is_managed: bool,
     /// Where it may come, where that is known.
-    pub(super) allowed: Option<Vec<CpuId>>,
+    pub(crate) allowed: Option<Vec<CpuId>>,
     /// Where it comes now, where that is known.
-    pub(super) effective: Option<Vec<CpuId>>,
+    pub(crate) effective: Option<Vec<CpuId>>,
     /// How often it came since boot, by CPU.
     counts: Vec<(CpuId, u64)>,
 }
@@ -22,7 +22,7 @@ pub struct DeviceInterrupt {
 impl DeviceInterrupt {
     /// Which of these CPUs it may come to. It goes where it is allowed to with the next one,
     /// wherever it came before.
-    pub(super) fn may_come(&self, cpus: &[CpuId]) -> Vec<CpuId> {
+    pub(crate) fn may_come(&self, cpus: &[CpuId]) -> Vec<CpuId> {
         let places = self.allowed.as_ref().or(self.effective.as_ref());
         cpus.iter()
             .copied()
@@ -32,7 +32,7 @@ impl DeviceInterrupt {
 
     /// Which of these CPUs it comes to: where the kernel directs it or, where that is not said,
     /// where it came.
-    pub(super) fn comes(&self, cpus: &[CpuId]) -> Vec<CpuId> {
+    pub(crate) fn comes(&self, cpus: &[CpuId]) -> Vec<CpuId> {
         let mut found = self.may_come(cpus);
         match &self.effective {
             Some(effective) => found.retain(|cpu| effective.contains(cpu)),
@@ -42,7 +42,7 @@ impl DeviceInterrupt {
     }
 
     /// How often it came to these CPUs since boot.
-    pub(super) fn count(&self, cpus: &[CpuId]) -> u64 {
+    pub(crate) fn count(&self, cpus: &[CpuId]) -> u64 {
         self.counts.iter().filter(|(cpu, _)| cpus.contains(cpu)).map(|(_, count)| count).sum()
     }
 }

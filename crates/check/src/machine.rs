@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The machine that is looked at, and what several checks want to know of it.
 
-use super::CheckOptions;
 use super::arguments::Arguments;
+use super::cgroups;
 use super::config::{KernelConfig, version_of};
-use super::cpuset;
+use super::files::Files;
 use super::thread::{self, Thread};
-use host::{HostRoot, cpu, kernel, regular_file};
-use plan::{CpuId, CpuList};
-use std::cell::{Cell, OnceCell, RefCell};
-use std::io::{self, ErrorKind};
+use host::{HostRoot, cpu, kernel};
+use plan::CpuId;
+use std::cell::OnceCell;
+use std::ops::Deref;
 
 /// What a machine is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ const MAX_LISTED_TIMERS: usize = 1_000;
 
 /// A machine, and what it is looked at for.
 pub struct Machine<'a> {
-    root: &'a HostRoot,
+    files: Files<'a>,
     pub options: &'a CheckOptions,
     pub online: Vec<CpuId>,
     /// Those that are isolated from the scheduler's balancing, online or not.
@@ -61,27 +61,29 @@ pub struct Machine<'a> {
     spared: OnceCell<Vec<u32>>,
     /// Whether somebody set CPUs apart, where that is known otherwise than by their number.
     chosen: Option<bool>,
-    /// Files and folders that were read.
-    reads: Cell<u64>,
-    /// Files that are there and could not be read, since this was asked last.
-    unreadable: RefCell<Vec<String>>,
+}
+
+impl<'a> Deref for Machine<'a> {
+    type Target = Files<'a>;
+
+    fn deref(&self) -> &Files<'a> {
+        &self.files
+    }
 }
 
 impl<'a> Machine<'a> {
     pub fn new(root: &'a HostRoot, options: &'a CheckOptions) -> Machine<'a> {
-        let text = |path: &str| root.text(path).ok();
-        let cpus = |path: &str| cpu::list(&text(path)?);
-        let online = cpus("sys/devices/system/cpu/online");
+        let files = Files::new(root);
+        let online = cpu::list(&files.text("sys/devices/system/cpu/online").unwrap_or_default());
         let is_online_known = online.is_some();
         let mut machine = Machine {
-            root,
             options,
             online: online.unwrap_or_else(|| vec![CpuId(0)]),
             isolated: root.isolated_cpus(),
             offline_isolated: Vec::new(),
             arguments: Arguments::of(
-                &text("proc/cmdline").unwrap_or_default(),
-                text("proc/sys/kernel/osrelease").and_then(|release| version_of(&release)),
+                &files.text("proc/cmdline").unwrap_or_default(),
+                files.text("proc/sys/kernel/osrelease").and_then(|release| version_of(&release)),
             ),
             config: OnceCell::new(),
             threads: OnceCell::new(),
@@ -89,10 +91,9 @@ impl<'a> Machine<'a> {
             is_ordinary: false,
             spared: OnceCell::new(),
             chosen: None,
-            reads: Cell::new(0),
-            unreadable: RefCell::default(),
+            files,
         };
-        machine.isolated.extend(cpuset::isolated(&machine));
+        machine.isolated.extend(cgroups::isolated(&machine.files));
         machine.isolated.sort_unstable();
         machine.isolated.dedup();
         if is_online_known {
@@ -107,34 +108,30 @@ impl<'a> Machine<'a> {
     }
 
     /// As it is during a run on CPUs that somebody set apart, or not, and that measures a process.
-    pub(super) fn in_run(mut self, chosen: bool, program: Option<u32>, is_ordinary: bool) -> Self {
+    pub(crate) fn in_run(mut self, chosen: bool, program: Option<u32>, is_ordinary: bool) -> Self {
         (self.chosen, self.program, self.is_ordinary) = (Some(chosen), program, is_ordinary);
         self
     }
 
     /// Whether no thread that is measured has a real-time policy.
-    pub(super) fn is_ordinary(&self) -> bool {
+    pub(crate) fn is_ordinary(&self) -> bool {
         self.is_ordinary
     }
 
     /// The process that is measured, where it is another one.
-    pub(super) fn program(&self) -> Option<u32> {
+    pub(crate) fn program(&self) -> Option<u32> {
         self.program
     }
 
     /// Whether a process is what is measured or measures, which is not in its own way.
-    pub(super) fn is_spared(&self, process: u32) -> bool {
-        let own = self.root.is_system().then(std::process::id);
+    pub(crate) fn is_spared(&self, process: u32) -> bool {
+        let own = self.root().is_system().then(std::process::id);
         let spared = || {
             own.into_iter()
                 .chain(self.program)
                 .flat_map(|process| thread::with_descendants(self.threads(), process))
         };
         self.spared.get_or_init(|| spared().collect()).contains(&process)
-    }
-
-    pub fn root(&self) -> &HostRoot {
-        self.root
     }
 
     /// Whether its kernel is preemptible nearly everywhere.
@@ -146,7 +143,7 @@ impl<'a> Machine<'a> {
 
     /// How the kernel is locked down, where it is. Then nobody can read most of debugfs, not even
     /// root.
-    pub(super) fn lockdown(&self) -> Option<String> {
+    pub(crate) fn lockdown(&self) -> Option<String> {
         let text = self.text("sys/kernel/security/lockdown")?;
         let mode = text.split_once('[')?.1.split_once(']')?.0;
         (mode != "none").then(|| mode.to_owned())
@@ -198,85 +195,15 @@ impl<'a> Machine<'a> {
         self.online.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
     }
 
-    /// The text of a file, without what is white around it, where it can be read.
-    pub fn text(&self, path: &str) -> Option<String> {
-        self.recorded(path, regular_file::read(&self.root.path(path)))
-    }
-
-    /// The same of a file that the kernel makes from a process's own memory, such as its command
-    /// line.
-    pub(crate) fn text_of_process(&self, path: &str) -> Option<String> {
-        self.recorded(path, regular_file::read_of_process(&self.root.path(path)))
-    }
-
-    fn recorded(&self, path: &str, read: io::Result<Vec<u8>>) -> Option<String> {
-        self.reads.set(self.reads.get() + 1);
-        match read {
-            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
-            Err(error) => {
-                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
-                    self.unreadable.borrow_mut().push(format!("/{path}: {error}"));
-                }
-                None
-            }
-        }
-    }
-
-    /// How many files and folders were read.
-    #[cfg(test)]
-    pub(super) fn reads(&self) -> u64 {
-        self.reads.get()
-    }
-
-    /// Files that could not be read since this was asked last.
-    pub(super) fn take_unreadable(&self) -> Vec<String> {
-        self.unreadable.take()
-    }
-
-    /// The number in a file.
-    pub fn number(&self, path: &str) -> Option<i64> {
-        self.text(path)?.parse().ok()
-    }
-
-    pub fn exists(&self, path: &str) -> bool {
-        self.root.path(path).exists()
-    }
-
-    /// Names in a folder, sorted, those with numbers by their number.
-    pub fn names(&self, path: &str) -> Vec<String> {
-        self.reads.set(self.reads.get() + 1);
-        let entries = std::fs::read_dir(self.root.path(path)).into_iter().flatten().flatten();
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort_by_key(|name| {
-            (
-                name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok(),
-                name.clone(),
-            )
-        });
-        names
-    }
-
-    /// The CPUs of a list in a file.
-    pub fn cpus(&self, path: &str) -> Option<Vec<CpuId>> {
-        let text = self.text(path)?;
-        if matches!(text.as_str(), "" | "(null)") { Some(Vec::new()) } else { cpu::list(&text) }
-    }
-
-    /// Whether this process may write to a file.
-    pub(super) fn can_write(&self, path: &str) -> bool {
-        rustix::fs::access(self.root.path(path), rustix::fs::Access::WRITE_OK).is_ok()
-    }
-
     /// Every thread that can be seen.
-    pub(super) fn threads(&self) -> &[Thread] {
-        self.threads.get_or_init(|| thread::all(self))
+    pub(crate) fn threads(&self) -> &[Thread] {
+        self.threads.get_or_init(|| thread::all(&self.files))
     }
 
     /// The timers of each CPU, where they can be listed in a short time: the kernel takes a time
     /// for it that grows with the square of their number, and holds a lock meanwhile that
     /// delays them. Each thread that sleeps for a time has one.
-    pub(super) fn timer_list(&self) -> Option<String> {
+    pub(crate) fn timer_list(&self) -> Option<String> {
         if self.threads().len() > MAX_LISTED_TIMERS { None } else { self.text("proc/timer_list") }
     }
 
@@ -290,12 +217,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Version and patch level of the kernel, of a release such as `6.1.0-56-rt-amd64`.
-    pub(super) fn kernel_version(&self) -> Option<(u32, u32)> {
-        let release = self.text("proc/sys/kernel/osrelease")?;
-        let mut numbers = release
-            .split(|letter: char| !letter.is_ascii_digit())
-            .map(|number| number.parse().ok());
-        Some((numbers.next()??, numbers.next()??))
+    pub(crate) fn kernel_version(&self) -> Option<(u32, u32)> {
+        version_of(&self.text("proc/sys/kernel/osrelease")?)
     }
 
     /// The kernel's configuration, or why it is not known.
@@ -304,13 +227,22 @@ impl<'a> Machine<'a> {
             return Ok(config);
         }
         self.config
-            .get_or_init(|| KernelConfig::of_machine(self.root))
+            .get_or_init(|| KernelConfig::of_machine(self.root()))
             .as_ref()
             .map_err(Clone::clone)
     }
 }
 
-pub(super) fn cpu_words(cpus: &[CpuId]) -> String {
-    let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{word} {}", CpuList::format(cpus))
+/// What the machine is looked at for.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// What it is used for, which weighs findings.
+    pub purpose: Purpose,
+    /// CPUs that measure, or run what must be on time. None: those that are isolated, or all where
+    /// none is.
+    pub cpus: Option<Vec<CpuId>>,
+    /// The real-time priority of that.
+    pub priority: u8,
+    /// The configuration of the kernel, where another than the running one's is asked about.
+    pub config: Option<KernelConfig>,
 }

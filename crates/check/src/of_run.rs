@@ -2,9 +2,10 @@
 //! What is bad about the machine of a run: its settings when the run began, and everything when it
 //! has ended, so that nothing is delayed.
 
-use super::machine::{Machine, Purpose};
+use super::checks::{checks, look};
+use super::finding::{Check, Finding, Status};
+use super::machine::{CheckOptions, Machine, Purpose};
 use super::thread::{RANK_OF_DEADLINE, Thread, with_descendants};
-use super::{Check, CheckOptions, Finding, Status, checks, look};
 use host::HostRoot;
 use model::Warning;
 use plan::{CpuId, Policy, Scheduling};
@@ -105,10 +106,10 @@ impl RunCheck {
                 bad.push(finding);
             }
         }
-        let warning = |Finding { id, found, why, action, .. }| Warning::MachineCheck {
+        let warning = |Finding { id, found, text, action, .. }| Warning::MachineCheck {
             check: id.to_owned(),
             found,
-            why: why.to_owned(),
+            why: text.why.to_owned(),
             action,
         };
         bad.into_iter().map(warning).collect()

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What one check finds, for tests of it.
 
-use super::{CheckOptions, Purpose, Status};
+use super::finding::Status;
+use super::machine::{CheckOptions, Purpose};
 use host::HostRoot;
 use plan::CpuId;
 
 /// What was found. The action is empty where there is none.
 #[derive(Debug)]
-pub(super) struct OneFinding {
-    pub(super) status: Status,
-    pub(super) found: String,
-    pub(super) action: String,
+pub(crate) struct OneFinding {
+    pub(crate) status: Status,
+    pub(crate) found: String,
+    pub(crate) action: String,
 }
 
 /// The finding of this name on a machine for packets, on these CPUs at priority 90.
-pub(super) fn finding(root: &HostRoot, id: &str, cpus: Option<&[u32]>) -> Option<OneFinding> {
+pub(crate) fn finding(root: &HostRoot, id: &str, cpus: Option<&[u32]>) -> Option<OneFinding> {
     let cpus = cpus.map(|cpus| cpus.iter().copied().map(CpuId).collect());
     let options = CheckOptions { purpose: Purpose::Telco, cpus, priority: 90, config: None };
-    let finding = crate::findings(&root, &options).into_iter().find(|finding| finding.id == id)?;
+    let finding = crate::findings(root, &options).into_iter().find(|finding| finding.id == id)?;
     Some(OneFinding {
         status: finding.status,
         found: finding.found,

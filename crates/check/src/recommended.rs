@@ -2,13 +2,13 @@
 //! The kernel arguments that keep CPUs for what is to be on time: those that this kernel knows and
 //! was built for. Whatever prints arguments has them from here.
 
-use super::area_arguments::is_of_balancing;
-use super::area_board::usb_arguments;
-use super::area_kernel::preempts_fully;
 use super::arguments::cpus as cpus_of_argument;
-use super::config::{KernelConfig, version_of};
-use super::highest_cpu;
+use super::board::usb_arguments;
+use super::config::KernelConfig;
+use super::isolating::{highest_cpu, is_of_balancing};
 use super::machine::Machine;
+use super::preemption::preempts_fully;
+use super::words::listed;
 use plan::{CpuId, CpuList};
 
 /// The kernel binds work of its own to it, so it is never isolated.
@@ -55,7 +55,7 @@ pub fn isolable_cpus(cpus: &[CpuId]) -> Vec<CpuId> {
 }
 
 /// These CPUs and others, which have already what is recommended and are to keep it.
-pub(super) fn also(mut cpus: Vec<CpuId>, others: &[CpuId]) -> Vec<CpuId> {
+pub(crate) fn also(mut cpus: Vec<CpuId>, others: &[CpuId]) -> Vec<CpuId> {
     // That CPU 0 has it is no reason to speak of it.
     cpus.extend(isolable_cpus(others));
     cpus.sort_unstable();
@@ -64,7 +64,7 @@ pub(super) fn also(mut cpus: Vec<CpuId>, others: &[CpuId]) -> Vec<CpuId> {
 }
 
 /// CPUs for everything else at the next boot, when the boot CPU is online in any case.
-pub(super) fn others_than(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
+pub(crate) fn others_than(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
     let mut others: Vec<CpuId> =
         machine.online.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect();
     if !others.contains(&BOOT_CPU) {
@@ -153,7 +153,7 @@ pub fn recommended_arguments(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<Recom
 }
 
 /// Whether ticks of so many CPUs should not come at once.
-pub(super) fn has_many_cpus(machine: &Machine<'_>) -> bool {
+pub(crate) fn has_many_cpus(machine: &Machine<'_>) -> bool {
     machine.online.len() >= MANY_CPUS
 }
 
@@ -167,7 +167,7 @@ fn should_preempt_fully(machine: &Machine<'_>) -> bool {
 }
 
 /// What to do to isolate these CPUs: arguments of these names.
-pub(super) fn boot_with(machine: &Machine<'_>, cpus: &[CpuId], names: &[&str]) -> String {
+pub(crate) fn boot_with(machine: &Machine<'_>, cpus: &[CpuId], names: &[&str]) -> String {
     let arguments: Vec<Recommended> = recommended_arguments(machine, cpus)
         .into_iter()
         .filter(|argument| names.contains(&argument.name))
@@ -188,35 +188,29 @@ pub(super) fn boot_with(machine: &Machine<'_>, cpus: &[CpuId], names: &[&str]) -
 }
 
 /// As they are written on a command line.
-pub(super) fn joined(arguments: &[Recommended]) -> String {
+pub(crate) fn joined(arguments: &[Recommended]) -> String {
     arguments.iter().map(|argument| argument.to.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 /// Which of them do nothing without an option of which nothing is known.
-pub(super) fn only_with(arguments: &[Recommended]) -> Option<String> {
+pub(crate) fn only_with(arguments: &[Recommended]) -> Option<String> {
     let conditions = arguments
         .iter()
         .filter_map(|argument| Some(format!("{}= needs {}", argument.name, argument.only_with?)));
     let conditions: Vec<String> = conditions.collect();
     let which = if conditions.len() == 1 { "which" } else { "each of which" };
-    (!conditions.is_empty()).then(|| {
-        format!("{}, {which} this kernel may not be built with", super::listed(&conditions))
-    })
-}
-
-/// Version and patch level of the running kernel.
-pub(super) fn running_version(machine: &Machine<'_>) -> Option<(u32, u32)> {
-    version_of(&machine.text("proc/sys/kernel/osrelease")?)
+    (!conditions.is_empty())
+        .then(|| format!("{}, {which} this kernel may not be built with", listed(&conditions)))
 }
 
 /// Those of the kernel that is to be booted.
 fn version(machine: &Machine<'_>) -> Option<(u32, u32)> {
-    machine.options.config.as_ref().map_or_else(|| running_version(machine), KernelConfig::version)
+    machine.options.config.as_ref().map_or_else(|| machine.kernel_version(), KernelConfig::version)
 }
 
 /// Whether a kernel knows this flag of isolcpus. One whose version is not known is taken for a
 /// newer one.
-pub(super) fn takes_managed_irq(version: Option<(u32, u32)>) -> bool {
+pub(crate) fn takes_managed_irq(version: Option<(u32, u32)>) -> bool {
     version.is_none_or(|version| version >= WITH_MANAGED_IRQ)
 }
 
@@ -246,13 +240,13 @@ pub fn built_with(machine: &Machine<'_>, option: &str) -> Option<bool> {
 }
 
 /// CPUs without a tick while one thread runs there.
-pub(super) fn tickless(machine: &Machine<'_>) -> Vec<CpuId> {
+pub(crate) fn tickless(machine: &Machine<'_>) -> Vec<CpuId> {
     machine.cpus("sys/devices/system/cpu/nohz_full").unwrap_or_default()
 }
 
 /// CPUs whose RCU callbacks the kernel offloads. It adds those without a tick to those that it was
 /// told.
-pub(super) fn offloaded(machine: &Machine<'_>) -> Vec<CpuId> {
+pub(crate) fn offloaded(machine: &Machine<'_>) -> Vec<CpuId> {
     let asked = machine.arguments.cpus("rcu_nocbs", highest_cpu(machine));
     let tickless = tickless(machine);
     let config = machine.config().ok();

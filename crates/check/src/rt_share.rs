@@ -2,10 +2,10 @@
 //! How much of a CPU real-time threads may have: throttling, the fair server, and the shares of
 //! control groups.
 
-use super::Seen;
-use super::area_scheduling::own_group;
-use super::machine::{Machine, Purpose, cpu_words};
-use super::thread::for_each;
+use super::cgroups::own_group;
+use super::finding::Seen;
+use super::machine::{Machine, Purpose};
+use super::words::{cpu_words, for_each};
 use plan::CpuId;
 
 /// From here on a server of SCHED_DEADLINE serves ordinary threads that starve, and only control
@@ -20,7 +20,7 @@ const DEBUG_OF_SCHEDULER: &str = "sys/kernel/debug/sched";
 /// Where version 1 of the controller is mounted.
 const GROUPS: &str = "sys/fs/cgroup/cpu";
 
-pub(super) fn throttling(machine: &Machine<'_>) -> Option<Seen> {
+pub(crate) fn throttling(machine: &Machine<'_>) -> Option<Seen> {
     let runtime = machine.number("proc/sys/kernel/sched_rt_runtime_us")?;
     let period = machine.number("proc/sys/kernel/sched_rt_period_us")?;
     let has_fair_server = has_fair_server(machine);
@@ -154,7 +154,7 @@ fn has_group_argument(machine: &Machine<'_>) -> bool {
     machine.kernel_version().is_some_and(|version| version >= WITH_GROUP_ARGUMENT)
 }
 
-pub(super) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
+pub(crate) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
     if !machine.config().ok()?.has("RT_GROUP_SCHED") {
         return None;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What real-time threads may have of a CPU, on small machines.
 
-use super::super::{CheckOptions, Finding, Status};
 use super::*;
 use crate::tests::threads::file;
 use crate::tests::trees::laid_out;
+use crate::{CheckOptions, Finding, Status};
 use host::HostRoot;
 
 /// A machine with these files, below /sys/fs/cgroup/cpu where they begin with a dash.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel arguments that do nothing, because their name or their value is misspelled.
 
-use super::area_arguments::highest;
+use super::arguments;
+use super::finding::Seen;
+use super::isolating::highest_cpu;
 use super::machine::Machine;
-use super::{Seen, listed};
+use super::words::{is_one_off, listed};
 use model::LATENCY_ARGUMENTS;
 use plan::CpuId;
 
@@ -39,7 +41,7 @@ pub fn misspelled_arguments(machine: &Machine<'_>) -> Vec<Misspelled> {
         .collect()
 }
 
-pub(super) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
+pub(crate) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
     let wrong = misspelled_arguments(machine);
     let found: Vec<String> =
         wrong.iter().map(|one| format!("{}, which {}", one.written, one.because)).collect();
@@ -78,7 +80,7 @@ fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Mis
 
 /// Whether a list of CPUs would isolate CPU 0, or cannot be read.
 fn is_harmful(machine: &Machine<'_>, name: &str, value: Option<&str>) -> bool {
-    let list = value.map(|value| super::cpus_of_argument(value, highest(machine)));
+    let list = value.map(|value| arguments::cpus(value, highest_cpu(machine)));
     match name {
         "isolcpus" | "nohz_full" => {
             list.and_then(Result::ok).is_none_or(|cpus| cpus.contains(&CpuId(0)))
@@ -112,30 +114,10 @@ fn value_of(name: &str, value: &str) -> Option<Misspelled> {
     Some(Misspelled { written, because, action })
 }
 
-/// Whether two words differ by one letter: another one, one more, one less, or two that changed
-/// places.
-pub(super) fn is_one_off(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
-    if one == other || long.len() - short.len() > 1 {
-        return false;
-    }
-    let same = short.iter().zip(long).take_while(|(a, b)| a == b).count();
-    if short.len() == long.len() {
-        let replaced = short[same + 1..] == long[same + 1..];
-        let swapped = same + 1 < short.len()
-            && (short[same], short[same + 1]) == (long[same + 1], long[same])
-            && short[same + 2..] == long[same + 2..];
-        replaced || swapped
-    } else {
-        short[same..] == long[same + 1..]
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::one_finding::finding;
     use super::is_one_off;
+    use crate::one_finding::finding;
     use crate::tests::files::lay;
 
     fn said(line: &str) -> Option<(String, String)> {

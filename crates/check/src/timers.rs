@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// The timers of all CPUs, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ArmedTimers {
+pub(crate) struct ArmedTimers {
     /// Since boot, ns.
     now_ns: u64,
     /// By CPU and function: the latest times at which they are due, on the same clock. None where
@@ -20,7 +20,7 @@ pub(super) struct ArmedTimers {
 }
 
 impl ArmedTimers {
-    pub(super) fn parse(text: &str) -> ArmedTimers {
+    pub(crate) fn parse(text: &str) -> ArmedTimers {
         let mut found = ArmedTimers::default();
         // Of the first clock, CLOCK_MONOTONIC, the offset is none.
         let (mut cpu, mut offset, mut function) = (None, None, None);
@@ -54,7 +54,7 @@ impl ArmedTimers {
 
     /// Of each function on a CPU: how many of its timers were armed before or are now, and how many
     /// of those before were due meanwhile.
-    pub(super) fn since<'a>(
+    pub(crate) fn since<'a>(
         &'a self,
         before: &'a ArmedTimers,
     ) -> BTreeMap<(CpuId, &'a str), (u64, u64)> {

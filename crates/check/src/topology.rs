@@ -4,19 +4,19 @@
 use super::machine::Machine;
 use plan::CpuId;
 
-pub(super) struct Core {
+pub(crate) struct Core {
     /// Its threads that are online.
-    pub(super) cpus: Vec<CpuId>,
+    pub(crate) cpus: Vec<CpuId>,
     /// What it can do in a time, beside the others, where the machine says so: 1024 at most.
-    pub(super) capacity: Option<u64>,
+    pub(crate) capacity: Option<u64>,
     /// CPUs that its last level cache is of, where the machine says so.
-    pub(super) cache: Vec<CpuId>,
-    pub(super) node: Option<String>,
+    pub(crate) cache: Vec<CpuId>,
+    pub(crate) node: Option<String>,
 }
 
 impl Core {
     /// Whether a CPU uses the same last level cache.
-    pub(super) fn shares_cache_with(&self, other: &Core) -> bool {
+    pub(crate) fn shares_cache_with(&self, other: &Core) -> bool {
         other.cpus.iter().any(|cpu| self.cache.contains(cpu))
     }
 }
@@ -28,7 +28,7 @@ const EFFICIENCY_CORE: u64 = 512;
 const BIGGEST: u64 = 1024;
 
 /// By the first CPU of each.
-pub(super) fn cores(machine: &Machine<'_>) -> Vec<Core> {
+pub(crate) fn cores(machine: &Machine<'_>) -> Vec<Core> {
     let mut cores: Vec<Core> = Vec::new();
     let efficient = machine.cpus("sys/devices/cpu_atom/cpus").unwrap_or_default();
     for cpu in &machine.online {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What ran on some CPUs meanwhile: interrupts, timers, soft interrupts and threads.
 
-use super::machine::Machine;
+use super::machine::{CheckOptions, Machine, Purpose};
 use super::timers::ArmedTimers;
 use super::watching_time::{CpuTime, Times, shares};
-use super::{CheckOptions, Purpose};
 use host::HostRoot;
 use plan::CpuId;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use plan::CpuId;
 use std::collections::BTreeMap;
 
 /// The time of each CPU since boot by state, ms.
-pub(super) type Times = BTreeMap<CpuId, BTreeMap<String, u64>>;
+pub(crate) type Times = BTreeMap<CpuId, BTreeMap<String, u64>>;
 
 /// The shares of a CPU's time, in thousandths of what the kernel counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct CpuTime {
 }
 
 /// Of these CPUs, as far as some time was counted.
-pub(super) fn shares(before: &Times, after: &Times, cpus: &[CpuId]) -> Vec<CpuTime> {
+pub(crate) fn shares(before: &Times, after: &Times, cpus: &[CpuId]) -> Vec<CpuTime> {
     let of = |cpu: &CpuId| {
         let (before, after) = (before.get(cpu)?, after.get(cpu)?);
         let grown = |states: &[&str]| -> u64 {

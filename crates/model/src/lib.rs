@@ -11,6 +11,7 @@
 
 mod anonymous;
 mod changes;
+mod checks;
 mod contradictions;
 mod document;
 mod examined;
@@ -29,6 +30,7 @@ mod warning;
 
 pub use anonymous::{Anonymiser, Console, Pseudonyms};
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
+pub use checks::{CheckText, check_text};
 pub use contradictions::{Contradiction, contradictions};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use examined::{Examined, Pool};

@@ -6,6 +6,7 @@ use crate::tests::files::{lay, put};
 use crate::tests::threads::{KERNEL, Made, RR, four_cpus, make};
 use crate::tests::trees::{found, laid_out};
 use check::Advice;
+use plan::CpuId;
 
 const RELEASE: &str = "proc/sys/kernel/osrelease";
 const LINE: &str = "proc/cmdline";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing the changes of a plan, and putting everything back.
 
+use super::change::{Change, TuningPlan};
 use super::folder::{self, Lock, NotLocked};
 use super::journal::{self, Entry, Journal, Phase};
 use super::setting::{self, Form, SetPriority};
 use super::witness::Namespaces;
-use super::{Change, TuningPlan};
 use host::HostRoot;
 use rustix::io::Errno;
 use std::fmt;

@@ -4,7 +4,8 @@
 //! Where there is no journal, which is nearly always, this is one file that cannot be opened. It
 //! touches nothing that is to stay, and nothing while a process that changes settings lives.
 
-use super::{Obstacle, SetPriority, Tuning, TuningError};
+use super::apply::{Obstacle, Tuning, TuningError};
+use super::setting::SetPriority;
 use super::{folder, journal};
 use host::HostRoot;
 use std::thread::sleep;

@@ -8,7 +8,10 @@ use super::proposals::PROPOSALS;
 use super::{folder, never};
 use check::{CheckOptions, Finding, Machine, Status};
 use host::HostRoot;
+use model::check_text;
 
+/// The name of the finding.
+const ID: &str = "tuning";
 const UNDO: &str = "sudo teiji tune --undo";
 
 /// What is found of a machine, with what tuning has left behind. Each is tunable that tuning would
@@ -30,14 +33,12 @@ pub fn findings(root: &HostRoot, options: &CheckOptions) -> Vec<Finding> {
 
 fn finding(status: Status, found: String, action: Option<&str>) -> Finding {
     Finding {
-        id: "tuning",
+        id: ID,
         status,
         found,
-        why: "What teiji tune changed for a while and did not put back stays changed until the \
-              next boot.",
+        text: check_text(ID).expect("it has a text"),
         action: action.map(str::to_owned),
         tunable: false,
-        reference: "docs/tune.md",
     }
 }
 

@@ -3,9 +3,10 @@
 //! profile, another program.
 
 use super::apply::{ChangeResult, Obstacle, Tuning};
+use super::change::{Change, TuningPlan};
+use super::folder;
 use super::journal::{self, Entry, Phase};
 use super::setting::{self, Form};
-use super::{Change, TuningPlan, folder};
 use host::HostRoot;
 use std::io::ErrorKind;
 

@@ -17,7 +17,7 @@ const STAY: bool = true;
 fn planned(root: &HostRoot) -> TuningPlan {
     let only = vec!["control-groups".to_owned()];
     TuningPlan::new(
-        &root,
+        root,
         &TuningOptions { cpus: Some(vec![CpuId(2), CpuId(3)]), only, ..TuningOptions::default() },
     )
     .unwrap()
@@ -51,7 +51,7 @@ fn contents(dir: &Path) -> BTreeMap<String, Option<String>> {
 }
 
 fn undo(root: &HostRoot) -> Vec<String> {
-    let undone = Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    let undone = Tuning::begin(root, NO_THREADS).unwrap().undo(false).unwrap();
     undone
         .into_iter()
         .filter_map(|result| Some(format!("{}: {}", result.file, result.obstacle?)))

@@ -2,6 +2,7 @@
 //! What is changed on machines as trees of files.
 
 use super::*;
+use crate::boot::{BootArgument, BootPlan};
 use crate::tests::trees::{laid_out, trees};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -71,7 +72,7 @@ fn each_proposal_mends_a_check_and_says_what_it_risks() {
     assert_eq!(names.len(), PROPOSALS.len());
     for proposal in PROPOSALS {
         assert!(
-            !why_of(proposal.check).is_empty() && proposal.risk.ends_with('.'),
+            check_text(proposal.check).is_some() && proposal.risk.ends_with('.'),
             "{}",
             proposal.check
         );

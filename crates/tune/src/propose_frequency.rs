@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Frequency and idle states.
 
-use super::Change;
+use super::change::Change;
 use super::journal::Entry;
-use super::proposals::Wanted;
 use super::setting::{self, Form};
+use super::wanted::Wanted;
 use check::{Machine, SLOW_EXIT_US};
 
 const GOVERNOR: &str = "scaling_governor";
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn undone(root: &HostRoot) -> Vec<(String, bool)> {
-        let results = Tuning::begin(&root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
+        let results = Tuning::begin(root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
         results.into_iter().map(|result| (result.file, result.obstacle.is_none())).collect()
     }
 

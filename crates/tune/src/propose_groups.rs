@@ -5,8 +5,8 @@
 //! process is in it (ENOSPC). So it gets some only together with the controller, whose removal
 //! takes them away.
 
-use super::proposals::Wanted;
 use super::setting::{ADD_CPUSET, Form};
+use super::wanted::Wanted;
 use check::{CpusetLimits, GROUPS, Machine, cpuset_limits, groups_on_measured};
 use plan::{CpuId, CpuList};
 

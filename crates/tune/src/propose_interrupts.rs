@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Interrupts and work of the kernel, off the CPUs that are to be on time.
 
-use super::proposals::Wanted;
 use super::setting::{self, Form};
+use super::wanted::Wanted;
 use check::{DeviceInterrupt, Machine, movable_interrupts};
 use host::cpu::{of_mask, to_mask};
 use plan::{CpuId, CpuList};

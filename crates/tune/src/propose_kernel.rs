@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the kernel does beside: clocks, watchdogs, statistics, memory.
 
-use super::proposals::Wanted;
 use super::setting::Form;
+use super::wanted::Wanted;
 use check::Machine;
 use host::kernel;
 use host::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Priorities of threads that come before what is to be on time.
 
-use super::proposals::Wanted;
 use super::setting::Form;
+use super::wanted::Wanted;
 use check::{
     Machine, OF_INTERRUPTS, Thread, finding, interrupt_threads_above, lower_priority, threads_above,
 };

@@ -24,12 +24,12 @@ fn machine() -> (tempfile::TempDir, HostRoot, TuningPlan) {
 fn planned(root: &HostRoot, cpus: &[u32], only: &[&str]) -> TuningPlan {
     let cpus = Some(cpus.iter().copied().map(plan::CpuId).collect());
     let only = only.iter().map(|name| (*name).to_owned()).collect();
-    TuningPlan::new(&root, &TuningOptions { cpus, only, ..TuningOptions::default() }).unwrap()
+    TuningPlan::new(root, &TuningOptions { cpus, only, ..TuningOptions::default() }).unwrap()
 }
 
 fn tuned(root: &HostRoot, plan: &TuningPlan, is_to_stay: bool) {
     let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(plan, is_to_stay, &NOBODY_STOPS).unwrap();
+        Tuning::begin(root, NO_THREADS).unwrap().apply(plan, is_to_stay, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), Vec::<String>::new());
 }
 

@@ -7,7 +7,7 @@ use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::lab;
-use crate::warnings::{NextStep, warning_text};
+use crate::warnings::{NextStep, localised_finding, warning_text};
 use model::{Document, TakenBy, Warning};
 
 /// Characters of a message or a piece of evidence.
@@ -105,7 +105,8 @@ const MAX_FINDINGS: usize = 3;
 fn set_up_badly(document: &Document) -> Option<String> {
     let finding = |warning: &Warning| match warning {
         Warning::MachineCheck { check, found, .. } => {
-            Some(format!("{check} ({})", format::clip(found, MAX_LETTERS_OF_FINDING)))
+            let found = localised_finding(found);
+            Some(format!("{check} ({})", format::clip(&found, MAX_LETTERS_OF_FINDING)))
         }
         _ => None,
     };

@@ -4,9 +4,10 @@
 //! A recording holds what was observed (`model::Warning`). Here each kind gets its message, its
 //! evidence and its next step. A kind without them does not compile.
 
-mod japanese_checks;
+mod findings;
 mod sentences;
 
+use crate::language::{Language, current_language};
 use model::{OtherWarning, Warning};
 pub(crate) use sentences::warning_text;
 use std::fmt;
@@ -43,6 +44,14 @@ impl fmt::Display for NextStep {
             NextStep::Unknown => Ok(()),
             NextStep::Command(text) | NextStep::Advice(text) => f.write_str(text),
         }
+    }
+}
+
+/// What a check found, in the current language.
+pub(crate) fn localised_finding(found: &str) -> String {
+    match current_language() {
+        Language::English => found.to_owned(),
+        Language::Japanese => findings::in_japanese(found),
     }
 }
 

@@ -2,9 +2,10 @@
 //! What is said of each kind of warning: what it does to the figures, what was seen, what to do.
 
 use super::NextStep::{Advice, Command, Unknown};
-use super::{NextStep, WarningText, japanese_checks};
+use super::{NextStep, WarningText, localised_finding};
 use crate::format::{count, counted, micros};
 use crate::language::{Language, Text, current_language, texts, tr};
+use model::check_text;
 use model::{
     BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, OtherWarning, Steady, StolenTime,
     Warning,
@@ -243,13 +244,15 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             )
         }
         Warning::MachineCheck { check, found, why, action } => (
-            tr!(bad_setting, check, found),
+            tr!(bad_setting, check, found = localised_finding(found)),
             match current_language() {
                 Language::English => None,
-                Language::Japanese => japanese_checks::why(check),
+                Language::Japanese => check_text(check),
             }
-            .map_or_else(|| tr!(bad_setting_seen, why), str::to_owned),
-            action.as_ref().map_or(Unknown, |action| Advice(tr!(bad_setting_next, action))),
+            .map_or_else(|| tr!(bad_setting_seen, why), |text| text.why_in_japanese.to_owned()),
+            action.as_ref().map_or(Unknown, |action| {
+                Advice(tr!(bad_setting_next, action = localised_finding(action)))
+            }),
         ),
         Warning::OtherWork { percent, cpus, processes } => {
             let (seen, percent) = (other_work(cpus, processes), tenths(*percent));

@@ -164,7 +164,7 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
         } else {
             String::new()
         };
-        text += &indented(finding.why);
+        text += &indented(finding.text.why);
         // On one line, to be copied.
         text += &finding
             .action
@@ -315,10 +315,10 @@ fn as_json(options: &CheckOptions, findings: &[Finding]) -> Value {
             "id": finding.id,
             "status": finding.status.word(),
             "found": finding.found,
-            "why": finding.why,
+            "why": finding.text.why,
             "action": finding.action,
             "tunable": finding.tunable,
-            "reference": finding.reference,
+            "reference": finding.text.reference,
         })
     };
     json!({

@@ -4,8 +4,10 @@
 //! Entries: the Boot Loader Specification, uapi-group.org. Variables of the firmware:
 //! systemd.io/BOOT_LOADER_INTERFACE.
 
+use super::error::LoaderError;
+use super::grub;
+use super::layout::{CommandLine, Layout, Source, names, only_line, text};
 use super::line::{self, Piece, Quoting, is_closed};
-use super::{CommandLine, Layout, LoaderError, Source, grub};
 use host::HostRoot;
 use std::ops::Range;
 
@@ -50,10 +52,9 @@ pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
         // Images have the arguments within themselves.
         layout.run = layout.files.is_empty().then(|| MADE_ANEW.to_owned());
         let source = Source::read(root, CMDLINE)?;
-        layout.lines.push(CommandLine::in_one(
-            layout.files.len(),
-            super::only_line(CMDLINE, &source.text)?,
-        ));
+        layout
+            .lines
+            .push(CommandLine::in_one(layout.files.len(), only_line(CMDLINE, &source.text)?));
         layout.files.push(source);
     }
     if layout.files.is_empty() {
@@ -116,10 +117,10 @@ fn entries(root: &HostRoot) -> Result<Vec<Entry>, LoaderError> {
             Ok(_) => continue,
             Err(_) => {}
         }
-        for name in super::names(root, &folder)? {
+        for name in names(root, &folder)? {
             let Some(id) = name.strip_suffix(".conf") else { continue };
             let file = format!("{folder}/{name}");
-            let text = super::text(root, &file)?;
+            let text = text(root, &file)?;
             found.push(Entry { file, id: without_counter(id).to_owned(), text });
         }
     }

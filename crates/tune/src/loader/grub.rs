@@ -5,9 +5,10 @@
 //! Only what is certain is changed: a plain assignment, with the shell's quotes kept. Whatever a
 //! shell would have to be asked for is refused, with its line.
 
+use super::error::LoaderError;
+use super::layout::{CommandLine, Layout, Source};
 use super::line::{Piece, Quoting, is_closed};
 use super::shell::{self, GOES_ON};
-use super::{CommandLine, Layout, LoaderError, Source};
 use host::HostRoot;
 use std::ops::Range;
 
@@ -66,7 +67,7 @@ pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
 fn files(root: &HostRoot) -> Result<Vec<String>, LoaderError> {
     let mut files = vec![FILE.to_owned()];
     if root.path(UPDATE).exists() {
-        let names = super::names(root, FOLDER)?;
+        let names = super::layout::names(root, FOLDER)?;
         files.extend(
             names
                 .iter()

@@ -2,7 +2,8 @@
 //! What the files of the boot loader said before, and what was written to them. It has no id of a
 //! boot: a reboot undoes none of it.
 
-use super::{LoaderError, is_known_file};
+use super::error::LoaderError;
+use super::place::is_known_file;
 use crate::folder::{self as tuning, Lock, NotLocked};
 use host::HostRoot;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A file replaced as a whole: whenever this is cut off, there is the old one or the new one.
 
-use super::{LoaderError, attributes};
+use super::attributes;
+use super::error::LoaderError;
 use host::HostRoot;
 use host::regular_file;
 

@@ -2,9 +2,11 @@
 //! The order in which files of the boot loader are written and put back: journal, copies, files,
 //! journal.
 
+use super::error::{LoaderError, LoaderPlace};
 use super::journal::{self, Entry, Journal};
-use super::{Layout, LoaderError, LoaderPlace, entries, grub, line, replace};
-use crate::BootPlan;
+use super::layout::Layout;
+use super::{entries, grub, line, replace};
+use crate::boot::BootPlan;
 use host::HostRoot;
 use host::regular_file;
 use std::io;

@@ -23,11 +23,11 @@ pub fn place(name: &str) -> Result<LoaderPlace, String> {
 }
 
 pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandResult {
-    let plan = BootPlan::new(&root, cpus).map_err(|error| Failure::bad_input(anyhow!(error)))?;
+    let plan = BootPlan::new(root, cpus).map_err(|error| Failure::bad_input(anyhow!(error)))?;
     if args.write {
         return write(root, args, &plan);
     }
-    let written = plan.files_with(&root);
+    let written = plan.files_with(root);
     output::say(&if args.json {
         format!("{:#}\n", as_json(&plan, &written))
     } else {
@@ -57,7 +57,7 @@ fn write(root: &HostRoot, args: &Args, plan: &BootPlan) -> CommandResult {
 
 pub fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-    let undone = LoaderUndo::undo(&root, args.force).map_err(failure)?;
+    let undone = LoaderUndo::undo(root, args.force).map_err(failure)?;
     for (_, error) in &undone.left {
         output::complain(&format!("error: not put back: {error}"));
     }

@@ -119,10 +119,10 @@ impl Args {
 
 /// CPUs that could be named on this machine.
 fn example_cpus(root: &HostRoot) -> Vec<CpuId> {
-    let advised = Advice::for_machine(&root, None)
+    let advised = Advice::for_machine(root, None)
         .map(|advice| advice.isolated)
         .filter(|cpus| !cpus.is_empty());
-    advised.unwrap_or_else(|| check::cpus_on_time(&root, None))
+    advised.unwrap_or_else(|| check::cpus_on_time(root, None))
 }
 
 /// Puts back what a killed call left on this machine, and says so.
@@ -190,7 +190,7 @@ pub fn run(args: &Args) -> CommandResult {
 }
 
 fn planned(root: &HostRoot, options: &TuningOptions) -> Result<TuningPlan, Failure> {
-    TuningPlan::new(&root, options).map_err(|error| Failure::bad_input(anyhow!(error)))
+    TuningPlan::new(root, options).map_err(|error| Failure::bad_input(anyhow!(error)))
 }
 
 /// Whether something could not be changed or put back.
@@ -215,7 +215,7 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
     let is_for_command = !args.command.is_empty();
     let signals = Signals::catch(is_for_command).map_err(Failure::run_failed)?;
     let mut tuning =
-        Tuning::begin(&root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
+        Tuning::begin(root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
     // Only now does the machine say what it is like without what was killed.
     let plan = planned(root, options)?;
@@ -327,11 +327,11 @@ fn put_back(tuning: &mut Tuning, is_forced: bool) -> Result<Vec<ChangeResult>, F
 
 fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     let (mut results, mut rebooted) = (Vec::new(), false);
-    if tune::has_been_tuned(&root) {
+    if tune::has_been_tuned(root) {
         // Asked to end, it ends when all is put back.
         let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
         let mut tuning =
-            Tuning::begin(&root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
+            Tuning::begin(root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
         rebooted = tuning.was_rebooted();
         results = put_back(&mut tuning, args.force)?;
     }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Control groups of version 2, and the one that this process is in.
+
+use super::files::Files;
+use plan::CpuId;
+
+/// Where version 2 is mounted.
+pub const GROUPS: &str = "sys/fs/cgroup";
+
+/// The partitions directly below the root, with their kind and CPUs. Others are below these.
+pub(crate) fn partitions(files: &Files<'_>) -> Vec<(String, String, Vec<CpuId>)> {
+    let controllers = files.text(&format!("{GROUPS}/cgroup.subtree_control")).unwrap_or_default();
+    if !controllers.split_whitespace().any(|name| name == "cpuset") {
+        return Vec::new();
+    }
+    let partition = |group: String| {
+        let kind = files.text(&format!("{GROUPS}/{group}/cpuset.cpus.partition"))?;
+        let cpus = files.cpus(&format!("{GROUPS}/{group}/cpuset.cpus.effective"))?;
+        // One that is not valid says so behind its kind.
+        ["root", "isolated"].contains(&kind.as_str()).then_some((group, kind, cpus))
+    };
+    files.names(GROUPS).into_iter().filter_map(partition).collect()
+}
+
+/// CPUs that a partition isolates from the scheduler's balancing. Kernels from 6.8 on say so in one
+/// file, which has those of isolcpus too.
+pub(crate) fn isolated(files: &Files<'_>) -> Vec<CpuId> {
+    let all = || {
+        partitions(files)
+            .into_iter()
+            .filter(|(_, kind, _)| kind == "isolated")
+            .flat_map(|(.., cpus)| cpus)
+            .collect()
+    };
+    files.cpus(&format!("{GROUPS}/cpuset.cpus.isolated")).unwrap_or_else(all)
+}
+
+/// The control group of this process in version 2 or, for one controller, in version 1: its folder.
+pub(crate) fn own_group(files: &Files<'_>, controller: Option<&str>) -> Option<String> {
+    let text = files.text("proc/self/cgroup")?;
+    let line = text.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_it = match controller {
+            None => controllers.is_empty(),
+            Some(name) => controllers.split(',').any(|one| one == name),
+        };
+        is_it.then(|| path.trim_matches('/').to_owned())
+    })?;
+    Some(match controller {
+        None => format!("sys/fs/cgroup/{line}"),
+        Some(name) => format!("sys/fs/cgroup/{name}/{line}"),
+    })
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! All checks, and what they find of a machine.
+
+use super::area_arguments;
+use super::area_battery;
+use super::area_board;
+use super::area_clock;
+use super::area_cokernel;
+use super::area_container;
+use super::area_cores;
+use super::area_firmware;
+use super::area_frequency;
+use super::area_groups;
+use super::area_interrupts;
+use super::area_kernel;
+use super::area_memory;
+use super::area_rights;
+use super::area_scheduling;
+use super::area_temperature;
+use super::area_threads;
+use super::area_time;
+use super::area_virtual;
+use super::finding::{Check, Finding, Seen, Status};
+use super::machine::{CheckOptions, Machine, Purpose};
+use host::HostRoot;
+use plan::CpuId;
+
+/// All of them, in the order in which they are shown.
+pub fn checks() -> impl Iterator<Item = &'static Check> {
+    [
+        area_kernel::CHECKS,
+        area_cokernel::CHECKS,
+        area_arguments::CHECKS,
+        area_clock::CHECKS,
+        area_frequency::CHECKS,
+        area_interrupts::CHECKS,
+        area_scheduling::CHECKS,
+        area_threads::CHECKS,
+        area_time::CHECKS,
+        area_groups::CHECKS,
+        area_memory::CHECKS,
+        area_rights::CHECKS,
+        area_virtual::CHECKS,
+        area_container::CHECKS,
+        area_cores::CHECKS,
+        area_firmware::CHECKS,
+        area_battery::CHECKS,
+        area_temperature::CHECKS,
+        area_board::CHECKS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Looks at the machine. Never fails: what cannot be read is of unknown status.
+#[must_use]
+pub fn findings(root: &HostRoot, options: &CheckOptions) -> Vec<Finding> {
+    let machine = Machine::new(root, options);
+    checks().filter_map(|check| look(&machine, check)).collect()
+}
+
+/// The CPUs that are to be on time where these are named, or none.
+#[must_use]
+pub fn cpus_on_time(root: &HostRoot, cpus: Option<Vec<CpuId>>) -> Vec<CpuId> {
+    cpus.unwrap_or_else(|| {
+        let asked =
+            CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
+        Machine::new(root, &asked).measured()
+    })
+}
+
+/// What the check of this name finds.
+#[must_use]
+pub fn finding(machine: &Machine<'_>, id: &str) -> Option<Finding> {
+    look(machine, checks().find(|check| check.id == id)?)
+}
+
+/// What one check finds. It is unknown where a file that it needs could not be read.
+pub(crate) fn look(machine: &Machine<'_>, check: &Check) -> Option<Finding> {
+    machine.take_unreadable();
+    let seen =
+        (check.look)(machine).or_else(|| Seen::unknown(machine.take_unreadable().first()?.clone()));
+    let Seen { status, found, action } = seen?;
+    let status = if check.matters.contains(&machine.options.purpose) {
+        status
+    } else {
+        status.min(Status::Warn)
+    };
+    let Check { id, tunable, .. } = *check;
+    let tunable = tunable && status >= Status::Warn;
+    Some(Finding { id, status, found, text: check.text(), action, tunable })
+}

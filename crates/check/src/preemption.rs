@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How the kernel can be preempted.
+
+use super::config::KernelConfig;
+use super::machine::Machine;
+use host::kernel;
+
+/// How the kernel can be preempted, as far as it is known.
+pub(crate) fn model(machine: &Machine<'_>) -> Option<String> {
+    // A configuration that is asked about says it by itself.
+    if let Some(config) = &machine.options.config {
+        return Some(configured_model(config));
+    }
+    let text = |path: &str| machine.text(path);
+    let (version, realtime) = (text("proc/version"), text("sys/kernel/realtime"));
+    let (mode, line) = (text("sys/kernel/debug/sched/preempt"), text("proc/cmdline"));
+    let model = kernel::preemption(
+        version.as_deref(),
+        realtime.as_deref(),
+        mode.as_deref(),
+        line.as_deref(),
+    )?;
+    // Only root can read the mode. Without an argument it is what the kernel was built with.
+    match machine.config() {
+        Ok(config) if model == "PREEMPT_DYNAMIC" => Some(configured_model(config)),
+        _ => Some(model),
+    }
+}
+
+pub(crate) fn configured_model(config: &KernelConfig) -> String {
+    let first_of =
+        |options: &[&'static str]| options.iter().find(|option| config.has(option)).copied();
+    match first_of(&["PREEMPT_RT", "PREEMPT_RT_FULL", "PREEMPT_DYNAMIC", "PREEMPT_LAZY", "PREEMPT"])
+    {
+        Some("PREEMPT_RT" | "PREEMPT_RT_FULL") => "PREEMPT_RT".to_owned(),
+        Some("PREEMPT_DYNAMIC") => {
+            let mode = match first_of(&["PREEMPT_NONE", "PREEMPT_VOLUNTARY", "PREEMPT_LAZY"]) {
+                Some("PREEMPT_NONE") => "none",
+                Some("PREEMPT_VOLUNTARY") => "voluntary",
+                Some(_) => "lazy",
+                None => "full",
+            };
+            format!("PREEMPT_DYNAMIC ({mode} by default)")
+        }
+        Some(model) => model.to_owned(),
+        None => "voluntary or none".to_owned(),
+    }
+}
+
+/// The mode of a kernel that can choose it at boot: empty where it is not known. None where it
+/// cannot.
+pub(crate) fn dynamic_mode(model: &str) -> Option<&str> {
+    let mode = model.strip_prefix("PREEMPT_DYNAMIC")?.trim_start().trim_matches(['(', ')']);
+    mode.strip_prefix("booted with preempt=").or_else(|| mode.split(' ').next())
+}
+
+/// In the mode `lazy` a thread of ordinary priority waits for the tick, and a real-time one
+/// preempts at once, as in the mode `full`.
+pub(crate) fn is_preempted_at_once(mode: &str) -> bool {
+    mode == "full" || mode == "lazy"
+}
+
+/// Whether a kernel that can choose it at boot lets a real-time thread preempt it in most places.
+/// None where there is no choice.
+pub(crate) fn preempts_fully(machine: &Machine<'_>) -> Option<bool> {
+    Some(is_preempted_at_once(dynamic_mode(&model(machine)?)?))
+}
