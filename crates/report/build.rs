@@ -24,17 +24,15 @@ fn main() {
         .map(|entry| entry.expect("texts can be listed").path())
         .collect();
     files.sort();
-    let (mut out, mut all) = (String::new(), String::new());
-    files.iter().for_each(|file| constants(file, &mut out, &mut all));
-    out += &format!("pub(crate) const ALL: &[Text] = &[\n{all}];\n");
+    let out: String = files.iter().map(|file| constants(file)).collect();
     let to = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("texts.rs");
     fs::write(to, out).expect("the folder of the build's output can be written");
 }
 
 /// Constants of the texts of a file that have a key, and a list of all of them if any has none.
-fn constants(file: &Path, keyed: &mut String, all: &mut String) {
+fn constants(file: &Path) -> String {
     let content = fs::read_to_string(file).expect("texts are UTF-8");
-    let (mut list, mut is_listed) = (String::new(), false);
+    let (mut keyed, mut list, mut is_listed) = (String::new(), String::new(), false);
     for block in content.split("\n\n") {
         let text = parse(block).unwrap_or_else(|why| panic!("{}: {why}:\n{block}", file.display()));
         let Some(text) = text else { continue };
@@ -42,14 +40,14 @@ fn constants(file: &Path, keyed: &mut String, all: &mut String) {
         list += &format!("{value},\n");
         is_listed |= text.key.is_none();
         if let Some(key) = text.key {
-            *keyed += &format!("pub(crate) const {key}: Text = {value};\n");
+            keyed += &format!("pub(crate) const {key}: Text = {value};\n");
         }
     }
-    *all += &list;
     if is_listed {
         let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-        *keyed += &format!("pub(crate) const {}: &[Text] = &[\n{list}];\n", name.to_uppercase());
+        keyed += &format!("pub(crate) const {}: &[Text] = &[\n{list}];\n", name.to_uppercase());
     }
+    keyed
 }
 
 /// None where there are only comments.

@@ -38,7 +38,7 @@ pub(super) fn differing(
     apart: Vec<Apart>,
 ) -> Vec<Differing> {
     let all: Vec<Overview<'_>> = base.iter().chain(other).map(Overview::new).collect();
-    let unknown = || tr!("not known");
+    let unknown = || tr!(not_known);
     let facts = conditions::facts(&all).into_iter().filter(|fact| fact.differs).map(|fact| {
         let values: Vec<String> =
             fact.values.into_iter().map(|value| value.before.unwrap_or_else(unknown)).collect();
@@ -70,9 +70,9 @@ pub(super) fn differing(
 /// Where the ns of a recording come from.
 fn time_of(document: &Document) -> &'static str {
     translated(match TimeKind::from_lab(document.lab.as_ref()) {
-        TimeKind::Machine => "a real machine",
-        TimeKind::Virtual => "the lab's virtual time",
-        TimeKind::Emulated => "the lab, emulated",
+        TimeKind::Machine => texts::a_real_machine,
+        TimeKind::Virtual => texts::the_labs_virtual_time,
+        TimeKind::Emulated => texts::the_lab_emulated,
     })
 }
 
@@ -85,28 +85,28 @@ pub(crate) fn different_quantities(documents: &[&Document]) -> Option<String> {
             names.push(name);
         }
     }
-    let quantities = (names.len() > 1).then(|| names.join(translated("; ")))?;
-    Some(tr!("their quantities differ ({quantities})", quantities))
+    let quantities = (names.len() > 1).then(|| names.join(texts::semicolon.said()))?;
+    Some(tr!(their_quantities_differ_quantities, quantities))
 }
 
 /// Why figures of these must not be held against one another, the gravest first. The values of each
 /// are in the order of the documents.
 pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
     type Answer = fn(&Document) -> String;
-    let questions: [(&str, Answer); 6] = [
-        ("their times are of different kinds", |document| time_of(document).to_owned()),
-        ("their probes differ", |document| document.probe.name.to_string()),
-        ("their clocks differ", |document| document.instrument.clock.clone()),
-        ("their intervals differ", |document| document.run.interval_ns.to_string()),
-        ("their periods differ", |document| {
-            document.probe.period_ns.map_or_else(
-                || tr!("none"),
-                |period| tr!("{micros} µs", micros = exact_micros(period.0)),
-            )
+    let questions: [(Text, Answer); 6] = [
+        (texts::their_times_different_kinds, |document| time_of(document).to_owned()),
+        (texts::their_probes_differ, |document| document.probe.name.to_string()),
+        (texts::their_clocks_differ, |document| document.instrument.clock.clone()),
+        (texts::their_intervals_differ, |document| document.run.interval_ns.to_string()),
+        (texts::their_periods_differ, |document| {
+            document
+                .probe
+                .period_ns
+                .map_or_else(|| tr!(none), |period| tr!(micros_us, micros = exact_micros(period.0)))
         }),
-        ("their overrun rules differ", |document| match document.run.overrun_policy {
-            plan::OverrunPolicy::Skip => tr!("skipping"),
-            plan::OverrunPolicy::CatchUp => tr!("catching up"),
+        (texts::their_overrun_rules_differ, |document| match document.run.overrun_policy {
+            plan::OverrunPolicy::Skip => tr!(skipping),
+            plan::OverrunPolicy::CatchUp => tr!(catching_up),
         }),
     ];
     let differing = questions.into_iter().filter_map(|(why, answer)| {
@@ -118,7 +118,7 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
             }
         }
         let answers = (answers.len() > 1).then(|| answers.join("; "))?;
-        Some(tr!("{why} ({answers})", why = translated(why), answers))
+        Some(tr!(why_answers, why = translated(why), answers))
     });
     different_quantities(documents).into_iter().chain(differing).collect()
 }

@@ -7,7 +7,7 @@ use crate::charts::SOFT;
 use crate::charts::scale::Scale;
 use crate::charts::svg::{Anchor, Svg, colour};
 use crate::gate::change;
-use crate::language::{tr, translated};
+use crate::language::{texts, tr};
 
 const WIDTH: u32 = 960;
 const LEFT: f64 = 120.0;
@@ -87,7 +87,7 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
         clippy::cast_sign_loss,
         reason = "a few hundred pixels"
     )]
-    let mut svg = Svg::new(WIDTH, (bottom + 48.0) as u32, &tr!("Differences"), &compared.verdict());
+    let mut svg = Svg::new(WIDTH, (bottom + 48.0) as u32, &tr!(differences), &compared.verdict());
     let x = Scale::log(low / 1.05, high * 1.05, LEFT, RIGHT);
     for tick in x.ticks(6) {
         svg.line((x.at(tick), TOP), (x.at(tick), bottom), "stroke=\"#e3e5e8\" fill=\"none\"");
@@ -105,7 +105,7 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
         TOP - 12.0,
         Anchor::Middle,
         &format!("{SOFT} font-size=\"11\""),
-        translated("equal"),
+        texts::equal.said(),
     );
     let mut clipped = false;
     for (place, line) in lines.iter().enumerate() {
@@ -167,7 +167,7 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
         bottom + 38.0,
         Anchor::Middle,
         SOFT,
-        translated("second over first (logarithmic)"),
+        texts::second_over_first_logarithmic.said(),
     );
     if clipped {
         svg.text(
@@ -175,7 +175,7 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
             bottom + 38.0,
             Anchor::End,
             SOFT,
-            &format!("▸ {}", translated("beyond the axis")),
+            &format!("▸ {}", texts::beyond_the_axis.said()),
         );
     }
     Some(svg.finish())

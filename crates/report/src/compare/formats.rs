@@ -5,7 +5,7 @@ use super::{Compared, Comparisons, Texts};
 use crate::format::list;
 use crate::format::{self, ratio};
 use crate::gate::change;
-use crate::language::{Language, in_language, tr, translated};
+use crate::language::{Language, in_language, texts, tr, translated};
 use crate::terminal::text::{self, Table};
 use model::Quantity;
 use serde_json::{Value, json};
@@ -14,19 +14,19 @@ use std::fmt::Write as _;
 
 /// `p99.9 is 31 to 44 % lower`.
 fn changed(figure: &str, (lower, upper): (f64, f64)) -> String {
-    tr!("{figure} is {change}", figure, change = change(lower, upper))
+    tr!(figure_is_change, figure, change = change(lower, upper))
 }
 
 /// Not of significance: the figure is of these very runs.
 fn not_judged() -> String {
-    tr!("of these runs: it grows with their length")
+    tr!(runs_grows_their_length)
 }
 
 impl Compared {
     /// A figure by its name: of jitter, one of its size.
     pub(super) fn named(&self, figure: &str) -> String {
         if self.quantity == Quantity::Jitter {
-            tr!("|jitter| {figure}", figure)
+            tr!(size_of_jitter_figure, figure)
         } else {
             figure.to_owned()
         }
@@ -43,16 +43,16 @@ impl Compared {
 
     fn rows_of_spread(&self) -> Vec<[String; 4]> {
         let Some(spread) = &self.comparison.spread else { return Vec::new() };
-        let prefix = if spread.is_significant() { "" } else { translated("not significant: ") };
+        let prefix = if spread.is_significant() { "" } else { texts::not_significant.said() };
         let verdict = match spread.ratio {
             Some((lower, upper)) => format!("{prefix}{}", change(lower, upper)),
-            None => tr!("too few independent samples to compare"),
+            None => tr!(too_few_independent_samples),
         };
         let sd = |ns: f64| self.micros(format::rounded(ns));
         vec![
             ["sd".to_owned(), sd(spread.base_sd_ns), sd(spread.other_sd_ns), verdict],
             [
-                translated("peak to peak").to_owned(),
+                tr!(peak_to_peak),
                 self.micros(spread.base_peak_to_peak_ns),
                 self.micros(spread.other_peak_to_peak_ns),
                 not_judged(),
@@ -70,18 +70,9 @@ impl Compared {
         {
             let Texts { base: first, other: second, unordered, .. } = self.texts();
             return if unordered.is_empty() {
-                tr!(
-                    "{second} against {first}: too few independent samples to compare.",
-                    second,
-                    first
-                )
+                tr!(second_against_first_too, second, first)
             } else {
-                tr!(
-                    "{second} against {first}: not compared. The order of samples is unknown, so \
-                     how they depend on one another cannot be estimated.",
-                    second,
-                    first
-                )
+                tr!(second_against_first_not, second, first)
             };
         }
         let (significant, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) =
@@ -90,31 +81,29 @@ impl Compared {
         let of_spread = spread.filter(|(is_significant, _)| *is_significant);
         let mut parts: Vec<String> = of_spread
             .iter()
-            .map(|(_, ratio)| changed(translated("the standard deviation"), *ratio))
+            .map(|(_, ratio)| changed(texts::the_standard_deviation.said(), *ratio))
             .collect();
         parts
             .extend(significant.into_iter().map(|one| changed(&name(one), (one.lower, one.upper))));
         let same_spread = spread
             .filter(|(is_significant, _)| !is_significant)
-            .map(|_| tr!("the standard deviation"));
+            .map(|_| tr!(the_standard_deviation));
         let mut same: Vec<String> =
             same_spread.into_iter().chain(not.into_iter().map(name)).collect();
         match maximum {
             Some(maximum) if maximum.is_significant => parts.push(the_latest(maximum)),
-            Some(_) if self.quantity == Quantity::Jitter => {
-                same.push(tr!("the maximum of |jitter|"))
-            }
-            Some(_) => same.push(tr!("the maximum")),
+            Some(_) if self.quantity == Quantity::Jitter => same.push(tr!(maximum_size_jitter)),
+            Some(_) => same.push(tr!(the_maximum)),
             None => {}
         }
         if !same.is_empty() {
-            parts.push(tr!("no significant difference in {figures}", figures = list(&same)));
+            parts.push(tr!(no_significant_difference_in, figures = list(&same)));
         }
         tr!(
-            "{second} against {first}: {parts}.",
+            second_against_first_parts,
             second = self.texts().other,
             first = self.texts().base,
-            parts = parts.join(translated("; "))
+            parts = parts.join(texts::semicolon.said())
         )
     }
 
@@ -122,7 +111,7 @@ impl Compared {
         let about = self.observed.map(|observed| if observed { "" } else { "~" });
         let mut rows = self.rows_of_spread();
         rows.extend(self.comparison.quantiles.iter().map(|one| {
-            let prefix = if one.is_significant() { "" } else { translated("not significant: ") };
+            let prefix = if one.is_significant() { "" } else { texts::not_significant.said() };
             [
                 self.named(&one.level.to_string()),
                 format!("{}{}", about[0], self.micros(one.base_ns)),
@@ -134,16 +123,12 @@ impl Compared {
             let verdict = if maximum.is_significant {
                 the_latest(maximum)
             } else if maximum.latest == 0 {
-                tr!("not significant: the largest are equal, or have one cause")
+                tr!(not_significant_largest_equal)
             } else if maximum.latest == 1 {
-                tr!("not significant: only one independent large latency")
+                tr!(not_significant_only_one)
             } else {
-                let but = if maximum.disagrees {
-                    translated(", but the largest is in the other")
-                } else {
-                    ""
-                };
-                format!("{}{}{but}", translated("not significant: "), of_the_latest(maximum))
+                let but = if maximum.disagrees { texts::but_largest_in_other.said() } else { "" };
+                format!("{}{}{but}", texts::not_significant.said(), of_the_latest(maximum))
             };
             rows.push([
                 self.named("max"),
@@ -154,7 +139,7 @@ impl Compared {
         }
         if let Some(rate) = &self.comparison.rate {
             let share = |(beyond, of): (u64, u64)| {
-                tr!("{n} of {all}", n = format::count(beyond), all = format::count(of))
+                tr!(n_of_all, n = format::count(beyond), all = format::count(of))
             };
             let name = self.named(&format!(">{}", format::latency(rate.limit_ns)));
             rows.push([name, share(rate.base), share(rate.other), times(rate)]);
@@ -173,7 +158,7 @@ impl Compared {
             .map(|[name, base, other, _]| [name, base, other].map(String::clone).to_vec())
             .collect();
         let rendered =
-            Table { head: vec!["µs", translated("first"), translated("second")], rows: figures }
+            Table { head: vec!["µs", texts::first.said(), texts::second.said()], rows: figures }
                 .render();
         let verdicts = std::iter::once("").chain(rows.iter().map(|[.., verdict]| verdict.as_str()));
         for (line, verdict) in rendered.lines().zip(verdicts) {
@@ -186,11 +171,7 @@ impl Compared {
         }
         out.push('\n');
         let (first, second) = (&self.texts().base, &self.texts().other);
-        let what = tr!(
-            "First: {first}. Second: {second}. Together these intervals hold at 95 % confidence.",
-            first,
-            second
-        );
+        let what = tr!(first_second_together_intervals, first, second);
         text::wrapped(out, "", &what);
     }
 
@@ -199,20 +180,13 @@ impl Compared {
         let mut notes = self.texts().reservations.clone();
         let unordered = &self.texts().unordered;
         if !unordered.is_empty() {
-            notes.push(tr!(
-                "no samples in {recordings}. Compare recordings that hold every sample, as those \
-                 of teiji measure do",
-                recordings = list(unordered)
-            ));
+            notes.push(tr!(no_samples_in_recordings, recordings = list(unordered)));
         }
         if self.observed.contains(&false) && !self.comparison.quantiles.is_empty() {
-            notes.push(tr!(
-                "~: of all threads and runs together, from the histogram, up to 1 % above"
-            ));
+            notes.push(tr!(all_threads_runs_together));
         }
         if !self.comparison.between_runs {
-            notes.push(tr!("few runs of each: this holds for these runs only, other runs on the \
-                            same machine may differ by more"));
+            notes.push(tr!(few_runs_each_holds));
         }
         notes
     }
@@ -223,7 +197,7 @@ use stats::Comparison;
 /// `19 of the 20 latest wake-ups`.
 fn of_the_latest(maximum: &MaximumDifference) -> String {
     tr!(
-        "the second has {n} of the {latest} largest, {expected} expected",
+        second_has_n_latest,
         n = maximum.of_other,
         latest = maximum.latest,
         expected = format!("{:.1}", maximum.expected)
@@ -238,21 +212,9 @@ fn the_latest(maximum: &MaximumDifference) -> String {
     // The longer of two groups has more of the latest anyway: what counts is whether it has more
     // than its share.
     if more {
-        tr!(
-            "the second has more of the {latest} largest latencies than expected: {n} instead of \
-             {expected}",
-            latest,
-            n,
-            expected
-        )
+        tr!(second_has_more_latest, latest, n, expected)
     } else {
-        tr!(
-            "the second has fewer of the {latest} largest latencies than expected: {n} instead of \
-             {expected}",
-            latest,
-            n,
-            expected
-        )
+        tr!(second_has_fewer_latest, latest, n, expected)
     }
 }
 
@@ -261,15 +223,15 @@ pub(super) fn how_often(rate: &RateDifference) -> String {
     // What two digits show as 0.00 is no bound.
     let is_nothing = |ratio: f64| ratio < 0.005;
     match rate.upper {
-        Some(upper) if is_nothing(upper) => tr!("less than 0.01 times as often"),
+        Some(upper) if is_nothing(upper) => tr!(less_than_0_01_times),
         Some(upper) if is_nothing(rate.lower) => {
-            tr!("at most {high} times as often", high = ratio(upper))
+            tr!(most_high_times_often, high = ratio(upper))
         }
-        None if is_nothing(rate.lower) => tr!("the ratio is inconclusive"),
+        None if is_nothing(rate.lower) => tr!(the_ratio_is_inconclusive),
         Some(upper) => {
-            tr!("{low} to {high} times as often", low = ratio(rate.lower), high = ratio(upper))
+            tr!(low_high_times_often, low = ratio(rate.lower), high = ratio(upper))
         }
-        None => tr!("at least {low} times as often", low = ratio(rate.lower)),
+        None => tr!(least_low_times_often, low = ratio(rate.lower)),
     }
 }
 
@@ -277,7 +239,7 @@ pub(super) fn how_often(rate: &RateDifference) -> String {
 fn times(rate: &RateDifference) -> String {
     format!(
         "{}{}",
-        if rate.is_significant() { "" } else { translated("not significant: ") },
+        if rate.is_significant() { "" } else { texts::not_significant.said() },
         how_often(rate)
     )
 }
@@ -327,18 +289,18 @@ impl Comparisons {
                 out.push('\n');
             }
             for caveat in &compared.texts().caveats {
-                text::wrapped(&mut out, "", &tr!("Caution: {caveat}.", caveat));
+                text::wrapped(&mut out, "", &tr!(caution_caveat, caveat));
             }
             text::wrapped(&mut out, "", &compared.verdict());
             out.push('\n');
             compared.table_in_text(&mut out);
             for note in compared.notes() {
-                text::wrapped(&mut out, "", &tr!("Note: {note}.", note));
+                text::wrapped(&mut out, "", &tr!(note, note));
             }
             let differs = if compared.texts().differing.is_empty() {
-                "Nothing else is known to differ."
+                texts::nothing_else_known_differ
             } else {
-                "What else differs:"
+                texts::what_else_differs_2
             };
             let _ = writeln!(out, "\n{}", translated(differs));
             for fact in &compared.texts().differing {
@@ -366,7 +328,7 @@ impl Comparisons {
         let cell = crate::page::localised::markdown;
         for compared in &self.all {
             for caveat in &compared.texts().caveats {
-                let _ = writeln!(out, "{}\n", tr!("Caution: {caveat}.", caveat = cell(caveat)));
+                let _ = writeln!(out, "{}\n", tr!(caution_caveat, caveat = cell(caveat)));
             }
             let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
             let rows = compared.rows();
@@ -376,20 +338,20 @@ impl Comparisons {
                     "| µs | {} | {} | {} |\n|---|---:|---:|---|",
                     cell(&compared.texts().base),
                     cell(&compared.texts().other),
-                    translated("second against first, 95 % together")
+                    texts::second_against_first_95.said()
                 );
             }
             for row in rows {
                 let _ = writeln!(out, "| {} |", row.map(|text| cell(&text)).join(" | "));
             }
             for note in compared.notes() {
-                let _ = writeln!(out, "\n{}", tr!("Note: {note}.", note = cell(&note)));
+                let _ = writeln!(out, "\n{}", tr!(note, note = cell(&note)));
             }
             if !compared.texts().differing.is_empty() {
                 let _ = writeln!(
                     out,
                     "\n| {} | {} | {} |\n|---|---|---|",
-                    translated("what else differs"),
+                    texts::what_else_differs.said(),
                     cell(&compared.texts().base),
                     cell(&compared.texts().other)
                 );

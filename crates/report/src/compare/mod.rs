@@ -84,7 +84,7 @@ impl Repeats {
         }
         let first = self.recordings.first().map(Recorded::name).unwrap_or_default();
         if self.recordings.len() > 1 {
-            tr!("{first} and {n} more", first, n = self.recordings.len() - 1)
+            tr!(first_and_n_more, first, n = self.recordings.len() - 1)
         } else {
             first
         }
@@ -156,14 +156,8 @@ impl Compared {
         let both =
             || base.recordings.iter().chain(&other.recordings).map(|recorded| &recorded.document);
         let quantities = || different_quantities(&both().collect::<Vec<_>>());
-        let refusal = |why| {
-            tr!(
-                "{first} and {second} cannot be compared: {why}",
-                first = base.name(),
-                second = other.name(),
-                why
-            )
-        };
+        let refusal =
+            |why| tr!(first_second_cannot_be, first = base.name(), second = other.name(), why);
         // There is nothing to compare, whatever is asked.
         if let Some(sentence) = in_language(language, || quantities().map(refusal)) {
             return Err(sentence);
@@ -208,18 +202,14 @@ impl Texts {
         );
         let in_both = |run: &RunIdentity| !run.is_deterministic() && base.runs.contains(run);
         let again = other.recordings.iter().zip(&other.runs).filter(|(_, run)| in_both(run));
-        reservations.extend(again.map(|(one, _)| {
-            tr!("{recording} is given twice and counts as two runs", recording = one.name())
-        }));
+        reservations.extend(
+            again.map(|(one, _)| tr!(recording_given_twice_counts, recording = one.name())),
+        );
         let (of_base, of_other) = distinct(base.name(), other.name(), other);
         for (repeats, group) in [(base, &of_base), (other, &of_other)] {
             if repeats.identical > 0 {
                 let recordings = counted(repeats.identical as u64, texts::n_recordings);
-                reservations.push(tr!(
-                    "{recordings} of {group} left out, identical to an earlier one",
-                    recordings,
-                    group
-                ));
+                reservations.push(tr!(recordings_group_left_out, recordings, group));
             }
         }
         let differing = differing(&base.recordings, &other.recordings, apart);
@@ -242,12 +232,7 @@ impl Texts {
     /// Why the groups are not compared; none if nothing is against it.
     fn refusal(&self, base: &Repeats, other: &Repeats) -> Option<String> {
         let why = self.incomparable.first()?;
-        Some(tr!(
-            "{first} and {second} cannot be compared: {why}; to compare them anyway: --anyway",
-            first = base.name(),
-            second = other.name(),
-            why
-        ))
+        Some(tr!(first_second_cannot_be_compared, first = base.name(), second = other.name(), why))
     }
 }
 

@@ -86,13 +86,11 @@ impl Comparisons {
         let series = Charts::new(&pooled, &ChartOptions::default(), steps);
         let verdicts = self.verdicts();
         let title = match self.all.as_slice() {
-            [only] => tr!(
-                "{second} against {first}",
-                second = only.texts().other,
-                first = only.texts().base
-            ),
+            [only] => {
+                tr!(second_against_first_2, second = only.texts().other, first = only.texts().base)
+            }
             all => tr!(
-                "{n} against {first}",
+                n_against_first,
                 n = all.len(),
                 first = all.first().map_or("", |one| one.texts().base.as_str())
             ),
@@ -130,15 +128,13 @@ fn about(
 ) -> String {
     let recordings: usize = groups.iter().map(|group| group.recordings.len()).sum();
     let mut parts = vec![crate::format::counted(recordings as u64, texts::n_recordings)];
-    parts.extend(
-        several.then(|| tr!("distributions of all repeats, latency over time of the worst one")),
-    );
+    parts.extend(several.then(|| tr!(distributions_all_repeats_latency)));
     parts.extend((drawn < all).then(|| match measured {
         Measured::WakeUps => {
-            tr!("{drawn} of {all} groups drawn, those with the worst wake-ups", all, drawn)
+            tr!(drawn_all_groups_drawn_those, all, drawn)
         }
         Measured::Jitter(_) | Measured::Other => {
-            tr!("{drawn} of {all} groups drawn, those with the largest latencies", all, drawn)
+            tr!(drawn_all_groups_drawn, all, drawn)
         }
     }));
     parts.join(" · ")
@@ -152,10 +148,10 @@ impl Section {
             first: texts.base.clone(),
             second: texts.other.clone(),
             verdict: compared.verdict(),
-            caveats: texts.caveats.iter().map(|caveat| tr!("Caution: {caveat}.", caveat)).collect(),
+            caveats: texts.caveats.iter().map(|caveat| tr!(caution_caveat, caveat)).collect(),
             svg: if drawn { forest::draw(compared) } else { None },
             rows: compared.rows(),
-            notes: compared.notes().iter().map(|note| tr!("Note: {note}.", note)).collect(),
+            notes: compared.notes().iter().map(|note| tr!(note, note)).collect(),
             differing: (texts.differing.iter())
                 .map(|fact| Differs {
                     name: fact.name.clone(),

@@ -21,18 +21,18 @@ impl GateReport {
     fn in_text(&self) -> String {
         let Tally { all, fail, lack } = tally(&self.gate);
         let head = match self.gate.verdict() {
-            Verdict::Pass => tr!("PASS: {all}", all),
+            Verdict::Pass => tr!(pass_all_heading, all),
             Verdict::Fail if lack > 0 => {
-                tr!("FAIL: {n} of {all}; {lack} without enough evidence", n = fail, all, lack)
+                tr!(fail_n_all_lack, n = fail, all, lack)
             }
-            Verdict::Fail => tr!("FAIL: {n} of {all}", n = fail, all),
+            Verdict::Fail => tr!(fail_n_all, n = fail, all),
             Verdict::NotEnough if lack == 0 => {
                 tr!(
-                    "NOT ENOUGH EVIDENCE: {runs} without a recording",
+                    not_enough_evidence_runs,
                     runs = counted(self.gate.missing as u64, texts::n_runs)
                 )
             }
-            Verdict::NotEnough => tr!("NOT ENOUGH EVIDENCE: {n} of {all}", n = lack, all),
+            Verdict::NotEnough => tr!(not_enough_evidence_n_all, n = lack, all),
         };
         let mut out = format!("{head}\n");
         sources::in_words(&self.gate)
@@ -44,7 +44,7 @@ impl GateReport {
                 recording = &judged.recording;
                 text::unwrapped(&mut out, "", &recording.display().to_string().replace('\n', ""));
                 for caveat in self.caveats_of(recording) {
-                    text::wrapped(&mut out, "  ", &tr!("Caution: {caveat}.", caveat));
+                    text::wrapped(&mut out, "  ", &tr!(caution_caveat, caveat));
                 }
                 for pool in self.gate.pools.iter().filter(|pool| pool.path == recording) {
                     if let Some((sentence, again)) =

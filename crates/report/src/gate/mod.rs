@@ -80,7 +80,7 @@ impl GateReport {
             };
             let sentence = |why| {
                 tr!(
-                    "{second} cannot be compared with {first}: {why}",
+                    second_cannot_be_compared,
                     second = examined.path().display(),
                     first = baseline.path().display(),
                     why
@@ -139,12 +139,12 @@ pub(crate) fn tally(gate: &Gate) -> Tally {
     let n = counted(recordings.len() as u64, texts::n_recordings);
     let all = if have_all {
         tr!(
-            "{recordings}, checked against {limits}",
+            recordings_checked_against_limits,
             recordings = n,
             limits = counted(limits.len() as u64, texts::n_limits)
         )
     } else {
-        tr!("{recordings}, each checked against the limits of its plan", recordings = n)
+        tr!(recordings_each_checked_against, recordings = n)
     };
     Tally { all, fail: with(Verdict::Fail), lack: with(Verdict::NotEnough) }
 }

@@ -19,7 +19,7 @@ pub(crate) fn in_words(gate: &Gate) -> Vec<String> {
         let one = |(_, (_, limits)): (usize, &(PathBuf, Vec<Limit>))| {
             let alike = plans.iter().filter(|(_, known)| known == limits);
             let alike: Vec<String> = alike.map(|(plan, _)| plan.display().to_string()).collect();
-            tr!("Limits of {plans}: {limits}.", plans = list(&alike), limits = listed(limits))
+            tr!(limits_of_plans_limits, plans = list(&alike), limits = listed(limits))
         };
         return plans.iter().enumerate().filter(first_of).map(one).collect();
     }
@@ -29,11 +29,7 @@ pub(crate) fn in_words(gate: &Gate) -> Vec<String> {
     let one =
         |(plan, limits): &(PathBuf, Vec<Limit>)| format!("{} ({})", plan.display(), listed(limits));
     let plans: Vec<String> = plans.iter().map(one).collect();
-    vec![tr!(
-        "Limits of --limit: {limits}, in place of those of {plans}.",
-        limits = listed(named),
-        plans = list(&plans)
-    )]
+    vec![tr!(limits_limit_limits_in, limits = listed(named), plans = list(&plans))]
 }
 
 /// `--limit`, or the plans that one was written in; none of another criterion, or where that is

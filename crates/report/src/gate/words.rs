@@ -13,14 +13,14 @@ use plan::{Figure, Limit, Subject};
 pub(crate) fn criterion(judged: &Judged) -> String {
     match &judged.criterion {
         Criterion::Limit(limit) => limit.to_string(),
-        Criterion::NoLimit => tr!("no limit"),
+        Criterion::NoLimit => tr!(no_limit),
         Criterion::NotWorse { level, by, than } => {
             let (percent, than) = (percent(*by), than.display());
             match level {
                 Some(level) => {
-                    tr!("{level} at most {percent} worse than {than}", level, percent, than)
+                    tr!(level_most_percent_worse, level, percent, than)
                 }
-                None => tr!("no quantile more than {percent} worse than {than}", percent, than),
+                None => tr!(no_quantile_more_than, percent, than),
             }
         }
     }
@@ -29,7 +29,7 @@ pub(crate) fn criterion(judged: &Judged) -> String {
 /// What decided; empty where there is nothing. Of jitter it says that its size was judged.
 pub(crate) fn seen(judged: &Judged) -> String {
     let figure = figure_seen(judged);
-    if judges_sizes(judged) { tr!("|jitter| {figure}", figure) } else { figure }
+    if judges_sizes(judged) { tr!(size_of_jitter_figure, figure) } else { figure }
 }
 
 /// Whether the figure is one of the size of jitter, on either side of the period.
@@ -55,49 +55,49 @@ fn judges_sizes(judged: &Judged) -> bool {
 fn figure_seen(judged: &Judged) -> String {
     let rows = Rows::from(judged.rows);
     match judged.seen {
-        Seen::Latency { ns, thread: None } => tr!("{micros} µs", micros = exact_micros(ns)),
+        Seen::Latency { ns, thread: None } => tr!(micros_us, micros = exact_micros(ns)),
         Seen::Latency { ns, thread: Some(thread) } => {
-            tr!("{micros} µs on thread {thread}", micros = exact_micros(ns), thread)
+            tr!(micros_us_on_thread, micros = exact_micros(ns), thread)
         }
         Seen::Quantile { observed_ns, upper_ns, thread } => {
             quantile(&exact_micros(observed_ns), upper_ns, thread)
         }
         Seen::Beyond { n, of, level, thread: None } => tr!(
-            "{n} of {all} above it, {level} allows 1 in {one_in}",
+            n_all_above_level,
             n = count(n),
             all = count(of),
             level,
             one_in = count(level.needs())
         ),
         Seen::Beyond { n, of, level, thread: Some(thread) } => tr!(
-            "{n} of {all} above it on thread {thread}, {level} allows 1 in {one_in}",
+            n_all_above_on,
             n = count(n),
             all = count(of),
             thread,
             level,
             one_in = count(level.needs())
         ),
-        Seen::TooFew { of } => tr!("{rows}: too few", rows = rows.counted(of)),
+        Seen::TooFew { of } => tr!(rows_too_few, rows = rows.counted(of)),
         Seen::Rate { n, of, beyond, rate, is_bound } => {
             let (n, all, rate) = (count(n), count(of), rate_beside(rate, &judged.criterion));
             if is_bound {
-                tr!("{n} of {all} above {limit}, rate at most {rate}", n, all, limit = beyond, rate)
+                tr!(n_all_above_limit_rate, n, all, limit = beyond, rate)
             } else {
-                tr!("{n} of {all} above {limit}, rate {rate}", n, all, limit = beyond, rate)
+                tr!(n_all_above_limit, n, all, limit = beyond, rate)
             }
         }
-        Seen::Count { n, due } => tr!("{n} of {rows}", n = count(n), rows = rows.counted(due)),
+        Seen::Count { n, due } => tr!(n_of_rows, n = count(n), rows = rows.counted(due)),
         Seen::Change { ns, is_exact, base_ns, base_is_exact, lower, upper } => tr!(
-            "{is} after {was}: {change}",
+            is_after_was_change,
             is = compared(ns, is_exact),
             was = compared(base_ns, base_is_exact),
             change = change(lower, upper)
         ),
-        Seen::ThreadWithoutRows(thread) => tr!("thread {thread} measured nothing", thread),
-        Seen::NoRows => tr!("nothing was measured"),
-        Seen::NoThreads => tr!("no threads"),
+        Seen::ThreadWithoutRows(thread) => tr!(thread_measured_nothing, thread),
+        Seen::NoRows => tr!(nothing_was_measured),
+        Seen::NoThreads => tr!(no_threads),
         Seen::Nothing => String::new(),
-        Seen::Unknown => tr!("not known"),
+        Seen::Unknown => tr!(not_known),
     }
 }
 
@@ -119,19 +119,14 @@ fn rate_beside(rate: f64, criterion: &Criterion) -> String {
 fn quantile(micros: &str, upper_ns: Option<i64>, thread: Option<usize>) -> String {
     match (upper_ns.map(exact_micros), thread) {
         (Some(upper), None) => {
-            tr!("at most {upper} µs, {observed} observed", upper, observed = micros)
+            tr!(most_upper_us_observed, upper, observed = micros)
         }
         (Some(upper), Some(thread)) => {
-            tr!(
-                "at most {upper} µs, {observed} observed on thread {thread}",
-                upper,
-                observed = micros,
-                thread
-            )
+            tr!(most_upper_us_observed_on, upper, observed = micros, thread)
         }
-        (None, None) => tr!("{micros} µs observed, upper bound unknown", micros),
+        (None, None) => tr!(micros_us_observed_upper, micros),
         (None, Some(thread)) => {
-            tr!("{micros} µs observed on thread {thread}, upper bound unknown", micros, thread)
+            tr!(micros_us_observed_on, micros, thread)
         }
     }
 }
@@ -140,7 +135,7 @@ fn quantile(micros: &str, upper_ns: Option<i64>, thread: Option<usize>) -> Strin
 /// the observed one.
 fn compared(ns: i64, is_exact: bool) -> String {
     let time = format::latency(ns);
-    if is_exact { time } else { tr!("~{time} of all threads", time) }
+    if is_exact { time } else { tr!(time_of_all_threads, time) }
 }
 
 /// Why there is not enough evidence; none where what was seen says it.
@@ -148,36 +143,30 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
     Some(match lacking {
         Lacking::Figure => return None,
         Lacking::Limit => {
-            tr!("no limit is named for it: add [limits] to its plan, or name a --limit")
+            tr!(no_limit_named_for_add)
         }
         Lacking::Whole(why) => incomplete_reason(why),
         Lacking::Activations(level) => {
-            tr!("{level} needs {needs}", level, needs = count(level.needs()))
+            tr!(level_needs, level, needs = count(level.needs()))
         }
         Lacking::Bound(level) => {
-            tr!(
-                "too few {rows} for an upper bound of {level} at this confidence",
-                level,
-                rows = rows.plural()
-            )
+            tr!(too_few_rows_for, level, rows = rows.plural())
         }
-        Lacking::CloserBound => tr!("a longer run would give a tighter bound"),
+        Lacking::CloserBound => tr!(longer_run_would_give),
         Lacking::MoreWithin(more) => {
-            tr!("needs {rows}, none above the limit", rows = rows.counted_more(more))
+            tr!(needs_rows_none_above, rows = rows.counted_more(more))
         }
-        Lacking::LongerRun => tr!("needs a longer run"),
-        Lacking::LongerRuns => tr!("needs longer runs"),
+        Lacking::LongerRun => tr!(needs_a_longer_run),
+        Lacking::LongerRuns => tr!(needs_longer_runs),
         Lacking::Samples => {
-            tr!("the recording holds no samples, which would show what was late, skipped or lost \
-                 and how latencies were distributed")
+            tr!(recording_holds_no_samples)
         }
-        Lacking::Unplanned => tr!("events are not planned: none is late or skipped"),
+        Lacking::Unplanned => tr!(events_not_planned_none),
         Lacking::ValuesOfSkipped(skipped) => {
-            tr!("{skipped} skipped, which have no value to be judged", skipped = count(skipped))
+            tr!(skipped_have_no_value, skipped = count(skipped))
         }
-        Lacking::Independent => tr!("too few independent samples to compare any quantile"),
-        Lacking::Order => tr!("the order of samples is unknown, so how they depend on one \
-                               another cannot be estimated"),
+        Lacking::Independent => tr!(too_few_independent_samples_compare),
+        Lacking::Order => tr!(order_samples_unknown_so),
     })
 }
 
@@ -185,16 +174,16 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
 fn margin(margin: f64) -> String {
     let percent = (margin.abs() * 100.0 * 10.0).round() / 10.0;
     if percent <= 0.0 && margin > 0.0 {
-        tr!("less than 0.1 % below the limit")
+        tr!(less_than_0_1_percent)
     } else if percent <= 0.0 && margin < 0.0 {
-        tr!("less than 0.1 % above the limit")
+        tr!(less_than_0_1_percent_above)
     } else if margin >= 0.0 {
-        tr!("{percent} % below the limit", percent)
+        tr!(percent_below_the_limit, percent)
     } else if percent >= 1_000.0 {
         // At 10 times the limit a percentage helps nobody.
-        tr!("{n} times the limit", n = format!("{:.0}", margin.abs() + 1.0))
+        tr!(n_times_the_limit, n = format!("{:.0}", margin.abs() + 1.0))
     } else {
-        tr!("{percent} % above the limit", percent)
+        tr!(percent_above_the_limit, percent)
     }
 }
 
@@ -220,25 +209,25 @@ fn percent(share: f64) -> String {
 pub(crate) fn change(lower: f64, upper: f64) -> String {
     let percent = |ratio: f64| ((ratio - 1.0).abs() * 100.0).round();
     let side = |ratio: f64| match ratio {
-        ratio if percent(ratio) < 1.0 => tr!("the same"),
-        ratio if ratio < 1.0 => tr!("{n} % lower", n = percent(ratio)),
-        ratio if ratio < TIMES => tr!("{n} % higher", n = percent(ratio)),
-        ratio => tr!("{n} times as high", n = at_scale(ratio)),
+        ratio if percent(ratio) < 1.0 => tr!(the_same),
+        ratio if ratio < 1.0 => tr!(n_percent_lower, n = percent(ratio)),
+        ratio if ratio < TIMES => tr!(n_percent_higher, n = percent(ratio)),
+        ratio => tr!(n_times_as_high, n = at_scale(ratio)),
     };
     let (low, high) = (percent(lower), percent(upper));
     match (lower < 1.0, upper < 1.0) {
-        _ if low < 1.0 && high < 1.0 => tr!("the same to 1 %"),
-        (true, true) if low == high => tr!("{n} % lower", n = low),
-        (false, false) if low == high && upper < TIMES => tr!("{n} % higher", n = low),
+        _ if low < 1.0 && high < 1.0 => tr!(same_1_percent),
+        (true, true) if low == high => tr!(n_percent_lower, n = low),
+        (false, false) if low == high && upper < TIMES => tr!(n_percent_higher, n = low),
         (false, false) if low >= 1.0 && upper >= TIMES && at_scale(lower) == at_scale(upper) => {
-            tr!("{n} times as high", n = at_scale(lower))
+            tr!(n_times_as_high, n = at_scale(lower))
         }
-        (true, true) if high >= 1.0 => tr!("{low} to {high} % lower", low = high, high = low),
-        (false, false) if low >= 1.0 && upper < TIMES => tr!("{low} to {high} % higher", low, high),
+        (true, true) if high >= 1.0 => tr!(low_high_percent_lower, low = high, high = low),
+        (false, false) if low >= 1.0 && upper < TIMES => tr!(low_high_percent_higher, low, high),
         (false, false) if low >= 1.0 => {
-            tr!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper))
+            tr!(low_high_times_high, low = at_scale(lower), high = at_scale(upper))
         }
-        _ => tr!("between {low} and {high}", low = side(lower), high = side(upper)),
+        _ => tr!(between_low_and_high, low = side(lower), high = side(upper)),
     }
 }
 

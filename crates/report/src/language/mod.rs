@@ -101,7 +101,6 @@ pub(crate) struct Text {
 
 /// The constants that `build.rs` makes of the files in `texts/`.
 #[expect(non_upper_case_globals, reason = "a key is written in code as in its file")]
-#[expect(dead_code, reason = "gates and comparisons say theirs by their English still")]
 pub(crate) mod texts {
     use crate::language::Text;
     include!(concat!(env!("OUT_DIR"), "/texts.rs"));
@@ -154,19 +153,9 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
     place == one.len() && place == other.len()
 }
 
-/// By its English, where code does not have the key yet.
-impl From<&'static str> for Text {
-    fn from(english: &'static str) -> Text {
-        let known = texts::ALL.iter().find(|text| text.in_english() == english);
-        debug_assert!(known.is_some(), "there is no text {english:?}");
-        let said = [english; Language::ALL.len()];
-        known.copied().unwrap_or(Text { said, one: None, names: &[] })
-    }
-}
-
 /// A text without arguments, in the current language.
-pub(crate) fn translated(text: impl Into<Text>) -> &'static str {
-    text.into().said()
+pub(crate) fn translated(text: Text) -> &'static str {
+    text.said()
 }
 
 /// What somebody else wrote in English, in the current language, if a list of texts has it.
@@ -175,8 +164,7 @@ pub(crate) fn known(list: &[Text], english: &str) -> Option<&'static str> {
 }
 
 /// A text with arguments: each `{name}` in it becomes the value of that name.
-pub(crate) fn filled(text: impl Into<Text>, values: &[(&str, &dyn Display)]) -> String {
-    let text = text.into();
+pub(crate) fn filled(text: Text, values: &[(&str, &dyn Display)]) -> String {
     let is_one = || values.iter().any(|(name, value)| *name == "n" && value.to_string() == "1");
     let mut rest = match (current_language(), text.one) {
         (Language::English, Some(one)) if is_one() => one,
@@ -196,10 +184,6 @@ pub(crate) fn filled(text: impl Into<Text>, values: &[(&str, &dyn Display)]) -> 
 
 /// A text of [`texts`] in the current language: `tr!(n_of_all_late, n, all = count(3))`.
 macro_rules! tr {
-    ($text:literal $(,)?) => { $crate::language::translated($text).to_owned() };
-    ($text:literal, $($name:ident $(= $value:expr)?),+ $(,)?) => {
-        $crate::language::filled($text, &[$((stringify!($name), &$crate::language::value!($name $(, $value)?))),+])
-    };
     ($text:ident $(,)?) => {{
         const { $crate::language::texts::$text.takes(&[]) };
         $crate::language::translated($crate::language::texts::$text).to_owned()
