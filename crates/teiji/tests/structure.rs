@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The house as ARCHITECTURE.md describes it: which crate depends on which, and that nothing is
-//! public without a reader.
+//! The house as ARCHITECTURE.md describes it: which crate depends on which, that no files import one
+//! another in a circle, and that nothing is public without a reader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -280,5 +280,124 @@ fn scripts_and_sources(folder: &Path, found: &mut Vec<PathBuf>) {
                 found.push(path);
             }
         }
+    }
+}
+
+/// The code of a file without its tests, its comments and what it only passes on (`pub use`).
+fn own_code(source: &str) -> String {
+    let (mut code, mut is_passed_on) = (String::new(), false);
+    let mut lines = source.lines().peekable();
+    while let Some(line) = lines.next() {
+        let begins_tests = line == "#[cfg(test)]"
+            && lines.peek().is_some_and(|next| next.starts_with("mod ") && next.ends_with('{'));
+        if begins_tests {
+            break;
+        }
+        let line = line.trim_start();
+        is_passed_on |= line.starts_with("pub") && line.contains("use ");
+        if !is_passed_on && !line.starts_with("//") {
+            code += line;
+            code.push('\n');
+        }
+        is_passed_on &= !line.ends_with(';');
+    }
+    code
+}
+
+/// The paths that a tree of `a::{b, c::d}` stands for, and how much of the text it took.
+fn paths_of_tree(text: &str, before: &[&str], found: &mut Vec<Vec<String>>) -> usize {
+    let (mut path, mut at) = (before.to_vec(), 0);
+    loop {
+        at += text[at..].len() - text[at..].trim_start().len();
+        if text[at..].starts_with('{') {
+            at += 1;
+            while !text[at..].trim_start().starts_with('}') {
+                let taken = paths_of_tree(&text[at..], &path, found);
+                let rest = &text[at + taken..];
+                let Some(end) = rest.find([',', '}']) else { return text.len() };
+                at += taken + end + usize::from(rest[end..].starts_with(','));
+            }
+            return at + text[at..].find('}').unwrap_or(0) + 1;
+        }
+        let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let length = text[at..].find(|letter| !is_word(letter)).unwrap_or(text.len() - at);
+        path.push(&text[at..at + length]);
+        at += length;
+        if !text[at..].starts_with("::") {
+            found.push(path.into_iter().map(str::to_owned).collect());
+            return at.max(1);
+        }
+        at += 2;
+    }
+}
+
+/// The files of its crate that a file names, by their place in the crate.
+fn named_files(
+    own: &[String],
+    code: &str,
+    files: &BTreeMap<Vec<String>, PathBuf>,
+) -> BTreeSet<Vec<String>> {
+    let mut paths = Vec::new();
+    for start in ["crate::", "super::", "self::"] {
+        for (place, _) in code.match_indices(start) {
+            let before = code[..place].chars().next_back();
+            if !before.is_some_and(|letter| letter.is_alphanumeric() || "_:".contains(letter)) {
+                paths_of_tree(&code[place..], &[], &mut paths);
+            }
+        }
+    }
+    let resolved = |path: Vec<String>| {
+        let mut place = if path[0] == "crate" { Vec::new() } else { own.to_vec() };
+        for part in path {
+            match part.as_str() {
+                "super" => drop(place.pop()),
+                "crate" | "self" => {}
+                _ => place.push(part),
+            }
+        }
+        (0..=place.len()).rev().map(|end| place[..end].to_vec()).find(|at| files.contains_key(at))
+    };
+    paths.into_iter().filter_map(resolved).filter(|file| file != own).collect()
+}
+
+#[test]
+fn no_files_import_one_another_in_a_circle() {
+    for (name, _) in described() {
+        let source = workspace().join("crates").join(&name).join("src");
+        let mut found = Vec::new();
+        sources(&source, &mut found);
+        let is_test = |path: &Path| {
+            path.iter().any(|part| part == "tests" || part == "tests.rs")
+                || path.to_string_lossy().ends_with("_tests.rs")
+        };
+        let files: BTreeMap<Vec<String>, PathBuf> = found
+            .into_iter()
+            .filter(|path| !is_test(path.strip_prefix(&source).unwrap()))
+            .map(|path| {
+                let below = path.strip_prefix(&source).unwrap().with_extension("");
+                let mut place: Vec<String> =
+                    below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+                if ["mod", "lib", "main"].contains(&place.last().unwrap().as_str()) {
+                    place.pop();
+                }
+                (place, path)
+            })
+            .collect();
+        let named: BTreeMap<_, _> = files
+            .iter()
+            .map(|(place, path)| (place, named_files(place, &own_code(&text(path)), &files)))
+            .collect();
+        let in_circle = |start: &Vec<String>| {
+            let (mut seen, mut next) = (BTreeSet::new(), named[start].clone());
+            while let Some(file) = next.pop_first() {
+                if seen.insert(file.clone()) {
+                    next.extend(named[&file].iter().cloned());
+                }
+            }
+            seen.contains(start)
+        };
+        let circle: Vec<String> =
+            files.keys().filter(|file| in_circle(file)).map(|file| file.join("::")).collect();
+        assert!(circle.is_empty(), "{name}: in circles: {}", circle.join(", "));
     }
 }
