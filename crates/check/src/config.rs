@@ -6,10 +6,12 @@ use super::debug_table::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
 use super::words::is_one_off;
 use host::HostRoot;
 use host::regular_file::MAX_BYTES;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use system::rights;
 
 /// Larger than any kernel, decompressed, bytes.
@@ -63,10 +65,14 @@ const ASKED: [&str; 37] = [
     "XENO_OPT_TIMING_SCHEDLAT",
 ];
 
+static ALL_ASKED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+    let debug = DEBUG_OPTIONS.iter().map(|debug| debug.option);
+    let arguments = DEBUG_ARGUMENTS.iter().map(|debug| debug.option);
+    ASKED.into_iter().chain(debug).chain(arguments).collect()
+});
+
 fn is_asked(option: &str) -> bool {
-    ASKED.contains(&option)
-        || DEBUG_OPTIONS.iter().any(|debug| debug.option == option)
-        || DEBUG_ARGUMENTS.iter().any(|debug| debug.option == option)
+    ALL_ASKED.contains(option)
 }
 
 /// An asked option that a name looks like: of that length and more, one letter may be wrong.
@@ -143,10 +149,13 @@ impl KernelConfig {
     }
 
     fn set(&mut self, option: &str, value: &str) {
+        if !is_asked(option) {
+            return;
+        }
         // The last of several lines counts.
         self.options.retain(|(name, _)| name != option);
         // `=n` is written by hand, before the kernel's own tools see it.
-        if is_asked(option) && value != "n" {
+        if value != "n" {
             self.options.push((option.to_owned(), value.to_owned()));
         }
     }

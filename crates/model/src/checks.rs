@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why each check of a machine matters for latency, in both languages, and what documents it.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 const TABLE: &str = include_str!("checks.txt");
 
 /// What is known of a check without a machine.
@@ -11,14 +14,22 @@ pub struct CheckText {
     pub reference: &'static str,
 }
 
+static TEXTS: LazyLock<BTreeMap<&str, CheckText>> = LazyLock::new(|| {
+    let of_check = |block: &'static str| {
+        let mut lines = block.lines();
+        let [name, why, why_in_japanese, reference] = std::array::from_fn(|_| lines.next());
+        Some((
+            name?,
+            CheckText { why: why?, why_in_japanese: why_in_japanese?, reference: reference? },
+        ))
+    };
+    TABLE.split("\n\n").filter_map(of_check).collect()
+});
+
 /// By the check's name; none of one that is not known.
 #[must_use]
 pub fn check_text(check: &str) -> Option<CheckText> {
-    let mut lines = TABLE
-        .split("\n\n")
-        .map(str::lines)
-        .find_map(|mut lines| (lines.next() == Some(check)).then_some(lines))?;
-    Some(CheckText { why: lines.next()?, why_in_japanese: lines.next()?, reference: lines.next()? })
+    TEXTS.get(check).copied()
 }
 
 #[cfg(test)]

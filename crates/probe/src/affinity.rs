@@ -24,20 +24,11 @@ fn affinity() -> io::Result<Vec<CpuId>> {
     scheduling::affinity(None)
 }
 
-/// More CPUs than Linux can have; asked for together, those that are not there are left out.
-const ALL: u32 = 65_536;
-
-/// All CPUs that there can be.
-pub(crate) fn all() -> Vec<CpuId> {
-    (0..ALL).map(CpuId).collect()
-}
-
-/// Only the kernel knows, so a thread asks for all there can be: the kernel leaves out those that
-/// it would refuse.
+/// Only the kernel knows, so a thread asks for all there can be.
 fn usable() -> io::Result<Vec<CpuId>> {
     on_own_thread("teiji-cpus", || {
         // Where asking is forbidden (a sandbox), what was inherited is what there is.
-        let _ = scheduling::set_affinity(None, &all());
+        let _ = scheduling::set_affinity_to_all(None);
         affinity()
     })
 }

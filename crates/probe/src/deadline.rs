@@ -5,13 +5,12 @@
 //! The kernel refuses this policy to a thread that may not run on all CPUs of its root domain, so
 //! these threads are bound to none.
 
-use crate::affinity;
 use crate::attachment::{Attachment, Linux};
 use crate::thread::on_own_thread;
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
-use system::scheduling::{Reservation, set_affinity, set_deadline};
+use system::scheduling::{Reservation, set_affinity_to_all, set_deadline};
 
 /// Threads of Linux with a reservation, on CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +21,7 @@ impl Attachment for Reserved {
     fn attach(&mut self, _: CpuId, _: Scheduling) -> io::Result<Pid> {
         // What was inherited may be less than the root domain (taskset). Where asking is forbidden,
         // the next call says so.
-        let _ = set_affinity(None, &affinity::all());
+        let _ = set_affinity_to_all(None);
         set_deadline(self.0)
             .map_err(|error| io::Error::new(error.kind(), refusal(self.0, &error)))?;
         Ok(rustix::thread::gettid())

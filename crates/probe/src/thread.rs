@@ -186,7 +186,8 @@ impl ThreadConfig {
     ) -> io::Result<Launched> {
         // In front of an event's columns stands its time.
         let time = usize::from(shape.overrun.is_none());
-        let planned = slots_for(self.cycle.interval.0);
+        // No more rows come than are due.
+        let planned = slots_for(self.cycle.interval.0).min(self.cycle.activations);
         let slots = if shape.overrun.is_some() { planned } else { planned.max(EVENT_SLOTS) };
         let (producer, consumer) = ring(slots, time + shape.columns);
         let thread = spawn(self.cycle.thread, Box::new(move || main(self, producer)))?;

@@ -15,8 +15,8 @@ pub struct Stat<'a> {
     number: &'a str,
     /// It may hold anything, spaces and parentheses among it.
     pub name: &'a str,
-    /// From the state on, which is the third.
-    fields: Vec<&'a str>,
+    /// From the state on, which is the third field.
+    fields: &'a str,
 }
 
 impl<'a> Stat<'a> {
@@ -24,7 +24,7 @@ impl<'a> Stat<'a> {
     pub fn parse(line: &'a str) -> Option<Self> {
         let (head, rest) = line.rsplit_once(')')?;
         let (number, name) = head.split_once('(')?;
-        Some(Stat { number: number.trim(), name, fields: rest.split_ascii_whitespace().collect() })
+        Some(Stat { number: number.trim(), name, fields: rest })
     }
 
     /// A field by its number in the manual, which counts from 1.
@@ -32,7 +32,7 @@ impl<'a> Stat<'a> {
     pub fn field<T: FromStr>(&self, number: usize) -> Option<T> {
         let text = match number {
             1 => self.number,
-            number => self.fields.get(number.checked_sub(3)?)?,
+            number => self.fields.split_ascii_whitespace().nth(number.checked_sub(3)?)?,
         };
         text.parse().ok()
     }
@@ -46,7 +46,7 @@ impl<'a> Stat<'a> {
     /// Ended, and perhaps not yet waited for.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        matches!(self.fields.first(), Some(&"Z" | &"X"))
+        self.fields.trim_start().starts_with(['Z', 'X'])
     }
 
     #[must_use]

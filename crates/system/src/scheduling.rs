@@ -62,6 +62,16 @@ pub fn set_affinity(thread: Option<Pid>, cpus: &[CpuId]) -> io::Result<()> {
     sys::set_affinity(number(thread), &mask(cpus))
 }
 
+/// Binds a thread to all CPUs that there can be: the kernel leaves out those that it would refuse.
+///
+/// # Errors
+/// When it may run on none of them.
+pub fn set_affinity_to_all(thread: Option<Pid>) -> io::Result<()> {
+    /// More CPUs than Linux can have.
+    const ALL: u32 = 65_536;
+    sys::set_affinity(number(thread), &vec![c_ulong::MAX; (ALL / WORD) as usize])
+}
+
 /// Bit n of the mask stands for CPU n.
 fn mask(cpus: &[CpuId]) -> Vec<c_ulong> {
     let highest = cpus.iter().map(|cpu| cpu.0).max().unwrap_or(0);
