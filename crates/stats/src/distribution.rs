@@ -60,12 +60,17 @@ impl Distribution {
         }
     }
 
+    /// Zeros that the kernel hands out as they are counted in: most of them never are.
+    fn make_fine(&mut self) {
+        if self.fine.is_empty() {
+            self.fine = vec![0; FINE];
+        }
+    }
+
     /// Counts many latencies, ns.
     pub(crate) fn record_chunk(&mut self, chunk: Chunk<'_>) {
         self.count += chunk.values.len() as u64;
-        if self.fine.is_empty() {
-            self.fine.resize(FINE, 0);
-        }
+        self.make_fine();
         // A chunk is short.
         let added = u32::try_from(chunk.values.len()).unwrap_or(u32::MAX);
         self.since_moved = self.since_moved.checked_add(added).unwrap_or_else(|| {
@@ -122,7 +127,7 @@ impl Distribution {
         self.count += n;
         match usize::try_from(value).ok().filter(|value| *value < FINE) {
             Some(place) => {
-                self.fine.resize(FINE, 0);
+                self.make_fine();
                 self.moved.resize(FINE, 0);
                 self.moved[place] += n;
             }

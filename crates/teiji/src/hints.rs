@@ -42,7 +42,7 @@ const fn flag(short: Option<char>, long: &'static str, value: Takes, here: Here)
 
 /// Each thread on a CPU of its own is what happens anyway.
 const ONE_ON_EACH: &str = "one thread on each CPU is what teiji does by itself";
-const ALWAYS_NANOSLEEP: &str = "teiji always sleeps with clock_nanosleep until an absolute time";
+const BY_NANOSLEEP: &str = "teiji sleeps with clock_nanosleep until an absolute time by itself";
 const ALL_RECORDED: &str =
     "every sample is recorded; teiji show and teiji report draw the histogram";
 
@@ -58,14 +58,19 @@ const FLAGS: &[Flag] = &[
     flag(Some('l'), "loops", Takes::Value, Here::Is("-n")),
     flag(Some('D'), "duration", Takes::Value, Here::Is("-d")),
     flag(Some('d'), "distance", Takes::Value, Here::Is("--distance")),
-    flag(Some('n'), "nanosleep", Takes::Perhaps, Here::Drop(ALWAYS_NANOSLEEP)),
+    flag(Some('n'), "nanosleep", Takes::Perhaps, Here::Drop(BY_NANOSLEEP)),
     flag(Some('h'), "histogram", Takes::Perhaps, Here::Drop(ALL_RECORDED)),
     flag(Some('H'), "histofall", Takes::Perhaps, Here::Drop(ALL_RECORDED)),
     flag(None, "histfile", Takes::Value, Here::Drop(ALL_RECORDED)),
     flag(Some('A'), "aligned", Takes::Perhaps, Here::Is("--aligned=")),
     flag(Some('b'), "breaktrace", Takes::Value, Here::Is("-b")),
     flag(None, "priority", Takes::Value, Here::Is("-p")),
-    flag(Some('c'), "clock", Takes::Value, Here::Drop("the clock is CLOCK_MONOTONIC")),
+    flag(
+        Some('c'),
+        "clock",
+        Takes::Value,
+        Here::Drop("the clock is CLOCK_MONOTONIC, or what --clock names"),
+    ),
     flag(
         Some('M'),
         "refresh_on_max",
@@ -97,14 +102,9 @@ const FLAGS: &[Flag] = &[
     flag(None, "mainaffinity", Takes::Perhaps, Here::None("only measuring threads are pinned")),
     flag(None, "priospread", Takes::Nothing, Here::None("all threads have the same priority")),
     flag(None, "secaligned", Takes::Perhaps, Here::None("starts are not tied to full seconds")),
-    flag(
-        Some('r'),
-        "relative",
-        Takes::Nothing,
-        Here::None("wake-ups are planned at absolute times only"),
-    ),
-    flag(Some('s'), "system", Takes::Nothing, Here::None(ALWAYS_NANOSLEEP)),
-    flag(Some('x'), "posix_timers", Takes::Nothing, Here::None(ALWAYS_NANOSLEEP)),
+    flag(Some('r'), "relative", Takes::Nothing, Here::Is("--sleep=relative")),
+    flag(Some('s'), "system", Takes::Nothing, Here::None("--sleep names six calls to sleep by")),
+    flag(Some('x'), "posix_timers", Takes::Nothing, Here::Is("--sleep=signal")),
 ];
 
 /// Flags of ours with a value, which may stand between those of cyclictest.
