@@ -22,6 +22,7 @@ fn main() {
     let mut files: Vec<PathBuf> = fs::read_dir(folder.join("texts"))
         .expect("there are texts")
         .map(|entry| entry.expect("texts can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
         .collect();
     files.sort();
     let out: String = files.iter().map(|file| constants(file)).collect();

@@ -229,7 +229,14 @@ fn schema_of<'a>(buffer: &'a Buffer<'a>) -> Result<(Table<'a>, Table<'a>), Broke
     let message = buffer.root()?;
     let is_schema = message.byte(envelope::HEADER_TYPE)? == envelope::SCHEMA;
     let schema = message.table(envelope::HEADER)?.filter(|_| is_schema);
-    Ok((message, schema.ok_or("it does not begin with a schema")?))
+    let schema = schema.ok_or("it does not begin with a schema")?;
+    if message.short(envelope::VERSION)? > crate::message::V5 {
+        return Err("its messages are of a later version".into());
+    }
+    if schema.short(schema::BYTE_ORDER)? != 0 {
+        return Err("its numbers have their highest byte first".into());
+    }
+    Ok((message, schema))
 }
 
 /// A column for a field of whole numbers.
@@ -555,6 +562,20 @@ mod tests {
         let malformed = Broken::from(Malformed);
         assert_eq!(Decoder::open(&stream[..]).err(), Some(Broken::from(Malformed)));
         assert_eq!(schema_texts(&stream[..]), Err(malformed));
+    }
+
+    /// Read as it stands, each latency would be another number.
+    #[test]
+    fn a_schema_of_the_other_byte_order_is_refused() {
+        let mut builder = Builder::default();
+        let fields = builder.tables(&[]);
+        let header = builder
+            .table(&[(schema::BYTE_ORDER, Value::Short(1)), (schema::FIELDS, Value::At(fields))]);
+        let mut stream = Vec::new();
+        write_message(builder, envelope::SCHEMA, 0, header, &mut stream);
+        write_end(&mut stream);
+        let refused = Decoder::open(&stream[..]).err().unwrap();
+        assert!(matches!(refused, Broken::Damaged(why) if why.contains("highest byte first")));
     }
 
     #[test]

@@ -98,6 +98,10 @@ impl<'a> Table<'a> {
         self.number(field).map(u8::from_le_bytes)
     }
 
+    pub(crate) fn short(self, field: usize) -> Result<i16> {
+        self.number(field).map(i16::from_le_bytes)
+    }
+
     pub(crate) fn int(self, field: usize) -> Result<i32> {
         self.number(field).map(i32::from_le_bytes)
     }

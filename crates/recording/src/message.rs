@@ -12,7 +12,7 @@ pub(crate) const CONTINUATION: u32 = 0xFFFF_FFFF;
 /// others choose, a batch of 500 rows takes 96 bytes more.
 const ALIGNMENT: usize = 8;
 /// The version of messages.
-const V5: i16 = 4;
+pub(crate) const V5: i16 = 4;
 
 pub(crate) mod envelope {
     pub(crate) const VERSION: usize = 0;
@@ -27,6 +27,8 @@ pub(crate) mod envelope {
 }
 
 pub(crate) mod schema {
+    /// 0: the bytes of a number from the lowest on.
+    pub(crate) const BYTE_ORDER: usize = 0;
     pub(crate) const FIELDS: usize = 1;
     pub(crate) const LABELS: usize = 2;
 }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path};
 
 /// More than most files have, bytes. A file below /proc has no size that would say how much there
@@ -68,7 +68,22 @@ pub fn open_regular(path: &Path, links: Links) -> Result<File, OpenError> {
     }
     let end = if links == Links::Refused { OFlags::NOFOLLOW } else { OFlags::empty() };
     let place = regular(open(path, OFlags::PATH | OFlags::CLOEXEC | end, Mode::empty())?)?;
-    Ok(open(format!("/proc/self/fd/{}", place.as_raw_fd()), flags, Mode::empty())?.into())
+    match open(format!("/proc/self/fd/{}", place.as_raw_fd()), flags, Mode::empty()) {
+        Ok(file) => Ok(file.into()),
+        // /proc is of other processes, or not there. Not the file: that was found.
+        Err(Errno::NOENT | Errno::NOTDIR) => again(path, &place, flags | end),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens by its path what was found there.
+fn again(path: &Path, found: &OwnedFd, flags: OFlags) -> Result<File, OpenError> {
+    let file = regular(open(path, flags | OFlags::NOCTTY, Mode::empty())?)?;
+    let (seen, opened) = (fstat(found)?, fstat(&file)?);
+    if (seen.st_dev, seen.st_ino) != (opened.st_dev, opened.st_ino) {
+        return Err(io::Error::other("it was replaced meanwhile").into());
+    }
+    Ok(file.into())
 }
 
 fn regular(file: OwnedFd) -> Result<OwnedFd, OpenError> {
@@ -78,8 +93,8 @@ fn regular(file: OwnedFd) -> Result<OwnedFd, OpenError> {
     }
 }
 
-/// Whether a path leads to where the kernel alone has files, none of which is a device. Opening
-/// these once is enough, and a run opens several hundred.
+/// Whether a path leads to where the kernel, or root, has files. Opening these once is enough, and
+/// a run opens several hundred.
 fn is_of_kernel(path: &Path) -> bool {
     // What a process shows of others' files.
     const ELSEWHERE: [&str; 5] = ["cwd", "exe", "fd", "map_files", "root"];
@@ -98,7 +113,12 @@ pub fn read_up_to(file: &File, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
     let mut rest = file.take(max_bytes.saturating_add(1));
     // Most files are read by the first call, into memory that costs nothing to have.
     let mut first = [0; AT_ONCE];
-    let length = rest.read(&mut first)?;
+    let length = loop {
+        match rest.read(&mut first) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => break read?,
+        }
+    };
     let mut bytes = first[..length].to_vec();
     if length > 0 {
         rest.read_to_end(&mut bytes)?;
@@ -189,6 +209,11 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
         _ if Errno::from_io_error(&error) == Some(Errno::LOOP) => Err(io::Error::other(LINK)),
         _ => Err(error),
     })?;
+    // One that has another name may be anybody's.
+    let is_ours = file.metadata().is_ok_and(|file| file.is_file() && file.nlink() == 1);
+    if !is_ours {
+        return Err(io::Error::other("it is no file of its own"));
+    }
     let _ = file.set_permissions(Permissions::from_mode(PRIVATE));
     Ok(file)
 }
@@ -248,8 +273,21 @@ mod tests {
         }
     }
 
+    /// As in another PID namespace, or without /proc.
     #[test]
-    fn what_is_the_kernels_alone_is_told_by_its_path() {
+    fn a_file_is_opened_by_its_path_where_proc_does_not_lead_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| dir.path().join(name));
+        fs::write(&one, "text").unwrap();
+        fs::write(&other, "text").unwrap();
+        let found = open(&one, OFlags::PATH, Mode::empty()).unwrap();
+        let file = again(&one, &found, OFlags::RDONLY).unwrap();
+        assert_eq!(read_up_to(&file, 100).unwrap().unwrap(), b"text");
+        assert!(again(&other, &found, OFlags::RDONLY).is_err());
+    }
+
+    #[test]
+    fn what_is_the_kernels_is_told_by_its_path() {
         for (path, is_the_kernels) in [
             ("/proc/stat", true),
             ("/sys/devices/system/cpu/online", true),
@@ -305,6 +343,11 @@ mod tests {
         drop(lock);
         open_lock(&path).unwrap().try_lock().unwrap();
         drop(starting);
+        let twice = dir.path().join("twice");
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        fs::hard_link(&path, &twice).unwrap();
+        assert!(open_lock(&twice).is_err());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
         let (link, other) = (dir.path().join("link"), dir.path().join("other"));
         symlink("other", &link).unwrap();
         assert!(open_lock(&link).is_err() && !other.exists());

@@ -4,14 +4,16 @@
 //! A recording has it in English, put together of the phrases that `findings.txt` has in both
 //! languages. What is not of these phrases, as in a recording of another version, stays as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("findings.txt");
 
 /// A longer text, or one of more parts, is of no check, and would take long.
 const MAX_BYTES: usize = 8_000;
-const MAX_PARTS: usize = 80;
+/// How often parts of a text may be held against the table. What checks find takes some hundreds; a
+/// text made on purpose would take the cube of its length.
+const MAX_TRIALS: usize = 10_000;
 
 /// How commands begin, which are the same in every language.
 const COMMANDS: [&str; 5] = ["sudo ", "echo ", "for ", "ulimit ", "teiji "];
@@ -52,17 +54,30 @@ static PHRASES: LazyLock<Vec<(Template, Template)>> = LazyLock::new(|| {
 
 /// What was found, or what is to be done about it.
 pub(crate) fn in_japanese(text: &str) -> String {
-    let is_of_a_check = text.len() <= MAX_BYTES && text.matches(", ").count() <= MAX_PARTS;
-    let translated = is_of_a_check.then(|| translated(text, &mut BTreeMap::new())).flatten();
+    let mut known = Known::default();
+    let translated = (text.len() <= MAX_BYTES).then(|| translated(text, &mut known)).flatten();
     translated.map_or_else(|| text.to_owned(), |text| text.replace("CPUs ", "CPU "))
 }
 
-/// What is known of texts already.
-type Known<'a> = BTreeMap<&'a str, Option<String>>;
+/// What is known of a text's parts already.
+#[derive(Default)]
+struct Known<'a> {
+    trials: usize,
+    /// Parts that no phrase fits.
+    foreign: BTreeSet<&'a str>,
+}
+
+impl Known<'_> {
+    /// Counts one more trial, and says whether there may be so many.
+    fn has_patience(&mut self) -> bool {
+        self.trials += 1;
+        self.trials <= MAX_TRIALS
+    }
+}
 
 fn translated<'a>(text: &'a str, known: &mut Known<'a>) -> Option<String> {
-    if let Some(found) = known.get(text) {
-        return found.clone();
+    if !known.has_patience() || known.foreign.contains(text) {
+        return None;
     }
     let found = if COMMANDS.iter().any(|start| text.starts_with(start)) && !text.contains(", ") {
         Some(text.to_owned())
@@ -72,7 +87,9 @@ fn translated<'a>(text: &'a str, known: &mut Known<'a>) -> Option<String> {
             fits(english, 0, text, &mut values, known).then(|| japanese.filled(&values))
         })
     };
-    known.insert(text, found.clone());
+    if found.is_none() {
+        known.foreign.insert(text);
+    }
     found
 }
 
@@ -94,6 +111,9 @@ fn fits<'a>(
         rest.match_indices(next).map(|(end, _)| end).collect()
     };
     for end in ends {
+        if !known.has_patience() {
+            return false;
+        }
         let Some(value) = value(name, &rest[..end], known) else { continue };
         values.insert(name, value);
         if fits(template, place + 1, &rest[end..], values, known) {
@@ -192,7 +212,10 @@ mod tests {
         }
         let long = "runs, ".repeat(2_000);
         assert_eq!(in_japanese(&long), long);
-        let many = "runs, ".repeat(MAX_PARTS) + "x";
-        assert_eq!(in_japanese(&many), many);
+        // Of these each part, and each pair of parts, is a phrase, and the whole is none.
+        let made = ["runs, ", "on. ", "none. on, ", "at 1 on ", "a "];
+        for many in made.map(|part| part.repeat(MAX_BYTES / 12) + "x") {
+            assert_eq!(in_japanese(&many), many);
+        }
     }
 }
