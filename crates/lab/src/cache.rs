@@ -87,7 +87,9 @@ mod tests {
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         fs::remove_file(folder.join(".lock")).unwrap();
         fs::hard_link(&victim, folder.join(".lock")).unwrap();
-        drop(LockedFolder::new(&folder, &mut || ()).unwrap());
+        let before = fs::metadata(&victim).unwrap().permissions();
+        assert!(LockedFolder::new(&folder, &mut || ()).is_err());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::metadata(&victim).unwrap().permissions(), before);
     }
 }

@@ -191,7 +191,9 @@ fn assert_instrument(document: &Document) {
     assert!((1..=4_000_000).contains(&document.whole("/instrument/clock_resolution_ns")));
     assert!((1..100_000).contains(&document.whole("/instrument/clock_read_ns")));
     assert_eq!(*document.at("/instrument/real_time"), Value::Bool(may_real_time()));
-    assert!(document.whole("/instrument/ring_slots") >= 8 * SECOND / 500_000);
+    // Eight seconds, or all of a shorter run.
+    let due = document.whole("/threads/0/activations/due");
+    assert!(document.whole("/instrument/ring_slots") >= due.min(8 * SECOND / 500_000));
     // Loads and warm-up excluded this is below 50 ms on a real machine; a shared one takes what it
     // takes.
     assert!((0..5 * SECOND).contains(&document.whole("/instrument/start_to_first_activation_ns")));
