@@ -517,8 +517,8 @@ mod tests {
         let command_line = command_line("measure -m -r").unwrap();
         assert!(
             command_line.contains(
-                "  -m          leave it out: memory is always locked\n  -r          has no \
-                 counterpart: "
+                "  -m          leave it out: memory is always locked\n  -r          is \
+                 --sleep=relative\n"
             ),
             "{command_line}"
         );
