@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Each verb that reads a recording; `REC` stands for it, and for `OUT` it may write.
 const VERBS: [&str; 17] = [
@@ -33,6 +34,8 @@ const VERBS: [&str; 17] = [
 ];
 /// Bytes of writable memory, threads' stacks among it.
 const MEMORY: &str = "268435456";
+/// By the clock: who waits for a FIFO takes no CPU time.
+const TIME: Duration = Duration::from_secs(10);
 /// Seconds of CPU time, which other work does not lengthen.
 const CPU_TIME: &str = "10";
 /// What each program here is made of and looks at, for reading.
@@ -128,7 +131,9 @@ impl Trap {
                 .env("TMPDIR", self.place.join("tmp"))
                 .env_remove("LD_LIBRARY_PATH")
                 .env("TEIJI_STATE", self.place.join("teiji"));
+            let began = Instant::now();
             let output = Running::start(command).end();
+            assert!(began.elapsed() < TIME, "{verb}: {:?}", began.elapsed());
             assert!(matches!(output.code, Some(0..=4)), "{verb}: {output:?}");
             self.assert_opened_nothing_else(verb);
             look(verb, &output);
