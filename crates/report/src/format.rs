@@ -42,6 +42,12 @@ pub(crate) fn micros(ns: i64) -> String {
     format!("{sign}{}.{}", count(tenths / 10), tenths % 10)
 }
 
+/// ns as whole µs, where a table has no room for a decimal: `17,078`.
+pub(crate) fn whole_micros(ns: i64) -> String {
+    let micros = (ns.unsigned_abs() + 500) / 1_000;
+    format!("{}{}", if ns < 0 && micros > 0 { "-" } else { "" }, count(micros))
+}
+
 /// ns as µs with as many decimals as three digits take, and at least one: `16.6`, `4.28`, `0.428`.
 pub(crate) fn fine_micros(ns: i64) -> String {
     match ns.unsigned_abs() {
@@ -243,6 +249,10 @@ mod tests {
             ["0.0", "0.0", "0.1", "83.4", "1,240.3", "-1.5", "0.0"]
         );
         assert_eq!(micros(rounded(61_249.4)), "61.2");
+        assert_eq!(
+            [0, 499, 500, 17_078_499, -1_500, -20].map(whole_micros),
+            ["0", "0", "1", "17,078", "-2", "0"]
+        );
         assert_eq!(
             [0, 428, 999, 1_000, 4_284, 9_994, 9_995, 83_449, -4_286].map(fine_micros),
             ["0.000", "0.428", "0.999", "1.00", "4.28", "9.99", "10.0", "83.4", "-4.29"]

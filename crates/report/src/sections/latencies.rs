@@ -110,19 +110,29 @@ impl<'a> Latencies<'a> {
 
     /// A quantile as tables show it, µs.
     pub(crate) fn quantile_text(&self, level: Level) -> String {
-        self.quantile(level).map(|ns| format!("{}{}", self.about(), micros(ns))).or_nothing()
+        self.quantile_as(micros, level)
+    }
+
+    fn quantile_as(&self, text: fn(i64) -> String, level: Level) -> String {
+        self.quantile(level).map(|ns| format!("{}{}", self.about(), text(ns))).or_nothing()
     }
 
     /// Those of [`FEW`], µs.
     pub(crate) fn few(&self) -> [String; FEW.len()] {
-        let quantile = |level| self.quantile_text(level);
+        self.few_as(micros)
+    }
+
+    /// Those of [`FEW`] in another writing.
+    pub(crate) fn few_as(&self, text: fn(i64) -> String) -> [String; FEW.len()] {
+        let figure = |ns: Option<i64>| ns.map(text).or_nothing();
+        let quantile = |level| self.quantile_as(text, level);
         [
-            text(self.min()),
-            text(self.mean().map(rounded)),
+            figure(self.min()),
+            figure(self.mean().map(rounded)),
             quantile(Level::P50),
             quantile(Level::P99),
             quantile(Level::P999),
-            text(self.max()),
+            figure(self.max()),
         ]
     }
 }

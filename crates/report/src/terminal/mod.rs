@@ -40,10 +40,13 @@ impl Report<'_> {
                 out.push('\n');
                 heading(&mut out, overview);
                 out.push('\n');
-                out.push_str(
-                    &activations(overview)
-                        .painted(paint, &[texts::late.said(), texts::skipped.said()]),
-                );
+                let one_decimal = activations(overview, format::micros);
+                let table = if one_decimal.fits() {
+                    one_decimal
+                } else {
+                    activations(overview, format::whole_micros)
+                };
+                out.push_str(&table.painted(paint, &[texts::late.said(), texts::skipped.said()]));
                 legend(&mut out, overview, paint);
                 if let Some(jitter) = jitter::sentence(overview) {
                     wrapped(&mut out, "", &jitter);
@@ -183,7 +186,7 @@ fn rows_of(overview: &Overview<'_>) -> Rows {
     overview.recorded.document.probe.rows.into()
 }
 
-fn activations(overview: &Overview<'_>) -> Table {
+fn activations(overview: &Overview<'_>, text: fn(i64) -> String) -> Table {
     let accounts_head = [texts::due, texts::on_time_2, texts::late, texts::skipped];
     let head = [texts::thread, texts::cpu].into_iter().chain(accounts_head).chain(FEW);
     let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
@@ -192,14 +195,14 @@ fn activations(overview: &Overview<'_>) -> Table {
             let mut row =
                 vec![thread.index.to_string(), cpu_of(&overview.recorded.document.probe, thread)];
             row.extend(accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)));
-            row.extend(Latencies::due(statistics).few());
+            row.extend(Latencies::due(statistics).few_as(text));
             row
         })
         .collect();
     if rows.len() > 1 {
         let mut row = vec![tr!(all), String::new()];
         row.extend(accounts(&overview.activations));
-        row.extend(overview.due().few());
+        row.extend(overview.due().few_as(text));
         rows.push(row);
     }
     Table { head: head.map(Text::said).collect(), rows }

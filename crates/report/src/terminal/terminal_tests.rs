@@ -158,6 +158,10 @@ fn the_columns_are_the_same_whatever_the_figures() {
         head.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     let long = Synthetic::hackbench().due(1_000_000).samples(&[999_999, 123_456]).build();
+    let milliseconds: Vec<i32> = (1..=4_000).map(|n| n * 4_834).collect();
+    let bad = Synthetic::idle().threads(1).due(4_000).samples(&milliseconds).build();
+    assert!(output(&bad).contains(" 5,704 5,723\n"), "{}", output(&bad));
+    assert!(output(&bad).lines().all(|line| line.chars().count() <= WIDTH), "{}", output(&bad));
     assert_eq!(head(&long), head(&Synthetic::idle().threads(1).samples(&[10_000, 83_449]).build()));
     assert!(output(&long).lines().all(|line| line.chars().count() <= WIDTH));
 }

@@ -19,9 +19,14 @@ impl Table {
         self.painted(Paint::Plain, &[])
     }
 
-    /// In these columns, anything but a 0 is bad.
-    pub(crate) fn painted(&self, paint: Paint, bad: &[&str]) -> String {
-        let widths: Vec<usize> = (0..self.head.len())
+    /// Whether it fits a terminal that nobody has widened, if need be without its gaps.
+    pub(crate) fn fits(&self) -> bool {
+        let widths = self.widths();
+        widths.iter().sum::<usize>() + widths.len().saturating_sub(1) <= WIDTH
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        (0..self.head.len())
             .map(|column| {
                 self.rows
                     .iter()
@@ -30,7 +35,12 @@ impl Table {
                     .max()
                     .unwrap_or(0)
             })
-            .collect();
+            .collect()
+    }
+
+    /// In these columns, anything but a 0 is bad.
+    pub(crate) fn painted(&self, paint: Paint, bad: &[&str]) -> String {
+        let widths = self.widths();
         let gaps = widths.len().saturating_sub(1);
         let gap = if widths.iter().sum::<usize>() + 2 * gaps > WIDTH { " " } else { "  " };
         let line = |cell: &dyn Fn(usize, String) -> String| {

@@ -8,7 +8,7 @@ use crate::support::pty::OnTerminal;
 use crate::support::{MILLISECOND, SECOND, TestFolder, beside_others, sleep_until, soon};
 use rustix::process::Signal;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A run of 30 s is asked to end after a fifth of a second, with each of these, 30 ms apart.
 fn asked_to_end(signals: &[Signal], name: &str) {
@@ -243,6 +243,7 @@ fn hackbench_prints_its_time_when_it_is_stopped() {
         ("hackbench -g 2 -l 100000000 -T", Signal::INT),
         ("hackbench -g 1 -l 100000000 -p", Signal::TERM),
     ] {
+        let started = Instant::now();
         let running = place.start(words);
         if !words.contains("-T") {
             soon("its tasks are there", || !running.descendants().is_empty());
@@ -258,8 +259,10 @@ fn hackbench_prints_its_time_when_it_is_stopped() {
             .and_then(|line| line.strip_prefix("Time: "))
             .map(str::parse::<f64>);
         assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{words}: {output:?}");
+        // It counts from when all its tasks are ready, on a busy machine much later.
+        let most = started.elapsed().as_secs_f64();
         assert!(
-            matches!(time, Some(Ok(seconds)) if seconds > 0.3 && seconds < 10.0),
+            matches!(time, Some(Ok(seconds)) if seconds >= 0.0 && seconds < most),
             "{words}: {output:?}"
         );
         assert_gone(&before);
