@@ -262,9 +262,9 @@ fn measure(
 ) -> Result<Vec<u8>, Refusal> {
     let order = order_of(run, default_cpus, time, load_verb)?;
     let signals = Signals::catch().map_err(run_failed)?;
-    let recorded = runner::execute(&order, &signals, &mut Unseen)
+    let examined = runner::execute(&order, &signals, &mut Unseen, None)
         .map_err(|error: RunnerError| run_failed(error))?;
-    packed(&recorded)
+    packed(&examined.recorded)
         .map_err(|error| run_failed(format!("the recording cannot be packed: {error}")))
 }
 

@@ -8,10 +8,11 @@ use crate::recorder::{Recorder, Tracks};
 use crate::{Signals, document, machine_check};
 use host::HostRoot;
 use load::{Loads, StartError};
-use model::{Document, End, Recorded, State, TakenBy, Thread, Warning, fill_in};
+use model::{Document, End, Examined, Recorded, State, TakenBy, Thread, Warning, fill_in};
 use plan::{MachineTime, Nanos, OverrunPolicy};
 use probe::{Calibration, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
 use recording::{Folder, Recording, RecordingError, verify};
+use stats::ExactRequest;
 use std::path::Path;
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ const MAX_SETUP: Nanos = Nanos::from_secs(5);
 const MAX_SYNC: Nanos = Nanos::from_millis(500);
 
 /// Executes a run. To be called on the program's main thread: loads end with the thread that
-/// started them.
+/// started them. `judged` is what its limits ask about; without limits it has no analyses.
 ///
 /// # Errors
 /// When it could not begin: then nothing is left behind. A run that ends early, or whose recording
@@ -71,7 +72,8 @@ pub fn execute(
     order: &PreparedRun,
     signals: &Signals,
     observer: &mut dyn ProgressObserver,
-) -> Result<Recorded, RunnerError> {
+    judged: Option<&ExactRequest>,
+) -> Result<Examined, RunnerError> {
     let host = HostRoot::system();
     let mut document = document::initial_document(order, host.snapshot());
     let mut machine_check = machine_check::begin(order, &host);
@@ -176,6 +178,7 @@ pub fn execute(
         tracks,
         document::end(control.reason(), signals.caught()),
         ended,
+        judged,
     )?)
 }
 
@@ -320,7 +323,8 @@ fn closing(
     mut tracks: Tracks,
     end: End,
     ended: Nanos,
-) -> Result<Recorded, RecordingError> {
+    judged: Option<&ExactRequest>,
+) -> Result<Examined, RecordingError> {
     let is_planned = document.probe.is_planned();
     let planned = |thread: &Thread| order.run.activations_of(thread.index);
     let due = |(thread, result): (&Thread, &Option<ThreadResult>)| {
@@ -351,8 +355,13 @@ fn closing(
     document
         .warnings
         .extend(of_threads.filter(|warning| !document::is_its_end(&order.run, warning)));
-    let mut recorded = Recording::from_document(folder.path(), document).summarise()?;
-    let Recorded { document, threads: statistics, beside, .. } = &mut recorded;
+    let recording = Recording::from_document(folder.path(), document);
+    let mut examined = match judged {
+        Some(exact) => recording.examine(exact, |_| ())?.0,
+        None => Examined { recorded: recording.summarise()?, analyses: Vec::new(), pool: None },
+    };
+    let recorded = &mut examined.recorded;
+    let Recorded { document, threads: statistics, beside, .. } = recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {
         fill_in(thread, &document.probe, &statistics[index], &beside[index]);
         document::enter(
@@ -376,14 +385,14 @@ fn closing(
     if recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
         recorded.document.warnings.retain(|warning| !warning.is_of_measuring());
     }
-    for difference in verify(&recorded) {
+    for difference in verify(recorded) {
         let (counted, recorded_as) = (difference.recorded, difference.recomputed);
         let warning =
             Warning::AccountingDiffers { place: difference.place, counted, recorded: recorded_as };
         recorded.document.warnings.push(warning);
     }
     folder.finish(&recorded.document)?;
-    Ok(recorded)
+    Ok(examined)
 }
 
 #[cfg(test)]

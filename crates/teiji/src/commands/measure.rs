@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji measure`: one run, now.
 
+use crate::commands::load_worker;
 use crate::commands::run_flags::RunFlags;
-use crate::commands::{load_worker, recordings};
 use crate::exit::{CommandResult, EXCEEDED, Failure, of_end, of_verdict};
 use crate::live::Live;
 use crate::output;
 use crate::signals;
 use anyhow::{Context, anyhow};
 use judge::Verdict;
-use model::{End, Recorded, Warning};
+use model::{End, Examined, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
 use probe::{ChosenProbe, ProbeSettingError};
@@ -63,8 +63,8 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if let [_, _, ..] = &orders[..] {
         executor::new_folder(&folder_of(&orders))?;
     }
-    let (recorded, failed) = measured_in_turn(args, &orders, &signals);
-    if recorded.is_empty() {
+    let (examined, failed) = measured_in_turn(args, &orders, &signals);
+    if examined.is_empty() {
         if orders.len() > 1 {
             // It was made for the recordings, and only an empty one goes.
             let _ = std::fs::remove_dir(folder_of(&orders));
@@ -72,7 +72,9 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
         return Err(failed.unwrap_or_else(|| failure(RunnerError::Interrupted)));
     }
     // A limit on runs of which one is missing has not been judged.
-    let gate = if failed.is_none() { judged(args, &recorded)? } else { None };
+    let is_judged = !args.limits.is_empty() && failed.is_none();
+    let gate = is_judged.then(|| GateReport::judge(&args.limits, &examined));
+    let recorded: Vec<Recorded> = examined.into_iter().map(|one| one.recorded).collect();
     say_after(args, orders.len(), &recorded, gate.as_ref())?;
     if let Some(failed) = failed {
         return Err(failed);
@@ -115,7 +117,9 @@ fn measured_in_turn(
     args: &Args,
     orders: &[PreparedRun],
     signals: &Signals,
-) -> (Vec<Recorded>, Option<Failure>) {
+) -> (Vec<Examined>, Option<Failure>) {
+    let exact = Limit::exact_request(&args.limits);
+    let judged = (!args.limits.is_empty()).then_some(&exact);
     let mut live = Live::new(args.quiet || args.json);
     let mut all = Vec::new();
     for order in orders {
@@ -123,11 +127,11 @@ fn measured_in_turn(
         let result = if is_stopped {
             Err(RunnerError::Interrupted)
         } else {
-            execute(order, signals, &mut live)
+            execute(order, signals, &mut live, judged)
         };
         live.clear();
         match result {
-            Ok(recorded) => all.push(recorded),
+            Ok(examined) => all.push(examined),
             Err(error) => {
                 if orders.len() > 1 {
                     output::complain(&format!("{} was not measured", order.run.probe));
@@ -200,17 +204,6 @@ pub fn warn(warning: &Warning) {
 fn warning_line(warning: &Warning) -> String {
     let text = warning_text(warning, Language::English);
     format!("Warning: {} Seen: {}. {}", text.message, text.evidence, text.next_step)
-}
-
-/// The runs held against its limits, from the disk, by what `teiji gate` does.
-fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<GateReport>, Failure> {
-    if args.limits.is_empty() {
-        return Ok(None);
-    }
-    let exact = Limit::exact_request(&args.limits);
-    let again = |one: &Recorded| recordings::examine_pool(std::slice::from_ref(&one.path), &exact);
-    let examined: Vec<_> = recorded.iter().map(again).collect::<Result<_, _>>()?;
-    Ok(Some(GateReport::judge(&args.limits, &examined)))
 }
 
 /// A folder that cannot be written is the user's to change; threads and loads that do not start are

@@ -179,11 +179,11 @@ impl RunMaker for Maker<'_> {
         let order =
             measure::order(asked, probe, warnings, recording.to_owned(), &cpus, Monotonic.now())?;
         let mut live = Live::under(work.quiet, heading);
-        let result = runner::execute(&order, work.signals, &mut live);
+        let result = runner::execute(&order, work.signals, &mut live, None);
         live.clear();
         match result {
             Err(RunnerError::Interrupted) => Ok(None),
-            result => Ok(Some(result?)),
+            result => Ok(Some(result?.recorded)),
         }
     }
 

@@ -92,13 +92,16 @@ impl Measuring<'_> {
     pub fn block(&self, is_on: bool, hold_dma_latency: bool) -> Result<Measured, Failure> {
         let mut order = PreparedRun { directory: self.recording.clone(), ..self.order.clone() };
         order.run.hold_dma_latency = hold_dma_latency;
-        let result = execute(&order, &self.of_runner, &mut Live::new(true));
+        let result = execute(&order, &self.of_runner, &mut Live::new(true), None);
         let _ = std::fs::remove_dir_all(&order.directory);
         match result {
             _ if self.caught().is_some() => Ok(Measured::Interrupted),
             Err(RunnerError::Interrupted) => Ok(Measured::Interrupted),
             Err(error) => Err(measure::failure(error)),
-            Ok(recorded) => Ok(Measured::Block(Box::new(figures(&recorded, is_on, self.quantity)))),
+            Ok(examined) => {
+                let figures = figures(&examined.recorded, is_on, self.quantity);
+                Ok(Measured::Block(Box::new(figures)))
+            }
         }
     }
 }
