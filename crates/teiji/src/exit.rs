@@ -6,13 +6,14 @@ use executor::is_disk_failure;
 use judge::{Ending, Verdict};
 use model::Document;
 use std::fmt;
-use std::process::ExitCode;
 
 /// For `--help`.
 pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage \
                          or bad input; 3 not enough evidence; 4 the run failed or was cut short, \
                          or its output could not be written";
 
+/// What was asked for was done.
+pub const DONE: u8 = 0;
 /// A limit was exceeded (`--break-above`), or a check failed (`verify`).
 pub const EXCEEDED: u8 = 1;
 /// Usage, or input that cannot be used.
@@ -25,8 +26,8 @@ pub const RUN_FAILED: u8 = 4;
 
 /// The exit code where standard output may have failed: whatever was found did not arrive then.
 /// What was wrong with the command line is still what the user has to change.
-pub fn of_output(code: ExitCode, failed: bool) -> ExitCode {
-    if failed && code != ExitCode::from(BAD_INPUT) { ExitCode::from(RUN_FAILED) } else { code }
+pub const fn of_output(code: u8, failed: bool) -> u8 {
+    if failed && code != BAD_INPUT { RUN_FAILED } else { code }
 }
 
 /// The exit code of a recording that is there.
@@ -34,14 +35,14 @@ pub fn of_end(document: &Document) -> u8 {
     match judge::ending(document) {
         Ending::AtLatency => EXCEEDED,
         Ending::Failed | Ending::Asked | Ending::CutOff => RUN_FAILED,
-        Ending::Planned => 0,
+        Ending::Planned => DONE,
     }
 }
 
 /// The exit code of limits that were held against recordings.
 pub const fn of_verdict(verdict: Verdict) -> u8 {
     match verdict {
-        Verdict::Pass => 0,
+        Verdict::Pass => DONE,
         Verdict::Fail => EXCEEDED,
         Verdict::NotEnough => NOT_ENOUGH_EVIDENCE,
     }
@@ -61,7 +62,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 }
 
 /// What a verb returns.
-pub type CommandResult = Result<ExitCode, Failure>;
+pub type CommandResult = Result<u8, Failure>;
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,9 +94,9 @@ impl Failure {
     }
 
     /// Says it, and gives the code.
-    pub fn report(&self) -> ExitCode {
+    pub fn report(&self) -> u8 {
         output::complain(&format!("error: {}", in_full(&self.error)));
-        ExitCode::from(self.code)
+        self.code
     }
 }
 
@@ -132,10 +133,10 @@ mod tests {
     fn what_was_found_and_not_written_is_a_failed_output() {
         let codes = |failed| {
             [0, EXCEEDED, BAD_INPUT, NOT_ENOUGH_EVIDENCE]
-                .map(|code| of_output(ExitCode::from(code), failed))
+                .map(|code| of_output(code, failed))
         };
-        assert_eq!(codes(true), [4, 4, 2, 4].map(ExitCode::from));
-        assert_eq!(codes(false), [0, 1, 2, 3].map(ExitCode::from));
+        assert_eq!(codes(true), [4, 4, 2, 4]);
+        assert_eq!(codes(false), [0, 1, 2, 3]);
     }
 
     #[test]

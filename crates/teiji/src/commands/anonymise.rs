@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji anonymise`: a recording once more, with pseudonyms in the place of names, to be sent.
 
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::{key, output};
 use ::report::counted_in_english;
 use anyhow::{anyhow, ensure};
 use model::{Pseudonyms, Recorded};
 use recording::Recording;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -52,7 +51,7 @@ pub fn run(args: &Args) -> CommandResult {
         "Look through it before you send it: teiji show --json {}",
         output::quoted(&args.output)
     ));
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// Refuses to make a run again of which it is not known any more what was asked.

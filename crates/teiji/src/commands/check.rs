@@ -3,7 +3,7 @@
 
 use crate::commands::plans;
 use crate::commands::tune::root_flag;
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use anyhow::anyhow;
 use check::{
@@ -13,7 +13,6 @@ use host::HostRoot;
 use plan::{CpuId, CpuList, Nanos, Unit};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -130,7 +129,7 @@ pub fn run(args: &Args) -> CommandResult {
         ));
     }
     let is_bad = findings.iter().any(|finding| finding.status == Status::Bad);
-    Ok(if is_bad { ExitCode::from(BAD) } else { ExitCode::SUCCESS })
+    Ok(if is_bad { BAD } else { DONE })
 }
 
 /// Those of a status, the worst first.

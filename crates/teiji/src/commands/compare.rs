@@ -4,7 +4,7 @@
 
 use crate::commands::joint::{Alike, Joint, Row};
 use crate::commands::{named, recordings};
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind};
 use ::report::{Comparisons, Language, Repeats};
@@ -12,7 +12,6 @@ use anyhow::anyhow;
 use serde_json::json;
 use stats::ExactRequest;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -74,7 +73,7 @@ pub fn run(args: &Args) -> CommandResult {
             time.into_iter().chain([text]).chain(causes(args)).collect::<Vec<_>>().join("\n")
         }
     });
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// Of two recordings of which latencies were explained: which causes one has and the other lacks.
@@ -183,5 +182,5 @@ fn by_factor(args: &Args) -> CommandResult {
             "{common}: only one value of {factor} is recorded, nothing to compare"
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji export`: what a recording holds as text, for programs that do not read Arrow.
 
-use crate::exit::CommandResult;
+use crate::exit::{CommandResult, DONE};
 use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
@@ -9,7 +9,6 @@ use recording::{Recording, each_row};
 use report::{Paint, csv_cell, shown};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -66,7 +65,7 @@ pub fn run(args: &Args) -> CommandResult {
             result => result?,
         },
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// Writes a file, all of it or none of it.

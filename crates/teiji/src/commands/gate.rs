@@ -12,7 +12,6 @@ use plan::Limit;
 use report::Language;
 use stats::ExactRequest;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -85,7 +84,7 @@ pub fn run(args: &Args) -> CommandResult {
             report::counted_in_english(missing as u64, "run")
         ));
     }
-    Ok(ExitCode::from(of_verdict(report.gate.verdict())))
+    Ok(of_verdict(report.gate.verdict()))
 }
 
 /// What recordings are compared with: a recording, or a folder that holds the phases of one run.

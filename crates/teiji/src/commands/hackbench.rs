@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji hackbench`: the benchmark, with the options and the output of the one in rt-tests.
 
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use crate::signals;
 use anyhow::{Context, bail};
 use load::{Benchmark, Channel};
-use std::process::ExitCode;
 
 /// What was said.
 #[derive(clap::Args)]
@@ -62,7 +61,7 @@ pub fn run(args: &Args) -> CommandResult {
         .context("the benchmark could not be run")
         .map_err(Failure::run_failed)?;
     output::say(&format!("Time: {:.3}", time.as_secs_f64()));
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 fn decide(args: &Args) -> anyhow::Result<Benchmark> {

@@ -12,7 +12,6 @@ use plan::{CpuList, LoadSpec, Nanos, Phase, Unit};
 use report::Language;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -96,11 +95,11 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some((signal, asked)) = cut_short {
         output::complain(&format!("stopped early by {signal}: the loads were to run for {asked}"));
     }
-    Ok(ExitCode::from(match all_held {
+    Ok(match all_held {
         false => EXCEEDED,
         true if cut_short.is_some() => RUN_FAILED,
         true => 0,
-    }))
+    })
 }
 
 fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {

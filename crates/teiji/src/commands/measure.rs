@@ -16,7 +16,6 @@ use probe::{ChosenProbe, ProbeSettingError};
 use report::{ChartOptions, GateReport, Language, Report, warning_text};
 use runner::{PreparedRun, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// What was said.
 #[derive(clap::Args)]
@@ -82,14 +81,14 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
 
 /// A limit that was exceeded is, whatever ended the run. One that holds in part of a run need not
 /// hold in the rest.
-fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> ExitCode {
+fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> u8 {
     let ends = || recorded.iter().map(|recorded| of_end(&recorded.document));
     let limits = verdict.map_or(0, of_verdict);
-    ExitCode::from(match ends().max() {
+    match ends().max() {
         _ if limits == EXCEEDED || ends().any(|end| end == EXCEEDED) => EXCEEDED,
         Some(ended @ 1..) => ended,
         _ => limits,
-    })
+    }
 }
 
 /// What to know before it begins.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji plan-length`: how long a run must be before it can establish a rate.
 
-use crate::exit::CommandResult;
+use crate::exit::{CommandResult, DONE};
 use crate::output;
 use plan::{Interval, Nanos};
 use report::{Language, PlanLength};
 use serde_json::json;
-use std::process::ExitCode;
 
 /// Below this, a run at 1 µs on a thousand CPUs would take years.
 const MIN_RATE: f64 = 1e-15;
@@ -46,7 +45,7 @@ pub fn run(args: &Args) -> CommandResult {
             "duration_ns": duration_ns,
         });
         output::say(&model::document_text(&document)?);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(DONE);
     }
     let length = PlanLength {
         samples,
@@ -57,7 +56,7 @@ pub fn run(args: &Args) -> CommandResult {
         duration: duration_ns.map(Nanos),
     };
     output::say(&length.text(Language::English));
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// Between 0 and 1, neither of them.

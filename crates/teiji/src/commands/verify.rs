@@ -2,10 +2,9 @@
 //! `teiji verify`: every figure again, from the samples.
 
 use crate::commands::recordings;
-use crate::exit::{CommandResult, EXCEEDED};
+use crate::exit::{CommandResult, DONE, EXCEEDED};
 use crate::output;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -49,5 +48,5 @@ pub fn run(args: &Args) -> CommandResult {
             output::say(&error.to_string());
         }
     }
-    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
+    Ok(if all_well { DONE } else { EXCEEDED })
 }

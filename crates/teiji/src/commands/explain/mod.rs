@@ -11,7 +11,7 @@ mod show;
 mod source;
 
 use crate::commands::lab::{AgainFlags, Show, failure};
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use crate::signals;
 use again::Again;
@@ -24,7 +24,6 @@ use plan::{Machine, Nanos, Unit};
 use recording::Recording;
 use runner::Signals;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(Default, clap::Args)]
 pub struct Args {
@@ -85,7 +84,7 @@ pub fn run(args: &Args) -> CommandResult {
     show.clear();
     let accounts = accounts?;
     show::show(args, &recorded, &accounts)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// The machine of a recording. One with another kernel would have another account, even if its

@@ -6,7 +6,7 @@ use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::run::{checked, jobs as guests_at_once, lab_run};
 use super::show::Show;
-use super::{exit, failure};
+use super::failure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
@@ -122,7 +122,7 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some(time) = time {
         output::say(&time);
     }
-    Ok(exit(0))
+    Ok(0)
 }
 
 /// The first of so many that does not hold, if those before it do and those after it do not;

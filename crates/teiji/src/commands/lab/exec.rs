@@ -3,7 +3,7 @@
 
 use super::guest_flags::{self, GuestFlags};
 use super::show::Show;
-use super::{exit, failure};
+use super::failure;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
 use crate::signals;
@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> CommandResult {
             output::complain(&format!("{took}{counted}, {ended}"));
         }
     }
-    Ok(exit(if costs.iter().all(|costs| costs.code == Some(0)) { 0 } else { EXCEEDED }))
+    Ok(if costs.iter().all(|costs| costs.code == Some(0)) { 0 } else { EXCEEDED })
 }
 
 fn countable(args: &Args, guests: &[Guest]) -> anyhow::Result<()> {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab kernels` and `teiji lab fetch`.
 
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use anyhow::anyhow;
 use lab::{
     Cache, CacheContents, Cached, FLAVOURS, KernelError, KernelName, QemuPart, cached, fetch_qemu,
 };
-use std::process::ExitCode;
 use std::str::FromStr;
 
 #[derive(clap::Args)]
@@ -55,7 +54,7 @@ pub fn list(args: &ListArgs) -> CommandResult {
         ));
     }
     if entries.is_empty() {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(DONE);
     }
     let width = |text: fn(&Cached) -> &str| {
         entries.iter().map(|entry| text(entry).len()).max().unwrap_or(0)
@@ -82,7 +81,7 @@ pub fn list(args: &ListArgs) -> CommandResult {
     output::say(&format!(
         "To remove something: teiji lab kernels --remove NAME. To remove all: rm -r {place}"
     ));
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 fn remove(names: &[String], entries: &[Cached]) -> CommandResult {
@@ -114,7 +113,7 @@ fn remove(names: &[String], entries: &[Cached]) -> CommandResult {
             mebibytes(entry.bytes).trim_start()
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// A size for people.
@@ -151,5 +150,5 @@ pub fn fetch(args: &FetchArgs) -> CommandResult {
             Fetched::Kernel(KernelName::Path(_)) => {}
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }

@@ -23,7 +23,6 @@ use crate::exit::{CommandResult, Failure, of_end};
 use clap::Subcommand;
 use lab::LabError;
 use model::Recorded;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -82,6 +81,3 @@ pub fn why_different(differences: &[&str]) -> String {
     }
 }
 
-fn exit(code: u8) -> ExitCode {
-    ExitCode::from(code)
-}

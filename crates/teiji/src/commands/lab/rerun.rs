@@ -3,7 +3,7 @@
 
 use super::guest_flags::AgainFlags;
 use super::show::Show;
-use super::{exit, failure, why_different};
+use super::{failure, why_different};
 use crate::commands::anonymise::check_settings_known;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
@@ -77,12 +77,12 @@ pub fn run(args: &Args) -> CommandResult {
             if !differences.is_empty() {
                 output::say(&format!("{}.", why_different(&differences)));
             }
-            exit(0)
+            0
         }
         Some(first_divergence) => {
             output::say(&format!("{name}: made again, and not identical: {first_divergence}"));
             output::say(&format!("{}.", why_different(&differences)));
-            exit(EXCEEDED)
+            EXCEEDED
         }
     })
 }

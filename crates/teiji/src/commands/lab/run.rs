@@ -5,7 +5,7 @@ use super::guest_flags::{self, GuestFlags};
 use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::show::Show;
-use super::{code, exit, failure};
+use super::{code, failure};
 use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
@@ -156,7 +156,7 @@ pub fn run(args: &Args) -> CommandResult {
     if args.verify_identical && recordings.len() == runs.len() {
         worst = worst.max(identical(&recordings, args)?);
     }
-    Ok(exit(worst))
+    Ok(worst)
 }
 
 /// What a run is called whichever phase and repeat it is, and its probe as it was named.

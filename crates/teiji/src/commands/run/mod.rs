@@ -14,7 +14,7 @@ pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
 use crate::commands::lab::{chosen_qemu, failure, kernel_of};
 use crate::commands::measure::{left_out, process_cpus};
-use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output;
 use crate::signals;
 use anyhow::{Context, anyhow};
@@ -26,7 +26,6 @@ use report::Language;
 use runner::Signals;
 use settings::{PlanEntry, points};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 use system::rights;
 
@@ -216,7 +215,7 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     // What cannot begin here shows in the exit code too, after the list: that is of use on another
     // machine.
     all_can_begin(points.iter()).map_err(|missing| missing.within("it cannot run here"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 fn counted(n: usize, thing: &str) -> String {
@@ -422,5 +421,5 @@ fn execute(
             counted(failed, "run")
         ));
     }
-    Ok(if done == runs.len() { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) })
+    Ok(if done == runs.len() { DONE } else { RUN_FAILED })
 }

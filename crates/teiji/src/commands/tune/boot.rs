@@ -4,13 +4,12 @@
 
 use super::text::{INDENT, cpu_words, paragraph, root_flag};
 use super::{Args, Signals};
-use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
 use host::HostRoot;
 use plan::CpuId;
 use serde_json::{Value, json};
-use std::process::ExitCode;
 use tune::{BootArgument, BootPlan, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite};
 
 /// A boot loader by its name.
@@ -33,7 +32,7 @@ pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandRes
     } else {
         shown(&plan, &written)
     });
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 fn failure(error: LoaderError) -> Failure {
@@ -46,13 +45,13 @@ fn write(root: &HostRoot, args: &Args, plan: &BootPlan) -> CommandResult {
     let written = plan.write(root, args.place).map_err(failure)?;
     if args.json {
         output::say(&format!("{:#}\n", written_as_json(&written)));
-        return Ok(ExitCode::SUCCESS);
+        return Ok(DONE);
     }
     for note in written.notes.iter().chain(&plan.notes) {
         output::complain(&format!("note: {note}"));
     }
     output::say(&written_text(&written, &root_flag(&args.root)));
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 pub fn undo(root: &HostRoot, args: &Args) -> CommandResult {
@@ -66,7 +65,7 @@ pub fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     } else {
         undone_text(&undone, args.force)
     });
-    Ok(if undone.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) })
+    Ok(if undone.left.is_empty() { DONE } else { RUN_FAILED })
 }
 
 /// Lines of a text that another one has not, in their order.

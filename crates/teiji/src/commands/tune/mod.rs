@@ -12,7 +12,7 @@ mod prove_text;
 mod signals;
 mod text;
 
-use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
 use check::Advice;
@@ -22,7 +22,6 @@ use prove::ProveFlags;
 use signals::Signals;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 pub use text::root_flag;
 use tune::{ChangeResult, KilledTuning, LoaderPlace, Tuning, TuningOptions, TuningPlan};
 
@@ -181,7 +180,7 @@ pub fn run(args: &Args) -> CommandResult {
         } else {
             text::plan(&plan, &args.chosen())
         });
-        return Ok(ExitCode::SUCCESS);
+        return Ok(DONE);
     }
     if args.prove {
         return prove::run(&root, args, &options);
@@ -233,7 +232,7 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
         meanwhile::say(&changed_meanwhile, &back);
         failed |= has_failed(&back);
         let code = ended?;
-        return Ok(ExitCode::from(if code == 0 && failed { RUN_FAILED } else { code }));
+        return Ok(if code == 0 && failed { RUN_FAILED } else { code });
     }
     if args.json {
         output::say(&format!("{:#}\n", text::applied_as_json(&plan, &results)));
@@ -244,7 +243,7 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
         );
         output::say(&format!("{}\n", text::applied(&plan, &results, &undo)));
     }
-    Ok(if failed { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+    Ok(if failed { RUN_FAILED } else { DONE })
 }
 
 /// Makes the changes of a plan, or none of them where a signal comes.
@@ -340,5 +339,5 @@ fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     } else {
         output::say(&text::undone(&results, rebooted, args.force));
     }
-    Ok(if has_failed(&results) { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+    Ok(if has_failed(&results) { RUN_FAILED } else { DONE })
 }

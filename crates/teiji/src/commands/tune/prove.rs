@@ -10,7 +10,7 @@ use super::{
     Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right, say_what_stays,
 };
 use crate::commands::{measure, run_flags};
-use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::{Context, anyhow};
 use executor::{SettingError, checked_run};
@@ -23,7 +23,6 @@ use report::Language;
 use runner::PreparedRun;
 use stats::{RoundOrder, judged_level, latencies_for, min_rounds};
 use std::path::Path;
-use std::process::ExitCode;
 use tune::{ChangeResult, Tuning, TuningOptions, TuningPlan};
 
 /// With what it is measured.
@@ -222,7 +221,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     } else if !proved.is_empty() {
         output::say(&prove_text::ending(&proved, kept.as_ref(), &results));
     }
-    Ok(if failed { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+    Ok(if failed { RUN_FAILED } else { DONE })
 }
 
 /// Each change by itself, up to a signal, which is the second part.

@@ -8,7 +8,7 @@ mod results;
 
 use super::guest_flags::{self, GuestFlags};
 use super::run::{checked, lab_run};
-use super::{exit, failure};
+use super::failure;
 use crate::commands::explain;
 use crate::commands::lab::show::Show;
 use crate::commands::run_flags::{RunFlags, priority};
@@ -169,7 +169,7 @@ pub fn run(args: &Args) -> CommandResult {
     output::say(&if args.json { document } else { results.text() });
     recipe.and(everything).and(not_explained)?;
     // It was to search for longer, or to explain what it found.
-    Ok(exit(if signals.caught().is_some() { RUN_FAILED } else { 0 }))
+    Ok(if signals.caught().is_some() { RUN_FAILED } else { 0 })
 }
 
 /// The loads that were named, or the usual ones.
