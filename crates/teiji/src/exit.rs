@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the program ends: each kind of failure has its code, given in one place.
 
-use crate::output;
 use executor::is_disk_failure;
 use judge::{Ending, Verdict};
 use model::Document;
@@ -89,13 +88,13 @@ impl Failure {
 
     /// Says it of one of several, and gives the code.
     pub fn report_for(&self, name: &str) -> u8 {
-        output::complain(&format!("error: {name}: {}", in_full(&self.error)));
+        complain!("error: {name}: {}", in_full(&self.error));
         self.code
     }
 
     /// Says it, and gives the code.
     pub fn report(&self) -> u8 {
-        output::complain(&format!("error: {}", in_full(&self.error)));
+        complain!("error: {}", in_full(&self.error));
         self.code
     }
 }
@@ -132,8 +131,7 @@ mod tests {
     #[test]
     fn what_was_found_and_not_written_is_a_failed_output() {
         let codes = |failed| {
-            [0, EXCEEDED, BAD_INPUT, NOT_ENOUGH_EVIDENCE]
-                .map(|code| of_output(code, failed))
+            [0, EXCEEDED, BAD_INPUT, NOT_ENOUGH_EVIDENCE].map(|code| of_output(code, failed))
         };
         assert_eq!(codes(true), [4, 4, 2, 4]);
         assert_eq!(codes(false), [0, 1, 2, 3]);

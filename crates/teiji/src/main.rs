@@ -5,12 +5,15 @@
 //! What the codes mean is in `exit.rs`.
 #![forbid(unsafe_code)]
 
+// First, as it has the macros by which everything is said.
+#[macro_use]
+mod output;
+
 mod commands;
 mod exit;
 mod hints;
 mod key;
 mod live;
-mod output;
 mod overwrite;
 mod signals;
 
@@ -162,7 +165,7 @@ fn unread(mut error: clap::Error, words: &[OsString]) -> u8 {
             return exit::of_output(exit::DONE, output::has_failed());
         }
         None => {}
-        Some(hint) => output::complain(&format!("\n{hint}")),
+        Some(hint) => complain!("\n{hint}"),
     }
     exit::BAD_INPUT
 }

@@ -16,6 +16,16 @@ use tempfile::{NamedTempFile, TempPath};
 /// Set once something could not be written to standard output.
 static OUTPUT_FAILED: AtomicBool = AtomicBool::new(false);
 
+/// [`say`] of a formatted text.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::output::say(&format!($($text)*)) };
+}
+
+/// [`complain`] of a formatted text.
+macro_rules! complain {
+    ($($text:tt)*) => { $crate::output::complain(&format!($($text)*)) };
+}
+
 /// Says what was asked for. Where that cannot be written, standard error says so once, and
 /// [`has_failed`] from then on.
 pub fn say(text: &str) {

@@ -36,21 +36,13 @@ pub fn run(args: &Args) -> CommandResult {
     let left_out = recording.write_anonymous(&args.output, &pseudonyms)?;
     if left_out.console_lines > 0 {
         let lines = counted_in_english(left_out.console_lines as u64, "line");
-        output::complain(&format!(
-            "Left out of console.log: {lines} that the kernel did not write"
-        ));
+        complain!("Left out of console.log: {lines} that the kernel did not write");
     }
     if !left_out.files.is_empty() {
-        output::complain(&format!(
-            "Left out, as no file of a recording: {}",
-            left_out.files.join(", ")
-        ));
+        complain!("Left out, as no file of a recording: {}", left_out.files.join(", "));
     }
-    output::say(&format!("Anonymous recording: {}", args.output.display()));
-    output::say(&format!(
-        "Look through it before you send it: teiji show --json {}",
-        output::quoted(&args.output)
-    ));
+    say!("Anonymous recording: {}", args.output.display());
+    say!("Look through it before you send it: teiji show --json {}", output::quoted(&args.output));
     Ok(DONE)
 }
 
@@ -70,7 +62,7 @@ pub fn check_settings_known(recorded: &Recorded) -> anyhow::Result<()> {
 /// The user's pseudonyms, and a word on them where they are for this call only.
 pub fn pseudonyms() -> Result<Pseudonyms, Failure> {
     let (pseudonyms, note) = key::pseudonyms()?;
-    note.iter().for_each(|note| output::complain(&format!("Note: {note}")));
+    note.iter().for_each(|note| complain!("Note: {note}"));
     Ok(pseudonyms)
 }
 

@@ -4,7 +4,6 @@
 use crate::commands::plans;
 use crate::commands::tune::root_flag;
 use crate::exit::{CommandResult, DONE, Failure};
-use crate::output;
 use anyhow::anyhow;
 use check::{
     Activity, Advice, CheckOptions, CpuTime, Finding, KernelConfig, Purpose, Status, Watched,
@@ -83,28 +82,23 @@ const BAD: u8 = 1;
 pub fn run(args: &Args) -> CommandResult {
     let root = HostRoot::at(&args.root);
     if !root.path("proc").is_dir() {
-        return Err(Failure::bad_input(anyhow!(
-            "{} has no proc: it is not the / of a machine",
-            args.root.display()
-        )));
+        return Err(
+            anyhow!("{} has no proc: it is not the / of a machine", args.root.display()).into()
+        );
     }
     if args.watch.is_some() && !root.is_running() {
-        return Err(Failure::bad_input(anyhow!(
+        return Err(anyhow!(
             "{} has files of a machine that does not run: nothing can be watched",
             args.root.display()
-        )));
+        )
+        .into());
     }
     let file = args.kernel_config.as_deref().or(args.kernel_image.as_deref());
     let config = file
         .map(KernelConfig::from_file)
         .transpose()
         .map_err(|error| Failure::bad_input(anyhow!(error)))?;
-    let cpus = args
-        .cpus
-        .as_ref()
-        .map(|list| list.resolve(&root.online_cpus()))
-        .transpose()
-        .map_err(Failure::bad_input)?;
+    let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose()?;
     let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
     let findings = tune::findings(&root, &options);
     let advice = args.advise.then(|| Advice::for_machine(&root, options.config.clone()));
@@ -118,15 +112,12 @@ pub fn run(args: &Args) -> CommandResult {
             document["cpu_time"] = watched.cpu_time.iter().map(cpu_time_json).collect();
             document["watched"] = watched.activities.iter().map(activity_json).collect();
         }
-        output::say(&format!("{document:#}\n"));
+        say!("{document:#}\n");
     } else {
         let tuned = check::cpus_on_time(&root, options.cpus.clone());
         let advice = advice.map(|advice| advice_text(advice.as_ref())).unwrap_or_default();
         let watched = watched.map(|watched| watched_text(&watched)).unwrap_or_default();
-        output::say(&format!(
-            "{}{advice}{watched}",
-            as_text(&options, &findings, &tuned, &args.root)
-        ));
+        say!("{}{advice}{watched}", as_text(&options, &findings, &tuned, &args.root));
     }
     let is_bad = findings.iter().any(|finding| finding.status == Status::Bad);
     Ok(if is_bad { BAD } else { DONE })

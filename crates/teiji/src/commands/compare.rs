@@ -178,9 +178,7 @@ fn by_factor(args: &Args) -> CommandResult {
         output::say(&model::document_text(&documents)?);
     }
     for Alike { common, .. } in &single {
-        output::complain(&format!(
-            "{common}: only one value of {factor} is recorded, nothing to compare"
-        ));
+        complain!("{common}: only one value of {factor} is recorded, nothing to compare");
     }
     Ok(DONE)
 }

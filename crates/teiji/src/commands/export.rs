@@ -2,7 +2,6 @@
 //! `teiji export`: what a recording holds as text, for programs that do not read Arrow.
 
 use crate::exit::{CommandResult, DONE};
-use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
 use recording::{Recording, each_row};
@@ -90,7 +89,7 @@ fn into(
         let _ = std::fs::remove_file(&new);
     }
     placed?;
-    output::complain(&format!("Written: {}", path.display()));
+    complain!("Written: {}", path.display());
     Ok(())
 }
 

@@ -79,10 +79,10 @@ pub fn run(args: &Args) -> CommandResult {
         _ => report.text(Language::English),
     });
     if missing > 0 {
-        output::complain(&format!(
+        complain!(
             "no recording of {}: what is not recorded cannot pass",
             report::counted_in_english(missing as u64, "run")
-        ));
+        );
     }
     Ok(of_verdict(report.gate.verdict()))
 }

@@ -3,7 +3,6 @@
 //! [`lab::run_in_guests`].
 
 use crate::exit::RUN_FAILED;
-use crate::output;
 use std::ffi::OsString;
 
 #[derive(clap::Args)]
@@ -14,6 +13,6 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> u8 {
-    output::complain(&format!("cannot become the emulator: {}", lab::become_emulator(&args.words)));
+    complain!("cannot become the emulator: {}", lab::become_emulator(&args.words));
     RUN_FAILED
 }

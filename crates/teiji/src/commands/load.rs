@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> CommandResult {
     }
     for warning in loads.warnings() {
         let text = report::warning_text(&warning, Language::English);
-        output::complain(&format!("Warning: {} Seen: {}", text.message, text.evidence));
+        complain!("Warning: {} Seen: {}", text.message, text.evidence);
     }
     let all_held = evidence.iter().all(|load| load.alive && !load.off_target);
     output::say(&if args.json {
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> CommandResult {
         report::load_table(&evidence, Language::English)
     });
     if let Some((signal, asked)) = cut_short {
-        output::complain(&format!("stopped early by {signal}: the loads were to run for {asked}"));
+        complain!("stopped early by {signal}: the loads were to run for {asked}");
     }
     Ok(match all_held {
         false => EXCEEDED,

@@ -129,7 +129,7 @@ fn measured_in_turn(
             Ok(recorded) => all.push(recorded),
             Err(error) => {
                 if orders.len() > 1 {
-                    output::complain(&format!("{} was not measured", order.run.probe));
+                    complain!("{} was not measured", order.run.probe);
                 }
                 return (all, Some(failure(error)));
             }
@@ -155,17 +155,17 @@ fn say_after(
             let options = ChartOptions::default();
             let report = Report::new(std::slice::from_ref(one), &[], &options);
             output::say(&report.terminal_summary(output::paint(), Language::English));
-            output::say(&format!("\nRecording: {}", one.path.display()));
+            say!("\nRecording: {}", one.path.display());
             say_names(args);
-            output::say(&format!("Next: teiji report {}", output::quoted(&one.path)));
+            say!("Next: teiji report {}", output::quoted(&one.path));
         }
         several => {
             let folder =
                 several.first().and_then(|one| one.path.parent()).unwrap_or(Path::new("."));
             output::say(&report::side_by_side(several, Language::English));
-            output::say(&format!("Recordings: {}/", folder.display()));
+            say!("Recordings: {}/", folder.display());
             say_names(args);
-            output::say(&format!("Next: teiji show {}", output::quoted(folder)));
+            say!("Next: teiji show {}", output::quoted(folder));
         }
     }
     if let Some(gate) = gate {
@@ -173,12 +173,12 @@ fn say_after(
         if args.json {
             output::complain(gate.text(Language::English).trim_end())
         } else {
-            output::say(&format!("\n{}", gate.text(Language::English)))
+            say!("\n{}", gate.text(Language::English))
         }
     }
     for one in recorded {
         if let Some(End::RecordingFailed { error }) = &one.document.end {
-            output::complain(&format!("error: the recording ended early: {error}"));
+            complain!("error: the recording ended early: {error}");
         }
     }
     Ok(())

@@ -112,9 +112,5 @@ pub fn judge_all(paths: &[PathBuf], limits: &[Limit]) -> Result<GateReport, Fail
 
 /// How a command ends that may hold limits against recordings: without any nothing can fail.
 pub fn ended(limits: &[Limit], report: &GateReport) -> u8 {
-    if limits.is_empty() {
-        DONE
-    } else {
-        of_verdict(report.gate.verdict())
-    }
+    if limits.is_empty() { DONE } else { of_verdict(report.gate.verdict()) }
 }

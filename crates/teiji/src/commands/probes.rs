@@ -21,7 +21,7 @@ pub fn run(args: &Args) -> CommandResult {
     let all: Vec<&Probe> = PROBES.iter().filter(|probe| !probe_flags::is_example(probe)).collect();
     if args.json {
         let all: Vec<Value> = all.into_iter().map(as_json).collect();
-        output::say(&format!("{:#}\n", json!({ "probes": all })));
+        say!("{:#}\n", json!({ "probes": all }));
         return Ok(DONE);
     }
     let mut text: String = all.into_iter().map(as_text).collect();

@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> CommandResult {
     if !args.limits.is_empty() {
         output::say(&report.gate.text(args.lang));
     }
-    output::say(&format!("Report: {}", args.output.display()));
+    say!("Report: {}", args.output.display());
     if report.has_names {
         output::say(&output::has_names("--anonymous"));
     }
@@ -181,7 +181,7 @@ fn explained_of(
     match read() {
         Ok(explained) => explained.map(|explained| (recorded.name(), explained)),
         Err::<_, RecordingError>(error) => {
-            output::complain(&format!("Not shown: {error}"));
+            complain!("Not shown: {error}");
             None
         }
     }

@@ -99,18 +99,14 @@ pub fn run(args: &Args) -> CommandResult {
     let options = ChartOptions::default();
     for (position, (recorded, inferences)) in recordings.iter().enumerate() {
         if recordings.len() > 1 {
-            output::say(&format!(
-                "{}== {} ==",
-                if position > 0 { "\n" } else { "" },
-                output::path(&recorded.path)
-            ));
+            say!("{}== {} ==", if position > 0 { "\n" } else { "" }, output::path(&recorded.path));
         }
         let report = Report::new(from_ref(recorded), from_ref(inferences), &options);
         output::say(&report.terminal_summary(output::paint(), Language::English));
         output::say(&report.terminal_inference(Language::English));
     }
     let all: Vec<String> = args.recordings.iter().map(|path| output::quoted(path)).collect();
-    output::say(&format!("\nNext: teiji report {}", all.join(" ")));
+    say!("\nNext: teiji report {}", all.join(" "));
     Ok(ended(&args.limits, &gate))
 }
 

@@ -27,18 +27,18 @@ pub fn run(args: &Args) -> CommandResult {
                 recorded.document.threads.iter().all(|thread| thread.detail.is_samples());
             let what =
                 if has_samples { "samples" } else { "latencies, of which no samples are known," };
-            output::say(&format!(
-                "{path}: every figure agrees with its {samples} {what} of {threads}"
-            ));
+            say!("{path}: every figure agrees with its {samples} {what} of {threads}");
         } else {
             all_well = false;
             let what = if differences.len() == 1 { "figure disagrees" } else { "figures disagree" };
-            output::say(&format!("{path}: {} {what} with its samples", differences.len()));
+            say!("{path}: {} {what} with its samples", differences.len());
             for difference in differences {
-                output::say(&format!(
+                say!(
                     "  {}: recorded {}, recomputed {}",
-                    difference.place, difference.recorded, difference.recomputed
-                ));
+                    difference.place,
+                    difference.recorded,
+                    difference.recomputed
+                );
             }
         }
     }

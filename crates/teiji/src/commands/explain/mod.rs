@@ -12,7 +12,6 @@ mod source;
 
 use crate::commands::lab::{AgainFlags, Show, failure};
 use crate::exit::{CommandResult, DONE, Failure};
-use crate::output;
 use crate::signals;
 use again::Again;
 use anyhow::{Context, anyhow};
@@ -99,7 +98,7 @@ fn target(args: &Args, recorded: &Recorded) -> Result<Target, Failure> {
         if changed.decides_account() {
             return Err(anyhow!("{name}: {changed}").into());
         }
-        output::complain(&format!("{name}: {changed}"));
+        complain!("{name}: {changed}");
     }
     Ok(target)
 }

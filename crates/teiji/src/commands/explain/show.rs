@@ -66,7 +66,7 @@ pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<()
     let accounts = &kept(accounts.to_vec());
     if let Err(error) = keep(recorded, accounts, identical_samples) {
         // Of a recording that nobody may write to everything else is there.
-        output::complain(&format!("Not kept in the recording: {error}"));
+        complain!("Not kept in the recording: {error}");
     }
     if args.json {
         let shown = json!({

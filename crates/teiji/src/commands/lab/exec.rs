@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab exec`: programs in a guest, and what they cost.
 
+use super::failure;
 use super::guest_flags::{self, GuestFlags};
 use super::show::Show;
-use super::failure;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
 use crate::signals;
@@ -50,19 +50,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
-    let commands = commands(args).map_err(Failure::bad_input)?;
-    let files: Vec<(String, Vec<u8>)> = args
-        .files
-        .iter()
-        .map(|text| file(text))
-        .collect::<Result<_, _>>()
-        .map_err(Failure::bad_input)?;
-    let guests =
-        args.guest.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
-    countable(args, &guests).map_err(Failure::bad_input)?;
+    let commands = commands(args)?;
+    let files: Vec<(String, Vec<u8>)> =
+        args.files.iter().map(|text| file(text)).collect::<Result<_, _>>()?;
+    let guests = args.guest.guests(std::slice::from_ref(&args.kernel))?;
+    countable(args, &guests)?;
     let kernel = guest_flags::kernel(&args.kernel, quiet).map_err(Failure::run_failed)?;
-    let mut target = args.guest.target(kernel).map_err(Failure::bad_input)?;
-    countable(args, std::slice::from_ref(&target.guest)).map_err(Failure::bad_input)?;
+    let mut target = args.guest.target(kernel)?;
+    countable(args, std::slice::from_ref(&target.guest))?;
     target = args.guest.with_qemu(target, quiet).map_err(failure)?;
     target.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
@@ -99,7 +94,7 @@ pub fn run(args: &Args) -> CommandResult {
                 .map_or_else(String::new, |n| format!(", {n} instructions"));
             let ended =
                 costs.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
-            output::complain(&format!("{took}{counted}, {ended}"));
+            complain!("{took}{counted}, {ended}");
         }
     }
     Ok(if costs.iter().all(|costs| costs.code == Some(0)) { 0 } else { EXCEEDED })

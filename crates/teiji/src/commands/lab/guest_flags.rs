@@ -96,13 +96,13 @@ impl AgainFlags {
     /// The machine of a recording, with its QEMU, which is fetched if need be. Nothing has been
     /// compared yet.
     pub fn target(&self, recorded: &Recorded, facts: &Lab, quiet: bool) -> Result<Target, Failure> {
-        self.parts.check().map_err(Failure::bad_input)?;
+        self.parts.check()?;
         let kernel = self.kernel.as_ref().map(|name| kernel(name, quiet));
         let usual = GuestLimits::default();
         let named = Named {
             qemu: self.parts.qemu.clone(),
             kernel: kernel.transpose().map_err(Failure::run_failed)?,
-            modules: self.parts.modules().map_err(Failure::bad_input)?,
+            modules: self.parts.modules()?,
             device_tree: self.parts.dtb.clone(),
             program: self.parts.program.clone(),
             limits: GuestLimits {

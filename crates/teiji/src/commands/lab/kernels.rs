@@ -48,10 +48,10 @@ pub fn list(args: &ListArgs) -> CommandResult {
     }
     if !entries.iter().any(|entry| entry.folder.starts_with(directory.join("kernels"))) {
         let flavours = FLAVOURS.map(|flavour| format!("debian:{}", flavour.name)).join(" ");
-        output::say(&format!("There are no kernels in {}.", directory.display()));
-        output::say(&format!(
+        say!("There are no kernels in {}.", directory.display());
+        say!(
             "To get some: teiji lab fetch debian:amd64 debian:rt-amd64\nThere are also: {flavours}"
-        ));
+        );
     }
     if entries.is_empty() {
         return Ok(DONE);
@@ -74,13 +74,8 @@ pub fn list(args: &ListArgs) -> CommandResult {
         output::say(line.trim_end());
     }
     let place = directory.display();
-    output::say(&format!(
-        "{place} has {} MiB, with Debian's package lists.",
-        mebibytes(bytes).trim_start()
-    ));
-    output::say(&format!(
-        "To remove something: teiji lab kernels --remove NAME. To remove all: rm -r {place}"
-    ));
+    say!("{place} has {} MiB, with Debian's package lists.", mebibytes(bytes).trim_start());
+    say!("To remove something: teiji lab kernels --remove NAME. To remove all: rm -r {place}");
     Ok(DONE)
 }
 
@@ -97,21 +92,12 @@ fn remove(names: &[String], entries: &[Cached]) -> CommandResult {
         })
     };
     // All of them are known before the first goes.
-    let going =
-        names.iter().map(entry).collect::<Result<Vec<_>, _>>().map_err(Failure::bad_input)?;
+    let going = names.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
     for entry in going {
-        let mut waiting = || {
-            output::complain(&format!(
-                "{}: waiting for another teiji that is fetching something",
-                entry.name
-            ))
-        };
+        let mut waiting =
+            || complain!("{}: waiting for another teiji that is fetching something", entry.name);
         lab::remove_cached(entry, &mut waiting).map_err(Failure::run_failed)?;
-        output::say(&format!(
-            "Removed {}, {} MiB",
-            entry.name,
-            mebibytes(entry.bytes).trim_start()
-        ));
+        say!("Removed {}, {} MiB", entry.name, mebibytes(entry.bytes).trim_start());
     }
     Ok(DONE)
 }
@@ -140,12 +126,12 @@ pub fn fetch(args: &FetchArgs) -> CommandResult {
         match name {
             Fetched::Qemu(part) => {
                 let folder = fetch_qemu(*part, &mut say).map_err(Failure::run_failed)?;
-                output::say(&format!("{}: {}", part.name(), folder.display()));
+                say!("{}: {}", part.name(), folder.display());
             }
             Fetched::Kernel(KernelName::Debian { flavour, version }) => {
                 let kernel = lab::fetch(&cache, *flavour, version.as_deref(), &mut say)
                     .map_err(Failure::run_failed)?;
-                output::say(&format!("{}: {}", kernel.name, kernel.image.display()));
+                say!("{}: {}", kernel.name, kernel.image.display());
             }
             Fetched::Kernel(KernelName::Path(_)) => {}
         }

@@ -80,4 +80,3 @@ pub fn why_different(differences: &[&str]) -> String {
         format!("What differs: {}", differences.join(", "))
     }
 }
-

@@ -29,9 +29,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> CommandResult {
-    let recorded = Recording::open(&args.recording)
-        .and_then(Recording::summarise)
-        .map_err(Failure::bad_input)?;
+    let recorded = Recording::open(&args.recording).and_then(Recording::summarise)?;
     let name = output::path(&args.recording);
     let facts = recorded.document.lab.as_ref();
     let facts = facts.ok_or_else(|| {
@@ -42,17 +40,15 @@ pub fn run(args: &Args) -> CommandResult {
     if !facts.deterministic {
         let why = "it ran on the host's clock, and no two such runs are the same. Measure again \
                    with teiji lab run";
-        return Err(Failure::bad_input(anyhow!("{name}: {why}")));
+        return Err(anyhow!("{name}: {why}").into());
     }
     if recorded.document.threads.iter().any(|thread| !thread.detail.is_samples()) {
-        return Err(Failure::bad_input(anyhow!(
-            "{name} holds no samples: nothing can be compared with it"
-        )));
+        return Err(anyhow!("{name} holds no samples: nothing can be compared with it").into());
     }
-    check_settings_known(&recorded).map_err(Failure::bad_input)?;
+    check_settings_known(&recorded)?;
     let target = args.again.target(&recorded, facts, args.quiet)?;
     for changed in lab::changed_files(facts, &target).map_err(failure)? {
-        output::complain(&format!("{name}: {changed}"));
+        complain!("{name}: {changed}");
     }
     let signals = signals::catch()?;
     let scratch = lab::ScratchFolder::new()
@@ -70,18 +66,18 @@ pub fn run(args: &Args) -> CommandResult {
     };
     let (first_divergence, now) = compared?;
     let differences = now.map_or_else(Vec::new, |now| differences(facts, &now));
-    Ok(match first_divergence.map_err(Failure::bad_input)? {
+    Ok(match first_divergence? {
         None => {
             let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
-            output::say(&format!("{name}: made again, {samples} identical samples"));
+            say!("{name}: made again, {samples} identical samples");
             if !differences.is_empty() {
-                output::say(&format!("{}.", why_different(&differences)));
+                say!("{}.", why_different(&differences));
             }
             0
         }
         Some(first_divergence) => {
-            output::say(&format!("{name}: made again, and not identical: {first_divergence}"));
-            output::say(&format!("{}.", why_different(&differences)));
+            say!("{name}: made again, and not identical: {first_divergence}");
+            say!("{}.", why_different(&differences));
             EXCEEDED
         }
     })

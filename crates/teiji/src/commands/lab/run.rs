@@ -56,27 +56,28 @@ pub struct Args {
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
     if args.verify_identical && args.repeat < 2 {
-        return Err(Failure::bad_input(anyhow!(
+        return Err(anyhow!(
             "--verify-identical compares repeats: say how many with --repeat N, at least 2"
-        )));
+        )
+        .into());
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-lab", ""));
     if output.symlink_metadata().is_ok() {
-        return Err(Failure::bad_input(anyhow!(
+        return Err(anyhow!(
             "{} exists already: choose another name with -o, or remove it",
             output.display()
-        )));
+        )
+        .into());
     }
-    let usual: [KernelName; 1] = ["debian:amd64".parse().map_err(Failure::bad_input)?];
+    let usual: [KernelName; 1] = ["debian:amd64".parse()?];
     let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
     let probes: Vec<String> =
         args.measured.each().iter().map(|flags| flags.probe().to_owned()).collect();
     let debian = names.iter().find(|name| matches!(name, KernelName::Debian { .. }));
-    measure_once(&probes, debian.map(ToString::to_string).as_deref())
-        .map_err(Failure::bad_input)?;
-    for guest in args.guest.guests(names).map_err(Failure::bad_input)? {
+    measure_once(&probes, debian.map(ToString::to_string).as_deref())?;
+    for guest in args.guest.guests(names)? {
         for flags in args.measured.each() {
-            checked(&flags, args.phases.first(), &guest).map_err(Failure::bad_input)?;
+            checked(&flags, args.phases.first(), &guest)?;
         }
     }
     if let Some(note) = args.measured.interval_note().filter(|_| !quiet) {
@@ -87,21 +88,18 @@ pub fn run(args: &Args) -> CommandResult {
         .iter()
         .find(|kernel| !kernel.may_have_co_kernel())
         .map(|kernel| kernel.name.as_str());
-    measure_once(&probes, without).map_err(Failure::bad_input)?;
-    let targets: Vec<Target> = kernels
-        .into_iter()
-        .map(|kernel| args.guest.target(kernel))
-        .collect::<Result<_, _>>()
-        .map_err(Failure::bad_input)?;
+    measure_once(&probes, without)?;
+    let targets: Vec<Target> =
+        kernels.into_iter().map(|kernel| args.guest.target(kernel)).collect::<Result<_, _>>()?;
     let with_qemu = |target| args.guest.with_qemu(target, quiet);
     let targets: Vec<Target> =
         targets.into_iter().map(with_qemu).collect::<Result<_, _>>().map_err(failure)?;
     let (runs, labels): (Vec<LabRun>, Vec<Label>) =
-        runs(args, &targets, &output).map_err(Failure::bad_input)?.into_iter().unzip();
+        runs(args, &targets, &output)?.into_iter().unzip();
 
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = signals::catch()?;
-    executor::new_folder(&output).map_err(Failure::bad_input)?;
+    executor::new_folder(&output)?;
     let mut show = Show::new(quiet);
     let results = lab::run_in_guests(
         &runs,
@@ -147,7 +145,7 @@ pub fn run(args: &Args) -> CommandResult {
         } else {
             report::side_by_side(&recordings, Language::English)
         });
-        output::say(&format!("Recordings: {}/", output.display()));
+        say!("Recordings: {}/", output.display());
         if !quiet {
             output::say(&output::has_names("teiji anonymise"));
         }
@@ -254,13 +252,11 @@ fn identical(recordings: &[Recorded], args: &Args) -> Result<u8, Failure> {
             let phase = first.document.run.phase;
             let phase = if phase.is_none() { String::new() } else { format!(", phase {phase}") };
             for (place, other) in others.iter().enumerate() {
-                if let Some(first_divergence) =
-                    first_divergence(first, other).map_err(Failure::bad_input)?
-                {
-                    output::complain(&format!(
+                if let Some(first_divergence) = first_divergence(first, other)? {
+                    complain!(
                         "{name}{phase}: repeat {} is not repeat 1: {first_divergence}",
                         place + 2
-                    ));
+                    );
                     all = false;
                     worst = EXCEEDED;
                 }
@@ -272,7 +268,7 @@ fn identical(recordings: &[Recorded], args: &Args) -> Result<u8, Failure> {
             } else {
                 String::new()
             };
-            output::say(&format!("{name}: {repeats} repeats{of_each}, identical samples"));
+            say!("{name}: {repeats} repeats{of_each}, identical samples");
         }
     }
     Ok(worst)

@@ -9,7 +9,6 @@ use crate::commands::lab::{Show, checked, chosen_qemu, guests_at_once, kernel_of
 use crate::commands::measure;
 use crate::exit::{Failure, in_full};
 use crate::live::Live;
-use crate::output;
 use anyhow::Context;
 use executor::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult,
@@ -123,17 +122,14 @@ impl PlanObserver for Maker<'_> {
             }
             Event::WasCutShort(kept) => {
                 let name = work.name(run);
-                output::complain(&format!(
-                    "{name}: an earlier attempt was cut short: kept in {}",
-                    kept.display()
-                ));
+                complain!("{name}: an earlier attempt was cut short: kept in {}", kept.display());
             }
             Event::Recorded(recorded) if !work.quiet => {
-                output::say(&format!("  {}", report::verdict_of_one(recorded, Language::English)))
+                say!("  {}", report::verdict_of_one(recorded, Language::English))
             }
             Event::Failed(error) | Event::NotSynced(error) => complain_of(&work.name(run), error),
             Event::SetAside(kept) => {
-                output::complain(&format!("what it recorded is kept in {}", kept.display()))
+                complain!("what it recorded is kept in {}", kept.display())
             }
             Event::WasDone(_) | Event::Missing | Event::Recorded(_) => {}
         }
@@ -154,7 +150,7 @@ fn count(progress: &mut PlanProgress, point: &PlanEntry, event: &Event<'_>) {
 }
 
 fn complain_of(name: &str, error: &anyhow::Error) {
-    output::complain(&format!("error: {name}: {}", failure_text(error)));
+    complain!("error: {name}: {}", failure_text(error));
 }
 
 /// Why a run failed, and what is left of it.
@@ -168,7 +164,7 @@ impl RunMaker for Maker<'_> {
     fn run_locally(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
         let (work, heading) = (self.work, self.progress.text());
         if !work.quiet {
-            output::complain(&format!("{}; {heading}", work.name(run)));
+            complain!("{}; {heading}", work.name(run));
         }
         let point = work.point(run);
         let asked = point.run.clone().context("it has no run")?;
@@ -211,7 +207,7 @@ impl RunMaker for Maker<'_> {
     }
 
     fn retry(&mut self, runs: usize) {
-        output::complain(&format!("{runs} failed; trying again"));
+        complain!("{runs} failed; trying again");
     }
 
     fn signal(&self) -> Option<&'static str> {

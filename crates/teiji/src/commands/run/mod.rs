@@ -298,15 +298,15 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
 fn say_boots(root: &Path, plan: &Path, planned_boots: &[PlannedBoot], made: &[Boot]) {
     let mut kernels: Vec<&str> = made.iter().map(|boot| boot.kernel.as_str()).collect();
     kernels.dedup();
-    output::say(&format!("Boots in {}: {}", root.display(), kernels.join(", ")));
+    say!("Boots in {}: {}", root.display(), kernels.join(", "));
     let missing: Vec<String> =
         PlannedBoot::missing(planned_boots, made).iter().map(ToString::to_string).collect();
     if missing.is_empty() {
-        output::say(&format!("Next: teiji report {}", root.display()));
+        say!("Next: teiji report {}", root.display());
         return;
     }
     let command = format!("teiji run --here {} -o {}", plan.display(), root.display());
-    output::say(&format!("Still missing: {}. Boot it, then: {command}", missing.join("; ")));
+    say!("Still missing: {}. Boot it, then: {command}", missing.join("; "));
 }
 
 fn resume(args: &Args, path: &Path) -> CommandResult {
@@ -386,7 +386,7 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     warnings.dedup();
     for warning in warnings {
         let text = report::warning_text(&warning, Language::English);
-        output::complain(&format!("Warning: {} {}", text.message, text.next_step));
+        complain!("Warning: {} {}", text.message, text.next_step);
     }
     Ok(())
 }
@@ -402,24 +402,24 @@ fn execute(
     let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet };
     let (done, PlanResult { failed, signal, disk_failed }) = work.execute()?;
     let path = folder.path().display();
-    output::say(&format!("{done} of {} recorded, in {path}/", counted(runs.len(), "run")));
+    say!("{done} of {} recorded, in {path}/", counted(runs.len(), "run"));
     if !args.quiet && done > 0 {
         output::say(&output::has_names("teiji anonymise"));
     }
     if let Some(signal) = signal {
-        output::complain(&format!("stopped by {signal}. Resume with teiji run --resume {path}"));
+        complain!("stopped by {signal}. Resume with teiji run --resume {path}");
     }
     if disk_failed {
-        output::complain(&format!(
+        complain!(
             "stopped because nothing more can be written. Free some space, then: teiji run \
              --resume {path}"
-        ));
+        );
     } else if failed > 0 {
         let twice = if signal.is_some() { "" } else { " twice" };
-        output::complain(&format!(
+        complain!(
             "{} failed{twice}. Try again with teiji run --resume {path}",
             counted(failed, "run")
-        ));
+        );
     }
     Ok(if done == runs.len() { DONE } else { RUN_FAILED })
 }

@@ -44,11 +44,11 @@ fn write(root: &HostRoot, args: &Args, plan: &BootPlan) -> CommandResult {
     let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
     let written = plan.write(root, args.place).map_err(failure)?;
     if args.json {
-        output::say(&format!("{:#}\n", written_as_json(&written)));
+        say!("{:#}\n", written_as_json(&written));
         return Ok(DONE);
     }
     for note in written.notes.iter().chain(&plan.notes) {
-        output::complain(&format!("note: {note}"));
+        complain!("note: {note}");
     }
     output::say(&written_text(&written, &root_flag(&args.root)));
     Ok(DONE)
@@ -58,7 +58,7 @@ pub fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
     let undone = LoaderUndo::undo(root, args.force).map_err(failure)?;
     for (_, error) in &undone.left {
-        output::complain(&format!("error: not put back: {error}"));
+        complain!("error: not put back: {error}");
     }
     output::say(&if args.json {
         format!("{:#}\n", undone_as_json(&undone))

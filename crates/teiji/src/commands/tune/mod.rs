@@ -136,32 +136,27 @@ pub fn put_right_killed() {
 pub fn run(args: &Args) -> CommandResult {
     let root = HostRoot::at(&args.root);
     if !root.path("proc").is_dir() {
-        return Err(Failure::bad_input(anyhow!(
-            "{} has no proc: it is not the / of a machine",
-            args.root.display()
-        )));
+        return Err(
+            anyhow!("{} has no proc: it is not the / of a machine", args.root.display()).into()
+        );
     }
     if let Some(flag) = args.measured.first_given().filter(|_| !args.prove) {
-        return Err(Failure::bad_input(anyhow!("{flag} is for --prove")));
+        return Err(anyhow!("{flag} is for --prove").into());
     }
     if args.undo {
         return if args.boot { boot::undo(&root, args) } else { undo(&root, args) };
     }
     if args.cpus.is_none() && !args.plan && !args.boot && args.command.is_empty() {
         let example = example_cpus(&root);
-        return Err(Failure::bad_input(anyhow!(
+        return Err(anyhow!(
             "no CPUs named: teiji tune --plan shows what would be changed, sudo teiji tune --cpus \
              {} changes it for {}",
             CpuList::format(&example),
             text::cpu_words(&example)
-        )));
+        )
+        .into());
     }
-    let cpus = args
-        .cpus
-        .as_ref()
-        .map(|list| list.resolve(&root.online_cpus()))
-        .transpose()
-        .map_err(Failure::bad_input)?;
+    let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose()?;
     if args.boot {
         return boot::run(&root, args, cpus);
     }
@@ -202,9 +197,9 @@ fn complain_of(results: &[ChangeResult], what: &str) {
     for ChangeResult { file, obstacle, is_expected } in results {
         match obstacle {
             Some(obstacle) if *is_expected => {
-                output::complain(&format!("note: {what}: /{file}: {obstacle}"))
+                complain!("note: {what}: /{file}: {obstacle}")
             }
-            Some(obstacle) => output::complain(&format!("error: {what}: /{file}: {obstacle}")),
+            Some(obstacle) => complain!("error: {what}: /{file}: {obstacle}"),
             None => {}
         }
     }
@@ -222,7 +217,7 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
     let results = apply_plan(&mut tuning, &plan, !is_for_command, &signals)?;
     failed |= has_failed(&results);
     for note in &plan.notes {
-        output::complain(&format!("note: {note}"));
+        complain!("note: {note}");
     }
     if is_for_command {
         output::complain(&text::applied(&plan, &results, ""));
@@ -235,13 +230,13 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
         return Ok(if code == 0 && failed { RUN_FAILED } else { code });
     }
     if args.json {
-        output::say(&format!("{:#}\n", text::applied_as_json(&plan, &results)));
+        say!("{:#}\n", text::applied_as_json(&plan, &results));
     } else {
         let undo = format!(
             " Undo: sudo teiji tune --undo{}. A reboot undoes it too.",
             text::root_flag(&args.root)
         );
-        output::say(&format!("{}\n", text::applied(&plan, &results, &undo)));
+        say!("{}\n", text::applied(&plan, &results, &undo));
     }
     Ok(if failed { RUN_FAILED } else { DONE })
 }
@@ -272,10 +267,7 @@ fn put_right(tuning: &mut Tuning) -> Result<bool, Failure> {
     let results = put_back_unfinished(tuning)?;
     let back = results.iter().filter(|result| result.obstacle.is_none()).count();
     if back > 0 {
-        output::complain(&format!(
-            "note: {} of an earlier teiji tune put back first",
-            text::settings(back)
-        ));
+        complain!("note: {} of an earlier teiji tune put back first", text::settings(back));
     }
     Ok(has_failed(&results))
 }
@@ -284,11 +276,11 @@ fn put_right(tuning: &mut Tuning) -> Result<bool, Failure> {
 fn say_what_stays(tuning: &Tuning) {
     let count = tuning.staying();
     if count > 0 {
-        output::complain(&format!(
+        complain!(
             "note: {} of an earlier teiji tune {}",
             text::settings(count),
             if count == 1 { "stays" } else { "stay" }
-        ));
+        );
     }
 }
 
@@ -307,11 +299,7 @@ fn settled(
         if let tune::TuningError::NotSettled { results, .. } = &error {
             complain_of(results, "not put back");
             let back = results.iter().filter(|result| result.obstacle.is_none()).count();
-            output::complain(&format!(
-                "note: {} of {} put back",
-                back,
-                text::settings(results.len())
-            ));
+            complain!("note: {} of {} put back", back, text::settings(results.len()));
         }
         Failure::run_failed(error)
     })
@@ -335,7 +323,7 @@ fn undo(root: &HostRoot, args: &Args) -> CommandResult {
         results = put_back(&mut tuning, args.force)?;
     }
     if args.json {
-        output::say(&format!("{:#}\n", text::undone_as_json(&results, rebooted)));
+        say!("{:#}\n", text::undone_as_json(&results, rebooted));
     } else {
         output::say(&text::undone(&results, rebooted, args.force));
     }

@@ -158,9 +158,7 @@ fn quantity(asked: Option<Quantity>, run: &Run) -> anyhow::Result<Quantity> {
 /// Measures each change, and makes those that help.
 pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     if args.root != Path::new("/") {
-        return Err(Failure::bad_input(anyhow!(
-            "--prove measures this machine. It cannot be used with --root"
-        )));
+        return Err(anyhow!("--prove measures this machine. It cannot be used with --root").into());
     }
     if args.json {
         // Standard output is for JSON.
@@ -168,8 +166,8 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     }
     let flags = &args.measured;
     // What is asked for wrongly changes nothing, not even what an earlier call left.
-    let order = decide(flags, &planned(root, options)?.cpus).map_err(Failure::bad_input)?;
-    let quantity = quantity(flags.quantity, &order.run).map_err(Failure::bad_input)?;
+    let order = decide(flags, &planned(root, options)?.cpus)?;
+    let quantity = quantity(flags.quantity, &order.run)?;
     let signals = Signals::catch(false).map_err(Failure::run_failed)?;
     let of_runner = runner::Signals::catch_unless_ignored()
         .context("cannot catch signals")
@@ -201,10 +199,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     });
     if let Some(signal) = signal {
         if args.json {
-            output::say(&format!(
-                "{:#}\n",
-                prove_text::as_json(&plan.cpus, &conditions, &proved, None)
-            ));
+            say!("{:#}\n", prove_text::as_json(&plan.cpus, &conditions, &proved, None));
         }
         let so_far = format!("{} of {} changes were measured", proved.len(), names.len());
         return Err(Failure::run_failed(anyhow!(
@@ -214,10 +209,10 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let (kept, results) = keep(root, options, &mut tuning, &proved, &signals)?;
     failed |= has_failed(&results);
     if args.json {
-        output::say(&format!(
+        say!(
             "{:#}\n",
             prove_text::as_json(&plan.cpus, &conditions, &proved, Some((kept.as_ref(), &results)))
-        ));
+        );
     } else if !proved.is_empty() {
         output::say(&prove_text::ending(&proved, kept.as_ref(), &results));
     }
@@ -287,17 +282,17 @@ fn keep(
 fn say_before(args: &Args, plan: &TuningPlan, conditions: &Conditions<'_>, needed: usize) {
     if let Some(warning) = &conditions.order.granted.warning {
         let text = report::warning_text(warning, Language::English);
-        output::complain(&format!("{} {}", text.message, text.next_step));
+        complain!("{} {}", text.message, text.next_step);
     }
     conditions.order.warnings.iter().for_each(measure::warn);
     for note in &plan.notes {
-        output::complain(&format!("note: {note}"));
+        complain!("note: {note}");
     }
     if conditions.changes > 0 && conditions.rounds < needed {
-        output::complain(&format!(
+        complain!(
             "note: {} cannot show whether a change helps, {needed} can. No change will be kept",
             report::counted_in_english(conditions.rounds as u64, "round")
-        ));
+        );
     }
     if let Some(note) = args.measured.interval.as_ref().and_then(Interval::note) {
         output::complain(&note);

@@ -6,9 +6,9 @@ mod explore;
 mod recipe;
 mod results;
 
+use super::failure;
 use super::guest_flags::{self, GuestFlags};
 use super::run::{checked, lab_run};
-use super::failure;
 use crate::commands::explain;
 use crate::commands::lab::show::Show;
 use crate::commands::run_flags::{RunFlags, priority};
@@ -103,29 +103,29 @@ fn prios(text: &str) -> Result<(u8, u8), String> {
 
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
-    let usual: KernelName = "debian:amd64".parse().map_err(Failure::bad_input)?;
+    let usual: KernelName = "debian:amd64".parse()?;
     let name = args.kernel.as_ref().unwrap_or(&usual);
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-search", ""));
     if output.symlink_metadata().is_ok() {
         let why = "exists already: choose another name with -o, or remove it";
-        return Err(Failure::bad_input(anyhow!("{} {why}", output.display())));
+        return Err(anyhow!("{} {why}", output.display()).into());
     }
-    let loads = loads(&args.measured).map_err(Failure::bad_input)?;
+    let loads = loads(&args.measured)?;
     let measured = args.measured.with_length(LENGTH);
     let mut has_times = true;
-    for guest in args.guest.guests(std::slice::from_ref(name)).map_err(Failure::bad_input)? {
+    for guest in args.guest.guests(std::slice::from_ref(name))? {
         if guest.time == GuestTime::Host {
             let why = "a search needs virtual time: on the host's clock no run can be made again. \
                        Use --time virtual";
-            return Err(Failure::bad_input(anyhow!(why)));
+            return Err(anyhow!(why).into());
         }
         has_times &= check_ends(args, &measured, &loads, &guest)?;
     }
     let kernel = guest_flags::kernel(name, quiet).map_err(Failure::run_failed)?;
-    let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
+    let target = args.guest.target(kernel)?;
     let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
     let signals = signals::catch()?;
-    executor::new_folder(&output).map_err(Failure::bad_input)?;
+    executor::new_folder(&output)?;
 
     let space = SearchSpace {
         loads: loads
@@ -150,7 +150,7 @@ pub fn run(args: &Args) -> CommandResult {
     show.clear();
     let found = explorer.end()?;
     if let Some(signal) = signals.caught() {
-        output::complain(&format!("Interrupted by {signal}: this is what was found until then"));
+        complain!("Interrupted by {signal}: this is what was found until then");
     }
     let recipe =
         recipe::write(&output.join(results::RECIPE), &found, &target).map_err(Failure::run_failed);
@@ -205,8 +205,7 @@ fn check_ends(
         .flat_map(|interval| ends(args.prios).into_iter().map(move |prio| (interval, prio)))
     {
         let flags = measured.varied(loads.to_vec(), *interval, prio);
-        let run = checked(&flags, "1".parse().map_err(Failure::bad_input)?, guest)
-            .map_err(Failure::bad_input)?;
+        let run = checked(&flags, "1".parse()?, guest)?;
         has_times &= SearchSpace::has_times(run.measured_ns());
     }
     Ok(has_times)
@@ -225,16 +224,14 @@ fn explained(
     }
     if let Err(why) = explain::suits(&found.worst) {
         if !quiet {
-            output::complain(&format!("Not explained: {why}"));
+            complain!("Not explained: {why}");
         }
         return (None, Ok(()));
     }
     match (explain::worst(&found.worst, target, signals, quiet), signals.caught()) {
         (Ok(accounts), _) => (Some(accounts), Ok(())),
         (Err(_), Some(signal)) => {
-            output::complain(&format!(
-                "Interrupted by {signal}: the largest latency is not explained"
-            ));
+            complain!("Interrupted by {signal}: the largest latency is not explained");
             (None, Ok(()))
         }
         (Err(failure), None) => (None, Err(failure)),
