@@ -47,6 +47,11 @@ pub const fn of_verdict(verdict: Verdict) -> u8 {
     }
 }
 
+/// Returns that what was asked for cannot be done, as it was asked for.
+macro_rules! refuse {
+    ($($text:tt)*) => { return Err(anyhow::anyhow!($($text)*).into()) };
+}
+
 /// Why a verb did not do what it was asked to.
 pub struct Failure {
     code: u8,

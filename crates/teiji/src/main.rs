@@ -5,12 +5,13 @@
 //! What the codes mean is in `exit.rs`.
 #![forbid(unsafe_code)]
 
-// First, as it has the macros by which everything is said.
+// First, as they have macros: what is said, and what is refused.
 #[macro_use]
 mod output;
+#[macro_use]
+mod exit;
 
 mod commands;
-mod exit;
 mod hints;
 mod key;
 mod live;

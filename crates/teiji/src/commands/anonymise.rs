@@ -4,7 +4,7 @@
 use crate::exit::{CommandResult, DONE, Failure};
 use crate::{key, output};
 use ::report::counted_in_english;
-use anyhow::{anyhow, ensure};
+use anyhow::ensure;
 use model::{Pseudonyms, Recorded};
 use recording::Recording;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub fn run(args: &Args) -> CommandResult {
     let recording = Recording::open(&args.recording)?;
     let shown = args.recording.display();
     if recording.document().anonymous {
-        return Err(anyhow!("{shown} is anonymous already: send it as it is").into());
+        refuse!("{shown} is anonymous already: send it as it is");
     }
     let pseudonyms = pseudonyms()?;
     let left_out = recording.write_anonymous(&args.output, &pseudonyms)?;

@@ -82,16 +82,13 @@ const BAD: u8 = 1;
 pub fn run(args: &Args) -> CommandResult {
     let root = HostRoot::at(&args.root);
     if !root.path("proc").is_dir() {
-        return Err(
-            anyhow!("{} has no proc: it is not the / of a machine", args.root.display()).into()
-        );
+        refuse!("{} has no proc: it is not the / of a machine", args.root.display());
     }
     if args.watch.is_some() && !root.is_running() {
-        return Err(anyhow!(
+        refuse!(
             "{} has files of a machine that does not run: nothing can be watched",
             args.root.display()
-        )
-        .into());
+        );
     }
     let file = args.kernel_config.as_deref().or(args.kernel_image.as_deref());
     let config = file

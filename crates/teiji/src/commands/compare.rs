@@ -114,7 +114,7 @@ fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
         return named.map(|paths: &Vec<PathBuf>| of_one(paths)).collect();
     }
     if args.recordings.len() < 2 {
-        return Err(anyhow!("only one recording: name another to compare with").into());
+        refuse!("only one recording: name another to compare with");
     }
     args.recordings.iter().map(|path| repeats(std::slice::from_ref(path))).collect()
 }

@@ -6,7 +6,6 @@ use crate::commands::{named, recordings};
 use crate::exit::{CommandResult, Failure, of_verdict};
 use crate::output;
 use crate::overwrite::{self, FileKind};
-use anyhow::anyhow;
 use model::Examined;
 use plan::Limit;
 use report::Language;
@@ -51,15 +50,11 @@ pub fn run(args: &Args) -> CommandResult {
     overwrite::refuse_foreign(junit, args.force)?;
     let judge = Judge::new(&args.recordings, &args.limits)?;
     if judge.has_none() && args.baseline.is_none() {
-        return Err(
-            anyhow!("no limit: name a --limit, such as 'max<100us', or a --baseline").into()
-        );
+        refuse!("no limit: name a --limit, such as 'max<100us', or a --baseline");
     }
     let (found, missing) = named::recordings(&args.recordings)?;
     if found.is_empty() {
-        return Err(
-            anyhow!("nothing is recorded yet. Resume the plan with teiji run --resume").into()
-        );
+        refuse!("nothing is recorded yet. Resume the plan with teiji run --resume");
     }
     let mut recordings = Vec::new();
     let mut report = judge.judge(&found, |examined| recordings.push(examined))?;
@@ -92,7 +87,7 @@ fn baseline(path: &PathBuf) -> Result<Examined, Failure> {
     let pools = named::judged_together(&named::recordings(std::slice::from_ref(path))?.0)?;
     let [one] = pools.as_slice() else {
         let runs = pools.len();
-        return Err(anyhow!("--baseline {}: name one recording, not {runs}", path.display()).into());
+        refuse!("--baseline {}: name one recording, not {runs}", path.display());
     };
     recordings::examine_pool(one, &ExactRequest::default())
 }

@@ -9,7 +9,7 @@ use crate::exit::{CommandResult, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind, marked};
 use ::report::{ChartOptions, GateReport, Language};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use model::{Anonymiser, Explained, Pseudonyms, Recorded};
 use plan::Limit;
 use recording::{Recording, RecordingError};
@@ -107,10 +107,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let pictures = pictures(args);
     if named::has_folder(&args.recordings) {
         if args.anonymous {
-            return Err(anyhow!(
-                "--anonymous is for recordings: name those of the plan, DIR/*.teiji"
-            )
-            .into());
+            refuse!("--anonymous is for recordings: name those of the plan, DIR/*.teiji");
         }
         let mut matrix = table(&args.recordings, plans::TableDetail::Inference)?;
         matrix.published = published::asked(args.beside.as_deref())?;
@@ -135,7 +132,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
         return Ok(Report { page, charts, markdown, verdict, gate, has_names: true });
     }
     if args.beside.is_some() {
-        return Err(anyhow!("--beside is for folders of plans").into());
+        refuse!("--beside is for folders of plans");
     }
     let pseudonyms = if args.anonymous { Some(anonymise::pseudonyms()?) } else { None };
     let open = |path: &Path| match &pseudonyms {

@@ -8,7 +8,7 @@ use crate::commands::{named, published, recordings, run};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use ::report::{ChartOptions, Figure, Language, Report};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use model::Recorded;
 use plan::Limit;
 use std::path::PathBuf;
@@ -52,9 +52,7 @@ pub fn run(args: &Args) -> CommandResult {
     let is_text = !(args.csv || args.md || args.json);
     if named::has_folder(&args.recordings) {
         if args.figure.is_some() {
-            return Err(
-                anyhow!("--figure is for recordings: name those of the plan, DIR/*.teiji").into()
-            );
+            refuse!("--figure is for recordings: name those of the plan, DIR/*.teiji");
         }
         let gate = judge_all(&args.recordings, &args.limits)?;
         if !args.limits.is_empty() && is_text {
@@ -78,7 +76,7 @@ pub fn run(args: &Args) -> CommandResult {
     if args.beside.is_some() || args.by.is_some() {
         // What cannot be read is said first.
         recordings::read(&args.recordings)?;
-        return Err(anyhow!("--beside and --by are for folders of plans").into());
+        refuse!("--beside and --by are for folders of plans");
     }
     if args.figure.is_some() || !is_text {
         let gate = judge_all(&args.recordings, &args.limits)?;

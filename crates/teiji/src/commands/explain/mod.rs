@@ -90,13 +90,13 @@ pub fn run(args: &Args) -> CommandResult {
 /// latencies were the same.
 fn target(args: &Args, recorded: &Recorded) -> Result<Target, Failure> {
     let Some(facts) = recorded.document.lab.as_ref() else {
-        return Err(anyhow!("it was not recorded in the lab").into());
+        refuse!("it was not recorded in the lab");
     };
     let target = args.again.target(recorded, facts, args.quiet || args.json)?;
     let name = recorded.path.display();
     for changed in lab::changed_files(facts, &target).map_err(failure)? {
         if changed.decides_account() {
-            return Err(anyhow!("{name}: {changed}").into());
+            refuse!("{name}: {changed}");
         }
         complain!("{name}: {changed}");
     }
@@ -124,40 +124,40 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
     let name = recorded.path.display();
     let document = &recorded.document;
     let Some(facts) = document.lab.as_ref() else {
-        return Err(anyhow!(
+        refuse!(
             "{name} was not recorded in the lab: only there the same instructions can be run \
              again. Record with: teiji lab run"
-        ));
+        );
     };
     if processor(facts.guest.machine).is_none() {
-        return Err(anyhow!(
+        refuse!(
             "{name} was recorded on {}: only guests of the machines x86_64 and aarch64 can be \
              explained",
             facts.guest.machine
-        ));
+        );
     }
     if !facts.deterministic {
-        return Err(anyhow!(
+        refuse!(
             "{name} ran on the host's clock, and no two such runs are the same. Measure again \
              with teiji lab run --time virtual"
-        ));
+        );
     }
     crate::commands::anonymise::check_settings_known(recorded)?;
     // Both say it; where they differ, it is not known what its columns are.
     let probes = [document.run.probe.as_str(), document.probe.name.as_ref()];
     if let Some(other) = probes.into_iter().find(|probe| *probe != plan::DEFAULT_PROBE) {
-        return Err(anyhow!(
+        refuse!(
             "{name} was recorded by the probe {other}: only wake-ups, of cyclic, can be explained"
-        ));
+        );
     }
     if !recording::verify(recorded).is_empty() {
-        return Err(anyhow!(
+        refuse!(
             "{name} is damaged: its samples are not those that were recorded. See: teiji verify \
              {name}"
-        ));
+        );
     }
     if document.threads.iter().any(|thread| !thread.detail.is_samples()) {
-        return Err(anyhow!("{name} holds no samples: it is not known when its wake-ups were"));
+        refuse!("{name} holds no samples: it is not known when its wake-ups were");
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> CommandResult {
     if args.kernels.len() < 2 {
-        return Err(anyhow!("bisect needs at least two kernels: --kernels A,B").into());
+        refuse!("bisect needs at least two kernels: --kernels A,B");
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-bisect", ""));
     for guest in args.guest.guests(&args.kernels)? {

@@ -40,10 +40,10 @@ pub fn run(args: &Args) -> CommandResult {
     if !facts.deterministic {
         let why = "it ran on the host's clock, and no two such runs are the same. Measure again \
                    with teiji lab run";
-        return Err(anyhow!("{name}: {why}").into());
+        refuse!("{name}: {why}");
     }
     if recorded.document.threads.iter().any(|thread| !thread.detail.is_samples()) {
-        return Err(anyhow!("{name} holds no samples: nothing can be compared with it").into());
+        refuse!("{name} holds no samples: nothing can be compared with it");
     }
     check_settings_known(&recorded)?;
     let target = args.again.target(&recorded, facts, args.quiet)?;

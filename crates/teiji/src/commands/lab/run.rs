@@ -11,7 +11,7 @@ use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
 use crate::signals;
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use executor::SettingError;
 use lab::{Kernel, KernelName, LabRun, Target, first_divergence};
 use model::{DefaultCpus, Recorded, Warning};
@@ -56,18 +56,11 @@ pub struct Args {
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
     if args.verify_identical && args.repeat < 2 {
-        return Err(anyhow!(
-            "--verify-identical compares repeats: say how many with --repeat N, at least 2"
-        )
-        .into());
+        refuse!("--verify-identical compares repeats: say how many with --repeat N, at least 2");
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-lab", ""));
     if output.symlink_metadata().is_ok() {
-        return Err(anyhow!(
-            "{} exists already: choose another name with -o, or remove it",
-            output.display()
-        )
-        .into());
+        refuse!("{} exists already: choose another name with -o, or remove it", output.display());
     }
     let usual: [KernelName; 1] = ["debian:amd64".parse()?];
     let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };

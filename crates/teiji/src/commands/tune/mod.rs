@@ -136,25 +136,22 @@ pub fn put_right_killed() {
 pub fn run(args: &Args) -> CommandResult {
     let root = HostRoot::at(&args.root);
     if !root.path("proc").is_dir() {
-        return Err(
-            anyhow!("{} has no proc: it is not the / of a machine", args.root.display()).into()
-        );
+        refuse!("{} has no proc: it is not the / of a machine", args.root.display());
     }
     if let Some(flag) = args.measured.first_given().filter(|_| !args.prove) {
-        return Err(anyhow!("{flag} is for --prove").into());
+        refuse!("{flag} is for --prove");
     }
     if args.undo {
         return if args.boot { boot::undo(&root, args) } else { undo(&root, args) };
     }
     if args.cpus.is_none() && !args.plan && !args.boot && args.command.is_empty() {
         let example = example_cpus(&root);
-        return Err(anyhow!(
+        refuse!(
             "no CPUs named: teiji tune --plan shows what would be changed, sudo teiji tune --cpus \
              {} changes it for {}",
             CpuList::format(&example),
             text::cpu_words(&example)
-        )
-        .into());
+        );
     }
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose()?;
     if args.boot {

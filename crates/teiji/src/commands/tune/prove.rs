@@ -158,7 +158,7 @@ fn quantity(asked: Option<Quantity>, run: &Run) -> anyhow::Result<Quantity> {
 /// Measures each change, and makes those that help.
 pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     if args.root != Path::new("/") {
-        return Err(anyhow!("--prove measures this machine. It cannot be used with --root").into());
+        refuse!("--prove measures this machine. It cannot be used with --root");
     }
     if args.json {
         // Standard output is for JSON.

@@ -15,7 +15,6 @@ use crate::commands::run_flags::{RunFlags, priority};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use crate::signals;
-use anyhow::anyhow;
 use explore::{Explorer, Limits, Means};
 use lab::{KernelName, Target};
 use model::Account;
@@ -108,7 +107,7 @@ pub fn run(args: &Args) -> CommandResult {
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-search", ""));
     if output.symlink_metadata().is_ok() {
         let why = "exists already: choose another name with -o, or remove it";
-        return Err(anyhow!("{} {why}", output.display()).into());
+        refuse!("{} {why}", output.display());
     }
     let loads = loads(&args.measured)?;
     let measured = args.measured.with_length(LENGTH);
@@ -117,7 +116,7 @@ pub fn run(args: &Args) -> CommandResult {
         if guest.time == GuestTime::Host {
             let why = "a search needs virtual time: on the host's clock no run can be made again. \
                        Use --time virtual";
-            return Err(anyhow!(why).into());
+            refuse!(why);
         }
         has_times &= check_ends(args, &measured, &loads, &guest)?;
     }
