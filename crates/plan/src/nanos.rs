@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::Duration;
 
 /// A point in time or a span, in ns. Which clock a point belongs to is said where it is stored.
 #[derive(
@@ -154,6 +155,12 @@ impl Nanos {
         }
     }
 
+    /// As a span of the standard library, which has none below 0: its size then.
+    #[must_use]
+    pub const fn duration(self) -> Duration {
+        Duration::from_nanos(self.0.unsigned_abs())
+    }
+
     /// Microseconds for display only.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for reading; 2^53 ns are 104 days")]
@@ -192,6 +199,13 @@ fn exact_nanos(whole: &str, fraction: &str, unit: Unit) -> Option<Nanos> {
         total = total.checked_add(i64::try_from(parts / scale).ok()?)?;
     }
     Some(Nanos(total))
+}
+
+/// The longest span there is, where it is longer.
+impl From<Duration> for Nanos {
+    fn from(span: Duration) -> Self {
+        Nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
+    }
 }
 
 impl fmt::Display for Nanos {

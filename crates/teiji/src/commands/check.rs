@@ -4,7 +4,7 @@
 use crate::commands::plans;
 use crate::commands::tune::root_flag;
 use crate::exit::{CommandResult, DONE, Failure};
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use check::{
     Activity, Advice, CheckOptions, CpuTime, Finding, KernelConfig, Purpose, Status, Watched,
 };
@@ -55,22 +55,14 @@ pub struct Args {
 }
 
 /// A purpose by its word.
-fn purpose(word: &str) -> Result<Purpose, String> {
-    let words = || Purpose::ALL.map(Purpose::word).join(", ");
-    Purpose::ALL
-        .into_iter()
-        .find(|purpose| purpose.word() == word)
-        .ok_or_else(|| format!("it is one of {}", words()))
+fn purpose(word: &str) -> anyhow::Result<Purpose> {
+    super::named_so(&Purpose::ALL, Purpose::word, word, ", ")
 }
 
-fn watch_time(text: &str) -> Result<Duration, String> {
-    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    let is_fitting = time.0 > 0 && time <= MAX_WATCH;
-    if is_fitting {
-        Ok(Duration::from_nanos(time.0.unsigned_abs()))
-    } else {
-        Err("it is more than 0 and at most 1h".to_owned())
-    }
+fn watch_time(text: &str) -> anyhow::Result<Duration> {
+    let time = Nanos::parse(text, Unit::Second)?;
+    ensure!(time.0 > 0 && time <= MAX_WATCH, "it is more than 0 and at most 1h");
+    Ok(time.duration())
 }
 
 /// Longer than anybody waits for it.

@@ -8,7 +8,7 @@ use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind};
 use ::report::{Comparisons, Language, Repeats};
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use serde_json::json;
 use stats::ExactRequest;
 use std::path::PathBuf;
@@ -48,10 +48,11 @@ pub struct Args {
 #[derive(Clone)]
 struct Paths(Vec<PathBuf>);
 
-fn paths(text: &str) -> Result<Paths, String> {
+fn paths(text: &str) -> anyhow::Result<Paths> {
     let paths: Vec<PathBuf> =
         text.split(',').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
-    if paths.is_empty() { Err("no recording is named".to_owned()) } else { Ok(Paths(paths)) }
+    ensure!(!paths.is_empty(), "no recording is named");
+    Ok(Paths(paths))
 }
 
 pub fn run(args: &Args) -> CommandResult {

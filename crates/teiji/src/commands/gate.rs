@@ -6,6 +6,7 @@ use crate::commands::{named, recordings};
 use crate::exit::{CommandResult, Failure, of_verdict};
 use crate::output;
 use crate::overwrite::{self, FileKind};
+use anyhow::Context;
 use model::Examined;
 use plan::Limit;
 use report::Language;
@@ -93,10 +94,10 @@ fn baseline(path: &PathBuf) -> Result<Examined, Failure> {
 }
 
 /// 0 and more.
-fn share(text: &str) -> Result<f64, String> {
+fn share(text: &str) -> anyhow::Result<f64> {
     super::share(text)
         .filter(|share| (0.0..=100.0).contains(share))
-        .ok_or_else(|| "write a percentage, such as 10%".to_owned())
+        .context("write a percentage, such as 10%")
 }
 
 #[cfg(test)]
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn percentages() {
-        assert_eq!((share("10%"), share("0.25"), share("0 %")), (Ok(0.1), Ok(0.25), Ok(0.0)));
+        assert_eq!(["10%", "0.25", "0 %"].map(|text| share(text).unwrap()), [0.1, 0.25, 0.0]);
         for wrong in ["", "-1%", "nan", "ten", "inf"] {
             assert!(share(wrong).is_err(), "{wrong}");
         }

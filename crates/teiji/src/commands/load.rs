@@ -7,6 +7,7 @@ use crate::exit::{CommandResult, EXCEEDED, Failure, RUN_FAILED};
 use crate::live::{Drawing, rows};
 use crate::output;
 use crate::signals;
+use anyhow::ensure;
 use load::{Limits, LoadNow, Loads, check, check_times};
 use plan::{CpuList, LoadSpec, Nanos, Phase, Unit};
 use report::Language;
@@ -35,9 +36,10 @@ pub struct Args {
     quiet: bool,
 }
 
-fn seconds(text: &str) -> Result<Nanos, String> {
-    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    if time.0 > 0 { Ok(time) } else { Err(format!("invalid duration '{text}': must be above 0")) }
+fn seconds(text: &str) -> anyhow::Result<Nanos> {
+    let time = Nanos::parse(text, Unit::Second)?;
+    ensure!(time.0 > 0, "invalid duration '{text}': must be above 0");
+    Ok(time)
 }
 
 /// Between two polls.
@@ -61,7 +63,7 @@ pub fn run(args: &Args) -> CommandResult {
     loads.begin();
     loads.measured_from(probe::Monotonic.now());
     let start = Instant::now();
-    let end = args.duration.map(|time| start + Duration::from_nanos(time.0.unsigned_abs()));
+    let end = args.duration.map(|time| start + time.duration());
     let drawing = if args.quiet || args.json { None } else { Drawing::begin() };
     for look in 0_u32.. {
         loads.poll();

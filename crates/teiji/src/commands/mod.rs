@@ -32,14 +32,24 @@ pub mod tune;
 pub mod verify;
 
 use ::report::Language;
+use anyhow::Context;
 
 /// A language by its tag.
-fn language(tag: &str) -> Result<Language, String> {
-    let tags = || Language::ALL.map(Language::tag).join(" or ");
-    Language::ALL
-        .into_iter()
-        .find(|language| language.tag() == tag)
-        .ok_or_else(|| format!("it is {}", tags()))
+fn language(tag: &str) -> anyhow::Result<Language> {
+    named_so(&Language::ALL, Language::tag, tag, " or ")
+}
+
+/// The one of this name; where there is none, all names stand in the error, with this between them.
+fn named_so<T: Copy>(
+    all: &[T],
+    name: fn(T) -> &'static str,
+    asked: &str,
+    between: &str,
+) -> anyhow::Result<T> {
+    all.iter().copied().find(|one| name(*one) == asked).with_context(|| {
+        let prefix = if between == " or " { "it is" } else { "it is one of" };
+        format!("{prefix} {}", all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(between))
+    })
 }
 
 /// `10%` or `0.1`.

@@ -11,6 +11,7 @@ mod show;
 mod source;
 
 use crate::commands::lab::{AgainFlags, Show, failure};
+use crate::commands::run_flags;
 use crate::exit::{CommandResult, DONE, Failure};
 use crate::signals;
 use again::Again;
@@ -19,7 +20,7 @@ use choose::Chosen;
 use explain::{Asked, Dump, Kernel, Processor, Symbols, Vmlinux, Woken, align};
 use lab::{LabError, Target};
 use model::{Account, Recorded};
-use plan::{Machine, Nanos, Unit};
+use plan::{Machine, Nanos};
 use recording::Recording;
 use runner::Signals;
 use std::path::PathBuf;
@@ -58,12 +59,8 @@ struct Which {
     #[arg(long, value_name = "K")]
     activation: Vec<u64>,
     /// Those with a latency above this, the worst 1,000 at most; without a unit µs
-    #[arg(long, value_name = "TIME", value_parser = micros)]
+    #[arg(long, value_name = "TIME", value_parser = run_flags::micros)]
     above: Option<Nanos>,
-}
-
-fn micros(text: &str) -> Result<Nanos, String> {
-    Nanos::parse(text, Unit::Microsecond).map_err(|error| error.to_string())
 }
 
 pub fn run(args: &Args) -> CommandResult {

@@ -12,7 +12,6 @@ use lab::{GuestCommand, KernelName};
 use plan::{Guest, GuestTime, Nanos, Unit};
 use serde_json::json;
 use std::path::Path;
-use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -31,8 +30,8 @@ pub struct Args {
     #[arg(long)]
     count: bool,
     /// Total time the commands may take, on the guest's clock
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
-    expect: Duration,
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = |text: &str| Nanos::parse(text, Unit::Second))]
+    expect: Nanos,
     #[command(flatten, next_help_heading = "On which machine")]
     guest: GuestFlags,
     /// Print everything as JSON
@@ -41,11 +40,6 @@ pub struct Args {
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    Ok(Duration::from_nanos(time.0.unsigned_abs()))
 }
 
 pub fn run(args: &Args) -> CommandResult {
@@ -63,7 +57,7 @@ pub fn run(args: &Args) -> CommandResult {
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = signals::catch()?;
     let mut show = Show::new(quiet);
-    let result = lab::execute(&target, commands, args.expect, &signals, &mut show);
+    let result = lab::execute(&target, commands, args.expect.duration(), &signals, &mut show);
     show.clear();
     let (costs, facts) = result.map_err(failure)?;
     let ns = facts.ns_per_instruction;

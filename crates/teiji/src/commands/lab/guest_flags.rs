@@ -4,7 +4,7 @@
 use super::failure;
 use crate::exit::Failure;
 use crate::output;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use executor::SettingError;
 use lab::{
@@ -141,13 +141,10 @@ pub struct GuestFlags {
     parts: GuestParts,
 }
 
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    if time.0 <= 0 {
-        Err("must be above 0".to_owned())
-    } else {
-        Ok(Duration::from_nanos(time.0.unsigned_abs()))
-    }
+pub fn seconds(text: &str) -> anyhow::Result<Duration> {
+    let time = Nanos::parse(text, Unit::Second)?;
+    ensure!(time.0 > 0, "must be above 0");
+    Ok(time.duration())
 }
 
 impl GuestFlags {

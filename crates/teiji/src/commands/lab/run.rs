@@ -328,7 +328,7 @@ pub fn checked(flags: &RunFlags, phase: Phase, guest: &Guest) -> Result<Run, Set
     let memory = (u64::from(guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
     let limits =
         load::Limits { memory, probe_prio: Some(run.scheduling.rank()), loads: run.loads.len() };
-    for spec in flags.loads() {
+    for spec in &flags.loads {
         load::check_elsewhere(spec, &of_guest.inherited, &of_guest.usable, &limits)?;
     }
     Ok(run)
@@ -354,7 +354,7 @@ pub fn lab_run(
 
 /// What to leave to the guest where nobody named CPUs. With one CPU there is nothing to leave.
 fn default_cpus(flags: &RunFlags, guest: &Guest) -> Option<DefaultCpus> {
-    (guest.cpus > 1 && !flags.names_cpus()).then(|| DefaultCpus { threads: flags.threads() })
+    (guest.cpus > 1 && !flags.names_cpus()).then(|| DefaultCpus { threads: flags.threads })
 }
 
 /// Of all threads.

@@ -10,7 +10,7 @@ use plan::Qemu;
 pub fn listed(points: &[PlanEntry]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for point in points {
-        let loads = point.measured.loads().iter().filter_map(|load| load.command());
+        let loads = point.measured.loads.iter().filter_map(|load| load.command());
         let loads = loads.map(|command| format!("{command} (a load)"));
         let measured = point
             .measured

@@ -104,7 +104,7 @@ impl PlanProgress {
     }
 
     fn elapsed_ns(&self) -> i64 {
-        i64::try_from(self.began.elapsed().as_nanos()).unwrap_or(i64::MAX)
+        Nanos::from(self.began.elapsed()).0
     }
 
     /// `12 of 54 done, about 3 min left; largest so far 560 µs (...)`.

@@ -13,12 +13,8 @@ use serde_json::{Value, json};
 use tune::{BootArgument, BootPlan, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite};
 
 /// A boot loader by its name.
-pub fn place(name: &str) -> Result<LoaderPlace, String> {
-    let names = || LoaderPlace::ALL.map(LoaderPlace::name).join(", ");
-    LoaderPlace::ALL
-        .into_iter()
-        .find(|place| place.name() == name)
-        .ok_or_else(|| format!("it is one of {}", names()))
+pub fn place(name: &str) -> anyhow::Result<LoaderPlace> {
+    crate::commands::named_so(&LoaderPlace::ALL, LoaderPlace::name, name, ", ")
 }
 
 pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandResult {

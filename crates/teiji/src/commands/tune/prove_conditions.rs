@@ -30,7 +30,7 @@ impl Conditions<'_> {
     /// About how long all of it takes.
     pub fn expected(&self) -> Nanos {
         let block = self.order.run.expected_ns().0.saturating_add(OVERHEAD.0);
-        let pauses = 2 * i64::try_from(PAUSE.as_nanos()).unwrap_or(0);
+        let pauses = 2 * Nanos::from(PAUSE).0;
         let rounds = i64::try_from(self.rounds * self.changes).unwrap_or(i64::MAX);
         Nanos(block.saturating_mul(4).saturating_add(pauses).saturating_mul(rounds))
     }

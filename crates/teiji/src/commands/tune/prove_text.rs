@@ -5,7 +5,7 @@ use super::prove_block::{Block, Quantity};
 use super::prove_change::{PAUSE, Proved, Verdict};
 use super::prove_conditions::{Conditions, ERROR};
 use super::text::{self, cpu_words, paragraph, settings};
-use plan::CpuId;
+use plan::{CpuId, Nanos};
 use report::Language;
 use serde_json::{Map, Value, json};
 use stats::BLOCKS_OF_ROUND;
@@ -218,7 +218,7 @@ pub fn as_json(
             "loads": run.loads.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "block_ns": run.measured_ns(),
             "warmup_ns": run.whole_warmup_ns(),
-            "pause_ns": u64::try_from(PAUSE.as_nanos()).unwrap_or(u64::MAX),
+            "pause_ns": Nanos::from(PAUSE),
             "rounds": rounds,
             "blocks_of_each_change": rounds * BLOCKS_OF_ROUND,
             "quantity": quantity.to_string(),

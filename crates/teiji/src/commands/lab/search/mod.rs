@@ -15,6 +15,7 @@ use crate::commands::run_flags::{RunFlags, priority};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use crate::signals;
+use anyhow::{Context, ensure};
 use explore::{Explorer, Limits, Means};
 use lab::{KernelName, Target};
 use model::Account;
@@ -71,33 +72,29 @@ const LENGTH: Nanos = Nanos::from_secs(1);
 
 fn range<T: PartialOrd>(
     text: &str,
-    one: impl Fn(&str) -> Result<T, String>,
-) -> Result<(T, T), String> {
+    one: impl Fn(&str) -> anyhow::Result<T>,
+) -> anyhow::Result<(T, T)> {
     let (least, most) =
-        text.split_once("..").ok_or_else(|| format!("'{text}' is no range: expected A..B"))?;
+        text.split_once("..").with_context(|| format!("'{text}' is no range: expected A..B"))?;
     let (least, most) = (one(least.trim())?, one(most.trim())?);
-    if least <= most { Ok((least, most)) } else { Err(format!("'{text}' ends before it begins")) }
+    ensure!(least <= most, "'{text}' ends before it begins");
+    Ok((least, most))
 }
 
-fn intervals(text: &str) -> Result<(Nanos, Nanos), String> {
-    let one = |text: &str| match Nanos::parse(text, Unit::Microsecond) {
-        Ok(interval) if interval.0 > 0 => Ok(interval),
-        Ok(_) => Err("an interval is above 0".to_owned()),
-        Err(error) => Err(error.to_string()),
-    };
-    range(text, one)
+fn intervals(text: &str) -> anyhow::Result<(Nanos, Nanos)> {
+    range(text, |text| {
+        let interval = Nanos::parse(text, Unit::Microsecond)?;
+        ensure!(interval.0 > 0, "an interval is above 0");
+        Ok(interval)
+    })
 }
 
-fn prios(text: &str) -> Result<(u8, u8), String> {
-    let one = |text: &str| {
+fn prios(text: &str) -> anyhow::Result<(u8, u8)> {
+    range(text, |text| {
         let prio = priority(text)?;
-        let is_real_time = |prio: &u8| (1..=99).contains(prio);
-        u8::try_from(prio)
-            .ok()
-            .filter(is_real_time)
-            .ok_or_else(|| format!("{prio}: real-time priorities are 1 (lowest) to 99"))
-    };
-    range(text, one)
+        ensure!((1..=99).contains(&prio), "{prio}: real-time priorities are 1 (lowest) to 99");
+        Ok(u8::try_from(prio)?)
+    })
 }
 
 pub fn run(args: &Args) -> CommandResult {
@@ -173,7 +170,7 @@ pub fn run(args: &Args) -> CommandResult {
 
 /// The loads that were named, or the usual ones.
 fn loads(measured: &RunFlags) -> anyhow::Result<Vec<LoadSpec>> {
-    let given = measured.loads();
+    let given = &measured.loads;
     if given.is_empty() {
         LOADS.iter().map(|name| Ok(name.parse()?)).collect()
     } else {
@@ -243,16 +240,19 @@ mod tests {
 
     #[test]
     fn ranges_have_two_ends_in_order() {
-        assert_eq!(intervals("200us..5ms"), Ok((Nanos::from_micros(200), Nanos::from_millis(5))));
-        assert_eq!(intervals("1ms..1ms"), Ok((Nanos::from_millis(1), Nanos::from_millis(1))));
-        assert_eq!(prios("50..95"), Ok((50, 95)));
+        assert_eq!(
+            intervals("200us..5ms").unwrap(),
+            (Nanos::from_micros(200), Nanos::from_millis(5))
+        );
+        assert_eq!(intervals("1ms..1ms").unwrap(), (Nanos::from_millis(1), Nanos::from_millis(1)));
+        assert_eq!(prios("50..95").unwrap(), (50, 95));
         for (wrong, why) in [
             ("1ms", "no range"),
             ("2ms..1ms", "ends before"),
             ("0us..1ms", "above 0"),
             ("a..b", "a"),
         ] {
-            assert!(intervals(wrong).unwrap_err().contains(why), "{wrong}");
+            assert!(intervals(wrong).unwrap_err().to_string().contains(why), "{wrong}");
         }
         assert!(prios("0..5").is_err() && prios("5..100").is_err() && prios("50").is_err());
     }

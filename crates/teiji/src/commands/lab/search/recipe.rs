@@ -59,7 +59,7 @@ fn text(found: &Found, target: &Target) -> anyhow::Result<String> {
     if let Some(prio) = found.candidate.prio {
         set("prio", Some(vec![prio.to_string()]));
     }
-    if let Some(length) = tried.flags.chosen_length() {
+    if let Some(length) = tried.flags.chosen_length {
         set("duration", Some(vec![length.to_string()]));
     }
     let largest = report::exact_micros(tried.largest_ns.unwrap_or(0));
