@@ -56,8 +56,8 @@ pub fn cached() -> Result<CacheContents, KernelError> {
 /// When it cannot be removed.
 pub fn remove_cached(entry: &Cached, waiting: &mut dyn FnMut()) -> Result<(), KernelError> {
     let parent = entry.folder.parent().unwrap_or(Path::new("/"));
-    let locked = LockedFolder::new(parent, waiting).map_err(FileError::from)?;
-    let going = locked.part().map_err(FileError::from)?;
+    let locked = LockedFolder::new(parent, waiting)?;
+    let going = locked.part()?;
     let rename = fs::rename(&entry.folder, going.path().join("removed"));
     let removed = rename.and_then(|()| going.close());
     Ok(removed.map_err(FileError::of("remove", &entry.folder))?)

@@ -3,7 +3,7 @@
 //! proxies and mirrors, each accepted by the SHA-256 that this program carries. No package list and
 //! no key is needed, whatever the host's release.
 
-use crate::cache::{FolderError, LockedFolder};
+use crate::cache::LockedFolder;
 use crate::debian::{
     ARCHIVE, Apt, SECURITY_ARCHIVE, first_complaint, mirrors, not_started, not_unpacked, untar,
 };
@@ -34,10 +34,9 @@ pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
     }
     let name = part.name();
     let failed = |error: FileError| PinnedError::Unavailable(error.to_string());
-    let folder_failed = |error: FolderError| failed(error.into());
     let directory = directory()?;
     let mut waiting = || say(&format!("{name}: waiting for another teiji that is fetching a QEMU"));
-    let locked = LockedFolder::new(&directory, &mut waiting).map_err(folder_failed)?;
+    let locked = LockedFolder::new(&directory, &mut waiting).map_err(failed)?;
     let target = match look_for(part)? {
         InCache::Whole(folder) => return Ok(folder),
         InCache::Damaged(folder) => {
@@ -46,7 +45,7 @@ pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
         }
         InCache::Nothing(folder) => folder,
     };
-    let filled = locked.part().map_err(folder_failed)?;
+    let filled = locked.part().map_err(failed)?;
     let made = filled.path().join(name);
     fill(part, filled.path(), &made, &directory.join(".apt"), say)
         .map_err(PinnedError::Unavailable)?;

@@ -92,9 +92,8 @@ impl SnapshotCache {
 
     /// Keeps a snapshot, and removes others if all together are too large.
     pub(crate) fn store(&self, key: &SnapshotKey, of: &str, snapshot: &Snapshot) -> io::Result<()> {
-        let locked =
-            LockedFolder::new(&self.directory, &mut || ()).map_err(|(_, _, error)| error)?;
-        let part = locked.part().map_err(|(_, _, error)| error)?;
+        let locked = LockedFolder::new(&self.directory, &mut || ()).map_err(io::Error::other)?;
+        let part = locked.part().map_err(io::Error::other)?;
         let write = |name: &str, bytes: &[u8]| {
             let mut file = File::create(part.path().join(name))?;
             file.write_all(bytes)?;

@@ -2,13 +2,12 @@
 //! `teiji check`: what about this machine costs latency, and what to do about it.
 
 use crate::commands::plans;
-use crate::commands::tune::root_flag;
+use crate::commands::tune::{cpu_words, host_root, root_flag};
 use crate::exit::{CommandResult, DONE, Failure};
 use anyhow::{anyhow, ensure};
 use check::{
     Activity, Advice, CheckOptions, CpuTime, Finding, KernelConfig, Purpose, Status, Watched,
 };
-use host::HostRoot;
 use plan::{CpuId, CpuList, Nanos, Unit};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -72,10 +71,7 @@ const MAX_WATCH: Nanos = Nanos::from_secs(3_600);
 const BAD: u8 = 1;
 
 pub fn run(args: &Args) -> CommandResult {
-    let root = HostRoot::at(&args.root);
-    if !root.path("proc").is_dir() {
-        refuse!("{} has no proc: it is not the / of a machine", args.root.display());
-    }
+    let root = host_root(&args.root)?;
     if args.watch.is_some() && !root.is_running() {
         refuse!(
             "{} has files of a machine that does not run: nothing can be watched",
@@ -196,10 +192,6 @@ fn shortened(finding: &Finding) -> String {
 /// Below a status.
 fn indented(text: &str) -> String {
     plans::wrapped(text).iter().map(|line| format!("{:STATUS$}{line}\n", "")).collect()
-}
-
-fn cpu_words(cpus: &[CpuId]) -> String {
-    format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, CpuList::format(cpus))
 }
 
 fn advice_text(advice: Option<&Advice>) -> String {

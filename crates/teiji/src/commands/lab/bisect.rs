@@ -62,11 +62,8 @@ pub fn run(args: &Args) -> CommandResult {
     let mut time = None;
     let mut measured = 0;
     let found = search(args.kernels.len(), &mut |index| {
-        let kernel = guest_flags::kernel(&args.kernels[index], args.quiet);
-        let kernel = kernel.map_err(Failure::run_failed)?;
-        names[index].clone_from(&kernel.name);
-        let target = args.guest.target(kernel)?;
-        let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
+        let target = args.guest.target_of(&args.kernels[index], args.quiet)?;
+        names[index].clone_from(&target.kernel.name);
         let pool = execute(args, target, &output.join(format!("{:02}", index + 1)), &signals)?;
         let kernel = &names[index];
         let judged = judge::judge(&args.limit, pool.examined());

@@ -169,6 +169,13 @@ impl GuestFlags {
         self.parts.qemu.as_ref()
     }
 
+    /// The machine for a kernel of this name, checked, with kernel and QEMU, which are fetched if
+    /// need be.
+    pub fn target_of(&self, name: &KernelName, quiet: bool) -> Result<Target, Failure> {
+        let target = self.target(kernel(name, quiet).map_err(Failure::run_failed)?)?;
+        self.with_qemu(target, quiet).map_err(failure)
+    }
+
     /// The same guest with the QEMU that it will run in, which is fetched if need be.
     pub fn with_qemu(&self, target: Target, quiet: bool) -> Result<Target, LabError> {
         let qemu = chosen_qemu(self.qemu(), target.guest.machine, quiet)?;

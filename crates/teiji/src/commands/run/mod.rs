@@ -162,7 +162,7 @@ fn fetch_qemus(points: &[PlanEntry], quiet: bool) -> Result<(), Failure> {
 }
 
 /// Begun from nothing: the clock is as good as dice. Within what TOML holds.
-fn new_seed() -> u64 {
+pub fn new_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos() % (1 << 52)).unwrap_or(0)
 }

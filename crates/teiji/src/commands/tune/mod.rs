@@ -21,8 +21,8 @@ use plan::{CpuId, CpuList};
 use prove::ProveFlags;
 use signals::Signals;
 use std::ffi::OsString;
-use std::path::PathBuf;
-pub use text::root_flag;
+use std::path::{Path, PathBuf};
+pub use text::{cpu_words, root_flag};
 use tune::{ChangeResult, KilledTuning, LoaderPlace, Tuning, TuningOptions, TuningPlan};
 
 #[derive(clap::Args)]
@@ -133,11 +133,17 @@ pub fn put_right_killed() {
     }
 }
 
-pub fn run(args: &Args) -> CommandResult {
-    let root = HostRoot::at(&args.root);
+/// The root directory of a machine.
+pub fn host_root(path: &Path) -> Result<HostRoot, Failure> {
+    let root = HostRoot::at(path);
     if !root.path("proc").is_dir() {
-        refuse!("{} has no proc: it is not the / of a machine", args.root.display());
+        refuse!("{} has no proc: it is not the / of a machine", path.display());
     }
+    Ok(root)
+}
+
+pub fn run(args: &Args) -> CommandResult {
+    let root = host_root(&args.root)?;
     if let Some(flag) = args.measured.first_given().filter(|_| !args.prove) {
         refuse!("{flag} is for --prove");
     }

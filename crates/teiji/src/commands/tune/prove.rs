@@ -9,6 +9,7 @@ use super::signals::Signals;
 use super::{
     Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right, say_what_stays,
 };
+use crate::commands::run::new_seed;
 use crate::commands::{measure, run_flags};
 use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output;
@@ -179,7 +180,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let plan = planned(root, options)?;
     let names = checks(&plan);
     let mut conditions =
-        Conditions { order: &order, quantity, changes: names.len(), rounds: 0, seed: seed() };
+        Conditions { order: &order, quantity, changes: names.len(), rounds: 0, seed: new_seed() };
     let needed = min_rounds(conditions.error());
     conditions.rounds = flags.rounds.map_or(needed + SPARE_ROUNDS, usize::from);
     say_before(args, &plan, &conditions, needed);
@@ -300,13 +301,6 @@ fn say_before(args: &Args, plan: &TuningPlan, conditions: &Conditions<'_>, neede
     if !args.json {
         output::say(&prove_text::beginning(&plan.cpus, conditions));
     }
-}
-
-/// The clock is as good as dice.
-fn seed() -> u64 {
-    let since =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos() % (1 << 52)).unwrap_or(0)
 }
 
 #[cfg(test)]

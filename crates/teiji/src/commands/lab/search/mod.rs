@@ -6,7 +6,6 @@ mod explore;
 mod recipe;
 mod results;
 
-use super::failure;
 use super::guest_flags::{self, GuestFlags};
 use super::run::{checked, lab_run};
 use crate::commands::explain;
@@ -117,9 +116,7 @@ pub fn run(args: &Args) -> CommandResult {
         }
         has_times &= check_ends(args, &measured, &loads, &guest)?;
     }
-    let kernel = guest_flags::kernel(name, quiet).map_err(Failure::run_failed)?;
-    let target = args.guest.target(kernel)?;
-    let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
+    let target = args.guest.target_of(name, quiet)?;
     let signals = signals::catch()?;
     executor::new_folder(&output)?;
 
