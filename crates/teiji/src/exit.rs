@@ -3,8 +3,12 @@
 
 use executor::is_disk_failure;
 use judge::{Ending, Verdict};
+use lab::{EmulatorError, KernelError, LabError, PinnedError};
 use model::Document;
+use probe::ProbeSettingError;
+use runner::RunnerError;
 use std::fmt;
+use tune::{LoaderError, TuningError};
 
 /// For `--help`.
 pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage \
@@ -58,11 +62,31 @@ pub struct Failure {
     error: anyhow::Error,
 }
 
-/// Where nothing else is said, the user has to change something.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure::bad_input(error)
+        let error = error.into();
+        Failure { code: if is_of_the_machine(&error) { RUN_FAILED } else { BAD_INPUT }, error }
     }
+}
+
+/// Whether this machine did not let us, or a guest, a kernel or a disk. Anything else the user has
+/// to change.
+fn is_of_the_machine(error: &anyhow::Error) -> bool {
+    fn is<E: std::error::Error + Send + Sync + 'static>(
+        error: &anyhow::Error,
+        is_of_the_machine: impl Fn(&E) -> bool,
+    ) -> bool {
+        error.downcast_ref().is_some_and(is_of_the_machine)
+    }
+    is_disk_failure(error)
+        || is(error, |error: &LabError| !error.is_bad_input())
+        || is(error, |error: &RunnerError| !matches!(error, RunnerError::Recording(_)))
+        || is(error, |error: &ProbeSettingError| matches!(error, ProbeSettingError::Lacks { .. }))
+        || is(error, |error: &LoaderError| !error.is_usage())
+        || error.is::<TuningError>()
+        || error.is::<KernelError>()
+        || error.is::<EmulatorError>()
+        || error.is::<PinnedError>()
 }
 
 /// What a verb returns.
@@ -75,13 +99,7 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// The user has to change something, unless a disk is the cause.
-    pub fn bad_input(error: impl Into<anyhow::Error>) -> Self {
-        let error = error.into();
-        Failure { code: if is_disk_failure(&error) { RUN_FAILED } else { BAD_INPUT }, error }
-    }
-
-    /// The machine did not let us.
+    /// The machine did not let us, whatever the error is by itself.
     pub fn run_failed(error: impl Into<anyhow::Error>) -> Self {
         Failure { code: RUN_FAILED, error: error.into() }
     }
@@ -127,7 +145,7 @@ mod tests {
     fn a_full_or_broken_disk_is_no_bad_input() {
         let code = |errno: Errno| {
             let cause = Err::<(), _>(io::Error::from(errno)).context("cannot write report.html");
-            Failure::bad_input(cause.unwrap_err()).code
+            Failure::from(cause.unwrap_err()).code
         };
         assert_eq!([Errno::NOSPC, Errno::DQUOT, Errno::IO].map(code), [RUN_FAILED; 3]);
         assert_eq!([Errno::NOENT, Errno::ACCESS, Errno::ROFS].map(code), [BAD_INPUT; 3]);

@@ -3,7 +3,7 @@
 
 use crate::commands::plans;
 use crate::commands::tune::{cpu_words, host_root, root_flag};
-use crate::exit::{CommandResult, DONE, Failure};
+use crate::exit::{CommandResult, DONE};
 use anyhow::{anyhow, ensure};
 use check::{
     Activity, Advice, CheckOptions, CpuTime, Finding, KernelConfig, Purpose, Status, Watched,
@@ -79,10 +79,7 @@ pub fn run(args: &Args) -> CommandResult {
         );
     }
     let file = args.kernel_config.as_deref().or(args.kernel_image.as_deref());
-    let config = file
-        .map(KernelConfig::from_file)
-        .transpose()
-        .map_err(|error| Failure::bad_input(anyhow!(error)))?;
+    let config = file.map(KernelConfig::from_file).transpose().map_err(|error| anyhow!(error))?;
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose()?;
     let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
     let findings = tune::findings(&root, &options);

@@ -30,9 +30,7 @@ pub struct Joint {
 /// The table of what was named, a folder of a plan among it.
 pub fn table(paths: &[PathBuf], detail: run::TableDetail) -> Result<Matrix, Failure> {
     match paths {
-        [folder] if run::is_folder(folder) => {
-            run::table(folder, detail).map_err(Failure::bad_input)
-        }
+        [folder] if run::is_folder(folder) => Ok(run::table(folder, detail)?),
         _ => Joint::read(paths)?.matrix(detail),
     }
 }

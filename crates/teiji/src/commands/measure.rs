@@ -12,7 +12,7 @@ use judge::Verdict;
 use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
-use probe::{ChosenProbe, ProbeSettingError};
+use probe::ChosenProbe;
 use report::{ChartOptions, GateReport, Language, Report, warning_text};
 use runner::{PreparedRun, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
         // Standard output is for run.json.
         probe::keep_standard_output();
     }
-    let orders = decide_all(args, started).map_err(not_decided)?;
+    let orders = decide_all(args, started)?;
     let signals = signals::catch()?;
     // Advice for a run that there will not be is none.
     if let Some(lacking) = orders.iter().find_map(|order| order.probe.lacking(&order.run)) {
@@ -68,7 +68,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
             // It was made for the recordings, and only an empty one goes.
             let _ = std::fs::remove_dir(folder_of(&orders));
         }
-        return Err(failed.unwrap_or_else(|| failure(RunnerError::Interrupted)));
+        return Err(failed.unwrap_or_else(|| RunnerError::Interrupted.into()));
     }
     // A limit on runs of which one is missing has not been judged.
     let gate = if failed.is_none() { judged(args, &recorded)? } else { None };
@@ -131,7 +131,7 @@ fn measured_in_turn(
                 if orders.len() > 1 {
                     complain!("{} was not measured", order.run.probe);
                 }
-                return (all, Some(failure(error)));
+                return (all, Some(error.into()));
             }
         }
     }
@@ -210,24 +210,6 @@ fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<GateReport>, Fail
     let again = |one: &Recorded| recordings::examine_pool(std::slice::from_ref(&one.path), &exact);
     let examined: Vec<_> = recorded.iter().map(again).collect::<Result<_, _>>()?;
     Ok(Some(GateReport::judge(&args.limits, &examined)))
-}
-
-/// A folder that cannot be written is the user's to change; threads and loads that do not start are
-/// the machine's.
-pub fn failure(error: RunnerError) -> Failure {
-    match error {
-        RunnerError::Recording(error) => Failure::bad_input(error),
-        RunnerError::Probe(_)
-        | RunnerError::Load(_)
-        | RunnerError::Thread { .. }
-        | RunnerError::Interrupted => Failure::run_failed(error),
-    }
-}
-
-/// What was said is the user's to change; what the machine lacks is not.
-fn not_decided(error: anyhow::Error) -> Failure {
-    let lacks = matches!(error.downcast_ref(), Some(ProbeSettingError::Lacks { .. }));
-    if lacks { Failure::run_failed(error) } else { Failure::bad_input(error) }
 }
 
 /// The probe that nobody has named, where it is not the usual one.

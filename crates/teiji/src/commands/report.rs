@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> CommandResult {
     output::write_together(&files).map_err(|error| {
         // Empty: none of the charts is in it.
         let _ = new_folder.map(std::fs::remove_dir);
-        Failure::bad_input(error)
+        error
     })?;
     output::say(&report.verdict);
     if !args.limits.is_empty() {

@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> CommandResult {
             (Some(figure), ..) => one_figure(figure, &args.recordings)?,
             (_, true, _) => report::threads_csv(&read()?),
             (.., true) => report::threads_markdown(&read()?, Language::English),
-            _ => documents(&read()?).map_err(Failure::run_failed)?,
+            _ => documents(&read()?)?,
         });
         return Ok(ended(&args.limits, &gate));
     }

@@ -10,7 +10,7 @@ mod choose;
 mod show;
 mod source;
 
-use crate::commands::lab::{AgainFlags, Show, failure};
+use crate::commands::lab::{AgainFlags, Show};
 use crate::commands::run_flags;
 use crate::exit::{CommandResult, DONE, Failure};
 use crate::signals;
@@ -91,7 +91,7 @@ fn target(args: &Args, recorded: &Recorded) -> Result<Target, Failure> {
     };
     let target = args.again.target(recorded, facts, args.quiet || args.json)?;
     let name = recorded.path.display();
-    for changed in lab::changed_files(facts, &target).map_err(failure)? {
+    for changed in lab::changed_files(facts, &target)? {
         if changed.decides_account() {
             refuse!("{name}: {changed}");
         }
@@ -174,7 +174,7 @@ fn not_made_again(error: LabError) -> Failure {
         LabError::Interrupted(signal) => Failure::run_failed(anyhow!(
             "interrupted by {signal}. Nothing was explained, and the recording is as it was"
         )),
-        error => failure(error),
+        error => error.into(),
     }
 }
 

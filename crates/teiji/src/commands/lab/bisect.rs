@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab bisect`: the first kernel of an ordered list that breaks a limit.
 
-use super::failure;
 use super::guest_flags::{self, GuestFlags};
 use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
@@ -53,7 +52,7 @@ pub fn run(args: &Args) -> CommandResult {
         judge::check_meaning(std::slice::from_ref(&args.limit), &probe.statement(&run))?;
     }
     for name in &args.kernels {
-        guest_flags::check_path_exists(name).map_err(Failure::run_failed)?;
+        guest_flags::check_path_exists(name)?;
     }
     let signals = signals::catch()?;
     executor::new_folder(&output)?;
@@ -155,7 +154,7 @@ fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Resul
     let jobs = guests_at_once(None, [target.guest.time]);
     let results = lab::run_in_guests(&lab_runs, jobs, signals, &mut show);
     show.clear();
-    let recordings = results.into_iter().collect::<Result<Vec<Recorded>, _>>().map_err(failure)?;
+    let recordings = results.into_iter().collect::<Result<Vec<Recorded>, _>>()?;
     let exact = Limit::exact_request(std::slice::from_ref(&args.limit));
     let pool = Pool::read(
         &target.kernel.name,

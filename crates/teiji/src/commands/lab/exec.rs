@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab exec`: programs in a guest, and what they cost.
 
-use super::failure;
 use super::guest_flags::{self, GuestFlags};
 use super::show::Show;
-use crate::exit::{CommandResult, EXCEEDED, Failure};
+use crate::exit::{CommandResult, EXCEEDED};
 use crate::output;
 use crate::signals;
 use anyhow::{Context, bail};
@@ -49,17 +48,17 @@ pub fn run(args: &Args) -> CommandResult {
         args.files.iter().map(|text| file(text)).collect::<Result<_, _>>()?;
     let guests = args.guest.guests(std::slice::from_ref(&args.kernel))?;
     countable(args, &guests)?;
-    let kernel = guest_flags::kernel(&args.kernel, quiet).map_err(Failure::run_failed)?;
+    let kernel = guest_flags::kernel(&args.kernel, quiet)?;
     let mut target = args.guest.target(kernel)?;
     countable(args, std::slice::from_ref(&target.guest))?;
-    target = args.guest.with_qemu(target, quiet).map_err(failure)?;
+    target = args.guest.with_qemu(target, quiet)?;
     target.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = signals::catch()?;
     let mut show = Show::new(quiet);
     let result = lab::execute(&target, commands, args.expect.duration(), &signals, &mut show);
     show.clear();
-    let (costs, facts) = result.map_err(failure)?;
+    let (costs, facts) = result?;
     let ns = facts.ns_per_instruction;
     let instructions = |busy: Option<u64>| busy.zip(ns).map(|(busy, ns)| busy / ns);
     if args.json {
@@ -72,8 +71,7 @@ pub fn run(args: &Args) -> CommandResult {
                 })
             })
             .collect();
-        let text = model::document_text(&json!({ "commands": commands, "lab": facts }))
-            .map_err(Failure::run_failed)?;
+        let text = model::document_text(&json!({ "commands": commands, "lab": facts }))?;
         output::say(&text);
     } else {
         for costs in &costs {

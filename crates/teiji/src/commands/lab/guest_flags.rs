@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags that say on which machine, and how kernels are found.
 
-use super::failure;
 use crate::exit::Failure;
 use crate::output;
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use executor::SettingError;
 use lab::{
-    BOOT_TIMEOUT, Cache, GuestLimits, Kernel, KernelName, LabError, MAX_EXPECTED, MAX_MEMORY_MIB,
-    Named, Processor, Target, choose_qemu, inspect_image,
+    BOOT_TIMEOUT, Cache, GuestLimits, Kernel, KernelError, KernelName, LabError, MAX_EXPECTED,
+    MAX_MEMORY_MIB, Named, Processor, Target, choose_qemu, inspect_image,
 };
 use model::{Lab, Recorded};
 use plan::{
@@ -101,7 +100,7 @@ impl AgainFlags {
         let usual = GuestLimits::default();
         let named = Named {
             qemu: self.parts.qemu.clone(),
-            kernel: kernel.transpose().map_err(Failure::run_failed)?,
+            kernel: kernel.transpose()?,
             modules: self.parts.modules()?,
             device_tree: self.parts.dtb.clone(),
             program: self.parts.program.clone(),
@@ -110,9 +109,9 @@ impl AgainFlags {
                 expected: self.expect.unwrap_or(usual.expected),
             },
         };
-        let target = lab::again(facts, &recorded.document.run, &named).map_err(failure)?;
+        let target = lab::again(facts, &recorded.document.run, &named)?;
         let boot_timeout = self.parts.boot_timeout.unwrap_or(target.boot_timeout);
-        let qemu = chosen_qemu(Some(&target.qemu), target.guest.machine, quiet).map_err(failure)?;
+        let qemu = chosen_qemu(Some(&target.qemu), target.guest.machine, quiet)?;
         Ok(Target { qemu, boot_timeout, ..target })
     }
 }
@@ -172,8 +171,8 @@ impl GuestFlags {
     /// The machine for a kernel of this name, checked, with kernel and QEMU, which are fetched if
     /// need be.
     pub fn target_of(&self, name: &KernelName, quiet: bool) -> Result<Target, Failure> {
-        let target = self.target(kernel(name, quiet).map_err(Failure::run_failed)?)?;
-        self.with_qemu(target, quiet).map_err(failure)
+        let target = self.target(kernel(name, quiet)?)?;
+        Ok(self.with_qemu(target, quiet)?)
     }
 
     /// The same guest with the QEMU that it will run in, which is fetched if need be.
@@ -264,30 +263,28 @@ pub fn cpus(guest: &Guest) -> ProcessCpus {
 
 /// Whether a kernel that is given as a path is there: one that is mistyped should be known before
 /// others are measured.
-pub fn check_path_exists(name: &KernelName) -> Result<(), SettingError> {
-    if let KernelName::Path(path) = name {
-        Kernel::at(path)?;
+pub fn check_path_exists(name: &KernelName) -> Result<(), KernelError> {
+    match name {
+        KernelName::Path(path) => Kernel::at(path).map(drop),
+        KernelName::Debian { .. } => Ok(()),
     }
-    Ok(())
 }
 
 /// Kernels by name, fetched if they are not in the cache.
-pub fn kernels(names: &[KernelName], quiet: bool) -> anyhow::Result<Vec<Kernel>> {
+pub fn kernels(names: &[KernelName], quiet: bool) -> Result<Vec<Kernel>, KernelError> {
     // Before anything is fetched.
     names.iter().try_for_each(check_path_exists)?;
     names.iter().map(|name| kernel(name, quiet)).collect()
 }
 
-pub fn kernel(name: &KernelName, quiet: bool) -> anyhow::Result<Kernel> {
+pub fn kernel(name: &KernelName, quiet: bool) -> Result<Kernel, KernelError> {
     let (flavour, version) = match name {
-        KernelName::Path(path) => return Ok(Kernel::at(path)?),
+        KernelName::Path(path) => return Kernel::at(path),
         KernelName::Debian { flavour, version } => (*flavour, version.as_deref()),
     };
     let cache = Cache::for_user()?;
-    match cache.find(flavour, version) {
-        Some(kernel) => Ok(kernel),
-        None => Ok(lab::fetch(&cache, flavour, version, &mut unless(quiet))?),
-    }
+    let found = cache.find(flavour, version).map(Ok);
+    found.unwrap_or_else(|| lab::fetch(&cache, flavour, version, &mut unless(quiet)))
 }
 
 /// Says what is done meanwhile.

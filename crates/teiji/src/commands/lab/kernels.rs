@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab kernels` and `teiji lab fetch`.
 
-use crate::exit::{CommandResult, DONE, Failure};
+use crate::exit::{CommandResult, DONE};
 use crate::output;
 use anyhow::anyhow;
 use lab::{
@@ -42,7 +42,7 @@ impl FromStr for Fetched {
 
 /// Prints a line for each kernel and QEMU in the cache, or removes some.
 pub fn list(args: &ListArgs) -> CommandResult {
-    let CacheContents { directory, entries, bytes } = cached().map_err(Failure::run_failed)?;
+    let CacheContents { directory, entries, bytes } = cached()?;
     if !args.remove.is_empty() {
         return remove(&args.remove, &entries);
     }
@@ -96,7 +96,7 @@ fn remove(names: &[String], entries: &[Cached]) -> CommandResult {
     for entry in going {
         let mut waiting =
             || complain!("{}: waiting for another teiji that is fetching something", entry.name);
-        lab::remove_cached(entry, &mut waiting).map_err(Failure::run_failed)?;
+        lab::remove_cached(entry, &mut waiting)?;
         say!("Removed {}, {} MiB", entry.name, mebibytes(entry.bytes).trim_start());
     }
     Ok(DONE)
@@ -112,25 +112,23 @@ fn mebibytes(bytes: u64) -> String {
 pub fn fetch(args: &FetchArgs) -> CommandResult {
     for name in &args.names {
         if let Fetched::Kernel(KernelName::Path(path)) = name {
-            let error = anyhow!(
+            refuse!(
                 "{} is a path: expected a kernel of Debian's such as debian:amd64, qemu or \
                  qemu-arm",
                 path.display()
             );
-            return Err(Failure::bad_input(error));
         }
     }
-    let cache = Cache::for_user().map_err(Failure::run_failed)?;
+    let cache = Cache::for_user()?;
     let mut say = |text: &str| output::complain(text);
     for name in &args.names {
         match name {
             Fetched::Qemu(part) => {
-                let folder = fetch_qemu(*part, &mut say).map_err(Failure::run_failed)?;
+                let folder = fetch_qemu(*part, &mut say)?;
                 say!("{}: {}", part.name(), folder.display());
             }
             Fetched::Kernel(KernelName::Debian { flavour, version }) => {
-                let kernel = lab::fetch(&cache, *flavour, version.as_deref(), &mut say)
-                    .map_err(Failure::run_failed)?;
+                let kernel = lab::fetch(&cache, *flavour, version.as_deref(), &mut say)?;
                 say!("{}: {}", kernel.name, kernel.image.display());
             }
             Fetched::Kernel(KernelName::Path(_)) => {}

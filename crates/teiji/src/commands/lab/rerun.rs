@@ -3,7 +3,7 @@
 
 use super::guest_flags::AgainFlags;
 use super::show::Show;
-use super::{failure, why_different};
+use super::{again_folder, why_different};
 use crate::commands::anonymise::check_settings_known;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
@@ -32,10 +32,8 @@ pub fn run(args: &Args) -> CommandResult {
     let recorded = Recording::open(&args.recording).and_then(Recording::summarise)?;
     let name = output::path(&args.recording);
     let facts = recorded.document.lab.as_ref();
-    let facts = facts.ok_or_else(|| {
-        Failure::bad_input(anyhow!(
-            "{name} was not recorded in the lab: only lab recordings can be rerun"
-        ))
+    let facts = facts.with_context(|| {
+        format!("{name} was not recorded in the lab: only lab recordings can be rerun")
     })?;
     if !facts.deterministic {
         let why = "it ran on the host's clock, and no two such runs are the same. Measure again \
@@ -47,13 +45,11 @@ pub fn run(args: &Args) -> CommandResult {
     }
     check_settings_known(&recorded)?;
     let target = args.again.target(&recorded, facts, args.quiet)?;
-    for changed in lab::changed_files(facts, &target).map_err(failure)? {
+    for changed in lab::changed_files(facts, &target)? {
         complain!("{name}: {changed}");
     }
     let signals = signals::catch()?;
-    let scratch = lab::ScratchFolder::new()
-        .context("cannot make a folder for the new recording")
-        .map_err(Failure::run_failed)?;
+    let scratch = again_folder()?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let again = LabRun::again(&recorded, facts, target, directory);
     let mut show = Show::new(args.quiet);
@@ -61,7 +57,7 @@ pub fn run(args: &Args) -> CommandResult {
     show.clear();
     let compared = match result {
         Some(Ok(repeated)) => Ok((first_divergence(&recorded, &repeated), repeated.document.lab)),
-        Some(Err(error)) => Err(failure(error)),
+        Some(Err(error)) => Err(error.into()),
         None => Err(Failure::run_failed(anyhow!("nothing was run"))),
     };
     let (first_divergence, now) = compared?;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab run`: a run on each kernel, several guests at once, then the comparison.
 
+use super::code;
 use super::guest_flags::{self, GuestFlags};
 use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::show::Show;
-use super::{code, failure};
 use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some(note) = args.measured.interval_note().filter(|_| !quiet) {
         output::complain(&note);
     }
-    let kernels = guest_flags::kernels(names, quiet).map_err(Failure::run_failed)?;
+    let kernels = guest_flags::kernels(names, quiet)?;
     let without = kernels
         .iter()
         .find(|kernel| !kernel.may_have_co_kernel())
@@ -85,8 +85,7 @@ pub fn run(args: &Args) -> CommandResult {
     let targets: Vec<Target> =
         kernels.into_iter().map(|kernel| args.guest.target(kernel)).collect::<Result<_, _>>()?;
     let with_qemu = |target| args.guest.with_qemu(target, quiet);
-    let targets: Vec<Target> =
-        targets.into_iter().map(with_qemu).collect::<Result<_, _>>().map_err(failure)?;
+    let targets: Vec<Target> = targets.into_iter().map(with_qemu).collect::<Result<_, _>>()?;
     let (runs, labels): (Vec<LabRun>, Vec<Label>) =
         runs(args, &targets, &output)?.into_iter().unzip();
 
@@ -111,7 +110,7 @@ pub fn run(args: &Args) -> CommandResult {
                 measured.push(label);
             }
             Err(error) => {
-                worst = worst.max(failure(error).report_for(&run.name));
+                worst = worst.max(Failure::from(error).report_for(&run.name));
             }
         }
     }
@@ -126,10 +125,9 @@ pub fn run(args: &Args) -> CommandResult {
         output::say(&if args.phases.are_pooled() {
             let pools = pools(&recordings, &measured)?;
             let pools = report::phases_json(&pools.iter().map(Pool::phases).collect::<Vec<_>>());
-            model::document_text(&json!({ "pools": pools, "recordings": documents }))
-                .map_err(Failure::run_failed)?
+            model::document_text(&json!({ "pools": pools, "recordings": documents }))?
         } else {
-            model::document_text(&documents).map_err(Failure::run_failed)?
+            model::document_text(&documents)?
         });
     } else {
         output::say(&if args.phases.are_pooled() {

@@ -12,7 +12,7 @@ mod table;
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
-use crate::commands::lab::{chosen_qemu, failure, kernel_of};
+use crate::commands::lab::{chosen_qemu, kernel_of};
 use crate::commands::measure::{left_out, process_cpus};
 use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output;
@@ -143,7 +143,7 @@ fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), 
             let planned_boots = (machine, point.guest.program(), point.guest.qemu());
             if !known.contains(&planned_boots) {
                 known.push(planned_boots);
-                lab::can_begin(machine, planned_boots.1, planned_boots.2).map_err(failure)?;
+                lab::can_begin(machine, planned_boots.1, planned_boots.2)?;
             }
         }
     }
@@ -155,7 +155,7 @@ fn fetch_qemus(points: &[PlanEntry], quiet: bool) -> Result<(), Failure> {
     for point in points {
         let Some(kernel) = &point.kernel else { continue };
         for guest in point.guest.guests(std::slice::from_ref(kernel))? {
-            chosen_qemu(point.guest.qemu(), guest.machine, quiet).map_err(failure)?;
+            chosen_qemu(point.guest.qemu(), guest.machine, quiet)?;
         }
     }
     Ok(())
@@ -229,11 +229,10 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     all_can_begin(points.iter())?;
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     if output.symlink_metadata().is_ok() {
-        let error = anyhow!(
+        refuse!(
             "{} exists already: choose another name with -o, or resume it: --resume",
             output.display()
         );
-        return Err(Failure::bad_input(error));
     }
     name_files(&mut plan, args.quiet).map_err(Failure::run_failed)?;
     fetch_qemus(&checked(&plan)?, args.quiet)?;
@@ -271,12 +270,11 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let alike = |plan: &Plan| plan.clone().without_value("probe", AUTO_PROBE).as_run(seed);
     let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
     if begun.is_some_and(|begun| alike(&begun) != alike(&plan)) {
-        let error = anyhow!(
+        refuse!(
             "{} was started with another plan than {}: choose another name with -o",
             root.display(),
             path.display()
         );
-        return Err(Failure::bad_input(error));
     }
     let signals = signals::catch()?;
     let own = boot.folder(&root)?;
@@ -318,12 +316,11 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
         None if boots.is_empty() => path,
         None => {
             let root = path.display();
-            let error = anyhow!(
+            refuse!(
                 "nothing of this boot ({}) is in {root}: start with teiji run --here PLAN -o \
                  {root}",
                 boot.kernel
             );
-            return Err(Failure::bad_input(error));
         }
     };
     let folder = ResultsFolder::open(path)?;

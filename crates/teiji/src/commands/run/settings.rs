@@ -230,7 +230,7 @@ fn point(
             Some(run_on_this_machine(&flags.measured, cpus, load_limits).map_err(wrong)?)
         }
         Some(name) => {
-            check_path_exists(name).map_err(wrong)?;
+            check_path_exists(name).map_err(|error| wrong(error.into()))?;
             let guests = flags.guest.guests(std::slice::from_ref(name)).map_err(wrong)?;
             time = guests.first().map(|guest| guest.time);
             let runs = guests.iter().map(|guest| checked(&flags.measured, flags.phase, guest));

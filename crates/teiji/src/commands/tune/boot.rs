@@ -4,7 +4,7 @@
 
 use super::text::{INDENT, cpu_words, paragraph, root_flag};
 use super::{Args, Signals};
-use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
+use crate::exit::{CommandResult, DONE, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
 use host::HostRoot;
@@ -18,7 +18,7 @@ pub fn place(name: &str) -> anyhow::Result<LoaderPlace> {
 }
 
 pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandResult {
-    let plan = BootPlan::new(root, cpus).map_err(|error| Failure::bad_input(anyhow!(error)))?;
+    let plan = BootPlan::new(root, cpus).map_err(|error| anyhow!(error))?;
     if args.write {
         return write(root, args, &plan);
     }
@@ -31,14 +31,10 @@ pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandRes
     Ok(DONE)
 }
 
-fn failure(error: LoaderError) -> Failure {
-    if error.is_usage() { Failure::bad_input(error) } else { Failure::run_failed(error) }
-}
-
 fn write(root: &HostRoot, args: &Args, plan: &BootPlan) -> CommandResult {
     // Asked to end, it ends when all is written.
-    let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-    let written = plan.write(root, args.place).map_err(failure)?;
+    let _signals = Signals::catch(false)?;
+    let written = plan.write(root, args.place)?;
     if args.json {
         say!("{:#}\n", written_as_json(&written));
         return Ok(DONE);
@@ -51,8 +47,8 @@ fn write(root: &HostRoot, args: &Args, plan: &BootPlan) -> CommandResult {
 }
 
 pub fn undo(root: &HostRoot, args: &Args) -> CommandResult {
-    let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-    let undone = LoaderUndo::undo(root, args.force).map_err(failure)?;
+    let _signals = Signals::catch(false)?;
+    let undone = LoaderUndo::undo(root, args.force)?;
     for (_, error) in &undone.left {
         complain!("error: not put back: {error}");
     }

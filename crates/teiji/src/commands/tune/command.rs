@@ -18,9 +18,8 @@ const BY_SIGNAL: i32 = 128;
 pub fn run(command: &[OsString], signals: &Signals) -> Result<u8, Failure> {
     let Some((program, words)) = command.split_first() else { return Ok(0) };
     let started = Command::new(program).args(words).spawn();
-    let mut child = started.map_err(|error| {
-        Failure::bad_input(anyhow!("cannot run {}: {error}", program.to_string_lossy()))
-    })?;
+    let mut child =
+        started.map_err(|error| anyhow!("cannot run {}: {error}", program.to_string_lossy()))?;
     loop {
         if let Some(status) = child.try_wait().map_err(Failure::run_failed)? {
             return Ok(code(status));

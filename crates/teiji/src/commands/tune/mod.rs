@@ -187,7 +187,7 @@ pub fn run(args: &Args) -> CommandResult {
 }
 
 fn planned(root: &HostRoot, options: &TuningOptions) -> Result<TuningPlan, Failure> {
-    TuningPlan::new(root, options).map_err(|error| Failure::bad_input(anyhow!(error)))
+    Ok(TuningPlan::new(root, options).map_err(|error| anyhow!(error))?)
 }
 
 /// Whether something could not be changed or put back.
@@ -210,9 +210,8 @@ fn complain_of(results: &[ChangeResult], what: &str) {
 
 fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     let is_for_command = !args.command.is_empty();
-    let signals = Signals::catch(is_for_command).map_err(Failure::run_failed)?;
-    let mut tuning =
-        Tuning::begin(root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
+    let signals = Signals::catch(is_for_command)?;
+    let mut tuning = Tuning::begin(root, system::scheduling::set_priority)?;
     let mut failed = put_right(&mut tuning)?;
     // Only now does the machine say what it is like without what was killed.
     let plan = planned(root, options)?;
@@ -251,9 +250,7 @@ fn apply_plan(
     is_to_stay: bool,
     signals: &Signals,
 ) -> Result<Vec<ChangeResult>, Failure> {
-    let results = tuning
-        .apply(plan, is_to_stay, &|| signals.caught().is_some())
-        .map_err(Failure::run_failed)?;
+    let results = tuning.apply(plan, is_to_stay, &|| signals.caught().is_some())?;
     if let Some(signal) = signals.caught() {
         put_back_unfinished(tuning)?;
         return Err(Failure::run_failed(anyhow!(
@@ -304,7 +301,7 @@ fn settled(
             let back = results.iter().filter(|result| result.obstacle.is_none()).count();
             complain!("note: {} of {} put back", back, text::settings(results.len()));
         }
-        Failure::run_failed(error)
+        error.into()
     })
 }
 
@@ -319,9 +316,8 @@ fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     let (mut results, mut rebooted) = (Vec::new(), false);
     if tune::has_been_tuned(root) {
         // Asked to end, it ends when all is put back.
-        let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-        let mut tuning =
-            Tuning::begin(root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
+        let _signals = Signals::catch(false)?;
+        let mut tuning = Tuning::begin(root, system::scheduling::set_priority)?;
         rebooted = tuning.was_rebooted();
         results = put_back(&mut tuning, args.force)?;
     }

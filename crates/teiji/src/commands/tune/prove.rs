@@ -169,12 +169,11 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     // What is asked for wrongly changes nothing, not even what an earlier call left.
     let order = decide(flags, &planned(root, options)?.cpus)?;
     let quantity = quantity(flags.quantity, &order.run)?;
-    let signals = Signals::catch(false).map_err(Failure::run_failed)?;
+    let signals = Signals::catch(false)?;
     let of_runner = runner::Signals::catch_unless_ignored()
         .context("cannot catch signals")
         .map_err(Failure::run_failed)?;
-    let mut tuning =
-        Tuning::begin(root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
+    let mut tuning = Tuning::begin(root, system::scheduling::set_priority)?;
     let mut failed = put_right(&mut tuning)?;
     say_what_stays(&tuning);
     let plan = planned(root, options)?;

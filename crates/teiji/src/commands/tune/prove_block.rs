@@ -2,7 +2,6 @@
 //! One block: a short run, and the figures of it that are kept when its recording is removed.
 
 use super::signals::Signals;
-use crate::commands::measure;
 use crate::exit::Failure;
 use crate::live::Live;
 use judge::came_to_its_end;
@@ -97,7 +96,7 @@ impl Measuring<'_> {
         match result {
             _ if self.caught().is_some() => Ok(Measured::Interrupted),
             Err(RunnerError::Interrupted) => Ok(Measured::Interrupted),
-            Err(error) => Err(measure::failure(error)),
+            Err(error) => Err(error.into()),
             Ok(recorded) => Ok(Measured::Block(Box::new(figures(&recorded, is_on, self.quantity)))),
         }
     }

@@ -157,9 +157,7 @@ impl Proved {
             self.switch_off(tuning)?;
             return Ok(self.stuck.is_empty());
         }
-        let results = tuning
-            .apply(&self.plan, false, &|| measuring.caught().is_some())
-            .map_err(Failure::run_failed)?;
+        let results = tuning.apply(&self.plan, false, &|| measuring.caught().is_some())?;
         let (refused, changed): (Vec<_>, Vec<_>) =
             results.into_iter().partition(|result| result.obstacle.is_some());
         if self.refused.is_empty() {
@@ -174,7 +172,7 @@ impl Proved {
         let of_this = |result: &ChangeResult| {
             self.plan.changes.iter().any(|change| change.file == result.file)
         };
-        let results = tuning.undo_unfinished().map_err(Failure::run_failed)?;
+        let results = tuning.undo_unfinished()?;
         self.stuck = results
             .into_iter()
             .filter(|result| result.obstacle.is_some() && of_this(result))

@@ -2,6 +2,7 @@
 //! Signals that ask a tuning to end: waited for without a thread that wakes now and then, which
 //! would disturb what is to be on time.
 
+use crate::exit::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -37,17 +38,18 @@ impl Signals {
     /// From now on these are remembered instead of ending the program, also where whoever started
     /// it had blocked them. What is ignored stays so, here and in what we start: under `nohup`,
     /// or in the background of a script.
-    pub fn catch(children_too: bool) -> io::Result<Signals> {
+    pub fn catch(children_too: bool) -> Result<Signals, Failure> {
         let caught = |signal| {
             let (receiver, sender) = UnixStream::pair()?;
             pipe::register(signal, sender)?;
             receiver.set_nonblocking(true)?;
             Ok::<_, io::Error>(receiver)
         };
+        let caught = |signal| caught(signal).map_err(Failure::run_failed);
         let heeded = ASKING.into_iter().filter(|(signal, _)| !probe::ignores_signal(*signal));
         let asking = heeded
             .map(|(signal, name)| Ok(Asking { signal, name, pipe: caught(signal)? }))
-            .collect::<io::Result<Vec<_>>>()?;
+            .collect::<Result<Vec<_>, Failure>>()?;
         let child = children_too.then(|| caught(SIGCHLD)).transpose()?;
         let signals: Vec<i32> = asking.iter().map(|one| one.signal).chain([SIGCHLD]).collect();
         probe::unblock_signals(&signals);

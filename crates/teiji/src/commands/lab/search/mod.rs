@@ -156,7 +156,7 @@ pub fn run(args: &Args) -> CommandResult {
         found: &found,
         explained: explained.as_deref(),
     };
-    let document = model::document_text(&results.json()).map_err(Failure::run_failed)?;
+    let document = model::document_text(&results.json())?;
     let everything = output::write_whole(&output.join(results::EVERYTHING), &document)
         .map_err(Failure::run_failed);
     output::say(&if args.json { document } else { results.text() });
