@@ -132,6 +132,18 @@ pub fn write_whole(path: &Path, content: &str) -> anyhow::Result<()> {
     write_together(&[(path, content)])
 }
 
+/// All of a file that is written by this, or none of it. A link that is in its place is replaced.
+pub fn write_by(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let named = || format!("cannot write {}", path.display());
+    let _ = path.file_name().with_context(named)?;
+    let mut new = nameless_beside(path, |path| File::create_new(path)).with_context(named)?;
+    write(new.as_file_mut())?;
+    new.into_temp_path().persist(path).map_err(|error| error.error).with_context(named)
+}
+
 /// Refuses what cannot be written in any case: a name twice, a folder, what would lie in none.
 pub fn check_places(files: &[&Path]) -> anyhow::Result<()> {
     for (place, path) in files.iter().enumerate() {

@@ -136,7 +136,7 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
         } else {
             String::new()
         };
-        text += &indented(finding.text.why);
+        text += &plans::indented(finding.text.why, STATUS);
         // On one line, to be copied.
         text += &finding
             .action
@@ -186,11 +186,6 @@ fn shortened(finding: &Finding) -> String {
     text
 }
 
-/// Below a status.
-fn indented(text: &str) -> String {
-    plans::wrapped(text).iter().map(|line| format!("{:STATUS$}{line}\n", "")).collect()
-}
-
 fn advice_text(advice: Option<&Advice>) -> String {
     let Some(advice) = advice else {
         return "\nThis machine has one core: no CPU can be isolated.\n".to_owned();
@@ -200,7 +195,7 @@ fn advice_text(advice: Option<&Advice>) -> String {
         cpu_words(&advice.isolated),
         advice.measured
     );
-    text.extend(advice.reasons.iter().map(|reason| indented(&format!("{reason}."))));
+    text.extend(advice.reasons.iter().map(|reason| plans::indented(&format!("{reason}."), STATUS)));
     text + &format!("Boot with: {}\n", advice.arguments)
 }
 

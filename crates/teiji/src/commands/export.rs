@@ -2,6 +2,7 @@
 //! `teiji export`: what a recording holds as text, for programs that do not read Arrow.
 
 use crate::exit::{CommandResult, DONE};
+use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
 use recording::{Recording, each_row};
@@ -78,17 +79,7 @@ fn into(
     if path.exists() && !path.is_file() {
         return write(&mut std::fs::File::create(path).with_context(named)?);
     }
-    let mut name = std::ffi::OsString::from(".teiji-");
-    name.push(path.file_name().with_context(named)?);
-    name.push(format!("-{}", std::process::id()));
-    let new = path.with_file_name(name);
-    let written =
-        std::fs::File::create_new(&new).with_context(named).and_then(|mut file| write(&mut file));
-    let placed = written.and_then(|()| std::fs::rename(&new, path).with_context(named));
-    if placed.is_err() {
-        let _ = std::fs::remove_file(&new);
-    }
-    placed?;
+    output::write_by(path, |file| write(file))?;
     complain!("Written: {}", path.display());
     Ok(())
 }

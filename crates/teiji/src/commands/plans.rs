@@ -55,6 +55,11 @@ pub fn run(args: &Args) -> CommandResult {
     Ok(DONE)
 }
 
+/// A paragraph in lines of readable length, each this far in.
+pub fn indented(text: &str, columns: usize) -> String {
+    wrapped(text).iter().map(|line| format!("{:columns$}{line}\n", "")).collect()
+}
+
 /// A paragraph in lines of readable length.
 pub fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

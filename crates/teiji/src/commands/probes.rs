@@ -50,11 +50,7 @@ fn as_text(probe: &Probe) -> String {
         }
         None => "can measure here".to_owned(),
     };
-    for paragraph in settings.chain([needs, here]) {
-        for line in plans::wrapped(&paragraph) {
-            text += &format!("{:NAME$}{line}\n", "");
-        }
-    }
+    text.extend(settings.chain([needs, here]).map(|text| plans::indented(&text, NAME)));
     text
 }
 

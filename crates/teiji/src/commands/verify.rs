@@ -17,7 +17,7 @@ pub fn run(args: &Args) -> CommandResult {
     let mut all_well = true;
     for recorded in recordings::read(&args.recordings)? {
         let differences = recording::verify(&recorded);
-        let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
+        let samples = recorded.samples();
         let (path, threads) = (
             output::path(&recorded.path),
             report::counted_in_english(recorded.threads.len() as u64, "thread"),

@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> CommandResult {
     let differences = now.map_or_else(Vec::new, |now| differences(facts, &now));
     Ok(match first_divergence? {
         None => {
-            let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
+            let samples = recorded.samples();
             say!("{name}: made again, {samples} identical samples");
             if !differences.is_empty() {
                 say!("{}.", why_different(&differences));

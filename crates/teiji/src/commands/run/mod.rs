@@ -244,9 +244,12 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
     let points = checked(&plan)?;
     let runs = runs(&plan, points.len())?;
-    let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-    let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs, None)?;
+    let folder = ResultsFolder::create(&output, &plan, &text, &labels(&points), &runs, None)?;
     execute(args, &folder, &points, &runs, &signals)
+}
+
+fn labels(points: &[PlanEntry]) -> Vec<String> {
+    points.iter().map(|point| point.label.clone()).collect()
 }
 
 /// What this boot can measure, in a folder of its own among those of other boots.
@@ -283,8 +286,14 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let folder = if own.exists() {
         ResultsFolder::open(&own)
     } else {
-        let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-        ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some((&boot, &planned_boots)))
+        ResultsFolder::create(
+            &own,
+            &plan,
+            &text,
+            &labels(&points),
+            &runs,
+            Some((&boot, &planned_boots)),
+        )
     };
     let outcome = execute(args, &folder?, &points, &runs, &signals)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();

@@ -139,15 +139,10 @@ pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErr
     });
     let points =
         points.and_then(|points| PlanErrors::none_of(meaningless(plan, &points)).map(|()| points));
-    match points {
-        Ok(points) => PlanErrors::none_of(errors).map(|()| points),
-        Err(others) => {
-            errors.extend(others);
-            Err(PlanErrors::none_of(errors)
-                .err()
-                .unwrap_or_else(|| PlanError::at(&plan.at, "it cannot be checked").into()))
-        }
-    }
+    let (points, others) =
+        points.map_or_else(|others| (Vec::new(), Some(others)), |all| (all, None));
+    errors.extend(others.into_iter().flatten());
+    PlanErrors::none_of(errors).map(|()| points)
 }
 
 /// Limits that say nothing of what any of the runs will measure. Where some can be judged, the

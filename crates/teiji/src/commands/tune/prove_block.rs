@@ -63,14 +63,6 @@ pub struct Block {
     pub caveats: Option<String>,
 }
 
-/// How a block ended.
-pub enum Measured {
-    /// As planned, or for a reason of its own.
-    Block(Box<Block>),
-    /// A signal came.
-    Interrupted,
-}
-
 /// What blocks are measured with.
 pub struct Measuring<'a> {
     pub order: PreparedRun,
@@ -87,17 +79,17 @@ impl Measuring<'_> {
         self.signals.caught().or_else(|| self.of_runner.caught())
     }
 
-    /// Measures one.
-    pub fn block(&self, is_on: bool, hold_dma_latency: bool) -> Result<Measured, Failure> {
+    /// Measures one; none where a signal came.
+    pub fn block(&self, is_on: bool, hold_dma_latency: bool) -> Result<Option<Block>, Failure> {
         let mut order = PreparedRun { directory: self.recording.clone(), ..self.order.clone() };
         order.run.hold_dma_latency = hold_dma_latency;
         let result = execute(&order, &self.of_runner, &mut Live::new(true));
         let _ = std::fs::remove_dir_all(&order.directory);
         match result {
-            _ if self.caught().is_some() => Ok(Measured::Interrupted),
-            Err(RunnerError::Interrupted) => Ok(Measured::Interrupted),
+            _ if self.caught().is_some() => Ok(None),
+            Err(RunnerError::Interrupted) => Ok(None),
             Err(error) => Err(error.into()),
-            Ok(recorded) => Ok(Measured::Block(Box::new(figures(&recorded, is_on, self.quantity)))),
+            Ok(recorded) => Ok(Some(figures(&recorded, is_on, self.quantity))),
         }
     }
 }

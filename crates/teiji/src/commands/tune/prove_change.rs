@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One change by itself, off and on in rounds of four blocks, each time through the journal.
 
-use super::prove_block::{Block, Measured, Measuring};
+use super::prove_block::{Block, Measuring};
 use crate::exit::Failure;
 use stats::{BLOCKS_OF_ROUND, Effect, Evidence, Round, RoundOrder};
 use std::thread::sleep;
@@ -132,10 +132,10 @@ impl Proved {
             if measuring.caught().is_some() {
                 return Ok(End::Interrupted);
             }
-            match measuring.block(is_on, self.holds_dma_latency)? {
-                Measured::Block(block) => self.blocks.push(*block),
-                Measured::Interrupted => return Ok(End::Interrupted),
-            }
+            let Some(block) = measuring.block(is_on, self.holds_dma_latency)? else {
+                return Ok(End::Interrupted);
+            };
+            self.blocks.push(block);
             if is_on {
                 self.changed_meanwhile = tuning.changed_meanwhile(&self.plan, &self.on);
                 if !self.changed_meanwhile.is_empty() {

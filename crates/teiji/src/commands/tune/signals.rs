@@ -26,14 +26,6 @@ struct Asking {
     pipe: UnixStream,
 }
 
-/// What came.
-pub enum Event {
-    /// A child has changed its state.
-    Child,
-    /// A signal asks for the end.
-    Asked(i32),
-}
-
 impl Signals {
     /// From now on these are remembered instead of ending the program, also where whoever started
     /// it had blocked them. What is ignored stays so, here and in what we start: under `nohup`,
@@ -85,19 +77,15 @@ impl Signals {
         self.asking.iter().zip(ready).find(|(_, is_there)| *is_there).map(|(one, _)| one.name)
     }
 
-    /// Waits for signals, and takes them.
-    pub fn wait(&self) -> io::Result<Vec<Event>> {
-        let mut events = Vec::new();
-        for (place, is_there) in self.ready(None)?.into_iter().enumerate() {
-            let (stream, event) = match self.asking.get(place) {
-                Some(one) => (Some(&one.pipe), Event::Asked(one.signal)),
-                None => (self.child.as_ref(), Event::Child),
-            };
-            let Some(mut stream) = stream.filter(|_| is_there) else { continue };
+    /// Waits for signals or a child, and takes them: those that ask for the end.
+    pub fn wait(&self) -> io::Result<Vec<i32>> {
+        let ready = self.ready(None)?;
+        let streams = self.asking.iter().map(|one| &one.pipe).chain(&self.child);
+        for (mut stream, _) in streams.zip(&ready).filter(|(_, is_there)| **is_there) {
             // As many as came are one.
             while matches!(stream.read(&mut [0; 64]), Ok(1..)) {}
-            events.push(event);
         }
-        Ok(events)
+        let asking = self.asking.iter().zip(ready).filter(|(_, is_there)| *is_there);
+        Ok(asking.map(|(one, _)| one.signal).collect())
     }
 }
