@@ -64,26 +64,22 @@ pub fn run(args: &Args) -> CommandResult {
     loads.measured_from(probe::Monotonic.now());
     let start = Instant::now();
     let end = args.duration.map(|time| start + time.duration());
-    let drawing = if args.quiet || args.json { None } else { Drawing::begin() };
-    for look in 0_u32.. {
+    let mut drawing = Drawing::new(args.quiet || args.json, EVERY);
+    loop {
         loads.poll();
         let now = Instant::now();
         let all_dead = loads.now().iter().all(|load| !load.alive);
         if signals.caught().is_some() || end.is_some_and(|end| now >= end) || all_dead {
             break;
         }
-        if let Some(drawing) = drawing.as_ref().filter(|_| look.is_multiple_of(EVERY)) {
-            drawing.show(draw(&loads.now(), now - start, args.duration, rows()));
-        }
+        drawing.show(|| draw(&loads.now(), now - start, args.duration, rows()));
         sleep(end.map_or(POLL, |end| POLL.min(end - now)));
     }
     // Without a time they run until a signal comes.
     let cut_short =
         signals.caught().zip(args.duration).filter(|_| end.is_some_and(|end| Instant::now() < end));
     let evidence = loads.stop();
-    if let Some(drawing) = drawing {
-        drawing.clear();
-    }
+    drawing.clear();
     for warning in loads.warnings() {
         let text = report::warning_text(&warning, Language::English);
         complain!("Warning: {} Seen: {}", text.message, text.evidence);
