@@ -132,10 +132,7 @@ fn snapshots(cache: &Path) -> Vec<Cached> {
             .take(NAME)
             .collect();
         let (machine, what) = stored.of.split_once(", ").unwrap_or(("", &stored.of));
-        let machine = plan::Machine::ALL
-            .into_iter()
-            .find(|known| known.name() == machine)
-            .map_or("", plan::Machine::name);
+        let machine = machine.parse().map_or("", plan::Machine::name);
         Cached {
             name,
             machine,

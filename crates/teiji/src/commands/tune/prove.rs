@@ -17,8 +17,7 @@ use anyhow::{Context, anyhow};
 use executor::{SettingError, checked_run};
 use host::HostRoot;
 use plan::{
-    CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, OverrunPolicy, Phase, Policy,
-    ProbeSettings, Run, Scheduling, Settle,
+    CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, Policy, ProbeSettings, Run, Scheduling,
 };
 use report::Language;
 use runner::PreparedRun;
@@ -102,28 +101,17 @@ fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<PreparedRun> {
         .map_or(Ok(Scheduling::DEFAULT), |prio| Scheduling::new(Some(Policy::Fifo), Some(prio)))
         .map_err(SettingError::from)?;
     let probe = probe::choose(DEFAULT_PROBE, &ProbeSettings::new())?;
+    let interval = flags.interval.as_ref().map(|interval| interval.nanos);
     let run = Run {
-        title: None,
-        probe: DEFAULT_PROBE.to_owned(),
-        probe_settings: ProbeSettings::new(),
-        interval_ns: flags
-            .interval
-            .as_ref()
-            .map_or_else(|| probe.default_interval(), |interval| interval.nanos),
-        distance_ns: Nanos::ZERO,
         length: Length::DurationNs(flags.duration.unwrap_or(Nanos::from_secs(1))),
         cpus: cpus.to_vec(),
         scheduling,
-        aligned_ns: None,
         warmup_ns: WARMUP,
-        break_above_ns: None,
-        overrun_policy: OverrunPolicy::Skip,
         hold_dma_latency: !flags.no_dma_latency,
         // The recording of a block does not outlast it.
         sync: false,
-        settle: Settle::Auto,
         loads: flags.loads.clone(),
-        phase: Phase::NONE,
+        ..Run::example(interval.unwrap_or_else(|| probe.default_interval()), 0)
     };
     measure::order(
         checked_run(run, &probe)?,
