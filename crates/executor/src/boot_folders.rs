@@ -57,7 +57,6 @@ pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
 }
 
 /// Of the boots that the plan of these folders asks for, those that are not among them.
-#[must_use]
 pub fn boots_missing(folders: &[PathBuf]) -> Vec<PlannedBoot> {
     let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
     let planned_boots: BTreeSet<PlannedBoot> =

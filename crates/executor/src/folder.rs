@@ -176,12 +176,10 @@ impl ResultsFolder {
         rustix::fs::syncfs(&folder).with_context(|| format!("cannot write {path} to the disk"))
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    #[must_use]
     pub fn plan(&self) -> PathBuf {
         plan_file(&self.path)
     }
@@ -217,13 +215,11 @@ pub fn new_folder(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Where the recording of a run is, in this folder.
-#[must_use]
 pub fn recording(folder: &Path, place: usize, runs: usize, label: &str) -> PathBuf {
     folder.join(name(place, runs, label))
 }
 
 /// Where the plan as run is, in this folder.
-#[must_use]
 pub fn plan_file(folder: &Path) -> PathBuf {
     folder.join(PLAN)
 }

@@ -132,7 +132,6 @@ const VECTORS_USED: std::ops::Range<u64> = 4..16;
 const VECTORS_OF_PROGRAMS: std::ops::Range<u64> = 8..16;
 
 impl<'a> Kernel<'a> {
-    #[must_use]
     pub fn new(symbols: &'a Symbols) -> Self {
         let mut roles = HashMap::new();
         let lists: [(&[&str], Role); 11] = [
@@ -193,24 +192,20 @@ impl<'a> Kernel<'a> {
     }
 
     /// With the lines of its source, by address.
-    #[must_use]
     pub fn with_source(self, find: FindSource<'a>) -> Self {
         Kernel { source: Some(find), ..self }
     }
 
-    #[must_use]
     pub(crate) const fn source(&self) -> Option<FindSource<'a>> {
         self.source
     }
 
     /// Their names and addresses.
-    #[must_use]
     pub const fn symbols(&self) -> &'a Symbols {
         self.symbols
     }
 
     /// What the processor does if it comes to this address other than by a call or jump.
-    #[must_use]
     pub(crate) fn entrance(&self, address: u64) -> Option<Entrance> {
         if self.stubs.contains(&address) {
             return Some(Entrance::Interrupt);
@@ -219,7 +214,6 @@ impl<'a> Kernel<'a> {
     }
 
     /// Whether this is a place of the table that the processor comes to from a program.
-    #[must_use]
     pub(crate) fn is_entered_from_user(&self, address: u64) -> bool {
         let begin = self.vectors.map(|table| self.symbols.begin(table));
         begin.is_some_and(|begin| {
@@ -228,19 +222,16 @@ impl<'a> Kernel<'a> {
     }
 
     /// Whether the processor comes into it by such a table.
-    #[must_use]
     pub(crate) const fn has_vectors(&self) -> bool {
         self.vectors.is_some()
     }
 
     /// Whether code is but the table that leads to what handles an exception.
-    #[must_use]
     pub(crate) fn is_vectors(&self, code: Code) -> bool {
         matches!(code, Code::Function(id) if self.vectors == Some(id))
     }
 
     /// The name of code, or its address where it has none.
-    #[must_use]
     pub(crate) fn name(&self, code: Code) -> String {
         match code {
             Code::Function(id) => self.symbols.name(id).to_owned(),
@@ -250,7 +241,6 @@ impl<'a> Kernel<'a> {
     }
 
     /// What a function is to a wake-up.
-    #[must_use]
     pub(crate) fn role(&self, code: Code) -> Option<Role> {
         match code {
             Code::Function(id) => self.roles.get(&id).copied(),

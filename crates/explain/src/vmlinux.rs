@@ -236,7 +236,6 @@ impl fmt::Debug for Lines<'_> {
 impl Lines<'_> {
     /// The place in the source of the instruction at an address; none where debug information has
     /// no line for it.
-    #[must_use]
     pub fn find(&self, address: u64) -> Option<Source> {
         // The last of all addresses would overflow in there.
         address.checked_add(1)?;

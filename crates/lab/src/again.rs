@@ -34,7 +34,6 @@ pub struct Named {
 }
 
 /// The kind of QEMU that a recording was made in; none where it was given by its path.
-#[must_use]
 pub const fn qemu_of(lab: &Lab) -> Option<Qemu> {
     match lab.qemu.origin {
         QemuOrigin::Pinned => Some(Qemu::Pinned),
@@ -141,7 +140,6 @@ pub struct Changed {
 impl Changed {
     /// Whether an account of what the guest executed would be another one, whatever the samples
     /// are.
-    #[must_use]
     pub fn decides_account(&self) -> bool {
         self.what != PROGRAM
     }
@@ -212,7 +210,6 @@ fn options(qemu: &model::LabQemu) -> impl Iterator<Item = &String> {
 }
 
 /// What differs between the conditions of two runs in the lab: names of what is not the same.
-#[must_use]
 pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
     let files = hashes(before).into_iter().zip(hashes(now));
     let files = files.map(|((name, before), (_, now))| (name, before == now));

@@ -22,7 +22,6 @@ pub enum Processor {
 }
 
 impl Processor {
-    #[must_use]
     pub(crate) const fn for_machine(machine: Machine) -> Self {
         match machine {
             Machine::X86_64 => Processor::X86_64,
@@ -31,7 +30,6 @@ impl Processor {
         }
     }
 
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Processor::X86_64 => "x86_64",

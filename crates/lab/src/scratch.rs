@@ -51,7 +51,6 @@ impl ScratchFolder {
         Ok(ScratchFolder { folder, _lock: lock })
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -139,7 +139,6 @@ fn key_of(settings: &[Setting]) -> Vec<(String, Value)> {
 
 impl Plan {
     /// This plan as one file, with this seed: what runs, without what it was put together from.
-    #[must_use]
     pub fn as_run(&self, seed: u64) -> String {
         let mut text = String::new();
         if let Some(title) = &self.title {
@@ -178,7 +177,6 @@ impl Plan {
 
 impl Value {
     /// As a plan's file has it.
-    #[must_use]
     pub fn in_toml(&self) -> String {
         match self {
             Value::Switch(on) => on.to_string(),
@@ -201,7 +199,6 @@ fn key(text: &str) -> String {
 }
 
 /// A text as a basic string of TOML.
-#[must_use]
 pub fn in_toml(text: &str) -> String {
     let mut out = String::from('"');
     for c in text.chars() {
@@ -219,7 +216,6 @@ pub fn in_toml(text: &str) -> String {
 impl RunOrder {
     /// All runs of so many combinations, in the order they run; `seed` counts only if they are
     /// shuffled.
-    #[must_use]
     pub fn runs(&self, combinations: usize, seed: u64) -> Vec<PlannedRun> {
         let mut chance = Chance::new(seed);
         let mut runs = Vec::new();

@@ -104,19 +104,16 @@ impl Nanos {
     pub const LONGEST: Nanos = Nanos::from_secs(3_650 * 86_400);
 
     /// A number of whole microseconds.
-    #[must_use]
     pub const fn from_micros(us: i64) -> Self {
         Nanos(us * 1_000)
     }
 
     /// A number of whole milliseconds.
-    #[must_use]
     pub const fn from_millis(ms: i64) -> Self {
         Nanos(ms * 1_000_000)
     }
 
     /// A number of whole seconds.
-    #[must_use]
     pub const fn from_secs(s: i64) -> Self {
         Nanos(s * 1_000_000_000)
     }
@@ -160,20 +157,17 @@ impl Nanos {
     }
 
     /// As a span of the standard library, which has none below 0: its size then.
-    #[must_use]
     pub const fn duration(self) -> Duration {
         Duration::from_nanos(self.0.unsigned_abs())
     }
 
     /// Microseconds for display only.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for reading; 2^53 ns are 104 days")]
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
     /// Seconds for display only.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for reading; 2^53 ns are 104 days")]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
