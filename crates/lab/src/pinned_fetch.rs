@@ -169,17 +169,9 @@ fn download(packages: &[Package], into: &Path, apt: &Apt) -> Result<(), String> 
     }
 }
 
-/// The QEMU that guests run in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChosenQemu {
-    pub qemu: Qemu,
-    /// To be said where it is not the one it should be.
-    pub note: Option<String>,
-}
-
 /// The QEMU for guests of this machine: the one that was asked for. If none was, the pinned one,
 /// which is fetched if need be, or the system's: then all guests of this process run in that one,
-/// and only the first time there is a note.
+/// and only the first time there is a note, to be said.
 ///
 /// # Errors
 /// When there is none, or not the one that was asked for.
@@ -187,11 +179,11 @@ pub fn choose_qemu(
     asked: Option<&Qemu>,
     machine: Machine,
     say: &mut dyn FnMut(&str),
-) -> Result<ChosenQemu, EmulatorError> {
+) -> Result<(Qemu, Option<String>), EmulatorError> {
     /// Whose emulators could not be had.
     static WITHOUT: Mutex<Vec<QemuPart>> = Mutex::new(Vec::new());
     let part = QemuPart::for_machine(machine);
-    let chosen = |qemu: Qemu| ChosenQemu { qemu, note: None };
+    let chosen = |qemu: Qemu| (qemu, None);
     match asked {
         Some(Qemu::Pinned) => {
             fetch_qemu(part, say)?;
@@ -226,7 +218,7 @@ pub fn choose_qemu(
          uses everywhere: {why}. Their samples are not those of {pinned}. With --qemu system that \
          one is not looked for."
     );
-    Ok(ChosenQemu { qemu: Qemu::System, note: Some(note) })
+    Ok((Qemu::System, Some(note)))
 }
 
 /// Whether there is a QEMU for this machine, or one could be fetched: found without fetching it.

@@ -45,7 +45,7 @@ pub struct Args {
 /// Makes a run.
 pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if !args.words.is_empty() {
-        args.measured.set_command(&args.words);
+        args.measured.probe.set_command(&args.words);
     }
     let args = &args;
     if args.json {

@@ -21,7 +21,7 @@ pub struct RunFlags {
     #[arg(short, long, value_name = "TIME", allow_hyphen_values = true)]
     interval: Option<Interval>,
     #[command(flatten)]
-    probe: ProbeFlags,
+    pub probe: ProbeFlags,
     /// Activations or trials due per thread: N x interval is the length of the run
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
     samples: Option<u64>,
@@ -151,24 +151,9 @@ impl RunFlags {
         flags
     }
 
-    /// What the probe was called.
-    pub fn probe(&self) -> &str {
-        &self.probe.name
-    }
-
     /// The probe with its settings.
     pub fn chosen_probe(&self) -> Result<ChosenProbe, ProbeSettingError> {
         self.probe.chosen.clone()
-    }
-
-    /// Sets the command that a probe starts, from its words.
-    pub fn set_command(&mut self, words: &[String]) {
-        self.probe.set_command(words);
-    }
-
-    /// The command that the probe starts, if it starts one.
-    pub fn command(&self) -> Option<&str> {
-        self.probe.command()
     }
 
     /// Whether somebody said which CPUs to measure.

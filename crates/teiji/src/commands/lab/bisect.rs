@@ -158,7 +158,7 @@ fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Resul
     let exact = Limit::exact_request(std::slice::from_ref(&args.limit));
     let pool = Pool::read(
         &target.kernel.name,
-        args.measured.probe(),
+        &args.measured.probe.name,
         &recordings.iter().collect::<Vec<_>>(),
         &exact,
     )?;

@@ -228,10 +228,10 @@ impl GuestFlags {
 
 /// The QEMU for a machine; it is said if that is not the one it should be.
 pub fn chosen_qemu(asked: Option<&Qemu>, machine: Machine, quiet: bool) -> Result<Qemu, LabError> {
-    let chosen = choose_qemu(asked, machine, &mut unless(quiet))?;
+    let (qemu, note) = choose_qemu(asked, machine, &mut unless(quiet))?;
     // Figures are others then: also where nobody wants to see progress.
-    chosen.note.iter().for_each(|note| output::complain(note));
-    Ok(chosen.qemu)
+    note.iter().for_each(|note| output::complain(note));
+    Ok(qemu)
 }
 
 /// The path of a QEMU that is not there.

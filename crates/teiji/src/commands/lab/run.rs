@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> CommandResult {
     let usual: [KernelName; 1] = ["debian:amd64".parse()?];
     let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
     let probes: Vec<String> =
-        args.measured.each().iter().map(|flags| flags.probe().to_owned()).collect();
+        args.measured.each().iter().map(|flags| flags.probe.name.clone()).collect();
     let debian = names.iter().find(|name| matches!(name, KernelName::Debian { .. }));
     measure_once(&probes, debian.map(ToString::to_string).as_deref())?;
     for guest in args.guest.guests(names)? {
@@ -278,7 +278,7 @@ fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<(L
     for ((target, kernel), flags) in
         kernels.flat_map(|kernel| each.iter().map(move |flags| (kernel.clone(), flags)))
     {
-        let label = if each.len() > 1 { format!("{kernel}-{}", flags.probe()) } else { kernel };
+        let label = if each.len() > 1 { format!("{kernel}-{}", flags.probe.name) } else { kernel };
         for phase in args.phases.all() {
             let mut run = checked(flags, phase, &target.guest)?;
             // One title for several kernels would distinguish nothing.
@@ -295,7 +295,7 @@ fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<(L
                 };
                 let directory = output.join(format!("{name}.teiji"));
                 let run = lab_run(flags, run.clone(), target, directory, name);
-                runs.push((run, Label { name: label.clone(), probe: flags.probe().to_owned() }));
+                runs.push((run, Label { name: label.clone(), probe: flags.probe.name.clone() }));
             }
         }
     }

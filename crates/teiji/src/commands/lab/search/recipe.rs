@@ -41,7 +41,7 @@ pub fn write(path: &Path, found: &Found, target: &Target) -> anyhow::Result<()> 
 fn text(found: &Found, target: &Target) -> anyhow::Result<String> {
     let tried = &found.tried[found.number];
     let run = &tried.run;
-    let mut settings = again::settings(tried.flags.probe(), run);
+    let mut settings = again::settings(&tried.flags.probe.name, run);
     let mut set = |key: &str, value: Option<Vec<String>>| {
         settings.retain(|(known, _)| known != key);
         settings.extend(value.map(|words| (key.to_owned(), Value::Words(words))));
