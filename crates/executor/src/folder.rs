@@ -15,7 +15,7 @@ use std::fs::{self, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use system::files::{Durability, USUAL, replace};
+use system::files::{Durability, Lock, USUAL, replace};
 
 /// The plan as run, with its seed.
 const PLAN: &str = "plan.toml";
@@ -32,7 +32,7 @@ const MAX_LABEL: usize = 80;
 pub struct ResultsFolder {
     path: PathBuf,
     /// Held while runs are made: two at once would remove what the other measures.
-    _held: fs::File,
+    _held: Lock,
 }
 
 /// What has become of a run.
@@ -114,7 +114,7 @@ impl ResultsFolder {
                 }
             }
         }
-        Ok(ResultsFolder { path: path.to_owned(), _held: locked })
+        Ok(ResultsFolder { path: path.to_owned(), _held: Lock(locked) })
     }
 
     /// Moves a recording that did not come to its end out of the way of the next attempt; says
@@ -197,6 +197,18 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
+fn exists(path: &Path) -> anyhow::Error {
+    anyhow!("{} exists already: choose another name with -o, or remove it", path.display())
+}
+
+/// Refuses a folder that is there, before anything is done for it.
+///
+/// # Errors
+/// When something of this name is there.
+pub fn check_new(path: &Path) -> anyhow::Result<()> {
+    path.symlink_metadata().map_or(Ok(()), |_| Err(exists(path)))
+}
+
 /// Makes a folder that was not there: of two that want the same name, one gets it.
 ///
 /// # Errors
@@ -207,9 +219,7 @@ pub fn new_folder(path: &Path) -> anyhow::Result<()> {
             .with_context(|| format!("cannot make the folder {}", parent.display()))?;
     }
     fs::create_dir(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            anyhow!("{} exists already: choose another name with -o, or remove it", path.display())
-        }
+        ErrorKind::AlreadyExists => exists(path),
         _ => anyhow!(error).context(format!("cannot make the folder {}", path.display())),
     })
 }

@@ -224,10 +224,8 @@ fn clock(seconds: i64) -> String {
 }
 
 fn line(index: usize, thread: &LiveThread) -> String {
-    let us = |ns: Option<i64>| {
-        ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", Nanos(ns).as_micros_f64()))
-    };
-    let mean = thread.mean.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3));
+    let us = |ns: Option<i64>| decimal(ns.map(|ns| Nanos(ns).as_micros_f64()));
+    let mean = decimal(thread.mean.map(|ns| ns / 1e3));
     let [min, last, p99, max] = [thread.min, thread.last, thread.p99, thread.max].map(us);
     let cpu = thread.cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string());
     let LiveThread { late, skipped, .. } = thread;
@@ -235,6 +233,11 @@ fn line(index: usize, thread: &LiveThread) -> String {
         " {index:>6} {:>4} {min:>9} {last:>9} {mean:>9} {p99:>9} {max:>9} {late:>6} {skipped:>8}",
         cpu
     )
+}
+
+/// With one decimal; a dash where there is none.
+pub fn decimal(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
 }
 
 /// What a load asked for and what it has, percent of one CPU.

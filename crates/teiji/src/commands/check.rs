@@ -55,7 +55,7 @@ pub struct Args {
 
 /// A purpose by its word.
 fn purpose(word: &str) -> anyhow::Result<Purpose> {
-    super::named_so(&Purpose::ALL, Purpose::word, word, ", ")
+    super::named_so(&Purpose::ALL, Purpose::word, word, ("it is one of", ", "))
 }
 
 fn watch_time(text: &str) -> anyhow::Result<Duration> {

@@ -97,8 +97,7 @@ impl Joint {
                 .map(move |(path, repeat)| (place, repeat, Some(path.as_path())));
             recordings.chain((0..row.missing).map(move |_| (place, 0, None)))
         });
-        let runs: Vec<_> = repeats.collect();
-        run::fill(&mut matrix, runs.into_iter(), &|recording| self.limits.of(recording), detail)?;
+        run::fill(&mut matrix, repeats.collect(), &|recording| self.limits.of(recording), detail)?;
         Ok(matrix)
     }
 

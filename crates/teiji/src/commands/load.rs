@@ -4,7 +4,7 @@
 use crate::commands::load_worker;
 use crate::commands::measure::process_cpus;
 use crate::exit::{CommandResult, EXCEEDED, Failure, RUN_FAILED};
-use crate::live::{Drawing, rows};
+use crate::live::{Drawing, decimal, rows};
 use crate::output;
 use crate::signals;
 use anyhow::ensure;
@@ -116,10 +116,6 @@ fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {
         .collect::<Result<_, _>>()?)
 }
 
-fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
-}
-
 const WIDEST: usize = 28;
 
 fn shortened(spec: &str) -> String {
@@ -145,10 +141,10 @@ fn draw(now: &[LoadNow], elapsed: Duration, length: Option<Nanos>, rows: usize) 
         lines.push(format!(
             " {:<WIDEST$} {:>6} {:>6} {:>6} {:>6}{state}",
             shortened(&load.spec),
-            percent(load.requested),
-            percent(load.latest),
-            percent(load.reached.map(|reached| reached.mean)),
-            percent(load.reached.map(|reached| reached.worst_second)),
+            decimal(load.requested),
+            decimal(load.latest),
+            decimal(load.reached.map(|reached| reached.mean)),
+            decimal(load.reached.map(|reached| reached.worst_second)),
         ));
     }
     lines

@@ -36,20 +36,19 @@ use anyhow::Context;
 
 /// A language by its tag.
 fn language(tag: &str) -> anyhow::Result<Language> {
-    named_so(&Language::ALL, Language::tag, tag, " or ")
+    named_so(&Language::ALL, Language::tag, tag, ("it is", " or "))
 }
 
-/// The one of this name; where there is none, all names stand in the error, with this between them.
+/// The one of this name; else what they are, as a sentence that begins so and has this between them.
 fn named_so<T: Copy>(
     all: &[T],
     name: fn(T) -> &'static str,
     asked: &str,
-    between: &str,
+    (begin, between): (&str, &str),
 ) -> anyhow::Result<T> {
-    all.iter().copied().find(|one| name(*one) == asked).with_context(|| {
-        let prefix = if between == " or " { "it is" } else { "it is one of" };
-        format!("{prefix} {}", all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(between))
-    })
+    let names = || all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(between);
+    let found = all.iter().copied().find(|one| name(*one) == asked);
+    found.with_context(|| format!("{begin} {}", names()))
 }
 
 /// `10%` or `0.1`.

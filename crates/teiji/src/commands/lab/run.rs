@@ -25,7 +25,13 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// A kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [repeatable;
     /// default: debian:amd64]
-    #[arg(short, long = "kernel", value_name = "KERNEL")]
+    #[arg(
+        short,
+        long = "kernel",
+        value_name = "KERNEL",
+        default_value = "debian:amd64",
+        hide_default_value = true
+    )]
     kernels: Vec<KernelName>,
     #[command(flatten, next_help_heading = "What to measure")]
     measured: RunFlags,
@@ -59,11 +65,8 @@ pub fn run(args: &Args) -> CommandResult {
         refuse!("--verify-identical compares repeats: say how many with --repeat N, at least 2");
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-lab", ""));
-    if output.symlink_metadata().is_ok() {
-        refuse!("{} exists already: choose another name with -o, or remove it", output.display());
-    }
-    let usual: [KernelName; 1] = ["debian:amd64".parse()?];
-    let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
+    executor::check_new(&output)?;
+    let names = &args.kernels;
     let probes: Vec<String> =
         args.measured.each().iter().map(|flags| flags.probe.name.clone()).collect();
     let debian = names.iter().find(|name| matches!(name, KernelName::Debian { .. }));

@@ -14,7 +14,7 @@ use tune::{BootArgument, BootPlan, LoaderError, LoaderFile, LoaderPlace, LoaderU
 
 /// A boot loader by its name.
 pub fn place(name: &str) -> anyhow::Result<LoaderPlace> {
-    crate::commands::named_so(&LoaderPlace::ALL, LoaderPlace::name, name, ", ")
+    crate::commands::named_so(&LoaderPlace::ALL, LoaderPlace::name, name, ("it is one of", ", "))
 }
 
 pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandResult {

@@ -7,7 +7,6 @@ mod meanwhile;
 mod prove;
 mod prove_block;
 mod prove_change;
-mod prove_conditions;
 mod prove_text;
 mod signals;
 mod text;

@@ -3,8 +3,7 @@
 //! those are made.
 
 use super::prove_block::{Measuring, Quantity};
-use super::prove_change::{Proved, Rounds, Verdict, prove};
-use super::prove_conditions::Conditions;
+use super::prove_change::{Proved, Verdict, prove};
 use super::signals::Signals;
 use super::{
     Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right, say_what_stays,
@@ -166,20 +165,20 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     say_what_stays(&tuning);
     let plan = planned(root, options)?;
     let names = checks(&plan);
-    let mut conditions =
-        Conditions { order: &order, quantity, changes: names.len(), rounds: 0, seed: new_seed() };
-    let needed = min_rounds(conditions.error());
-    conditions.rounds = flags.rounds.map_or(needed + SPARE_ROUNDS, usize::from);
-    say_before(args, &plan, &conditions, needed);
-    let measuring = Measuring {
-        order: order.clone(),
+    let mut measuring = Measuring {
+        order,
         quantity,
+        changes: names.len(),
+        rounds: 0,
+        seed: new_seed(),
         recording: tuning.recording(),
         signals: &signals,
         of_runner,
     };
-    let (proved, signal) =
-        prove_all(root, args, options, &mut tuning, &names, &measuring, &conditions)?;
+    let needed = min_rounds(measuring.error());
+    measuring.rounds = flags.rounds.map_or(needed + SPARE_ROUNDS, usize::from);
+    say_before(args, &plan, &measuring, needed);
+    let (proved, signal) = prove_all(root, args, options, &mut tuning, &names, &measuring)?;
     failed |= proved.iter().any(|one| {
         [&one.refused, &one.stuck, &one.changed_meanwhile]
             .into_iter()
@@ -187,7 +186,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     });
     if let Some(signal) = signal {
         if args.json {
-            say!("{:#}\n", prove_text::as_json(&plan.cpus, &conditions, &proved, None));
+            say!("{:#}\n", prove_text::as_json(&plan.cpus, &measuring, &proved, None));
         }
         let so_far = format!("{} of {} changes were measured", proved.len(), names.len());
         return Err(Failure::run_failed(anyhow!(
@@ -199,7 +198,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     if args.json {
         say!(
             "{:#}\n",
-            prove_text::as_json(&plan.cpus, &conditions, &proved, Some((kept.as_ref(), &results)))
+            prove_text::as_json(&plan.cpus, &measuring, &proved, Some((kept.as_ref(), &results)))
         );
     } else if !proved.is_empty() {
         output::say(&prove_text::ending(&proved, kept.as_ref(), &results));
@@ -215,22 +214,19 @@ fn prove_all(
     tuning: &mut Tuning,
     names: &[&'static str],
     measuring: &Measuring<'_>,
-    conditions: &Conditions<'_>,
 ) -> Result<(Vec<Proved>, Option<&'static str>), Failure> {
     let mut proved = Vec::new();
-    let mut orders = RoundOrder::new(conditions.seed);
+    let mut orders = RoundOrder::new(measuring.seed);
     for check in names {
         let plan = planned(root, &only(options, &[check]))?;
-        let rounds =
-            Rounds { count: conditions.rounds, order: &mut orders, error: conditions.error() };
-        let Some(one) = prove(tuning, check, plan, measuring, rounds)? else {
+        let Some(one) = prove(tuning, check, plan, measuring, &mut orders)? else {
             return Ok((proved, measuring.caught().or(Some("a signal"))));
         };
         complain_of(&one.refused, "not changed");
         complain_of(&one.stuck, "not put back");
         complain_of(&one.changed_meanwhile, "did not stay");
         if !args.json {
-            output::say(&prove_text::change(&one, conditions.quantity));
+            output::say(&prove_text::change(&one, measuring.quantity));
         }
         proved.push(one);
     }
@@ -267,26 +263,26 @@ fn keep(
 }
 
 /// What to know before it begins.
-fn say_before(args: &Args, plan: &TuningPlan, conditions: &Conditions<'_>, needed: usize) {
-    if let Some(warning) = &conditions.order.granted.warning {
+fn say_before(args: &Args, plan: &TuningPlan, measuring: &Measuring<'_>, needed: usize) {
+    if let Some(warning) = &measuring.order.granted.warning {
         let text = report::warning_text(warning, Language::English);
         complain!("{} {}", text.message, text.next_step);
     }
-    conditions.order.warnings.iter().for_each(measure::warn);
+    measuring.order.warnings.iter().for_each(measure::warn);
     for note in &plan.notes {
         complain!("note: {note}");
     }
-    if conditions.changes > 0 && conditions.rounds < needed {
+    if measuring.changes > 0 && measuring.rounds < needed {
         complain!(
             "note: {} cannot show whether a change helps, {needed} can. No change will be kept",
-            report::counted_in_english(conditions.rounds as u64, "round")
+            report::counted_in_english(measuring.rounds as u64, "round")
         );
     }
     if let Some(note) = args.measured.interval.as_ref().and_then(Interval::note) {
         output::complain(&note);
     }
     if !args.json {
-        output::say(&prove_text::beginning(&plan.cpus, conditions));
+        output::say(&prove_text::beginning(&plan.cpus, measuring));
     }
 }
 

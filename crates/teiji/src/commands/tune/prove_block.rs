@@ -6,12 +6,14 @@ use crate::exit::Failure;
 use crate::live::Live;
 use judge::came_to_its_end;
 use model::Recorded;
+use plan::Nanos;
 use report::Language;
 use runner::{PreparedRun, RunnerError, execute};
 use stats::{Activations, Histogram, Level, Moments, pooled_quantile};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// The figure of a block that judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,10 +65,22 @@ pub struct Block {
     pub caveats: Option<String>,
 }
 
-/// What blocks are measured with.
+/// From a setting that was changed to the next block.
+pub const PAUSE: Duration = Duration::from_millis(250);
+/// The probability that any of the changes is said to have an effect, and none has one.
+pub const ERROR: f64 = 0.05;
+/// Of each block, beside measuring: the run's beginning and end.
+const OVERHEAD: Nanos = Nanos::from_millis(100);
+
+/// What changes are measured with, and everything that the figures depend on.
 pub struct Measuring<'a> {
     pub order: PreparedRun,
     pub quantity: Quantity,
+    pub changes: usize,
+    /// Of each change.
+    pub rounds: usize,
+    /// Of their order.
+    pub seed: u64,
     /// The recording of the block that is measured.
     pub recording: PathBuf,
     pub signals: &'a Signals,
@@ -77,6 +91,20 @@ impl Measuring<'_> {
     /// The signal that asked for the end.
     pub fn caught(&self) -> Option<&'static str> {
         self.signals.caught().or_else(|| self.of_runner.caught())
+    }
+
+    /// The probability that one change is said to have an effect, and has none.
+    #[expect(clippy::cast_precision_loss, reason = "two dozen")]
+    pub fn error(&self) -> f64 {
+        ERROR / self.changes.max(1) as f64
+    }
+
+    /// About how long all of it takes.
+    pub fn expected(&self) -> Nanos {
+        let block = self.order.run.expected_ns().0.saturating_add(OVERHEAD.0);
+        let pauses = 2 * Nanos::from(PAUSE).0;
+        let rounds = i64::try_from(self.rounds * self.changes).unwrap_or(i64::MAX);
+        Nanos(block.saturating_mul(4).saturating_add(pauses).saturating_mul(rounds))
     }
 
     /// Measures one; none where a signal came.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `teiji tune --prove` says.
 
-use super::prove_block::{Block, Quantity};
-use super::prove_change::{PAUSE, Proved, Verdict};
-use super::prove_conditions::{Conditions, ERROR};
+use super::prove_block::{Block, ERROR, Measuring, PAUSE, Quantity};
+use super::prove_change::{Proved, Verdict};
 use super::text::{self, cpu_words, paragraph, settings};
 use plan::{CpuId, Nanos};
 use report::Language;
@@ -33,8 +32,8 @@ fn percent(share: f64) -> String {
 }
 
 /// What is measured, with what, and about how long it takes.
-pub fn beginning(cpus: &[CpuId], conditions: &Conditions<'_>) -> String {
-    let Conditions { order, quantity, changes, rounds, .. } = conditions;
+pub fn beginning(cpus: &[CpuId], measuring: &Measuring<'_>) -> String {
+    let Measuring { order, quantity, changes, rounds, .. } = measuring;
     if *changes == 0 {
         return format!("Nothing to change for {}.\n", cpu_words(cpus));
     }
@@ -44,7 +43,7 @@ pub fn beginning(cpus: &[CpuId], conditions: &Conditions<'_>) -> String {
         counted(*rounds, "round"),
         run.measured_ns()
     );
-    let length = report::span(conditions.expected(), Language::English);
+    let length = report::span(measuring.expected(), Language::English);
     let scheduling = order.granted.scheduling;
     let prio = scheduling.prio.map(|prio| format!(" {prio}")).unwrap_or_default();
     let loads: Vec<String> = run.loads.iter().map(ToString::to_string).collect();
@@ -60,7 +59,7 @@ pub fn beginning(cpus: &[CpuId], conditions: &Conditions<'_>) -> String {
     };
     let each = match changes {
         1 => String::new(),
-        _ => format!(" for all changes together, {} for each", percent(1.0 - conditions.error())),
+        _ => format!(" for all changes together, {} for each", percent(1.0 - measuring.error())),
     };
     format!(
         "Measuring {} for {}, each by itself, off and on in turn: {blocks}. About \
@@ -201,11 +200,11 @@ fn change_as_json(one: &Proved) -> Value {
 /// All of it. What was kept, unless a signal ended it.
 pub fn as_json(
     cpus: &[CpuId],
-    conditions: &Conditions<'_>,
+    measuring: &Measuring<'_>,
     proved: &[Proved],
     kept: Option<(Option<&TuningPlan>, &[ChangeResult])>,
 ) -> Value {
-    let Conditions { order, quantity, changes, rounds, seed } = conditions;
+    let Measuring { order, quantity, changes, rounds, seed, .. } = measuring;
     let run = &order.run;
     let nothing = || json!([]);
     json!({
@@ -224,7 +223,7 @@ pub fn as_json(
             "quantity": quantity.to_string(),
             "changes": changes,
             "confidence": 1.0 - ERROR,
-            "confidence_of_each_change": 1.0 - conditions.error(),
+            "confidence_of_each_change": 1.0 - measuring.error(),
             "seed_of_order": seed,
         },
         "changes": proved.iter().map(change_as_json).collect::<Vec<_>>(),

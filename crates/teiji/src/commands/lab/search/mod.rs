@@ -28,8 +28,14 @@ use std::time::Duration;
 pub struct Args {
     /// The kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [default:
     /// debian:amd64]
-    #[arg(short, long, value_name = "KERNEL")]
-    kernel: Option<KernelName>,
+    #[arg(
+        short,
+        long,
+        value_name = "KERNEL",
+        default_value = "debian:amd64",
+        hide_default_value = true
+    )]
+    kernel: KernelName,
     /// How long to search
     #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = guest_flags::seconds, help_heading = "Search")]
     for_time: Duration,
@@ -98,17 +104,12 @@ fn prios(text: &str) -> anyhow::Result<(u8, u8)> {
 
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
-    let usual: KernelName = "debian:amd64".parse()?;
-    let name = args.kernel.as_ref().unwrap_or(&usual);
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-search", ""));
-    if output.symlink_metadata().is_ok() {
-        let why = "exists already: choose another name with -o, or remove it";
-        refuse!("{} {why}", output.display());
-    }
+    executor::check_new(&output)?;
     let loads = loads(&args.measured)?;
     let measured = args.measured.with_length(LENGTH);
     let mut has_times = true;
-    for guest in args.guest.guests(std::slice::from_ref(name))? {
+    for guest in args.guest.guests(std::slice::from_ref(&args.kernel))? {
         if guest.time == GuestTime::Host {
             let why = "a search needs virtual time: on the host's clock no run can be made again. \
                        Use --time virtual";
@@ -116,7 +117,7 @@ pub fn run(args: &Args) -> CommandResult {
         }
         has_times &= check_ends(args, &measured, &loads, &guest)?;
     }
-    let target = args.guest.target_of(name, quiet)?;
+    let target = args.guest.target_of(&args.kernel, quiet)?;
     let signals = signals::catch()?;
     executor::new_folder(&output)?;
 
