@@ -15,7 +15,6 @@ use object::{
     SymbolKind,
 };
 use std::collections::HashMap;
-use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// The sections that lines and inlined functions are in.
@@ -225,12 +224,6 @@ pub struct Lines<'a> {
     context: Context<EndianSlice<'a, LittleEndian>>,
     /// The folder of the source, by each of its names. Files are named without it.
     folders: Vec<String>,
-}
-
-impl fmt::Debug for Lines<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines").field("folders", &self.folders).finish_non_exhaustive()
-    }
 }
 
 impl Lines<'_> {

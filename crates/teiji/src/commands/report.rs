@@ -85,10 +85,9 @@ pub fn run(args: &Args) -> CommandResult {
     files.extend(args.md.clone().zip(report.markdown.as_deref().map(marked)));
     let files: Vec<(&Path, &str)> =
         files.iter().map(|(path, content)| (path.as_path(), content.as_str())).collect();
-    output::write_together(&files).map_err(|error| {
+    output::write_together(&files).inspect_err(|_| {
         // Empty: none of the charts is in it.
         let _ = new_folder.map(std::fs::remove_dir);
-        error
     })?;
     output::say(&report.verdict);
     if !args.limits.is_empty() {

@@ -355,7 +355,7 @@ pub fn lab_run(
 
 /// What to leave to the guest where nobody named CPUs. With one CPU there is nothing to leave.
 fn default_cpus(flags: &RunFlags, guest: &Guest) -> Option<DefaultCpus> {
-    (guest.cpus > 1 && !flags.names_cpus()).then(|| DefaultCpus { threads: flags.threads })
+    (guest.cpus > 1 && !flags.names_cpus()).then_some(DefaultCpus { threads: flags.threads })
 }
 
 /// Of all threads.
