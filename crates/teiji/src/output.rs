@@ -108,6 +108,11 @@ pub fn complain(text: &str) {
     let _ = writeln!(stderr().lock(), "{}", shown(text, Paint::Plain));
 }
 
+/// A number of things, by the name of one.
+pub fn counted(n: usize, name: &str) -> String {
+    report::counted_in_english(n as u64, name)
+}
+
 /// What to know of a file before it is sent, and what takes that out of it.
 pub fn has_names(without: &str) -> String {
     format!("It names the machine, its kernel arguments and processes: see {without}")

@@ -3,7 +3,6 @@
 
 use crate::exit::{CommandResult, DONE, Failure};
 use crate::{key, output};
-use ::report::counted_in_english;
 use anyhow::ensure;
 use model::{Pseudonyms, Recorded};
 use recording::Recording;
@@ -35,7 +34,7 @@ pub fn run(args: &Args) -> CommandResult {
     let pseudonyms = pseudonyms()?;
     let left_out = recording.write_anonymous(&args.output, &pseudonyms)?;
     if left_out.console_lines > 0 {
-        let lines = counted_in_english(left_out.console_lines as u64, "line");
+        let lines = output::counted(left_out.console_lines, "line");
         complain!("Left out of console.log: {lines} that the kernel did not write");
     }
     if !left_out.files.is_empty() {

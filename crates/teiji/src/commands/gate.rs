@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> CommandResult {
     if missing > 0 {
         complain!(
             "no recording of {}: what is not recorded cannot pass",
-            report::counted_in_english(missing as u64, "run")
+            output::counted(missing, "run")
         );
     }
     Ok(of_verdict(report.gate.verdict()))

@@ -95,8 +95,7 @@ fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> u8 {
 fn say_before(args: &Args, orders: &[PreparedRun]) {
     let mut said = Vec::new();
     for warning in orders.iter().filter_map(|order| order.granted.warning.as_ref()) {
-        let text = warning_text(warning, Language::English);
-        said.push(format!("{} {}", text.message, text.next_step));
+        said.push(message(warning));
     }
     said.extend(orders.iter().filter(|_| !args.quiet).filter_map(chosen));
     said.extend(args.measured.interval_note().filter(|_| !args.quiet && !args.json));
@@ -194,6 +193,12 @@ fn say_names(args: &Args) {
 /// Says what is known of a run before it begins.
 pub fn warn(warning: &Warning) {
     output::complain(&warning_line(warning));
+}
+
+/// What a warning says, and what to do.
+pub fn message(warning: &Warning) -> String {
+    let text = warning_text(warning, Language::English);
+    format!("{} {}", text.message, text.next_step)
 }
 
 fn warning_line(warning: &Warning) -> String {

@@ -18,10 +18,8 @@ pub fn run(args: &Args) -> CommandResult {
     for recorded in recordings::read(&args.recordings)? {
         let differences = recording::verify(&recorded);
         let samples = recorded.samples();
-        let (path, threads) = (
-            output::path(&recorded.path),
-            report::counted_in_english(recorded.threads.len() as u64, "thread"),
-        );
+        let (path, threads) =
+            (output::path(&recorded.path), output::counted(recorded.threads.len(), "thread"));
         if differences.is_empty() {
             let has_samples =
                 recorded.document.threads.iter().all(|thread| thread.detail.is_samples());

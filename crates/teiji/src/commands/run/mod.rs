@@ -13,16 +13,15 @@ pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
 use crate::commands::lab::{chosen_qemu, kernel_of};
-use crate::commands::measure::{left_out, process_cpus};
+use crate::commands::measure::{left_out, message, process_cpus};
 use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
-use crate::output;
+use crate::output::{self, counted};
 use crate::signals;
 use anyhow::{Context, anyhow};
 use execute::Work;
 use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
 use lab::KernelName;
 use plan::{AUTO_PROBE, Plan, PlannedRun, Qemu, Value};
-use report::Language;
 use runner::Signals;
 use settings::{PlanEntry, points};
 use std::path::{Path, PathBuf};
@@ -218,10 +217,6 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     Ok(DONE)
 }
 
-fn counted(n: usize, thing: &str) -> String {
-    report::counted_in_english(n as u64, thing)
-}
-
 fn begin(args: &Args, path: &Path) -> CommandResult {
     let mut plan = asked(args, path)?;
     let points = checked(&plan)?;
@@ -391,8 +386,7 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
         .collect();
     warnings.dedup();
     for warning in warnings {
-        let text = report::warning_text(&warning, Language::English);
-        complain!("Warning: {} {}", text.message, text.next_step);
+        complain!("Warning: {}", message(&warning));
     }
     Ok(())
 }

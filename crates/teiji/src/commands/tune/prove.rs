@@ -18,7 +18,6 @@ use host::HostRoot;
 use plan::{
     CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, Policy, ProbeSettings, Run, Scheduling,
 };
-use report::Language;
 use runner::PreparedRun;
 use stats::{RoundOrder, judged_level, latencies_for, min_rounds};
 use std::path::Path;
@@ -265,8 +264,7 @@ fn keep(
 /// What to know before it begins.
 fn say_before(args: &Args, plan: &TuningPlan, measuring: &Measuring<'_>, needed: usize) {
     if let Some(warning) = &measuring.order.granted.warning {
-        let text = report::warning_text(warning, Language::English);
-        complain!("{} {}", text.message, text.next_step);
+        output::complain(&measure::message(warning));
     }
     measuring.order.warnings.iter().for_each(measure::warn);
     for note in &plan.notes {
@@ -275,7 +273,7 @@ fn say_before(args: &Args, plan: &TuningPlan, measuring: &Measuring<'_>, needed:
     if measuring.changes > 0 && measuring.rounds < needed {
         complain!(
             "note: {} cannot show whether a change helps, {needed} can. No change will be kept",
-            report::counted_in_english(measuring.rounds as u64, "round")
+            output::counted(measuring.rounds, "round")
         );
     }
     if let Some(note) = args.measured.interval.as_ref().and_then(Interval::note) {

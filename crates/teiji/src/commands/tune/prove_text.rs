@@ -4,6 +4,7 @@
 use super::prove_block::{Block, ERROR, Measuring, PAUSE, Quantity};
 use super::prove_change::{Proved, Verdict};
 use super::text::{self, cpu_words, paragraph, settings};
+use crate::output::counted;
 use plan::{CpuId, Nanos};
 use report::Language;
 use serde_json::{Map, Value, json};
@@ -19,10 +20,6 @@ const LATE: &[(&str, &str)] = &[(
 
 fn late(check: &str) -> Option<&'static str> {
     LATE.iter().find(|(name, _)| *name == check).map(|(_, note)| *note)
-}
-
-fn counted(n: usize, name: &str) -> String {
-    report::counted_in_english(n as u64, name)
 }
 
 /// A probability as a percentage: `95 %`, `99.67 %`.
