@@ -133,8 +133,8 @@ impl Nanos {
         let end =
             trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
         let (number, suffix) = trimmed.split_at(end);
-        let points = number.matches('.').count();
-        if points > 1 || points == number.len() {
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
             return Err(DurationError::NotANumber(text.to_owned()));
         }
         let suffix = suffix.trim_start();
@@ -146,11 +146,7 @@ impl Nanos {
                 suffix: suffix.to_owned(),
             })?
         };
-        let whole = decimal(number).and_then(|(value, places)| {
-            let divided = value.checked_mul(unit.nanos().into())?;
-            i64::try_from(divided / places).ok().filter(|_| divided % places == 0)
-        });
-        match whole.map(Nanos) {
+        match exact_nanos(whole, fraction, unit) {
             Some(time) if time > Self::LONGEST => Err(DurationError::TooLong(text.to_owned())),
             time => time.ok_or_else(|| DurationError::OutOfRange(text.to_owned())),
         }
@@ -177,13 +173,26 @@ impl Nanos {
 /// `12.5` as a whole number and the power of ten it is to be divided by: 125 and 10.
 pub(crate) fn decimal(text: &str) -> Option<(i128, i128)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let is_plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    if text.len() == text.matches('.').count() || !is_plain(whole) || !is_plain(fraction) {
-        return None;
-    }
-    let fraction = fraction.trim_end_matches('0');
+    let digits = format!("{whole}{fraction}");
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let places = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    format!("0{whole}{fraction}").parse().ok().map(|value| (value, places))
+    plain.then(|| digits.parse().ok()).flatten().map(|value| (value, places))
+}
+
+/// `whole.fraction` units in ns, if that is a whole number that fits.
+fn exact_nanos(whole: &str, fraction: &str, unit: Unit) -> Option<Nanos> {
+    let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let mut total = whole.checked_mul(unit.nanos())?;
+    let fraction = fraction.trim_end_matches('0');
+    if !fraction.is_empty() {
+        let scale = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+        let parts = fraction.parse::<i128>().ok()?.checked_mul(i128::from(unit.nanos()))?;
+        if parts % scale != 0 {
+            return None;
+        }
+        total = total.checked_add(i64::try_from(parts / scale).ok()?)?;
+    }
+    Some(Nanos(total))
 }
 
 /// The longest span there is, where it is longer.
