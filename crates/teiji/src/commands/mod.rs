@@ -39,7 +39,8 @@ fn language(tag: &str) -> anyhow::Result<Language> {
     named_so(&Language::ALL, Language::tag, tag, ("it is", " or "))
 }
 
-/// The one of this name; else what they are, as a sentence that begins so and has this between them.
+/// The one of this name. Where there is none, an error begins so and has all names, with this
+/// between them.
 fn named_so<T: Copy>(
     all: &[T],
     name: fn(T) -> &'static str,

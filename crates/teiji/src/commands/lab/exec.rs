@@ -29,7 +29,8 @@ pub struct Args {
     #[arg(long)]
     count: bool,
     /// Total time the commands may take, on the guest's clock
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = |text: &str| Nanos::parse(text, Unit::Second))]
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    #[arg(value_parser = |text: &str| Nanos::parse(text, Unit::Second))]
     expect: Nanos,
     #[command(flatten, next_help_heading = "On which machine")]
     guest: GuestFlags,
