@@ -44,11 +44,7 @@ pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
     if root.symlink_metadata().is_err() {
         return Ok(Vec::new());
     }
-    let entries =
-        std::fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
-    let mut paths = paths.with_context(|| format!("cannot read {}", root.display()))?;
-    paths.sort();
+    let paths = folder::entries(root)?;
     let boots = paths.iter().filter_map(|path| folder::boot(path).map(|boot| (path.clone(), boot)));
     let boots: Vec<_> = boots.collect();
     if boots.is_empty() && !paths.is_empty() {
@@ -61,7 +57,6 @@ pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
 }
 
 /// Of the boots that the plan of these folders asks for, those that are not among them.
-#[must_use]
 pub fn boots_missing(folders: &[PathBuf]) -> Vec<PlannedBoot> {
     let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
     let planned_boots: BTreeSet<PlannedBoot> =

@@ -72,7 +72,6 @@ impl PlannedBoot {
 
     /// Of these, the boots that are still missing. One with more arguments than was asked for is
     /// another boot only if it is asked for too.
-    #[must_use]
     pub fn missing(planned_boots: &[Self], made: &[Boot]) -> Vec<Self> {
         let best = |boot: &Boot| {
             planned_boots.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len())

@@ -325,7 +325,6 @@ fn remove_interrupted(path: &Path) -> anyhow::Result<()> {
 
 /// Whether a disk that is full or broken is the cause: then nothing is wrong with what was asked
 /// for.
-#[must_use]
 pub fn is_disk_failure(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| {
         let is_full = matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);

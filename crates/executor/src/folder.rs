@@ -15,7 +15,7 @@ use std::fs::{self, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use system::files::{Durability, USUAL, replace};
+use system::files::{Durability, Lock, USUAL, replace};
 
 /// The plan as run, with its seed.
 const PLAN: &str = "plan.toml";
@@ -32,7 +32,7 @@ const MAX_LABEL: usize = 80;
 pub struct ResultsFolder {
     path: PathBuf,
     /// Held while runs are made: two at once would remove what the other measures.
-    _held: fs::File,
+    _held: Lock,
 }
 
 /// What has become of a run.
@@ -114,7 +114,7 @@ impl ResultsFolder {
                 }
             }
         }
-        Ok(ResultsFolder { path: path.to_owned(), _held: locked })
+        Ok(ResultsFolder { path: path.to_owned(), _held: Lock(locked) })
     }
 
     /// Moves a recording that did not come to its end out of the way of the next attempt; says
@@ -144,17 +144,12 @@ impl ResultsFolder {
     /// Removes recordings that had not got their name when they were cut off: they had not begun to
     /// measure.
     pub(crate) fn remove_nameless(&self) -> anyhow::Result<()> {
-        for entry in fs::read_dir(&self.path)
-            .with_context(|| format!("cannot read {}", self.path.display()))?
-        {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
+        for path in entries(&self.path)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
             let process = name.rsplit_once(".teiji.part-").map(|(_, process)| process);
-            if process.is_some_and(|process| {
-                !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
-            }) {
-                fs::remove_dir_all(entry.path())
-                    .with_context(|| format!("cannot remove {}", entry.path().display()))?;
+            if process.is_some_and(is_number) {
+                fs::remove_dir_all(&path)
+                    .with_context(|| format!("cannot remove {}", path.display()))?;
             }
         }
         Ok(())
@@ -162,24 +157,16 @@ impl ResultsFolder {
 
     /// The recordings that are here, by the form of their names: `007-....teiji`.
     pub(crate) fn recordings(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let cannot = || format!("cannot read {}", self.path.display());
-        let entries = fs::read_dir(&self.path)
-            .with_context(cannot)?
-            .collect::<Result<Vec<_>, _>>()
-            .with_context(cannot)?;
-        let mut names: Vec<String> =
-            entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        let is_of_a_plan = |name: &String| {
-            let number = name
-                .strip_suffix(".teiji")
-                .map(|name| name.split_once('-').map_or(name, |(number, _)| number));
-            number.is_some_and(|number| {
-                !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        let is_of_a_plan = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = name.strip_suffix(".teiji");
+            name.is_some_and(|name| {
+                is_number(name.split_once('-').map_or(name, |(number, _)| number))
             })
         };
-        names.retain(is_of_a_plan);
-        names.sort();
-        Ok(names.iter().map(|name| self.path.join(name)).collect())
+        let mut paths = entries(&self.path)?;
+        paths.retain(is_of_a_plan);
+        Ok(paths)
     }
 
     /// Has what was recorded go to the disk, before anything else is measured.
@@ -189,12 +176,10 @@ impl ResultsFolder {
         rustix::fs::syncfs(&folder).with_context(|| format!("cannot write {path} to the disk"))
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    #[must_use]
     pub fn plan(&self) -> PathBuf {
         plan_file(&self.path)
     }
@@ -212,6 +197,18 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
+fn exists(path: &Path) -> anyhow::Error {
+    anyhow!("{} exists already: choose another name with -o, or remove it", path.display())
+}
+
+/// Refuses a folder that is there, before anything is done for it.
+///
+/// # Errors
+/// When something of this name is there.
+pub fn check_new(path: &Path) -> anyhow::Result<()> {
+    path.symlink_metadata().map_or(Ok(()), |_| Err(exists(path)))
+}
+
 /// Makes a folder that was not there: of two that want the same name, one gets it.
 ///
 /// # Errors
@@ -222,21 +219,17 @@ pub fn new_folder(path: &Path) -> anyhow::Result<()> {
             .with_context(|| format!("cannot make the folder {}", parent.display()))?;
     }
     fs::create_dir(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            anyhow!("{} exists already: choose another name with -o, or remove it", path.display())
-        }
+        ErrorKind::AlreadyExists => exists(path),
         _ => anyhow!(error).context(format!("cannot make the folder {}", path.display())),
     })
 }
 
 /// Where the recording of a run is, in this folder.
-#[must_use]
 pub fn recording(folder: &Path, place: usize, runs: usize, label: &str) -> PathBuf {
     folder.join(name(place, runs, label))
 }
 
 /// Where the plan as run is, in this folder.
-#[must_use]
 pub fn plan_file(folder: &Path) -> PathBuf {
     folder.join(PLAN)
 }
@@ -263,14 +256,23 @@ pub fn read_plan(folder: &Path) -> anyhow::Result<Plan> {
 /// When it cannot be read.
 pub fn incomplete(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let folder = recording::within(&folder.join(INCOMPLETE))?;
-    let entries = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.with_context(|| format!("cannot read {}", folder.display()))?,
-    };
-    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
+    if folder.try_exists().is_ok_and(|exists| !exists) { Ok(Vec::new()) } else { entries(&folder) }
+}
+
+/// What is in a folder, by name.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let read = || fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    let paths: io::Result<Vec<PathBuf>> = read();
     let mut paths = paths.with_context(|| format!("cannot read {}", folder.display()))?;
     paths.sort();
     Ok(paths)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The boot that a folder is of; none for any other folder.

@@ -37,7 +37,6 @@ pub struct Difference {
 }
 
 /// What differs, in the order of the flags; empty where nothing does.
-#[must_use]
 pub fn differences(recorded: &Document, asked: &Asked<'_>) -> Vec<Difference> {
     let mut found = in_run(recorded, &asked.run);
     found.extend(in_probe(recorded, &asked.run));

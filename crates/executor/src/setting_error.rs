@@ -74,7 +74,6 @@ pub enum SettingError {
 impl SettingError {
     /// The settings it may be about, the likeliest first: the first of them that was written is to
     /// be changed.
-    #[must_use]
     pub const fn keys(&self) -> &'static [&'static str] {
         match self {
             SettingError::Cpus(_) | SettingError::GuestCpus(_) => &["cpus", "smp"],
@@ -123,7 +122,6 @@ impl SettingError {
 
     /// The setting of this combination that it is about. If it has none of them, as where a default
     /// cannot be, its last one stands for the combination.
-    #[must_use]
     pub fn setting<'s>(&self, settings: &'s [Setting]) -> Option<&'s Setting> {
         let is_set = |setting: &Setting| match &setting.value {
             Value::Switch(on) => *on,

@@ -11,7 +11,6 @@ use crate::timeline::timeline;
 use model::Account;
 
 /// Says where a latency went, from the window that ends with the reading of the clock.
-#[must_use]
 pub fn account(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked) -> Account {
     let timed = Timed::new(dump, window, kernel, asked, asked.cpu);
     let places = kernel.source().map(|find| Places { timed: &timed, dump, find });

@@ -7,7 +7,6 @@ use crate::effect::Effect;
 const I: u32 = 0b10;
 
 /// What this instruction does. Bytes that are none do nothing.
-#[must_use]
 pub fn effect(bytes: &[u8]) -> Effect {
     let Ok(bytes) = bytes.try_into() else { return Effect::None };
     let insn = u32::from_le_bytes(bytes);

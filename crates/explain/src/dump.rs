@@ -76,18 +76,15 @@ pub struct Block {
 
 impl Block {
     /// Instructions in it.
-    #[must_use]
     pub fn len(&self) -> u64 {
         self.bounds.len() as u64 - 1
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bounds.len() < 2
     }
 
     /// What its last instruction does.
-    #[must_use]
     pub fn last(&self) -> Effect {
         let last = self.bounds.len() - 2;
         self.effects
@@ -97,7 +94,6 @@ impl Block {
     }
 
     /// Whether the kernel's code is in it: the upper half of the addresses.
-    #[must_use]
     pub const fn is_kernel(&self) -> bool {
         self.address >> 63 == 1
     }

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The stacks of these latencies together, with their whole timelines.
-#[must_use]
 pub fn folded(accounts: &[Account]) -> String {
     let mut stacks: BTreeMap<String, u64> = BTreeMap::new();
     for account in accounts {

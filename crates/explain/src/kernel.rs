@@ -6,7 +6,6 @@ use crate::code::Code;
 use crate::symbols::{SymbolId, Symbols};
 use model::Source;
 use std::collections::HashMap;
-use std::fmt;
 
 /// Finds the place in the source of an address.
 pub type FindSource<'a> = &'a dyn Fn(u64) -> Option<Source>;
@@ -63,38 +62,48 @@ pub struct Kernel<'a> {
     vectors: Option<SymbolId>,
 }
 
-impl fmt::Debug for Kernel<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kernel").field("roles", &self.roles).finish_non_exhaustive()
-    }
-}
-
-const SOFTIRQS: [&str; 3] = ["__do_softirq", "handle_softirqs", "run_ksoftirqd"];
-const SCHEDULES: [&str; 1] = ["__schedule"];
-const SWITCHES: [&str; 3] = ["__switch_to", "finish_task_switch", "switch_mm_irqs_off"];
-const BEGINS_THREAD: [&str; 2] = ["ret_from_fork", "ret_from_fork_asm"];
-const SWITCHES_STACK: [&str; 2] = ["__switch_to_asm", "cpu_switch_to"];
-const WAKES: [&str; 2] = ["try_to_wake_up", "wake_up_process"];
-const TIMES_OUT: [&str; 1] = ["hrtimer_interrupt"];
-const TICKS: [&str; 4] =
-    ["tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler", "tick_sched_handle"];
-const IDLES: [&str; 4] = ["do_idle", "cpu_startup_entry", "default_idle_call", "cpu_idle_poll"];
-const WAITS: [&str; 8] = [
-    "native_queued_spin_lock_slowpath",
-    "__pv_queued_spin_lock_slowpath",
-    "queued_read_lock_slowpath",
-    "queued_write_lock_slowpath",
-    "osq_lock",
-    "mutex_spin_on_owner",
-    "rwsem_spin_on_owner",
-    "rtmutex_spin_on_owner",
-];
-const RETURN_THUNKS: [&str; 5] = [
-    "__x86_return_thunk",
-    "zen_untrain_ret",
-    "retbleed_return_thunk",
-    "srso_return_thunk",
-    "its_return_thunk",
+/// Functions by what they are to a wake-up.
+const ROLES: [(Role, &[&str]); 11] = [
+    (Role::Softirqs, &["__do_softirq", "handle_softirqs", "run_ksoftirqd"]),
+    (Role::Schedules, &["__schedule"]),
+    (Role::Switches, &["__switch_to", "finish_task_switch", "switch_mm_irqs_off"]),
+    (Role::BeginsThread, &["ret_from_fork", "ret_from_fork_asm"]),
+    (Role::SwitchesStack, &["__switch_to_asm", "cpu_switch_to"]),
+    (Role::Wakes, &["try_to_wake_up", "wake_up_process"]),
+    (Role::TimesOut, &["hrtimer_interrupt"]),
+    (
+        Role::Ticks,
+        &[
+            "tick_sched_timer",
+            "tick_nohz_handler",
+            "tick_nohz_highres_handler",
+            "tick_sched_handle",
+        ],
+    ),
+    (Role::Idles, &["do_idle", "cpu_startup_entry", "default_idle_call", "cpu_idle_poll"]),
+    (
+        Role::Waits,
+        &[
+            "native_queued_spin_lock_slowpath",
+            "__pv_queued_spin_lock_slowpath",
+            "queued_read_lock_slowpath",
+            "queued_write_lock_slowpath",
+            "osq_lock",
+            "mutex_spin_on_owner",
+            "rwsem_spin_on_owner",
+            "rtmutex_spin_on_owner",
+        ],
+    ),
+    (
+        Role::ReturnThunk,
+        &[
+            "__x86_return_thunk",
+            "zen_untrain_ret",
+            "retbleed_return_thunk",
+            "srso_return_thunk",
+            "its_return_thunk",
+        ],
+    ),
 ];
 /// Exceptions that are traps, and those that QEMU raises once their instruction is counted.
 const TRAPS: [&str; 6] = [
@@ -132,27 +141,13 @@ const VECTORS_USED: std::ops::Range<u64> = 4..16;
 const VECTORS_OF_PROGRAMS: std::ops::Range<u64> = 8..16;
 
 impl<'a> Kernel<'a> {
-    #[must_use]
     pub fn new(symbols: &'a Symbols) -> Self {
         let mut roles = HashMap::new();
-        let lists: [(&[&str], Role); 11] = [
-            (&SOFTIRQS, Role::Softirqs),
-            (&SCHEDULES, Role::Schedules),
-            (&SWITCHES, Role::Switches),
-            (&BEGINS_THREAD, Role::BeginsThread),
-            (&SWITCHES_STACK, Role::SwitchesStack),
-            (&WAKES, Role::Wakes),
-            (&TIMES_OUT, Role::TimesOut),
-            (&TICKS, Role::Ticks),
-            (&IDLES, Role::Idles),
-            (&WAITS, Role::Waits),
-            (&RETURN_THUNKS, Role::ReturnThunk),
-        ];
         for (id, name) in symbols.all() {
             // What the compiler makes of a function keeps its name: finish_task_switch.isra.0.
             let base = name.split('.').next().unwrap_or(name);
             let listed =
-                lists.iter().find(|(names, _)| names.contains(&base)).map(|(_, role)| *role);
+                ROLES.iter().find(|(_, names)| names.contains(&base)).map(|(role, _)| *role);
             let helper = || is_helper(base).then_some(Role::Helper);
             let entry =
                 || ENTRIES.iter().any(|begin| base.starts_with(begin)).then_some(Role::Entry);
@@ -193,24 +188,20 @@ impl<'a> Kernel<'a> {
     }
 
     /// With the lines of its source, by address.
-    #[must_use]
     pub fn with_source(self, find: FindSource<'a>) -> Self {
         Kernel { source: Some(find), ..self }
     }
 
-    #[must_use]
     pub(crate) const fn source(&self) -> Option<FindSource<'a>> {
         self.source
     }
 
     /// Their names and addresses.
-    #[must_use]
     pub const fn symbols(&self) -> &'a Symbols {
         self.symbols
     }
 
     /// What the processor does if it comes to this address other than by a call or jump.
-    #[must_use]
     pub(crate) fn entrance(&self, address: u64) -> Option<Entrance> {
         if self.stubs.contains(&address) {
             return Some(Entrance::Interrupt);
@@ -219,7 +210,6 @@ impl<'a> Kernel<'a> {
     }
 
     /// Whether this is a place of the table that the processor comes to from a program.
-    #[must_use]
     pub(crate) fn is_entered_from_user(&self, address: u64) -> bool {
         let begin = self.vectors.map(|table| self.symbols.begin(table));
         begin.is_some_and(|begin| {
@@ -228,19 +218,16 @@ impl<'a> Kernel<'a> {
     }
 
     /// Whether the processor comes into it by such a table.
-    #[must_use]
     pub(crate) const fn has_vectors(&self) -> bool {
         self.vectors.is_some()
     }
 
     /// Whether code is but the table that leads to what handles an exception.
-    #[must_use]
     pub(crate) fn is_vectors(&self, code: Code) -> bool {
         matches!(code, Code::Function(id) if self.vectors == Some(id))
     }
 
     /// The name of code, or its address where it has none.
-    #[must_use]
     pub(crate) fn name(&self, code: Code) -> String {
         match code {
             Code::Function(id) => self.symbols.name(id).to_owned(),
@@ -250,7 +237,6 @@ impl<'a> Kernel<'a> {
     }
 
     /// What a function is to a wake-up.
-    #[must_use]
     pub(crate) fn role(&self, code: Code) -> Option<Role> {
         match code {
             Code::Function(id) => self.roles.get(&id).copied(),

@@ -15,7 +15,6 @@ pub enum Processor {
 
 impl Processor {
     /// The steps in which the clock goes on that programs read on QEMU's machines, ns.
-    #[must_use]
     pub const fn clock_step_ns(self) -> f64 {
         match self {
             Processor::X86_64 => 1.0,
@@ -24,7 +23,6 @@ impl Processor {
     }
 
     /// What this instruction does. Bytes that are none do nothing.
-    #[must_use]
     pub fn effect(self, bytes: &[u8]) -> Effect {
         match self {
             Processor::X86_64 => x86::effect(bytes),

@@ -100,7 +100,6 @@ impl Symbols {
     }
 
     /// The function that holds this address.
-    #[must_use]
     pub fn find(&self, address: u64) -> Option<SymbolId> {
         let after = self.functions.partition_point(|(begin, _)| *begin <= address);
         let id = after.checked_sub(1).and_then(|index| u32::try_from(index).ok()).map(SymbolId)?;
@@ -108,30 +107,25 @@ impl Symbols {
     }
 
     /// Where the next one begins.
-    #[must_use]
     pub fn end(&self, id: SymbolId) -> Option<u64> {
         self.functions.get(id.0 as usize + 1).map(|(begin, _)| *begin)
     }
 
-    #[must_use]
     pub fn name(&self, id: SymbolId) -> &str {
         &self.functions[id.0 as usize].1
     }
 
-    #[must_use]
     pub fn begin(&self, id: SymbolId) -> u64 {
         self.functions[id.0 as usize].0
     }
 
     /// The address of a symbol, of any type.
-    #[must_use]
     pub fn address(&self, name: &str) -> Option<u64> {
         self.addresses.get(name).copied()
     }
 
     /// The address of the function of this name, or of one that the compiler made of it, such as
     /// `name.isra.0`.
-    #[must_use]
     pub fn variant(&self, name: &str) -> Option<u64> {
         let is_made = |found: &str| {
             found
@@ -144,7 +138,6 @@ impl Symbols {
     }
 
     /// `name+offset` of an address.
-    #[must_use]
     pub fn describe(&self, address: u64) -> String {
         match self.find(address) {
             Some(id) => match address - self.begin(id) {

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 /// A process for each latency, with two tracks: the parts, and the functions below one another.
 /// Times are µs from the planned time, the unit of the format.
-#[must_use]
 pub fn trace_events(accounts: &[Account]) -> Value {
     #[expect(clippy::cast_precision_loss, reason = "a latency has fewer than 2^53 ns")]
     let micros = |ns: u64| ns as f64 / 1_000.0;

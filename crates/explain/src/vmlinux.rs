@@ -15,7 +15,6 @@ use object::{
     SymbolKind,
 };
 use std::collections::HashMap;
-use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// The sections that lines and inlined functions are in.
@@ -227,16 +226,9 @@ pub struct Lines<'a> {
     folders: Vec<String>,
 }
 
-impl fmt::Debug for Lines<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines").field("folders", &self.folders).finish_non_exhaustive()
-    }
-}
-
 impl Lines<'_> {
     /// The place in the source of the instruction at an address; none where debug information has
     /// no line for it.
-    #[must_use]
     pub fn find(&self, address: u64) -> Option<Source> {
         // The last of all addresses would overflow in there.
         address.checked_add(1)?;

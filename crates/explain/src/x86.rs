@@ -5,7 +5,6 @@
 use crate::effect::Effect;
 
 /// What this instruction does. Bytes that are none do nothing.
-#[must_use]
 pub fn effect(bytes: &[u8]) -> Effect {
     const PREFIXES: [u8; 11] = [0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];
     let begin = bytes.iter().position(|byte| !PREFIXES.contains(byte)).unwrap_or(bytes.len());

@@ -34,7 +34,6 @@ pub struct Named {
 }
 
 /// The kind of QEMU that a recording was made in; none where it was given by its path.
-#[must_use]
 pub const fn qemu_of(lab: &Lab) -> Option<Qemu> {
     match lab.qemu.origin {
         QemuOrigin::Pinned => Some(Qemu::Pinned),
@@ -141,7 +140,6 @@ pub struct Changed {
 impl Changed {
     /// Whether an account of what the guest executed would be another one, whatever the samples
     /// are.
-    #[must_use]
     pub fn decides_account(&self) -> bool {
         self.what != PROGRAM
     }
@@ -153,9 +151,19 @@ impl std::fmt::Display for Changed {
     }
 }
 
-const IMAGE: &str = "the kernel's image";
-const DEVICE_TREE: &str = "the device tree";
 const PROGRAM: &str = "the teiji in the guest";
+
+/// A file by what it is, and its hash where there is one.
+type Hash<'l> = (&'static str, Option<&'l str>);
+
+/// The files that a run was made of.
+fn hashes(lab: &Lab) -> [Hash<'_>; 3] {
+    [
+        ("the kernel's image", Some(&lab.kernel.image.sha256)),
+        ("the device tree", lab.device_tree.as_ref().map(|file| file.sha256.as_str())),
+        (PROGRAM, Some(&lab.program.sha256)),
+    ]
+}
 
 /// Which of its files differ from what was recorded, before a guest boots.
 ///
@@ -169,27 +177,16 @@ pub fn changed_files(lab: &Lab, target: &Target) -> Result<Vec<Changed>, LabErro
         .device_tree
         .as_deref()
         .map(|path| read("read the device tree", path).map(|bytes| (path, sha256(&bytes))));
-    let tree = tree.transpose()?;
-    let recorded_tree = lab.device_tree.as_ref().map(|file| file.sha256.as_str());
-    let files = [
-        (
-            IMAGE,
-            "-k",
-            Some((target.kernel.image.as_path(), sha256(&image))),
-            Some(lab.kernel.image.sha256.as_str()),
-        ),
-        (DEVICE_TREE, "--dtb", tree, recorded_tree),
-        (
-            PROGRAM,
-            "--program",
-            Some((program.path.as_path(), sha256(&program.bytes))),
-            Some(lab.program.sha256.as_str()),
-        ),
+    let found = [
+        ("-k", Some((target.kernel.image.as_path(), sha256(&image)))),
+        ("--dtb", tree.transpose()?),
+        ("--program", Some((program.path.as_path(), sha256(&program.bytes)))),
     ];
-    let differs = |(.., found, recorded): &(_, _, Option<(&Path, String)>, Option<&str>)| {
+    let files = hashes(lab).into_iter().zip(found);
+    let differs = |((_, recorded), (_, found)): &(Hash<'_>, (_, Option<(&Path, String)>))| {
         found.as_ref().map(|(_, hash)| hash.as_str()) != *recorded
     };
-    let changed = files.into_iter().filter(differs).map(|(what, flag, found, recorded)| {
+    let changed = files.into_iter().filter(differs).map(|((what, recorded), (flag, found))| {
         let found = found.map_or_else(
             || "there is none".to_owned(),
             |(path, hash)| format!("{} has SHA-256 {hash}", path.display()),
@@ -213,23 +210,18 @@ fn options(qemu: &model::LabQemu) -> impl Iterator<Item = &String> {
 }
 
 /// What differs between the conditions of two runs in the lab: names of what is not the same.
-#[must_use]
 pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
-    let all: [(&str, bool); 8] = [
-        ("the machine", before.guest == now.guest),
-        (IMAGE, before.kernel.image.sha256 == now.kernel.image.sha256),
-        (
-            DEVICE_TREE,
-            before.device_tree.as_ref().map(|file| &file.sha256)
-                == now.device_tree.as_ref().map(|file| &file.sha256),
-        ),
-        (PROGRAM, before.program.sha256 == now.program.sha256),
+    let files = hashes(before).into_iter().zip(hashes(now));
+    let files = files.map(|((name, before), (_, now))| (name, before == now));
+    let all = [
         ("the initramfs", before.initramfs_sha256 == now.initramfs_sha256),
         ("its task or its snapshot", before.snapshot == now.snapshot),
         ("QEMU", before.qemu.version == now.qemu.version),
         ("QEMU's options", options(&before.qemu).eq(options(&now.qemu))),
     ];
-    all.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
+    let machine = ("the machine", before.guest == now.guest);
+    let all = std::iter::once(machine).chain(files).chain(all);
+    all.filter(|(_, same)| !same).map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]

@@ -147,7 +147,6 @@ pub enum Accelerator {
 }
 
 impl Accelerator {
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Accelerator::Tcg => "tcg",

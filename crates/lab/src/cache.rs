@@ -2,9 +2,10 @@
 //! Where the lab keeps what it has fetched, and how it is put there: one process at a time, whole
 //! or not at all.
 
+use crate::file_error::FileError;
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, io};
 use system::files::{Lock, open_lock};
 
 /// How a folder is called while it is being filled.
@@ -19,9 +20,6 @@ pub(crate) fn user_cache() -> Option<PathBuf> {
     Some(base.join("teiji"))
 }
 
-/// What was tried with a folder, on what, and why it failed.
-pub(crate) type FolderError = (&'static str, PathBuf, io::Error);
-
 /// A folder in which no other process puts anything as long as this is held.
 #[derive(Debug)]
 pub(crate) struct LockedFolder {
@@ -32,17 +30,13 @@ pub(crate) struct LockedFolder {
 impl LockedFolder {
     /// Makes the folder if it is not there, and waits for whoever fills it. What one that was
     /// killed has left is removed.
-    pub(crate) fn new(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self, FolderError> {
-        let failed = |doing: &'static str, path: &Path| {
-            let path = path.to_owned();
-            move |error: io::Error| (doing, path, error)
-        };
-        fs::create_dir_all(path).map_err(failed("make the folder", path))?;
+    pub(crate) fn new(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self, FileError> {
+        fs::create_dir_all(path).map_err(FileError::of("make the folder", path))?;
         let name = path.join(".lock");
-        let lock = Lock(open_lock(&name).map_err(failed("write", &name))?);
+        let lock = Lock(open_lock(&name).map_err(FileError::of("write", &name))?);
         if lock.0.try_lock().is_err() {
             waiting();
-            lock.0.lock().map_err(failed("lock", &name))?;
+            lock.0.lock().map_err(FileError::of("lock", &name))?;
         }
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(PART) {
@@ -53,9 +47,9 @@ impl LockedFolder {
     }
 
     /// A folder in it for what is not whole yet. Dropped, it is gone.
-    pub(crate) fn part(&self) -> Result<tempfile::TempDir, FolderError> {
+    pub(crate) fn part(&self) -> Result<tempfile::TempDir, FileError> {
         let part = tempfile::Builder::new().prefix(PART).tempdir_in(&self.path);
-        part.map_err(|error| ("make a folder in", self.path.clone(), error))
+        part.map_err(FileError::of("make a folder in", &self.path))
     }
 }
 
@@ -82,8 +76,8 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, folder.join(".lock")).unwrap();
-        let (doing, path, _) = LockedFolder::new(&folder, &mut || ()).unwrap_err();
-        assert_eq!((doing, path), ("write", folder.join(".lock")));
+        let error = LockedFolder::new(&folder, &mut || ()).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("cannot write {}: ", folder.join(".lock").display())));
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         fs::remove_file(folder.join(".lock")).unwrap();
         fs::hard_link(&victim, folder.join(".lock")).unwrap();

@@ -56,8 +56,8 @@ pub fn cached() -> Result<CacheContents, KernelError> {
 /// When it cannot be removed.
 pub fn remove_cached(entry: &Cached, waiting: &mut dyn FnMut()) -> Result<(), KernelError> {
     let parent = entry.folder.parent().unwrap_or(Path::new("/"));
-    let locked = LockedFolder::new(parent, waiting).map_err(FileError::from)?;
-    let going = locked.part().map_err(FileError::from)?;
+    let locked = LockedFolder::new(parent, waiting)?;
+    let going = locked.part()?;
     let rename = fs::rename(&entry.folder, going.path().join("removed"));
     let removed = rename.and_then(|()| going.close());
     Ok(removed.map_err(FileError::of("remove", &entry.folder))?)
@@ -132,10 +132,7 @@ fn snapshots(cache: &Path) -> Vec<Cached> {
             .take(NAME)
             .collect();
         let (machine, what) = stored.of.split_once(", ").unwrap_or(("", &stored.of));
-        let machine = plan::Machine::ALL
-            .into_iter()
-            .find(|known| known.name() == machine)
-            .map_or("", plan::Machine::name);
+        let machine = machine.parse().map_or("", plan::Machine::name);
         Cached {
             name,
             machine,

@@ -90,7 +90,6 @@ pub enum Scanned<'a> {
 }
 
 /// Looks for the first frame.
-#[must_use]
 pub fn find(bytes: &[u8]) -> Scanned<'_> {
     let nothing = Scanned::Part { received: 0, of: 0 };
     let Some(start) = bytes.windows(MAGIC.len()).position(|window| window == MAGIC) else {

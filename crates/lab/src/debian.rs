@@ -44,7 +44,7 @@ pub fn fetch(
     let debian = cache.debian();
     let mut waiting =
         || say(&format!("{name}: waiting for another teiji that is fetching a kernel"));
-    let locked = LockedFolder::new(&debian, &mut waiting).map_err(FileError::from)?;
+    let locked = LockedFolder::new(&debian, &mut waiting)?;
 
     let state = debian.join(".apt").join(flavour.architecture);
     let apt = Apt::prepare(&state, flavour.architecture, &sources()).map_err(&failed)?;
@@ -62,7 +62,7 @@ pub fn fetch(
     let place = cache.place(flavour, &chosen);
     if !place.is_dir() {
         say(&format!("{name}: downloading linux-image-{chosen}-{}", flavour.name));
-        let part = locked.part().map_err(FileError::from)?;
+        let part = locked.part()?;
         let package = apt
             .download(&format!("linux-image-{chosen}-{}", flavour.name), part.path())
             .map_err(&failed)?;

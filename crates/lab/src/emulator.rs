@@ -384,7 +384,6 @@ pub(crate) fn end(child: &mut Child) {
 
 /// The body of the hidden verb: `words` are the process id of the parent, what QEMU may do, QEMU's
 /// program and its arguments. Returns only if QEMU cannot be started.
-#[must_use]
 pub fn become_emulator(words: &[OsString]) -> io::Error {
     let parsed = words
         .split_first()

@@ -52,7 +52,6 @@ pub enum LabError {
 
 impl LabError {
     /// Whether what was asked is at fault, and not the guest, the kernel or this machine.
-    #[must_use]
     pub const fn is_bad_input(&self) -> bool {
         matches!(
             self,

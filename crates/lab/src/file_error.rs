@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was tried with a file or folder, and why it failed.
 
-use crate::cache::FolderError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -24,11 +23,5 @@ impl FileError {
 impl From<FileError> for String {
     fn from(error: FileError) -> Self {
         error.to_string()
-    }
-}
-
-impl From<FolderError> for FileError {
-    fn from((doing, path, source): FolderError) -> Self {
-        FileError { doing, path, source }
     }
 }

@@ -52,7 +52,7 @@ impl GuestLimits {
         if guest.memory_mib > self.memory_mib {
             return Err(TooMuch::Memory { asked: guest.memory_mib, allowed: self.memory_mib });
         }
-        let asked = Duration::from_nanos(run.max_duration_ns().0.unsigned_abs());
+        let asked = run.max_duration_ns().duration();
         if asked > self.expected {
             return Err(TooMuch::Time { asked, allowed: self.expected });
         }

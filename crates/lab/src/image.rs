@@ -22,7 +22,6 @@ pub enum Processor {
 }
 
 impl Processor {
-    #[must_use]
     pub(crate) const fn for_machine(machine: Machine) -> Self {
         match machine {
             Machine::X86_64 => Processor::X86_64,
@@ -31,7 +30,6 @@ impl Processor {
         }
     }
 
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Processor::X86_64 => "x86_64",
@@ -123,9 +121,9 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Processor, Wrong> {
     } else if at(bytes, 56, *b"ARM\x64") {
         let needed = efi_size(bytes).unwrap_or(64);
         check_length(bytes, needed).map(|()| Processor::Arm64)
-    } else if number::<4>(bytes, 0x24) == Some(0x016f_2818) {
-        let span = number::<4>(bytes, 0x2c)
-            .zip(number::<4>(bytes, 0x28))
+    } else if number(bytes, 0x24, 4) == Some(0x016f_2818) {
+        let span = number(bytes, 0x2c, 4)
+            .zip(number(bytes, 0x28, 4))
             .and_then(|(end, start)| end.checked_sub(start));
         let needed = span.ok_or(Wrong::Unknown("the header of its zImage is invalid"))?;
         check_length(bytes, needed).map(|()| Processor::Arm)
@@ -141,10 +139,10 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Processor, Wrong> {
 fn pc(bytes: &[u8]) -> Result<Processor, Wrong> {
     let sectors =
         bytes.get(0x1f1).map_or(4, |sectors| if *sectors == 0 { 4 } else { u64::from(*sectors) });
-    let needed = (sectors + 1) * 512 + number::<4>(bytes, 0x1f4).unwrap_or(0) * 16;
+    let needed = (sectors + 1) * 512 + number(bytes, 0x1f4, 4).unwrap_or(0) * 16;
     check_length(bytes, needed)?;
     // Where the kernel can be entered in 64-bit mode.
-    if number::<2>(bytes, 0x236).is_none_or(|flags| flags & 1 == 0) {
+    if number(bytes, 0x236, 2).is_none_or(|flags| flags & 1 == 0) {
         return Err(Wrong::Unknown("it is for 32-bit PCs"));
     }
     Ok(Processor::X86_64)
@@ -155,15 +153,15 @@ fn efi_size(bytes: &[u8]) -> Option<u64> {
     if !bytes.starts_with(b"MZ") {
         return None;
     }
-    let pe = usize::try_from(number::<4>(bytes, 0x3c)?).ok()?;
+    let pe = usize::try_from(number(bytes, 0x3c, 4)?).ok()?;
     if !at(bytes, pe, *b"PE\0\0") {
         return None;
     }
-    let sections = usize::try_from(number::<2>(bytes, pe + 6)?).ok()?;
-    let table = pe + 24 + usize::try_from(number::<2>(bytes, pe + 20)?).ok()?;
+    let sections = usize::try_from(number(bytes, pe + 6, 2)?).ok()?;
+    let table = pe + 24 + usize::try_from(number(bytes, pe + 20, 2)?).ok()?;
     let end = |section: usize| {
         let entry = table + section * 40;
-        Some(number::<4>(bytes, entry + 16)? + number::<4>(bytes, entry + 20)?)
+        Some(number(bytes, entry + 16, 4)? + number(bytes, entry + 20, 4)?)
     };
     (0..sections).map(end).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
@@ -176,9 +174,9 @@ fn at<const N: usize>(bytes: &[u8], offset: usize, expected: [u8; N]) -> bool {
     bytes.get(offset..).is_some_and(|rest| rest.starts_with(&expected))
 }
 
-/// `N` bytes, little endian.
-fn number<const N: usize>(bytes: &[u8], offset: usize) -> Option<u64> {
-    let field = bytes.get(offset..)?.get(..N)?;
+/// So many bytes, little endian.
+pub(crate) fn number(bytes: &[u8], offset: usize, length: usize) -> Option<u64> {
+    let field = bytes.get(offset..)?.get(..length)?;
     Some(field.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 

@@ -165,7 +165,6 @@ impl Kernel {
     /// How the kernel may be preempted, as a recording made with it says: `PREEMPT_RT`, or
     /// `PREEMPT_DYNAMIC (voluntary)` where it is decided at boot and this is what it comes
     /// with.
-    #[must_use]
     pub fn preemption(&self) -> Option<String> {
         const MODELS: [(&str, &str); 4] = [
             ("PREEMPT_LAZY", "lazy"),
@@ -187,7 +186,6 @@ impl Kernel {
     }
 
     /// Whether a co-kernel may run beside it: no where its configuration is known, and has none.
-    #[must_use]
     pub fn may_have_co_kernel(&self) -> bool {
         let has_any = |config: String| {
             ["CONFIG_XENOMAI", "CONFIG_EVL"].iter().any(|option| is_set(&config, option))
@@ -248,12 +246,10 @@ impl Cache {
         Ok(Cache { directory: user_cache().ok_or(KernelError::NoCache)?.join("kernels") })
     }
 
-    #[must_use]
     pub fn at(directory: &Path) -> Self {
         Cache { directory: directory.to_owned() }
     }
 
-    #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -268,7 +264,6 @@ impl Cache {
     }
 
     /// All of them, by flavour and then by version, oldest first.
-    #[must_use]
     pub fn list(&self) -> Vec<Kernel> {
         let mut found: Vec<(usize, String)> = Vec::new();
         for entry in fs::read_dir(self.debian()).into_iter().flatten().flatten() {
@@ -287,7 +282,6 @@ impl Cache {
     /// The kernel of this name, if it is in the cache: of this version, or the newest that begins
     /// so; without a version the one that was the distribution's own choice when last looked
     /// for.
-    #[must_use]
     pub fn find(&self, flavour: Flavour, version: Option<&str>) -> Option<Kernel> {
         let link = self.debian().join(flavour.name);
         let chosen = fs::read_link(link).ok().filter(|_| version.is_none());

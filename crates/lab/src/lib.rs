@@ -90,7 +90,7 @@ pub use instruction_count::{CommandCost, READ, REST, SPIN, read, rest, run as ex
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use order::GuestCommand;
 pub use pinned::{PinnedError, QemuPart};
-pub use pinned_fetch::{ChosenQemu, choose_qemu, fetch_qemu};
+pub use pinned_fetch::{choose_qemu, fetch_qemu};
 pub use plugin::Plugin;
 pub use program::ProgramError;
 pub use progress::{GuestObserver, GuestProgress, Stage};

@@ -42,7 +42,6 @@ impl QemuPart {
     pub const ALL: [QemuPart; 2] = [QemuPart::X86, QemuPart::Arm];
 
     /// As written on the command line.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             QemuPart::X86 => "qemu",

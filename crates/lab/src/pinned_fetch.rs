@@ -3,7 +3,7 @@
 //! proxies and mirrors, each accepted by the SHA-256 that this program carries. No package list and
 //! no key is needed, whatever the host's release.
 
-use crate::cache::{FolderError, LockedFolder};
+use crate::cache::LockedFolder;
 use crate::debian::{
     ARCHIVE, Apt, SECURITY_ARCHIVE, first_complaint, mirrors, not_started, not_unpacked, untar,
 };
@@ -34,10 +34,9 @@ pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
     }
     let name = part.name();
     let failed = |error: FileError| PinnedError::Unavailable(error.to_string());
-    let folder_failed = |error: FolderError| failed(error.into());
     let directory = directory()?;
     let mut waiting = || say(&format!("{name}: waiting for another teiji that is fetching a QEMU"));
-    let locked = LockedFolder::new(&directory, &mut waiting).map_err(folder_failed)?;
+    let locked = LockedFolder::new(&directory, &mut waiting).map_err(failed)?;
     let target = match look_for(part)? {
         InCache::Whole(folder) => return Ok(folder),
         InCache::Damaged(folder) => {
@@ -46,7 +45,7 @@ pub fn fetch_qemu(part: QemuPart, say: &mut dyn FnMut(&str)) -> Result<PathBuf, 
         }
         InCache::Nothing(folder) => folder,
     };
-    let filled = locked.part().map_err(folder_failed)?;
+    let filled = locked.part().map_err(failed)?;
     let made = filled.path().join(name);
     fill(part, filled.path(), &made, &directory.join(".apt"), say)
         .map_err(PinnedError::Unavailable)?;
@@ -170,17 +169,9 @@ fn download(packages: &[Package], into: &Path, apt: &Apt) -> Result<(), String> 
     }
 }
 
-/// The QEMU that guests run in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChosenQemu {
-    pub qemu: Qemu,
-    /// To be said where it is not the one it should be.
-    pub note: Option<String>,
-}
-
 /// The QEMU for guests of this machine: the one that was asked for. If none was, the pinned one,
 /// which is fetched if need be, or the system's: then all guests of this process run in that one,
-/// and only the first time there is a note.
+/// and only the first time there is a note, to be said.
 ///
 /// # Errors
 /// When there is none, or not the one that was asked for.
@@ -188,11 +179,11 @@ pub fn choose_qemu(
     asked: Option<&Qemu>,
     machine: Machine,
     say: &mut dyn FnMut(&str),
-) -> Result<ChosenQemu, EmulatorError> {
+) -> Result<(Qemu, Option<String>), EmulatorError> {
     /// Whose emulators could not be had.
     static WITHOUT: Mutex<Vec<QemuPart>> = Mutex::new(Vec::new());
     let part = QemuPart::for_machine(machine);
-    let chosen = |qemu: Qemu| ChosenQemu { qemu, note: None };
+    let chosen = |qemu: Qemu| (qemu, None);
     match asked {
         Some(Qemu::Pinned) => {
             fetch_qemu(part, say)?;
@@ -227,7 +218,7 @@ pub fn choose_qemu(
          uses everywhere: {why}. Their samples are not those of {pinned}. With --qemu system that \
          one is not looked for."
     );
-    Ok(ChosenQemu { qemu: Qemu::System, note: Some(note) })
+    Ok((Qemu::System, Some(note)))
 }
 
 /// Whether there is a QEMU for this machine, or one could be fetched: found without fetching it.

@@ -25,7 +25,6 @@ pub struct Plugin {
 impl Plugin {
     /// To keep executed blocks; none where the program runs on a processor that the plugin was not
     /// written for.
-    #[must_use]
     pub fn recorder() -> Option<Self> {
         Plugin::new(true)
     }

@@ -4,6 +4,7 @@
 
 use crate::board::Board;
 use crate::file_error::FileError;
+use crate::image;
 use plan::Machine;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -111,10 +112,7 @@ fn check(bytes: &[u8], machine: Machine) -> Result<(), &'static str> {
     if !bytes.starts_with(b"\x7fELF") {
         return Err("it is not an ELF program");
     }
-    let number = |at: usize, length: usize| {
-        let field = bytes.get(at..)?.get(..length)?;
-        Some(field.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte)))
-    };
+    let number = |at: usize, length: usize| image::number(bytes, at, length);
     if bytes.get(4) != Some(&class) || number(18, 2) != Some(processor) {
         return Err("it is built for another processor");
     }

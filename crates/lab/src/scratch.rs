@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Once;
-use system::files::open_lock_of_another;
+use system::files::{Lock, open_lock_of_another};
 use tempfile::TempDir;
 
 /// How the folders' names begin.
@@ -22,8 +22,7 @@ const LOCK: &str = "owner";
 #[derive(Debug)]
 pub struct ScratchFolder {
     folder: TempDir,
-    // Locked as long as it is open; no process that is started inherits it.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl ScratchFolder {
@@ -48,10 +47,9 @@ impl ScratchFolder {
         let lock = File::create_new(&unlocked)?;
         lock.lock()?;
         fs::rename(&unlocked, folder.path().join(LOCK))?;
-        Ok(ScratchFolder { folder, _lock: lock })
+        Ok(ScratchFolder { folder, _lock: Lock(lock) })
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

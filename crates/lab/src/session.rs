@@ -97,7 +97,7 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
     }
     let run = &decided(&lab_run.run, &lab_run.target.kernel);
     let task = Task::measure(run, lab_run.default_cpus, lab_run.target.guest.time);
-    let expected = Duration::from_nanos(run.max_duration_ns().0.unsigned_abs());
+    let expected = run.max_duration_ns().duration();
     GuestRun::begin(&lab_run.target, task, expected)
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct SnapshotKey(pub(crate) String);
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     /// Open, so that it stays even if it is removed from the cache meanwhile.
-    disk: File,
+    pub disk: File,
     /// What the guest had printed.
     pub console: Vec<u8>,
     /// Whether it was made by an earlier command, and so might not be what it was.
@@ -21,11 +21,6 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Of an image, positioned anywhere.
-    pub(crate) const fn new(disk: File, console: Vec<u8>, from_cache: bool) -> Self {
-        Snapshot { disk, console, from_cache }
-    }
-
     /// A disk of its own for a guest: it writes there as it starts.
     pub(crate) fn copy_disk(&self, to: &Path) -> io::Result<()> {
         let mut from = &self.disk;

@@ -92,9 +92,8 @@ impl SnapshotCache {
 
     /// Keeps a snapshot, and removes others if all together are too large.
     pub(crate) fn store(&self, key: &SnapshotKey, of: &str, snapshot: &Snapshot) -> io::Result<()> {
-        let locked =
-            LockedFolder::new(&self.directory, &mut || ()).map_err(|(_, _, error)| error)?;
-        let part = locked.part().map_err(|(_, _, error)| error)?;
+        let locked = LockedFolder::new(&self.directory, &mut || ()).map_err(io::Error::other)?;
+        let part = locked.part().map_err(io::Error::other)?;
         let write = |name: &str, bytes: &[u8]| {
             let mut file = File::create(part.path().join(name))?;
             file.write_all(bytes)?;
@@ -150,7 +149,7 @@ fn read(place: &Path, key: &SnapshotKey) -> Option<Snapshot> {
         && sha256(&console) == about.console_sha256
         && sha256(&disk) == about.disk_sha256;
     let disk = File::open(place.join(DISK)).ok().filter(|_| is_whole)?;
-    Some(Snapshot::new(disk, console, true))
+    Some(Snapshot { disk, console, from_cache: true })
 }
 
 fn stored(place: &Path) -> Option<StoredSnapshot> {
@@ -174,7 +173,11 @@ mod tests {
 
     fn snapshot(place: &Path, disk: &[u8]) -> Snapshot {
         fs::write(place, disk).unwrap();
-        Snapshot::new(File::open(place).unwrap(), b"[ 0.1] booted\n".to_vec(), false)
+        Snapshot {
+            disk: File::open(place).unwrap(),
+            console: b"[ 0.1] booted\n".to_vec(),
+            from_cache: false,
+        }
     }
 
     fn cache(max_bytes: u64) -> (tempfile::TempDir, SnapshotCache) {

@@ -108,8 +108,8 @@ impl Snapshots {
         disk: &Path,
         console: Vec<u8>,
     ) -> Result<Rc<Snapshot>, BootError> {
-        let file = File::open(disk).map_err(FileError::of("read", disk))?;
-        let snapshot = Rc::new(Snapshot::new(file, console, false));
+        let disk = File::open(disk).map_err(FileError::of("read", disk))?;
+        let snapshot = Rc::new(Snapshot { disk, console, from_cache: false });
         if let Some(cache) = &self.cache {
             // A cache that cannot be written to costs the next command its time, and nothing else.
             let _ = cache.store(key, about, &snapshot);

@@ -41,7 +41,6 @@ pub struct LabRun {
 
 impl LabRun {
     /// The run of a recording once more.
-    #[must_use]
     pub fn again(recorded: &Recorded, facts: &Lab, target: Target, directory: PathBuf) -> Self {
         let mut run = recorded.document.run.clone();
         if facts.probe_left_open {

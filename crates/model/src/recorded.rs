@@ -48,6 +48,12 @@ impl Recorded {
         })
     }
 
+    /// How many samples all threads have.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.moments.count()).sum()
+    }
+
     /// The largest latency of all threads, skipped activations counted in, ns; of jitter the
     /// largest size.
     #[must_use]

@@ -139,23 +139,22 @@ fn key_of(settings: &[Setting]) -> Vec<(String, Value)> {
 
 impl Plan {
     /// This plan as one file, with this seed: what runs, without what it was put together from.
-    #[must_use]
     pub fn as_run(&self, seed: u64) -> String {
         let mut text = String::new();
         if let Some(title) = &self.title {
-            let _ = writeln!(text, "title = {}", quoted(title));
+            let _ = writeln!(text, "title = {}", in_toml(title));
         }
         let table = |text: &mut String, head: &str, settings: &[Setting]| {
             let _ = writeln!(text, "\n{head}");
             for setting in settings {
-                let _ = writeln!(text, "{} = {}", key(&setting.key), written(&setting.value));
+                let _ = writeln!(text, "{} = {}", key(&setting.key), setting.value.in_toml());
             }
         };
         table(&mut text, "[measure]", &self.measure);
         let _ = writeln!(text, "\n[vary]");
         for factor in &self.vary {
             let values: Vec<String> =
-                factor.values.iter().map(|setting| written(&setting.value)).collect();
+                factor.values.iter().map(|setting| setting.value.in_toml()).collect();
             let _ = writeln!(text, "{} = [{}]", key(&factor.key), values.join(", "));
         }
         for (head, combinations) in [("[[exclude]]", &self.exclude), ("[[include]]", &self.include)]
@@ -170,34 +169,37 @@ impl Plan {
             text += "\n[limits]\n";
         }
         for limit in &self.limits {
-            let _ = writeln!(text, "{} = {}", key(limit.name()), quoted(limit.setting()));
+            let _ = writeln!(text, "{} = {}", key(limit.name()), in_toml(limit.setting()));
         }
         text
     }
 }
 
-fn written(value: &Value) -> String {
-    match value {
-        Value::Switch(on) => on.to_string(),
-        Value::Words(words) if words.is_empty() => quoted("none"),
-        Value::Words(words) => match words.as_slice() {
-            [word] => quoted(word),
-            words => format!(
-                "[{}]",
-                words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ")
-            ),
-        },
+impl Value {
+    /// As a plan's file has it.
+    pub fn in_toml(&self) -> String {
+        match self {
+            Value::Switch(on) => on.to_string(),
+            Value::Words(words) => match words.as_slice() {
+                [] => in_toml("none"),
+                [word] => in_toml(word),
+                words => {
+                    let words = words.iter().map(|word| in_toml(word)).collect::<Vec<_>>();
+                    format!("[{}]", words.join(", "))
+                }
+            },
+        }
     }
 }
 
 fn key(text: &str) -> String {
     let is_bare =
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    if is_bare { text.to_owned() } else { quoted(text) }
+    if is_bare { text.to_owned() } else { in_toml(text) }
 }
 
-/// As a basic string of TOML.
-fn quoted(text: &str) -> String {
+/// A text as a basic string of TOML.
+pub fn in_toml(text: &str) -> String {
     let mut out = String::from('"');
     for c in text.chars() {
         match c {
@@ -214,7 +216,6 @@ fn quoted(text: &str) -> String {
 impl RunOrder {
     /// All runs of so many combinations, in the order they run; `seed` counts only if they are
     /// shuffled.
-    #[must_use]
     pub fn runs(&self, combinations: usize, seed: u64) -> Vec<PlannedRun> {
         let mut chance = Chance::new(seed);
         let mut runs = Vec::new();

@@ -138,7 +138,6 @@ impl CpuList {
     }
 
     /// `0-3,5`: the shortest list that names these CPUs.
-    #[must_use]
     pub fn format(cpus: &[CpuId]) -> String {
         format_list(cpus)
     }

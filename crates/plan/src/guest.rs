@@ -25,7 +25,6 @@ impl Machine {
         [Machine::X86_64, Machine::Aarch64, Machine::Armv7, Machine::Raspi3b];
 
     /// As written on the command line.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Machine::X86_64 => "x86_64",
@@ -36,7 +35,6 @@ impl Machine {
     }
 
     /// CPUs that cannot be more or fewer, because the board has so many.
-    #[must_use]
     pub const fn fixed_cpus(self) -> Option<u32> {
         match self {
             Machine::Raspi3b => Some(4),
@@ -45,7 +43,6 @@ impl Machine {
     }
 
     /// MiB of memory that cannot be more or less, because the board has exactly that.
-    #[must_use]
     pub const fn fixed_memory_mib(self) -> Option<u32> {
         match self {
             Machine::Raspi3b => Some(1_024),
@@ -221,7 +218,6 @@ const RESERVED: [&str; 4] = ["rdinit=", "init=", "--", "initrd="];
 impl Guest {
     /// What one instruction takes of a CPU, ns: as many of the others' are executed meanwhile. None
     /// where that is up to the host.
-    #[must_use]
     pub fn ns_per_instruction(&self) -> Option<u64> {
         match self.time {
             GuestTime::Virtual { shift } => Some(u64::from(self.cpus) << shift),
@@ -230,7 +226,6 @@ impl Guest {
     }
 
     /// Whether it has several CPUs in virtual time, which take turns.
-    #[must_use]
     pub fn has_turns(&self) -> bool {
         self.cpus > 1 && self.time != GuestTime::Host
     }

@@ -34,7 +34,6 @@ const RATES: [(&str, i128); 3] = [("hz", 1), ("khz", 1_000), ("mhz", 1_000_000)]
 impl Interval {
     /// What a reader should know: that a bare number was taken for microseconds, or what was
     /// rounded. None where the interval is what was written.
-    #[must_use]
     pub fn note(&self) -> Option<String> {
         let (nanos, written) = (self.nanos, &self.written);
         match &self.reading {

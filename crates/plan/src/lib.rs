@@ -28,7 +28,7 @@ mod scheduling;
 mod search;
 mod settle;
 
-pub use combinations::{Combination, PlannedRun};
+pub use combinations::{Combination, PlannedRun, in_toml};
 pub use cpus::{CpuError, CpuId, CpuList, ProcessCpus};
 pub use guest::{Guest, GuestError, GuestTime, Machine, MachineTime, shift_of_cpus, shift_of_mips};
 pub use interval::Interval;

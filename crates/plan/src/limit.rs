@@ -51,7 +51,6 @@ pub enum Figure {
 
 impl Figure {
     /// By its name in limits: `max`, `p99.9`, `peak-to-peak`.
-    #[must_use]
     pub fn named(name: &str) -> Option<Figure> {
         Some(match name {
             "max" => Figure::Max,
@@ -87,7 +86,6 @@ pub enum Relation {
 
 impl Relation {
     /// The largest latency, ns, that this limit allows.
-    #[must_use]
     pub const fn highest_allowed(self, limit: Nanos) -> i64 {
         match self {
             Relation::Below => limit.0.saturating_sub(1),
@@ -138,7 +136,6 @@ pub enum LimitError {
 
 impl Limit {
     /// These, each once, in the order in which they come.
-    #[must_use]
     pub fn each_once<'l>(limits: impl Iterator<Item = &'l Limit>) -> Vec<Limit> {
         let mut all: Vec<Limit> = Vec::new();
         for limit in limits {
@@ -150,7 +147,6 @@ impl Limit {
     }
 
     /// What is limited, as it was written: `max`, `rate(>80us)`, `skipped`.
-    #[must_use]
     pub fn name(&self) -> &str {
         let after = self.text.find(')').unwrap_or(0);
         self.text[after..].find(['<', '=']).map_or(&self.text, |at| &self.text[..after + at])
@@ -166,14 +162,12 @@ impl Limit {
     }
 
     /// The value that a plan has for it.
-    #[must_use]
     pub(crate) fn setting(&self) -> &str {
         let behind = &self.text[self.name().len()..];
         if self.relation == Relation::Below { behind.trim_start_matches('<') } else { behind }
     }
 
     /// What is to be known exactly of a recording's latencies to judge these limits.
-    #[must_use]
     pub fn exact_request(limits: &[Limit]) -> ExactRequest {
         let mut exact = ExactRequest::default();
         for limit in limits {

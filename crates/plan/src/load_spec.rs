@@ -42,25 +42,21 @@ pub enum LoadSpecError {
 
 impl LoadSpec {
     /// The load's name, such as `hackbench`.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// What stands after `@`, such as `50%`.
-    #[must_use]
     pub fn level(&self) -> Option<&str> {
         self.level.as_deref()
     }
 
     /// What stands after `cmd:`, without the quotes around it.
-    #[must_use]
     pub fn command(&self) -> Option<&str> {
         self.command.as_deref()
     }
 
     /// The same load at this level, if one is given here, and with these keys as well.
-    #[must_use]
     pub fn with(&self, level: Option<String>, more: &[(&str, String)]) -> Self {
         let level = level.or_else(|| self.level.clone());
         let head = match (&self.command, &level) {

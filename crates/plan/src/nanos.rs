@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::Duration;
 
 /// A point in time or a span, in ns. Which clock a point belongs to is said where it is stored.
 #[derive(
@@ -103,19 +104,16 @@ impl Nanos {
     pub const LONGEST: Nanos = Nanos::from_secs(3_650 * 86_400);
 
     /// A number of whole microseconds.
-    #[must_use]
     pub const fn from_micros(us: i64) -> Self {
         Nanos(us * 1_000)
     }
 
     /// A number of whole milliseconds.
-    #[must_use]
     pub const fn from_millis(ms: i64) -> Self {
         Nanos(ms * 1_000_000)
     }
 
     /// A number of whole seconds.
-    #[must_use]
     pub const fn from_secs(s: i64) -> Self {
         Nanos(s * 1_000_000_000)
     }
@@ -154,15 +152,18 @@ impl Nanos {
         }
     }
 
+    /// As a span of the standard library, which has none below 0: its size then.
+    pub const fn duration(self) -> Duration {
+        Duration::from_nanos(self.0.unsigned_abs())
+    }
+
     /// Microseconds for display only.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for reading; 2^53 ns are 104 days")]
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
     /// Seconds for display only.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for reading; 2^53 ns are 104 days")]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -192,6 +193,13 @@ fn exact_nanos(whole: &str, fraction: &str, unit: Unit) -> Option<Nanos> {
         total = total.checked_add(i64::try_from(parts / scale).ok()?)?;
     }
     Some(Nanos(total))
+}
+
+/// The longest span there is, where it is longer.
+impl From<Duration> for Nanos {
+    fn from(span: Duration) -> Self {
+        Nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
+    }
 }
 
 impl fmt::Display for Nanos {

@@ -47,7 +47,6 @@ impl Phase {
     }
 
     /// Whether nothing is shifted.
-    #[must_use]
     pub const fn is_none(&self) -> bool {
         self.0 == 0
     }
@@ -70,14 +69,12 @@ impl Phase {
     }
 
     /// How much later the load of this place starts, ns: below 20 ms.
-    #[must_use]
     pub fn load_shift(self, load: usize) -> Nanos {
         self.share_of(LOADS + 2 * load as u64, SPAN)
     }
 
     /// What the numbers of the load of this place follow from, wherever it draws some; 0 without a
     /// phase.
-    #[must_use]
     pub fn load_seed(self, load: usize) -> u64 {
         if self.is_none() { 0 } else { self.number(LOADS + 2 * load as u64 + 1) }
     }

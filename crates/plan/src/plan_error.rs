@@ -45,7 +45,6 @@ pub enum PlanError {
 
 impl PlanError {
     /// Something that is written and wrong.
-    #[must_use]
     pub fn at(at: &SourceSpan, what: impl Into<String>) -> Self {
         PlanError::Written { at: at.clone(), what: what.into() }
     }

@@ -209,7 +209,6 @@ impl Plan {
 
     /// The plan without these flags: no setting and no factor of it has one of them any more, and
     /// what was excluded or added by one of them is not.
-    #[must_use]
     pub fn without(mut self, keys: &[&str]) -> Self {
         let stays = |key: &str| !keys.contains(&key);
         self.measure.retain(|setting| stays(&setting.key));
@@ -222,7 +221,6 @@ impl Plan {
     }
 
     /// Whether this is one of several values of a factor.
-    #[must_use]
     pub fn varies(&self, key: &str, value: &str) -> bool {
         let factor = self.vary.iter().find(|factor| factor.key == key);
         factor.is_some_and(|factor| {
@@ -233,7 +231,6 @@ impl Plan {
 
     /// The plan without this one of several values of a factor, and without what was excluded or
     /// added by it.
-    #[must_use]
     pub fn without_value(mut self, key: &str, value: &str) -> Self {
         if !self.varies(key, value) {
             return self;

@@ -31,7 +31,6 @@ impl Length {
     pub const FOREVER: &str = "forever";
 
     /// Whether only a signal ends it, or what is measured.
-    #[must_use]
     pub const fn is_endless(self) -> bool {
         matches!(self, Length::Forever)
     }
@@ -153,7 +152,6 @@ pub const MAX_THREADS: usize = 8_192;
 impl Run {
     /// For tests and examples: so many activations at this interval on CPU 0, without warm-up or
     /// load. They set the other fields that they depend on.
-    #[must_use]
     pub fn example(interval_ns: Nanos, samples: u64) -> Self {
         Run {
             title: None,
@@ -177,14 +175,12 @@ impl Run {
     }
 
     /// The interval of thread `index`.
-    #[must_use]
     pub fn interval_of(&self, index: usize) -> Nanos {
         let index = i64::try_from(index).unwrap_or(i64::MAX);
         Nanos(self.interval_ns.0.saturating_add(self.distance_ns.0.saturating_mul(index)))
     }
 
     /// How many activations of thread `index` fall due.
-    #[must_use]
     pub fn activations_of(&self, index: usize) -> u64 {
         match self.length {
             Length::Samples(n) => n,
@@ -201,7 +197,6 @@ impl Run {
     /// How far the activations of thread `index` are shifted against the first thread's. Unless
     /// aligned, threads take turns within one interval, so that their timers and wake-ups do
     /// not coincide; within the run, where that is shorter.
-    #[must_use]
     pub fn offset_of(&self, index: usize) -> Nanos {
         let position = i64::try_from(index).unwrap_or(i64::MAX);
         match self.aligned_ns {
@@ -222,14 +217,12 @@ impl Run {
     }
 
     /// How much later than without its phase all threads begin, the warm-up included, ns.
-    #[must_use]
     pub fn phase_shift(&self) -> Nanos {
         self.phase.threads_shift(self.starts_within())
     }
 
     /// How long the threads run before the first activation that counts, ns: longer beside loads
     /// that are given time to settle.
-    #[must_use]
     pub fn whole_warmup_ns(&self) -> Nanos {
         let as_they_start = self.loads.is_empty() || self.settle == Settle::ForNs(Nanos::ZERO);
         let beside = if as_they_start { Nanos::ZERO } else { Settle::BESIDE_THREADS };
@@ -237,7 +230,6 @@ impl Run {
     }
 
     /// How long the thread that takes longest measures, ns: the length of the run.
-    #[must_use]
     pub fn measured_ns(&self) -> Nanos {
         let length_of = |index| {
             i64::try_from(self.activations_of(index))
@@ -248,7 +240,6 @@ impl Run {
     }
 
     /// From the beginning of the warm-up to the end of the thread that ends last, ns.
-    #[must_use]
     pub fn expected_ns(&self) -> Nanos {
         let end_of = |index| {
             let activations = i64::try_from(self.activations_of(index)).unwrap_or(i64::MAX);
@@ -261,7 +252,6 @@ impl Run {
     }
 
     /// The longest a run of this kind takes, settling and the shifts of its phase included, ns.
-    #[must_use]
     pub fn max_duration_ns(&self) -> Nanos {
         let settling = if self.loads.is_empty() { Nanos::ZERO } else { self.settle.bound_ns() };
         let shifts = [settling, self.phase.max_load_shift(&self.loads), self.phase_shift()];

@@ -20,26 +20,22 @@ pub enum Policy {
 
 impl Policy {
     /// Whether its threads go before all of ordinary policies.
-    #[must_use]
     pub const fn is_real_time(self) -> bool {
         self.has_priorities() || matches!(self, Policy::Deadline)
     }
 
     /// Whether the policy has priorities 1 to 99.
-    #[must_use]
     const fn has_priorities(self) -> bool {
         matches!(self, Policy::Fifo | Policy::Rr)
     }
 
     /// Whether its threads may be bound to a CPU. The kernel admits a SCHED_DEADLINE thread to all
     /// CPUs of its root domain or not at all.
-    #[must_use]
     pub const fn can_pin(self) -> bool {
         !matches!(self, Policy::Deadline)
     }
 
     /// The kernel's number (include/uapi/linux/sched.h).
-    #[must_use]
     pub const fn number(self) -> u8 {
         match self {
             Policy::Other => 0,
@@ -52,7 +48,6 @@ impl Policy {
     }
 
     /// The kernel's name.
-    #[must_use]
     pub const fn kernel_name(self) -> &'static str {
         match self {
             Policy::Fifo => "SCHED_FIFO",
@@ -125,7 +120,6 @@ impl Scheduling {
 
     /// The priority that other threads are held against: 0 of ordinary policies, above all that
     /// there are under SCHED_DEADLINE.
-    #[must_use]
     pub fn rank(self) -> u8 {
         match self.policy {
             Policy::Deadline => u8::MAX,

@@ -88,7 +88,6 @@ const ATTEMPTS: usize = 50;
 
 impl SearchSpace {
     /// Whether a run that measures for so long leaves room for times.
-    #[must_use]
     pub const fn has_times(length: Nanos) -> bool {
         length.0 > 2 * SPAN.0
     }
@@ -104,7 +103,6 @@ impl SearchSpace {
     }
 
     /// The loads of a candidate, whose run measures for `length`.
-    #[must_use]
     pub fn loads_of(&self, candidate: &Candidate, length: Nanos) -> Vec<LoadSpec> {
         // A phase adds some, and even the last is to begin within the run.
         let length = length.0.saturating_sub(SPAN.0).max(0);
@@ -126,7 +124,6 @@ impl SearchSpace {
 
     /// The candidate in other phases, then made simpler in one thing each: what it has that the
     /// search chose.
-    #[must_use]
     pub fn simpler(&self, candidate: &Candidate) -> Vec<(Simpler, Candidate)> {
         let mut all = Vec::new();
         let running: Vec<usize> =
@@ -173,12 +170,10 @@ pub struct Search {
 
 impl Search {
     /// A search whose candidates follow from this seed.
-    #[must_use]
     pub fn new(space: SearchSpace, seed: u64) -> Self {
         Search { space, chance: Chance::new(seed), tried: Vec::new() }
     }
 
-    #[must_use]
     pub const fn space(&self) -> &SearchSpace {
         &self.space
     }

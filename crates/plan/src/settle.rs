@@ -33,7 +33,6 @@ impl Settle {
     }
 
     /// The longest it may take, ns.
-    #[must_use]
     pub const fn bound_ns(self) -> Nanos {
         match self {
             Settle::Auto => Self::MAX_AUTO,

@@ -62,7 +62,7 @@ pub(crate) fn instrument(
     first: Nanos,
     settling: Duration,
 ) -> Instrument {
-    let settled_in_ns = Nanos(i64::try_from(settling.as_nanos()).unwrap_or(i64::MAX));
+    let settled_in_ns = Nanos::from(settling);
     Instrument {
         clock: order.statement.clock.to_string(),
         clock_resolution_ns: calibration.resolution_ns,
@@ -217,7 +217,7 @@ pub(crate) fn thread_warnings(
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if result.is_none() {
-        let waited_ns = Nanos(i64::try_from(probe::JOIN_TIMEOUT.as_nanos()).unwrap_or(i64::MAX));
+        let waited_ns = probe::JOIN_TIMEOUT.into();
         warnings.push(Warning::ThreadUnresponsive {
             thread: thread.index,
             cpu: thread.cpu,

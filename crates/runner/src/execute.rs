@@ -293,7 +293,7 @@ struct Overtime {
 impl Overtime {
     /// Of a run that is expected to take so long, looked at so often.
     fn new(expected_ns: i64, poll: Duration) -> Self {
-        let max_step_ns = i64::try_from(poll.as_nanos()).unwrap_or(i64::MAX).saturating_mul(2);
+        let max_step_ns = Nanos::from(poll).0.saturating_mul(2);
         Overtime { max_step_ns, checked_ns: expected_ns, so_far_ns: 0 }
     }
 

@@ -6,7 +6,6 @@ use model::Warning;
 use plan::{CpuId, Run};
 
 /// What to say of a run whose CPUs were not named, where isolated ones are not among them.
-#[must_use]
 pub fn isolated_not_measured(run: &Run, usable: &[CpuId]) -> Option<Warning> {
     host::isolated_not_measured(&HostRoot::system().isolated_cpus(), &run.cpus, usable)
 }

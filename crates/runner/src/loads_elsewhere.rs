@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 /// What to say of measured CPUs that no load covers, where a load's CPUs were not named: such a
 /// load takes the affinity that was inherited, and isolated CPUs, which are isolated to be
 /// measured, are never in it.
-#[must_use]
 pub fn loads_elsewhere(run: &Run, loads: &[ValidatedLoad]) -> Option<Warning> {
     let unnamed = loads.iter().find(|load| load.spec().options().all(|(key, _)| key != "cpus"))?;
     let covered: BTreeSet<CpuId> = loads.iter().flat_map(ValidatedLoad::cpus).copied().collect();

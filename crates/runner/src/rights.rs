@@ -14,7 +14,6 @@ pub struct Granted {
 
 /// Tries what was asked. Without the rights for it, ordinary scheduling is measured instead, and
 /// said.
-#[must_use]
 pub fn grant(asked: Scheduling) -> Granted {
     match probe::can_schedule(asked) {
         Ok(()) => Granted { scheduling: asked, warning: None },

@@ -48,7 +48,6 @@ impl Signals {
     }
 
     /// The name of the signal, if there was one.
-    #[must_use]
     pub fn caught(&self) -> Option<&'static str> {
         let number = self.0.load(Ordering::Relaxed);
         ASKING

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the program ends: each kind of failure has its code, given in one place.
 
-use crate::output;
 use executor::is_disk_failure;
 use judge::{Ending, Verdict};
+use lab::{EmulatorError, KernelError, LabError, PinnedError};
 use model::Document;
+use probe::ProbeSettingError;
+use runner::RunnerError;
 use std::fmt;
-use std::process::ExitCode;
+use tune::{LoaderError, TuningError};
 
 /// For `--help`.
 pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage \
                          or bad input; 3 not enough evidence; 4 the run failed or was cut short, \
                          or its output could not be written";
 
+/// What was asked for was done.
+pub const DONE: u8 = 0;
 /// A limit was exceeded (`--break-above`), or a check failed (`verify`).
 pub const EXCEEDED: u8 = 1;
 /// Usage, or input that cannot be used.
@@ -25,8 +29,8 @@ pub const RUN_FAILED: u8 = 4;
 
 /// The exit code where standard output may have failed: whatever was found did not arrive then.
 /// What was wrong with the command line is still what the user has to change.
-pub fn of_output(code: ExitCode, failed: bool) -> ExitCode {
-    if failed && code != ExitCode::from(BAD_INPUT) { ExitCode::from(RUN_FAILED) } else { code }
+pub const fn of_output(code: u8, failed: bool) -> u8 {
+    if failed && code != BAD_INPUT { RUN_FAILED } else { code }
 }
 
 /// The exit code of a recording that is there.
@@ -34,17 +38,22 @@ pub fn of_end(document: &Document) -> u8 {
     match judge::ending(document) {
         Ending::AtLatency => EXCEEDED,
         Ending::Failed | Ending::Asked | Ending::CutOff => RUN_FAILED,
-        Ending::Planned => 0,
+        Ending::Planned => DONE,
     }
 }
 
 /// The exit code of limits that were held against recordings.
 pub const fn of_verdict(verdict: Verdict) -> u8 {
     match verdict {
-        Verdict::Pass => 0,
+        Verdict::Pass => DONE,
         Verdict::Fail => EXCEEDED,
         Verdict::NotEnough => NOT_ENOUGH_EVIDENCE,
     }
+}
+
+/// Returns that what was asked for cannot be done, as it was asked for.
+macro_rules! refuse {
+    ($($text:tt)*) => { return Err(anyhow::anyhow!($($text)*).into()) };
 }
 
 /// Why a verb did not do what it was asked to.
@@ -53,15 +62,35 @@ pub struct Failure {
     error: anyhow::Error,
 }
 
-/// Where nothing else is said, the user has to change something.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure::bad_input(error)
+        let error = error.into();
+        Failure { code: if is_of_the_machine(&error) { RUN_FAILED } else { BAD_INPUT }, error }
     }
 }
 
+/// Whether this machine did not let us, or a guest, a kernel or a disk. Anything else the user has
+/// to change.
+fn is_of_the_machine(error: &anyhow::Error) -> bool {
+    fn is<E: std::error::Error + Send + Sync + 'static>(
+        error: &anyhow::Error,
+        is_of_the_machine: impl Fn(&E) -> bool,
+    ) -> bool {
+        error.downcast_ref().is_some_and(is_of_the_machine)
+    }
+    is_disk_failure(error)
+        || is(error, |error: &LabError| !error.is_bad_input())
+        || is(error, |error: &RunnerError| !matches!(error, RunnerError::Recording(_)))
+        || is(error, |error: &ProbeSettingError| matches!(error, ProbeSettingError::Lacks { .. }))
+        || is(error, |error: &LoaderError| !error.is_usage())
+        || error.is::<TuningError>()
+        || error.is::<KernelError>()
+        || error.is::<EmulatorError>()
+        || error.is::<PinnedError>()
+}
+
 /// What a verb returns.
-pub type CommandResult = Result<ExitCode, Failure>;
+pub type CommandResult = Result<u8, Failure>;
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,13 +99,7 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// The user has to change something, unless a disk is the cause.
-    pub fn bad_input(error: impl Into<anyhow::Error>) -> Self {
-        let error = error.into();
-        Failure { code: if is_disk_failure(&error) { RUN_FAILED } else { BAD_INPUT }, error }
-    }
-
-    /// The machine did not let us.
+    /// The machine did not let us, whatever the error is by itself.
     pub fn run_failed(error: impl Into<anyhow::Error>) -> Self {
         Failure { code: RUN_FAILED, error: error.into() }
     }
@@ -88,14 +111,14 @@ impl Failure {
 
     /// Says it of one of several, and gives the code.
     pub fn report_for(&self, name: &str) -> u8 {
-        output::complain(&format!("error: {name}: {}", in_full(&self.error)));
+        complain!("error: {name}: {}", in_full(&self.error));
         self.code
     }
 
     /// Says it, and gives the code.
-    pub fn report(&self) -> ExitCode {
-        output::complain(&format!("error: {}", in_full(&self.error)));
-        ExitCode::from(self.code)
+    pub fn report(&self) -> u8 {
+        complain!("error: {}", in_full(&self.error));
+        self.code
     }
 }
 
@@ -122,7 +145,7 @@ mod tests {
     fn a_full_or_broken_disk_is_no_bad_input() {
         let code = |errno: Errno| {
             let cause = Err::<(), _>(io::Error::from(errno)).context("cannot write report.html");
-            Failure::bad_input(cause.unwrap_err()).code
+            Failure::from(cause.unwrap_err()).code
         };
         assert_eq!([Errno::NOSPC, Errno::DQUOT, Errno::IO].map(code), [RUN_FAILED; 3]);
         assert_eq!([Errno::NOENT, Errno::ACCESS, Errno::ROFS].map(code), [BAD_INPUT; 3]);
@@ -131,11 +154,10 @@ mod tests {
     #[test]
     fn what_was_found_and_not_written_is_a_failed_output() {
         let codes = |failed| {
-            [0, EXCEEDED, BAD_INPUT, NOT_ENOUGH_EVIDENCE]
-                .map(|code| of_output(ExitCode::from(code), failed))
+            [0, EXCEEDED, BAD_INPUT, NOT_ENOUGH_EVIDENCE].map(|code| of_output(code, failed))
         };
-        assert_eq!(codes(true), [4, 4, 2, 4].map(ExitCode::from));
-        assert_eq!(codes(false), [0, 1, 2, 3].map(ExitCode::from));
+        assert_eq!(codes(true), [4, 4, 2, 4]);
+        assert_eq!(codes(false), [0, 1, 2, 3]);
     }
 
     #[test]

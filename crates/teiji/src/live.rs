@@ -12,20 +12,21 @@ use std::io::{IsTerminal, Write, stdout};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// Draws, or does not.
 pub struct Live {
-    drawing: Option<Drawing>,
+    drawing: Drawing,
     /// What stands above it all.
     heading: Option<String>,
-    since_drawn: u32,
 }
 
 /// Lines that are drawn over themselves. A terminal may be held (Ctrl-S, a stalled connection) and
 /// then keeps whoever writes to it waiting. That must not be the recorder, so a thread of its own
 /// draws.
 pub struct Drawing {
-    next: SyncSender<Next>,
-    thread: JoinHandle<()>,
+    /// None: nothing is drawn.
+    thread: Option<(SyncSender<Next>, JoinHandle<()>)>,
+    /// Looks per drawing, and how many there were since the last.
+    every: u32,
+    since_drawn: u32,
 }
 
 /// What comes next onto the terminal.
@@ -51,8 +52,7 @@ const COLUMNS: &str =
 impl Live {
     /// Draws on standard output if that is a terminal, unless `quiet`.
     pub fn new(quiet: bool) -> Self {
-        let drawing = if quiet { None } else { Drawing::begin() };
-        Live { drawing, heading: None, since_drawn: EVERY }
+        Live { drawing: Drawing::new(quiet, EVERY), heading: None }
     }
 
     /// The same below a line, such as how far a plan is.
@@ -62,68 +62,79 @@ impl Live {
 
     /// Removes the drawing.
     pub fn clear(&mut self) {
-        if let Some(drawing) = self.drawing.take() {
-            drawing.clear();
-        }
+        self.drawing.clear();
     }
 }
 
 impl ProgressObserver for Live {
     fn observes(&self) -> bool {
-        self.drawing.is_some()
+        self.drawing.is_shown()
     }
 
     fn progress(&mut self, progress: &Progress) {
-        self.since_drawn += 1;
-        if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {
-            self.since_drawn = 0;
+        self.drawing.show(|| {
             let lines = draw(progress, rows().saturating_sub(6 + progress.loads.len()).max(1));
-            drawing.show(self.heading.iter().cloned().chain(lines).collect());
-        }
+            self.heading.iter().cloned().chain(lines).collect()
+        });
     }
 }
 
 impl Drawing {
-    /// On standard output, if that is a terminal.
-    pub fn begin() -> Option<Self> {
-        if !stdout().is_terminal() {
-            return None;
+    /// On standard output, if that is a terminal, unless `quiet`.
+    pub fn new(quiet: bool, every: u32) -> Self {
+        let thread = if quiet || !stdout().is_terminal() { None } else { begin() };
+        Drawing { thread, every, since_drawn: every }
+    }
+
+    pub const fn is_shown(&self) -> bool {
+        self.thread.is_some()
+    }
+
+    /// Draws these lines over the last ones, once there were enough looks. If the last ones are not
+    /// on the terminal yet, these need not be either.
+    pub fn show(&mut self, lines: impl FnOnce() -> Vec<String>) {
+        self.since_drawn += 1;
+        if let Some((next, _)) = self.thread.as_ref().filter(|_| self.since_drawn >= self.every) {
+            self.since_drawn = 0;
+            let _ = next.try_send(Next::Lines(lines()));
         }
-        let (next, drawings) = sync_channel::<Next>(1);
-        let thread =
-            Builder::new().name("teiji-live".into()).stack_size(STACK_BYTES).spawn(move || {
-                let mut drawn = 0;
-                for next in drawings {
-                    drawn = match next {
-                        Next::Lines(lines) => draw_over(drawn, &lines),
-                        Next::Above(line) => {
-                            erase(drawn);
-                            put(&format!("{line}\n"));
-                            0
-                        }
-                    };
-                }
-                erase(drawn);
-            });
-        thread.ok().map(|thread| Drawing { next, thread })
     }
 
-    /// Draws these lines over the last ones. If those are not on the terminal yet, these need not
-    /// be either.
-    pub fn show(&self, lines: Vec<String>) {
-        let _ = self.next.try_send(Next::Lines(lines));
-    }
-
-    /// Puts a line above the drawing, to stay. Waits for the terminal: not for whoever measures.
+    /// Puts a line above the drawing, to stay, where there is one. Waits for the terminal: not for
+    /// whoever measures.
     pub fn say(&self, line: &str) {
-        let _ = self.next.send(Next::Above(line.to_owned()));
+        if let Some((next, _)) = &self.thread {
+            let _ = next.send(Next::Above(line.to_owned()));
+        }
     }
 
-    /// Removes what was drawn.
-    pub fn clear(self) {
-        drop(self.next);
-        let _ = self.thread.join();
+    /// Removes what was drawn; nothing more is.
+    pub fn clear(&mut self) {
+        if let Some((next, thread)) = self.thread.take() {
+            drop(next);
+            let _ = thread.join();
+        }
     }
+}
+
+fn begin() -> Option<(SyncSender<Next>, JoinHandle<()>)> {
+    let (next, drawings) = sync_channel::<Next>(1);
+    let draw = move || {
+        let mut drawn = 0;
+        for next in drawings {
+            drawn = match next {
+                Next::Lines(lines) => draw_over(drawn, &lines),
+                Next::Above(line) => {
+                    erase(drawn);
+                    put(&format!("{line}\n"));
+                    0
+                }
+            };
+        }
+        erase(drawn);
+    };
+    let thread = Builder::new().name("teiji-live".into()).stack_size(STACK_BYTES).spawn(draw);
+    Some((next, thread.ok()?))
 }
 
 /// Rows of the terminal.
@@ -213,10 +224,8 @@ fn clock(seconds: i64) -> String {
 }
 
 fn line(index: usize, thread: &LiveThread) -> String {
-    let us = |ns: Option<i64>| {
-        ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", Nanos(ns).as_micros_f64()))
-    };
-    let mean = thread.mean.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3));
+    let us = |ns: Option<i64>| decimal(ns.map(|ns| Nanos(ns).as_micros_f64()));
+    let mean = decimal(thread.mean.map(|ns| ns / 1e3));
     let [min, last, p99, max] = [thread.min, thread.last, thread.p99, thread.max].map(us);
     let cpu = thread.cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string());
     let LiveThread { late, skipped, .. } = thread;
@@ -224,6 +233,11 @@ fn line(index: usize, thread: &LiveThread) -> String {
         " {index:>6} {:>4} {min:>9} {last:>9} {mean:>9} {p99:>9} {max:>9} {late:>6} {skipped:>8}",
         cpu
     )
+}
+
+/// With one decimal; a dash where there is none.
+pub fn decimal(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
 }
 
 /// What a load asked for and what it has, percent of one CPU.

@@ -2,16 +2,19 @@
 //! The program: reads the command line, hands it to its verb, and turns what comes back into an
 //! exit code.
 //!
-//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 3 not enough
-//! evidence; 4 the run failed, or its output could not be written.
+//! What the codes mean is in `exit.rs`.
 #![forbid(unsafe_code)]
 
-mod commands;
+// First, as they have macros: what is said, and what is refused.
+#[macro_use]
+mod output;
+#[macro_use]
 mod exit;
+
+mod commands;
 mod hints;
 mod key;
 mod live;
-mod output;
 mod overwrite;
 mod signals;
 
@@ -97,7 +100,7 @@ fn main() -> ExitCode {
     if let Err(error) = rights::settle(
         words.get(1).is_some_and(|verb| REAL_TIME_VERBS.iter().any(|known| verb == known)),
     ) {
-        return Failure::run_failed(error).report();
+        return Failure::run_failed(error).report().into();
     }
     // Before anything is parsed: a kernel hands on to its first process whatever argument it does
     // not know itself.
@@ -106,7 +109,7 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return unread(error, &words),
+        Err(error) => return unread(error, &words).into(),
     };
     if is_to_put_right_first(&cli.verb) && !rights::are_lent() {
         commands::tune::put_right_killed();
@@ -131,10 +134,10 @@ fn main() -> ExitCode {
         Verb::PlanLength(args) => commands::plan_length::run(&args),
         Verb::Lab(args) => commands::lab::run(&args),
         Verb::LabInit(args) => commands::lab_init::run(&args),
-        Verb::LabEmulator(args) => return commands::lab_emulator::run(&args),
+        Verb::LabEmulator(args) => Ok(commands::lab_emulator::run(&args)),
         Verb::LoadWorker(args) => return commands::load_worker::run(&args),
     };
-    exit::of_output(result.unwrap_or_else(|failure| failure.report()), output::has_failed())
+    exit::of_output(result.unwrap_or_else(|failure| failure.report()), output::has_failed()).into()
 }
 
 /// Whether the machine is to be as it was before a tuning was killed, before this begins. What
@@ -148,7 +151,7 @@ fn is_to_put_right_first(verb: &Verb) -> bool {
 }
 
 /// A command line that cannot be read, or that asks for help.
-fn unread(mut error: clap::Error, words: &[OsString]) -> ExitCode {
+fn unread(mut error: clap::Error, words: &[OsString]) -> u8 {
     hints::remove_trailing_tip(&mut error);
     let hint = match hints::histogram_hint(words) {
         Some(hint) if !error.use_stderr() => {
@@ -165,12 +168,12 @@ fn unread(mut error: clap::Error, words: &[OsString]) -> ExitCode {
     };
     match hint {
         None if !error.use_stderr() => {
-            return exit::of_output(ExitCode::SUCCESS, output::has_failed());
+            return exit::of_output(exit::DONE, output::has_failed());
         }
         None => {}
-        Some(hint) => output::complain(&format!("\n{hint}")),
+        Some(hint) => complain!("\n{hint}"),
     }
-    ExitCode::from(exit::BAD_INPUT)
+    exit::BAD_INPUT
 }
 
 #[cfg(test)]

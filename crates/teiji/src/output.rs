@@ -16,6 +16,16 @@ use tempfile::{NamedTempFile, TempPath};
 /// Set once something could not be written to standard output.
 static OUTPUT_FAILED: AtomicBool = AtomicBool::new(false);
 
+/// [`say`] of a formatted text.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::output::say(&format!($($text)*)) };
+}
+
+/// [`complain`] of a formatted text.
+macro_rules! complain {
+    ($($text:tt)*) => { $crate::output::complain(&format!($($text)*)) };
+}
+
 /// Says what was asked for. Where that cannot be written, standard error says so once, and
 /// [`has_failed`] from then on.
 pub fn say(text: &str) {
@@ -98,6 +108,11 @@ pub fn complain(text: &str) {
     let _ = writeln!(stderr().lock(), "{}", shown(text, Paint::Plain));
 }
 
+/// A number of things, by the name of one.
+pub fn counted(n: usize, name: &str) -> String {
+    report::counted_in_english(n as u64, name)
+}
+
 /// What to know of a file before it is sent, and what takes that out of it.
 pub fn has_names(without: &str) -> String {
     format!("It names the machine, its kernel arguments and processes: see {without}")
@@ -120,6 +135,18 @@ pub fn new_name(stem: &str, ending: &str) -> PathBuf {
 /// All of the file or none of it.
 pub fn write_whole(path: &Path, content: &str) -> anyhow::Result<()> {
     write_together(&[(path, content)])
+}
+
+/// All of a file that is written by this, or none of it. A link that is in its place is replaced.
+pub fn write_by(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let named = || format!("cannot write {}", path.display());
+    let _ = path.file_name().with_context(named)?;
+    let mut new = nameless_beside(path, |path| File::create_new(path)).with_context(named)?;
+    write(new.as_file_mut())?;
+    new.into_temp_path().persist(path).map_err(|error| error.error).with_context(named)
 }
 
 /// Refuses what cannot be written in any case: a name twice, a folder, what would lie in none.

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji anonymise`: a recording once more, with pseudonyms in the place of names, to be sent.
 
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::{key, output};
-use ::report::counted_in_english;
-use anyhow::{anyhow, ensure};
+use anyhow::ensure;
 use model::{Pseudonyms, Recorded};
 use recording::Recording;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -31,28 +29,20 @@ pub fn run(args: &Args) -> CommandResult {
     let recording = Recording::open(&args.recording)?;
     let shown = args.recording.display();
     if recording.document().anonymous {
-        return Err(anyhow!("{shown} is anonymous already: send it as it is").into());
+        refuse!("{shown} is anonymous already: send it as it is");
     }
     let pseudonyms = pseudonyms()?;
     let left_out = recording.write_anonymous(&args.output, &pseudonyms)?;
     if left_out.console_lines > 0 {
-        let lines = counted_in_english(left_out.console_lines as u64, "line");
-        output::complain(&format!(
-            "Left out of console.log: {lines} that the kernel did not write"
-        ));
+        let lines = output::counted(left_out.console_lines, "line");
+        complain!("Left out of console.log: {lines} that the kernel did not write");
     }
     if !left_out.files.is_empty() {
-        output::complain(&format!(
-            "Left out, as no file of a recording: {}",
-            left_out.files.join(", ")
-        ));
+        complain!("Left out, as no file of a recording: {}", left_out.files.join(", "));
     }
-    output::say(&format!("Anonymous recording: {}", args.output.display()));
-    output::say(&format!(
-        "Look through it before you send it: teiji show --json {}",
-        output::quoted(&args.output)
-    ));
-    Ok(ExitCode::SUCCESS)
+    say!("Anonymous recording: {}", args.output.display());
+    say!("Look through it before you send it: teiji show --json {}", output::quoted(&args.output));
+    Ok(DONE)
 }
 
 /// Refuses to make a run again of which it is not known any more what was asked.
@@ -71,7 +61,7 @@ pub fn check_settings_known(recorded: &Recorded) -> anyhow::Result<()> {
 /// The user's pseudonyms, and a word on them where they are for this call only.
 pub fn pseudonyms() -> Result<Pseudonyms, Failure> {
     let (pseudonyms, note) = key::pseudonyms()?;
-    note.iter().for_each(|note| output::complain(&format!("Note: {note}")));
+    note.iter().for_each(|note| complain!("Note: {note}"));
     Ok(pseudonyms)
 }
 

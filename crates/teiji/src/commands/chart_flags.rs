@@ -3,6 +3,7 @@
 //! SVG files.
 
 use ::report::{AxisScale, ChartOptions, Heights, OverTime};
+use anyhow::{bail, ensure};
 use plan::{Nanos, Unit};
 
 #[derive(clap::Args)]
@@ -45,27 +46,24 @@ impl ChartFlags {
     }
 }
 
-fn axis(text: &str) -> Result<AxisScale, String> {
+fn axis(text: &str) -> anyhow::Result<AxisScale> {
     match text {
         "linear" => Ok(AxisScale::Linear),
         "log" => Ok(AxisScale::Log),
-        _ => Err("expected linear or log".to_owned()),
+        _ => bail!("expected linear or log"),
     }
 }
 
-fn heights(text: &str) -> Result<Heights, String> {
+fn heights(text: &str) -> anyhow::Result<Heights> {
     match text {
         "counts" => Ok(Heights::Counts),
         "shares" => Ok(Heights::Shares),
-        _ => Err("expected counts or shares".to_owned()),
+        _ => bail!("expected counts or shares"),
     }
 }
 
-fn width(text: &str) -> Result<Nanos, String> {
-    let width = Nanos::parse(text, Unit::Microsecond).map_err(|error| error.to_string())?;
-    if width.0 >= 10 {
-        Ok(width)
-    } else {
-        Err("latencies are counted in bins of 10 ns or more".to_owned())
-    }
+fn width(text: &str) -> anyhow::Result<Nanos> {
+    let width = Nanos::parse(text, Unit::Microsecond)?;
+    ensure!(width.0 >= 10, "latencies are counted in bins of 10 ns or more");
+    Ok(width)
 }

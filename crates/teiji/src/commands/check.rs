@@ -2,18 +2,15 @@
 //! `teiji check`: what about this machine costs latency, and what to do about it.
 
 use crate::commands::plans;
-use crate::commands::tune::root_flag;
-use crate::exit::{CommandResult, Failure};
-use crate::output;
-use anyhow::anyhow;
+use crate::commands::tune::{cpu_words, host_root, root_flag};
+use crate::exit::{CommandResult, DONE};
+use anyhow::{anyhow, ensure};
 use check::{
     Activity, Advice, CheckOptions, CpuTime, Finding, KernelConfig, Purpose, Status, Watched,
 };
-use host::HostRoot;
 use plan::{CpuId, CpuList, Nanos, Unit};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -57,22 +54,14 @@ pub struct Args {
 }
 
 /// A purpose by its word.
-fn purpose(word: &str) -> Result<Purpose, String> {
-    let words = || Purpose::ALL.map(Purpose::word).join(", ");
-    Purpose::ALL
-        .into_iter()
-        .find(|purpose| purpose.word() == word)
-        .ok_or_else(|| format!("it is one of {}", words()))
+fn purpose(word: &str) -> anyhow::Result<Purpose> {
+    super::named_so(&Purpose::ALL, Purpose::word, word, ("it is one of", ", "))
 }
 
-fn watch_time(text: &str) -> Result<Duration, String> {
-    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    let is_fitting = time.0 > 0 && time <= MAX_WATCH;
-    if is_fitting {
-        Ok(Duration::from_nanos(time.0.unsigned_abs()))
-    } else {
-        Err("it is more than 0 and at most 1h".to_owned())
-    }
+fn watch_time(text: &str) -> anyhow::Result<Duration> {
+    let time = Nanos::parse(text, Unit::Second)?;
+    ensure!(time.0 > 0 && time <= MAX_WATCH, "it is more than 0 and at most 1h");
+    Ok(time.duration())
 }
 
 /// Longer than anybody waits for it.
@@ -82,30 +71,16 @@ const MAX_WATCH: Nanos = Nanos::from_secs(3_600);
 const BAD: u8 = 1;
 
 pub fn run(args: &Args) -> CommandResult {
-    let root = HostRoot::at(&args.root);
-    if !root.path("proc").is_dir() {
-        return Err(Failure::bad_input(anyhow!(
-            "{} has no proc: it is not the / of a machine",
-            args.root.display()
-        )));
-    }
+    let root = host_root(&args.root)?;
     if args.watch.is_some() && !root.is_running() {
-        return Err(Failure::bad_input(anyhow!(
+        refuse!(
             "{} has files of a machine that does not run: nothing can be watched",
             args.root.display()
-        )));
+        );
     }
     let file = args.kernel_config.as_deref().or(args.kernel_image.as_deref());
-    let config = file
-        .map(KernelConfig::from_file)
-        .transpose()
-        .map_err(|error| Failure::bad_input(anyhow!(error)))?;
-    let cpus = args
-        .cpus
-        .as_ref()
-        .map(|list| list.resolve(&root.online_cpus()))
-        .transpose()
-        .map_err(Failure::bad_input)?;
+    let config = file.map(KernelConfig::from_file).transpose().map_err(|error| anyhow!(error))?;
+    let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose()?;
     let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
     let findings = tune::findings(&root, &options);
     let advice = args.advise.then(|| Advice::for_machine(&root, options.config.clone()));
@@ -119,18 +94,15 @@ pub fn run(args: &Args) -> CommandResult {
             document["cpu_time"] = watched.cpu_time.iter().map(cpu_time_json).collect();
             document["watched"] = watched.activities.iter().map(activity_json).collect();
         }
-        output::say(&format!("{document:#}\n"));
+        say!("{document:#}\n");
     } else {
         let tuned = check::cpus_on_time(&root, options.cpus.clone());
         let advice = advice.map(|advice| advice_text(advice.as_ref())).unwrap_or_default();
         let watched = watched.map(|watched| watched_text(&watched)).unwrap_or_default();
-        output::say(&format!(
-            "{}{advice}{watched}",
-            as_text(&options, &findings, &tuned, &args.root)
-        ));
+        say!("{}{advice}{watched}", as_text(&options, &findings, &tuned, &args.root));
     }
     let is_bad = findings.iter().any(|finding| finding.status == Status::Bad);
-    Ok(if is_bad { ExitCode::from(BAD) } else { ExitCode::SUCCESS })
+    Ok(if is_bad { BAD } else { DONE })
 }
 
 /// Those of a status, the worst first.
@@ -164,7 +136,7 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
         } else {
             String::new()
         };
-        text += &indented(finding.text.why);
+        text += &plans::indented(finding.text.why, STATUS);
         // On one line, to be copied.
         text += &finding
             .action
@@ -214,15 +186,6 @@ fn shortened(finding: &Finding) -> String {
     text
 }
 
-/// Below a status.
-fn indented(text: &str) -> String {
-    plans::wrapped(text).iter().map(|line| format!("{:STATUS$}{line}\n", "")).collect()
-}
-
-fn cpu_words(cpus: &[CpuId]) -> String {
-    format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, CpuList::format(cpus))
-}
-
 fn advice_text(advice: Option<&Advice>) -> String {
     let Some(advice) = advice else {
         return "\nThis machine has one core: no CPU can be isolated.\n".to_owned();
@@ -232,7 +195,7 @@ fn advice_text(advice: Option<&Advice>) -> String {
         cpu_words(&advice.isolated),
         advice.measured
     );
-    text.extend(advice.reasons.iter().map(|reason| indented(&format!("{reason}."))));
+    text.extend(advice.reasons.iter().map(|reason| plans::indented(&format!("{reason}."), STATUS)));
     text + &format!("Boot with: {}\n", advice.arguments)
 }
 

@@ -4,15 +4,14 @@
 
 use crate::commands::joint::{Alike, Joint, Row};
 use crate::commands::{named, recordings};
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind};
 use ::report::{Comparisons, Language, Repeats};
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use serde_json::json;
 use stats::ExactRequest;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -49,10 +48,11 @@ pub struct Args {
 #[derive(Clone)]
 struct Paths(Vec<PathBuf>);
 
-fn paths(text: &str) -> Result<Paths, String> {
+fn paths(text: &str) -> anyhow::Result<Paths> {
     let paths: Vec<PathBuf> =
         text.split(',').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
-    if paths.is_empty() { Err("no recording is named".to_owned()) } else { Ok(Paths(paths)) }
+    ensure!(!paths.is_empty(), "no recording is named");
+    Ok(Paths(paths))
 }
 
 pub fn run(args: &Args) -> CommandResult {
@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> CommandResult {
             time.into_iter().chain([text]).chain(causes(args)).collect::<Vec<_>>().join("\n")
         }
     });
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// Of two recordings of which latencies were explained: which causes one has and the other lacks.
@@ -115,7 +115,7 @@ fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
         return named.map(|paths: &Vec<PathBuf>| of_one(paths)).collect();
     }
     if args.recordings.len() < 2 {
-        return Err(anyhow!("only one recording: name another to compare with").into());
+        refuse!("only one recording: name another to compare with");
     }
     args.recordings.iter().map(|path| repeats(std::slice::from_ref(path))).collect()
 }
@@ -179,9 +179,7 @@ fn by_factor(args: &Args) -> CommandResult {
         output::say(&model::document_text(&documents)?);
     }
     for Alike { common, .. } in &single {
-        output::complain(&format!(
-            "{common}: only one value of {factor} is recorded, nothing to compare"
-        ));
+        complain!("{common}: only one value of {factor} is recorded, nothing to compare");
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji export`: what a recording holds as text, for programs that do not read Arrow.
 
-use crate::exit::CommandResult;
+use crate::exit::{CommandResult, DONE};
 use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
@@ -9,7 +9,6 @@ use recording::{Recording, each_row};
 use report::{Paint, csv_cell, shown};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -66,7 +65,7 @@ pub fn run(args: &Args) -> CommandResult {
             result => result?,
         },
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// Writes a file, all of it or none of it.
@@ -80,18 +79,8 @@ fn into(
     if path.exists() && !path.is_file() {
         return write(&mut std::fs::File::create(path).with_context(named)?);
     }
-    let mut name = std::ffi::OsString::from(".teiji-");
-    name.push(path.file_name().with_context(named)?);
-    name.push(format!("-{}", std::process::id()));
-    let new = path.with_file_name(name);
-    let written =
-        std::fs::File::create_new(&new).with_context(named).and_then(|mut file| write(&mut file));
-    let placed = written.and_then(|()| std::fs::rename(&new, path).with_context(named));
-    if placed.is_err() {
-        let _ = std::fs::remove_file(&new);
-    }
-    placed?;
-    output::complain(&format!("Written: {}", path.display()));
+    output::write_by(path, |file| write(file))?;
+    complain!("Written: {}", path.display());
     Ok(())
 }
 

@@ -6,13 +6,12 @@ use crate::commands::{named, recordings};
 use crate::exit::{CommandResult, Failure, of_verdict};
 use crate::output;
 use crate::overwrite::{self, FileKind};
-use anyhow::anyhow;
+use anyhow::Context;
 use model::Examined;
 use plan::Limit;
 use report::Language;
 use stats::ExactRequest;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -52,15 +51,11 @@ pub fn run(args: &Args) -> CommandResult {
     overwrite::refuse_foreign(junit, args.force)?;
     let judge = Judge::new(&args.recordings, &args.limits)?;
     if judge.has_none() && args.baseline.is_none() {
-        return Err(
-            anyhow!("no limit: name a --limit, such as 'max<100us', or a --baseline").into()
-        );
+        refuse!("no limit: name a --limit, such as 'max<100us', or a --baseline");
     }
     let (found, missing) = named::recordings(&args.recordings)?;
     if found.is_empty() {
-        return Err(
-            anyhow!("nothing is recorded yet. Resume the plan with teiji run --resume").into()
-        );
+        refuse!("nothing is recorded yet. Resume the plan with teiji run --resume");
     }
     let mut recordings = Vec::new();
     let mut report = judge.judge(&found, |examined| recordings.push(examined))?;
@@ -80,12 +75,12 @@ pub fn run(args: &Args) -> CommandResult {
         _ => report.text(Language::English),
     });
     if missing > 0 {
-        output::complain(&format!(
+        complain!(
             "no recording of {}: what is not recorded cannot pass",
-            report::counted_in_english(missing as u64, "run")
-        ));
+            output::counted(missing, "run")
+        );
     }
-    Ok(ExitCode::from(of_verdict(report.gate.verdict())))
+    Ok(of_verdict(report.gate.verdict()))
 }
 
 /// What recordings are compared with: a recording, or a folder that holds the phases of one run.
@@ -93,16 +88,16 @@ fn baseline(path: &PathBuf) -> Result<Examined, Failure> {
     let pools = named::judged_together(&named::recordings(std::slice::from_ref(path))?.0)?;
     let [one] = pools.as_slice() else {
         let runs = pools.len();
-        return Err(anyhow!("--baseline {}: name one recording, not {runs}", path.display()).into());
+        refuse!("--baseline {}: name one recording, not {runs}", path.display());
     };
     recordings::examine_pool(one, &ExactRequest::default())
 }
 
 /// 0 and more.
-fn share(text: &str) -> Result<f64, String> {
+fn share(text: &str) -> anyhow::Result<f64> {
     super::share(text)
         .filter(|share| (0.0..=100.0).contains(share))
-        .ok_or_else(|| "write a percentage, such as 10%".to_owned())
+        .context("write a percentage, such as 10%")
 }
 
 #[cfg(test)]
@@ -111,7 +106,7 @@ mod tests {
 
     #[test]
     fn percentages() {
-        assert_eq!((share("10%"), share("0.25"), share("0 %")), (Ok(0.1), Ok(0.25), Ok(0.0)));
+        assert_eq!(["10%", "0.25", "0 %"].map(|text| share(text).unwrap()), [0.1, 0.25, 0.0]);
         for wrong in ["", "-1%", "nan", "ten", "inf"] {
             assert!(share(wrong).is_err(), "{wrong}");
         }

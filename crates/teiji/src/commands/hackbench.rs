@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji hackbench`: the benchmark, with the options and the output of the one in rt-tests.
 
-use crate::exit::{CommandResult, Failure};
-use crate::output;
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::signals;
 use anyhow::{Context, bail};
 use load::{Benchmark, Channel};
-use std::process::ExitCode;
 
 /// What was said.
 #[derive(clap::Args)]
@@ -49,11 +47,11 @@ pub fn run(args: &Args) -> CommandResult {
     let Benchmark { groups, side, loops, message, threads, .. } = benchmark;
     let mode = if threads { "threaded" } else { "process" };
     let (each, tasks) = (2 * side, 2 * side * groups);
-    output::say(&format!(
+    say!(
         "Running in {mode} mode with {groups} groups using {each} file descriptors each (== \
          {tasks} tasks)"
-    ));
-    output::say(&format!("Each sender will pass {loops} messages of {message} bytes"));
+    );
+    say!("Each sender will pass {loops} messages of {message} bytes");
     let signals = signals::catch()?;
     // Whoever stops it gets the time so far, as from rt-tests' hackbench, which ends with 0 as
     // well.
@@ -61,8 +59,8 @@ pub fn run(args: &Args) -> CommandResult {
         .run(&|| signals.caught().is_some())
         .context("the benchmark could not be run")
         .map_err(Failure::run_failed)?;
-    output::say(&format!("Time: {:.3}", time.as_secs_f64()));
-    Ok(ExitCode::SUCCESS)
+    say!("Time: {:.3}", time.as_secs_f64());
+    Ok(DONE)
 }
 
 fn decide(args: &Args) -> anyhow::Result<Benchmark> {

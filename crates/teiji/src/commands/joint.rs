@@ -30,9 +30,7 @@ pub struct Joint {
 /// The table of what was named, a folder of a plan among it.
 pub fn table(paths: &[PathBuf], detail: run::TableDetail) -> Result<Matrix, Failure> {
     match paths {
-        [folder] if run::is_folder(folder) => {
-            run::table(folder, detail).map_err(Failure::bad_input)
-        }
+        [folder] if run::is_folder(folder) => Ok(run::table(folder, detail)?),
         _ => Joint::read(paths)?.matrix(detail),
     }
 }
@@ -99,8 +97,7 @@ impl Joint {
                 .map(move |(path, repeat)| (place, repeat, Some(path.as_path())));
             recordings.chain((0..row.missing).map(move |_| (place, 0, None)))
         });
-        let runs: Vec<_> = repeats.collect();
-        run::fill(&mut matrix, runs.into_iter(), &|recording| self.limits.of(recording), detail)?;
+        run::fill(&mut matrix, repeats.collect(), &|recording| self.limits.of(recording), detail)?;
         Ok(matrix)
     }
 

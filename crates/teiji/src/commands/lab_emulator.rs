@@ -3,9 +3,7 @@
 //! [`lab::run_in_guests`].
 
 use crate::exit::RUN_FAILED;
-use crate::output;
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -14,7 +12,7 @@ pub struct Args {
     words: Vec<OsString>,
 }
 
-pub fn run(args: &Args) -> ExitCode {
-    output::complain(&format!("cannot become the emulator: {}", lab::become_emulator(&args.words)));
-    ExitCode::from(RUN_FAILED)
+pub fn run(args: &Args) -> u8 {
+    complain!("cannot become the emulator: {}", lab::become_emulator(&args.words));
+    RUN_FAILED
 }

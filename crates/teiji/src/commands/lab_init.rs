@@ -3,10 +3,9 @@
 //! loads.
 
 use crate::commands::load_worker;
-use crate::exit::CommandResult;
+use crate::exit::{CommandResult, DONE};
 use anyhow::anyhow;
 use std::path::Path;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -35,5 +34,5 @@ pub fn run(args: &Args) -> CommandResult {
         _ => Err("this verb is for the first process of a kernel in the lab; see teiji lab run"
             .to_owned()),
     };
-    done.map(|()| ExitCode::SUCCESS).map_err(|why| anyhow!(why).into())
+    done.map(|()| DONE).map_err(|why| anyhow!(why).into())
 }

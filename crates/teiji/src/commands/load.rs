@@ -4,15 +4,15 @@
 use crate::commands::load_worker;
 use crate::commands::measure::process_cpus;
 use crate::exit::{CommandResult, EXCEEDED, Failure, RUN_FAILED};
-use crate::live::{Drawing, rows};
+use crate::live::{Drawing, decimal, rows};
 use crate::output;
 use crate::signals;
+use anyhow::ensure;
 use load::{Limits, LoadNow, Loads, check, check_times};
 use plan::{CpuList, LoadSpec, Nanos, Phase, Unit};
 use report::Language;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -36,9 +36,10 @@ pub struct Args {
     quiet: bool,
 }
 
-fn seconds(text: &str) -> Result<Nanos, String> {
-    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    if time.0 > 0 { Ok(time) } else { Err(format!("invalid duration '{text}': must be above 0")) }
+fn seconds(text: &str) -> anyhow::Result<Nanos> {
+    let time = Nanos::parse(text, Unit::Second)?;
+    ensure!(time.0 > 0, "invalid duration '{text}': must be above 0");
+    Ok(time)
 }
 
 /// Between two polls.
@@ -62,30 +63,26 @@ pub fn run(args: &Args) -> CommandResult {
     loads.begin();
     loads.measured_from(probe::Monotonic.now());
     let start = Instant::now();
-    let end = args.duration.map(|time| start + Duration::from_nanos(time.0.unsigned_abs()));
-    let drawing = if args.quiet || args.json { None } else { Drawing::begin() };
-    for look in 0_u32.. {
+    let end = args.duration.map(|time| start + time.duration());
+    let mut drawing = Drawing::new(args.quiet || args.json, EVERY);
+    loop {
         loads.poll();
         let now = Instant::now();
         let all_dead = loads.now().iter().all(|load| !load.alive);
         if signals.caught().is_some() || end.is_some_and(|end| now >= end) || all_dead {
             break;
         }
-        if let Some(drawing) = drawing.as_ref().filter(|_| look.is_multiple_of(EVERY)) {
-            drawing.show(draw(&loads.now(), now - start, args.duration, rows()));
-        }
+        drawing.show(|| draw(&loads.now(), now - start, args.duration, rows()));
         sleep(end.map_or(POLL, |end| POLL.min(end - now)));
     }
     // Without a time they run until a signal comes.
     let cut_short =
         signals.caught().zip(args.duration).filter(|_| end.is_some_and(|end| Instant::now() < end));
     let evidence = loads.stop();
-    if let Some(drawing) = drawing {
-        drawing.clear();
-    }
+    drawing.clear();
     for warning in loads.warnings() {
         let text = report::warning_text(&warning, Language::English);
-        output::complain(&format!("Warning: {} Seen: {}", text.message, text.evidence));
+        complain!("Warning: {} Seen: {}", text.message, text.evidence);
     }
     let all_held = evidence.iter().all(|load| load.alive && !load.off_target);
     output::say(&if args.json {
@@ -94,13 +91,13 @@ pub fn run(args: &Args) -> CommandResult {
         report::load_table(&evidence, Language::English)
     });
     if let Some((signal, asked)) = cut_short {
-        output::complain(&format!("stopped early by {signal}: the loads were to run for {asked}"));
+        complain!("stopped early by {signal}: the loads were to run for {asked}");
     }
-    Ok(ExitCode::from(match all_held {
+    Ok(match all_held {
         false => EXCEEDED,
         true if cut_short.is_some() => RUN_FAILED,
         true => 0,
-    }))
+    })
 }
 
 fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {
@@ -117,10 +114,6 @@ fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {
         .iter()
         .map(|spec| check(spec, &cpus, &of_process.usable, &limits))
         .collect::<Result<_, _>>()?)
-}
-
-fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
 }
 
 const WIDEST: usize = 28;
@@ -148,10 +141,10 @@ fn draw(now: &[LoadNow], elapsed: Duration, length: Option<Nanos>, rows: usize) 
         lines.push(format!(
             " {:<WIDEST$} {:>6} {:>6} {:>6} {:>6}{state}",
             shortened(&load.spec),
-            percent(load.requested),
-            percent(load.latest),
-            percent(load.reached.map(|reached| reached.mean)),
-            percent(load.reached.map(|reached| reached.worst_second)),
+            decimal(load.requested),
+            decimal(load.latest),
+            decimal(load.reached.map(|reached| reached.mean)),
+            decimal(load.reached.map(|reached| reached.worst_second)),
         ));
     }
     lines

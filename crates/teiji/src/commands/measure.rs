@@ -12,11 +12,10 @@ use judge::Verdict;
 use model::{End, Examined, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
-use probe::{ChosenProbe, ProbeSettingError};
+use probe::ChosenProbe;
 use report::{ChartOptions, GateReport, Language, Report, warning_text};
 use runner::{PreparedRun, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// What was said.
 #[derive(clap::Args)]
@@ -46,14 +45,14 @@ pub struct Args {
 /// Makes a run.
 pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if !args.words.is_empty() {
-        args.measured.set_command(&args.words);
+        args.measured.probe.set_command(&args.words);
     }
     let args = &args;
     if args.json {
         // Standard output is for run.json.
         probe::keep_standard_output();
     }
-    let orders = decide_all(args, started).map_err(not_decided)?;
+    let orders = decide_all(args, started)?;
     let signals = signals::catch()?;
     // Advice for a run that there will not be is none.
     if let Some(lacking) = orders.iter().find_map(|order| order.probe.lacking(&order.run)) {
@@ -69,7 +68,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
             // It was made for the recordings, and only an empty one goes.
             let _ = std::fs::remove_dir(folder_of(&orders));
         }
-        return Err(failed.unwrap_or_else(|| failure(RunnerError::Interrupted)));
+        return Err(failed.unwrap_or_else(|| RunnerError::Interrupted.into()));
     }
     // A limit on runs of which one is missing has not been judged.
     let is_judged = !args.limits.is_empty() && failed.is_none();
@@ -84,22 +83,21 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
 
 /// A limit that was exceeded is, whatever ended the run. One that holds in part of a run need not
 /// hold in the rest.
-fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> ExitCode {
+fn code(recorded: &[Recorded], verdict: Option<Verdict>) -> u8 {
     let ends = || recorded.iter().map(|recorded| of_end(&recorded.document));
     let limits = verdict.map_or(0, of_verdict);
-    ExitCode::from(match ends().max() {
+    match ends().max() {
         _ if limits == EXCEEDED || ends().any(|end| end == EXCEEDED) => EXCEEDED,
         Some(ended @ 1..) => ended,
         _ => limits,
-    })
+    }
 }
 
 /// What to know before it begins.
 fn say_before(args: &Args, orders: &[PreparedRun]) {
     let mut said = Vec::new();
     for warning in orders.iter().filter_map(|order| order.granted.warning.as_ref()) {
-        let text = warning_text(warning, Language::English);
-        said.push(format!("{} {}", text.message, text.next_step));
+        said.push(message(warning));
     }
     said.extend(orders.iter().filter(|_| !args.quiet).filter_map(chosen));
     said.extend(args.measured.interval_note().filter(|_| !args.quiet && !args.json));
@@ -134,9 +132,9 @@ fn measured_in_turn(
             Ok(examined) => all.push(examined),
             Err(error) => {
                 if orders.len() > 1 {
-                    output::complain(&format!("{} was not measured", order.run.probe));
+                    complain!("{} was not measured", order.run.probe);
                 }
-                return (all, Some(failure(error)));
+                return (all, Some(error.into()));
             }
         }
     }
@@ -160,17 +158,17 @@ fn say_after(
             let options = ChartOptions::default();
             let report = Report::new(std::slice::from_ref(one), &[], &options);
             output::say(&report.terminal_summary(output::paint(), Language::English));
-            output::say(&format!("\nRecording: {}", one.path.display()));
+            say!("\nRecording: {}", one.path.display());
             say_names(args);
-            output::say(&format!("Next: teiji report {}", output::quoted(&one.path)));
+            say!("Next: teiji report {}", output::quoted(&one.path));
         }
         several => {
             let folder =
                 several.first().and_then(|one| one.path.parent()).unwrap_or(Path::new("."));
             output::say(&report::side_by_side(several, Language::English));
-            output::say(&format!("Recordings: {}/", folder.display()));
+            say!("Recordings: {}/", folder.display());
             say_names(args);
-            output::say(&format!("Next: teiji show {}", output::quoted(folder)));
+            say!("Next: teiji show {}", output::quoted(folder));
         }
     }
     if let Some(gate) = gate {
@@ -178,12 +176,12 @@ fn say_after(
         if args.json {
             output::complain(gate.text(Language::English).trim_end())
         } else {
-            output::say(&format!("\n{}", gate.text(Language::English)))
+            say!("\n{}", gate.text(Language::English))
         }
     }
     for one in recorded {
         if let Some(End::RecordingFailed { error }) = &one.document.end {
-            output::complain(&format!("error: the recording ended early: {error}"));
+            complain!("error: the recording ended early: {error}");
         }
     }
     Ok(())
@@ -201,27 +199,15 @@ pub fn warn(warning: &Warning) {
     output::complain(&warning_line(warning));
 }
 
+/// What a warning says, and what to do.
+pub fn message(warning: &Warning) -> String {
+    let text = warning_text(warning, Language::English);
+    format!("{} {}", text.message, text.next_step)
+}
+
 fn warning_line(warning: &Warning) -> String {
     let text = warning_text(warning, Language::English);
     format!("Warning: {} Seen: {}. {}", text.message, text.evidence, text.next_step)
-}
-
-/// A folder that cannot be written is the user's to change; threads and loads that do not start are
-/// the machine's.
-pub fn failure(error: RunnerError) -> Failure {
-    match error {
-        RunnerError::Recording(error) => Failure::bad_input(error),
-        RunnerError::Probe(_)
-        | RunnerError::Load(_)
-        | RunnerError::Thread { .. }
-        | RunnerError::Interrupted => Failure::run_failed(error),
-    }
-}
-
-/// What was said is the user's to change; what the machine lacks is not.
-fn not_decided(error: anyhow::Error) -> Failure {
-    let lacks = matches!(error.downcast_ref(), Some(ProbeSettingError::Lacks { .. }));
-    if lacks { Failure::run_failed(error) } else { Failure::bad_input(error) }
 }
 
 /// The probe that nobody has named, where it is not the usual one.

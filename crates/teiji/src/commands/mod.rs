@@ -32,14 +32,24 @@ pub mod tune;
 pub mod verify;
 
 use ::report::Language;
+use anyhow::Context;
 
 /// A language by its tag.
-fn language(tag: &str) -> Result<Language, String> {
-    let tags = || Language::ALL.map(Language::tag).join(" or ");
-    Language::ALL
-        .into_iter()
-        .find(|language| language.tag() == tag)
-        .ok_or_else(|| format!("it is {}", tags()))
+fn language(tag: &str) -> anyhow::Result<Language> {
+    named_so(&Language::ALL, Language::tag, tag, ("it is", " or "))
+}
+
+/// The one of this name. Where there is none, an error begins so and has all names, with this
+/// between them.
+fn named_so<T: Copy>(
+    all: &[T],
+    name: fn(T) -> &'static str,
+    asked: &str,
+    (begin, between): (&str, &str),
+) -> anyhow::Result<T> {
+    let names = || all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(between);
+    let found = all.iter().copied().find(|one| name(*one) == asked);
+    found.with_context(|| format!("{begin} {}", names()))
 }
 
 /// `10%` or `0.1`.

@@ -4,7 +4,6 @@
 use super::recordings::pools;
 use super::run::{self, Begun};
 use crate::exit::Failure;
-use anyhow::Context;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -99,13 +98,8 @@ fn named(path: &Path) -> anyhow::Result<Vec<Named>> {
     if !path.is_dir() || is_either(&path.to_owned()) {
         return Ok(vec![one(path.to_owned())]);
     }
-    let entries =
-        std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let within =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
-    let mut within = within.with_context(|| format!("cannot read {}", path.display()))?;
+    let mut within = executor::entries(path)?;
     within.retain(is_either);
-    within.sort();
     // What a folder points to is named by whoever wants it read.
     for path in &within {
         recording::within(path)?;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji plan-length`: how long a run must be before it can establish a rate.
 
-use crate::exit::CommandResult;
+use crate::exit::{CommandResult, DONE};
 use crate::output;
+use anyhow::{Context, ensure};
 use plan::{Interval, Nanos};
 use report::{Language, PlanLength};
 use serde_json::json;
-use std::process::ExitCode;
 
 /// Below this, a run at 1 µs on a thousand CPUs would take years.
 const MIN_RATE: f64 = 1e-15;
@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> CommandResult {
             "duration_ns": duration_ns,
         });
         output::say(&model::document_text(&document)?);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(DONE);
     }
     let length = PlanLength {
         samples,
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> CommandResult {
         duration: duration_ns.map(Nanos),
     };
     output::say(&length.text(Language::English));
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// Between 0 and 1, neither of them.
@@ -65,7 +65,7 @@ fn within(value: f64) -> Option<f64> {
     (value > 0.0 && value < 1.0).then_some(value)
 }
 
-fn rate(text: &str) -> Result<f64, String> {
+fn rate(text: &str) -> anyhow::Result<f64> {
     let read = || match text.split_once('/') {
         Some((one, of)) => Some(
             one.trim().parse::<f64>().ok()?
@@ -74,18 +74,19 @@ fn rate(text: &str) -> Result<f64, String> {
         None => text.parse().ok(),
     };
     let rate = read().and_then(within).filter(|rate| *rate >= MIN_RATE);
-    rate.ok_or_else(|| format!("a rate is from {MIN_RATE:e} to below 1: 1e-9, or 1/1000000000"))
+    rate.with_context(|| format!("a rate is from {MIN_RATE:e} to below 1: 1e-9, or 1/1000000000"))
 }
 
-fn confidence(text: &str) -> Result<f64, String> {
+fn confidence(text: &str) -> anyhow::Result<f64> {
     super::share(text)
         .and_then(within)
-        .ok_or_else(|| "a confidence is above 0 and below 100 %: 95%, or 0.95".to_owned())
+        .context("a confidence is above 0 and below 100 %: 95%, or 0.95")
 }
 
-fn interval(text: &str) -> Result<Nanos, String> {
-    let interval = text.parse::<Interval>().map_err(|error| error.to_string())?.nanos;
-    if interval.0 > 0 { Ok(interval) } else { Err("an interval is above 0".to_owned()) }
+fn interval(text: &str) -> anyhow::Result<Nanos> {
+    let interval = text.parse::<Interval>()?.nanos;
+    ensure!(interval.0 > 0, "an interval is above 0");
+    Ok(interval)
 }
 
 #[cfg(test)]
@@ -95,12 +96,12 @@ mod tests {
     #[test]
     fn rates_and_confidences() {
         assert_eq!(
-            (rate("1e-9"), rate("1/1_000_000"), rate("1 / 4")),
-            (Ok(1e-9), Ok(1e-6), Ok(0.25))
+            ["1e-9", "1/1_000_000", "1 / 4"].map(|text| rate(text).unwrap()),
+            [1e-9, 1e-6, 0.25]
         );
         assert_eq!(
-            (confidence("95%"), confidence("0.5"), confidence("99.5 %")),
-            (Ok(0.95), Ok(0.5), Ok(0.995))
+            ["95%", "0.5", "99.5 %"].map(|text| confidence(text).unwrap()),
+            [0.95, 0.5, 0.995]
         );
         for wrong in ["", "0", "1", "-1e-3", "nan", "1/0", "5", "1e-300"] {
             assert!(rate(wrong).is_err(), "{wrong}");

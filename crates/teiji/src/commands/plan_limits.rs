@@ -3,13 +3,12 @@
 //! names some.
 
 use super::{named, recordings, run};
-use crate::exit::{Failure, of_verdict};
+use crate::exit::{DONE, Failure, of_verdict};
 use judge::{Gate, LimitSources};
 use model::Examined;
 use plan::Limit;
 use report::GateReport;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// The limits of the plans that were named.
 #[derive(Default)]
@@ -112,10 +111,6 @@ pub fn judge_all(paths: &[PathBuf], limits: &[Limit]) -> Result<GateReport, Fail
 }
 
 /// How a command ends that may hold limits against recordings: without any nothing can fail.
-pub fn ended(limits: &[Limit], report: &GateReport) -> ExitCode {
-    if limits.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(of_verdict(report.gate.verdict()))
-    }
+pub fn ended(limits: &[Limit], report: &GateReport) -> u8 {
+    if limits.is_empty() { DONE } else { of_verdict(report.gate.verdict()) }
 }

@@ -2,11 +2,10 @@
 //! `teiji plans`: the shipped plans, and what each measures.
 
 use crate::commands::run;
-use crate::exit::CommandResult;
+use crate::exit::{CommandResult, DONE};
 use crate::output;
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -25,7 +24,7 @@ pub fn run(args: &Args) -> CommandResult {
             anyhow!("unknown shipped plan '{}': expected one of {}", name.display(), names())
         })?;
         output::say(text);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(DONE);
     }
     let mut text = String::new();
     // What keeps several from beginning is said once.
@@ -53,7 +52,12 @@ pub fn run(args: &Args) -> CommandResult {
     text += "\nRun one by its name: teiji run NAME\n  --dry-run lists its runs, --quick is its \
              short form, --here runs it on this machine\n";
     output::say(&text);
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
+}
+
+/// A paragraph in lines of readable length, each this far in.
+pub fn indented(text: &str, columns: usize) -> String {
+    wrapped(text).iter().map(|line| format!("{:columns$}{line}\n", "")).collect()
 }
 
 /// A paragraph in lines of readable length.

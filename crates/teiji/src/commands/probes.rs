@@ -2,11 +2,10 @@
 //! `teiji probes`: what can be measured, what each probe needs, and whether this machine has it.
 
 use crate::commands::{plans, probe_flags};
-use crate::exit::CommandResult;
+use crate::exit::{CommandResult, DONE};
 use crate::output;
 use probe::{PROBES, Probe, ProbeSetting};
 use serde_json::{Value, json};
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -22,13 +21,13 @@ pub fn run(args: &Args) -> CommandResult {
     let all: Vec<&Probe> = PROBES.iter().filter(|probe| !probe_flags::is_example(probe)).collect();
     if args.json {
         let all: Vec<Value> = all.into_iter().map(as_json).collect();
-        output::say(&format!("{:#}\n", json!({ "probes": all })));
-        return Ok(ExitCode::SUCCESS);
+        say!("{:#}\n", json!({ "probes": all }));
+        return Ok(DONE);
     }
     let mut text: String = all.into_iter().map(as_text).collect();
     text += "\nMeasure by one of them: teiji measure --probe NAME; in a plan: probe = \"NAME\"\n";
     output::say(&text);
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 fn as_text(probe: &Probe) -> String {
@@ -51,11 +50,7 @@ fn as_text(probe: &Probe) -> String {
         }
         None => "can measure here".to_owned(),
     };
-    for paragraph in settings.chain([needs, here]) {
-        for line in plans::wrapped(&paragraph) {
-            text += &format!("{:NAME$}{line}\n", "");
-        }
-    }
+    text.extend(settings.chain([needs, here]).map(|text| plans::indented(&text, NAME)));
     text
 }
 

@@ -12,7 +12,7 @@ const MAX_PUBLISHED: u64 = 2 << 20;
 
 /// Those that were asked for.
 pub fn asked(beside: Option<&Path>) -> Result<Option<Published>, Failure> {
-    beside.map(read).transpose().map_err(Failure::bad_input)
+    Ok(beside.map(read).transpose()?)
 }
 
 fn read(asked: &Path) -> anyhow::Result<Published> {

@@ -16,7 +16,7 @@ fn each<T>(
     paths: &[PathBuf],
     read: impl FnMut(&PathBuf) -> Result<T, RecordingError>,
 ) -> Result<Vec<T>, Failure> {
-    paths.iter().map(read).collect::<Result<_, _>>().map_err(Failure::bad_input)
+    Ok(paths.iter().map(read).collect::<Result<_, _>>()?)
 }
 
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {

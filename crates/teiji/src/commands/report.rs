@@ -9,7 +9,7 @@ use crate::exit::{CommandResult, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind, marked};
 use ::report::{ChartOptions, GateReport, Language};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use model::{Anonymiser, Explained, Pseudonyms, Recorded};
 use plan::Limit;
 use recording::{Recording, RecordingError};
@@ -85,16 +85,15 @@ pub fn run(args: &Args) -> CommandResult {
     files.extend(args.md.clone().zip(report.markdown.as_deref().map(marked)));
     let files: Vec<(&Path, &str)> =
         files.iter().map(|(path, content)| (path.as_path(), content.as_str())).collect();
-    output::write_together(&files).map_err(|error| {
+    output::write_together(&files).inspect_err(|_| {
         // Empty: none of the charts is in it.
         let _ = new_folder.map(std::fs::remove_dir);
-        Failure::bad_input(error)
     })?;
     output::say(&report.verdict);
     if !args.limits.is_empty() {
         output::say(&report.gate.text(args.lang));
     }
-    output::say(&format!("Report: {}", args.output.display()));
+    say!("Report: {}", args.output.display());
     if report.has_names {
         output::say(&output::has_names("--anonymous"));
     }
@@ -107,10 +106,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let pictures = pictures(args);
     if named::has_folder(&args.recordings) {
         if args.anonymous {
-            return Err(anyhow!(
-                "--anonymous is for recordings: name those of the plan, DIR/*.teiji"
-            )
-            .into());
+            refuse!("--anonymous is for recordings: name those of the plan, DIR/*.teiji");
         }
         let mut matrix = table(&args.recordings, plans::TableDetail::Inference)?;
         matrix.published = published::asked(args.beside.as_deref())?;
@@ -135,7 +131,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
         return Ok(Report { page, charts, markdown, verdict, gate, has_names: true });
     }
     if args.beside.is_some() {
-        return Err(anyhow!("--beside is for folders of plans").into());
+        refuse!("--beside is for folders of plans");
     }
     let pseudonyms = if args.anonymous { Some(anonymise::pseudonyms()?) } else { None };
     let open = |path: &Path| match &pseudonyms {
@@ -181,7 +177,7 @@ fn explained_of(
     match read() {
         Ok(explained) => explained.map(|explained| (recorded.name(), explained)),
         Err::<_, RecordingError>(error) => {
-            output::complain(&format!("Not shown: {error}"));
+            complain!("Not shown: {error}");
             None
         }
     }

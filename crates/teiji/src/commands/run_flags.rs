@@ -3,6 +3,7 @@
 //! up to.
 
 use crate::commands::probe_flags::ProbeFlags;
+use anyhow::{Context, bail, ensure};
 use executor::{SettingError, checked_run};
 use plan::{
     CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Phase,
@@ -20,7 +21,7 @@ pub struct RunFlags {
     #[arg(short, long, value_name = "TIME", allow_hyphen_values = true)]
     interval: Option<Interval>,
     #[command(flatten)]
-    probe: ProbeFlags,
+    pub probe: ProbeFlags,
     /// Activations or trials due per thread: N x interval is the length of the run
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
     samples: Option<u64>,
@@ -30,7 +31,7 @@ pub struct RunFlags {
     duration: Option<Length>,
     /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
     #[arg(short, long, value_name = "N", value_parser = count::<usize>, allow_hyphen_values = true)]
-    threads: Option<usize>,
+    pub threads: Option<usize>,
     /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: the affinity
     /// inherited, without isolated CPUs]
     #[arg(short = 'a', long, value_name = "LIST")]
@@ -74,44 +75,41 @@ pub struct RunFlags {
     /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or
     /// hackbench,groups=10; on all CPUs, or on those of cpus=0+2-3 [repeatable]
     #[arg(long = "load", value_name = "SPEC")]
-    loads: Vec<LoadSpec>,
+    pub loads: Vec<LoadSpec>,
     /// Title of the run in summaries and reports
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// The length where none is given, for those who choose another.
     #[arg(skip)]
-    chosen_length: Option<Nanos>,
+    pub chosen_length: Option<Nanos>,
 }
 
-fn micros(text: &str) -> Result<Nanos, plan::DurationError> {
+pub fn micros(text: &str) -> Result<Nanos, plan::DurationError> {
     Nanos::parse(text, Unit::Microsecond)
 }
 
 /// A length of 0 is refused by the flag, so that cyclictest's `-d 0` gets the translation that
 /// other flags of its get.
-fn length(text: &str) -> Result<Length, String> {
-    let length = Length::from_duration(text).map_err(|error| error.to_string())?;
-    if length == Length::DurationNs(Nanos::ZERO) {
-        Err("a run has a length above 0".to_owned())
-    } else {
-        Ok(length)
-    }
+fn length(text: &str) -> anyhow::Result<Length> {
+    let length = Length::from_duration(text)?;
+    ensure!(length != Length::DurationNs(Nanos::ZERO), "a run has a length above 0");
+    Ok(length)
 }
 
 /// The same of what ends by itself.
-pub fn seconds(text: &str) -> Result<Nanos, String> {
+pub fn seconds(text: &str) -> anyhow::Result<Nanos> {
     match length(text)? {
         Length::DurationNs(time) => Ok(time),
-        _ => Err("it needs an end: write a time such as 10s".to_owned()),
+        _ => bail!("it needs an end: write a time such as 10s"),
     }
 }
 
-fn count<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a whole number above 0"))
+fn count<T: FromStr>(text: &str) -> anyhow::Result<T> {
+    text.parse().ok().with_context(|| format!("'{text}' is not a whole number above 0"))
 }
 
-pub fn priority(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| {
+pub fn priority(text: &str) -> anyhow::Result<i64> {
+    text.parse().ok().with_context(|| {
         format!("'{text}' is not a priority: real-time priorities are 1 (lowest) to 99 (highest)")
     })
 }
@@ -138,11 +136,6 @@ impl RunFlags {
         RunFlags { chosen_length, ..self.clone() }
     }
 
-    /// The length, if it is one that was chosen because none was given.
-    pub const fn chosen_length(&self) -> Option<Nanos> {
-        self.chosen_length
-    }
-
     /// The same with these loads, and at this interval and priority where there is one.
     pub fn varied(
         &self,
@@ -158,24 +151,9 @@ impl RunFlags {
         flags
     }
 
-    /// What the probe was called.
-    pub fn probe(&self) -> &str {
-        &self.probe.name
-    }
-
     /// The probe with its settings.
     pub fn chosen_probe(&self) -> Result<ChosenProbe, ProbeSettingError> {
         self.probe.chosen.clone()
-    }
-
-    /// Sets the command that a probe starts, from its words.
-    pub fn set_command(&mut self, words: &[String]) {
-        self.probe.set_command(words);
-    }
-
-    /// The command that the probe starts, if it starts one.
-    pub fn command(&self) -> Option<&str> {
-        self.probe.command()
     }
 
     /// Whether somebody said which CPUs to measure.
@@ -183,19 +161,9 @@ impl RunFlags {
         self.cpus.is_some()
     }
 
-    /// How many threads, if somebody said so.
-    pub const fn threads(&self) -> Option<usize> {
-        self.threads
-    }
-
     /// What a reader should know of how the interval was written.
     pub fn interval_note(&self) -> Option<String> {
         self.interval.as_ref().and_then(Interval::note)
-    }
-
-    /// The loads as written.
-    pub fn loads(&self) -> &[LoadSpec] {
-        &self.loads
     }
 
     /// What was said and means nothing for the probe is refused, not passed over.

@@ -8,7 +8,7 @@ use crate::commands::{named, published, recordings, run};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use ::report::{ChartOptions, Figure, Language, Report};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use model::Recorded;
 use plan::Limit;
 use std::path::PathBuf;
@@ -52,9 +52,7 @@ pub fn run(args: &Args) -> CommandResult {
     let is_text = !(args.csv || args.md || args.json);
     if named::has_folder(&args.recordings) {
         if args.figure.is_some() {
-            return Err(
-                anyhow!("--figure is for recordings: name those of the plan, DIR/*.teiji").into()
-            );
+            refuse!("--figure is for recordings: name those of the plan, DIR/*.teiji");
         }
         let gate = judge_all(&args.recordings, &args.limits)?;
         if !args.limits.is_empty() && is_text {
@@ -78,7 +76,7 @@ pub fn run(args: &Args) -> CommandResult {
     if args.beside.is_some() || args.by.is_some() {
         // What cannot be read is said first.
         recordings::read(&args.recordings)?;
-        return Err(anyhow!("--beside and --by are for folders of plans").into());
+        refuse!("--beside and --by are for folders of plans");
     }
     if args.figure.is_some() || !is_text {
         let gate = judge_all(&args.recordings, &args.limits)?;
@@ -87,7 +85,7 @@ pub fn run(args: &Args) -> CommandResult {
             (Some(figure), ..) => one_figure(figure, &args.recordings)?,
             (_, true, _) => report::threads_csv(&read()?),
             (.., true) => report::threads_markdown(&read()?, Language::English),
-            _ => documents(&read()?).map_err(Failure::run_failed)?,
+            _ => documents(&read()?)?,
         });
         return Ok(ended(&args.limits, &gate));
     }
@@ -99,18 +97,14 @@ pub fn run(args: &Args) -> CommandResult {
     let options = ChartOptions::default();
     for (position, (recorded, inferences)) in recordings.iter().enumerate() {
         if recordings.len() > 1 {
-            output::say(&format!(
-                "{}== {} ==",
-                if position > 0 { "\n" } else { "" },
-                output::path(&recorded.path)
-            ));
+            say!("{}== {} ==", if position > 0 { "\n" } else { "" }, output::path(&recorded.path));
         }
         let report = Report::new(from_ref(recorded), from_ref(inferences), &options);
         output::say(&report.terminal_summary(output::paint(), Language::English));
         output::say(&report.terminal_inference(Language::English));
     }
     let all: Vec<String> = args.recordings.iter().map(|path| output::quoted(path)).collect();
-    output::say(&format!("\nNext: teiji report {}", all.join(" ")));
+    say!("\nNext: teiji report {}", all.join(" "));
     Ok(ended(&args.limits, &gate))
 }
 

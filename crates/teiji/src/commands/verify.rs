@@ -2,10 +2,9 @@
 //! `teiji verify`: every figure again, from the samples.
 
 use crate::commands::recordings;
-use crate::exit::{CommandResult, EXCEEDED};
+use crate::exit::{CommandResult, DONE, EXCEEDED};
 use crate::output;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -18,28 +17,26 @@ pub fn run(args: &Args) -> CommandResult {
     let mut all_well = true;
     for recorded in recordings::read(&args.recordings)? {
         let differences = recording::verify(&recorded);
-        let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
-        let (path, threads) = (
-            output::path(&recorded.path),
-            report::counted_in_english(recorded.threads.len() as u64, "thread"),
-        );
+        let samples = recorded.samples();
+        let (path, threads) =
+            (output::path(&recorded.path), output::counted(recorded.threads.len(), "thread"));
         if differences.is_empty() {
             let has_samples =
                 recorded.document.threads.iter().all(|thread| thread.detail.is_samples());
             let what =
                 if has_samples { "samples" } else { "latencies, of which no samples are known," };
-            output::say(&format!(
-                "{path}: every figure agrees with its {samples} {what} of {threads}"
-            ));
+            say!("{path}: every figure agrees with its {samples} {what} of {threads}");
         } else {
             all_well = false;
             let what = if differences.len() == 1 { "figure disagrees" } else { "figures disagree" };
-            output::say(&format!("{path}: {} {what} with its samples", differences.len()));
+            say!("{path}: {} {what} with its samples", differences.len());
             for difference in differences {
-                output::say(&format!(
+                say!(
                     "  {}: recorded {}, recomputed {}",
-                    difference.place, difference.recorded, difference.recomputed
-                ));
+                    difference.place,
+                    difference.recorded,
+                    difference.recomputed
+                );
             }
         }
     }
@@ -49,5 +46,5 @@ pub fn run(args: &Args) -> CommandResult {
             output::say(&error.to_string());
         }
     }
-    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
+    Ok(if all_well { DONE } else { EXCEEDED })
 }

@@ -2,7 +2,7 @@
 //! The same run again, with QEMU's plugin, and whether it is the same.
 
 use super::not_made_again;
-use crate::commands::lab::{Show, why_different};
+use crate::commands::lab::{Show, again_folder, why_different};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use explain::{Processor, Rate, Symbols};
@@ -76,9 +76,7 @@ impl Again<'_> {
                 .collect();
             plugin.files.push((ENDS.to_owned(), bytes));
         }
-        let scratch = lab::ScratchFolder::new()
-            .context("cannot make a folder for the new recording")
-            .map_err(Failure::run_failed)?;
+        let scratch = again_folder()?;
         let directory = scratch.path().join("again.teiji");
         let target = Target { plugin: Some(plugin), ..self.target.clone() };
         let again = LabRun::again(self.recorded, self.facts, target, directory);

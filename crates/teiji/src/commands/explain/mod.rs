@@ -10,9 +10,9 @@ mod choose;
 mod show;
 mod source;
 
-use crate::commands::lab::{AgainFlags, Show, failure};
-use crate::exit::{CommandResult, Failure};
-use crate::output;
+use crate::commands::lab::{AgainFlags, Show};
+use crate::commands::run_flags;
+use crate::exit::{CommandResult, DONE, Failure};
 use crate::signals;
 use again::Again;
 use anyhow::{Context, anyhow};
@@ -20,11 +20,10 @@ use choose::Chosen;
 use explain::{Asked, Dump, Kernel, Processor, Symbols, Vmlinux, Woken, align};
 use lab::{LabError, Target};
 use model::{Account, Recorded};
-use plan::{Machine, Nanos, Unit};
+use plan::{Machine, Nanos};
 use recording::Recording;
 use runner::Signals;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(Default, clap::Args)]
 pub struct Args {
@@ -60,12 +59,8 @@ struct Which {
     #[arg(long, value_name = "K")]
     activation: Vec<u64>,
     /// Those with a latency above this, the worst 1,000 at most; without a unit µs
-    #[arg(long, value_name = "TIME", value_parser = micros)]
+    #[arg(long, value_name = "TIME", value_parser = run_flags::micros)]
     above: Option<Nanos>,
-}
-
-fn micros(text: &str) -> Result<Nanos, String> {
-    Nanos::parse(text, Unit::Microsecond).map_err(|error| error.to_string())
 }
 
 pub fn run(args: &Args) -> CommandResult {
@@ -85,22 +80,22 @@ pub fn run(args: &Args) -> CommandResult {
     show.clear();
     let accounts = accounts?;
     show::show(args, &recorded, &accounts)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// The machine of a recording. One with another kernel would have another account, even if its
 /// latencies were the same.
 fn target(args: &Args, recorded: &Recorded) -> Result<Target, Failure> {
     let Some(facts) = recorded.document.lab.as_ref() else {
-        return Err(anyhow!("it was not recorded in the lab").into());
+        refuse!("it was not recorded in the lab");
     };
     let target = args.again.target(recorded, facts, args.quiet || args.json)?;
     let name = recorded.path.display();
-    for changed in lab::changed_files(facts, &target).map_err(failure)? {
+    for changed in lab::changed_files(facts, &target)? {
         if changed.decides_account() {
-            return Err(anyhow!("{name}: {changed}").into());
+            refuse!("{name}: {changed}");
         }
-        output::complain(&format!("{name}: {changed}"));
+        complain!("{name}: {changed}");
     }
     Ok(target)
 }
@@ -126,40 +121,40 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
     let name = recorded.path.display();
     let document = &recorded.document;
     let Some(facts) = document.lab.as_ref() else {
-        return Err(anyhow!(
+        refuse!(
             "{name} was not recorded in the lab: only there the same instructions can be run \
              again. Record with: teiji lab run"
-        ));
+        );
     };
     if processor(facts.guest.machine).is_none() {
-        return Err(anyhow!(
+        refuse!(
             "{name} was recorded on {}: only guests of the machines x86_64 and aarch64 can be \
              explained",
             facts.guest.machine
-        ));
+        );
     }
     if !facts.deterministic {
-        return Err(anyhow!(
+        refuse!(
             "{name} ran on the host's clock, and no two such runs are the same. Measure again \
              with teiji lab run --time virtual"
-        ));
+        );
     }
     crate::commands::anonymise::check_settings_known(recorded)?;
     // Both say it; where they differ, it is not known what its columns are.
     let probes = [document.run.probe.as_str(), document.probe.name.as_ref()];
     if let Some(other) = probes.into_iter().find(|probe| *probe != plan::DEFAULT_PROBE) {
-        return Err(anyhow!(
+        refuse!(
             "{name} was recorded by the probe {other}: only wake-ups, of cyclic, can be explained"
-        ));
+        );
     }
     if !recording::verify(recorded).is_empty() {
-        return Err(anyhow!(
+        refuse!(
             "{name} is damaged: its samples are not those that were recorded. See: teiji verify \
              {name}"
-        ));
+        );
     }
     if document.threads.iter().any(|thread| !thread.detail.is_samples()) {
-        return Err(anyhow!("{name} holds no samples: it is not known when its wake-ups were"));
+        refuse!("{name} holds no samples: it is not known when its wake-ups were");
     }
     Ok(())
 }
@@ -179,7 +174,7 @@ fn not_made_again(error: LabError) -> Failure {
         LabError::Interrupted(signal) => Failure::run_failed(anyhow!(
             "interrupted by {signal}. Nothing was explained, and the recording is as it was"
         )),
-        error => failure(error),
+        error => error.into(),
     }
 }
 

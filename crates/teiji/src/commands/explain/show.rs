@@ -62,15 +62,14 @@ impl Files {
 /// Keeps, writes and prints.
 pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<(), Failure> {
     let whole = accounts;
-    let identical_samples = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
     let accounts = &kept(accounts.to_vec());
-    if let Err(error) = keep(recorded, accounts, identical_samples) {
+    if let Err(error) = keep(recorded, accounts) {
         // Of a recording that nobody may write to everything else is there.
-        output::complain(&format!("Not kept in the recording: {error}"));
+        complain!("Not kept in the recording: {error}");
     }
     if args.json {
         let shown = json!({
-            "recording": recorded.path, "lab": recorded.document.lab, "identical_samples": identical_samples,
+            "recording": recorded.path, "lab": recorded.document.lab, "identical_samples": recorded.samples(),
             "causes": causes(accounts), "accounts": accounts,
         });
         output::say(&model::document_text(&shown)?);
@@ -87,18 +86,13 @@ pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<()
 
 /// Keeps these in the recording, and returns them as they are kept.
 pub fn kept_in(recorded: &Recorded, accounts: &[Account]) -> Result<Vec<Account>, Failure> {
-    let identical_samples = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
     let accounts = kept(accounts.to_vec());
-    keep(recorded, &accounts, identical_samples).map_err(Failure::run_failed)?;
+    keep(recorded, &accounts).map_err(Failure::run_failed)?;
     Ok(accounts)
 }
 
 /// Puts them beside the samples, with those that were explained before.
-fn keep(
-    recorded: &Recorded,
-    accounts: &[Account],
-    identical_samples: u64,
-) -> Result<(), recording::RecordingError> {
+fn keep(recorded: &Recorded, accounts: &[Account]) -> Result<(), recording::RecordingError> {
     let mut all = accounts.to_vec();
     let before = recording::read_explained(&recorded.path)
         .ok()
@@ -108,8 +102,11 @@ fn keep(
         !accounts.iter().any(|new| (new.thread, new.activation) == (old.thread, old.activation))
     };
     all.extend(before.into_iter().filter(is_new));
-    let explained =
-        Explained { version: EXPLAINED_VERSION, identical_samples, accounts: kept(all) };
+    let explained = Explained {
+        version: EXPLAINED_VERSION,
+        identical_samples: recorded.samples(),
+        accounts: kept(all),
+    };
     recording::write_explained(&recorded.path, &explained)
 }
 

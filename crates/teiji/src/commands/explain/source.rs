@@ -37,7 +37,7 @@ fn refused(path: &Path, error: VmlinuxError) -> Failure {
     let name = path.display();
     match error {
         VmlinuxError::Io(error) => {
-            Failure::bad_input(anyhow::Error::new(error).context(format!("cannot read {name}")))
+            anyhow::Error::new(error).context(format!("cannot read {name}")).into()
         }
         error => anyhow!("{name}: {error}").into(),
     }

@@ -4,10 +4,9 @@
 
 use crate::output;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory};
 use plan::{Run, Value};
 use probe::PROBES;
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -52,9 +51,7 @@ fn settings_of(
     probe: &str,
     run: &Run,
 ) -> Vec<(String, Value)> {
-    let matches = crate::Cli::command().try_get_matches_from(line).ok();
-    let given = matches.as_ref().and_then(|matches| given(matches, probe, run)).unwrap_or_default();
-    given
+    given(line, probe, run)
         .into_iter()
         .map(|flag| (flag.long, flag.values.map_or(Value::Switch(true), Value::Words)))
         .collect()
@@ -67,9 +64,8 @@ fn command_of(
     run: &Run,
 ) -> String {
     let mut words = ["teiji", "lab", "run", "-k", kernel].map(str::to_owned).to_vec();
-    let matches = crate::Cli::command().try_get_matches_from(line).ok();
-    let given = matches.as_ref().and_then(|matches| given(matches, probe, run)).unwrap_or_default();
-    let mut typed: Vec<(usize, Vec<String>)> = given.iter().flat_map(Given::typed).collect();
+    let mut typed: Vec<(usize, Vec<String>)> =
+        given(line, probe, run).iter().flat_map(Given::typed).collect();
     typed.sort();
     words.extend(typed.into_iter().flat_map(|(_, words)| words));
     words.extend(["--phase".to_owned(), run.phase.to_string()]);
@@ -89,12 +85,13 @@ struct Given {
 }
 
 /// The flags of a run, as they were given.
-fn given(matches: &ArgMatches, probe: &str, run: &Run) -> Option<Vec<Given>> {
-    let mut command: Cow<'_, Command> = Cow::Owned(crate::Cli::command());
-    let mut matches = matches;
+fn given(line: impl IntoIterator<Item = OsString>, probe: &str, run: &Run) -> Vec<Given> {
+    let mut command = crate::Cli::command();
+    let all = command.try_get_matches_from_mut(line).unwrap_or_default();
+    let (mut command, mut matches) = (&command, &all);
     while let Some((verb, of_verb)) = matches.subcommand() {
-        command = Cow::Owned(command.find_subcommand(verb)?.clone());
-        matches = of_verb;
+        let Some(found) = command.find_subcommand(verb) else { return Vec::new() };
+        (command, matches) = (found, of_verb);
     }
     let is_given = |argument: &&Arg| {
         matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
@@ -110,7 +107,7 @@ fn given(matches: &ArgMatches, probe: &str, run: &Run) -> Option<Vec<Given>> {
     let mut given: Vec<Given> =
         given.map(|argument| Given::new(argument, matches, probe)).collect();
     given.sort_by_key(|flag| flag.places.first().copied());
-    Some(given)
+    given
 }
 
 impl Given {

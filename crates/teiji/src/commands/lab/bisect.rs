@@ -6,7 +6,6 @@ use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::run::{checked, jobs as guests_at_once, lab_run};
 use super::show::Show;
-use super::{exit, failure};
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
@@ -44,33 +43,26 @@ pub struct Args {
 
 pub fn run(args: &Args) -> CommandResult {
     if args.kernels.len() < 2 {
-        return Err(Failure::bad_input(anyhow!(
-            "bisect needs at least two kernels: --kernels A,B"
-        )));
+        refuse!("bisect needs at least two kernels: --kernels A,B");
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-bisect", ""));
-    for guest in args.guest.guests(&args.kernels).map_err(Failure::bad_input)? {
-        let run =
-            checked(&args.measured, args.phases.first(), &guest).map_err(Failure::bad_input)?;
-        let probe = args.measured.chosen_probe().map_err(Failure::bad_input)?;
-        judge::check_meaning(std::slice::from_ref(&args.limit), &probe.statement(&run))
-            .map_err(Failure::bad_input)?;
+    for guest in args.guest.guests(&args.kernels)? {
+        let run = checked(&args.measured, args.phases.first(), &guest)?;
+        let probe = args.measured.chosen_probe()?;
+        judge::check_meaning(std::slice::from_ref(&args.limit), &probe.statement(&run))?;
     }
     for name in &args.kernels {
-        guest_flags::check_path_exists(name).map_err(Failure::run_failed)?;
+        guest_flags::check_path_exists(name)?;
     }
     let signals = signals::catch()?;
-    executor::new_folder(&output).map_err(Failure::bad_input)?;
+    executor::new_folder(&output)?;
     // As they turned out to be called, with their versions.
     let mut names: Vec<String> = args.kernels.iter().map(ToString::to_string).collect();
     let mut time = None;
     let mut measured = 0;
     let found = search(args.kernels.len(), &mut |index| {
-        let kernel = guest_flags::kernel(&args.kernels[index], args.quiet);
-        let kernel = kernel.map_err(Failure::run_failed)?;
-        names[index].clone_from(&kernel.name);
-        let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
-        let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
+        let target = args.guest.target_of(&args.kernels[index], args.quiet)?;
+        names[index].clone_from(&target.kernel.name);
         let pool = execute(args, target, &output.join(format!("{:02}", index + 1)), &signals)?;
         let kernel = &names[index];
         let judged = judge::judge(&args.limit, pool.examined());
@@ -83,16 +75,16 @@ pub fn run(args: &Args) -> CommandResult {
             }
         };
         let verdict = if holds { "meets" } else { "exceeds" };
-        output::say(&format!(
+        say!(
             "{kernel} {verdict} {}: {}",
             args.limit,
             report::judged_in_words(&judged, Language::English)
-        ));
+        );
         if let Some(worst) = report::worst_phase(&pool.phases(), Language::English) {
             output::say(&worst);
         }
         if pool.examined().recordings().any(|recorded| recorded.document.load_off_target) {
-            output::complain(&format!("{kernel}: a load was off target (load_off_target)"));
+            complain!("{kernel}: a load was off target (load_off_target)");
         }
         time = report::what_time_is(&pool.examined().recorded, Language::English);
         measured += 1;
@@ -122,7 +114,7 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some(time) = time {
         output::say(&time);
     }
-    Ok(exit(0))
+    Ok(0)
 }
 
 /// The first of so many that does not hold, if those before it do and those after it do not;
@@ -150,7 +142,7 @@ fn search<E>(
 /// `stem`.
 fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Result<Pool, Failure> {
     let of_phase = |phase: Phase| {
-        let run = checked(&args.measured, phase, &target.guest).map_err(Failure::bad_input)?;
+        let run = checked(&args.measured, phase, &target.guest)?;
         let of_phase = if phase.is_none() { String::new() } else { format!("-phase-{phase}") };
         let directory = PathBuf::from(format!("{}{of_phase}.teiji", stem.display()));
         let name = format!("{}{of_phase}", target.kernel.name);
@@ -162,11 +154,11 @@ fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Resul
     let jobs = guests_at_once(None, [target.guest.time]);
     let results = lab::run_in_guests(&lab_runs, jobs, signals, &mut show);
     show.clear();
-    let recordings = results.into_iter().collect::<Result<Vec<Recorded>, _>>().map_err(failure)?;
+    let recordings = results.into_iter().collect::<Result<Vec<Recorded>, _>>()?;
     let exact = Limit::exact_request(std::slice::from_ref(&args.limit));
     let pool = Pool::read(
         &target.kernel.name,
-        args.measured.probe(),
+        &args.measured.probe.name,
         &recordings.iter().collect::<Vec<_>>(),
         &exact,
     )?;

@@ -3,8 +3,7 @@
 
 use super::guest_flags::{self, GuestFlags};
 use super::show::Show;
-use super::{exit, failure};
-use crate::exit::{CommandResult, EXCEEDED, Failure};
+use crate::exit::{CommandResult, EXCEEDED};
 use crate::output;
 use crate::signals;
 use anyhow::{Context, bail};
@@ -12,7 +11,6 @@ use lab::{GuestCommand, KernelName};
 use plan::{Guest, GuestTime, Nanos, Unit};
 use serde_json::json;
 use std::path::Path;
-use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -31,8 +29,9 @@ pub struct Args {
     #[arg(long)]
     count: bool,
     /// Total time the commands may take, on the guest's clock
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
-    expect: Duration,
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    #[arg(value_parser = |text: &str| Nanos::parse(text, Unit::Second))]
+    expect: Nanos,
     #[command(flatten, next_help_heading = "On which machine")]
     guest: GuestFlags,
     /// Print everything as JSON
@@ -43,34 +42,24 @@ pub struct Args {
     quiet: bool,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    Ok(Duration::from_nanos(time.0.unsigned_abs()))
-}
-
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
-    let commands = commands(args).map_err(Failure::bad_input)?;
-    let files: Vec<(String, Vec<u8>)> = args
-        .files
-        .iter()
-        .map(|text| file(text))
-        .collect::<Result<_, _>>()
-        .map_err(Failure::bad_input)?;
-    let guests =
-        args.guest.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
-    countable(args, &guests).map_err(Failure::bad_input)?;
-    let kernel = guest_flags::kernel(&args.kernel, quiet).map_err(Failure::run_failed)?;
-    let mut target = args.guest.target(kernel).map_err(Failure::bad_input)?;
-    countable(args, std::slice::from_ref(&target.guest)).map_err(Failure::bad_input)?;
-    target = args.guest.with_qemu(target, quiet).map_err(failure)?;
+    let commands = commands(args)?;
+    let files: Vec<(String, Vec<u8>)> =
+        args.files.iter().map(|text| file(text)).collect::<Result<_, _>>()?;
+    let guests = args.guest.guests(std::slice::from_ref(&args.kernel))?;
+    countable(args, &guests)?;
+    let kernel = guest_flags::kernel(&args.kernel, quiet)?;
+    let mut target = args.guest.target(kernel)?;
+    countable(args, std::slice::from_ref(&target.guest))?;
+    target = args.guest.with_qemu(target, quiet)?;
     target.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = signals::catch()?;
     let mut show = Show::new(quiet);
-    let result = lab::execute(&target, commands, args.expect, &signals, &mut show);
+    let result = lab::execute(&target, commands, args.expect.duration(), &signals, &mut show);
     show.clear();
-    let (costs, facts) = result.map_err(failure)?;
+    let (costs, facts) = result?;
     let ns = facts.ns_per_instruction;
     let instructions = |busy: Option<u64>| busy.zip(ns).map(|(busy, ns)| busy / ns);
     if args.json {
@@ -83,8 +72,7 @@ pub fn run(args: &Args) -> CommandResult {
                 })
             })
             .collect();
-        let text = model::document_text(&json!({ "commands": commands, "lab": facts }))
-            .map_err(Failure::run_failed)?;
+        let text = model::document_text(&json!({ "commands": commands, "lab": facts }))?;
         output::say(&text);
     } else {
         for costs in &costs {
@@ -99,10 +87,10 @@ pub fn run(args: &Args) -> CommandResult {
                 .map_or_else(String::new, |n| format!(", {n} instructions"));
             let ended =
                 costs.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
-            output::complain(&format!("{took}{counted}, {ended}"));
+            complain!("{took}{counted}, {ended}");
         }
     }
-    Ok(exit(if costs.iter().all(|costs| costs.code == Some(0)) { 0 } else { EXCEEDED }))
+    Ok(if costs.iter().all(|costs| costs.code == Some(0)) { 0 } else { EXCEEDED })
 }
 
 fn countable(args: &Args, guests: &[Guest]) -> anyhow::Result<()> {

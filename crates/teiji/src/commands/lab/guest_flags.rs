@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags that say on which machine, and how kernels are found.
 
-use super::failure;
 use crate::exit::Failure;
 use crate::output;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use executor::SettingError;
 use lab::{
-    BOOT_TIMEOUT, Cache, GuestLimits, Kernel, KernelName, LabError, MAX_EXPECTED, MAX_MEMORY_MIB,
-    Named, Processor, Target, choose_qemu, inspect_image,
+    BOOT_TIMEOUT, Cache, GuestLimits, Kernel, KernelError, KernelName, LabError, MAX_EXPECTED,
+    MAX_MEMORY_MIB, Named, Processor, Target, choose_qemu, inspect_image,
 };
 use model::{Lab, Recorded};
 use plan::{
@@ -96,13 +95,13 @@ impl AgainFlags {
     /// The machine of a recording, with its QEMU, which is fetched if need be. Nothing has been
     /// compared yet.
     pub fn target(&self, recorded: &Recorded, facts: &Lab, quiet: bool) -> Result<Target, Failure> {
-        self.parts.check().map_err(Failure::bad_input)?;
+        self.parts.check()?;
         let kernel = self.kernel.as_ref().map(|name| kernel(name, quiet));
         let usual = GuestLimits::default();
         let named = Named {
             qemu: self.parts.qemu.clone(),
-            kernel: kernel.transpose().map_err(Failure::run_failed)?,
-            modules: self.parts.modules().map_err(Failure::bad_input)?,
+            kernel: kernel.transpose()?,
+            modules: self.parts.modules()?,
             device_tree: self.parts.dtb.clone(),
             program: self.parts.program.clone(),
             limits: GuestLimits {
@@ -110,9 +109,9 @@ impl AgainFlags {
                 expected: self.expect.unwrap_or(usual.expected),
             },
         };
-        let target = lab::again(facts, &recorded.document.run, &named).map_err(failure)?;
+        let target = lab::again(facts, &recorded.document.run, &named)?;
         let boot_timeout = self.parts.boot_timeout.unwrap_or(target.boot_timeout);
-        let qemu = chosen_qemu(Some(&target.qemu), target.guest.machine, quiet).map_err(failure)?;
+        let qemu = chosen_qemu(Some(&target.qemu), target.guest.machine, quiet)?;
         Ok(Target { qemu, boot_timeout, ..target })
     }
 }
@@ -141,13 +140,10 @@ pub struct GuestFlags {
     parts: GuestParts,
 }
 
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    if time.0 <= 0 {
-        Err("must be above 0".to_owned())
-    } else {
-        Ok(Duration::from_nanos(time.0.unsigned_abs()))
-    }
+pub fn seconds(text: &str) -> anyhow::Result<Duration> {
+    let time = Nanos::parse(text, Unit::Second)?;
+    ensure!(time.0 > 0, "must be above 0");
+    Ok(time.duration())
 }
 
 impl GuestFlags {
@@ -170,6 +166,13 @@ impl GuestFlags {
     /// The QEMU, if one is named.
     pub fn qemu(&self) -> Option<&Qemu> {
         self.parts.qemu.as_ref()
+    }
+
+    /// The machine for a kernel of this name, checked, with kernel and QEMU, which are fetched if
+    /// need be.
+    pub fn target_of(&self, name: &KernelName, quiet: bool) -> Result<Target, Failure> {
+        let target = self.target(kernel(name, quiet)?)?;
+        Ok(self.with_qemu(target, quiet)?)
     }
 
     /// The same guest with the QEMU that it will run in, which is fetched if need be.
@@ -225,10 +228,10 @@ impl GuestFlags {
 
 /// The QEMU for a machine; it is said if that is not the one it should be.
 pub fn chosen_qemu(asked: Option<&Qemu>, machine: Machine, quiet: bool) -> Result<Qemu, LabError> {
-    let chosen = choose_qemu(asked, machine, &mut unless(quiet))?;
+    let (qemu, note) = choose_qemu(asked, machine, &mut unless(quiet))?;
     // Figures are others then: also where nobody wants to see progress.
-    chosen.note.iter().for_each(|note| output::complain(note));
-    Ok(chosen.qemu)
+    note.iter().for_each(|note| output::complain(note));
+    Ok(qemu)
 }
 
 /// The path of a QEMU that is not there.
@@ -260,30 +263,28 @@ pub fn cpus(guest: &Guest) -> ProcessCpus {
 
 /// Whether a kernel that is given as a path is there: one that is mistyped should be known before
 /// others are measured.
-pub fn check_path_exists(name: &KernelName) -> Result<(), SettingError> {
-    if let KernelName::Path(path) = name {
-        Kernel::at(path)?;
+pub fn check_path_exists(name: &KernelName) -> Result<(), KernelError> {
+    match name {
+        KernelName::Path(path) => Kernel::at(path).map(drop),
+        KernelName::Debian { .. } => Ok(()),
     }
-    Ok(())
 }
 
 /// Kernels by name, fetched if they are not in the cache.
-pub fn kernels(names: &[KernelName], quiet: bool) -> anyhow::Result<Vec<Kernel>> {
+pub fn kernels(names: &[KernelName], quiet: bool) -> Result<Vec<Kernel>, KernelError> {
     // Before anything is fetched.
     names.iter().try_for_each(check_path_exists)?;
     names.iter().map(|name| kernel(name, quiet)).collect()
 }
 
-pub fn kernel(name: &KernelName, quiet: bool) -> anyhow::Result<Kernel> {
+pub fn kernel(name: &KernelName, quiet: bool) -> Result<Kernel, KernelError> {
     let (flavour, version) = match name {
-        KernelName::Path(path) => return Ok(Kernel::at(path)?),
+        KernelName::Path(path) => return Kernel::at(path),
         KernelName::Debian { flavour, version } => (*flavour, version.as_deref()),
     };
     let cache = Cache::for_user()?;
-    match cache.find(flavour, version) {
-        Some(kernel) => Ok(kernel),
-        None => Ok(lab::fetch(&cache, flavour, version, &mut unless(quiet))?),
-    }
+    let found = cache.find(flavour, version).map(Ok);
+    found.unwrap_or_else(|| lab::fetch(&cache, flavour, version, &mut unless(quiet)))
 }
 
 /// Says what is done meanwhile.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab kernels` and `teiji lab fetch`.
 
-use crate::exit::{CommandResult, Failure};
+use crate::exit::{CommandResult, DONE};
 use crate::output;
 use anyhow::anyhow;
 use lab::{
     Cache, CacheContents, Cached, FLAVOURS, KernelError, KernelName, QemuPart, cached, fetch_qemu,
 };
-use std::process::ExitCode;
 use std::str::FromStr;
 
 #[derive(clap::Args)]
@@ -43,19 +42,19 @@ impl FromStr for Fetched {
 
 /// Prints a line for each kernel and QEMU in the cache, or removes some.
 pub fn list(args: &ListArgs) -> CommandResult {
-    let CacheContents { directory, entries, bytes } = cached().map_err(Failure::run_failed)?;
+    let CacheContents { directory, entries, bytes } = cached()?;
     if !args.remove.is_empty() {
         return remove(&args.remove, &entries);
     }
     if !entries.iter().any(|entry| entry.folder.starts_with(directory.join("kernels"))) {
         let flavours = FLAVOURS.map(|flavour| format!("debian:{}", flavour.name)).join(" ");
-        output::say(&format!("There are no kernels in {}.", directory.display()));
-        output::say(&format!(
+        say!("There are no kernels in {}.", directory.display());
+        say!(
             "To get some: teiji lab fetch debian:amd64 debian:rt-amd64\nThere are also: {flavours}"
-        ));
+        );
     }
     if entries.is_empty() {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(DONE);
     }
     let width = |text: fn(&Cached) -> &str| {
         entries.iter().map(|entry| text(entry).len()).max().unwrap_or(0)
@@ -75,14 +74,9 @@ pub fn list(args: &ListArgs) -> CommandResult {
         output::say(line.trim_end());
     }
     let place = directory.display();
-    output::say(&format!(
-        "{place} has {} MiB, with Debian's package lists.",
-        mebibytes(bytes).trim_start()
-    ));
-    output::say(&format!(
-        "To remove something: teiji lab kernels --remove NAME. To remove all: rm -r {place}"
-    ));
-    Ok(ExitCode::SUCCESS)
+    say!("{place} has {} MiB, with Debian's package lists.", mebibytes(bytes).trim_start());
+    say!("To remove something: teiji lab kernels --remove NAME. To remove all: rm -r {place}");
+    Ok(DONE)
 }
 
 fn remove(names: &[String], entries: &[Cached]) -> CommandResult {
@@ -98,23 +92,14 @@ fn remove(names: &[String], entries: &[Cached]) -> CommandResult {
         })
     };
     // All of them are known before the first goes.
-    let going =
-        names.iter().map(entry).collect::<Result<Vec<_>, _>>().map_err(Failure::bad_input)?;
+    let going = names.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
     for entry in going {
-        let mut waiting = || {
-            output::complain(&format!(
-                "{}: waiting for another teiji that is fetching something",
-                entry.name
-            ))
-        };
-        lab::remove_cached(entry, &mut waiting).map_err(Failure::run_failed)?;
-        output::say(&format!(
-            "Removed {}, {} MiB",
-            entry.name,
-            mebibytes(entry.bytes).trim_start()
-        ));
+        let mut waiting =
+            || complain!("{}: waiting for another teiji that is fetching something", entry.name);
+        lab::remove_cached(entry, &mut waiting)?;
+        say!("Removed {}, {} MiB", entry.name, mebibytes(entry.bytes).trim_start());
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 /// A size for people.
@@ -127,29 +112,27 @@ fn mebibytes(bytes: u64) -> String {
 pub fn fetch(args: &FetchArgs) -> CommandResult {
     for name in &args.names {
         if let Fetched::Kernel(KernelName::Path(path)) = name {
-            let error = anyhow!(
+            refuse!(
                 "{} is a path: expected a kernel of Debian's such as debian:amd64, qemu or \
                  qemu-arm",
                 path.display()
             );
-            return Err(Failure::bad_input(error));
         }
     }
-    let cache = Cache::for_user().map_err(Failure::run_failed)?;
+    let cache = Cache::for_user()?;
     let mut say = |text: &str| output::complain(text);
     for name in &args.names {
         match name {
             Fetched::Qemu(part) => {
-                let folder = fetch_qemu(*part, &mut say).map_err(Failure::run_failed)?;
-                output::say(&format!("{}: {}", part.name(), folder.display()));
+                let folder = fetch_qemu(*part, &mut say)?;
+                say!("{}: {}", part.name(), folder.display());
             }
             Fetched::Kernel(KernelName::Debian { flavour, version }) => {
-                let kernel = lab::fetch(&cache, *flavour, version.as_deref(), &mut say)
-                    .map_err(Failure::run_failed)?;
-                output::say(&format!("{}: {}", kernel.name, kernel.image.display()));
+                let kernel = lab::fetch(&cache, *flavour, version.as_deref(), &mut say)?;
+                say!("{}: {}", kernel.name, kernel.image.display());
             }
             Fetched::Kernel(KernelName::Path(_)) => {}
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }

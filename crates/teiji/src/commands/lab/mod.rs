@@ -20,10 +20,10 @@ pub use run::{checked, jobs as guests_at_once, lab_run};
 pub use show::Show;
 
 use crate::exit::{CommandResult, Failure, of_end};
+use anyhow::Context;
 use clap::Subcommand;
-use lab::LabError;
+use lab::ScratchFolder;
 use model::Recorded;
-use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -61,10 +61,10 @@ pub fn run(args: &Args) -> CommandResult {
     }
 }
 
-/// A folder that is in the way is the user's to change; everything else is the guest's, the
-/// kernel's or the emulator's.
-pub fn failure(error: LabError) -> Failure {
-    if error.is_bad_input() { Failure::bad_input(error) } else { Failure::run_failed(error) }
+/// The folder for a recording that is made again.
+pub fn again_folder() -> Result<ScratchFolder, Failure> {
+    let made = ScratchFolder::new().context("cannot make a folder for the new recording");
+    made.map_err(Failure::run_failed)
 }
 
 /// The exit code of recordings that are there.
@@ -80,8 +80,4 @@ pub fn why_different(differences: &[&str]) -> String {
     } else {
         format!("What differs: {}", differences.join(", "))
     }
-}
-
-fn exit(code: u8) -> ExitCode {
-    ExitCode::from(code)
 }

@@ -3,7 +3,7 @@
 
 use super::guest_flags::AgainFlags;
 use super::show::Show;
-use super::{exit, failure, why_different};
+use super::{again_folder, why_different};
 use crate::commands::anonymise::check_settings_known;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
@@ -29,35 +29,27 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> CommandResult {
-    let recorded = Recording::open(&args.recording)
-        .and_then(Recording::summarise)
-        .map_err(Failure::bad_input)?;
+    let recorded = Recording::open(&args.recording).and_then(Recording::summarise)?;
     let name = output::path(&args.recording);
     let facts = recorded.document.lab.as_ref();
-    let facts = facts.ok_or_else(|| {
-        Failure::bad_input(anyhow!(
-            "{name} was not recorded in the lab: only lab recordings can be rerun"
-        ))
+    let facts = facts.with_context(|| {
+        format!("{name} was not recorded in the lab: only lab recordings can be rerun")
     })?;
     if !facts.deterministic {
         let why = "it ran on the host's clock, and no two such runs are the same. Measure again \
                    with teiji lab run";
-        return Err(Failure::bad_input(anyhow!("{name}: {why}")));
+        refuse!("{name}: {why}");
     }
     if recorded.document.threads.iter().any(|thread| !thread.detail.is_samples()) {
-        return Err(Failure::bad_input(anyhow!(
-            "{name} holds no samples: nothing can be compared with it"
-        )));
+        refuse!("{name} holds no samples: nothing can be compared with it");
     }
-    check_settings_known(&recorded).map_err(Failure::bad_input)?;
+    check_settings_known(&recorded)?;
     let target = args.again.target(&recorded, facts, args.quiet)?;
-    for changed in lab::changed_files(facts, &target).map_err(failure)? {
-        output::complain(&format!("{name}: {changed}"));
+    for changed in lab::changed_files(facts, &target)? {
+        complain!("{name}: {changed}");
     }
     let signals = signals::catch()?;
-    let scratch = lab::ScratchFolder::new()
-        .context("cannot make a folder for the new recording")
-        .map_err(Failure::run_failed)?;
+    let scratch = again_folder()?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let again = LabRun::again(&recorded, facts, target, directory);
     let mut show = Show::new(args.quiet);
@@ -65,24 +57,24 @@ pub fn run(args: &Args) -> CommandResult {
     show.clear();
     let compared = match result {
         Some(Ok(repeated)) => Ok((first_divergence(&recorded, &repeated), repeated.document.lab)),
-        Some(Err(error)) => Err(failure(error)),
+        Some(Err(error)) => Err(error.into()),
         None => Err(Failure::run_failed(anyhow!("nothing was run"))),
     };
     let (first_divergence, now) = compared?;
     let differences = now.map_or_else(Vec::new, |now| differences(facts, &now));
-    Ok(match first_divergence.map_err(Failure::bad_input)? {
+    Ok(match first_divergence? {
         None => {
-            let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
-            output::say(&format!("{name}: made again, {samples} identical samples"));
+            let samples = recorded.samples();
+            say!("{name}: made again, {samples} identical samples");
             if !differences.is_empty() {
-                output::say(&format!("{}.", why_different(&differences)));
+                say!("{}.", why_different(&differences));
             }
-            exit(0)
+            0
         }
         Some(first_divergence) => {
-            output::say(&format!("{name}: made again, and not identical: {first_divergence}"));
-            output::say(&format!("{}.", why_different(&differences)));
-            exit(EXCEEDED)
+            say!("{name}: made again, and not identical: {first_divergence}");
+            say!("{}.", why_different(&differences));
+            EXCEEDED
         }
     })
 }

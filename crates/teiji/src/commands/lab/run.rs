@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab run`: a run on each kernel, several guests at once, then the comparison.
 
+use super::code;
 use super::guest_flags::{self, GuestFlags};
 use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::show::Show;
-use super::{code, exit, failure};
 use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
 use crate::signals;
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use executor::SettingError;
 use lab::{Kernel, KernelName, LabRun, Target, first_divergence};
 use model::{DefaultCpus, Recorded, Warning};
@@ -25,7 +25,13 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// A kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [repeatable;
     /// default: debian:amd64]
-    #[arg(short, long = "kernel", value_name = "KERNEL")]
+    #[arg(
+        short,
+        long = "kernel",
+        value_name = "KERNEL",
+        default_value = "debian:amd64",
+        hide_default_value = true
+    )]
     kernels: Vec<KernelName>,
     #[command(flatten, next_help_heading = "What to measure")]
     measured: RunFlags,
@@ -56,52 +62,39 @@ pub struct Args {
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
     if args.verify_identical && args.repeat < 2 {
-        return Err(Failure::bad_input(anyhow!(
-            "--verify-identical compares repeats: say how many with --repeat N, at least 2"
-        )));
+        refuse!("--verify-identical compares repeats: say how many with --repeat N, at least 2");
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-lab", ""));
-    if output.symlink_metadata().is_ok() {
-        return Err(Failure::bad_input(anyhow!(
-            "{} exists already: choose another name with -o, or remove it",
-            output.display()
-        )));
-    }
-    let usual: [KernelName; 1] = ["debian:amd64".parse().map_err(Failure::bad_input)?];
-    let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
+    executor::check_new(&output)?;
+    let names = &args.kernels;
     let probes: Vec<String> =
-        args.measured.each().iter().map(|flags| flags.probe().to_owned()).collect();
+        args.measured.each().iter().map(|flags| flags.probe.name.clone()).collect();
     let debian = names.iter().find(|name| matches!(name, KernelName::Debian { .. }));
-    measure_once(&probes, debian.map(ToString::to_string).as_deref())
-        .map_err(Failure::bad_input)?;
-    for guest in args.guest.guests(names).map_err(Failure::bad_input)? {
+    measure_once(&probes, debian.map(ToString::to_string).as_deref())?;
+    for guest in args.guest.guests(names)? {
         for flags in args.measured.each() {
-            checked(&flags, args.phases.first(), &guest).map_err(Failure::bad_input)?;
+            checked(&flags, args.phases.first(), &guest)?;
         }
     }
     if let Some(note) = args.measured.interval_note().filter(|_| !quiet) {
         output::complain(&note);
     }
-    let kernels = guest_flags::kernels(names, quiet).map_err(Failure::run_failed)?;
+    let kernels = guest_flags::kernels(names, quiet)?;
     let without = kernels
         .iter()
         .find(|kernel| !kernel.may_have_co_kernel())
         .map(|kernel| kernel.name.as_str());
-    measure_once(&probes, without).map_err(Failure::bad_input)?;
-    let targets: Vec<Target> = kernels
-        .into_iter()
-        .map(|kernel| args.guest.target(kernel))
-        .collect::<Result<_, _>>()
-        .map_err(Failure::bad_input)?;
-    let with_qemu = |target| args.guest.with_qemu(target, quiet);
+    measure_once(&probes, without)?;
     let targets: Vec<Target> =
-        targets.into_iter().map(with_qemu).collect::<Result<_, _>>().map_err(failure)?;
+        kernels.into_iter().map(|kernel| args.guest.target(kernel)).collect::<Result<_, _>>()?;
+    let with_qemu = |target| args.guest.with_qemu(target, quiet);
+    let targets: Vec<Target> = targets.into_iter().map(with_qemu).collect::<Result<_, _>>()?;
     let (runs, labels): (Vec<LabRun>, Vec<Label>) =
-        runs(args, &targets, &output).map_err(Failure::bad_input)?.into_iter().unzip();
+        runs(args, &targets, &output)?.into_iter().unzip();
 
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = signals::catch()?;
-    executor::new_folder(&output).map_err(Failure::bad_input)?;
+    executor::new_folder(&output)?;
     let mut show = Show::new(quiet);
     let results = lab::run_in_guests(
         &runs,
@@ -120,7 +113,7 @@ pub fn run(args: &Args) -> CommandResult {
                 measured.push(label);
             }
             Err(error) => {
-                worst = worst.max(failure(error).report_for(&run.name));
+                worst = worst.max(Failure::from(error).report_for(&run.name));
             }
         }
     }
@@ -135,10 +128,9 @@ pub fn run(args: &Args) -> CommandResult {
         output::say(&if args.phases.are_pooled() {
             let pools = pools(&recordings, &measured)?;
             let pools = report::phases_json(&pools.iter().map(Pool::phases).collect::<Vec<_>>());
-            model::document_text(&json!({ "pools": pools, "recordings": documents }))
-                .map_err(Failure::run_failed)?
+            model::document_text(&json!({ "pools": pools, "recordings": documents }))?
         } else {
-            model::document_text(&documents).map_err(Failure::run_failed)?
+            model::document_text(&documents)?
         });
     } else {
         output::say(&if args.phases.are_pooled() {
@@ -147,7 +139,7 @@ pub fn run(args: &Args) -> CommandResult {
         } else {
             report::side_by_side(&recordings, Language::English)
         });
-        output::say(&format!("Recordings: {}/", output.display()));
+        say!("Recordings: {}/", output.display());
         if !quiet {
             output::say(&output::has_names("teiji anonymise"));
         }
@@ -156,7 +148,7 @@ pub fn run(args: &Args) -> CommandResult {
     if args.verify_identical && recordings.len() == runs.len() {
         worst = worst.max(identical(&recordings, args)?);
     }
-    Ok(exit(worst))
+    Ok(worst)
 }
 
 /// What a run is called whichever phase and repeat it is, and its probe as it was named.
@@ -254,13 +246,11 @@ fn identical(recordings: &[Recorded], args: &Args) -> Result<u8, Failure> {
             let phase = first.document.run.phase;
             let phase = if phase.is_none() { String::new() } else { format!(", phase {phase}") };
             for (place, other) in others.iter().enumerate() {
-                if let Some(first_divergence) =
-                    first_divergence(first, other).map_err(Failure::bad_input)?
-                {
-                    output::complain(&format!(
+                if let Some(first_divergence) = first_divergence(first, other)? {
+                    complain!(
                         "{name}{phase}: repeat {} is not repeat 1: {first_divergence}",
                         place + 2
-                    ));
+                    );
                     all = false;
                     worst = EXCEEDED;
                 }
@@ -272,7 +262,7 @@ fn identical(recordings: &[Recorded], args: &Args) -> Result<u8, Failure> {
             } else {
                 String::new()
             };
-            output::say(&format!("{name}: {repeats} repeats{of_each}, identical samples"));
+            say!("{name}: {repeats} repeats{of_each}, identical samples");
         }
     }
     Ok(worst)
@@ -291,7 +281,7 @@ fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<(L
     for ((target, kernel), flags) in
         kernels.flat_map(|kernel| each.iter().map(move |flags| (kernel.clone(), flags)))
     {
-        let label = if each.len() > 1 { format!("{kernel}-{}", flags.probe()) } else { kernel };
+        let label = if each.len() > 1 { format!("{kernel}-{}", flags.probe.name) } else { kernel };
         for phase in args.phases.all() {
             let mut run = checked(flags, phase, &target.guest)?;
             // One title for several kernels would distinguish nothing.
@@ -308,7 +298,7 @@ fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<(L
                 };
                 let directory = output.join(format!("{name}.teiji"));
                 let run = lab_run(flags, run.clone(), target, directory, name);
-                runs.push((run, Label { name: label.clone(), probe: flags.probe().to_owned() }));
+                runs.push((run, Label { name: label.clone(), probe: flags.probe.name.clone() }));
             }
         }
     }
@@ -339,7 +329,7 @@ pub fn checked(flags: &RunFlags, phase: Phase, guest: &Guest) -> Result<Run, Set
     let memory = (u64::from(guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
     let limits =
         load::Limits { memory, probe_prio: Some(run.scheduling.rank()), loads: run.loads.len() };
-    for spec in flags.loads() {
+    for spec in &flags.loads {
         load::check_elsewhere(spec, &of_guest.inherited, &of_guest.usable, &limits)?;
     }
     Ok(run)
@@ -365,7 +355,7 @@ pub fn lab_run(
 
 /// What to leave to the guest where nobody named CPUs. With one CPU there is nothing to leave.
 fn default_cpus(flags: &RunFlags, guest: &Guest) -> Option<DefaultCpus> {
-    (guest.cpus > 1 && !flags.names_cpus()).then(|| DefaultCpus { threads: flags.threads() })
+    (guest.cpus > 1 && !flags.names_cpus()).then_some(DefaultCpus { threads: flags.threads })
 }
 
 /// Of all threads.

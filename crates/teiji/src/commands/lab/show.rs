@@ -11,8 +11,7 @@ use std::collections::BTreeSet;
 const EVERY: u32 = 8;
 
 pub struct Show {
-    drawing: Option<Drawing>,
-    since_drawn: u32,
+    drawing: Drawing,
     quiet: bool,
     noted: BTreeSet<String>,
     /// What stands above the guests; how many are done, unless it is given.
@@ -22,52 +21,41 @@ pub struct Show {
 impl Show {
     /// Draws on standard output if that is a terminal, unless `quiet`.
     pub fn new(quiet: bool) -> Self {
-        Show {
-            drawing: if quiet { None } else { Drawing::begin() },
-            since_drawn: EVERY,
-            quiet,
-            noted: BTreeSet::new(),
-            heading: None,
-        }
+        let drawing = Drawing::new(quiet, EVERY);
+        Show { drawing, quiet, noted: BTreeSet::new(), heading: None }
     }
 
     /// A line that stays, on standard output.
     pub fn say(&mut self, text: &str) {
-        match &self.drawing {
-            Some(drawing) => drawing.say(text),
-            None if !self.quiet => output::say(text),
-            None => {}
+        self.drawing.say(text);
+        if !self.drawing.is_shown() && !self.quiet {
+            output::say(text);
         }
     }
 
     /// Does something that writes to the terminal by itself; what is drawn is gone meanwhile, and
     /// comes again.
     pub fn without<T>(&mut self, act: impl FnOnce() -> T) -> T {
-        let drew = self.drawing.is_some();
+        let drew = self.drawing.is_shown();
         self.clear();
         let done = act();
-        self.drawing = if drew { Drawing::begin() } else { None };
+        self.drawing = Drawing::new(!drew, EVERY);
         done
     }
 
     /// Removes the drawing.
     pub fn clear(&mut self) {
-        if let Some(drawing) = self.drawing.take() {
-            drawing.clear();
-        }
+        self.drawing.clear();
     }
 }
 
 impl GuestObserver for Show {
     fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize) {
-        self.since_drawn += 1;
-        if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {
-            self.since_drawn = 0;
-            let mut lines =
-                vec![self.heading.clone().unwrap_or_else(|| format!(" {done} of {all} done"))];
-            lines.extend(running.iter().map(line));
-            drawing.show(lines);
-        }
+        self.drawing.show(|| {
+            let heading = self.heading.clone();
+            let heading = heading.unwrap_or_else(|| format!(" {done} of {all} done"));
+            std::iter::once(heading).chain(running.iter().map(line)).collect()
+        });
     }
 
     fn note(&mut self, text: &str) {

@@ -9,14 +9,13 @@ use crate::commands::lab::{Show, checked, chosen_qemu, guests_at_once, kernel_of
 use crate::commands::measure;
 use crate::exit::{Failure, in_full};
 use crate::live::Live;
-use crate::output;
 use anyhow::Context;
 use executor::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult,
     ResultsFolder, RunMaker,
 };
 use lab::{GuestObserver, GuestProgress, LabError, LabRun};
-use model::{Document, Recorded};
+use model::{Document, Lab, Recorded};
 use plan::{Machine, PlannedRun, Qemu};
 use probe::Monotonic;
 use report::Language;
@@ -46,6 +45,8 @@ impl Work<'_> {
             Execution { folder: self.folder, combinations: &combinations, runs: self.runs };
         let mut maker = Maker {
             work: self,
+            show: Show::new(true),
+            are_guests: false,
             progress: PlanProgress::new(0, self.runs.len()),
             recorded_in: Vec::new(),
         };
@@ -101,6 +102,9 @@ fn titled(run: plan::Run, label: &str) -> plan::Run {
 
 /// Makes runs, and shows how far the plan is.
 struct Maker<'w> {
+    /// Guests that run, if any do.
+    show: Show,
+    are_guests: bool,
     work: &'w Work<'w>,
     progress: PlanProgress,
     /// The QEMUs of recordings that are there, where no QEMU was named: a plan that goes on keeps
@@ -111,50 +115,38 @@ struct Maker<'w> {
 impl PlanObserver for Maker<'_> {
     fn observe(&mut self, run: usize, event: &Event<'_>) {
         let (work, point) = (self.work, self.work.point(run));
-        count(&mut self.progress, point, event);
+        let name = work.name(run);
         match event {
-            Event::WasDone(document) if point.guest.qemu().is_none() => {
-                self.recorded_in.extend(
-                    document
-                        .lab
-                        .iter()
-                        .filter_map(|lab| Some((lab.guest.machine, lab::qemu_of(lab)?))),
-                );
+            Event::WasDone(document) => {
+                self.progress.recorded_before(&point.label, document);
+                let lab = document.lab.iter().filter(|_| point.guest.qemu().is_none());
+                let qemu = |lab: &Lab| Some((lab.guest.machine, lab::qemu_of(lab)?));
+                self.recorded_in.extend(lab.filter_map(qemu));
             }
+            Event::Missing => self.progress.add_run(point.expected_ns(), point.kernel.is_none()),
             Event::WasCutShort(kept) => {
-                let name = work.name(run);
-                output::complain(&format!(
-                    "{name}: an earlier attempt was cut short: kept in {}",
-                    kept.display()
-                ));
+                complain!("{name}: an earlier attempt was cut short: kept in {}", kept.display());
             }
-            Event::Recorded(recorded) if !work.quiet => {
-                output::say(&format!("  {}", report::verdict_of_one(recorded, Language::English)))
+            Event::Recorded(recorded) => {
+                self.progress.one_more(point.expected_ns(), &point.label, &recorded.document);
+                let verdict = report::verdict_of_one(recorded, Language::English);
+                if self.are_guests {
+                    self.show.say(&format!("{name}: {verdict}"));
+                } else if !work.quiet {
+                    say!("  {verdict}");
+                }
             }
-            Event::Failed(error) | Event::NotSynced(error) => complain_of(&work.name(run), error),
+            Event::Failed(error) | Event::NotSynced(error) => {
+                if matches!(event, Event::Failed(_)) {
+                    self.progress.one_failed(point.expected_ns());
+                }
+                self.show.without(|| complain!("error: {name}: {}", failure_text(error)));
+            }
             Event::SetAside(kept) => {
-                output::complain(&format!("what it recorded is kept in {}", kept.display()))
+                complain!("what it recorded is kept in {}", kept.display())
             }
-            Event::WasDone(_) | Event::Missing | Event::Recorded(_) => {}
         }
     }
-}
-
-/// Counts what happened to a run.
-fn count(progress: &mut PlanProgress, point: &PlanEntry, event: &Event<'_>) {
-    match event {
-        Event::WasDone(document) => progress.recorded_before(&point.label, document),
-        Event::Missing => progress.add_run(point.expected_ns(), point.kernel.is_none()),
-        Event::Recorded(recorded) => {
-            progress.one_more(point.expected_ns(), &point.label, &recorded.document)
-        }
-        Event::Failed(_) => progress.one_failed(point.expected_ns()),
-        Event::WasCutShort(_) | Event::SetAside(_) | Event::NotSynced(_) => {}
-    }
-}
-
-fn complain_of(name: &str, error: &anyhow::Error) {
-    output::complain(&format!("error: {name}: {}", failure_text(error)));
 }
 
 /// Why a run failed, and what is left of it.
@@ -168,7 +160,7 @@ impl RunMaker for Maker<'_> {
     fn run_locally(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
         let (work, heading) = (self.work, self.progress.text());
         if !work.quiet {
-            output::complain(&format!("{}; {heading}", work.name(run)));
+            complain!("{}; {heading}", work.name(run));
         }
         let point = work.point(run);
         let asked = point.run.clone().context("it has no run")?;
@@ -201,17 +193,18 @@ impl RunMaker for Maker<'_> {
             }
         }
         let at_once = guests_at_once(work.jobs, lab_runs.iter().map(|run| run.target.guest.time));
-        let mut look = Guests { work, show: Show::new(work.quiet), progress: &mut self.progress };
-        let mut one_ended =
-            |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
-                ended(begun[index], result.map_err(anyhow::Error::from), look);
-            };
-        lab::run_each_in_guest(&lab_runs, at_once, work.signals, &mut look, &mut one_ended);
-        look.show.clear();
+        let mut one_ended = |index: usize, result: Result<_, LabError>, maker: &mut Self| {
+            ended(begun[index], result.map_err(anyhow::Error::from), maker);
+        };
+        self.show = Show::new(work.quiet);
+        self.are_guests = true;
+        lab::run_each_in_guest(&lab_runs, at_once, work.signals, self, &mut one_ended);
+        self.are_guests = false;
+        self.show.clear();
     }
 
     fn retry(&mut self, runs: usize) {
-        output::complain(&format!("{runs} failed; trying again"));
+        complain!("{runs} failed; trying again");
     }
 
     fn signal(&self) -> Option<&'static str> {
@@ -219,30 +212,7 @@ impl RunMaker for Maker<'_> {
     }
 }
 
-/// Guests that run, below how far the plan is.
-struct Guests<'c> {
-    work: &'c Work<'c>,
-    show: Show,
-    progress: &'c mut PlanProgress,
-}
-
-impl PlanObserver for Guests<'_> {
-    fn observe(&mut self, run: usize, event: &Event<'_>) {
-        let name = self.work.name(run);
-        count(self.progress, self.work.point(run), event);
-        match event {
-            Event::Recorded(recorded) => self
-                .show
-                .say(&format!("{name}: {}", report::verdict_of_one(recorded, Language::English))),
-            Event::Failed(error) | Event::NotSynced(error) => {
-                self.show.without(|| complain_of(&name, error))
-            }
-            Event::WasDone(_) | Event::Missing | Event::WasCutShort(_) | Event::SetAside(_) => {}
-        }
-    }
-}
-
-impl GuestObserver for Guests<'_> {
+impl GuestObserver for Maker<'_> {
     fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize) {
         self.show.heading = Some(format!(" {}", self.progress.text()));
         self.show.progress(running, done, all);

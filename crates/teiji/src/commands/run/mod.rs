@@ -12,21 +12,19 @@ mod table;
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
-use crate::commands::lab::{chosen_qemu, failure, kernel_of};
-use crate::commands::measure::{left_out, process_cpus};
-use crate::exit::{CommandResult, Failure, RUN_FAILED};
-use crate::output;
+use crate::commands::lab::{chosen_qemu, kernel_of};
+use crate::commands::measure::{left_out, message, process_cpus};
+use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
+use crate::output::{self, counted};
 use crate::signals;
 use anyhow::{Context, anyhow};
 use execute::Work;
 use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
 use lab::KernelName;
 use plan::{AUTO_PROBE, Plan, PlannedRun, Qemu, Value};
-use report::Language;
 use runner::Signals;
 use settings::{PlanEntry, points};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 use system::rights;
 
@@ -144,7 +142,7 @@ fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), 
             let planned_boots = (machine, point.guest.program(), point.guest.qemu());
             if !known.contains(&planned_boots) {
                 known.push(planned_boots);
-                lab::can_begin(machine, planned_boots.1, planned_boots.2).map_err(failure)?;
+                lab::can_begin(machine, planned_boots.1, planned_boots.2)?;
             }
         }
     }
@@ -156,14 +154,14 @@ fn fetch_qemus(points: &[PlanEntry], quiet: bool) -> Result<(), Failure> {
     for point in points {
         let Some(kernel) = &point.kernel else { continue };
         for guest in point.guest.guests(std::slice::from_ref(kernel))? {
-            chosen_qemu(point.guest.qemu(), guest.machine, quiet).map_err(failure)?;
+            chosen_qemu(point.guest.qemu(), guest.machine, quiet)?;
         }
     }
     Ok(())
 }
 
 /// Begun from nothing: the clock is as good as dice. Within what TOML holds.
-fn new_seed() -> u64 {
+pub fn new_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos() % (1 << 52)).unwrap_or(0)
 }
@@ -216,11 +214,7 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     // What cannot begin here shows in the exit code too, after the list: that is of use on another
     // machine.
     all_can_begin(points.iter()).map_err(|missing| missing.within("it cannot run here"))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn counted(n: usize, thing: &str) -> String {
-    report::counted_in_english(n as u64, thing)
+    Ok(DONE)
 }
 
 fn begin(args: &Args, path: &Path) -> CommandResult {
@@ -230,11 +224,10 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     all_can_begin(points.iter())?;
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     if output.symlink_metadata().is_ok() {
-        let error = anyhow!(
+        refuse!(
             "{} exists already: choose another name with -o, or resume it: --resume",
             output.display()
         );
-        return Err(Failure::bad_input(error));
     }
     name_files(&mut plan, args.quiet).map_err(Failure::run_failed)?;
     fetch_qemus(&checked(&plan)?, args.quiet)?;
@@ -246,9 +239,12 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
     let points = checked(&plan)?;
     let runs = runs(&plan, points.len())?;
-    let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-    let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs, None)?;
+    let folder = ResultsFolder::create(&output, &plan, &text, &labels(&points), &runs, None)?;
     execute(args, &folder, &points, &runs, &signals)
+}
+
+fn labels(points: &[PlanEntry]) -> Vec<String> {
+    points.iter().map(|point| point.label.clone()).collect()
 }
 
 /// What this boot can measure, in a folder of its own among those of other boots.
@@ -272,12 +268,11 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let alike = |plan: &Plan| plan.clone().without_value("probe", AUTO_PROBE).as_run(seed);
     let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
     if begun.is_some_and(|begun| alike(&begun) != alike(&plan)) {
-        let error = anyhow!(
+        refuse!(
             "{} was started with another plan than {}: choose another name with -o",
             root.display(),
             path.display()
         );
-        return Err(Failure::bad_input(error));
     }
     let signals = signals::catch()?;
     let own = boot.folder(&root)?;
@@ -286,8 +281,14 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let folder = if own.exists() {
         ResultsFolder::open(&own)
     } else {
-        let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-        ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some((&boot, &planned_boots)))
+        ResultsFolder::create(
+            &own,
+            &plan,
+            &text,
+            &labels(&points),
+            &runs,
+            Some((&boot, &planned_boots)),
+        )
     };
     let outcome = execute(args, &folder?, &points, &runs, &signals)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
@@ -299,15 +300,15 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
 fn say_boots(root: &Path, plan: &Path, planned_boots: &[PlannedBoot], made: &[Boot]) {
     let mut kernels: Vec<&str> = made.iter().map(|boot| boot.kernel.as_str()).collect();
     kernels.dedup();
-    output::say(&format!("Boots in {}: {}", root.display(), kernels.join(", ")));
+    say!("Boots in {}: {}", root.display(), kernels.join(", "));
     let missing: Vec<String> =
         PlannedBoot::missing(planned_boots, made).iter().map(ToString::to_string).collect();
     if missing.is_empty() {
-        output::say(&format!("Next: teiji report {}", root.display()));
+        say!("Next: teiji report {}", root.display());
         return;
     }
     let command = format!("teiji run --here {} -o {}", plan.display(), root.display());
-    output::say(&format!("Still missing: {}. Boot it, then: {command}", missing.join("; ")));
+    say!("Still missing: {}. Boot it, then: {command}", missing.join("; "));
 }
 
 fn resume(args: &Args, path: &Path) -> CommandResult {
@@ -319,12 +320,11 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
         None if boots.is_empty() => path,
         None => {
             let root = path.display();
-            let error = anyhow!(
+            refuse!(
                 "nothing of this boot ({}) is in {root}: start with teiji run --here PLAN -o \
                  {root}",
                 boot.kernel
             );
-            return Err(Failure::bad_input(error));
         }
     };
     let folder = ResultsFolder::open(path)?;
@@ -386,8 +386,7 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
         .collect();
     warnings.dedup();
     for warning in warnings {
-        let text = report::warning_text(&warning, Language::English);
-        output::complain(&format!("Warning: {} {}", text.message, text.next_step));
+        complain!("Warning: {}", message(&warning));
     }
     Ok(())
 }
@@ -403,24 +402,24 @@ fn execute(
     let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet };
     let (done, PlanResult { failed, signal, disk_failed }) = work.execute()?;
     let path = folder.path().display();
-    output::say(&format!("{done} of {} recorded, in {path}/", counted(runs.len(), "run")));
+    say!("{done} of {} recorded, in {path}/", counted(runs.len(), "run"));
     if !args.quiet && done > 0 {
         output::say(&output::has_names("teiji anonymise"));
     }
     if let Some(signal) = signal {
-        output::complain(&format!("stopped by {signal}. Resume with teiji run --resume {path}"));
+        complain!("stopped by {signal}. Resume with teiji run --resume {path}");
     }
     if disk_failed {
-        output::complain(&format!(
+        complain!(
             "stopped because nothing more can be written. Free some space, then: teiji run \
              --resume {path}"
-        ));
+        );
     } else if failed > 0 {
         let twice = if signal.is_some() { "" } else { " twice" };
-        output::complain(&format!(
+        complain!(
             "{} failed{twice}. Try again with teiji run --resume {path}",
             counted(failed, "run")
-        ));
+        );
     }
-    Ok(if done == runs.len() { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) })
+    Ok(if done == runs.len() { DONE } else { RUN_FAILED })
 }

@@ -10,12 +10,11 @@ use plan::Qemu;
 pub fn listed(points: &[PlanEntry]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for point in points {
-        let loads = point.measured.loads().iter().filter_map(|load| load.command());
+        let loads = point.measured.loads.iter().filter_map(|load| load.command());
         let loads = loads.map(|command| format!("{command} (a load)"));
-        let measured = point
-            .measured
-            .command()
-            .map(|command| format!("{command} (measured by the probe {})", point.measured.probe()));
+        let measured = point.measured.probe.command().map(|command| {
+            format!("{command} (measured by the probe {})", point.measured.probe.name)
+        });
         let qemu = point.guest.qemu().and_then(|qemu| match qemu {
             Qemu::Path(path) => Some(format!("{} (the QEMU of guests)", path.display())),
             Qemu::Pinned | Qemu::System => None,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How far a plan is: runs done, the time left, and the largest latency so far.
 
+use crate::output;
 use model::Document;
 use plan::Nanos;
 use report::Language;
@@ -104,7 +105,7 @@ impl PlanProgress {
     }
 
     fn elapsed_ns(&self) -> i64 {
-        i64::try_from(self.began.elapsed().as_nanos()).unwrap_or(i64::MAX)
+        Nanos::from(self.began.elapsed()).0
     }
 
     /// `12 of 54 done, about 3 min left; largest so far 560 µs (...)`.
@@ -125,10 +126,7 @@ impl PlanProgress {
             };
         }
         if self.with_caveats > 0 {
-            text += &format!(
-                "; caveats in {}",
-                report::counted_in_english(self.with_caveats as u64, "run")
-            );
+            text += &format!("; caveats in {}", output::counted(self.with_caveats, "run"));
         }
         if let Some((max, label, caveats)) = &self.largest {
             text += &format!("; largest so far {}", report::latency(*max));

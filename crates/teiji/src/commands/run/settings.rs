@@ -19,22 +19,6 @@ use plan::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every flag a plan may set.
-#[derive(clap::Parser)]
-#[command(no_binary_name = true, disable_help_flag = true)]
-struct Flags {
-    /// A kernel of the lab; without one, the run is on this machine
-    #[arg(long)]
-    kernel: Option<KernelName>,
-    #[command(flatten)]
-    measured: RunFlags,
-    #[command(flatten)]
-    guest: GuestFlags,
-    /// Which way timers meet
-    #[arg(long, default_value = "0")]
-    phase: Phase,
-}
-
 /// Flags that mean something only in the lab.
 const LAB_SETTINGS: [&str; 12] = [
     "machine",
@@ -56,21 +40,28 @@ pub fn lab_settings() -> Vec<&'static str> {
     [&["kernel"][..], &LAB_SETTINGS].concat()
 }
 
-/// One combination, checked: what to run, and where.
+/// Every flag a plan may set, and one combination of them, checked: what to run, and where.
+#[derive(clap::Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
 pub struct PlanEntry {
-    /// `interval=1ms load=cpu@50%`: what distinguishes it from the others.
-    pub label: String,
-    /// The kernel, if it is for the lab.
+    /// A kernel of the lab; without one, the run is on this machine
+    #[arg(long)]
     pub kernel: Option<KernelName>,
-    /// What to measure.
+    #[command(flatten)]
     pub measured: RunFlags,
-    /// On which machine, if it is for the lab.
+    #[command(flatten)]
     pub guest: GuestFlags,
-    /// Which way timers meet, if it is for the lab.
+    /// Which way timers meet
+    #[arg(long, default_value = "0")]
     pub phase: Phase,
+    /// `interval=1ms load=cpu@50%`: what distinguishes it from the others.
+    #[arg(skip)]
+    pub label: String,
     /// Whose time that machine has, as far as it is known without the kernel.
+    #[arg(skip)]
     pub time: Option<GuestTime>,
     /// The run, as far as it is known without the kernel.
+    #[arg(skip)]
     pub run: Option<Run>,
 }
 
@@ -114,7 +105,7 @@ impl PlanEntry {
 
 /// All of a plan's combinations, checked; for this machine on these CPUs.
 pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErrors> {
-    let mut command = Flags::command();
+    let mut command = PlanEntry::command();
     let known: Vec<String> = command
         .get_arguments()
         .filter_map(|argument| argument.get_long().map(str::to_owned))
@@ -139,15 +130,10 @@ pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErr
     });
     let points =
         points.and_then(|points| PlanErrors::none_of(meaningless(plan, &points)).map(|()| points));
-    match points {
-        Ok(points) => PlanErrors::none_of(errors).map(|()| points),
-        Err(others) => {
-            errors.extend(others);
-            Err(PlanErrors::none_of(errors)
-                .err()
-                .unwrap_or_else(|| PlanError::at(&plan.at, "it cannot be checked").into()))
-        }
-    }
+    let (points, others) =
+        points.map_or_else(|others| (Vec::new(), Some(others)), |all| (all, None));
+    errors.extend(others.into_iter().flatten());
+    PlanErrors::none_of(errors).map(|()| points)
 }
 
 /// Limits that say nothing of what any of the runs will measure. Where some can be judged, the
@@ -206,18 +192,18 @@ fn point(
     load_limits: &mut LoadLimits,
 ) -> Result<PlanEntry, PlanError> {
     let settings = &combination.settings;
-    let flags = command
+    let mut entry = command
         .try_get_matches_from_mut(settings.iter().flat_map(words))
-        .and_then(|matches| Flags::from_arg_matches(&matches))
+        .and_then(|matches| PlanEntry::from_arg_matches(&matches))
         .map_err(|error| refused(plan, settings, &error))?;
-    let label = label(plan, combination);
+    entry.label = label(plan, combination);
+    let label = &entry.label;
     let wrong = |error: SettingError| {
         let at = error.setting(settings).map_or(&plan.at, |setting| &setting.at);
         let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
         PlanError::at(at, format!("{of}{}", in_full(&error.into())))
     };
-    let mut time = None;
-    let run = match &flags.kernel {
+    let run = match &entry.kernel {
         None => {
             let lab_settings = |setting: &&Setting| {
                 LAB_SETTINGS.contains(&setting.key.as_str()) && !words(setting).is_empty()
@@ -227,30 +213,23 @@ fn point(
                     format!("'{}' is for the lab, and this combination has no kernel", setting.key);
                 return Err(PlanError::at(&setting.at, what));
             }
-            Some(run_on_this_machine(&flags.measured, cpus, load_limits).map_err(wrong)?)
+            Some(run_on_this_machine(&entry.measured, cpus, load_limits).map_err(wrong)?)
         }
         Some(name) => {
-            check_path_exists(name).map_err(wrong)?;
-            let guests = flags.guest.guests(std::slice::from_ref(name)).map_err(wrong)?;
-            time = guests.first().map(|guest| guest.time);
-            let runs = guests.iter().map(|guest| checked(&flags.measured, flags.phase, guest));
+            check_path_exists(name).map_err(|error| wrong(error.into()))?;
+            let guests = entry.guest.guests(std::slice::from_ref(name)).map_err(wrong)?;
+            entry.time = guests.first().map(|guest| guest.time);
+            let runs = guests.iter().map(|guest| checked(&entry.measured, entry.phase, guest));
             match runs.collect::<Result<Vec<_>, _>>().map_err(&wrong)?.pop() {
                 Some(run) => Some(run),
                 // Its machine is not known without the kernel. What is said of the probe and its
                 // threads is.
-                None => Some(flags.measured.run(&[CpuId(0)]).map_err(wrong)?),
+                None => Some(entry.measured.run(&[CpuId(0)]).map_err(wrong)?),
             }
         }
     };
-    Ok(PlanEntry {
-        label,
-        kernel: flags.kernel,
-        measured: flags.measured,
-        guest: flags.guest,
-        phase: flags.phase,
-        time,
-        run,
-    })
+    entry.run = run;
+    Ok(entry)
 }
 
 /// A run on this machine.

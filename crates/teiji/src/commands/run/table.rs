@@ -111,8 +111,7 @@ pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
         let number = if first_of_each.len() == rows.len() { run.repeat } else { of_row[row] };
         (row, number, recording.as_deref())
     });
-    let runs: Vec<_> = runs.collect();
-    fill(&mut matrix, runs.into_iter(), &|_| &begun.plan.limits, detail)?;
+    fill(&mut matrix, runs.collect(), &|_| &begun.plan.limits, detail)?;
     Ok(matrix)
 }
 
@@ -135,7 +134,7 @@ fn rows(combinations: &[Combination]) -> Vec<usize> {
 /// judged by the limits of its plan.
 pub fn fill<'p, 'l>(
     matrix: &mut Matrix,
-    runs: impl ExactSizeIterator<Item = (usize, u32, Option<&'p Path>)>,
+    runs: Vec<(usize, u32, Option<&'p Path>)>,
     limits_of: &dyn Fn(&Path) -> &'l [Limit],
     detail: TableDetail,
 ) -> anyhow::Result<()> {
@@ -143,7 +142,6 @@ pub fn fill<'p, 'l>(
     if detail == TableDetail::Inference && !are_few {
         matrix.inference_left_out_above = Some(MAX_INFERRED);
     }
-    let runs: Vec<_> = runs.collect();
     let phases = phases(&runs)?;
     for (row, repeat, recording) in runs {
         let limits = recording.map_or(&[][..], limits_of);

@@ -4,26 +4,21 @@
 
 use super::text::{INDENT, cpu_words, paragraph, root_flag};
 use super::{Args, Signals};
-use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::exit::{CommandResult, DONE, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
 use host::HostRoot;
 use plan::CpuId;
 use serde_json::{Value, json};
-use std::process::ExitCode;
 use tune::{BootArgument, BootPlan, LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite};
 
 /// A boot loader by its name.
-pub fn place(name: &str) -> Result<LoaderPlace, String> {
-    let names = || LoaderPlace::ALL.map(LoaderPlace::name).join(", ");
-    LoaderPlace::ALL
-        .into_iter()
-        .find(|place| place.name() == name)
-        .ok_or_else(|| format!("it is one of {}", names()))
+pub fn place(name: &str) -> anyhow::Result<LoaderPlace> {
+    crate::commands::named_so(&LoaderPlace::ALL, LoaderPlace::name, name, ("it is one of", ", "))
 }
 
 pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandResult {
-    let plan = BootPlan::new(root, cpus).map_err(|error| Failure::bad_input(anyhow!(error)))?;
+    let plan = BootPlan::new(root, cpus).map_err(|error| anyhow!(error))?;
     if args.write {
         return write(root, args, &plan);
     }
@@ -33,40 +28,36 @@ pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandRes
     } else {
         shown(&plan, &written)
     });
-    Ok(ExitCode::SUCCESS)
-}
-
-fn failure(error: LoaderError) -> Failure {
-    if error.is_usage() { Failure::bad_input(error) } else { Failure::run_failed(error) }
+    Ok(DONE)
 }
 
 fn write(root: &HostRoot, args: &Args, plan: &BootPlan) -> CommandResult {
     // Asked to end, it ends when all is written.
-    let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-    let written = plan.write(root, args.place).map_err(failure)?;
+    let _signals = Signals::catch(false)?;
+    let written = plan.write(root, args.place)?;
     if args.json {
-        output::say(&format!("{:#}\n", written_as_json(&written)));
-        return Ok(ExitCode::SUCCESS);
+        say!("{:#}\n", written_as_json(&written));
+        return Ok(DONE);
     }
     for note in written.notes.iter().chain(&plan.notes) {
-        output::complain(&format!("note: {note}"));
+        complain!("note: {note}");
     }
     output::say(&written_text(&written, &root_flag(&args.root)));
-    Ok(ExitCode::SUCCESS)
+    Ok(DONE)
 }
 
 pub fn undo(root: &HostRoot, args: &Args) -> CommandResult {
-    let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-    let undone = LoaderUndo::undo(root, args.force).map_err(failure)?;
+    let _signals = Signals::catch(false)?;
+    let undone = LoaderUndo::undo(root, args.force)?;
     for (_, error) in &undone.left {
-        output::complain(&format!("error: not put back: {error}"));
+        complain!("error: not put back: {error}");
     }
     output::say(&if args.json {
         format!("{:#}\n", undone_as_json(&undone))
     } else {
         undone_text(&undone, args.force)
     });
-    Ok(if undone.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) })
+    Ok(if undone.left.is_empty() { DONE } else { RUN_FAILED })
 }
 
 /// Lines of a text that another one has not, in their order.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The command that a machine is tuned for: started, waited for, and sent the signals that we get.
 
-use super::signals::{Event, Signals};
+use super::signals::Signals;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
@@ -18,17 +18,14 @@ const BY_SIGNAL: i32 = 128;
 pub fn run(command: &[OsString], signals: &Signals) -> Result<u8, Failure> {
     let Some((program, words)) = command.split_first() else { return Ok(0) };
     let started = Command::new(program).args(words).spawn();
-    let mut child = started.map_err(|error| {
-        Failure::bad_input(anyhow!("cannot run {}: {error}", program.to_string_lossy()))
-    })?;
+    let mut child =
+        started.map_err(|error| anyhow!("cannot run {}: {error}", program.to_string_lossy()))?;
     loop {
         if let Some(status) = child.try_wait().map_err(Failure::run_failed)? {
             return Ok(code(status));
         }
-        for event in signals.wait().map_err(Failure::run_failed)? {
-            if let Event::Asked(signal) = event {
-                forward(&child, signal);
-            }
+        for signal in signals.wait().map_err(Failure::run_failed)? {
+            forward(&child, signal);
         }
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings that somebody else changed while a command ran.
 
-use crate::output;
 use tune::ChangeResult;
 
 /// Names those of which putting back does not say it: what is as it was needs not be put back.
@@ -9,9 +8,7 @@ pub fn say(changed: &[ChangeResult], back: &[ChangeResult]) {
     for ChangeResult { file, obstacle, .. } in changed {
         let is_said = back.iter().any(|result| result.file == *file && result.obstacle.is_some());
         if let Some(obstacle) = obstacle.as_ref().filter(|_| !is_said) {
-            output::complain(&format!(
-                "note: not as it was to be when the command ended: /{file}: {obstacle}"
-            ));
+            complain!("note: not as it was to be when the command ended: /{file}: {obstacle}");
         }
     }
 }

@@ -7,12 +7,11 @@ mod meanwhile;
 mod prove;
 mod prove_block;
 mod prove_change;
-mod prove_conditions;
 mod prove_text;
 mod signals;
 mod text;
 
-use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::anyhow;
 use check::Advice;
@@ -21,9 +20,8 @@ use plan::{CpuId, CpuList};
 use prove::ProveFlags;
 use signals::Signals;
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::ExitCode;
-pub use text::root_flag;
+use std::path::{Path, PathBuf};
+pub use text::{cpu_words, root_flag};
 use tune::{ChangeResult, KilledTuning, LoaderPlace, Tuning, TuningOptions, TuningPlan};
 
 #[derive(clap::Args)]
@@ -134,35 +132,33 @@ pub fn put_right_killed() {
     }
 }
 
-pub fn run(args: &Args) -> CommandResult {
-    let root = HostRoot::at(&args.root);
+/// The root directory of a machine.
+pub fn host_root(path: &Path) -> Result<HostRoot, Failure> {
+    let root = HostRoot::at(path);
     if !root.path("proc").is_dir() {
-        return Err(Failure::bad_input(anyhow!(
-            "{} has no proc: it is not the / of a machine",
-            args.root.display()
-        )));
+        refuse!("{} has no proc: it is not the / of a machine", path.display());
     }
+    Ok(root)
+}
+
+pub fn run(args: &Args) -> CommandResult {
+    let root = host_root(&args.root)?;
     if let Some(flag) = args.measured.first_given().filter(|_| !args.prove) {
-        return Err(Failure::bad_input(anyhow!("{flag} is for --prove")));
+        refuse!("{flag} is for --prove");
     }
     if args.undo {
         return if args.boot { boot::undo(&root, args) } else { undo(&root, args) };
     }
     if args.cpus.is_none() && !args.plan && !args.boot && args.command.is_empty() {
         let example = example_cpus(&root);
-        return Err(Failure::bad_input(anyhow!(
+        refuse!(
             "no CPUs named: teiji tune --plan shows what would be changed, sudo teiji tune --cpus \
              {} changes it for {}",
             CpuList::format(&example),
             text::cpu_words(&example)
-        )));
+        );
     }
-    let cpus = args
-        .cpus
-        .as_ref()
-        .map(|list| list.resolve(&root.online_cpus()))
-        .transpose()
-        .map_err(Failure::bad_input)?;
+    let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose()?;
     if args.boot {
         return boot::run(&root, args, cpus);
     }
@@ -181,7 +177,7 @@ pub fn run(args: &Args) -> CommandResult {
         } else {
             text::plan(&plan, &args.chosen())
         });
-        return Ok(ExitCode::SUCCESS);
+        return Ok(DONE);
     }
     if args.prove {
         return prove::run(&root, args, &options);
@@ -190,7 +186,7 @@ pub fn run(args: &Args) -> CommandResult {
 }
 
 fn planned(root: &HostRoot, options: &TuningOptions) -> Result<TuningPlan, Failure> {
-    TuningPlan::new(root, options).map_err(|error| Failure::bad_input(anyhow!(error)))
+    Ok(TuningPlan::new(root, options).map_err(|error| anyhow!(error))?)
 }
 
 /// Whether something could not be changed or put back.
@@ -203,9 +199,9 @@ fn complain_of(results: &[ChangeResult], what: &str) {
     for ChangeResult { file, obstacle, is_expected } in results {
         match obstacle {
             Some(obstacle) if *is_expected => {
-                output::complain(&format!("note: {what}: /{file}: {obstacle}"))
+                complain!("note: {what}: /{file}: {obstacle}")
             }
-            Some(obstacle) => output::complain(&format!("error: {what}: /{file}: {obstacle}")),
+            Some(obstacle) => complain!("error: {what}: /{file}: {obstacle}"),
             None => {}
         }
     }
@@ -213,9 +209,8 @@ fn complain_of(results: &[ChangeResult], what: &str) {
 
 fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     let is_for_command = !args.command.is_empty();
-    let signals = Signals::catch(is_for_command).map_err(Failure::run_failed)?;
-    let mut tuning =
-        Tuning::begin(root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
+    let signals = Signals::catch(is_for_command)?;
+    let mut tuning = Tuning::begin(root, system::scheduling::set_priority)?;
     let mut failed = put_right(&mut tuning)?;
     // Only now does the machine say what it is like without what was killed.
     let plan = planned(root, options)?;
@@ -223,7 +218,7 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
     let results = apply_plan(&mut tuning, &plan, !is_for_command, &signals)?;
     failed |= has_failed(&results);
     for note in &plan.notes {
-        output::complain(&format!("note: {note}"));
+        complain!("note: {note}");
     }
     if is_for_command {
         output::complain(&text::applied(&plan, &results, ""));
@@ -233,18 +228,18 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
         meanwhile::say(&changed_meanwhile, &back);
         failed |= has_failed(&back);
         let code = ended?;
-        return Ok(ExitCode::from(if code == 0 && failed { RUN_FAILED } else { code }));
+        return Ok(if code == 0 && failed { RUN_FAILED } else { code });
     }
     if args.json {
-        output::say(&format!("{:#}\n", text::applied_as_json(&plan, &results)));
+        say!("{:#}\n", text::applied_as_json(&plan, &results));
     } else {
         let undo = format!(
             " Undo: sudo teiji tune --undo{}. A reboot undoes it too.",
             text::root_flag(&args.root)
         );
-        output::say(&format!("{}\n", text::applied(&plan, &results, &undo)));
+        say!("{}\n", text::applied(&plan, &results, &undo));
     }
-    Ok(if failed { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+    Ok(if failed { RUN_FAILED } else { DONE })
 }
 
 /// Makes the changes of a plan, or none of them where a signal comes.
@@ -254,9 +249,7 @@ fn apply_plan(
     is_to_stay: bool,
     signals: &Signals,
 ) -> Result<Vec<ChangeResult>, Failure> {
-    let results = tuning
-        .apply(plan, is_to_stay, &|| signals.caught().is_some())
-        .map_err(Failure::run_failed)?;
+    let results = tuning.apply(plan, is_to_stay, &|| signals.caught().is_some())?;
     if let Some(signal) = signals.caught() {
         put_back_unfinished(tuning)?;
         return Err(Failure::run_failed(anyhow!(
@@ -273,10 +266,7 @@ fn put_right(tuning: &mut Tuning) -> Result<bool, Failure> {
     let results = put_back_unfinished(tuning)?;
     let back = results.iter().filter(|result| result.obstacle.is_none()).count();
     if back > 0 {
-        output::complain(&format!(
-            "note: {} of an earlier teiji tune put back first",
-            text::settings(back)
-        ));
+        complain!("note: {} of an earlier teiji tune put back first", text::settings(back));
     }
     Ok(has_failed(&results))
 }
@@ -285,11 +275,11 @@ fn put_right(tuning: &mut Tuning) -> Result<bool, Failure> {
 fn say_what_stays(tuning: &Tuning) {
     let count = tuning.staying();
     if count > 0 {
-        output::complain(&format!(
+        complain!(
             "note: {} of an earlier teiji tune {}",
             text::settings(count),
             if count == 1 { "stays" } else { "stay" }
-        ));
+        );
     }
 }
 
@@ -308,13 +298,9 @@ fn settled(
         if let tune::TuningError::NotSettled { results, .. } = &error {
             complain_of(results, "not put back");
             let back = results.iter().filter(|result| result.obstacle.is_none()).count();
-            output::complain(&format!(
-                "note: {} of {} put back",
-                back,
-                text::settings(results.len())
-            ));
+            complain!("note: {} of {} put back", back, text::settings(results.len()));
         }
-        Failure::run_failed(error)
+        error.into()
     })
 }
 
@@ -329,16 +315,15 @@ fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     let (mut results, mut rebooted) = (Vec::new(), false);
     if tune::has_been_tuned(root) {
         // Asked to end, it ends when all is put back.
-        let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-        let mut tuning =
-            Tuning::begin(root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
+        let _signals = Signals::catch(false)?;
+        let mut tuning = Tuning::begin(root, system::scheduling::set_priority)?;
         rebooted = tuning.was_rebooted();
         results = put_back(&mut tuning, args.force)?;
     }
     if args.json {
-        output::say(&format!("{:#}\n", text::undone_as_json(&results, rebooted)));
+        say!("{:#}\n", text::undone_as_json(&results, rebooted));
     } else {
         output::say(&text::undone(&results, rebooted, args.force));
     }
-    Ok(if has_failed(&results) { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+    Ok(if has_failed(&results) { RUN_FAILED } else { DONE })
 }

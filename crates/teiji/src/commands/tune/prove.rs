@@ -3,27 +3,24 @@
 //! those are made.
 
 use super::prove_block::{Measuring, Quantity};
-use super::prove_change::{Proved, Rounds, Verdict, prove};
-use super::prove_conditions::Conditions;
+use super::prove_change::{Proved, Verdict, prove};
 use super::signals::Signals;
 use super::{
     Args, apply_plan, complain_of, has_failed, planned, prove_text, put_right, say_what_stays,
 };
+use crate::commands::run::new_seed;
 use crate::commands::{measure, run_flags};
-use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::{Context, anyhow};
 use executor::{SettingError, checked_run};
 use host::HostRoot;
 use plan::{
-    CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, OverrunPolicy, Phase, Policy,
-    ProbeSettings, Run, Scheduling, Settle,
+    CpuId, DEFAULT_PROBE, Interval, Length, LoadSpec, Nanos, Policy, ProbeSettings, Run, Scheduling,
 };
-use report::Language;
 use runner::PreparedRun;
 use stats::{RoundOrder, judged_level, latencies_for, min_rounds};
 use std::path::Path;
-use std::process::ExitCode;
 use tune::{ChangeResult, Tuning, TuningOptions, TuningPlan};
 
 /// With what it is measured.
@@ -102,28 +99,17 @@ fn decide(flags: &ProveFlags, cpus: &[CpuId]) -> anyhow::Result<PreparedRun> {
         .map_or(Ok(Scheduling::DEFAULT), |prio| Scheduling::new(Some(Policy::Fifo), Some(prio)))
         .map_err(SettingError::from)?;
     let probe = probe::choose(DEFAULT_PROBE, &ProbeSettings::new())?;
+    let interval = flags.interval.as_ref().map(|interval| interval.nanos);
     let run = Run {
-        title: None,
-        probe: DEFAULT_PROBE.to_owned(),
-        probe_settings: ProbeSettings::new(),
-        interval_ns: flags
-            .interval
-            .as_ref()
-            .map_or_else(|| probe.default_interval(), |interval| interval.nanos),
-        distance_ns: Nanos::ZERO,
         length: Length::DurationNs(flags.duration.unwrap_or(Nanos::from_secs(1))),
         cpus: cpus.to_vec(),
         scheduling,
-        aligned_ns: None,
         warmup_ns: WARMUP,
-        break_above_ns: None,
-        overrun_policy: OverrunPolicy::Skip,
         hold_dma_latency: !flags.no_dma_latency,
         // The recording of a block does not outlast it.
         sync: false,
-        settle: Settle::Auto,
         loads: flags.loads.clone(),
-        phase: Phase::NONE,
+        ..Run::example(interval.unwrap_or_else(|| probe.default_interval()), 0)
     };
     measure::order(
         checked_run(run, &probe)?,
@@ -159,9 +145,7 @@ fn quantity(asked: Option<Quantity>, run: &Run) -> anyhow::Result<Quantity> {
 /// Measures each change, and makes those that help.
 pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     if args.root != Path::new("/") {
-        return Err(Failure::bad_input(anyhow!(
-            "--prove measures this machine. It cannot be used with --root"
-        )));
+        refuse!("--prove measures this machine. It cannot be used with --root");
     }
     if args.json {
         // Standard output is for JSON.
@@ -169,32 +153,31 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     }
     let flags = &args.measured;
     // What is asked for wrongly changes nothing, not even what an earlier call left.
-    let order = decide(flags, &planned(root, options)?.cpus).map_err(Failure::bad_input)?;
-    let quantity = quantity(flags.quantity, &order.run).map_err(Failure::bad_input)?;
-    let signals = Signals::catch(false).map_err(Failure::run_failed)?;
+    let order = decide(flags, &planned(root, options)?.cpus)?;
+    let quantity = quantity(flags.quantity, &order.run)?;
+    let signals = Signals::catch(false)?;
     let of_runner = runner::Signals::catch_unless_ignored()
         .context("cannot catch signals")
         .map_err(Failure::run_failed)?;
-    let mut tuning =
-        Tuning::begin(root, system::scheduling::set_priority).map_err(Failure::run_failed)?;
+    let mut tuning = Tuning::begin(root, system::scheduling::set_priority)?;
     let mut failed = put_right(&mut tuning)?;
     say_what_stays(&tuning);
     let plan = planned(root, options)?;
     let names = checks(&plan);
-    let mut conditions =
-        Conditions { order: &order, quantity, changes: names.len(), rounds: 0, seed: seed() };
-    let needed = min_rounds(conditions.error());
-    conditions.rounds = flags.rounds.map_or(needed + SPARE_ROUNDS, usize::from);
-    say_before(args, &plan, &conditions, needed);
-    let measuring = Measuring {
-        order: order.clone(),
+    let mut measuring = Measuring {
+        order,
         quantity,
+        changes: names.len(),
+        rounds: 0,
+        seed: new_seed(),
         recording: tuning.recording(),
         signals: &signals,
         of_runner,
     };
-    let (proved, signal) =
-        prove_all(root, args, options, &mut tuning, &names, &measuring, &conditions)?;
+    let needed = min_rounds(measuring.error());
+    measuring.rounds = flags.rounds.map_or(needed + SPARE_ROUNDS, usize::from);
+    say_before(args, &plan, &measuring, needed);
+    let (proved, signal) = prove_all(root, args, options, &mut tuning, &names, &measuring)?;
     failed |= proved.iter().any(|one| {
         [&one.refused, &one.stuck, &one.changed_meanwhile]
             .into_iter()
@@ -202,10 +185,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     });
     if let Some(signal) = signal {
         if args.json {
-            output::say(&format!(
-                "{:#}\n",
-                prove_text::as_json(&plan.cpus, &conditions, &proved, None)
-            ));
+            say!("{:#}\n", prove_text::as_json(&plan.cpus, &measuring, &proved, None));
         }
         let so_far = format!("{} of {} changes were measured", proved.len(), names.len());
         return Err(Failure::run_failed(anyhow!(
@@ -215,14 +195,14 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let (kept, results) = keep(root, options, &mut tuning, &proved, &signals)?;
     failed |= has_failed(&results);
     if args.json {
-        output::say(&format!(
+        say!(
             "{:#}\n",
-            prove_text::as_json(&plan.cpus, &conditions, &proved, Some((kept.as_ref(), &results)))
-        ));
+            prove_text::as_json(&plan.cpus, &measuring, &proved, Some((kept.as_ref(), &results)))
+        );
     } else if !proved.is_empty() {
         output::say(&prove_text::ending(&proved, kept.as_ref(), &results));
     }
-    Ok(if failed { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+    Ok(if failed { RUN_FAILED } else { DONE })
 }
 
 /// Each change by itself, up to a signal, which is the second part.
@@ -233,22 +213,19 @@ fn prove_all(
     tuning: &mut Tuning,
     names: &[&'static str],
     measuring: &Measuring<'_>,
-    conditions: &Conditions<'_>,
 ) -> Result<(Vec<Proved>, Option<&'static str>), Failure> {
     let mut proved = Vec::new();
-    let mut orders = RoundOrder::new(conditions.seed);
+    let mut orders = RoundOrder::new(measuring.seed);
     for check in names {
         let plan = planned(root, &only(options, &[check]))?;
-        let rounds =
-            Rounds { count: conditions.rounds, order: &mut orders, error: conditions.error() };
-        let Some(one) = prove(tuning, check, plan, measuring, rounds)? else {
+        let Some(one) = prove(tuning, check, plan, measuring, &mut orders)? else {
             return Ok((proved, measuring.caught().or(Some("a signal"))));
         };
         complain_of(&one.refused, "not changed");
         complain_of(&one.stuck, "not put back");
         complain_of(&one.changed_meanwhile, "did not stay");
         if !args.json {
-            output::say(&prove_text::change(&one, conditions.quantity));
+            output::say(&prove_text::change(&one, measuring.quantity));
         }
         proved.push(one);
     }
@@ -285,34 +262,26 @@ fn keep(
 }
 
 /// What to know before it begins.
-fn say_before(args: &Args, plan: &TuningPlan, conditions: &Conditions<'_>, needed: usize) {
-    if let Some(warning) = &conditions.order.granted.warning {
-        let text = report::warning_text(warning, Language::English);
-        output::complain(&format!("{} {}", text.message, text.next_step));
+fn say_before(args: &Args, plan: &TuningPlan, measuring: &Measuring<'_>, needed: usize) {
+    if let Some(warning) = &measuring.order.granted.warning {
+        output::complain(&measure::message(warning));
     }
-    conditions.order.warnings.iter().for_each(measure::warn);
+    measuring.order.warnings.iter().for_each(measure::warn);
     for note in &plan.notes {
-        output::complain(&format!("note: {note}"));
+        complain!("note: {note}");
     }
-    if conditions.changes > 0 && conditions.rounds < needed {
-        output::complain(&format!(
+    if measuring.changes > 0 && measuring.rounds < needed {
+        complain!(
             "note: {} cannot show whether a change helps, {needed} can. No change will be kept",
-            report::counted_in_english(conditions.rounds as u64, "round")
-        ));
+            output::counted(measuring.rounds, "round")
+        );
     }
     if let Some(note) = args.measured.interval.as_ref().and_then(Interval::note) {
         output::complain(&note);
     }
     if !args.json {
-        output::say(&prove_text::beginning(&plan.cpus, conditions));
+        output::say(&prove_text::beginning(&plan.cpus, measuring));
     }
-}
-
-/// The clock is as good as dice.
-fn seed() -> u64 {
-    let since =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos() % (1 << 52)).unwrap_or(0)
 }
 
 #[cfg(test)]

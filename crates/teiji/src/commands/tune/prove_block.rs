@@ -2,17 +2,18 @@
 //! One block: a short run, and the figures of it that are kept when its recording is removed.
 
 use super::signals::Signals;
-use crate::commands::measure;
 use crate::exit::Failure;
 use crate::live::Live;
 use judge::came_to_its_end;
 use model::Recorded;
+use plan::Nanos;
 use report::Language;
 use runner::{PreparedRun, RunnerError, execute};
 use stats::{Activations, Histogram, Level, Moments, pooled_quantile};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// The figure of a block that judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,18 +65,22 @@ pub struct Block {
     pub caveats: Option<String>,
 }
 
-/// How a block ended.
-pub enum Measured {
-    /// As planned, or for a reason of its own.
-    Block(Box<Block>),
-    /// A signal came.
-    Interrupted,
-}
+/// From a setting that was changed to the next block.
+pub const PAUSE: Duration = Duration::from_millis(250);
+/// The probability that any of the changes is said to have an effect, and none has one.
+pub const ERROR: f64 = 0.05;
+/// Of each block, beside measuring: the run's beginning and end.
+const OVERHEAD: Nanos = Nanos::from_millis(100);
 
-/// What blocks are measured with.
+/// What changes are measured with, and everything that the figures depend on.
 pub struct Measuring<'a> {
     pub order: PreparedRun,
     pub quantity: Quantity,
+    pub changes: usize,
+    /// Of each change.
+    pub rounds: usize,
+    /// Of their order.
+    pub seed: u64,
     /// The recording of the block that is measured.
     pub recording: PathBuf,
     pub signals: &'a Signals,
@@ -88,20 +93,31 @@ impl Measuring<'_> {
         self.signals.caught().or_else(|| self.of_runner.caught())
     }
 
-    /// Measures one.
-    pub fn block(&self, is_on: bool, hold_dma_latency: bool) -> Result<Measured, Failure> {
+    /// The probability that one change is said to have an effect, and has none.
+    #[expect(clippy::cast_precision_loss, reason = "two dozen")]
+    pub fn error(&self) -> f64 {
+        ERROR / self.changes.max(1) as f64
+    }
+
+    /// About how long all of it takes.
+    pub fn expected(&self) -> Nanos {
+        let block = self.order.run.expected_ns().0.saturating_add(OVERHEAD.0);
+        let pauses = 2 * Nanos::from(PAUSE).0;
+        let rounds = i64::try_from(self.rounds * self.changes).unwrap_or(i64::MAX);
+        Nanos(block.saturating_mul(4).saturating_add(pauses).saturating_mul(rounds))
+    }
+
+    /// Measures one; none where a signal came.
+    pub fn block(&self, is_on: bool, hold_dma_latency: bool) -> Result<Option<Block>, Failure> {
         let mut order = PreparedRun { directory: self.recording.clone(), ..self.order.clone() };
         order.run.hold_dma_latency = hold_dma_latency;
         let result = execute(&order, &self.of_runner, &mut Live::new(true), None);
         let _ = std::fs::remove_dir_all(&order.directory);
         match result {
-            _ if self.caught().is_some() => Ok(Measured::Interrupted),
-            Err(RunnerError::Interrupted) => Ok(Measured::Interrupted),
-            Err(error) => Err(measure::failure(error)),
-            Ok(examined) => {
-                let figures = figures(&examined.recorded, is_on, self.quantity);
-                Ok(Measured::Block(Box::new(figures)))
-            }
+            _ if self.caught().is_some() => Ok(None),
+            Err(RunnerError::Interrupted) => Ok(None),
+            Err(error) => Err(error.into()),
+            Ok(examined) => Ok(Some(figures(&examined.recorded, is_on, self.quantity))),
         }
     }
 }

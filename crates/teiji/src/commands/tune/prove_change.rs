@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One change by itself, off and on in rounds of four blocks, each time through the journal.
 
-use super::prove_block::{Block, Measured, Measuring};
+use super::prove_block::{Block, Measuring, PAUSE};
 use crate::exit::Failure;
 use stats::{BLOCKS_OF_ROUND, Effect, Evidence, Round, RoundOrder};
 use std::thread::sleep;
-use std::time::Duration;
 use tune::{ChangeResult, Tuning, TuningPlan};
-
-/// From a setting that was changed to the next block.
-pub const PAUSE: Duration = Duration::from_millis(250);
 
 /// What became of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,14 +55,6 @@ pub struct Proved {
     on: Vec<ChangeResult>,
 }
 
-/// How many rounds, in which order, and how sure.
-pub struct Rounds<'a> {
-    pub count: usize,
-    pub order: &'a mut RoundOrder,
-    /// The probability that a change without effect is said to have one.
-    pub error: f64,
-}
-
 /// Why a change's rounds ended.
 enum End {
     Planned,
@@ -82,7 +70,7 @@ pub fn prove(
     check: &'static str,
     plan: TuningPlan,
     measuring: &Measuring<'_>,
-    rounds: Rounds<'_>,
+    order: &mut RoundOrder,
 ) -> Result<Option<Proved>, Failure> {
     let mut proved = Proved {
         check,
@@ -97,14 +85,13 @@ pub fn prove(
         changed_meanwhile: Vec::new(),
         on: Vec::new(),
     };
-    let Rounds { count, order, error } = rounds;
-    let end = proved.measure(tuning, measuring, order, count);
+    let end = proved.measure(tuning, measuring, order);
     // However it ended.
     proved.switch_off(tuning)?;
     match end? {
         End::Interrupted => return Ok(None),
         End::NotSwitched => {}
-        End::Planned => proved.judge(error),
+        End::Planned => proved.judge(measuring.error()),
     }
     if !proved.stuck.is_empty() {
         proved.verdict = Verdict::NotJudged;
@@ -118,10 +105,9 @@ impl Proved {
         tuning: &mut Tuning,
         measuring: &Measuring<'_>,
         order: &mut RoundOrder,
-        count: usize,
     ) -> Result<End, Failure> {
         let mut was_on = false;
-        for is_on in order.take(count).flatten() {
+        for is_on in order.take(measuring.rounds).flatten() {
             if is_on != was_on {
                 if !self.switch(tuning, is_on, measuring)? {
                     return Ok(End::NotSwitched);
@@ -132,10 +118,10 @@ impl Proved {
             if measuring.caught().is_some() {
                 return Ok(End::Interrupted);
             }
-            match measuring.block(is_on, self.holds_dma_latency)? {
-                Measured::Block(block) => self.blocks.push(*block),
-                Measured::Interrupted => return Ok(End::Interrupted),
-            }
+            let Some(block) = measuring.block(is_on, self.holds_dma_latency)? else {
+                return Ok(End::Interrupted);
+            };
+            self.blocks.push(block);
             if is_on {
                 self.changed_meanwhile = tuning.changed_meanwhile(&self.plan, &self.on);
                 if !self.changed_meanwhile.is_empty() {
@@ -157,9 +143,7 @@ impl Proved {
             self.switch_off(tuning)?;
             return Ok(self.stuck.is_empty());
         }
-        let results = tuning
-            .apply(&self.plan, false, &|| measuring.caught().is_some())
-            .map_err(Failure::run_failed)?;
+        let results = tuning.apply(&self.plan, false, &|| measuring.caught().is_some())?;
         let (refused, changed): (Vec<_>, Vec<_>) =
             results.into_iter().partition(|result| result.obstacle.is_some());
         if self.refused.is_empty() {
@@ -174,7 +158,7 @@ impl Proved {
         let of_this = |result: &ChangeResult| {
             self.plan.changes.iter().any(|change| change.file == result.file)
         };
-        let results = tuning.undo_unfinished().map_err(Failure::run_failed)?;
+        let results = tuning.undo_unfinished()?;
         self.stuck = results
             .into_iter()
             .filter(|result| result.obstacle.is_some() && of_this(result))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `teiji tune --prove` says.
 
-use super::prove_block::{Block, Quantity};
-use super::prove_change::{PAUSE, Proved, Verdict};
-use super::prove_conditions::{Conditions, ERROR};
+use super::prove_block::{Block, ERROR, Measuring, PAUSE, Quantity};
+use super::prove_change::{Proved, Verdict};
 use super::text::{self, cpu_words, paragraph, settings};
-use plan::CpuId;
+use crate::output::counted;
+use plan::{CpuId, Nanos};
 use report::Language;
 use serde_json::{Map, Value, json};
 use stats::BLOCKS_OF_ROUND;
@@ -22,10 +22,6 @@ fn late(check: &str) -> Option<&'static str> {
     LATE.iter().find(|(name, _)| *name == check).map(|(_, note)| *note)
 }
 
-fn counted(n: usize, name: &str) -> String {
-    report::counted_in_english(n as u64, name)
-}
-
 /// A probability as a percentage: `95 %`, `99.67 %`.
 fn percent(share: f64) -> String {
     let text = format!("{:.2}", 100.0 * share);
@@ -33,8 +29,8 @@ fn percent(share: f64) -> String {
 }
 
 /// What is measured, with what, and about how long it takes.
-pub fn beginning(cpus: &[CpuId], conditions: &Conditions<'_>) -> String {
-    let Conditions { order, quantity, changes, rounds, .. } = conditions;
+pub fn beginning(cpus: &[CpuId], measuring: &Measuring<'_>) -> String {
+    let Measuring { order, quantity, changes, rounds, .. } = measuring;
     if *changes == 0 {
         return format!("Nothing to change for {}.\n", cpu_words(cpus));
     }
@@ -44,7 +40,7 @@ pub fn beginning(cpus: &[CpuId], conditions: &Conditions<'_>) -> String {
         counted(*rounds, "round"),
         run.measured_ns()
     );
-    let length = report::span(conditions.expected(), Language::English);
+    let length = report::span(measuring.expected(), Language::English);
     let scheduling = order.granted.scheduling;
     let prio = scheduling.prio.map(|prio| format!(" {prio}")).unwrap_or_default();
     let loads: Vec<String> = run.loads.iter().map(ToString::to_string).collect();
@@ -60,7 +56,7 @@ pub fn beginning(cpus: &[CpuId], conditions: &Conditions<'_>) -> String {
     };
     let each = match changes {
         1 => String::new(),
-        _ => format!(" for all changes together, {} for each", percent(1.0 - conditions.error())),
+        _ => format!(" for all changes together, {} for each", percent(1.0 - measuring.error())),
     };
     format!(
         "Measuring {} for {}, each by itself, off and on in turn: {blocks}. About \
@@ -201,11 +197,11 @@ fn change_as_json(one: &Proved) -> Value {
 /// All of it. What was kept, unless a signal ended it.
 pub fn as_json(
     cpus: &[CpuId],
-    conditions: &Conditions<'_>,
+    measuring: &Measuring<'_>,
     proved: &[Proved],
     kept: Option<(Option<&TuningPlan>, &[ChangeResult])>,
 ) -> Value {
-    let Conditions { order, quantity, changes, rounds, seed } = conditions;
+    let Measuring { order, quantity, changes, rounds, seed, .. } = measuring;
     let run = &order.run;
     let nothing = || json!([]);
     json!({
@@ -218,13 +214,13 @@ pub fn as_json(
             "loads": run.loads.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "block_ns": run.measured_ns(),
             "warmup_ns": run.whole_warmup_ns(),
-            "pause_ns": u64::try_from(PAUSE.as_nanos()).unwrap_or(u64::MAX),
+            "pause_ns": Nanos::from(PAUSE),
             "rounds": rounds,
             "blocks_of_each_change": rounds * BLOCKS_OF_ROUND,
             "quantity": quantity.to_string(),
             "changes": changes,
             "confidence": 1.0 - ERROR,
-            "confidence_of_each_change": 1.0 - conditions.error(),
+            "confidence_of_each_change": 1.0 - measuring.error(),
             "seed_of_order": seed,
         },
         "changes": proved.iter().map(change_as_json).collect::<Vec<_>>(),

@@ -2,6 +2,7 @@
 //! Signals that ask a tuning to end: waited for without a thread that wakes now and then, which
 //! would disturb what is to be on time.
 
+use crate::exit::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -25,29 +26,22 @@ struct Asking {
     pipe: UnixStream,
 }
 
-/// What came.
-pub enum Event {
-    /// A child has changed its state.
-    Child,
-    /// A signal asks for the end.
-    Asked(i32),
-}
-
 impl Signals {
     /// From now on these are remembered instead of ending the program, also where whoever started
     /// it had blocked them. What is ignored stays so, here and in what we start: under `nohup`,
     /// or in the background of a script.
-    pub fn catch(children_too: bool) -> io::Result<Signals> {
+    pub fn catch(children_too: bool) -> Result<Signals, Failure> {
         let caught = |signal| {
             let (receiver, sender) = UnixStream::pair()?;
             pipe::register(signal, sender)?;
             receiver.set_nonblocking(true)?;
             Ok::<_, io::Error>(receiver)
         };
+        let caught = |signal| caught(signal).map_err(Failure::run_failed);
         let heeded = ASKING.into_iter().filter(|(signal, _)| !probe::ignores_signal(*signal));
         let asking = heeded
             .map(|(signal, name)| Ok(Asking { signal, name, pipe: caught(signal)? }))
-            .collect::<io::Result<Vec<_>>>()?;
+            .collect::<Result<Vec<_>, Failure>>()?;
         let child = children_too.then(|| caught(SIGCHLD)).transpose()?;
         let signals: Vec<i32> = asking.iter().map(|one| one.signal).chain([SIGCHLD]).collect();
         probe::unblock_signals(&signals);
@@ -83,19 +77,15 @@ impl Signals {
         self.asking.iter().zip(ready).find(|(_, is_there)| *is_there).map(|(one, _)| one.name)
     }
 
-    /// Waits for signals, and takes them.
-    pub fn wait(&self) -> io::Result<Vec<Event>> {
-        let mut events = Vec::new();
-        for (place, is_there) in self.ready(None)?.into_iter().enumerate() {
-            let (stream, event) = match self.asking.get(place) {
-                Some(one) => (Some(&one.pipe), Event::Asked(one.signal)),
-                None => (self.child.as_ref(), Event::Child),
-            };
-            let Some(mut stream) = stream.filter(|_| is_there) else { continue };
+    /// Waits for signals or a child, and takes them: those that ask for the end.
+    pub fn wait(&self) -> io::Result<Vec<i32>> {
+        let ready = self.ready(None)?;
+        let streams = self.asking.iter().map(|one| &one.pipe).chain(&self.child);
+        for (mut stream, _) in streams.zip(&ready).filter(|(_, is_there)| **is_there) {
             // As many as came are one.
             while matches!(stream.read(&mut [0; 64]), Ok(1..)) {}
-            events.push(event);
         }
-        Ok(events)
+        let asking = self.asking.iter().zip(ready).filter(|(_, is_there)| *is_there);
+        Ok(asking.map(|(one, _)| one.signal).collect())
     }
 }

@@ -25,7 +25,7 @@ pub fn root_flag(root: &Path) -> String {
 }
 
 pub fn paragraph(text: &str) -> String {
-    plans::wrapped(text).iter().map(|line| format!("{:INDENT$}{line}\n", "")).collect()
+    plans::indented(text, INDENT)
 }
 
 /// Each change, with its reason and its risk. The flags are those that make the same plan, beside

@@ -192,12 +192,8 @@ impl<'s> Explorer<'s> {
     ) -> Result<Vec<Option<usize>>, Failure> {
         let first = self.tried.len();
         let run = |(place, candidate)| self.lab_run(candidate, first + place);
-        let runs: Vec<(RunFlags, LabRun)> = candidates
-            .iter()
-            .enumerate()
-            .map(run)
-            .collect::<Result<_, _>>()
-            .map_err(Failure::bad_input)?;
+        let runs: Vec<(RunFlags, LabRun)> =
+            candidates.iter().enumerate().map(run).collect::<Result<_, _>>()?;
         // The same run is the same latency.
         let known = |run: &Run| self.tried.iter().position(|tried| tried.run == *run);
         let mut numbers: Vec<Option<usize>> =

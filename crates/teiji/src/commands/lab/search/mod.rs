@@ -8,14 +8,13 @@ mod results;
 
 use super::guest_flags::{self, GuestFlags};
 use super::run::{checked, lab_run};
-use super::{exit, failure};
 use crate::commands::explain;
 use crate::commands::lab::show::Show;
 use crate::commands::run_flags::{RunFlags, priority};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use crate::signals;
-use anyhow::anyhow;
+use anyhow::{Context, ensure};
 use explore::{Explorer, Limits, Means};
 use lab::{KernelName, Target};
 use model::Account;
@@ -29,8 +28,14 @@ use std::time::Duration;
 pub struct Args {
     /// The kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [default:
     /// debian:amd64]
-    #[arg(short, long, value_name = "KERNEL")]
-    kernel: Option<KernelName>,
+    #[arg(
+        short,
+        long,
+        value_name = "KERNEL",
+        default_value = "debian:amd64",
+        hide_default_value = true
+    )]
+    kernel: KernelName,
     /// How long to search
     #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = guest_flags::seconds, help_heading = "Search")]
     for_time: Duration,
@@ -72,60 +77,49 @@ const LENGTH: Nanos = Nanos::from_secs(1);
 
 fn range<T: PartialOrd>(
     text: &str,
-    one: impl Fn(&str) -> Result<T, String>,
-) -> Result<(T, T), String> {
+    one: impl Fn(&str) -> anyhow::Result<T>,
+) -> anyhow::Result<(T, T)> {
     let (least, most) =
-        text.split_once("..").ok_or_else(|| format!("'{text}' is no range: expected A..B"))?;
+        text.split_once("..").with_context(|| format!("'{text}' is no range: expected A..B"))?;
     let (least, most) = (one(least.trim())?, one(most.trim())?);
-    if least <= most { Ok((least, most)) } else { Err(format!("'{text}' ends before it begins")) }
+    ensure!(least <= most, "'{text}' ends before it begins");
+    Ok((least, most))
 }
 
-fn intervals(text: &str) -> Result<(Nanos, Nanos), String> {
-    let one = |text: &str| match Nanos::parse(text, Unit::Microsecond) {
-        Ok(interval) if interval.0 > 0 => Ok(interval),
-        Ok(_) => Err("an interval is above 0".to_owned()),
-        Err(error) => Err(error.to_string()),
-    };
-    range(text, one)
+fn intervals(text: &str) -> anyhow::Result<(Nanos, Nanos)> {
+    range(text, |text| {
+        let interval = Nanos::parse(text, Unit::Microsecond)?;
+        ensure!(interval.0 > 0, "an interval is above 0");
+        Ok(interval)
+    })
 }
 
-fn prios(text: &str) -> Result<(u8, u8), String> {
-    let one = |text: &str| {
+fn prios(text: &str) -> anyhow::Result<(u8, u8)> {
+    range(text, |text| {
         let prio = priority(text)?;
-        let is_real_time = |prio: &u8| (1..=99).contains(prio);
-        u8::try_from(prio)
-            .ok()
-            .filter(is_real_time)
-            .ok_or_else(|| format!("{prio}: real-time priorities are 1 (lowest) to 99"))
-    };
-    range(text, one)
+        ensure!((1..=99).contains(&prio), "{prio}: real-time priorities are 1 (lowest) to 99");
+        Ok(u8::try_from(prio)?)
+    })
 }
 
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
-    let usual: KernelName = "debian:amd64".parse().map_err(Failure::bad_input)?;
-    let name = args.kernel.as_ref().unwrap_or(&usual);
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-search", ""));
-    if output.symlink_metadata().is_ok() {
-        let why = "exists already: choose another name with -o, or remove it";
-        return Err(Failure::bad_input(anyhow!("{} {why}", output.display())));
-    }
-    let loads = loads(&args.measured).map_err(Failure::bad_input)?;
+    executor::check_new(&output)?;
+    let loads = loads(&args.measured)?;
     let measured = args.measured.with_length(LENGTH);
     let mut has_times = true;
-    for guest in args.guest.guests(std::slice::from_ref(name)).map_err(Failure::bad_input)? {
+    for guest in args.guest.guests(std::slice::from_ref(&args.kernel))? {
         if guest.time == GuestTime::Host {
             let why = "a search needs virtual time: on the host's clock no run can be made again. \
                        Use --time virtual";
-            return Err(Failure::bad_input(anyhow!(why)));
+            refuse!(why);
         }
         has_times &= check_ends(args, &measured, &loads, &guest)?;
     }
-    let kernel = guest_flags::kernel(name, quiet).map_err(Failure::run_failed)?;
-    let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
-    let target = args.guest.with_qemu(target, args.quiet).map_err(failure)?;
+    let target = args.guest.target_of(&args.kernel, quiet)?;
     let signals = signals::catch()?;
-    executor::new_folder(&output).map_err(Failure::bad_input)?;
+    executor::new_folder(&output)?;
 
     let space = SearchSpace {
         loads: loads
@@ -150,7 +144,7 @@ pub fn run(args: &Args) -> CommandResult {
     show.clear();
     let found = explorer.end()?;
     if let Some(signal) = signals.caught() {
-        output::complain(&format!("Interrupted by {signal}: this is what was found until then"));
+        complain!("Interrupted by {signal}: this is what was found until then");
     }
     let recipe =
         recipe::write(&output.join(results::RECIPE), &found, &target).map_err(Failure::run_failed);
@@ -163,18 +157,18 @@ pub fn run(args: &Args) -> CommandResult {
         found: &found,
         explained: explained.as_deref(),
     };
-    let document = model::document_text(&results.json()).map_err(Failure::run_failed)?;
+    let document = model::document_text(&results.json())?;
     let everything = output::write_whole(&output.join(results::EVERYTHING), &document)
         .map_err(Failure::run_failed);
     output::say(&if args.json { document } else { results.text() });
     recipe.and(everything).and(not_explained)?;
     // It was to search for longer, or to explain what it found.
-    Ok(exit(if signals.caught().is_some() { RUN_FAILED } else { 0 }))
+    Ok(if signals.caught().is_some() { RUN_FAILED } else { 0 })
 }
 
 /// The loads that were named, or the usual ones.
 fn loads(measured: &RunFlags) -> anyhow::Result<Vec<LoadSpec>> {
-    let given = measured.loads();
+    let given = &measured.loads;
     if given.is_empty() {
         LOADS.iter().map(|name| Ok(name.parse()?)).collect()
     } else {
@@ -205,8 +199,7 @@ fn check_ends(
         .flat_map(|interval| ends(args.prios).into_iter().map(move |prio| (interval, prio)))
     {
         let flags = measured.varied(loads.to_vec(), *interval, prio);
-        let run = checked(&flags, "1".parse().map_err(Failure::bad_input)?, guest)
-            .map_err(Failure::bad_input)?;
+        let run = checked(&flags, "1".parse()?, guest)?;
         has_times &= SearchSpace::has_times(run.measured_ns());
     }
     Ok(has_times)
@@ -225,16 +218,14 @@ fn explained(
     }
     if let Err(why) = explain::suits(&found.worst) {
         if !quiet {
-            output::complain(&format!("Not explained: {why}"));
+            complain!("Not explained: {why}");
         }
         return (None, Ok(()));
     }
     match (explain::worst(&found.worst, target, signals, quiet), signals.caught()) {
         (Ok(accounts), _) => (Some(accounts), Ok(())),
         (Err(_), Some(signal)) => {
-            output::complain(&format!(
-                "Interrupted by {signal}: the largest latency is not explained"
-            ));
+            complain!("Interrupted by {signal}: the largest latency is not explained");
             (None, Ok(()))
         }
         (Err(failure), None) => (None, Err(failure)),
@@ -247,16 +238,19 @@ mod tests {
 
     #[test]
     fn ranges_have_two_ends_in_order() {
-        assert_eq!(intervals("200us..5ms"), Ok((Nanos::from_micros(200), Nanos::from_millis(5))));
-        assert_eq!(intervals("1ms..1ms"), Ok((Nanos::from_millis(1), Nanos::from_millis(1))));
-        assert_eq!(prios("50..95"), Ok((50, 95)));
+        assert_eq!(
+            intervals("200us..5ms").unwrap(),
+            (Nanos::from_micros(200), Nanos::from_millis(5))
+        );
+        assert_eq!(intervals("1ms..1ms").unwrap(), (Nanos::from_millis(1), Nanos::from_millis(1)));
+        assert_eq!(prios("50..95").unwrap(), (50, 95));
         for (wrong, why) in [
             ("1ms", "no range"),
             ("2ms..1ms", "ends before"),
             ("0us..1ms", "above 0"),
             ("a..b", "a"),
         ] {
-            assert!(intervals(wrong).unwrap_err().contains(why), "{wrong}");
+            assert!(intervals(wrong).unwrap_err().to_string().contains(why), "{wrong}");
         }
         assert!(prios("0..5").is_err() && prios("5..100").is_err() && prios("50").is_err());
     }

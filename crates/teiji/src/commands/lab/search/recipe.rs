@@ -8,7 +8,7 @@ use crate::commands::run::settings;
 use crate::output;
 use anyhow::{Context, anyhow, ensure};
 use lab::{KernelName, Target};
-use plan::{CpuId, Plan, ProcessCpus, Run, Value};
+use plan::{CpuId, Plan, ProcessCpus, Run, Value, in_toml};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -41,7 +41,7 @@ pub fn write(path: &Path, found: &Found, target: &Target) -> anyhow::Result<()> 
 fn text(found: &Found, target: &Target) -> anyhow::Result<String> {
     let tried = &found.tried[found.number];
     let run = &tried.run;
-    let mut settings = again::settings(tried.flags.probe(), run);
+    let mut settings = again::settings(&tried.flags.probe.name, run);
     let mut set = |key: &str, value: Option<Vec<String>>| {
         settings.retain(|(known, _)| known != key);
         settings.extend(value.map(|words| (key.to_owned(), Value::Words(words))));
@@ -59,7 +59,7 @@ fn text(found: &Found, target: &Target) -> anyhow::Result<String> {
     if let Some(prio) = found.candidate.prio {
         set("prio", Some(vec![prio.to_string()]));
     }
-    if let Some(length) = tried.flags.chosen_length() {
+    if let Some(length) = tried.flags.chosen_length {
         set("duration", Some(vec![length.to_string()]));
     }
     let largest = report::exact_micros(tried.largest_ns.unwrap_or(0));
@@ -73,10 +73,18 @@ fn text(found: &Found, target: &Target) -> anyhow::Result<String> {
     writeln!(
         text,
         "title = {}\n\n[measure]",
-        quoted(&format!("The largest latency found: {largest} µs"))?
+        in_toml(&format!("The largest latency found: {largest} µs"))
     )?;
-    for (key, value) in &settings {
-        writeln!(text, "{key} = {}", in_toml(key, value)?)?;
+    for (key, mut value) in settings {
+        if let Value::Words(words) = &mut value
+            && PATHS.contains(&key.as_str())
+        {
+            let paths = words.iter_mut().filter(|word| key != "qemu" || word.contains('/'));
+            for path in paths {
+                *path = absolute(path)?;
+            }
+        }
+        writeln!(text, "{key} = {}", value.in_toml())?;
     }
     Ok(text)
 }
@@ -96,22 +104,4 @@ fn absolute(path: &str) -> anyhow::Result<String> {
         .into_os_string()
         .into_string()
         .map_err(|_| anyhow!("the path {path} cannot be written in a plan: it is no UTF-8"))
-}
-
-fn in_toml(key: &str, value: &Value) -> anyhow::Result<String> {
-    let words = match value {
-        Value::Switch(on) => return Ok(on.to_string()),
-        Value::Words(words) => words,
-    };
-    let word = |word: &String| {
-        let is_path = PATHS.contains(&key) && (key != "qemu" || word.contains('/'));
-        quoted(&if is_path { absolute(word)? } else { word.clone() })
-    };
-    let words = words.iter().map(word).collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(if let [one] = words.as_slice() { one.clone() } else { format!("[{}]", words.join(", ")) })
-}
-
-/// A string of TOML: JSON's escapes are some of its own.
-fn quoted(text: &str) -> anyhow::Result<String> {
-    Ok(serde_json::to_string(text)?.replace('\u{7f}', "\\u007f"))
 }

@@ -9,7 +9,6 @@ use model::Account;
 use plan::{Nanos, Run, Simpler};
 use report::{Language, exact_micros};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// The plan that makes the largest latency again, and everything that was tried.
@@ -91,19 +90,18 @@ impl Results<'_> {
             .place()
             .map_or_else(String::new, |(_, activation)| format!(" at activation {activation}"));
         let largest = exact_micros(self.largest_ns());
-        let _ = writeln!(
-            out,
-            "{largest} µs{place} is the largest latency found, in {} of {}.",
+        out += &format!(
+            "{largest} µs{place} is the largest latency found, in {} of {}.\n",
             runs(found.tried.len()),
             self.target.kernel.name
         );
-        let _ = writeln!(out, "It is no bound: what was not tried may be worse.\n");
-        let _ = writeln!(out, "Measured:  {}", conditions(run));
-        let _ = writeln!(out, "Again:     teiji run {}", output::quoted(&self.output.join(RECIPE)));
-        let _ = writeln!(out, "Recording: {}", self.output.join(WORST).display());
+        out += "It is no bound: what was not tried may be worse.\n\n";
+        out += &format!("Measured:  {}\n", conditions(run));
+        out += &format!("Again:     teiji run {}\n", output::quoted(&self.output.join(RECIPE)));
+        out += &format!("Recording: {}\n", self.output.join(WORST).display());
         out += &self.differences();
         if let Some(accounts) = self.explained {
-            let _ = write!(out, "\n{}", report::explained_text(accounts, None, Language::English));
+            out += &format!("\n{}", report::explained_text(accounts, None, Language::English));
         }
         out
     }
@@ -148,25 +146,24 @@ impl Results<'_> {
             } else {
                 format!("{} to {}", exact_micros(*least), exact_micros(*most))
             };
-            let _ = writeln!(out, "\n{others} {whose} has {range} µs.");
+            out += &format!("\n{others} {whose} has {range} µs.\n");
         }
         for (title, rows) in
             [("What mattered to it", &mattered), ("What did not matter to it", &did_not)]
         {
             if !rows.is_empty() {
-                let _ = writeln!(out, "{title}; the largest latency is then, µs:");
+                out += &format!("{title}; the largest latency is then, µs:\n");
                 let widths = rows.iter().fold((0, 0), |widths, (what, largest)| {
                     (widths.0.max(what.chars().count()), widths.1.max(largest.len()))
                 });
                 for (what, largest) in rows {
-                    let _ = writeln!(out, "  {what:<0$}  {largest:>1$}", widths.0, widths.1);
+                    out += &format!("  {what:<0$}  {largest:>1$}\n", widths.0, widths.1);
                 }
             }
         }
         if !unknown.is_empty() {
-            let _ = writeln!(
-                out,
-                "Not known, for lack of time or because the run failed: {}.",
+            out += &format!(
+                "Not known, for lack of time or because the run failed: {}.\n",
                 unknown.join("; ")
             );
         }
