@@ -66,11 +66,11 @@ impl Bars {
 }
 
 pub(crate) fn draw(charts: &Charts, description: &str) -> String {
-    let (mut svg, top) = framed(Chart::Histogram, charts, description, 360);
+    let (mut svg, top) = framed(Chart::Histogram, charts, description, 360.0);
     let bars = Bars::from_charts(charts);
     let definition = Definition::new(charts.measured);
     let axes = &definition.histogram;
-    let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
+    let (bottom, right) = (svg.height - BOTTOM, svg.width - RIGHT);
     let limits = || charts.limits.iter().map(|limit| us(limit.latency_ns));
     let from = limits().chain(bars.edges.first().copied()).fold(f64::INFINITY, f64::min);
     let to = limits()

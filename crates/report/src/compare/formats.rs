@@ -205,7 +205,6 @@ fn of_the_latest(maximum: &MaximumDifference) -> String {
 }
 
 fn the_latest(maximum: &MaximumDifference) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "dozens")]
     let more = maximum.of_other as f64 > maximum.expected;
     let (n, latest, expected) =
         (maximum.of_other, maximum.latest, format!("{:.1}", maximum.expected));

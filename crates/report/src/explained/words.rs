@@ -190,7 +190,6 @@ pub(crate) fn cause_name(cause: &Cause) -> String {
 /// Of each cause: how many latencies, their share, the largest, its activation, and the cause.
 pub(crate) fn cause_rows(causes: &[Cause], all: usize) -> Vec<Vec<String>> {
     let row = |cause: &Cause| {
-        #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
         let share = cause.count as f64 / all.max(1) as f64;
         let activation = match cause.example {
             (0, activation) => format::count(activation),

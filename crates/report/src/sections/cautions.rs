@@ -2,9 +2,7 @@
 //! What a reader must know before any figure that rests on a recording, and before two are
 //! compared: in front of what `gate` and `compare` say.
 
-use crate::format;
-use crate::format::count;
-use crate::format::list;
+use crate::format::{self, count, list, rounded_count};
 use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
@@ -208,12 +206,7 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
         .collect();
     differ.sort_by(|x, y| y.1.max(y.2).total_cmp(&x.1.max(x.2)));
     differ.truncate(MAX_NAMED);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rate, rounded, saturating"
-    )]
-    let per_second = |rate: f64| format!("{}/s", count(rate.round() as u64));
+    let per_second = |rate: f64| format!("{}/s", rounded_count(rate));
     let name = |source: &Source| {
         if source.description.is_empty() {
             source.name.clone()

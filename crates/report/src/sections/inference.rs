@@ -197,7 +197,6 @@ fn modes(modes: &[Mode]) -> Message {
 
 /// `slower every 5,000 activations (5 s) ...`; late is an interval or more.
 pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
     let ns = period.activations * interval.0 as f64;
     let activations = format!("{:.2}", period.activations);
     let activations = activations.trim_end_matches('0').trim_end_matches('.');
@@ -223,7 +222,6 @@ pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
 /// The recorder writes twice a second. Where every CPU is measured, it runs on one of them, and
 /// what it has the kernel do there is seen.
 fn is_as_often_as_samples_are_written(ns: f64) -> bool {
-    #[expect(clippy::cast_precision_loss, reason = "half a second")]
     let flush_ns = model::FLUSH_INTERVAL.0 as f64;
     // It looks at the clock a few times a second, and writes at the first look behind the interval.
     (0.98 * flush_ns..1.06 * flush_ns).contains(&ns)

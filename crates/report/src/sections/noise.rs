@@ -46,7 +46,6 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
 
 /// What gaps are of the time polled, percent; none where nothing was polled.
 pub(crate) fn percent(polled_ns: i64, gaps: &Moments) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "sums of ns, for a share")]
     let share = gaps.sum() as f64 / polled_ns as f64;
     (polled_ns > 0).then_some(share * 100.0)
 }
