@@ -11,6 +11,7 @@
 //! English. Must not touch: files, clocks, the machine; whoever calls knows where the text goes.
 #![forbid(unsafe_code)]
 
+mod alike;
 mod charts;
 mod compare;
 mod csv_rows;
@@ -55,7 +56,7 @@ pub use sections::inference::Inference;
 use sections::{caveats, ending, lab};
 pub use terminal::plan_length::PlanLength;
 use terminal::text;
-pub use threads::{Figure, threads_csv};
+pub use threads::{OneFigure as Figure, threads_csv};
 pub use warnings::{NextStep, WarningText};
 
 /// What `teiji lab run` ends with: recordings below one another, a line each.

@@ -126,6 +126,11 @@ pub(crate) fn line_of(colour: &str, dash: &str, width: f64) -> String {
 }
 
 impl Plot {
+    /// From where to where its axes go.
+    pub(crate) const fn new(x: Scale, y: Scale) -> Plot {
+        Plot { left: x.start, right: x.end, top: y.end, bottom: y.start, x, y }
+    }
+
     /// Lines at round values, and their labels.
     pub(crate) fn grid(
         &self,
@@ -287,23 +292,13 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     let max = if tails().any(|tail| tail.is_some()) { max.saturating_mul(10) } else { max };
     let (bottom, right) = (svg.height - BOTTOM, svg.width - RIGHT);
     let (min, all) = axes.y.range(AxisScale::Log, 1.0 / max as f64, 1.0);
-    let plot = Plot {
-        x: if charts.style.below_zero {
-            Scale::linear(
-                us(from),
-                us(to) + (definition.beyond_limit - 1.0) * us(to - from),
-                LEFT,
-                right,
-            )
-        } else {
-            Scale::log(us(from), us(to) * definition.beyond_limit, LEFT, right)
-        },
-        y: Scale::log(min, all, bottom, top),
-        left: LEFT,
-        right,
-        top,
-        bottom,
+    let x = if charts.style.below_zero {
+        let beyond = (definition.beyond_limit - 1.0) * us(to - from);
+        Scale::linear(us(from), us(to) + beyond, LEFT, right)
+    } else {
+        Scale::log(us(from), us(to) * definition.beyond_limit, LEFT, right)
     };
+    let plot = Plot::new(x, Scale::log(min, all, bottom, top));
     plot.grid(&mut svg, 12, 9, one_in);
     plot.interval(&mut svg, charts);
     plot.limits_across(&mut svg, charts, true);

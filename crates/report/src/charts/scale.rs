@@ -9,8 +9,8 @@ use crate::format::{count, rounded_count};
 pub(crate) struct Scale {
     from: f64,
     to: f64,
-    start: f64,
-    end: f64,
+    pub(crate) start: f64,
+    pub(crate) end: f64,
     log: bool,
 }
 

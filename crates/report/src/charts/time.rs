@@ -63,14 +63,13 @@ fn overlaid(charts: &Charts, description: &str) -> String {
     let (top, bottom) = (top + 10.0, top + 10.0 + OVERLAID);
     let longest =
         charts.recordings.iter().map(|series| series.time.length_ns).max().unwrap_or(1).max(1);
-    let unit = Definition::new(charts.measured).unit_ns;
-    let x = Scale::linear(0.0, in_units(longest, unit), LEFT, right);
-    let plot = Plot { x, y: vertical(charts, bottom, top), left: LEFT, right, top, bottom };
-    plot.grid(&mut svg, 10, 8, tick_label);
-    // The widest first, so that the narrower ones are seen before them.
     let what = charts.style.over_time;
     let definition = Definition::new(charts.measured);
-    let axes = definition.over_time(what);
+    let (axes, unit) = (definition.over_time(what), definition.unit_ns);
+    let x = Scale::linear(0.0, in_units(longest, unit), LEFT, right);
+    let plot = Plot::new(x, vertical(charts, bottom, top));
+    plot.grid(&mut svg, 10, 8, tick_label);
+    // The widest first, so that the narrower ones are seen before them.
     let width = |series: &Series| {
         let (min, max) = series.time.drawn(what);
         min.iter().flatten().min().zip(max.iter().flatten().max()).map(|(min, max)| max - min)

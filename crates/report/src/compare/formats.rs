@@ -5,8 +5,11 @@ use super::{Compared, Comparisons, Texts};
 use crate::format::list;
 use crate::format::{self, ratio};
 use crate::gate::change;
-use crate::language::{Language, in_language, texts, tr, translated};
+use crate::language::{Language, in_language, texts, tr};
+use crate::page::localised::markdown;
+use crate::page::rendered;
 use crate::terminal::text::{self, Table};
+use askama::Template;
 use model::Quantity;
 use serde_json::{Value, json};
 use stats::{MaximumDifference, QuantileDifference, RateDifference, SpreadDifference};
@@ -243,6 +246,22 @@ fn times(rate: &RateDifference) -> String {
     )
 }
 
+#[derive(Template)]
+#[template(path = "compare.md")]
+struct Markdown<'c> {
+    all: &'c [Compared],
+}
+
+impl Markdown<'_> {
+    fn caution(&self, caveat: &str) -> String {
+        tr!(caution_caveat, caveat = markdown(caveat))
+    }
+
+    fn note(&self, note: &str) -> String {
+        tr!(note, note = markdown(note))
+    }
+}
+
 /// A text longer than this is shown where it differs only.
 const LONG: usize = 100;
 
@@ -301,7 +320,7 @@ impl Comparisons {
             } else {
                 texts::what_else_differs_2
             };
-            let _ = writeln!(out, "\n{}", translated(differs));
+            let _ = writeln!(out, "\n{}", differs.said());
             for fact in &compared.texts().differing {
                 let (base, other) = unlike(&fact.base.join(", "), &fact.other.join(", "));
                 let both = format!(
@@ -319,54 +338,7 @@ impl Comparisons {
     /// For an issue or a wiki.
     #[must_use]
     pub fn markdown(&self, language: Language) -> String {
-        in_language(language, || self.in_markdown())
-    }
-
-    fn in_markdown(&self) -> String {
-        let mut out = String::new();
-        let cell = crate::page::localised::markdown;
-        for compared in &self.all {
-            for caveat in &compared.texts().caveats {
-                let _ = writeln!(out, "{}\n", tr!(caution_caveat, caveat = cell(caveat)));
-            }
-            let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
-            let rows = compared.rows();
-            if !rows.is_empty() {
-                let _ = writeln!(
-                    out,
-                    "| µs | {} | {} | {} |\n|---|---:|---:|---|",
-                    cell(&compared.texts().base),
-                    cell(&compared.texts().other),
-                    texts::second_against_first_95.said()
-                );
-            }
-            for row in rows {
-                let _ = writeln!(out, "| {} |", row.map(|text| cell(&text)).join(" | "));
-            }
-            for note in compared.notes() {
-                let _ = writeln!(out, "\n{}", tr!(note, note = cell(&note)));
-            }
-            if !compared.texts().differing.is_empty() {
-                let _ = writeln!(
-                    out,
-                    "\n| {} | {} | {} |\n|---|---|---|",
-                    texts::what_else_differs.said(),
-                    cell(&compared.texts().base),
-                    cell(&compared.texts().other)
-                );
-                for fact in &compared.texts().differing {
-                    let _ = writeln!(
-                        out,
-                        "| {} | {} | {} |",
-                        fact.name,
-                        cell(&fact.base.join(", ")),
-                        cell(&fact.other.join(", "))
-                    );
-                }
-            }
-            out.push('\n');
-        }
-        out
+        in_language(language, || rendered(&Markdown { all: &self.all }))
     }
 
     /// For programs. Ratios are second over first.

@@ -3,6 +3,7 @@
 //! each function below what called it.
 
 use super::words::{account_title, kind_name, sentence};
+use crate::alike::each_once;
 use crate::charts::svg::{Anchor, Svg};
 use crate::charts::{SOFT, WIDTH, legend_rows};
 use crate::format::{clip, exact_micros};
@@ -48,7 +49,7 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
     let rows = drawn.spans.iter().map(|span| span.depth + 1).max().unwrap_or(0).min(MAX_ROWS);
     let top = if heading == Heading::Own { 76.0 } else { 24.0 };
     let wide = WIDTH - 2.0 * MARGIN;
-    let kinds = kinds(account);
+    let kinds = each_once(account.parts.iter().map(|part| part.kind));
     let names: Vec<String> = kinds.iter().map(|kind| kind_name(*kind).to_owned()).collect();
     let legend = legend_rows(&names, wide);
     let below = top + PARTS + ROW * f64::from(rows);
@@ -141,17 +142,6 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
         }
     }
     svg.finish()
-}
-
-/// The kinds of a latency's parts, each once, as they come.
-fn kinds(account: &Account) -> Vec<PartKind> {
-    let mut kinds = Vec::new();
-    for part in &account.parts {
-        if !kinds.contains(&part.kind) {
-            kinds.push(part.kind);
-        }
-    }
-    kinds
 }
 
 /// A piece of one colour, ns from the planned time.

@@ -5,11 +5,14 @@ use super::words::{criterion, judged_in_words, lacking, seen};
 use super::{GateReport, Tally, sources, tally};
 use crate::format::counted;
 use crate::language::{Language, in_language, texts, tr};
+use crate::page::rendered;
 use crate::phases;
 use crate::terminal::text;
-use judge::{Judged, JudgedPool, Verdict};
+use askama::Template;
+use askama::filters::Escaper;
+use judge::{Gate, Judged, JudgedPool, Verdict};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
+use std::fmt;
 use std::path::Path;
 
 impl GateReport {
@@ -107,97 +110,73 @@ impl GateReport {
     /// not a failure.
     #[must_use]
     pub fn junit(&self) -> String {
-        in_language(Language::English, || self.in_junit())
-    }
-
-    fn in_junit(&self) -> String {
-        let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        let _ = writeln!(
-            out,
-            "<testsuites>\n  <testsuite name=\"teiji gate\" tests=\"{}\" failures=\"{}\" \
-             errors=\"{}\">",
-            self.gate.judged.len(),
-            self.gate.count(Verdict::Fail),
-            self.gate.count(Verdict::NotEnough)
-        );
-        for judged in &self.gate.judged {
-            let (name, class, words) = (
-                escaped(&criterion(judged)),
-                escaped(&judged.recording.display().to_string()),
-                escaped(&judged_in_words(judged)),
-            );
-            let _ = write!(out, "    <testcase name=\"{name}\" classname=\"{class}\">");
-            let _ = match judged.verdict {
-                Verdict::Pass => write!(out, "<system-out>{words}</system-out>"),
-                Verdict::Fail => write!(out, "<failure message=\"{words}\"/>"),
-                Verdict::NotEnough => {
-                    write!(out, "<error message=\"not enough evidence: {words}\"/>")
-                }
-            };
-            out.push_str("</testcase>\n");
-        }
-        let caveats: Vec<String> = self
-            .caveats
-            .get()
-            .iter()
-            .map(|(recording, caveat)| format!("{recording}: {caveat}"))
-            .collect();
-        let sources = sources::in_words(&self.gate);
-        if !sources.is_empty() {
-            let _ = writeln!(out, "    <system-out>{}</system-out>", escaped(&sources.join(" ")));
-        }
-        if !caveats.is_empty() {
-            let _ = writeln!(out, "    <system-err>{}</system-err>", escaped(&caveats.join("; ")));
-        }
-        out.push_str("  </testsuite>\n</testsuites>\n");
-        out
+        in_language(Language::English, || {
+            let (sources, caveats) = (sources::in_words(&self.gate), self.caveats_named());
+            rendered(&Junit { gate: &self.gate, sources, caveats })
+        })
     }
 
     /// As TAP, version 13. Not enough evidence is not ok.
     #[must_use]
     pub fn tap(&self) -> String {
-        in_language(Language::English, || self.in_tap())
+        in_language(Language::English, || {
+            let (sources, caveats) = (sources::in_words(&self.gate), self.caveats_named());
+            rendered(&Tap { gate: &self.gate, sources, caveats })
+        })
     }
 
-    fn in_tap(&self) -> String {
-        let mut out = format!("TAP version 13\n1..{}\n", self.gate.judged.len());
-        for sentence in sources::in_words(&self.gate) {
-            let _ = writeln!(out, "# {}", sentence.replace(char::is_control, " "));
-        }
-        for (recording, caveat) in self.caveats.get() {
-            let _ = writeln!(
-                out,
-                "# caution: {}",
-                format!("{recording}: {caveat}").replace(char::is_control, " ")
-            );
-        }
-        for (number, judged) in (1..).zip(&self.gate.judged) {
-            let ok = if judged.verdict == Verdict::Pass { "ok" } else { "not ok" };
-            let name = format!("{} in {}", criterion(judged), judged.recording.display())
-                .replace('#', "\\#")
-                .replace(char::is_control, " ");
-            let _ = writeln!(out, "{ok} {number} - {name}");
-            let lead =
-                if judged.verdict == Verdict::NotEnough { "not enough evidence: " } else { "" };
-            let _ =
-                writeln!(out, "# {lead}{}", judged_in_words(judged).replace(char::is_control, " "));
-        }
-        out
+    fn caveats_named(&self) -> Vec<String> {
+        let named = |(recording, caveat): &(String, String)| format!("{recording}: {caveat}");
+        self.caveats.get().iter().map(named).collect()
     }
 }
 
-/// Text within XML. What XML cannot hold becomes a space.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
-            c => out.push(c),
-        }
+#[derive(Template)]
+#[template(path = "gate.xml")]
+struct Junit<'g> {
+    gate: &'g Gate,
+    sources: Vec<String>,
+    caveats: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "gate.tap")]
+struct Tap<'g> {
+    gate: &'g Gate,
+    sources: Vec<String>,
+    caveats: Vec<String>,
+}
+
+impl Tap<'_> {
+    fn name(&self, judged: &Judged) -> String {
+        // Behind a hash there would be a directive.
+        format!("{} in {}", criterion(judged), judged.recording.display()).replace('#', "\\#")
     }
-    out
+}
+
+/// What askama does to each expression of a template of XML: what it cannot hold becomes a space.
+#[derive(Clone, Copy)]
+pub(crate) struct InXml;
+
+impl Escaper for InXml {
+    fn write_escaped_str<W: fmt::Write>(&self, mut to: W, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|c| match c {
+            '&' => to.write_str("&amp;"),
+            '<' => to.write_str("&lt;"),
+            '>' => to.write_str("&gt;"),
+            '"' => to.write_str("&quot;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => to.write_char(' '),
+            c => to.write_char(c),
+        })
+    }
+}
+
+/// The same where a line ends what it says.
+#[derive(Clone, Copy)]
+pub(crate) struct InLine;
+
+impl Escaper for InLine {
+    fn write_escaped_str<W: fmt::Write>(&self, mut to: W, text: &str) -> fmt::Result {
+        to.write_str(&text.replace(char::is_control, " "))
+    }
 }

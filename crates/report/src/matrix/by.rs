@@ -2,40 +2,31 @@
 //! The values of one factor side by side, all else equal, and in words what each value does.
 
 use super::Matrix;
-use super::cell_stats::{CellStats, CellThread, Figures, parts};
-use crate::format::{count, fine_micros, micros, rounded};
-use crate::language::{Language, Text, in_language, texts, tr, translated};
-use crate::sections::latencies::{NOTHING, OrNothing};
+use super::cell_stats::Figure::{Latency, Overruns};
+use super::cell_stats::{self, CellStats, CellThread, Figures, parts};
+use crate::alike::each_once;
+use crate::format::{count, fine_micros, micros};
+use crate::language::{Language, in_language, texts, tr};
+use crate::sections::latencies::{Figure, NOTHING, OrNothing};
 use crate::terminal::text::{aligned, wrapped};
-use stats::Level;
 use std::collections::BTreeMap;
 
 /// What is shown of each combination.
-const OF_LATENCIES: [(Text, Of); 5] = [
-    (texts::p50, Of::Quantile(Level::P50)),
-    (texts::p99, Of::Quantile(Level::P99)),
-    (texts::p99_9, Of::Quantile(Level::P999)),
-    (texts::max, Of::Ns(|all| all.due.max())),
-    (texts::overruns, Of::Count(|all| all.activations.late())),
+const OF_LATENCIES: [cell_stats::Figure; 5] = [
+    Latency(Figure::P50),
+    Latency(Figure::P99),
+    Latency(Figure::P999),
+    Latency(Figure::Max),
+    Overruns,
 ];
 /// The same of intervals: how much they vary comes first.
-const OF_INTERVALS: [(Text, Of); 5] = [
-    (texts::standard_deviation_short, Of::Spread(|all| all.due.sd().map(rounded))),
-    (texts::peak_to_peak, Of::Spread(|all| all.peak_to_peak())),
-    (texts::p99, Of::Quantile(Level::P99)),
-    (texts::max, Of::Ns(|all| all.due.max())),
-    (texts::overruns, Of::Count(|all| all.activations.late())),
+const OF_INTERVALS: [cell_stats::Figure; 5] = [
+    Latency(Figure::Sd),
+    Latency(Figure::PeakToPeak),
+    Latency(Figure::P99),
+    Latency(Figure::Max),
+    Overruns,
 ];
-
-/// A figure of a combination.
-#[derive(Clone, Copy)]
-enum Of {
-    Ns(fn(&Figures<'_>) -> Option<i64>),
-    /// How much values vary: on most machines less than 1 µs.
-    Spread(fn(&Figures<'_>) -> Option<i64>),
-    Quantile(Level),
-    Count(fn(&Figures<'_>) -> Option<u64>),
-}
 
 /// A combination, or one of its threads where these have intervals of their own: figures of one are
 /// no figures of the other.
@@ -151,47 +142,26 @@ impl Matrix {
                 .iter()
                 .any(|(was, is)| was.figures().due.about() != "" || is.figures().due.about() != "");
             let about = if is_about { "~" } else { "" };
-            let each = |of: fn(&Figures<'_>) -> Option<i64>| {
-                pairs
-                    .iter()
-                    .map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?)))
-                    .collect::<Option<Vec<_>>>()
-            };
-            if first.row.is_of_intervals() {
+            let figures = if first.row.is_of_intervals() {
                 // Figures with a sign have no factor.
-                let sd = each(|all| all.due.sd().map(rounded));
-                changes.extend(sd.and_then(|pairs| change.of_latency(("sd", ""), &pairs)));
-                let peak_to_peak = each(|all| all.peak_to_peak());
-                changes.extend(
-                    peak_to_peak.and_then(|pairs| {
-                        change.of_latency((texts::peak_to_peak.said(), ""), &pairs)
-                    }),
-                );
-                continue;
+                [(Figure::Sd, "sd", ""), (Figure::PeakToPeak, texts::peak_to_peak.said(), "")]
+            } else {
+                [(Figure::P99, "p99", about), (Figure::Max, texts::max.said(), "")]
+            };
+            for (figure, name, about) in figures {
+                let of = |case: &Case<'_>| case.figures().due.rounded(figure);
+                let each: Option<Vec<_>> =
+                    pairs.iter().map(|(was, is)| of(was).zip(of(is))).collect();
+                changes.extend(each.and_then(|pairs| change.of_latency((name, about), &pairs)));
             }
-            changes.extend(
-                each(|all| all.due.quantile(Level::P99))
-                    .and_then(|pairs| change.of_latency(("p99", about), &pairs)),
-            );
-            changes.extend(
-                each(|all| all.due.max())
-                    .and_then(|pairs| change.of_latency((texts::max.said(), ""), &pairs)),
-            );
         }
         changes
     }
 
     /// What these cases have of another factor, each once: on a co-kernel the probe is another.
     fn values_of(&self, cases: &[Option<Case<'_>>], factor: usize) -> String {
-        let mut values: Vec<&str> = Vec::new();
-        for value in
-            cases.iter().flatten().map(|case| self.value(case.row, factor).unwrap_or(NOTHING))
-        {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        values.join(texts::comma.said())
+        let values = cases.iter().flatten().map(|case| self.value(case.row, factor));
+        each_once(values.map(|value| value.unwrap_or(NOTHING))).join(texts::comma.said())
     }
 
     fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> String {
@@ -209,7 +179,7 @@ impl Matrix {
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
             let figures = if one.row.is_of_intervals() { &OF_INTERVALS } else { &OF_LATENCIES };
-            for (index, (figure, of)) in figures.iter().enumerate() {
+            for (index, figure) in figures.iter().enumerate() {
                 let value = |place: &usize| self.values_of(cases, *place);
                 let mut line: Vec<String> = others
                     .iter()
@@ -218,10 +188,9 @@ impl Matrix {
                 line.extend(
                     by_thread.then(|| if index == 0 { one.thread() } else { String::new() }),
                 );
-                line.push(translated(*figure).to_owned());
-                line.extend(
-                    cases.iter().map(|case| case.map(|case| of.text(&case.figures())).or_nothing()),
-                );
+                line.push(figure.name().said().to_owned());
+                let text = |case: Case<'_>| text(&case.figures(), *figure);
+                line.extend(cases.iter().map(|case| case.map(text).or_nothing()));
                 lines.push(line);
             }
             if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
@@ -257,14 +226,12 @@ fn enter<'m>(
     }
 }
 
-impl Of {
-    fn text(self, all: &Figures<'_>) -> String {
-        match self {
-            Of::Ns(of) => of(all).map(micros).or_nothing(),
-            Of::Spread(of) => of(all).map(fine_micros).or_nothing(),
-            Of::Quantile(quantile) => all.due.quantile_text(quantile),
-            Of::Count(of) => of(all).map(count).or_nothing(),
-        }
+fn text(all: &Figures<'_>, figure: cell_stats::Figure) -> String {
+    match figure {
+        // On most machines less than 1 µs.
+        Latency(of) if figure.is_spread() => all.due.text(of, fine_micros),
+        Latency(of) => all.due.text(of, micros),
+        _ => all.rounded(figure).map(|n| count(n.unsigned_abs())).or_nothing(),
     }
 }
 

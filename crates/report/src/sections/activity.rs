@@ -2,7 +2,7 @@
 //! The tables of what happened on the machine meanwhile.
 
 use crate::format::{self, count, rounded_count};
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::events::{self, Delta, Source};
 
@@ -103,11 +103,12 @@ fn time(percent: f64, ms: u64, is_caveat: bool) -> Cell {
 }
 
 fn meaning(kind: &str) -> &'static str {
-    translated(match kind {
+    match kind {
         "iowait" => texts::idle_waiting_for_i,
         "irq" => texts::in_interrupt_handlers,
         "softirq" => texts::in_softirqs,
         "steal" => texts::steal_taken_hypervisor,
         _ => return "",
-    })
+    }
+    .said()
 }

@@ -4,7 +4,7 @@
 
 use crate::format::list;
 use crate::format::{self, count, latency};
-use crate::language::{Text, texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::sections::due::due_since_first;
 use crate::sections::refusals;
 use crate::sections::rows::Rows;
@@ -65,7 +65,7 @@ pub(crate) struct Message {
 }
 
 fn message(about: Text, words: String) -> Message {
-    Message { about: translated(about).to_owned(), term: about.in_english(), words }
+    Message { about: about.said().to_owned(), term: about.in_english(), words }
 }
 
 /// Everything that is inferred about one thread.
@@ -152,19 +152,21 @@ fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Message {
         .map(|level| {
             let [at, lower, upper] = [level.level_ns, level.lower_ns, level.upper_ns]
                 .map(|ns| latency(format::rounded(ns)));
-            let once = translated(match level.horizon.name {
+            let once = match level.horizon.name {
                 "hour" => texts::once_an_hour,
                 "day" => texts::once_a_day,
                 _ => texts::once_a_year,
-            });
+            }
+            .said();
             tr!(once_above_lower_upper, once, at, lower, upper)
         })
         .collect();
-    let shape = translated(match fit.region.shape {
+    let shape = match fit.region.shape {
         (_, upper) if upper < 0.0 => texts::bounded,
         (lower, _) if lower > 0.0 => texts::heavy_tailed,
         _ => texts::bounded_heavy_tailed_not,
-    });
+    }
+    .said();
     let two = |value: f64| format!("{value:.2}");
     let basis = tr!(
         latencies_above_threshold_in,

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
-use crate::format::{count, exact_micros, micros, rounded};
+use crate::format::{count, exact_micros, micros};
 use crate::language::{Text, texts};
 use crate::overview::{Overview, population};
 use crate::sections::cautions;
 use crate::sections::jitter;
 use crate::sections::lab;
-use crate::sections::latencies::{FEW, OrNothing};
+use crate::sections::latencies::{FEW, Figure, OrNothing};
 use crate::sections::verdict;
 use crate::terminal::text::{Table, wrapped};
 use model::Recorded;
-use stats::Level;
 
-const OF_INTERVALS: [Text; 6] = [
-    texts::standard_deviation_short,
-    texts::peak_to_peak,
-    texts::min,
-    texts::p50,
-    texts::p99,
-    texts::max,
-];
+const OF_INTERVALS: [Figure; 6] =
+    [Figure::Sd, Figure::PeakToPeak, Figure::Min, Figure::P50, Figure::P99, Figure::Max];
 
 /// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
@@ -32,17 +25,16 @@ pub(crate) fn table(recordings: &[Recorded]) -> String {
 /// caveats come first.
 pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> String {
     // Of intervals how much they vary comes first.
-    let are_intervals = all.iter().all(jitter::is_judged);
-    let figures = if are_intervals { OF_INTERVALS } else { FEW };
+    let figures = if all.iter().all(jitter::is_judged) { OF_INTERVALS } else { FEW };
     let head = [texts::recording, texts::due, texts::late, texts::skipped]
         .into_iter()
-        .chain(figures)
+        .chain(figures.map(Figure::name))
         .map(Text::said)
         .collect();
     // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth
     // of a µs.
     let text = if lab::is_virtual(all) { exact_micros } else { micros };
-    let rows = all.iter().map(|overview| row(overview, text, are_intervals)).collect();
+    let rows = all.iter().map(|overview| row(overview, &figures, text)).collect();
     let mut out = String::new();
     let caveats = verdict::caveats_alone(recordings);
     if !caveats.is_empty() {
@@ -61,36 +53,17 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
     out
 }
 
-fn row(overview: &Overview<'_>, text: fn(i64) -> String, is_interval: bool) -> Vec<String> {
-    let activations = &overview.activations;
+fn row(overview: &Overview<'_>, figures: &[Figure], text: fn(i64) -> String) -> Vec<String> {
+    let activations = &overview.totals.activations;
     let mut row = vec![overview.name.clone()];
     let counts = [activations.due(), activations.late(), activations.skipped()];
     row.extend(counts.map(|n| n.map(count).or_nothing()));
-    let or_nothing = |ns: Option<i64>| ns.map(text).or_nothing();
     let due = overview.due();
-    if is_interval {
-        row.push(or_nothing(due.sd().map(rounded)));
-        row.push(or_nothing(due.max().zip(due.min()).map(|(max, min)| max.saturating_sub(min))));
-        row.push(or_nothing(due.min()));
-    } else {
-        row.push(or_nothing(due.min()));
-        row.push(or_nothing(due.mean().map(rounded)));
-    }
-    // Over several threads only the histogram knows, to within a hundredth.
-    let quantile = |level| {
-        if due.about().is_empty() {
-            or_nothing(due.quantile(level))
-        } else {
-            due.quantile_text(level)
-        }
-    };
-    let levels = if is_interval {
-        vec![Level::P50, Level::P99]
-    } else {
-        vec![Level::P50, Level::P99, Level::P999]
-    };
-    row.extend(levels.into_iter().map(quantile));
-    row.push(or_nothing(due.max()));
+    row.extend(figures.iter().map(|figure| match figure {
+        // Over several threads only the histogram knows, to within a hundredth.
+        Figure::Quantile(_) if !due.about().is_empty() => due.text(*figure, micros),
+        _ => due.text(*figure, text),
+    }));
     row
 }
 
