@@ -5,7 +5,7 @@
 use crate::alike::each_once;
 use crate::csv_rows::CsvRows;
 use crate::format;
-use crate::language::{Text, texts, tr};
+use crate::language::{Language, Text, in_language, texts, tr};
 use crate::overview::{Overview, population};
 use crate::page::localised::markdown as in_markdown;
 use crate::page::rendered;
@@ -114,16 +114,20 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
     rows.text()
 }
 
-/// See [`crate::threads_markdown`].
-pub(crate) fn markdown(recordings: &[Recorded]) -> String {
-    let all = Overview::all(recordings);
-    let (rows, _) = columns::rows(&all, usize::MAX);
-    rendered(&Markdown {
-        lead: population(all.iter().any(Overview::has_skipped)),
-        // That what wakes up on time is cyclic goes without saying.
-        names_probes: all.iter().any(|one| one.document().probe != ProbeStatement::cyclic()),
-        rows,
-        all: &all,
+/// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it
+/// one as measured where activations were skipped.
+#[must_use]
+pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
+    in_language(language, || {
+        let all = Overview::all(recordings);
+        let (rows, _) = columns::rows(&all, usize::MAX);
+        rendered(&Markdown {
+            lead: population(all.iter().any(Overview::has_skipped)),
+            // That what wakes up on time is cyclic goes without saying.
+            names_probes: all.iter().any(|one| one.document().probe != ProbeStatement::cyclic()),
+            rows,
+            all: &all,
+        })
     })
 }
 
@@ -280,7 +284,7 @@ mod tests {
         );
         let cells = |line: &str| line.matches(',').count();
         assert!(lines.iter().all(|line| cells(line) == cells(lines[0])), "{csv}");
-        let table = markdown(&recordings);
+        let table = threads_markdown(&recordings, Language::English);
         assert!(
             table.contains("| few \\| here | 0 | ")
                 && table.ends_with(" | 1.0 | 1.8 | 1.0 | – | – | 2.5 |\n"),
@@ -324,7 +328,7 @@ mod tests {
             [cell(1, "done_min_ns"), cell(1, "parity_max"), cell(1, "probe")],
             ["", "", "cyclic"]
         );
-        let table = markdown(&recordings);
+        let table = threads_markdown(&recordings, Language::English);
         assert!(
             table.contains("| max | Probe |\n")
                 && table.contains(" | 2.5 | spawn (method fork) |\n"),
@@ -335,7 +339,7 @@ mod tests {
             table.contains("| three | 0 | done, µs | 1.5 | 2.5 | 1.5 | – | – | 3.5 |\n"),
             "{table}"
         );
-        let cyclic = markdown(&recordings[..1]);
+        let cyclic = threads_markdown(&recordings[..1], Language::English);
         assert!(!cyclic.contains("Probe") && !cyclic.contains("column"), "{cyclic}");
     }
 

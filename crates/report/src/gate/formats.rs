@@ -18,92 +18,92 @@ use std::path::Path;
 impl GateReport {
     #[must_use]
     pub fn text(&self, language: Language) -> String {
-        in_language(language, || self.in_text())
-    }
-
-    fn in_text(&self) -> String {
-        let Tally { all, fail, lack } = tally(&self.gate);
-        let head = match self.gate.verdict() {
-            Verdict::Pass => tr!(pass_all_heading, all),
-            Verdict::Fail if lack > 0 => {
-                tr!(fail_n_all_lack, n = fail, all, lack)
-            }
-            Verdict::Fail => tr!(fail_n_all, n = fail, all),
-            Verdict::NotEnough if lack == 0 => {
-                tr!(
-                    not_enough_evidence_runs,
-                    runs = counted(self.gate.missing as u64, texts::n_runs)
-                )
-            }
-            Verdict::NotEnough => tr!(not_enough_evidence_n_all, n = lack, all),
-        };
-        let mut out = format!("{head}\n");
-        sources::in_words(&self.gate)
-            .iter()
-            .for_each(|sentence| text::wrapped(&mut out, "", sentence));
-        let mut recording = Path::new("");
-        for judged in &self.gate.judged {
-            if judged.recording != recording {
-                recording = &judged.recording;
-                text::unwrapped(&mut out, "", &recording.display().to_string().replace('\n', ""));
-                for caveat in self.caveats_of(recording) {
-                    text::wrapped(&mut out, "  ", &tr!(caution_caveat, caveat));
+        in_language(language, || {
+            let Tally { all, fail, lack } = tally(&self.gate);
+            let head = match self.gate.verdict() {
+                Verdict::Pass => tr!(pass_all_heading, all),
+                Verdict::Fail if lack > 0 => {
+                    tr!(fail_n_all_lack, n = fail, all, lack)
                 }
-                for pool in self.gate.pools.iter().filter(|pool| pool.path == recording) {
-                    if let Some((sentence, again)) =
-                        phases::worst_and_again(&pool.maxima, &pool.recordings)
-                    {
-                        text::wrapped(&mut out, "  ", &sentence);
-                        text::unwrapped(&mut out, "  ", &again);
+                Verdict::Fail => tr!(fail_n_all, n = fail, all),
+                Verdict::NotEnough if lack == 0 => {
+                    tr!(
+                        not_enough_evidence_runs,
+                        runs = counted(self.gate.missing as u64, texts::n_runs)
+                    )
+                }
+                Verdict::NotEnough => tr!(not_enough_evidence_n_all, n = lack, all),
+            };
+            let mut out = format!("{head}\n");
+            sources::in_words(&self.gate)
+                .iter()
+                .for_each(|sentence| text::wrapped(&mut out, "", sentence));
+            let mut recording = Path::new("");
+            for judged in &self.gate.judged {
+                if judged.recording != recording {
+                    recording = &judged.recording;
+                    text::unwrapped(
+                        &mut out,
+                        "",
+                        &recording.display().to_string().replace('\n', ""),
+                    );
+                    for caveat in self.caveats_of(recording) {
+                        text::wrapped(&mut out, "  ", &tr!(caution_caveat, caveat));
+                    }
+                    for pool in self.gate.pools.iter().filter(|pool| pool.path == recording) {
+                        if let Some((sentence, again)) =
+                            phases::worst_and_again(&pool.maxima, &pool.recordings)
+                        {
+                            text::wrapped(&mut out, "  ", &sentence);
+                            text::unwrapped(&mut out, "  ", &again);
+                        }
                     }
                 }
+                let mark = match judged.verdict {
+                    Verdict::Pass => "pass",
+                    Verdict::Fail => "FAIL",
+                    Verdict::NotEnough => "????",
+                };
+                text::unwrapped(&mut out, &format!("  {mark}  "), &criterion(judged));
+                text::wrapped(&mut out, "        ", &judged_in_words(judged));
             }
-            let mark = match judged.verdict {
-                Verdict::Pass => "pass",
-                Verdict::Fail => "FAIL",
-                Verdict::NotEnough => "????",
-            };
-            text::unwrapped(&mut out, &format!("  {mark}  "), &criterion(judged));
-            text::wrapped(&mut out, "        ", &judged_in_words(judged));
-        }
-        out
+            out
+        })
     }
 
     #[must_use]
     pub fn json(&self) -> Value {
-        in_language(Language::English, || self.in_json())
-    }
-
-    fn in_json(&self) -> Value {
-        let one = |judged: &Judged| {
-            json!({
-                "limit": criterion(judged),
-                "from": sources::of(&self.gate, judged),
-                "recording": judged.recording.display().to_string(),
-                "verdict": judged.verdict.name(),
-                "seen": seen(judged),
-                "margin": judged.margin,
-                "lacking": judged.lacking.map(|what| lacking(what, judged.rows.into()).unwrap_or_else(|| seen(judged))),
-            })
-        };
-        let caveats: Vec<Value> = self
-            .caveats
-            .get()
-            .iter()
-            .map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat }))
-            .collect();
-        let limits: Vec<Value> = self.gate.judged.iter().map(one).collect();
-        let sources = sources::in_words(&self.gate);
-        let mut gate = json!({ "verdict": self.gate.verdict().name(), "sources": sources, "caveats": caveats, "limits": limits });
-        let of_pool = |pool: &JudgedPool| {
-            let maxima =
-                phases::maxima_json(&pool.maxima, |place| pool.recordings[place].as_path());
-            json!({ "recording": pool.path.display().to_string(), "phases": maxima })
-        };
-        if !self.gate.pools.is_empty() {
-            gate["pools"] = self.gate.pools.iter().map(of_pool).collect();
-        }
-        gate
+        in_language(Language::English, || {
+            let one = |judged: &Judged| {
+                json!({
+                    "limit": criterion(judged),
+                    "from": sources::of(&self.gate, judged),
+                    "recording": judged.recording.display().to_string(),
+                    "verdict": judged.verdict.name(),
+                    "seen": seen(judged),
+                    "margin": judged.margin,
+                    "lacking": judged.lacking.map(|what| lacking(what, judged.rows.into()).unwrap_or_else(|| seen(judged))),
+                })
+            };
+            let caveats: Vec<Value> = self
+                .caveats
+                .get()
+                .iter()
+                .map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat }))
+                .collect();
+            let limits: Vec<Value> = self.gate.judged.iter().map(one).collect();
+            let sources = sources::in_words(&self.gate);
+            let mut gate = json!({ "verdict": self.gate.verdict().name(), "sources": sources, "caveats": caveats, "limits": limits });
+            let of_pool = |pool: &JudgedPool| {
+                let maxima =
+                    phases::maxima_json(&pool.maxima, |place| pool.recordings[place].as_path());
+                json!({ "recording": pool.path.display().to_string(), "phases": maxima })
+            };
+            if !self.gate.pools.is_empty() {
+                gate["pools"] = self.gate.pools.iter().map(of_pool).collect();
+            }
+            gate
+        })
     }
 
     /// As JUnit's XML, one test suite with a case for each limit. Not enough evidence is an error,

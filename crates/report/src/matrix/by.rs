@@ -58,62 +58,68 @@ impl Matrix {
     /// # Errors
     /// When the plan does not vary this factor: says which it varies.
     pub fn by(&self, factor: &str, language: Language) -> Result<String, String> {
-        in_language(language, || self.in_words_by(factor))
-    }
-
-    fn in_words_by(&self, factor: &str) -> Result<String, String> {
-        if let Some(why) = self.quantities_differ() {
-            return Err(tr!(rows_cannot_be_held, why));
-        }
-        let factor = self
-            .varied
-            .iter()
-            .copied()
-            .find(|place| self.factors[*place].name == factor)
-            .ok_or_else(|| {
-                let known: Vec<&str> =
-                    self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
-                let known =
-                    if known.is_empty() { tr!(nothing) } else { known.join(texts::comma.said()) };
-                tr!(plan_does_not_vary, factor, known)
-            })?;
-        let values = &self.factors[factor].values;
-        let is_stage = self.is_stage(factor);
-        let (mut alike, mut beside): (Alike<'_>, Alike<'_>) = Default::default();
-        for row in &self.rows {
-            let mut others = row.at.clone();
-            others.remove(factor);
-            // The Linux beside a co-kernel has a table of its own, with all that is on Linux.
-            if !is_stage && self.has_beside() && row.is_of_linux() {
-                enter(&mut beside, &others, (factor, values.len()), row);
+        in_language(language, || {
+            if let Some(why) = self.quantities_differ() {
+                return Err(tr!(rows_cannot_be_held, why));
             }
-            if is_stage {
-                enter(&mut alike, &others, (factor, values.len()), row);
-            } else if !self.is_beside(row) {
-                enter(&mut alike, &self.all_else(row, factor), (factor, values.len()), row);
+            let factor = self
+                .varied
+                .iter()
+                .copied()
+                .find(|place| self.factors[*place].name == factor)
+                .ok_or_else(|| {
+                    let known: Vec<&str> = self
+                        .varied
+                        .iter()
+                        .map(|place| self.factors[*place].name.as_str())
+                        .collect();
+                    let known = if known.is_empty() {
+                        tr!(nothing)
+                    } else {
+                        known.join(texts::comma.said())
+                    };
+                    tr!(plan_does_not_vary, factor, known)
+                })?;
+            let values = &self.factors[factor].values;
+            let is_stage = self.is_stage(factor);
+            let (mut alike, mut beside): (Alike<'_>, Alike<'_>) = Default::default();
+            for row in &self.rows {
+                let mut others = row.at.clone();
+                others.remove(factor);
+                // The Linux beside a co-kernel has a table of its own, with all that is on Linux.
+                if !is_stage && self.has_beside() && row.is_of_linux() {
+                    enter(&mut beside, &others, (factor, values.len()), row);
+                }
+                if is_stage {
+                    enter(&mut alike, &others, (factor, values.len()), row);
+                } else if !self.is_beside(row) {
+                    enter(&mut alike, &self.all_else(row, factor), (factor, values.len()), row);
+                }
             }
-        }
-        let mut out = String::new();
-        self.effects(factor, &alike).iter().for_each(|sentence| wrapped(&mut out, "", sentence));
-        if !out.is_empty() {
+            let mut out = String::new();
+            self.effects(factor, &alike)
+                .iter()
+                .for_each(|sentence| wrapped(&mut out, "", sentence));
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            out += &self.side_by_side(factor, &alike);
             out.push('\n');
-        }
-        out += &self.side_by_side(factor, &alike);
-        out.push('\n');
-        if !beside.is_empty() {
-            wrapped(&mut out, "", texts::on_linux_each_beside.said());
-            out.push('\n');
-            out += &self.side_by_side(factor, &beside);
-            out.push('\n');
-        }
-        if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
-            let name = &self.factors[factor].name;
-            let nothing = tr!(not_measured_no_two, name);
-            wrapped(&mut out, "", &nothing);
-        }
-        wrapped(&mut out, "", texts::how_certain_difference_teiji.said());
-        self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
-        Ok(out)
+            if !beside.is_empty() {
+                wrapped(&mut out, "", texts::on_linux_each_beside.said());
+                out.push('\n');
+                out += &self.side_by_side(factor, &beside);
+                out.push('\n');
+            }
+            if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
+                let name = &self.factors[factor].name;
+                let nothing = tr!(not_measured_no_two, name);
+                wrapped(&mut out, "", &nothing);
+            }
+            wrapped(&mut out, "", texts::how_certain_difference_teiji.said());
+            self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
+            Ok(out)
+        })
     }
 
     /// `mem-alloc raises overruns from 0 to 71.`: against the factor's first value, over all cases

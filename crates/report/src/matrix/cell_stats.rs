@@ -89,7 +89,10 @@ fn polled_ns(thread: &Thread) -> i64 {
 #[derive(Debug, Default)]
 pub(super) struct CellFigures {
     pub(super) totals: Totals,
-    observed: Observed,
+    /// How many threads of runs these are.
+    threads: usize,
+    /// Where it is one, its figures: with skipped activations counted in, and as measured.
+    observed: Option<(Summary, Option<Summary>)>,
     /// The maximum of each repeat, ns.
     pub(super) maxima: Vec<i64>,
     /// How long loops polled, whose gaps they are, ns; 0 of all that do not poll.
@@ -103,11 +106,27 @@ impl CellFigures {
         self.totals.due_moments.max()
     }
 
+    fn observe(&mut self, threads: &[Statistics]) {
+        for one in threads {
+            self.threads += 1;
+            let figures = one.latency_with_skipped.map(|due| (due, one.latency));
+            self.observed = figures.filter(|_| self.threads == 1);
+        }
+    }
+
+    /// Takes the figures of all its runs together for those that were observed one by one.
+    fn pool(&mut self, threads: &[Statistics]) {
+        (self.threads, self.observed) = (0, None);
+        self.observe(threads);
+    }
+
     pub(super) fn figures(&self) -> Figures<'_> {
+        let (due, as_measured) =
+            self.observed.as_ref().map(|(due, measured)| (due, measured.as_ref())).unzip();
         Figures {
             activations: &self.totals.activations,
-            due: self.totals.due(self.observed.due()),
-            as_measured: self.totals.measured(self.observed.as_measured()),
+            due: self.totals.due(due),
+            as_measured: self.totals.measured(as_measured.flatten()),
             maxima: &self.maxima,
             polled_ns: self.polled_ns,
         }
@@ -121,48 +140,6 @@ pub(super) struct CellThread {
     pub(super) interval_ns: Nanos,
     stats: CellFigures,
     key: Option<MatchKey>,
-}
-
-/// The figures of one thread of one run, as long as nothing else is pooled with them.
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::large_enum_variant, reason = "there is one in a row of a table")]
-enum Observed {
-    #[default]
-    Nothing,
-    Of {
-        due: Summary,
-        as_measured: Option<Summary>,
-    },
-    Several,
-}
-
-impl Observed {
-    fn add(&mut self, threads: &[Statistics]) {
-        *self =
-            if let Observed::Nothing = self { Observed::of(threads) } else { Observed::Several };
-    }
-
-    const fn of(threads: &[Statistics]) -> Observed {
-        match threads {
-            [] => Observed::Nothing,
-            [Statistics { latency_with_skipped: Some(due), latency, .. }] => {
-                Observed::Of { due: *due, as_measured: *latency }
-            }
-            _ => Observed::Several,
-        }
-    }
-
-    const fn due(&self) -> Option<&Summary> {
-        if let Observed::Of { due, .. } = self { Some(due) } else { None }
-    }
-
-    const fn as_measured(&self) -> Option<&Summary> {
-        if let Observed::Of { as_measured: Some(summary), .. } = self {
-            Some(summary)
-        } else {
-            None
-        }
-    }
 }
 
 /// A figure of a combination, or of one of its threads.
@@ -307,7 +284,7 @@ impl CellStats {
         self.distinct.push(run);
         let stats = &mut self.stats;
         stats.totals.merge(&overview.totals);
-        stats.observed.add(&overview.recorded.threads);
+        stats.observe(&overview.recorded.threads);
         stats.polled_ns =
             document.threads.iter().map(polled_ns).fold(stats.polled_ns, i64::saturating_add);
         self.add_threads(overview);
@@ -328,7 +305,7 @@ impl CellStats {
     /// by one.
     pub(super) fn pool(&mut self, examined: &Examined) {
         let threads = examined.statistics();
-        self.stats.observed = Observed::of(threads);
+        self.stats.pool(threads);
         // Of jitter the analyses are those of its size, and what is drawn has its sign.
         if self.quantity != Quantity::Jitter {
             self.inferences = examined.analyses.iter().map(Inference::from_analysis).collect();
@@ -336,7 +313,7 @@ impl CellStats {
         let indices = examined.recorded.document.threads.iter().map(|thread| thread.index);
         for (index, statistics) in indices.zip(threads) {
             if let Some(thread) = self.threads.iter_mut().find(|thread| thread.index == index) {
-                thread.stats.observed = Observed::of(std::slice::from_ref(statistics));
+                thread.stats.pool(std::slice::from_ref(statistics));
             }
         }
     }
@@ -372,7 +349,7 @@ impl CellStats {
                 );
             let pooled = &mut self.threads[place].stats;
             pooled.totals.add(thread, &recorded.document.probe, statistics);
-            pooled.observed.add(std::slice::from_ref(statistics));
+            pooled.observe(std::slice::from_ref(statistics));
             pooled.maxima.extend(Latencies::due(statistics).max());
             pooled.polled_ns = pooled.polled_ns.saturating_add(polled_ns(thread));
         }

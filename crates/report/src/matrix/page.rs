@@ -119,23 +119,21 @@ impl Matrix {
     /// `command_line` is what the page says it was made by.
     #[must_use]
     pub fn html(&self, plan: &str, command_line: &str, language: Language) -> String {
-        in_language(language, || self.in_html(plan, command_line))
-    }
-
-    fn in_html(&self, plan: &str, command_line: &str) -> String {
-        let mut budget = SizeBudget::FULL;
-        let mut rows = MAX_ROWS;
-        // Pictures are of what is drawn at first, whatever the budget.
-        let charts = self.views(10_000, false);
-        loop {
-            let page = self.page(plan, command_line, charts.clone(), budget, rows);
-            match budget.smaller() {
-                Some(smaller) if page.len() >= MAX_BYTES => {
-                    (budget, rows) = (smaller, (rows / 2).max(100))
+        in_language(language, || {
+            let mut budget = SizeBudget::FULL;
+            let mut rows = MAX_ROWS;
+            // Pictures are of what is drawn at first, whatever the budget.
+            let charts = self.views(10_000, false);
+            loop {
+                let page = self.page(plan, command_line, charts.clone(), budget, rows);
+                match budget.smaller() {
+                    Some(smaller) if page.len() >= MAX_BYTES => {
+                        (budget, rows) = (smaller, (rows / 2).max(100))
+                    }
+                    _ => return page,
                 }
-                _ => return page,
             }
-        }
+        })
     }
 
     /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of

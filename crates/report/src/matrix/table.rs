@@ -279,54 +279,50 @@ impl Matrix {
     /// For a terminal. A plan with many factors is wider than 80 columns.
     #[must_use]
     pub fn text(&self, language: Language) -> String {
-        in_language(language, || self.in_text())
-    }
-
-    fn in_text(&self) -> String {
-        let table = Table::new(self);
-        let mut out = self.title.as_ref().map_or_else(String::new, |title| {
-            format!("{}\n\n", title.replace(char::is_control, " "))
-        });
-        let (lines, texts) = table.shown();
-        out += &aligned(&lines, texts);
-        out.push('\n');
-        for note in self.notes().into_iter().chain(table.sources()) {
-            wrapped(&mut out, "", &note);
-        }
-        for (sentence, again) in self.worst_phases() {
-            wrapped(&mut out, "", &sentence);
-            // In one piece, to be copied.
-            unwrapped(&mut out, "  ", &again);
-        }
-        out
+        in_language(language, || {
+            let table = Table::new(self);
+            let mut out = self.title.as_ref().map_or_else(String::new, |title| {
+                format!("{}\n\n", title.replace(char::is_control, " "))
+            });
+            let (lines, texts) = table.shown();
+            out += &aligned(&lines, texts);
+            out.push('\n');
+            for note in self.notes().into_iter().chain(table.sources()) {
+                wrapped(&mut out, "", &note);
+            }
+            for (sentence, again) in self.worst_phases() {
+                wrapped(&mut out, "", &sentence);
+                // In one piece, to be copied.
+                unwrapped(&mut out, "  ", &again);
+            }
+            out
+        })
     }
 
     /// As a table of Markdown, for an issue or a wiki.
     #[must_use]
     pub fn markdown(&self, language: Language) -> String {
-        in_language(language, || self.in_markdown())
-    }
-
-    fn in_markdown(&self) -> String {
-        let table = Table::new(self);
-        let plain = |text: &str| markdown(text);
-        let (lines, texts) = table.shown();
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut out = self
-            .title
-            .as_ref()
-            .map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
-        for (place, cells) in lines.iter().enumerate() {
-            out += &line(&cells.iter().map(|cell| plain(cell)).collect::<Vec<_>>());
-            if place == 0 {
-                let rule = |column| if column < texts { "---" } else { "--:" }.to_owned();
-                out += &line(&(0..cells.len()).map(rule).collect::<Vec<_>>());
+        in_language(language, || {
+            let table = Table::new(self);
+            let plain = |text: &str| markdown(text);
+            let (lines, texts) = table.shown();
+            let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+            let mut out = self
+                .title
+                .as_ref()
+                .map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
+            for (place, cells) in lines.iter().enumerate() {
+                out += &line(&cells.iter().map(|cell| plain(cell)).collect::<Vec<_>>());
+                if place == 0 {
+                    let rule = |column| if column < texts { "---" } else { "--:" }.to_owned();
+                    out += &line(&(0..cells.len()).map(rule).collect::<Vec<_>>());
+                }
             }
-        }
-        for note in self.notes_and_phases().into_iter().chain(table.sources()) {
-            let _ = write!(out, "\n{}\n", plain(&note));
-        }
-        out
+            for note in self.notes_and_phases().into_iter().chain(table.sources()) {
+                let _ = write!(out, "\n{}\n", plain(&note));
+            }
+            out
+        })
     }
 }
 

@@ -92,40 +92,42 @@ impl Matrix {
     /// empty. A row that others have measured more than once stands there as often.
     #[must_use]
     pub fn csv(&self) -> String {
-        in_language(Language::English, || self.in_csv())
-    }
-
-    fn in_csv(&self) -> String {
-        let mut rows = CsvRows::new();
-        let theirs = if self.published.is_some() { &THEIRS[..] } else { &[] };
-        let factors = self.factors.iter().map(|factor| factor.name.as_str());
-        rows.push(factors.chain(OURS).chain(theirs.iter().copied()).map(str::to_owned));
-        for row in &self.rows {
-            for part in parts(row) {
-                let object = self.flat(row, part);
-                let factors = (0..self.factors.len())
-                    .map(|factor| self.value(row, factor).unwrap_or_default().to_owned());
-                let ours: Vec<String> =
-                    factors.chain(OURS.map(|heading| cell(&object[heading]))).collect();
-                let beside = object["published"].as_array().map_or(&[][..], Vec::as_slice);
-                for run in beside {
-                    let theirs = THEIRS.map(|heading| {
-                        cell(&run[heading.strip_prefix("published_").unwrap_or(heading)])
-                    });
-                    rows.push(ours.iter().cloned().chain(theirs));
+        in_language(Language::English, || {
+            let mut rows = CsvRows::new();
+            let theirs = if self.published.is_some() { &THEIRS[..] } else { &[] };
+            let factors = self.factors.iter().map(|factor| factor.name.as_str());
+            rows.push(factors.chain(OURS).chain(theirs.iter().copied()).map(str::to_owned));
+            for row in &self.rows {
+                let mut of_row = self.row_json(row);
+                // No column shows them.
+                for name in ["threads", "phases", "max_of_runs_ns"] {
+                    of_row[name] = Value::Null;
                 }
-                if beside.is_empty() {
-                    rows.push(ours.into_iter().chain(theirs.iter().map(|_| String::new())));
+                for part in parts(row) {
+                    let object = self.flat(of_row.clone(), row, part);
+                    let factors = (0..self.factors.len())
+                        .map(|factor| self.value(row, factor).unwrap_or_default().to_owned());
+                    let ours: Vec<String> =
+                        factors.chain(OURS.map(|heading| cell(&object[heading]))).collect();
+                    let beside = object["published"].as_array().map_or(&[][..], Vec::as_slice);
+                    for run in beside {
+                        let theirs = THEIRS.map(|heading| {
+                            cell(&run[heading.strip_prefix("published_").unwrap_or(heading)])
+                        });
+                        rows.push(ours.iter().cloned().chain(theirs));
+                    }
+                    if beside.is_empty() {
+                        rows.push(ours.into_iter().chain(theirs.iter().map(|_| String::new())));
+                    }
                 }
             }
-        }
-        rows.text()
+            rows.text()
+        })
     }
 
     /// A row of [`Matrix::json`] with each value below a heading of [`OURS`]; of one thread, where
     /// threads have lines of their own. What is true of the whole row stands in each of them.
-    fn flat(&self, row: &CellStats, part: Option<&CellThread>) -> Value {
-        let mut object = self.row_json(row);
+    fn flat(&self, mut object: Value, row: &CellStats, part: Option<&CellThread>) -> Value {
         let all = part.map_or_else(|| row.figures(), CellThread::figures);
         for (name, value) in part.map_or_else(Map::new, |part| self.thread_json(part)) {
             object[name] = value;
@@ -155,15 +157,13 @@ impl Matrix {
 
     #[must_use]
     pub fn json(&self) -> Value {
-        in_language(Language::English, || self.in_json())
-    }
-
-    fn in_json(&self) -> Value {
-        json!({
-            "title": self.title,
-            "combinations": self.rows.iter().map(|row| self.row_json(row)).collect::<Vec<_>>(),
-            "missing_runs": self.missing(),
-            "notes": self.notes_and_phases(),
+        in_language(Language::English, || {
+            json!({
+                "title": self.title,
+                "combinations": self.rows.iter().map(|row| self.row_json(row)).collect::<Vec<_>>(),
+                "missing_runs": self.missing(),
+                "notes": self.notes_and_phases(),
+            })
         })
     }
 

@@ -2,7 +2,7 @@
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
 use crate::format::{count, exact_micros, micros};
-use crate::language::{Text, texts};
+use crate::language::{Language, Text, in_language, texts};
 use crate::overview::{Overview, population};
 use crate::sections::cautions;
 use crate::sections::jitter;
@@ -15,10 +15,14 @@ use model::Recorded;
 const OF_INTERVALS: [Figure; 6] =
     [Figure::Sd, Figure::PeakToPeak, Figure::Min, Figure::P50, Figure::P99, Figure::Max];
 
-/// The caveats, then the table, then what its figures are.
-pub(crate) fn table(recordings: &[Recorded]) -> String {
-    let all = Overview::all(recordings);
-    table_of(&all, &all)
+/// What `teiji lab run` ends with: the caveats, then recordings below one another, a line each,
+/// then what their figures are.
+#[must_use]
+pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {
+    in_language(language, || {
+        let all = Overview::all(recordings);
+        table_of(&all, &all)
+    })
 }
 
 /// The same of lines that are made of several recordings each; `recordings` are those, whose
@@ -77,7 +81,7 @@ mod tests {
         let mut recorded =
             Synthetic::idle().threads(1).samples(&[-9_000, 0, 300]).title("rtc").build();
         recorded.document.probe.quantity = model::Quantity::Jitter;
-        let text = table(&[recorded]);
+        let text = side_by_side(&[recorded], Language::English);
         let cells: Vec<Vec<&str>> = text
             .lines()
             .take(2)
@@ -91,13 +95,15 @@ mod tests {
     fn caveats_stand_above_the_table() {
         let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         recordings[1].document.load_off_target = true;
-        let text = table(&recordings);
+        let text = side_by_side(&recordings, Language::English);
         let output = "Load off target in hackbench: off by more than 5 points (load_off_target). \
                       Steal time 1.0 % (100 ms) on CPU 0 in hackbench; clocksource changed from \
                       tsc to hpet in hackbench.";
         let (front, rest) = text.split_once("\n\n").unwrap();
         assert_eq!(front.replace("\n  ", " ").replace('\n', " "), output, "{text}");
         assert!(rest.starts_with("recording "), "{text}");
-        assert!(table(&[Synthetic::idle().build()]).starts_with("recording "));
+        assert!(
+            side_by_side(&[Synthetic::idle().build()], Language::English).starts_with("recording ")
+        );
     }
 }
