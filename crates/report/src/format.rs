@@ -140,14 +140,19 @@ pub(crate) fn span(length: Nanos) -> String {
     format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A rate as the number of activations among which there is one, rounded down: `6,676`.
-pub(crate) fn one_in(rate: f64) -> String {
+/// A number of 0 or more to the nearest whole one, its thousands apart.
+pub(crate) fn rounded_count(n: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a positive number, saturating"
+        reason = "a positive number, rounded first, saturating"
     )]
-    count((1.0 / rate).floor() as u64)
+    count(n.round() as u64)
+}
+
+/// A rate as the number of activations among which there is one, rounded down: `6,676`.
+pub(crate) fn one_in(rate: f64) -> String {
+    rounded_count((1.0 / rate).floor())
 }
 
 /// How many times as much: `0.004`, `0.02`, `3.45`, `27`, `1,542`.
@@ -158,7 +163,7 @@ pub(crate) fn ratio(ratio: f64) -> String {
         reason = "a positive number, rounded first, saturating"
     )]
     if ratio >= 9.995 {
-        count(ratio.round() as u64)
+        rounded_count(ratio)
     } else if ratio > 0.0 && ratio < 0.01 {
         // The first digit that is no zero.
         let decimals = (-ratio.log10().floor() as usize).min(6);

@@ -11,6 +11,7 @@
 //! English. Must not touch: files, clocks, the machine; whoever calls knows where the text goes.
 #![forbid(unsafe_code)]
 
+mod alike;
 mod charts;
 mod compare;
 mod csv_rows;
@@ -45,7 +46,7 @@ use judge::Judged;
 pub use language::Language;
 use language::{in_language, texts};
 pub use matrix::{Matrix, Published, PublishedError, SETTINGS, normalised, settings_of};
-use model::{Document, LoadEvidence, Recorded, Warning};
+use model::{Document, Recorded, Warning};
 use overview::Overview;
 pub use paint::Paint;
 pub use phases::{Phases, phases, phases_json, worst_phase};
@@ -53,16 +54,12 @@ use plan::Nanos;
 pub use report::Report;
 pub use sections::inference::Inference;
 use sections::{caveats, ending, lab};
+pub use terminal::load_table::load_table;
 pub use terminal::plan_length::PlanLength;
+pub use terminal::side_by_side::side_by_side;
 use terminal::text;
-pub use threads::{Figure, threads_csv};
+pub use threads::{OneFigure as Figure, threads_csv, threads_markdown};
 pub use warnings::{NextStep, WarningText};
-
-/// What `teiji lab run` ends with: recordings below one another, a line each.
-#[must_use]
-pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {
-    in_language(language, || terminal::side_by_side::table(recordings))
-}
 
 /// What the ns of a recording from the lab are, to be shown with any figure of it; none for a real
 /// machine.
@@ -77,12 +74,6 @@ pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
             .map(|lab| text::wrapped(&mut out, "", &lab::time_of(lab)))?;
         Some(out)
     })
-}
-
-/// What `teiji load` ends with: what each load reached, on each of its CPUs.
-#[must_use]
-pub fn load_table(loads: &[LoadEvidence], language: Language) -> String {
-    in_language(language, || terminal::load_table::table(loads))
 }
 
 /// The verdict of one recording among many, each of which need not say again what the ns of the lab
@@ -126,13 +117,6 @@ pub fn judged_in_words(judged: &Judged, language: Language) -> String {
 #[must_use]
 pub fn change_in_words(lower: f64, upper: f64, language: Language) -> String {
     in_language(language, || gate::change(lower, upper))
-}
-
-/// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it
-/// one as measured where activations were skipped.
-#[must_use]
-pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
-    in_language(language, || threads::markdown(recordings))
 }
 
 /// A length of time: `10 s`, `2.5 min`, `3 h`, `34.7 days`.

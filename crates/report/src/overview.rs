@@ -3,7 +3,7 @@
 //! before its figures.
 
 use crate::format::{self, list};
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use crate::sections::accounts::Accounts;
 use crate::sections::co_kernel;
 use crate::sections::ending;
@@ -12,9 +12,9 @@ use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
 
-use model::{Examined, Quantity, Recorded, TakenBy};
+use model::{Document, Examined, ProbeStatement, Quantity, Recorded, TakenBy, Thread};
 use plan::Nanos;
-use stats::{Histogram, LinearHistogram, Moments, Statistics};
+use stats::{Histogram, LinearHistogram, Moments, Statistics, Summary};
 use std::borrow::Cow;
 
 /// Characters of a name that a table or a sentence has room for.
@@ -23,22 +23,65 @@ const MAX_NAME: usize = 60;
 /// Recordings that a chart is still readable with; the latest wake-ups are among them.
 pub(crate) const MAX_CHARTED: usize = 16;
 
-/// Latencies, as they were counted.
-pub(crate) struct Counted<'a> {
-    pub(crate) histogram: &'a Histogram,
-    pub(crate) linear: &'a LinearHistogram,
-    pub(crate) moments: &'a Moments,
-    /// Whether they are judged by their size, as jitter is.
-    pub(crate) by_size: bool,
+/// What is counted of threads and recordings, of all of them together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) activations: Accounts,
+    pub(crate) lost: u64,
+    pub(crate) histogram: Histogram,
+    /// The same in bins of equal width.
+    pub(crate) linear: LinearHistogram,
+    pub(crate) moments: Moments,
+    /// Latencies of every activation that was due, skipped ones counted in: what every figure of a
+    /// table is of.
+    pub(crate) due_histogram: Histogram,
+    pub(crate) due_moments: Moments,
 }
 
-impl Counted<'_> {
-    /// What exceeds a limit is counted in, and the largest, ns.
-    pub(crate) fn judged(&self) -> (Cow<'_, Histogram>, Option<i64>) {
-        if self.by_size {
+impl Totals {
+    pub(crate) fn merge(&mut self, other: &Totals) {
+        self.activations.merge(&other.activations);
+        self.lost += other.lost;
+        self.histogram.merge(&other.histogram);
+        self.linear.merge(&other.linear);
+        self.moments.merge(&other.moments);
+        self.due_histogram.merge(&other.due_histogram);
+        self.due_moments.merge(&other.due_moments);
+    }
+
+    pub(crate) fn add(&mut self, thread: &Thread, probe: &ProbeStatement, statistics: &Statistics) {
+        // The thread's own count: it knows of samples that were lost, and of activations that never
+        // ran at all.
+        self.activations.merge(&Accounts::from_thread(thread, probe));
+        self.lost += thread.evidence.samples_lost;
+        self.linear.merge(&statistics.linear);
+        self.add_latencies(statistics);
+    }
+
+    fn add_latencies(&mut self, statistics: &Statistics) {
+        self.histogram.merge(&statistics.histogram);
+        self.moments.merge(&statistics.moments);
+        let (histogram, moments) = statistics.of_all_due();
+        self.due_histogram.merge(histogram);
+        self.due_moments.merge(moments);
+    }
+
+    /// Skipped activations counted in; `observed` where they are those of one thread of one run.
+    pub(crate) const fn due<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {
+        let (histogram, moments) = (&self.due_histogram, &self.due_moments);
+        Latencies { histogram, moments, observed, has_sd: self.activations.due().is_some() }
+    }
+
+    pub(crate) const fn measured<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {
+        Latencies { histogram: &self.histogram, moments: &self.moments, ..self.due(observed) }
+    }
+
+    /// What exceeds a limit is counted in, and the largest, ns; `by_size` as jitter is judged.
+    pub(crate) fn judged(&self, by_size: bool) -> (Cow<'_, Histogram>, Option<i64>) {
+        if by_size {
             (Cow::Owned(self.histogram.sizes()), self.moments.max_size())
         } else {
-            (Cow::Borrowed(self.histogram), self.moments.max())
+            (Cow::Borrowed(&self.histogram), self.moments.max())
         }
     }
 }
@@ -48,18 +91,9 @@ pub(crate) struct Overview<'a> {
     pub(crate) recorded: &'a Recorded,
     /// Differs from every other recording's of the same report.
     pub(crate) name: String,
-    pub(crate) activations: Accounts,
-    pub(crate) lost: u64,
+    pub(crate) totals: Totals,
     /// Where it has one thread only, that one: its figures are observed values.
     pub(crate) only: Option<&'a Statistics>,
-    pub(crate) histogram: Histogram,
-    /// The same in bins of equal width.
-    pub(crate) linear: LinearHistogram,
-    pub(crate) moments: Moments,
-    /// Latencies of every activation that was due, skipped ones counted in: what every figure of a
-    /// table is of.
-    pub(crate) due_histogram: Histogram,
-    pub(crate) due_moments: Moments,
     /// Each thread's confidence intervals and tail; empty where not asked for.
     pub(crate) inferences: &'a [Inference],
 }
@@ -69,20 +103,12 @@ impl<'a> Overview<'a> {
     /// one with the largest latency.
     pub(crate) fn pooled(recordings: &'a [Recorded], name: String) -> Option<Overview<'a>> {
         let all: Vec<Overview<'a>> = recordings.iter().map(Overview::new).collect();
-        let worst = all.iter().max_by_key(|one| one.moments.max())?.recorded;
+        let worst = all.iter().max_by_key(|one| one.totals.moments.max())?.recorded;
         if all.len() == 1 {
             return Some(Overview { name, ..Overview::new(worst) });
         }
         let mut pooled = Overview::empty(worst, name);
-        for one in &all {
-            pooled.histogram.merge(&one.histogram);
-            pooled.linear.merge(&one.linear);
-            pooled.moments.merge(&one.moments);
-            pooled.due_histogram.merge(&one.due_histogram);
-            pooled.due_moments.merge(&one.due_moments);
-            pooled.activations.merge(&one.activations);
-            pooled.lost += one.lost;
-        }
+        all.iter().for_each(|one| pooled.totals.merge(&one.totals));
         Some(pooled)
     }
 
@@ -92,11 +118,11 @@ impl<'a> Overview<'a> {
         let mut all = Overview::empty(&examined.recorded, name);
         let threads = examined.statistics();
         for one in examined.recordings().map(Overview::new) {
-            all.activations.merge(&one.activations);
-            all.linear.merge(&one.linear);
-            all.lost += one.lost;
+            all.totals.activations.merge(&one.totals.activations);
+            all.totals.linear.merge(&one.totals.linear);
+            all.totals.lost += one.totals.lost;
         }
-        threads.iter().for_each(|statistics| all.add_latencies(statistics));
+        threads.iter().for_each(|statistics| all.totals.add_latencies(statistics));
         all.only = if let [only] = threads { Some(only) } else { None };
         all
     }
@@ -108,7 +134,7 @@ impl<'a> Overview<'a> {
             &recordings.iter().map(|recorded| &recorded.document).collect::<Vec<_>>(),
         ) {
             for overview in &mut all {
-                let on = co_kernel::in_short(co_kernel::of(&overview.recorded.document));
+                let on = co_kernel::in_short(co_kernel::of(overview.document()));
                 overview.name = tr!(name_on, name = overview.name, on);
             }
         }
@@ -138,59 +164,32 @@ impl<'a> Overview<'a> {
         all
     }
 
+    pub(crate) const fn document(&self) -> &'a Document {
+        &self.recorded.document
+    }
+
     pub(crate) fn new(recorded: &'a Recorded) -> Overview<'a> {
         let mut overview = Overview::empty(recorded, format::clip(&recorded.name(), MAX_NAME));
         overview.only = if let [only] = recorded.threads.as_slice() { Some(only) } else { None };
         for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
-            // The thread's own count: it knows of samples that were lost, and of activations that
-            // never ran at all.
-            overview.activations.merge(&Accounts::from_thread(thread, &recorded.document.probe));
-            overview.lost += thread.evidence.samples_lost;
-            overview.linear.merge(&statistics.linear);
-            overview.add_latencies(statistics);
+            overview.totals.add(thread, &recorded.document.probe, statistics);
         }
         overview
     }
 
     /// Of nothing yet.
     fn empty(recorded: &'a Recorded, name: String) -> Overview<'a> {
-        Overview {
-            recorded,
-            name,
-            activations: Accounts::default(),
-            lost: 0,
-            only: None,
-            histogram: Histogram::default(),
-            linear: LinearHistogram::default(),
-            moments: Moments::default(),
-            due_histogram: Histogram::default(),
-            due_moments: Moments::default(),
-            inferences: &[],
-        }
+        Overview { recorded, name, totals: Totals::default(), only: None, inferences: &[] }
     }
 
-    fn add_latencies(&mut self, statistics: &Statistics) {
-        self.histogram.merge(&statistics.histogram);
-        self.moments.merge(&statistics.moments);
-        let (histogram, moments) = statistics.of_all_due();
-        self.due_histogram.merge(histogram);
-        self.due_moments.merge(moments);
-    }
-
-    pub(crate) fn counted(&self) -> Counted<'_> {
-        let by_size = self.recorded.document.probe.quantity == Quantity::Jitter;
-        Counted {
-            histogram: &self.histogram,
-            linear: &self.linear,
-            moments: &self.moments,
-            by_size,
-        }
+    /// Whether latencies are judged by their size, as jitter is.
+    pub(crate) fn by_size(&self) -> bool {
+        self.document().probe.quantity == Quantity::Jitter
     }
 
     /// The loads by name: `hackbench and cpu`; none when the machine was left alone.
     pub(crate) fn loads(&self) -> Option<String> {
-        let names: Vec<&str> =
-            self.recorded.document.run.loads.iter().map(plan::LoadSpec::name).collect();
+        let names: Vec<&str> = self.document().run.loads.iter().map(plan::LoadSpec::name).collect();
         (!names.is_empty()).then(|| list(&names))
     }
 
@@ -211,19 +210,11 @@ impl<'a> Overview<'a> {
 
     /// Latencies over all threads, skipped activations counted in.
     pub(crate) fn due(&self) -> Latencies<'_> {
-        let (histogram, moments) = (&self.due_histogram, &self.due_moments);
-        let all = Latencies {
-            histogram,
-            moments,
-            observed: None,
-            has_sd: self.activations.due().is_some(),
-        };
-        self.only.map_or(all, Latencies::due)
+        self.only.map_or(self.totals.due(None), Latencies::due)
     }
 
     pub(crate) fn measured(&self) -> Latencies<'_> {
-        let all = Latencies { histogram: &self.histogram, moments: &self.moments, ..self.due() };
-        self.only.map_or(all, Latencies::measured)
+        self.only.map_or(self.totals.measured(None), Latencies::measured)
     }
 
     /// Whether skipped activations are counted in where they can be.
@@ -233,12 +224,12 @@ impl<'a> Overview<'a> {
 
     /// Activations that are drawn in no chart, as they did not wake, and that tables count in.
     pub(crate) fn skipped_and_not_drawn(&self) -> u64 {
-        self.due_moments.count().saturating_sub(self.moments.count())
+        self.totals.due_moments.count().saturating_sub(self.totals.moments.count())
     }
 
     /// What was asked of the scheduler and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
     pub(crate) fn no_real_time(&self) -> Option<String> {
-        let document = &self.recorded.document;
+        let document = self.document();
         if document.probe.taken_by() != TakenBy::OwnThreads {
             return None;
         }
@@ -258,7 +249,7 @@ impl<'a> Overview<'a> {
 
     /// Ordinary scheduling that was asked for: no fault, but no real-time figure either.
     pub(crate) fn ordinary(&self) -> Option<String> {
-        let document = &self.recorded.document;
+        let document = self.document();
         let asked = document.run.scheduling;
         let granted =
             || document.threads.first().map_or_else(|| asked.to_string(), model::Thread::granted);
@@ -274,13 +265,13 @@ impl<'a> Overview<'a> {
     /// Why the recording holds less than was asked for, as the end of a sentence that began with
     /// its name.
     pub(crate) fn cut_short(&self) -> Option<String> {
-        ending::cut_short(&self.recorded.document)
+        ending::cut_short(self.document())
     }
 
     /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU
     /// instead of 50 %`.
     pub(crate) fn load_off_target(&self) -> Option<String> {
-        let document = &self.recorded.document;
+        let document = self.document();
         let off_target: Vec<String> =
             document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
         if off_target.is_empty() {
@@ -291,18 +282,18 @@ impl<'a> Overview<'a> {
 
     /// How rare latencies above the maximum are.
     pub(crate) fn supported_rate(&self) -> Option<String> {
-        supported_rate(self.due_moments.count(), &self.activations)
+        supported_rate(&self.totals)
     }
 
     /// How long threads ran before what is recorded; nobody warms up for events.
     pub(crate) fn warmup_ns(&self) -> Nanos {
-        let document = &self.recorded.document;
+        let document = self.document();
         if document.probe.is_planned() { document.run.whole_warmup_ns() } else { Nanos::ZERO }
     }
 
     /// Interval of all threads where they share one, ns.
     pub(crate) fn interval_ns(&self) -> Option<i64> {
-        let threads = &self.recorded.document.threads;
+        let threads = &self.document().threads;
         let first = threads.first()?.interval_ns;
         threads.iter().all(|thread| thread.interval_ns == first).then_some(first.0)
     }
@@ -310,29 +301,27 @@ impl<'a> Overview<'a> {
 
 /// What the rows of all of them are.
 pub(crate) fn rows_of(all: &[Overview<'_>]) -> Rows {
-    Rows::from_documents(all.iter().map(|overview| &overview.recorded.document))
+    Rows::from_documents(all.iter().map(|overview| overview.document()))
 }
 
 /// Of which activations a table's latencies are.
 pub(crate) fn population(has_skipped: bool) -> &'static str {
-    translated(if has_skipped {
-        texts::latencies_in_us_skipped
-    } else {
-        texts::latencies_in_us_measured
-    })
+    if has_skipped { texts::latencies_in_us_skipped } else { texts::latencies_in_us_measured }
+        .said()
 }
 
 /// How rare latencies above the maximum of so many are: of all that were due, as a gate judges
 /// rates.
-pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String> {
+pub(crate) fn supported_rate(of: &Totals) -> Option<String> {
     // Without samples it is not known whether any were lost, or came together.
-    accounts.due()?;
+    of.activations.due()?;
+    let samples = of.due_moments.count();
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;
     // Of one or two samples nothing can be said that is worth saying.
     (samples >= 10).then(|| {
         tr!(
             confidence_95_samples_without,
-            samples = accounts.rows().counted(samples),
+            samples = of.activations.rows().counted(samples),
             one_in = format::one_in(rate)
         )
     })
@@ -341,10 +330,11 @@ pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String
 /// The recordings with the latest wake-ups, as many as a chart is readable with, in their own
 /// order.
 pub(crate) fn charted(mut all: Vec<Overview<'_>>) -> Vec<Overview<'_>> {
-    let mut maxima: Vec<Option<i64>> = all.iter().map(|overview| overview.moments.max()).collect();
+    let max = |overview: &Overview<'_>| overview.totals.moments.max();
+    let mut maxima: Vec<Option<i64>> = all.iter().map(max).collect();
     maxima.sort_unstable_by(|a, b| b.cmp(a));
     if let Some(min) = maxima.get(MAX_CHARTED - 1).copied() {
-        all.retain(|overview| overview.moments.max() >= min);
+        all.retain(|overview| max(overview) >= min);
         all.truncate(MAX_CHARTED);
     }
     all

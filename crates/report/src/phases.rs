@@ -6,6 +6,7 @@ use crate::format::{counted, exact_micros};
 use crate::language::{Language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::inference::{self, Inference};
+use crate::sections::latencies::{Figure, MANY};
 use crate::sections::{method, verdict};
 use crate::terminal::side_by_side;
 use crate::terminal::text::wrapped;
@@ -13,7 +14,7 @@ use judge::{PhaseMaxima, PhaseMaximum, counted as judged_count};
 use model::{Examined, Quantity, Recorded};
 use plan::Count;
 use serde_json::{Value, json};
-use stats::{Analysis, Level, QuantileInterval};
+use stats::{Analysis, QuantileInterval};
 use std::path::{Path, PathBuf};
 
 pub struct Phases<'p> {
@@ -148,7 +149,6 @@ fn one_in_json(one: &Phases<'_>) -> Value {
     let (due, recordings, maxima, again) =
         (overview.due(), one.recordings(), one.maxima(), &one.again);
     let sum = |of: Count| recordings.iter().map(|recorded| judged_count(recorded, of)).sum::<u64>();
-    let quantile = |level| due.quantile(level).filter(|_| due.about().is_empty());
     let mut phases = maxima_json(&maxima, |place| recordings[place].path.as_path());
     if let Some(one) = maxima.worst() {
         let (thread, activation) = where_worst(recordings[one.place], one.max_ns);
@@ -156,24 +156,20 @@ fn one_in_json(one: &Phases<'_>) -> Value {
         (worst["thread"], worst["activation"], worst["command"]) =
             (json!(thread), json!(activation), json!(again));
     }
-    json!({
+    let mut object = json!({
         "name": one.name,
-        "due": overview.activations.due(),
-        "late": overview.activations.late(),
-        "skipped": overview.activations.skipped(),
+        "due": overview.totals.activations.due(),
+        "late": overview.totals.activations.late(),
+        "skipped": overview.totals.activations.skipped(),
         "lost": sum(Count::Lost),
-        "min_ns": due.min(),
-        "mean_ns": due.mean(),
-        "sd_ns": due.sd(),
-        "p50_ns": quantile(Level::P50),
-        "p90_ns": quantile(Level::P90),
-        "p99_ns": quantile(Level::P99),
-        "p999_ns": quantile(Level::P999),
-        "p9999_ns": quantile(Level::P9999),
-        "max_ns": due.max(),
         "intervals": analyses(one.examined).iter().enumerate().flat_map(intervals_json).collect::<Vec<_>>(),
         "phases": phases,
-    })
+    });
+    for figure in MANY {
+        let is_bound = matches!(figure, Figure::Quantile(_)) && !due.about().is_empty();
+        object[format!("{}_ns", figure.key())] = json!(due.figure(figure).filter(|_| !is_bound));
+    }
+    object
 }
 
 /// The confidence intervals of a thread, ns; an end that the data do not show is null.

@@ -2,52 +2,44 @@
 //! Figures of recordings for programs and for other texts: a row for each thread, or one figure
 //! alone.
 
+use crate::alike::each_once;
 use crate::csv_rows::CsvRows;
 use crate::format;
-use crate::language::{Text, texts, tr};
+use crate::language::{Language, Text, in_language, texts, tr};
 use crate::overview::{Overview, population};
 use crate::page::localised::markdown as in_markdown;
+use crate::page::rendered;
 use crate::sections::accounts::Accounts;
 use crate::sections::cautions;
-use crate::sections::latencies::{FEW, Latencies, OrNothing};
+use crate::sections::columns::ColumnRow;
+use crate::sections::latencies::{FEW, Figure, Latencies, MANY, OrNothing};
 use crate::sections::{co_kernel, columns};
+use askama::Template;
 use model::{ColumnUnit, Examined, ProbeStatement, Recorded, Thread};
 use plan::Count;
-use stats::{ExactRequest, Level, Statistics};
+use stats::{ExactRequest, Statistics};
 use std::str::FromStr;
 
 /// What is known of a thread before its latencies.
 const OF_THREAD: [&str; 9] =
     ["recording", "thread", "cpu", "interval_ns", "due", "on_time", "late", "skipped", "lost"];
-/// Its latencies: with skipped activations counted in, then as measured, these named
-/// `as_measured_...`.
-const OF_LATENCIES: [&str; 10] = [
-    "count", "min_ns", "mean_ns", "sd_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns",
-    "max_ns",
-];
 
 fn text<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// One column of [`OF_LATENCIES`] each; empty where there are too few latencies for it.
-fn latencies(of: &Latencies<'_>) -> [String; OF_LATENCIES.len()] {
-    if of.count() == 0 {
-        return std::array::from_fn(|_| String::new());
-    }
-    let quantile = |level| text(of.quantile(level));
-    [
-        of.count().to_string(),
-        text(of.min()),
-        text(of.mean()),
-        text(of.sd()),
-        quantile(Level::P50),
-        quantile(Level::P90),
-        quantile(Level::P99),
-        quantile(Level::P999),
-        quantile(Level::P9999),
-        text(of.max()),
-    ]
+/// How many there are, and a column for each figure; empty where there are too few latencies for
+/// it.
+fn latencies(of: Option<Latencies<'_>>) -> impl Iterator<Item = String> {
+    let of = of.filter(|of| of.count() > 0);
+    let figures = MANY.map(|figure| text(of.and_then(|of| of.figure(figure))));
+    std::iter::once(text(of.map(|of| of.count()))).chain(figures)
+}
+
+/// What those columns are called behind `lead`; `unit` is that of figures.
+fn names(lead: &str, unit: &str) -> impl Iterator<Item = String> + use<> {
+    let figures = MANY.map(|figure| format!("{lead}{}{unit}", figure.key()));
+    std::iter::once(format!("{lead}count")).chain(figures)
 }
 
 fn threads(recorded: &Recorded) -> impl Iterator<Item = (&Thread, &Statistics)> {
@@ -60,21 +52,17 @@ type FurtherColumn<'a> = (&'a str, ColumnUnit);
 
 /// Further columns of all these recordings, in the order in which they are met.
 fn further_columns(recordings: &[Recorded]) -> Vec<FurtherColumn<'_>> {
-    let mut columns: Vec<FurtherColumn<'_>> = Vec::new();
-    for (_, column) in recordings.iter().flat_map(|recorded| recorded.document.probe.others()) {
-        let column = (column.name.as_ref(), column.unit);
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    }
-    columns
+    let others = recordings.iter().flat_map(|recorded| recorded.document.probe.others());
+    each_once(others.map(|(_, column)| (column.name.as_ref(), column.unit)))
 }
 
-fn names_of_figures((name, unit): &FurtherColumn<'_>) -> [String; OF_LATENCIES.len()] {
-    OF_LATENCIES.map(|figure| match unit {
-        ColumnUnit::Nanoseconds => format!("{}_{figure}", name.strip_suffix("_ns").unwrap_or(name)),
-        ColumnUnit::Count => format!("{name}_{}", figure.strip_suffix("_ns").unwrap_or(figure)),
-    })
+fn names_of_figures((name, unit): &FurtherColumn<'_>) -> impl Iterator<Item = String> + use<> {
+    match unit {
+        ColumnUnit::Nanoseconds => {
+            names(&format!("{}_", name.strip_suffix("_ns").unwrap_or(name)), "_ns")
+        }
+        ColumnUnit::Count => names(&format!("{name}_"), ""),
+    }
 }
 
 /// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns.
@@ -82,12 +70,13 @@ fn names_of_figures((name, unit): &FurtherColumn<'_>) -> [String; OF_LATENCIES.l
 #[must_use]
 pub fn threads_csv(recordings: &[Recorded]) -> String {
     let mut rows = CsvRows::new();
-    let as_measured = OF_LATENCIES.iter().map(|name| format!("as_measured_{name}"));
     let further = further_columns(recordings);
-    let names =
-        OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured);
     rows.push(
-        names
+        OF_THREAD
+            .map(str::to_owned)
+            .into_iter()
+            .chain(names("", "_ns"))
+            .chain(names("as_measured_", "_ns"))
             .chain(further.iter().flat_map(names_of_figures))
             .chain(["probe", "co_kernel", "gravity"].map(str::to_owned)),
     );
@@ -104,17 +93,14 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
             ];
             cells.push(thread.interval_ns.0.to_string());
             cells.extend([due, on_time, late, skipped, lost].map(text));
-            cells.extend(latencies(&Latencies::due(statistics)));
-            cells.extend(latencies(&Latencies::measured(statistics)));
+            cells.extend(latencies(Some(Latencies::due(statistics))));
+            cells.extend(latencies(Some(Latencies::measured(statistics))));
             for column in &further {
                 let at = probe
                     .others()
                     .position(|(_, known)| (known.name.as_ref(), known.unit) == *column);
                 let known = at.and_then(|at| recorded.beside.get(place)?.columns.get(at));
-                let unknown = || std::array::from_fn(|_| String::new());
-                cells.extend(
-                    known.map_or_else(unknown, |values| latencies(&Latencies::measured(values))),
-                );
+                cells.extend(latencies(known.map(Latencies::measured)));
             }
             cells.push(columns::probe(&recorded.document));
             let core = co_kernel::of(&recorded.document);
@@ -128,79 +114,59 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
     rows.text()
 }
 
-/// See [`crate::threads_markdown`].
-pub(crate) fn markdown(recordings: &[Recorded]) -> String {
-    let all = Overview::all(recordings);
-    let has_skipped = recordings
-        .iter()
-        .flat_map(|recorded| &recorded.threads)
-        .any(|statistics| statistics.with_skipped.is_some());
-    // That what wakes up on time is cyclic goes without saying.
-    let names_probes =
-        recordings.iter().any(|recorded| recorded.document.probe != ProbeStatement::cyclic());
-    let (heading, rule) = if names_probes {
-        (format!(" {} |", texts::probe.said()), "---|")
-    } else {
-        (String::new(), "")
-    };
-    let head = [texts::recording, texts::thread, texts::cpu_heading];
-    let head = head.into_iter().chain([texts::due, texts::late, texts::skipped]).chain(FEW);
-    let mut out = format!(
-        "{}\n\n| {} |{heading}\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|{rule}\n",
-        population(has_skipped),
-        head.map(Text::said).collect::<Vec<_>>().join(" | ")
-    );
-    for (recorded, overview) in recordings.iter().zip(&all) {
-        let probe = if names_probes {
-            format!(" {} |", in_markdown(&columns::probe(&recorded.document)))
-        } else {
-            String::new()
-        };
-        for (thread, statistics) in threads(recorded) {
-            let accounts = Accounts::from_thread(thread, &recorded.document.probe);
-            let counts = [accounts.due(), accounts.late(), accounts.skipped()];
-            let counts = counts.map(|n| n.map(format::count).or_nothing());
-            let (name, cpu) =
-                (in_markdown(&overview.name), recorded.document.probe.cpu_text(thread));
-            let cells: Vec<String> =
-                counts.into_iter().chain(Latencies::due(statistics).few()).collect();
-            out += &format!(
-                "| {name} | {} | {} | {} |{probe}\n",
-                thread.index,
-                cpu,
-                cells.join(" | ")
-            );
-            if statistics.with_skipped.is_some() {
-                let cells = Latencies::measured(statistics).few().join(" | ");
-                let name = tr!(name_as_measured, name);
-                out += &format!("| {name} | {} | {} | | | | {cells} |{probe}\n", thread.index, cpu);
-            }
-        }
+/// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it
+/// one as measured where activations were skipped.
+#[must_use]
+pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
+    in_language(language, || {
+        let all = Overview::all(recordings);
+        let (rows, _) = columns::rows(&all, usize::MAX);
+        rendered(&Markdown {
+            lead: population(all.iter().any(Overview::has_skipped)),
+            // That what wakes up on time is cyclic goes without saying.
+            names_probes: all.iter().any(|one| one.document().probe != ProbeStatement::cyclic()),
+            rows,
+            all: &all,
+        })
+    })
+}
+
+#[derive(Template)]
+#[template(path = "threads.md")]
+struct Markdown<'r> {
+    all: &'r [Overview<'r>],
+    /// Of which activations its latencies are.
+    lead: &'static str,
+    names_probes: bool,
+    /// Of further columns.
+    rows: Vec<ColumnRow>,
+}
+
+impl<'r> Markdown<'r> {
+    fn head(&self) -> impl Iterator<Item = Text> + use<> {
+        let head = [texts::recording, texts::thread, texts::cpu_heading];
+        let counts = [texts::due, texts::late, texts::skipped];
+        head.into_iter().chain(counts).chain(FEW.map(Figure::name))
     }
-    for note in cautions::co_kernel_notes(&all) {
-        out += &format!("\n{}\n", in_markdown(&note));
+
+    fn threads(&self, of: &Overview<'r>) -> impl Iterator<Item = (&'r Thread, &'r Statistics)> {
+        threads(of.recorded)
     }
-    let (rows, _) = columns::rows(&all, usize::MAX);
-    if !rows.is_empty() {
-        let headings = [texts::recording, texts::thread, texts::column]
-            .into_iter()
-            .chain(FEW)
-            .map(Text::said)
-            .collect::<Vec<_>>();
-        out +=
-            &format!("\n| {} |\n|---|--:|---|{}\n", headings.join(" | "), "--:|".repeat(FEW.len()));
+
+    fn counts(&self, of: &Overview<'_>, thread: &Thread) -> [String; 3] {
+        let accounts = Accounts::from_thread(thread, &of.document().probe);
+        [accounts.due(), accounts.late(), accounts.skipped()]
+            .map(|n| n.map(format::count).or_nothing())
     }
-    for row in rows {
-        let (recording, name) = (in_markdown(&row.recording), in_markdown(&row.name));
-        out +=
-            &format!("| {recording} | {} | {name} | {} |\n", row.thread, row.figures.join(" | "));
+
+    fn as_measured(&self, of: &Overview<'_>) -> String {
+        tr!(name_as_measured, name = in_markdown(&of.name))
     }
-    out
 }
 
 /// One figure of a recording, over all its threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure(Which);
+pub struct OneFigure(Which);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Which {
@@ -211,7 +177,7 @@ enum Which {
     Count(Count),
 }
 
-impl FromStr for Figure {
+impl FromStr for OneFigure {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -224,7 +190,7 @@ impl FromStr for Figure {
             "lost" => Some(Which::Count(Count::Lost)),
             _ => plan::Figure::named(text).map(Which::Latency),
         };
-        which.map(Figure).ok_or_else(|| {
+        which.map(OneFigure).ok_or_else(|| {
             "it is min, mean, sd, max, peak-to-peak, a quantile such as p99.9, due, on_time, late, \
              skipped or lost"
                 .to_owned()
@@ -232,7 +198,7 @@ impl FromStr for Figure {
     }
 }
 
-impl Figure {
+impl OneFigure {
     /// What is to be known exactly of a recording's latencies before this is asked of it.
     #[must_use]
     pub fn exact_request(self) -> ExactRequest {
@@ -273,7 +239,7 @@ impl Figure {
 }
 
 fn accounts(recorded: &Recorded) -> Accounts {
-    Overview::new(recorded).activations
+    Overview::new(recorded).totals.activations
 }
 
 /// None where it is not known, or nothing was planned.
@@ -318,7 +284,7 @@ mod tests {
         );
         let cells = |line: &str| line.matches(',').count();
         assert!(lines.iter().all(|line| cells(line) == cells(lines[0])), "{csv}");
-        let table = markdown(&recordings);
+        let table = threads_markdown(&recordings, Language::English);
         assert!(
             table.contains("| few \\| here | 0 | ")
                 && table.ends_with(" | 1.0 | 1.8 | 1.0 | – | – | 2.5 |\n"),
@@ -362,7 +328,7 @@ mod tests {
             [cell(1, "done_min_ns"), cell(1, "parity_max"), cell(1, "probe")],
             ["", "", "cyclic"]
         );
-        let table = markdown(&recordings);
+        let table = threads_markdown(&recordings, Language::English);
         assert!(
             table.contains("| max | Probe |\n")
                 && table.contains(" | 2.5 | spawn (method fork) |\n"),
@@ -373,7 +339,7 @@ mod tests {
             table.contains("| three | 0 | done, µs | 1.5 | 2.5 | 1.5 | – | – | 3.5 |\n"),
             "{table}"
         );
-        let cyclic = markdown(&recordings[..1]);
+        let cyclic = threads_markdown(&recordings[..1], Language::English);
         assert!(!cyclic.contains("Probe") && !cyclic.contains("column"), "{cyclic}");
     }
 
@@ -389,7 +355,7 @@ mod tests {
             &ExactRequest::default(),
         );
         let examined = Examined { recorded, analyses: vec![analysis], pool: None };
-        let figure = |name: &str| name.parse::<Figure>().unwrap().value(&examined);
+        let figure = |name: &str| name.parse::<OneFigure>().unwrap().value(&examined);
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(
             [figure("max"), figure("min"), figure("p50")],
@@ -401,7 +367,7 @@ mod tests {
         );
         assert_eq!(figure("p99"), None, "three latencies have no 99th percentile");
         for wrong in ["", "p", "p101", "median", "Max"] {
-            assert!(wrong.parse::<Figure>().is_err(), "{wrong}");
+            assert!(wrong.parse::<OneFigure>().is_err(), "{wrong}");
         }
     }
 
@@ -424,7 +390,7 @@ mod tests {
             analyses: latencies.into_iter().map(analysis).collect(),
             pool: None,
         };
-        let spread = |name: &str| name.parse::<Figure>().unwrap().value(&examined).unwrap();
+        let spread = |name: &str| name.parse::<OneFigure>().unwrap().value(&examined).unwrap();
         assert_eq!([spread("sd"), spread("peak-to-peak")], ["4.252", "8.000"]);
         for (figure, thread) in [("max", 0), ("mean", 0), ("p50", 1)] {
             let judge::Seen::Latency { ns, thread: Some(of) } =
@@ -432,7 +398,7 @@ mod tests {
             else {
                 panic!("{figure} is a latency")
             };
-            let shown = figure.parse::<Figure>().unwrap().value(&examined).unwrap();
+            let shown = figure.parse::<OneFigure>().unwrap().value(&examined).unwrap();
             assert_eq!(
                 (format::exact_micros(ns).replace(',', ""), of),
                 (shown, thread),

@@ -5,7 +5,7 @@
 
 use crate::charts::options::{AxisScale, Heights, OverTime};
 use crate::charts::svg::DASHES;
-use crate::language::{texts, translated};
+use crate::language::{Text, texts};
 use crate::sections::columns::Measured;
 use serde::Serialize;
 
@@ -117,14 +117,12 @@ impl Axis {
 impl Definition {
     /// Of charts of these, in the current language.
     pub(crate) fn new(measured: Measured) -> Definition {
-        let of = |of_wake_ups, of_others| translated(measured.pick(of_wake_ups, of_others));
+        let of = |of_wake_ups: Text, of_others| measured.pick(of_wake_ups, of_others).said();
         let two_sided = measured.is_two_sided();
         let time = || {
-            let name = translated(if two_sided {
-                texts::sample_number
-            } else {
-                texts::time_since_measuring_began
-            });
+            let name =
+                if two_sided { texts::sample_number } else { texts::time_since_measuring_began }
+                    .said();
             Axis::tight(name, name)
         };
         let jitter = texts::jitter_us.said();

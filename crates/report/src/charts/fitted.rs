@@ -34,11 +34,8 @@ impl FittedTail {
         if fits.is_empty() || fits.len() != counts.len() {
             return None;
         }
-        #[expect(clippy::cast_precision_loss, reason = "shares of samples")]
-        let (weights, all) = {
-            let all = counts.iter().sum::<u64>() as f64;
-            (counts.iter().map(|count| *count as f64 / all).collect::<Vec<f64>>(), all)
-        };
+        let all = counts.iter().sum::<u64>() as f64;
+        let weights: Vec<f64> = counts.iter().map(|count| *count as f64 / all).collect();
         let at = |ns: f64| {
             let shares = fits.iter().zip(&weights).map(|(fit, weight)| {
                 fit.share_above(ns)
@@ -48,7 +45,6 @@ impl FittedTail {
                 .collect::<Option<Vec<_>>>()
                 .map(|all| all.iter().fold([0.0; 3], |sum, one| [0, 1, 2].map(|i| sum[i] + one[i])))
         };
-        #[expect(clippy::cast_precision_loss, reason = "latencies of a chart")]
         let from = fits.iter().map(|fit| fit.threshold_ns).max()? as f64;
         // To where the curve has fallen far enough; a tail that ends falls at once.
         let enough = |ns: f64| at(ns).is_none_or(|[share, ..]| share < BEYOND / all);

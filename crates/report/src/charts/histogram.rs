@@ -66,11 +66,11 @@ impl Bars {
 }
 
 pub(crate) fn draw(charts: &Charts, description: &str) -> String {
-    let (mut svg, top) = framed(Chart::Histogram, charts, description, 360);
+    let (mut svg, top) = framed(Chart::Histogram, charts, description, 360.0);
     let bars = Bars::from_charts(charts);
     let definition = Definition::new(charts.measured);
     let axes = &definition.histogram;
-    let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
+    let (bottom, right) = (svg.height - BOTTOM, svg.width - RIGHT);
     let limits = || charts.limits.iter().map(|limit| us(limit.latency_ns));
     let from = limits().chain(bars.edges.first().copied()).fold(f64::INFINITY, f64::min);
     let to = limits()
@@ -82,14 +82,10 @@ pub(crate) fn draw(charts: &Charts, description: &str) -> String {
     let (one, highest) = if highest > 0.0 { (one, highest) } else { (1.0, 1.0) };
     let style = &charts.style;
     let smallest = if style.y == AxisScale::Log { one } else { 0.0 };
-    let plot = Plot {
-        x: Scale::new(style.x, axes.x.range(style.x, from, to), LEFT, right),
-        y: Scale::new(style.y, axes.y.range(style.y, smallest, highest), bottom, top),
-        left: LEFT,
-        right,
-        top,
-        bottom,
-    };
+    let plot = Plot::new(
+        Scale::new(style.x, axes.x.range(style.x, from, to), LEFT, right),
+        Scale::new(style.y, axes.y.range(style.y, smallest, highest), bottom, top),
+    );
     plot.grid(&mut svg, 12, 7, tick_label);
     plot.interval(&mut svg, charts);
     plot.limits_across(&mut svg, charts, false);

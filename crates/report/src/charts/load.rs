@@ -57,7 +57,7 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
     let (top, bottom) = (y + GAP, y + GAP + FLAT);
     let axis = Definition::new(Measured::default()).load.y;
     let y = Scale::new(AxisScale::Linear, axis.range(AxisScale::Linear, 0.0, 100.0), bottom, top);
-    let plot = Plot { x: above.x, y, top, bottom, ..*above };
+    let plot = Plot::new(above.x, y);
     plot.grid(svg, 10, 3, tick_label);
     for (n, course) in courses.drawn.iter().enumerate() {
         if let Some(level) = course.requested {
@@ -66,14 +66,7 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
         }
         svg.path(&[steps(&plot, course)], &line_of(colour(place + n), dash(n), 1.3));
     }
-    let middle = f64::midpoint(top, bottom);
-    svg.text(
-        18.0,
-        middle,
-        Anchor::Middle,
-        &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""),
-        axis.full_name,
-    );
+    plot.name_y(svg, axis.full_name);
 }
 
 /// Names for the legend; the last may be of those that are not drawn.
@@ -130,14 +123,9 @@ mod tests {
 
     #[test]
     fn steps_begin_with_the_time_and_end_with_the_course() {
-        let plot = Plot {
-            x: Scale::linear(0.0, 10.0, 100.0, 200.0),
-            y: Scale::linear(0.0, 105.0, 105.0, 0.0),
-            left: 100.0,
-            right: 200.0,
-            top: 0.0,
-            bottom: 105.0,
-        };
+        let (x, y) =
+            (Scale::linear(0.0, 10.0, 100.0, 200.0), Scale::linear(0.0, 105.0, 105.0, 0.0));
+        let plot = Plot::new(x, y);
         let course = LoadCourse {
             spec: "cpu".into(),
             requested: None,

@@ -60,7 +60,7 @@ impl LoadCourses {
         length_ns: i64,
         max: usize,
     ) -> LoadCourses {
-        let document = &overview.recorded.document;
+        let document = overview.document();
         let Some(start) = document.threads.iter().map(|thread| thread.start_ns.0).min() else {
             return LoadCourses::default();
         };

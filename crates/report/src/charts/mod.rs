@@ -28,7 +28,7 @@ use series::Charts;
 use svg::{Anchor, Svg, colour, dash};
 use words::Chart;
 
-pub(crate) const WIDTH: u32 = 960;
+pub(crate) const WIDTH: f64 = 960.0;
 pub(crate) const LEFT: f64 = 92.0;
 pub(crate) const RIGHT: f64 = 24.0;
 pub(crate) const BOTTOM: f64 = 54.0;
@@ -67,18 +67,13 @@ pub(crate) fn us(ns: i64) -> f64 {
 }
 
 /// A picture of the usual size with title, legend and room for a plot.
-pub(crate) fn framed(chart: Chart, charts: &Charts, description: &str, height: u32) -> (Svg, f64) {
+pub(crate) fn framed(chart: Chart, charts: &Charts, description: &str, height: f64) -> (Svg, f64) {
     let names: Vec<String> =
         charts.recordings.iter().map(|series| series.curve.name.clone()).collect();
-    let rows = legend_rows(&names, f64::from(WIDTH) - 32.0);
+    let rows = legend_rows(&names, WIDTH - 32.0);
     let title = &chart.headed(charts);
     let top = TITLE + 20.0 + rows.len() as f64 * LEGEND_LINE;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a few hundred pixels"
-    )]
-    let mut svg = Svg::new(WIDTH, height + top as u32, title, description);
+    let mut svg = Svg::new(WIDTH, height + top, title, description);
     svg.text(
         16.0,
         TITLE,
@@ -131,6 +126,11 @@ pub(crate) fn line_of(colour: &str, dash: &str, width: f64) -> String {
 }
 
 impl Plot {
+    /// From where to where its axes go.
+    pub(crate) const fn new(x: Scale, y: Scale) -> Plot {
+        Plot { left: x.start, right: x.end, top: y.end, bottom: y.start, x, y }
+    }
+
     /// Lines at round values, and their labels.
     pub(crate) fn grid(
         &self,
@@ -268,7 +268,7 @@ const fn ink_of(limit: &LimitLine) -> &'static str {
 }
 
 fn exceedance(charts: &Charts, description: &str) -> String {
-    let (mut svg, top) = framed(Chart::Exceedance, charts, description, 380);
+    let (mut svg, top) = framed(Chart::Exceedance, charts, description, 380.0);
     let definition = Definition::new(charts.measured);
     let axes = &definition.exceedance;
     let curves = || {
@@ -290,25 +290,15 @@ fn exceedance(charts: &Charts, description: &str) -> String {
         charts.recordings.iter().map(|series| series.curve.samples).max().unwrap_or(1).max(10);
     // A fitted tail goes on to a tenth of one.
     let max = if tails().any(|tail| tail.is_some()) { max.saturating_mul(10) } else { max };
-    let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
+    let (bottom, right) = (svg.height - BOTTOM, svg.width - RIGHT);
     let (min, all) = axes.y.range(AxisScale::Log, 1.0 / max as f64, 1.0);
-    let plot = Plot {
-        x: if charts.style.below_zero {
-            Scale::linear(
-                us(from),
-                us(to) + (definition.beyond_limit - 1.0) * us(to - from),
-                LEFT,
-                right,
-            )
-        } else {
-            Scale::log(us(from), us(to) * definition.beyond_limit, LEFT, right)
-        },
-        y: Scale::log(min, all, bottom, top),
-        left: LEFT,
-        right,
-        top,
-        bottom,
+    let x = if charts.style.below_zero {
+        let beyond = (definition.beyond_limit - 1.0) * us(to - from);
+        Scale::linear(us(from), us(to) + beyond, LEFT, right)
+    } else {
+        Scale::log(us(from), us(to) * definition.beyond_limit, LEFT, right)
     };
+    let plot = Plot::new(x, Scale::log(min, all, bottom, top));
     plot.grid(&mut svg, 12, 9, one_in);
     plot.interval(&mut svg, charts);
     plot.limits_across(&mut svg, charts, true);

@@ -2,15 +2,15 @@
 //! Axes: where a value lies, and where a tick and its label go.
 
 use crate::charts::options::AxisScale;
-use crate::format::count;
+use crate::format::{count, rounded_count};
 
 /// A logarithmic or linear axis from data to pixels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     from: f64,
     to: f64,
-    start: f64,
-    end: f64,
+    pub(crate) start: f64,
+    pub(crate) end: f64,
     log: bool,
 }
 
@@ -90,12 +90,7 @@ fn log_ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
 /// A tick's value with its thousands apart, and as many decimals as it needs.
 pub(crate) fn tick_label(value: f64) -> String {
     if value >= 1.0 && (value - value.round()).abs() < 1e-6 * value {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a positive whole number, saturating"
-        )]
-        return count(value.round() as u64);
+        return rounded_count(value);
     }
     let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

@@ -12,8 +12,7 @@ use crate::charts::options::{ChartOptions, OverTime, Style};
 use crate::format;
 use crate::gate::LimitLine;
 use crate::language::tr;
-use crate::overview::Counted;
-use crate::overview::{self, Overview};
+use crate::overview::{self, Overview, Totals};
 use crate::sections::columns::Measured;
 use crate::sections::due::due_since_first;
 use crate::sections::due::start_since_first;
@@ -102,13 +101,13 @@ impl Recurring {
     fn all(overview: &Overview<'_>) -> Vec<Recurring> {
         // A number of events is no time.
         let inferences =
-            if overview.recorded.document.probe.is_planned() { overview.inferences } else { &[] };
-        let threads = overview.recorded.document.threads.iter().zip(inferences);
-        let several = overview.recorded.document.threads.len() > 1;
+            if overview.document().probe.is_planned() { overview.inferences } else { &[] };
+        let threads = overview.document().threads.iter().zip(inferences);
+        let several = overview.document().threads.len() > 1;
         let of = |(thread, inference): (&model::Thread, &Inference)| {
             let (index, interval) = (thread.index, thread.interval_ns);
-            let rows = overview.recorded.document.probe.rows.into();
-            let start_ns = start_since_first(&overview.recorded.document, thread) as f64;
+            let rows = overview.document().probe.rows.into();
+            let start_ns = start_since_first(overview.document(), thread) as f64;
             let recurring = move |period: &stats::Period| Recurring {
                 thread: index,
                 first_ns: start_ns + period.first * interval.0 as f64,
@@ -183,7 +182,7 @@ impl Charts {
     /// At most `max_steps` steps of latency over time in all, and a quarter as many points of loads
     /// and bins.
     pub(crate) fn new(all: &[Overview<'_>], options: &ChartOptions, max_steps: usize) -> Charts {
-        let bins = Bins::from_moments(all.iter().map(|overview| &overview.moments));
+        let bins = Bins::from_moments(all.iter().map(|overview| &overview.totals.moments));
         let steps = Steps::share(all, max_steps);
         let points = load_course::points_each(all, max_steps / 4);
         let measured = Measured::from_overviews(all);
@@ -192,7 +191,7 @@ impl Charts {
             Resolution { bins, equal_bins, steps, points, shift_ns: measured.period_ns() };
         let recordings: Vec<Series> =
             all.iter().map(|overview| Series::new(overview, resolution)).collect();
-        let moments: Vec<&Moments> = all.iter().map(|overview| &overview.moments).collect();
+        let moments: Vec<&Moments> = all.iter().map(|overview| &overview.totals.moments).collect();
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
         let style = Style::new(options, measured, &moments, bins, &equal);
         let skipped = all.iter().map(Overview::skipped_and_not_drawn).sum();
@@ -236,29 +235,29 @@ pub(crate) struct Resolution {
 }
 
 impl Curve {
-    /// The latencies of `counted`, in `bins` and in at most so many `equal_bins`.
+    /// The latencies of `totals`, judged `by_size` or not, in `bins` and in at most so many `equal_bins`.
     pub(crate) fn new(
         name: String,
         interval_ns: Option<i64>,
-        counted: &Counted<'_>,
+        (totals, by_size): (&Totals, bool),
         bins: Bins,
         equal_bins: usize,
     ) -> Curve {
-        let Counted { histogram, linear, moments, .. } = *counted;
-        let (judged, largest) = counted.judged();
+        let moments = &totals.moments;
+        let (judged, largest) = totals.judged(by_size);
         Curve {
             name,
             samples: moments.count(),
             interval: interval_ns.map(Interval::new),
             min_ns: moments.min(),
             max_ns: moments.max(),
-            counts: bins.counts(histogram),
-            equal: EqualBins::new(linear, equal_bins),
+            counts: bins.counts(&totals.histogram),
+            equal: EqualBins::new(&totals.linear, equal_bins),
             // Sizes begin at 0.
             exceedance: Exceedance::new(
                 &judged,
                 largest,
-                !counted.by_size && moments.min().is_some_and(|min| min <= 0),
+                !by_size && moments.min().is_some_and(|min| min <= 0),
             ),
         }
     }
@@ -314,7 +313,7 @@ impl Series {
             curve: Curve::new(
                 overview.name.clone(),
                 interval_ns,
-                &overview.counted(),
+                (&overview.totals, overview.by_size()),
                 bins,
                 equal_bins,
             ),
@@ -332,7 +331,7 @@ impl Series {
             loads,
             // That of jitter is fitted to intervals that were too long, and the curve is of both
             // sides.
-            tail: FittedTail::from_overview(overview).filter(|_| !overview.counted().by_size),
+            tail: FittedTail::from_overview(overview).filter(|_| !overview.by_size()),
             periods: Recurring::all(overview),
         }
     }
@@ -438,8 +437,8 @@ impl Time {
         // Whole multiples of the coarsest part's step, so that equal parts are joined without
         // moving anything.
         let step_ns =
-            finest.saturating_mul(length_ns.div_ceil_of(finest).div_ceil_of(max_steps).max(1));
-        let steps = usize::try_from(length_ns.div_ceil_of(step_ns)).unwrap_or(0);
+            finest.saturating_mul(div_ceil(div_ceil(length_ns, finest), max_steps).max(1));
+        let steps = usize::try_from(div_ceil(length_ns, step_ns)).unwrap_or(0);
         let none = || vec![None; steps];
         let mut time = Time {
             start_ns: 0,
@@ -490,14 +489,8 @@ impl Time {
 }
 
 /// Division of positive numbers, rounded up.
-trait DivCeil {
-    fn div_ceil_of(self, by: Self) -> Self;
-}
-
-impl DivCeil for i64 {
-    fn div_ceil_of(self, by: i64) -> i64 {
-        self / by + i64::from(self % by != 0)
-    }
+const fn div_ceil(n: i64, by: i64) -> i64 {
+    n / by + (n % by != 0) as i64
 }
 
 impl Exceedance {
@@ -546,18 +539,21 @@ mod tests {
         for max_steps in [10_000, 300, 2] {
             let charts = Charts::new(&all, &ChartOptions::default(), max_steps);
             for (series, overview) in charts.recordings.iter().zip(&all) {
-                assert_eq!(series.curve.counts.iter().sum::<u64>(), overview.moments.count());
+                assert_eq!(
+                    series.curve.counts.iter().sum::<u64>(),
+                    overview.totals.moments.count()
+                );
                 assert_eq!(
                     series.time.max_ns.iter().flatten().max().copied(),
-                    overview.moments.max()
+                    overview.totals.moments.max()
                 );
                 assert_eq!(
                     series.time.min_ns.iter().flatten().min().copied(),
-                    overview.moments.min()
+                    overview.totals.moments.min()
                 );
                 assert_eq!(
                     series.time.missing.iter().map(|(_, n)| n).sum::<u64>(),
-                    overview.activations.skipped().unwrap()
+                    overview.totals.activations.skipped().unwrap()
                 );
                 for (thread, statistics) in series.threads.iter().zip(&overview.recorded.threads) {
                     assert_eq!(
@@ -568,7 +564,7 @@ mod tests {
                 }
                 assert_eq!(
                     series.worst.first().map(|worst| worst.latency_ns),
-                    overview.moments.max()
+                    overview.totals.moments.max()
                 );
             }
         }
@@ -580,8 +576,8 @@ mod tests {
         let all = Overview::all(&recordings);
         let exceedance =
             &Charts::new(&all, &ChartOptions::default(), 100).recordings[0].curve.exceedance;
-        assert_eq!(exceedance.at_least.first().copied(), Some(all[0].moments.count()));
-        assert_eq!(exceedance.latency_ns.last().copied(), all[0].moments.max());
+        assert_eq!(exceedance.at_least.first().copied(), Some(all[0].totals.moments.count()));
+        assert_eq!(exceedance.latency_ns.last().copied(), all[0].totals.moments.max());
         assert!(
             exceedance.at_least.is_sorted_by(|a, b| a >= b)
                 && exceedance.at_least.iter().all(|n| *n > 0)

@@ -76,14 +76,15 @@ pub(crate) enum Anchor {
 /// A picture in the making.
 pub(crate) struct Svg {
     body: String,
-    width: u32,
-    height: u32,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
 }
 
 impl Svg {
     /// A picture with what it is called and what it shows, for those who cannot see it.
-    pub(crate) fn new(width: u32, height: u32, title: &str, description: &str) -> Svg {
-        let mut body = String::new();
+    pub(crate) fn new(width: f64, height: f64, title: &str, description: &str) -> Svg {
+        // Whole pixels.
+        let (height, mut body) = (height.trunc(), String::new());
         let _ = write!(
             body,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
@@ -95,14 +96,6 @@ impl Svg {
             escape(description)
         );
         Svg { body, width, height }
-    }
-
-    pub(crate) const fn width(&self) -> f64 {
-        self.width as f64
-    }
-
-    pub(crate) const fn height(&self) -> f64 {
-        self.height as f64
     }
 
     pub(crate) fn text(&mut self, x: f64, y: f64, anchor: Anchor, attributes: &str, text: &str) {
@@ -201,7 +194,7 @@ mod tests {
 
     #[test]
     fn steps_take_one_coordinate() {
-        let mut svg = Svg::new(10, 10, "", "");
+        let mut svg = Svg::new(10.0, 10.0, "", "");
         svg.path(
             &[
                 vec![(0.0, 1.0), (2.0, 1.01), (2.0, 3.0), (4.0, 5.5)],
@@ -215,7 +208,7 @@ mod tests {
 
     #[test]
     fn text_stays_text() {
-        let mut svg = Svg::new(10, 10, "a<b", "\"&\u{1}");
+        let mut svg = Svg::new(10.0, 10.0, "a<b", "\"&\u{1}");
         svg.text(1.0, 2.0, Anchor::End, "", "</script><img onerror=x>");
         let written = svg.finish();
         assert!(

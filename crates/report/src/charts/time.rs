@@ -58,21 +58,18 @@ fn name_of_values(charts: &Charts, axes: &Axes) -> &'static str {
 
 /// Recordings overlaid in one panel, at the same times.
 fn overlaid(charts: &Charts, description: &str) -> String {
-    let right = f64::from(WIDTH) - RIGHT;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one panel")]
-    let (mut svg, top) =
-        framed(Chart::Time, charts, description, (10.0 + OVERLAID + BOTTOM) as u32);
+    let right = WIDTH - RIGHT;
+    let (mut svg, top) = framed(Chart::Time, charts, description, 10.0 + OVERLAID + BOTTOM);
     let (top, bottom) = (top + 10.0, top + 10.0 + OVERLAID);
     let longest =
         charts.recordings.iter().map(|series| series.time.length_ns).max().unwrap_or(1).max(1);
-    let unit = Definition::new(charts.measured).unit_ns;
-    let x = Scale::linear(0.0, in_units(longest, unit), LEFT, right);
-    let plot = Plot { x, y: vertical(charts, bottom, top), left: LEFT, right, top, bottom };
-    plot.grid(&mut svg, 10, 8, tick_label);
-    // The widest first, so that the narrower ones are seen before them.
     let what = charts.style.over_time;
     let definition = Definition::new(charts.measured);
-    let axes = definition.over_time(what);
+    let (axes, unit) = (definition.over_time(what), definition.unit_ns);
+    let x = Scale::linear(0.0, in_units(longest, unit), LEFT, right);
+    let plot = Plot::new(x, vertical(charts, bottom, top));
+    plot.grid(&mut svg, 10, 8, tick_label);
+    // The widest first, so that the narrower ones are seen before them.
     let width = |series: &Series| {
         let (min, max) = series.time.drawn(what);
         min.iter().flatten().min().zip(max.iter().flatten().max()).map(|(min, max)| max - min)
@@ -91,19 +88,14 @@ fn overlaid(charts: &Charts, description: &str) -> String {
 
 /// A panel for each recording, with its loads below it.
 fn below_one_another(charts: &Charts, description: &str) -> String {
-    let right = f64::from(WIDTH) - RIGHT;
+    let right = WIDTH - RIGHT;
     let heights: Vec<f64> = charts
         .recordings
         .iter()
         .map(|series| PANEL + 24.0 + load::height(&series.loads, right - LEFT))
         .collect();
     let whole = heights.iter().sum::<f64>().max(PANEL + 24.0) + BOTTOM - 12.0;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "at most sixteen panels"
-    )]
-    let (mut svg, top) = framed(Chart::Time, charts, description, whole as u32);
+    let (mut svg, top) = framed(Chart::Time, charts, description, whole);
     let what = charts.style.over_time;
     let definition = Definition::new(charts.measured);
     let axes = definition.over_time(what);
@@ -137,7 +129,7 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
         }
         plot.name_y(&mut svg, name_of_values(charts, axes));
     }
-    let below = svg.height() - 8.0;
+    let below = svg.height - 8.0;
     svg.text(f64::midpoint(LEFT, right), below, Anchor::Middle, SOFT, axes.x.full_name);
     svg.finish()
 }

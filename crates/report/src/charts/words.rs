@@ -4,7 +4,7 @@
 use crate::charts::options::OverTime;
 use crate::charts::series::Charts;
 use crate::format::{count, counted, latency};
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::columns::Measured;
 use crate::sections::loads;
@@ -36,11 +36,12 @@ impl Chart {
     }
 
     pub(crate) fn title(self) -> &'static str {
-        translated(match self {
+        match self {
             Chart::Histogram => texts::histogram_of_latencies,
             Chart::Time => texts::latency_over_time,
             Chart::Exceedance => texts::exceedance_heading,
-        })
+        }
+        .said()
     }
 
     /// The title where these are drawn.
@@ -90,7 +91,7 @@ impl Chart {
                 .measured
                 .pick(texts::share_activations_least_latency_both, texts::share_least_latency_both),
         };
-        let mut parts = vec![translated(what).to_owned()];
+        let mut parts = vec![what.said().to_owned()];
         parts.extend(without_skipped(charts).map(|without| tr!(as_measured_without, without)));
         for (place, overview) in all.iter().enumerate().take(MAX_READ_OUT) {
             let figures = match self {
@@ -117,12 +118,13 @@ fn without_skipped(charts: &Charts) -> Option<String> {
 }
 
 fn distribution(overview: &Overview<'_>) -> String {
-    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else {
+    let (Some(min), Some(max)) = (overview.totals.moments.min(), overview.totals.moments.max())
+    else {
         return tr!(no_latency_was_measured);
     };
     let mut text = tr!(
         latencies_from_min_max,
-        latencies = counted(overview.moments.count(), texts::n_latencies),
+        latencies = counted(overview.totals.moments.count(), texts::n_latencies),
         min = latency(min),
         max = latency(max)
     );
@@ -140,7 +142,7 @@ fn distribution(overview: &Overview<'_>) -> String {
 fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     let series = &charts.recordings[place];
     let mut text = format!("{:.1} s", Nanos(series.time.length_ns).as_secs_f64());
-    if let (Some(worst), Some(min)) = (series.worst.first(), overview.moments.min()) {
+    if let (Some(worst), Some(min)) = (series.worst.first(), overview.totals.moments.min()) {
         let (min, max) = (latency(min), latency(worst.latency_ns));
         let at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
         text += &match worst.cpu {
@@ -152,7 +154,7 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     if missing > 0 {
         text += &tr!(
             rows_skipped_or_lost,
-            rows = Rows::from(overview.recorded.document.probe.rows).counted(missing)
+            rows = Rows::from(overview.document().probe.rows).counted(missing)
         );
     }
     for load in &series.loads.drawn {
@@ -191,7 +193,7 @@ fn rarity(overview: &Overview<'_>) -> String {
     tr!(
         points_worst_max,
         points = points.join(texts::comma.said()),
-        max = latency(overview.counted().judged().1.unwrap_or(0))
+        max = latency(overview.totals.judged(overview.by_size()).1.unwrap_or(0))
     )
 }
 
@@ -202,20 +204,19 @@ pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
     if !overview.measured().knows_distribution() {
         return Vec::new();
     }
-    let counted = overview.counted();
-    let (judged, _) = counted.judged();
-    let observed = overview.measured().observed.filter(|_| !counted.by_size);
+    let (judged, _) = overview.totals.judged(overview.by_size());
+    let observed = overview.measured().observed.filter(|_| !overview.by_size());
     (1..=12)
         .map_while(|power| {
             let one_in = 10_u64.pow(power);
-            let beyond = overview.moments.count() / one_in;
+            let beyond = overview.totals.moments.count() / one_in;
             if beyond == 0 {
                 return None;
             }
             // The figure of the table, where it has one.
             let level = Level::ALL.into_iter().find(|level| level.needs() == one_in);
             let exact = level.and_then(|level| observed?.quantile(level));
-            let rank = overview.moments.count() + 1 - beyond;
+            let rank = overview.totals.moments.count() + 1 - beyond;
             let bucket = || judged.bucket_of_rank(rank).map(|(bucket, _)| bucket.lower);
             exact.or_else(bucket).map(|ns| (one_in, ns))
         })

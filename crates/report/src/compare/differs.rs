@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What else differs between groups of recordings, and which differences forbid to compare them.
 
+use crate::alike::each_once;
 use crate::format::exact_micros;
-use crate::language::{Text, texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions::Apart;
 use crate::sections::columns::judged_name;
@@ -46,7 +47,7 @@ pub(super) fn differing(
     });
     let rows = method::rows(&all)
         .into_iter()
-        .filter(|row| !row.one_for_all && !ALWAYS.contains(&row.name));
+        .filter(|row| !row.one_for_all() && !ALWAYS.contains(&row.name));
     let loads: Vec<String> = all.iter().map(Overview::condition).collect();
     let distinct = |values: &[String]| {
         values.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
@@ -54,7 +55,7 @@ pub(super) fn differing(
     (facts.chain(rows.map(|row| (row.name, row.values))))
         .chain([(texts::load_heading, loads)])
         .map(|(name, values)| Differing {
-            name: translated(name).to_owned(),
+            name: name.said().to_owned(),
             base: distinct(&values[..base.len()]),
             other: distinct(&values[base.len()..]),
         })
@@ -69,22 +70,18 @@ pub(super) fn differing(
 
 /// Where the ns of a recording come from.
 fn time_of(document: &Document) -> &'static str {
-    translated(match TimeKind::from_lab(document.lab.as_ref()) {
+    match TimeKind::from_lab(document.lab.as_ref()) {
         TimeKind::Machine => texts::a_real_machine,
         TimeKind::Virtual => texts::the_labs_virtual_time,
         TimeKind::Emulated => texts::the_lab_emulated,
-    })
+    }
+    .said()
 }
 
 /// That these recordings are of different quantities, such as jitter and latency: no figure of one
 /// has its like in the other.
 pub(crate) fn different_quantities(documents: &[&Document]) -> Option<String> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in documents.iter().map(|document| judged_name(document.probe.quantity)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = each_once(documents.iter().map(|document| judged_name(document.probe.quantity)));
     let quantities = (names.len() > 1).then(|| names.join(texts::semicolon.said()))?;
     Some(tr!(their_quantities_differ_quantities, quantities))
 }
@@ -111,14 +108,9 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
     ];
     let differing = questions.into_iter().filter_map(|(why, answer)| {
         // In the order of the recordings, which are named in it too.
-        let mut answers: Vec<String> = Vec::new();
-        for given in documents.iter().map(|document| answer(document)) {
-            if !answers.contains(&given) {
-                answers.push(given);
-            }
-        }
+        let answers = each_once(documents.iter().map(|document| answer(document)));
         let answers = (answers.len() > 1).then(|| answers.join("; "))?;
-        Some(tr!(why_answers, why = translated(why), answers))
+        Some(tr!(why_answers, why = why.said(), answers))
     });
     different_quantities(documents).into_iter().chain(differing).collect()
 }

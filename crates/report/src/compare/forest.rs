@@ -3,13 +3,12 @@
 //! axis.
 
 use super::Compared;
-use crate::charts::SOFT;
 use crate::charts::scale::Scale;
 use crate::charts::svg::{Anchor, Svg, colour};
+use crate::charts::{SOFT, WIDTH};
 use crate::gate::change;
 use crate::language::{texts, tr};
 
-const WIDTH: u32 = 960;
 const LEFT: f64 = 120.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 24.0;
@@ -31,7 +30,6 @@ fn lines(compared: &Compared) -> Vec<Line> {
     let comparison = &compared.comparison;
     let quantiles = comparison.quantiles.iter().map(|one| Line {
         name: compared.named(&one.level.to_string()),
-        #[expect(clippy::cast_precision_loss, reason = "a ratio of a picture")]
         ratio: one.other_ns as f64 / one.base_ns.max(1) as f64,
         lower: one.lower,
         upper: Some(one.upper),
@@ -39,7 +37,6 @@ fn lines(compared: &Compared) -> Vec<Line> {
         words: change(one.lower, one.upper),
     });
     let rate = comparison.rate.as_ref().map(|rate| {
-        #[expect(clippy::cast_precision_loss, reason = "a ratio of a picture")]
         let share = |(beyond, of): (u64, u64)| (beyond as f64 + 0.5) / of.max(1) as f64;
         Line {
             name: compared.named(&format!(">{}", crate::format::latency(rate.limit_ns))),
@@ -82,12 +79,7 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
     if lines.is_empty() {
         return None;
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a few hundred pixels"
-    )]
-    let mut svg = Svg::new(WIDTH, (bottom + 48.0) as u32, &tr!(differences), &compared.verdict());
+    let mut svg = Svg::new(WIDTH, bottom + 48.0, &tr!(differences), &compared.verdict());
     let x = Scale::log(low / 1.05, high * 1.05, LEFT, RIGHT);
     for tick in x.ticks(6) {
         svg.line((x.at(tick), TOP), (x.at(tick), bottom), "stroke=\"#e3e5e8\" fill=\"none\"");

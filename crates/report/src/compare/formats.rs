@@ -5,8 +5,11 @@ use super::{Compared, Comparisons, Texts};
 use crate::format::list;
 use crate::format::{self, ratio};
 use crate::gate::change;
-use crate::language::{Language, in_language, texts, tr, translated};
+use crate::language::{Language, in_language, texts, tr};
+use crate::page::localised::markdown;
+use crate::page::rendered;
 use crate::terminal::text::{self, Table};
+use askama::Template;
 use model::Quantity;
 use serde_json::{Value, json};
 use stats::{MaximumDifference, QuantileDifference, RateDifference, SpreadDifference};
@@ -205,7 +208,6 @@ fn of_the_latest(maximum: &MaximumDifference) -> String {
 }
 
 fn the_latest(maximum: &MaximumDifference) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "dozens")]
     let more = maximum.of_other as f64 > maximum.expected;
     let (n, latest, expected) =
         (maximum.of_other, maximum.latest, format!("{:.1}", maximum.expected));
@@ -244,6 +246,22 @@ fn times(rate: &RateDifference) -> String {
     )
 }
 
+#[derive(Template)]
+#[template(path = "compare.md")]
+struct Markdown<'c> {
+    all: &'c [Compared],
+}
+
+impl Markdown<'_> {
+    fn caution(&self, caveat: &str) -> String {
+        tr!(caution_caveat, caveat = markdown(caveat))
+    }
+
+    fn note(&self, note: &str) -> String {
+        tr!(note, note = markdown(note))
+    }
+}
+
 /// A text longer than this is shown where it differs only.
 const LONG: usize = 100;
 
@@ -279,160 +297,109 @@ impl Comparisons {
 
     #[must_use]
     pub fn text(&self, language: Language) -> String {
-        in_language(language, || self.in_text())
-    }
-
-    fn in_text(&self) -> String {
-        let mut out = String::new();
-        for (place, compared) in self.all.iter().enumerate() {
-            if place > 0 {
+        in_language(language, || {
+            let mut out = String::new();
+            for (place, compared) in self.all.iter().enumerate() {
+                if place > 0 {
+                    out.push('\n');
+                }
+                for caveat in &compared.texts().caveats {
+                    text::wrapped(&mut out, "", &tr!(caution_caveat, caveat));
+                }
+                text::wrapped(&mut out, "", &compared.verdict());
                 out.push('\n');
+                compared.table_in_text(&mut out);
+                for note in compared.notes() {
+                    text::wrapped(&mut out, "", &tr!(note, note));
+                }
+                let differs = if compared.texts().differing.is_empty() {
+                    texts::nothing_else_known_differ
+                } else {
+                    texts::what_else_differs_2
+                };
+                let _ = writeln!(out, "\n{}", differs.said());
+                for fact in &compared.texts().differing {
+                    let (base, other) = unlike(&fact.base.join(", "), &fact.other.join(", "));
+                    let both = format!(
+                        "{}: {} | {}",
+                        fact.name,
+                        format::clip(&base, 200),
+                        format::clip(&other, 200)
+                    );
+                    text::wrapped(&mut out, "  ", &both);
+                }
             }
-            for caveat in &compared.texts().caveats {
-                text::wrapped(&mut out, "", &tr!(caution_caveat, caveat));
-            }
-            text::wrapped(&mut out, "", &compared.verdict());
-            out.push('\n');
-            compared.table_in_text(&mut out);
-            for note in compared.notes() {
-                text::wrapped(&mut out, "", &tr!(note, note));
-            }
-            let differs = if compared.texts().differing.is_empty() {
-                texts::nothing_else_known_differ
-            } else {
-                texts::what_else_differs_2
-            };
-            let _ = writeln!(out, "\n{}", translated(differs));
-            for fact in &compared.texts().differing {
-                let (base, other) = unlike(&fact.base.join(", "), &fact.other.join(", "));
-                let both = format!(
-                    "{}: {} | {}",
-                    fact.name,
-                    format::clip(&base, 200),
-                    format::clip(&other, 200)
-                );
-                text::wrapped(&mut out, "  ", &both);
-            }
-        }
-        out
+            out
+        })
     }
 
     /// For an issue or a wiki.
     #[must_use]
     pub fn markdown(&self, language: Language) -> String {
-        in_language(language, || self.in_markdown())
-    }
-
-    fn in_markdown(&self) -> String {
-        let mut out = String::new();
-        let cell = crate::page::localised::markdown;
-        for compared in &self.all {
-            for caveat in &compared.texts().caveats {
-                let _ = writeln!(out, "{}\n", tr!(caution_caveat, caveat = cell(caveat)));
-            }
-            let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
-            let rows = compared.rows();
-            if !rows.is_empty() {
-                let _ = writeln!(
-                    out,
-                    "| µs | {} | {} | {} |\n|---|---:|---:|---|",
-                    cell(&compared.texts().base),
-                    cell(&compared.texts().other),
-                    texts::second_against_first_95.said()
-                );
-            }
-            for row in rows {
-                let _ = writeln!(out, "| {} |", row.map(|text| cell(&text)).join(" | "));
-            }
-            for note in compared.notes() {
-                let _ = writeln!(out, "\n{}", tr!(note, note = cell(&note)));
-            }
-            if !compared.texts().differing.is_empty() {
-                let _ = writeln!(
-                    out,
-                    "\n| {} | {} | {} |\n|---|---|---|",
-                    texts::what_else_differs.said(),
-                    cell(&compared.texts().base),
-                    cell(&compared.texts().other)
-                );
-                for fact in &compared.texts().differing {
-                    let _ = writeln!(
-                        out,
-                        "| {} | {} | {} |",
-                        fact.name,
-                        cell(&fact.base.join(", ")),
-                        cell(&fact.other.join(", "))
-                    );
-                }
-            }
-            out.push('\n');
-        }
-        out
+        in_language(language, || rendered(&Markdown { all: &self.all }))
     }
 
     /// For programs. Ratios are second over first.
     #[must_use]
     pub fn json(&self) -> Value {
-        in_language(Language::English, || self.in_json())
-    }
-
-    fn in_json(&self) -> Value {
-        let quantile = |one: &QuantileDifference| {
-            json!({
-                "figure": one.level.to_string(), "base_ns": one.base_ns, "other_ns": one.other_ns,
-                "ratio_lower": one.lower, "ratio_upper": one.upper, "significant": one.is_significant(),
-            })
-        };
-        let rate = |one: &RateDifference| {
-            json!({
-                "beyond_ns": one.limit_ns, "base": one.base, "other": one.other,
-                "ratio_lower": one.lower, "ratio_upper": one.upper, "significant": one.is_significant(),
-            })
-        };
-        let maximum = |one: &MaximumDifference| {
-            json!({
-                "base_ns": one.base_ns, "other_ns": one.other_ns, "latest": one.latest, "of_other": one.of_other,
-                "expected_of_other": one.expected, "significant": one.is_significant,
-            })
-        };
-        let sd = |one: &SpreadDifference| {
-            let (lower, upper) = one.ratio.unzip();
-            json!({
-                "base_ns": one.base_sd_ns, "other_ns": one.other_sd_ns,
-                "ratio_lower": lower, "ratio_upper": upper, "significant": one.is_significant(),
-            })
-        };
-        let peak_to_peak = |one: &SpreadDifference| json!({ "base_ns": one.base_peak_to_peak_ns, "other_ns": one.other_peak_to_peak_ns });
-        let one = |compared: &Compared| {
-            let Comparison {
-                quantiles,
-                rate: beyond,
-                spread,
-                maximum: latest,
-                blocks,
-                between_runs,
-            } = &compared.comparison;
-            json!({
-                "base": compared.texts().base,
-                "base_quantiles_observed": compared.observed[0],
-                "other_quantiles_observed": compared.observed[1],
-                "other": compared.texts().other,
-                "caveats": compared.texts().caveats,
-                "verdict": compared.verdict(),
-                "confidence": 0.95,
-                "quantity": compared.quantity,
-                "sd": spread.as_ref().map(sd),
-                "peak_to_peak": spread.as_ref().map(peak_to_peak),
-                "quantiles": quantiles.iter().map(quantile).collect::<Vec<_>>(),
-                "rate": beyond.as_ref().map(rate),
-                "maximum": latest.as_ref().map(maximum),
-                "blocks": blocks,
-                "between_runs": between_runs,
-                "notes": compared.notes(),
-                "differs": compared.texts().differing.iter().map(|fact| json!({ "fact": fact.name, "base": fact.base, "other": fact.other })).collect::<Vec<_>>(),
-            })
-        };
-        json!({ "comparisons": self.all.iter().map(one).collect::<Vec<_>>() })
+        in_language(Language::English, || {
+            let quantile = |one: &QuantileDifference| {
+                json!({
+                    "figure": one.level.to_string(), "base_ns": one.base_ns, "other_ns": one.other_ns,
+                    "ratio_lower": one.lower, "ratio_upper": one.upper, "significant": one.is_significant(),
+                })
+            };
+            let rate = |one: &RateDifference| {
+                json!({
+                    "beyond_ns": one.limit_ns, "base": one.base, "other": one.other,
+                    "ratio_lower": one.lower, "ratio_upper": one.upper, "significant": one.is_significant(),
+                })
+            };
+            let maximum = |one: &MaximumDifference| {
+                json!({
+                    "base_ns": one.base_ns, "other_ns": one.other_ns, "latest": one.latest, "of_other": one.of_other,
+                    "expected_of_other": one.expected, "significant": one.is_significant,
+                })
+            };
+            let sd = |one: &SpreadDifference| {
+                let (lower, upper) = one.ratio.unzip();
+                json!({
+                    "base_ns": one.base_sd_ns, "other_ns": one.other_sd_ns,
+                    "ratio_lower": lower, "ratio_upper": upper, "significant": one.is_significant(),
+                })
+            };
+            let peak_to_peak = |one: &SpreadDifference| json!({ "base_ns": one.base_peak_to_peak_ns, "other_ns": one.other_peak_to_peak_ns });
+            let one = |compared: &Compared| {
+                let Comparison {
+                    quantiles,
+                    rate: beyond,
+                    spread,
+                    maximum: latest,
+                    blocks,
+                    between_runs,
+                } = &compared.comparison;
+                json!({
+                    "base": compared.texts().base,
+                    "base_quantiles_observed": compared.observed[0],
+                    "other_quantiles_observed": compared.observed[1],
+                    "other": compared.texts().other,
+                    "caveats": compared.texts().caveats,
+                    "verdict": compared.verdict(),
+                    "confidence": 0.95,
+                    "quantity": compared.quantity,
+                    "sd": spread.as_ref().map(sd),
+                    "peak_to_peak": spread.as_ref().map(peak_to_peak),
+                    "quantiles": quantiles.iter().map(quantile).collect::<Vec<_>>(),
+                    "rate": beyond.as_ref().map(rate),
+                    "maximum": latest.as_ref().map(maximum),
+                    "blocks": blocks,
+                    "between_runs": between_runs,
+                    "notes": compared.notes(),
+                    "differs": compared.texts().differing.iter().map(|fact| json!({ "fact": fact.name, "base": fact.base, "other": fact.other })).collect::<Vec<_>>(),
+                })
+            };
+            json!({ "comparisons": self.all.iter().map(one).collect::<Vec<_>>() })
+        })
     }
 }
 

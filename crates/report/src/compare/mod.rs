@@ -215,7 +215,7 @@ impl Texts {
         let differing = differing(&base.recordings, &other.recordings, apart);
         let unordered = all
             .iter()
-            .filter(|one| !judge::knows_order(&one.recorded.document))
+            .filter(|one| !judge::knows_order(one.document()))
             .map(|one| one.name.clone());
         let unordered = unordered.collect();
         Texts {

@@ -2,7 +2,7 @@
 //! The offline page of a comparison: the verdict, each difference with its interval, the
 //! distributions overlaid, and what else differs.
 
-use super::{Comparisons, Repeats, forest};
+use super::{Compared, Comparisons, Repeats, forest};
 use crate::charts::options::ChartOptions;
 use crate::charts::series::Charts;
 use crate::language::{Language, in_language, texts, tr};
@@ -20,36 +20,33 @@ const MAX_BANNERS: usize = 40;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
-struct Page {
+struct Page<'c> {
     frame: Frame,
     header: Header,
-    compared: Vec<Section>,
+    compared: &'c [Compared],
     drawn: ChartSet,
     commands: Vec<Command>,
 }
 
-impl Localised for Page {
+impl Localised for Page<'_> {
     fn frame(&self) -> &Frame {
         &self.frame
     }
 }
 
-/// One group held against the first.
-struct Section {
-    first: String,
-    second: String,
-    verdict: String,
-    caveats: Vec<String>,
-    svg: Option<String>,
-    rows: Vec<[String; 4]>,
-    notes: Vec<String>,
-    differing: Vec<Differs>,
-}
+impl Page<'_> {
+    /// The picture of a comparison; none where there are too many.
+    fn forest(&self, one: &Compared) -> Option<String> {
+        (self.compared.len() < MAX_CHARTED).then(|| forest::draw(one)).flatten()
+    }
 
-struct Differs {
-    name: String,
-    first: String,
-    second: String,
+    fn caution(&self, caveat: &str) -> String {
+        tr!(caution_caveat, caveat)
+    }
+
+    fn note(&self, note: &str) -> String {
+        tr!(note, note)
+    }
 }
 
 impl Comparisons {
@@ -108,11 +105,7 @@ impl Comparisons {
                 about: about(groups, several, (all, pooled.len()), Measured::from_overviews(&each)),
                 banners: banners::banners(&each).into_iter().take(MAX_BANNERS).collect(),
             },
-            compared: self
-                .all
-                .iter()
-                .map(|one| Section::new(one, self.all.len() < MAX_CHARTED))
-                .collect(),
+            compared: &self.all,
             drawn: ChartSet::overlaid(&series, &pooled),
             commands: method::commands(&[], command_line),
         })
@@ -138,27 +131,4 @@ fn about(
         }
     }));
     parts.join(" · ")
-}
-
-impl Section {
-    /// With a picture, or without where there are too many.
-    fn new(compared: &super::Compared, drawn: bool) -> Section {
-        let texts = compared.texts();
-        Section {
-            first: texts.base.clone(),
-            second: texts.other.clone(),
-            verdict: compared.verdict(),
-            caveats: texts.caveats.iter().map(|caveat| tr!(caution_caveat, caveat)).collect(),
-            svg: if drawn { forest::draw(compared) } else { None },
-            rows: compared.rows(),
-            notes: compared.notes().iter().map(|note| tr!(note, note)).collect(),
-            differing: (texts.differing.iter())
-                .map(|fact| Differs {
-                    name: fact.name.clone(),
-                    first: fact.base.join("; "),
-                    second: fact.other.join("; "),
-                })
-                .collect(),
-        }
-    }
 }

@@ -12,7 +12,7 @@ use timeline::{Heading, timeline};
 use words::{account_title, cause_name, cause_rows, detail, part_rows, sentence};
 
 use crate::format::{self, count, exact_micros};
-use crate::language::{Language, in_language, texts, tr, translated};
+use crate::language::{Language, in_language, texts, tr};
 use crate::sections::lab::time_of;
 use crate::terminal::text::{WIDTH, columns, left, right, wrapped};
 use model::{Account, Cause, Lab, causes};
@@ -140,7 +140,7 @@ fn explained_count(causes: &[Cause]) -> u64 {
 
 fn ledger(accounts: &[Account]) -> String {
     let head = [texts::latencies, texts::share, texts::largest_us, texts::activation, texts::cause]
-        .map(|name| translated(name).to_owned());
+        .map(|name| name.said().to_owned());
     let rows = std::iter::once(head.to_vec()).chain(cause_rows(&causes(accounts), accounts.len()));
     table(&rows.collect::<Vec<_>>(), 4)
 }

@@ -3,13 +3,13 @@
 //! each function below what called it.
 
 use super::words::{account_title, kind_name, sentence};
+use crate::alike::each_once;
 use crate::charts::svg::{Anchor, Svg};
-use crate::charts::{SOFT, legend_rows};
+use crate::charts::{SOFT, WIDTH, legend_rows};
 use crate::format::{clip, exact_micros};
 use crate::language::{texts, tr};
 use model::{Account, PartKind, Span};
 
-const WIDTH: f64 = 960.0;
 const MARGIN: f64 = 16.0;
 const ROW: f64 = 16.0;
 const PARTS: f64 = 22.0;
@@ -49,19 +49,12 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
     let rows = drawn.spans.iter().map(|span| span.depth + 1).max().unwrap_or(0).min(MAX_ROWS);
     let top = if heading == Heading::Own { 76.0 } else { 24.0 };
     let wide = WIDTH - 2.0 * MARGIN;
-    let kinds = kinds(account);
+    let kinds = each_once(account.parts.iter().map(|part| part.kind));
     let names: Vec<String> = kinds.iter().map(|kind| kind_name(*kind).to_owned()).collect();
     let legend = legend_rows(&names, wide);
     let below = top + PARTS + ROW * f64::from(rows);
-    #[expect(clippy::cast_precision_loss, reason = "a row or two")]
     let height = below + 30.0 + LEGEND * legend.len() as f64;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "some thousand pixels at most"
-    )]
-    let mut svg = Svg::new(960, height as u32, &account_title(account), &sentence(account));
-    #[expect(clippy::cast_precision_loss, reason = "a latency has fewer than 2^53 ns")]
+    let mut svg = Svg::new(WIDTH, height, &account_title(account), &sentence(account));
     let x = |ns: u64| MARGIN + wide * ns as f64 / account.latency_ns.max(1) as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pixels")]
     let letters = |width: f64, letter: f64| (width / letter) as usize;
@@ -149,17 +142,6 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
         }
     }
     svg.finish()
-}
-
-/// The kinds of a latency's parts, each once, as they come.
-fn kinds(account: &Account) -> Vec<PartKind> {
-    let mut kinds = Vec::new();
-    for part in &account.parts {
-        if !kinds.contains(&part.kind) {
-            kinds.push(part.kind);
-        }
-    }
-    kinds
 }
 
 /// A piece of one colour, ns from the planned time.

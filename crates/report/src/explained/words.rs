@@ -2,7 +2,7 @@
 //! The words for what a processor did while a thread waited to wake up.
 
 use crate::format::{self, exact_micros};
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use model::{Account, Cause, Inlined, OtherCpu, Part, PartKind, Source};
 
 /// Callers that a sentence names; the table's details name all that are known.
@@ -10,7 +10,7 @@ const CALLERS: usize = 3;
 
 /// What the processor did.
 pub(crate) fn kind_name(kind: PartKind) -> &'static str {
-    translated(match kind {
+    match kind {
         PartKind::InterruptsOff => texts::interrupts_off,
         PartKind::Idle => texts::idle,
         PartKind::TimerPending => texts::timer_not_yet_fired,
@@ -25,7 +25,8 @@ pub(crate) fn kind_name(kind: PartKind) -> &'static str {
         PartKind::Return => texts::return_to_user_space,
         PartKind::Thread => texts::the_thread_itself,
         PartKind::Unattributed => texts::not_attributed,
-    })
+    }
+    .said()
 }
 
 fn micros(ns: u64) -> String {
@@ -190,7 +191,6 @@ pub(crate) fn cause_name(cause: &Cause) -> String {
 /// Of each cause: how many latencies, their share, the largest, its activation, and the cause.
 pub(crate) fn cause_rows(causes: &[Cause], all: usize) -> Vec<Vec<String>> {
     let row = |cause: &Cause| {
-        #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
         let share = cause.count as f64 / all.max(1) as f64;
         let activation = match cause.example {
             (0, activation) => format::count(activation),

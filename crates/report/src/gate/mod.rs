@@ -2,7 +2,7 @@
 //! What became of limits, for people and for programs; what is judged, and how, is in the crate
 //! `judge`.
 
-mod formats;
+pub(crate) mod formats;
 #[cfg(test)]
 mod gate_tests;
 mod sources;

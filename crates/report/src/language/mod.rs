@@ -89,7 +89,7 @@ impl<T> InEach<T> {
 }
 
 /// A text in each language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Text {
     /// In the order of [`Language::ALL`].
     said: [&'static str; Language::ALL.len()],
@@ -153,14 +153,9 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
     place == one.len() && place == other.len()
 }
 
-/// A text without arguments, in the current language.
-pub(crate) fn translated(text: Text) -> &'static str {
-    text.said()
-}
-
 /// What somebody else wrote in English, in the current language, if a list of texts has it.
 pub(crate) fn known(list: &[Text], english: &str) -> Option<&'static str> {
-    list.iter().find(|text| text.in_english() == english).copied().map(translated)
+    list.iter().find(|text| text.in_english() == english).map(|text| text.said())
 }
 
 /// A text with arguments: each `{name}` in it becomes the value of that name.
@@ -168,7 +163,7 @@ pub(crate) fn filled(text: Text, values: &[(&str, &dyn Display)]) -> String {
     let is_one = || values.iter().any(|(name, value)| *name == "n" && value.to_string() == "1");
     let mut rest = match (current_language(), text.one) {
         (Language::English, Some(one)) if is_one() => one,
-        _ => translated(text),
+        _ => text.said(),
     };
     let mut out = String::new();
     while let Some((before, behind)) = rest.split_once('{') {
@@ -186,7 +181,7 @@ pub(crate) fn filled(text: Text, values: &[(&str, &dyn Display)]) -> String {
 macro_rules! tr {
     ($text:ident $(,)?) => {{
         const { $crate::language::texts::$text.takes(&[]) };
-        $crate::language::translated($crate::language::texts::$text).to_owned()
+        $crate::language::texts::$text.said().to_owned()
     }};
     ($text:ident, $($name:ident $(= $value:expr)?),+ $(,)?) => {{
         const { $crate::language::texts::$text.takes(&[$(stringify!($name)),+]) };
@@ -211,7 +206,7 @@ pub(crate) use value;
 
 /// The texts that the page's scripts say, by their English; none for English itself.
 pub(crate) fn of_scripts() -> impl Serialize {
-    let texts = texts::SCRIPTS.iter().map(|text| (text.in_english(), translated(*text)));
+    let texts = texts::SCRIPTS.iter().map(|text| (text.in_english(), text.said()));
     texts.filter(|(english, said)| english != said).collect::<BTreeMap<_, _>>()
 }
 

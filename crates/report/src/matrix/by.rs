@@ -2,40 +2,31 @@
 //! The values of one factor side by side, all else equal, and in words what each value does.
 
 use super::Matrix;
-use super::cell_stats::{CellStats, CellThread, Figures, parts};
-use crate::format::{count, fine_micros, micros, rounded};
-use crate::language::{Language, Text, in_language, texts, tr, translated};
-use crate::sections::latencies::{NOTHING, OrNothing};
+use super::cell_stats::Figure::{Latency, Overruns};
+use super::cell_stats::{self, CellStats, CellThread, Figures, parts};
+use crate::alike::each_once;
+use crate::format::{count, fine_micros, micros};
+use crate::language::{Language, in_language, texts, tr};
+use crate::sections::latencies::{Figure, NOTHING, OrNothing};
 use crate::terminal::text::{aligned, wrapped};
-use stats::Level;
 use std::collections::BTreeMap;
 
 /// What is shown of each combination.
-const OF_LATENCIES: [(Text, Of); 5] = [
-    (texts::p50, Of::Quantile(Level::P50)),
-    (texts::p99, Of::Quantile(Level::P99)),
-    (texts::p99_9, Of::Quantile(Level::P999)),
-    (texts::max, Of::Ns(|all| all.due.max())),
-    (texts::overruns, Of::Count(|all| all.activations.late())),
+const OF_LATENCIES: [cell_stats::Figure; 5] = [
+    Latency(Figure::P50),
+    Latency(Figure::P99),
+    Latency(Figure::P999),
+    Latency(Figure::Max),
+    Overruns,
 ];
 /// The same of intervals: how much they vary comes first.
-const OF_INTERVALS: [(Text, Of); 5] = [
-    (texts::standard_deviation_short, Of::Spread(|all| all.due.sd().map(rounded))),
-    (texts::peak_to_peak, Of::Spread(|all| all.peak_to_peak())),
-    (texts::p99, Of::Quantile(Level::P99)),
-    (texts::max, Of::Ns(|all| all.due.max())),
-    (texts::overruns, Of::Count(|all| all.activations.late())),
+const OF_INTERVALS: [cell_stats::Figure; 5] = [
+    Latency(Figure::Sd),
+    Latency(Figure::PeakToPeak),
+    Latency(Figure::P99),
+    Latency(Figure::Max),
+    Overruns,
 ];
-
-/// A figure of a combination.
-#[derive(Clone, Copy)]
-enum Of {
-    Ns(fn(&Figures<'_>) -> Option<i64>),
-    /// How much values vary: on most machines less than 1 µs.
-    Spread(fn(&Figures<'_>) -> Option<i64>),
-    Quantile(Level),
-    Count(fn(&Figures<'_>) -> Option<u64>),
-}
 
 /// A combination, or one of its threads where these have intervals of their own: figures of one are
 /// no figures of the other.
@@ -67,62 +58,68 @@ impl Matrix {
     /// # Errors
     /// When the plan does not vary this factor: says which it varies.
     pub fn by(&self, factor: &str, language: Language) -> Result<String, String> {
-        in_language(language, || self.in_words_by(factor))
-    }
-
-    fn in_words_by(&self, factor: &str) -> Result<String, String> {
-        if let Some(why) = self.quantities_differ() {
-            return Err(tr!(rows_cannot_be_held, why));
-        }
-        let factor = self
-            .varied
-            .iter()
-            .copied()
-            .find(|place| self.factors[*place].name == factor)
-            .ok_or_else(|| {
-                let known: Vec<&str> =
-                    self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
-                let known =
-                    if known.is_empty() { tr!(nothing) } else { known.join(texts::comma.said()) };
-                tr!(plan_does_not_vary, factor, known)
-            })?;
-        let values = &self.factors[factor].values;
-        let is_stage = self.is_stage(factor);
-        let (mut alike, mut beside): (Alike<'_>, Alike<'_>) = Default::default();
-        for row in &self.rows {
-            let mut others = row.at.clone();
-            others.remove(factor);
-            // The Linux beside a co-kernel has a table of its own, with all that is on Linux.
-            if !is_stage && self.has_beside() && row.is_of_linux() {
-                enter(&mut beside, &others, (factor, values.len()), row);
+        in_language(language, || {
+            if let Some(why) = self.quantities_differ() {
+                return Err(tr!(rows_cannot_be_held, why));
             }
-            if is_stage {
-                enter(&mut alike, &others, (factor, values.len()), row);
-            } else if !self.is_beside(row) {
-                enter(&mut alike, &self.all_else(row, factor), (factor, values.len()), row);
+            let factor = self
+                .varied
+                .iter()
+                .copied()
+                .find(|place| self.factors[*place].name == factor)
+                .ok_or_else(|| {
+                    let known: Vec<&str> = self
+                        .varied
+                        .iter()
+                        .map(|place| self.factors[*place].name.as_str())
+                        .collect();
+                    let known = if known.is_empty() {
+                        tr!(nothing)
+                    } else {
+                        known.join(texts::comma.said())
+                    };
+                    tr!(plan_does_not_vary, factor, known)
+                })?;
+            let values = &self.factors[factor].values;
+            let is_stage = self.is_stage(factor);
+            let (mut alike, mut beside): (Alike<'_>, Alike<'_>) = Default::default();
+            for row in &self.rows {
+                let mut others = row.at.clone();
+                others.remove(factor);
+                // The Linux beside a co-kernel has a table of its own, with all that is on Linux.
+                if !is_stage && self.has_beside() && row.is_of_linux() {
+                    enter(&mut beside, &others, (factor, values.len()), row);
+                }
+                if is_stage {
+                    enter(&mut alike, &others, (factor, values.len()), row);
+                } else if !self.is_beside(row) {
+                    enter(&mut alike, &self.all_else(row, factor), (factor, values.len()), row);
+                }
             }
-        }
-        let mut out = String::new();
-        self.effects(factor, &alike).iter().for_each(|sentence| wrapped(&mut out, "", sentence));
-        if !out.is_empty() {
+            let mut out = String::new();
+            self.effects(factor, &alike)
+                .iter()
+                .for_each(|sentence| wrapped(&mut out, "", sentence));
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            out += &self.side_by_side(factor, &alike);
             out.push('\n');
-        }
-        out += &self.side_by_side(factor, &alike);
-        out.push('\n');
-        if !beside.is_empty() {
-            wrapped(&mut out, "", texts::on_linux_each_beside.said());
-            out.push('\n');
-            out += &self.side_by_side(factor, &beside);
-            out.push('\n');
-        }
-        if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
-            let name = &self.factors[factor].name;
-            let nothing = tr!(not_measured_no_two, name);
-            wrapped(&mut out, "", &nothing);
-        }
-        wrapped(&mut out, "", texts::how_certain_difference_teiji.said());
-        self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
-        Ok(out)
+            if !beside.is_empty() {
+                wrapped(&mut out, "", texts::on_linux_each_beside.said());
+                out.push('\n');
+                out += &self.side_by_side(factor, &beside);
+                out.push('\n');
+            }
+            if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
+                let name = &self.factors[factor].name;
+                let nothing = tr!(not_measured_no_two, name);
+                wrapped(&mut out, "", &nothing);
+            }
+            wrapped(&mut out, "", texts::how_certain_difference_teiji.said());
+            self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
+            Ok(out)
+        })
     }
 
     /// `mem-alloc raises overruns from 0 to 71.`: against the factor's first value, over all cases
@@ -151,47 +148,26 @@ impl Matrix {
                 .iter()
                 .any(|(was, is)| was.figures().due.about() != "" || is.figures().due.about() != "");
             let about = if is_about { "~" } else { "" };
-            let each = |of: fn(&Figures<'_>) -> Option<i64>| {
-                pairs
-                    .iter()
-                    .map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?)))
-                    .collect::<Option<Vec<_>>>()
-            };
-            if first.row.is_of_intervals() {
+            let figures = if first.row.is_of_intervals() {
                 // Figures with a sign have no factor.
-                let sd = each(|all| all.due.sd().map(rounded));
-                changes.extend(sd.and_then(|pairs| change.of_latency(("sd", ""), &pairs)));
-                let peak_to_peak = each(|all| all.peak_to_peak());
-                changes.extend(
-                    peak_to_peak.and_then(|pairs| {
-                        change.of_latency((texts::peak_to_peak.said(), ""), &pairs)
-                    }),
-                );
-                continue;
+                [(Figure::Sd, "sd", ""), (Figure::PeakToPeak, texts::peak_to_peak.said(), "")]
+            } else {
+                [(Figure::P99, "p99", about), (Figure::Max, texts::max.said(), "")]
+            };
+            for (figure, name, about) in figures {
+                let of = |case: &Case<'_>| case.figures().due.rounded(figure);
+                let each: Option<Vec<_>> =
+                    pairs.iter().map(|(was, is)| of(was).zip(of(is))).collect();
+                changes.extend(each.and_then(|pairs| change.of_latency((name, about), &pairs)));
             }
-            changes.extend(
-                each(|all| all.due.quantile(Level::P99))
-                    .and_then(|pairs| change.of_latency(("p99", about), &pairs)),
-            );
-            changes.extend(
-                each(|all| all.due.max())
-                    .and_then(|pairs| change.of_latency((texts::max.said(), ""), &pairs)),
-            );
         }
         changes
     }
 
     /// What these cases have of another factor, each once: on a co-kernel the probe is another.
     fn values_of(&self, cases: &[Option<Case<'_>>], factor: usize) -> String {
-        let mut values: Vec<&str> = Vec::new();
-        for value in
-            cases.iter().flatten().map(|case| self.value(case.row, factor).unwrap_or(NOTHING))
-        {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        values.join(texts::comma.said())
+        let values = cases.iter().flatten().map(|case| self.value(case.row, factor));
+        each_once(values.map(|value| value.unwrap_or(NOTHING))).join(texts::comma.said())
     }
 
     fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> String {
@@ -209,7 +185,7 @@ impl Matrix {
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
             let figures = if one.row.is_of_intervals() { &OF_INTERVALS } else { &OF_LATENCIES };
-            for (index, (figure, of)) in figures.iter().enumerate() {
+            for (index, figure) in figures.iter().enumerate() {
                 let value = |place: &usize| self.values_of(cases, *place);
                 let mut line: Vec<String> = others
                     .iter()
@@ -218,10 +194,9 @@ impl Matrix {
                 line.extend(
                     by_thread.then(|| if index == 0 { one.thread() } else { String::new() }),
                 );
-                line.push(translated(*figure).to_owned());
-                line.extend(
-                    cases.iter().map(|case| case.map(|case| of.text(&case.figures())).or_nothing()),
-                );
+                line.push(figure.name().said().to_owned());
+                let text = |case: Case<'_>| text(&case.figures(), *figure);
+                line.extend(cases.iter().map(|case| case.map(text).or_nothing()));
                 lines.push(line);
             }
             if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
@@ -257,14 +232,12 @@ fn enter<'m>(
     }
 }
 
-impl Of {
-    fn text(self, all: &Figures<'_>) -> String {
-        match self {
-            Of::Ns(of) => of(all).map(micros).or_nothing(),
-            Of::Spread(of) => of(all).map(fine_micros).or_nothing(),
-            Of::Quantile(quantile) => all.due.quantile_text(quantile),
-            Of::Count(of) => of(all).map(count).or_nothing(),
-        }
+fn text(all: &Figures<'_>, figure: cell_stats::Figure) -> String {
+    match figure {
+        // On most machines less than 1 µs.
+        Latency(of) if figure.is_spread() => all.due.text(of, fine_micros),
+        Latency(of) => all.due.text(of, micros),
+        _ => all.rounded(figure).map(|n| count(n.unsigned_abs())).or_nothing(),
     }
 }
 

@@ -8,20 +8,19 @@
 
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::format::{self, counted};
-use crate::language::{InEach, texts, tr};
-use crate::overview::Counted;
-use crate::overview::Overview;
+use crate::language::{InEach, Text, texts, tr};
+use crate::overview::{Overview, Totals};
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
 use crate::sections::co_kernel;
 use crate::sections::inference::Inference;
 use crate::sections::lab::TimeKind;
-use crate::sections::latencies::Latencies;
+use crate::sections::latencies::{self, Latencies};
 use crate::sections::noise;
 use judge::{Criterion, Judged, PhaseMaxima, PhaseMaximum};
 use model::{CoKernel, Document, Examined, Quantity, RunIdentity, Thread};
 use plan::{Limit, Nanos};
-use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
+use stats::{Level, Statistics, Summary};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,8 +33,6 @@ pub(super) struct CellStats {
     pub(super) identical: u32,
     /// Runs of the plan that have no recording.
     pub(super) missing: u32,
-    pub(super) lost: u64,
-    pub(super) linear: LinearHistogram,
     pub(super) stats: CellFigures,
     /// The interval of all threads of all repeats, ns, while they share one.
     pub(super) interval_ns: Option<i64>,
@@ -91,13 +88,11 @@ fn polled_ns(thread: &Thread) -> i64 {
 /// What is summed up over repeats, of a combination or of one of its threads.
 #[derive(Debug, Default)]
 pub(super) struct CellFigures {
-    pub(super) activations: Accounts,
-    pub(super) histogram: Histogram,
-    pub(super) moments: Moments,
-    /// Both with each skipped activation counted in: what every figure is of.
-    pub(super) due_histogram: Histogram,
-    pub(super) due_moments: Moments,
-    observed: Observed,
+    pub(super) totals: Totals,
+    /// How many threads of runs these are.
+    threads: usize,
+    /// Where it is one, its figures: with skipped activations counted in, and as measured.
+    observed: Option<(Summary, Option<Summary>)>,
     /// The maximum of each repeat, ns.
     pub(super) maxima: Vec<i64>,
     /// How long loops polled, whose gaps they are, ns; 0 of all that do not poll.
@@ -108,26 +103,30 @@ impl CellFigures {
     /// The largest latency, ns, skipped activations counted in: what tables, maps and verdicts call
     /// the maximum.
     pub(super) fn max(&self) -> Option<i64> {
-        self.due_moments.max()
+        self.totals.due_moments.max()
+    }
+
+    fn observe(&mut self, threads: &[Statistics]) {
+        for one in threads {
+            self.threads += 1;
+            let figures = one.latency_with_skipped.map(|due| (due, one.latency));
+            self.observed = figures.filter(|_| self.threads == 1);
+        }
+    }
+
+    /// Takes the figures of all its runs together for those that were observed one by one.
+    fn pool(&mut self, threads: &[Statistics]) {
+        (self.threads, self.observed) = (0, None);
+        self.observe(threads);
     }
 
     pub(super) fn figures(&self) -> Figures<'_> {
-        let has_sd = self.activations.due().is_some();
-        let (due, as_measured) = (self.observed.due(), self.observed.as_measured());
+        let (due, as_measured) =
+            self.observed.as_ref().map(|(due, measured)| (due, measured.as_ref())).unzip();
         Figures {
-            activations: &self.activations,
-            due: Latencies {
-                histogram: &self.due_histogram,
-                moments: &self.due_moments,
-                observed: due,
-                has_sd,
-            },
-            as_measured: Latencies {
-                histogram: &self.histogram,
-                moments: &self.moments,
-                observed: as_measured,
-                has_sd,
-            },
+            activations: &self.totals.activations,
+            due: self.totals.due(due),
+            as_measured: self.totals.measured(as_measured.flatten()),
             maxima: &self.maxima,
             polled_ns: self.polled_ns,
         }
@@ -143,45 +142,26 @@ pub(super) struct CellThread {
     key: Option<MatchKey>,
 }
 
-/// The figures of one thread of one run, as long as nothing else is pooled with them.
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::large_enum_variant, reason = "there is one in a row of a table")]
-enum Observed {
-    #[default]
-    Nothing,
-    Of {
-        due: Summary,
-        as_measured: Option<Summary>,
-    },
-    Several,
+/// A figure of a combination, or of one of its threads.
+#[derive(Clone, Copy)]
+pub(super) enum Figure {
+    Latency(latencies::Figure),
+    Overruns,
+    Skipped,
 }
 
-impl Observed {
-    fn add(&mut self, threads: &[Statistics]) {
-        *self =
-            if let Observed::Nothing = self { Observed::of(threads) } else { Observed::Several };
-    }
-
-    const fn of(threads: &[Statistics]) -> Observed {
-        match threads {
-            [] => Observed::Nothing,
-            [Statistics { latency_with_skipped: Some(due), latency, .. }] => {
-                Observed::Of { due: *due, as_measured: *latency }
-            }
-            _ => Observed::Several,
+impl Figure {
+    pub(super) const fn name(self) -> Text {
+        match self {
+            Figure::Latency(figure) => figure.name(),
+            Figure::Overruns => texts::overruns,
+            Figure::Skipped => texts::skipped,
         }
     }
 
-    const fn due(&self) -> Option<&Summary> {
-        if let Observed::Of { due, .. } = self { Some(due) } else { None }
-    }
-
-    const fn as_measured(&self) -> Option<&Summary> {
-        if let Observed::Of { as_measured: Some(summary), .. } = self {
-            Some(summary)
-        } else {
-            None
-        }
+    /// Whether it says how much values vary.
+    pub(super) const fn is_spread(self) -> bool {
+        matches!(self, Figure::Latency(latencies::Figure::Sd | latencies::Figure::PeakToPeak))
     }
 }
 
@@ -197,9 +177,14 @@ pub(super) struct Figures<'p> {
 }
 
 impl Figures<'_> {
-    /// From the smallest to the largest, ns.
-    pub(super) fn peak_to_peak(&self) -> Option<i64> {
-        Some(self.due.max()?.saturating_sub(self.due.min()?))
+    /// A latency to the nearest ns, or a count.
+    pub(super) fn rounded(&self, figure: Figure) -> Option<i64> {
+        let count = |n: Option<u64>| n.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+        match figure {
+            Figure::Latency(figure) => self.due.rounded(figure),
+            Figure::Overruns => count(self.activations.late()),
+            Figure::Skipped => count(self.activations.skipped()),
+        }
     }
 
     /// What the gaps of polling loops are of the time polled, percent.
@@ -243,17 +228,8 @@ impl CellStats {
     /// The figure that it is ranked by, ns: of latencies the largest, of intervals from the
     /// shortest to the longest.
     pub(super) fn extent(&self) -> Option<i64> {
-        if self.is_of_intervals() { self.figures().peak_to_peak() } else { self.stats.max() }
-    }
-
-    pub(super) fn counted(&self) -> Counted<'_> {
-        let by_size = self.quantity == Quantity::Jitter;
-        Counted {
-            histogram: &self.stats.histogram,
-            linear: &self.linear,
-            moments: &self.stats.moments,
-            by_size,
-        }
+        let peak_to_peak = || self.figures().due.rounded(latencies::Figure::PeakToPeak);
+        if self.is_of_intervals() { peak_to_peak() } else { self.stats.max() }
     }
 
     /// What is said of the co-kernels its runs were measured on; none where all were on Linux.
@@ -277,7 +253,7 @@ impl CellStats {
 
     /// Adds a run; whether it is more than a copy or repeat of one before it.
     pub(super) fn add(&mut self, overview: &Overview<'_>) -> bool {
-        let document = &overview.recorded.document;
+        let document = overview.document();
         let interval_ns = overview.interval_ns();
         if self.runs == 0 {
             self.interval_ns = interval_ns;
@@ -293,7 +269,7 @@ impl CellStats {
             self.cores.push(core);
         }
         self.texts.each(|texts| caveats::merge(&mut texts.caveats, caveats::collect(document)));
-        self.stats.maxima.extend(overview.due_moments.max());
+        self.stats.maxima.extend(overview.totals.due_moments.max());
         let run = RunIdentity::from_recorded(overview.recorded);
         if self.distinct.contains(&run) {
             self.identical += 1;
@@ -306,15 +282,9 @@ impl CellStats {
         let differs = run.is_deterministic()
             && self.distinct.iter().any(|known| known.phase() == run.phase());
         self.distinct.push(run);
-        self.lost += overview.lost;
-        self.linear.merge(&overview.linear);
         let stats = &mut self.stats;
-        stats.activations.merge(&overview.activations);
-        stats.histogram.merge(&overview.histogram);
-        stats.moments.merge(&overview.moments);
-        stats.due_histogram.merge(&overview.due_histogram);
-        stats.due_moments.merge(&overview.due_moments);
-        stats.observed.add(&overview.recorded.threads);
+        stats.totals.merge(&overview.totals);
+        stats.observe(&overview.recorded.threads);
         stats.polled_ns =
             document.threads.iter().map(polled_ns).fold(stats.polled_ns, i64::saturating_add);
         self.add_threads(overview);
@@ -335,7 +305,7 @@ impl CellStats {
     /// by one.
     pub(super) fn pool(&mut self, examined: &Examined) {
         let threads = examined.statistics();
-        self.stats.observed = Observed::of(threads);
+        self.stats.pool(threads);
         // Of jitter the analyses are those of its size, and what is drawn has its sign.
         if self.quantity != Quantity::Jitter {
             self.inferences = examined.analyses.iter().map(Inference::from_analysis).collect();
@@ -343,7 +313,7 @@ impl CellStats {
         let indices = examined.recorded.document.threads.iter().map(|thread| thread.index);
         for (index, statistics) in indices.zip(threads) {
             if let Some(thread) = self.threads.iter_mut().find(|thread| thread.index == index) {
-                thread.stats.observed = Observed::of(std::slice::from_ref(statistics));
+                thread.stats.pool(std::slice::from_ref(statistics));
             }
         }
     }
@@ -378,14 +348,9 @@ impl CellStats {
                     },
                 );
             let pooled = &mut self.threads[place].stats;
-            pooled.activations.merge(&Accounts::from_thread(thread, &recorded.document.probe));
-            pooled.histogram.merge(&statistics.histogram);
-            pooled.moments.merge(&statistics.moments);
-            let (histogram, moments) = statistics.of_all_due();
-            pooled.due_histogram.merge(histogram);
-            pooled.due_moments.merge(moments);
-            pooled.observed.add(std::slice::from_ref(statistics));
-            pooled.maxima.extend(moments.max());
+            pooled.totals.add(thread, &recorded.document.probe, statistics);
+            pooled.observe(std::slice::from_ref(statistics));
+            pooled.maxima.extend(Latencies::due(statistics).max());
             pooled.polled_ns = pooled.polled_ns.saturating_add(polled_ns(thread));
         }
     }
@@ -404,7 +369,7 @@ impl CellStats {
     /// `differ`: a run of the lab is not what an equal one before it is.
     fn add_caveats(&mut self, overview: &Overview<'_>, differ: bool) {
         self.denied |= overview.no_real_time().is_some();
-        let made_by = made_by(&overview.recorded.document);
+        let made_by = made_by(overview.document());
         let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
         self.made_by.get_or_insert(made_by);
         self.texts.each(|texts| texts.add(overview, other, differ));
@@ -451,12 +416,13 @@ impl CellStats {
 
     /// Samples that were lost; none where nothing is recorded, or where that is not known.
     pub(super) fn samples_lost(&self) -> Option<u64> {
-        self.stats.activations.due().filter(|_| self.runs > 0).map(|_| self.lost)
+        let totals = &self.stats.totals;
+        totals.activations.due().filter(|_| self.runs > 0).map(|_| totals.lost)
     }
 
     /// Whether any activation was skipped that could be counted in.
     pub(super) fn has_skipped(&self) -> bool {
-        self.stats.due_moments.count() > self.stats.moments.count()
+        self.stats.totals.due_moments.count() > self.stats.totals.moments.count()
     }
 
     /// What became of a limit in its worst run; none where no run was held against it.
@@ -485,15 +451,14 @@ impl Texts {
         let ordinary = || overview.ordinary().map(|policy| tr!(ordinary_scheduling_policy, policy));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
         let marks = [other.then(|| tr!(mixed_machines)), differ.then(|| tr!(repeats_differ))];
-        for mark in
-            caveats::own(&overview.recorded.document).into_iter().chain(marks.into_iter().flatten())
+        for mark in caveats::own(overview.document()).into_iter().chain(marks.into_iter().flatten())
         {
             if !self.marks.contains(&mark) {
                 self.marks.push(mark);
             }
         }
-        let lost = (overview.lost > 0)
-            .then(|| tr!(lost_samples, samples = counted(overview.lost, texts::n_samples)));
+        let lost = overview.totals.lost;
+        let lost = (lost > 0).then(|| tr!(lost_samples, samples = counted(lost, texts::n_samples)));
         let other = other.then(|| tr!(repeats_come_from_different));
         let differ = differ.then(|| tr!(repeats_in_lab_differ));
         for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {

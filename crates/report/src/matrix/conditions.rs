@@ -8,7 +8,7 @@
 use crate::format::{clip, counted};
 use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
-use crate::sections::banners::{self, GroupedWarning};
+use crate::sections::banners::GroupedWarning;
 use crate::sections::conditions;
 use crate::sections::method;
 use crate::warnings;
@@ -74,7 +74,7 @@ impl Conditions {
         for row in method::rows(one) {
             row.values.iter().for_each(|value| self.fact(row.name, value, false));
         }
-        for warning in &overview.recorded.document.warnings {
+        for warning in &overview.document().warnings {
             let subject = (discriminant(warning), warnings::subject(warning));
             match self.known.get(&subject) {
                 Some(place) => {
@@ -139,7 +139,7 @@ impl Conditions {
                 tr!(in_runs, runs = counted((*runs).into(), texts::n_runs))
             };
             let differ = if *differ { texts::figures_those_first.said() } else { "" };
-            banners::grouped(first, format!("{of}{differ}"))
+            GroupedWarning::new(first, format!("{of}{differ}"))
         };
         self.warnings.iter().take(MAX_WARNINGS).map(listed).collect()
     }

@@ -13,6 +13,7 @@ use crate::gate::LimitLine;
 use crate::language::tr;
 use crate::overview::Overview;
 use crate::sections::lab::TimeKind;
+use model::Quantity;
 use serde::Serialize;
 use stats::Moments;
 use std::collections::{BTreeSet, HashMap};
@@ -165,7 +166,7 @@ impl Matrix {
     }
 
     pub(super) fn drawing(&self, budget: SizeBudget) -> Drawing<'_> {
-        let bins = Bins::from_moments(self.rows.iter().map(|row| &row.stats.moments));
+        let bins = Bins::from_moments(self.rows.iter().map(|row| &row.stats.totals.moments));
         let curves = self.first_rows(budget.curves);
         let mut top_runs: Vec<_> =
             self.top_runs.iter().filter(|top_run| curves.contains(&top_run.row)).collect();
@@ -201,16 +202,16 @@ impl Matrix {
             Combination {
                 row: place,
                 at: row.at.clone(),
-                figures: FIGURES.iter().map(|figure| (figure.of)(row)).collect(),
+                figures: FIGURES.iter().map(|figure| figure.value(row)).collect(),
                 labels: FIGURES
                     .iter()
-                    .map(|figure| Some(labels.place(figure.label(row, (figure.of)(row)?))))
+                    .map(|figure| Some(labels.place(figure.label(row, figure.value(row)?))))
                     .collect(),
                 curve: (curves.contains(&place) && row.runs > 0).then(|| {
                     Curve::new(
                         self.name_drawn(row),
                         row.interval_ns,
-                        &row.counted(),
+                        (&row.stats.totals, row.quantity == Quantity::Jitter),
                         bins,
                         resolution.equal_bins,
                     )
@@ -223,7 +224,7 @@ impl Matrix {
         let combinations: Vec<Combination> =
             self.first_rows(budget.rows).into_iter().map(&mut combination).collect();
         let moments: Vec<&Moments> =
-            selected.iter().map(|row| &self.rows[*row].stats.moments).collect();
+            selected.iter().map(|row| &self.rows[*row].stats.totals.moments).collect();
         let chosen = combinations.iter().filter(|one| selected.contains(&one.row));
         let equal: Vec<&EqualBins> =
             chosen.filter_map(|one| Some(&one.curve.as_ref()?.equal)).collect();
@@ -287,13 +288,7 @@ impl Matrix {
             Some(Overview {
                 name: self.name_drawn(of),
                 only: worst.only.filter(|_| is_one),
-                activations: of.stats.activations,
-                lost: of.lost,
-                histogram: of.stats.histogram.clone(),
-                linear: of.linear.clone(),
-                moments: of.stats.moments,
-                due_histogram: of.stats.due_histogram.clone(),
-                due_moments: of.stats.due_moments,
+                totals: of.stats.totals.clone(),
                 // Nothing is inferred from several runs together.
                 inferences: if is_one { &top_run.inferences } else { &[] },
                 ..worst

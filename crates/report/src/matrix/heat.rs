@@ -5,13 +5,12 @@
 //! ones as JSON.
 
 use super::Matrix;
-use super::cell_stats::CellStats;
-use crate::format::{count, latency, rounded};
-use crate::language::{Text, texts};
+use super::cell_stats::{self, CellStats};
+use crate::format::{count, latency};
+use crate::language::Text;
 use crate::sections::lab::TimeKind;
-use crate::sections::latencies::NOTHING;
+use crate::sections::latencies::{self, NOTHING};
 use serde::Serialize;
-use stats::Level;
 use std::collections::BTreeSet;
 
 /// Columns that a picture has room for.
@@ -32,49 +31,46 @@ pub(super) struct Figure {
     /// ... which is at least this; where the smallest is below 0, shades are spread evenly
     /// instead. A count of 0 is not the same as one of 1.
     min: f64,
-    /// Whether a combination knows it from its histogram only: up to 1 % above the exact one.
     #[serde(skip)]
-    is_about: fn(&CellStats) -> bool,
-    #[serde(skip)]
-    pub(super) of: fn(&CellStats) -> Option<i64>,
+    of: cell_stats::Figure,
 }
 
-const fn figure(name: Text, of: fn(&CellStats) -> Option<i64>) -> Figure {
-    Figure { name, unit: "ns", plus: 0.0, min: 1.0, is_about: |_| false, of }
+const fn latency_figure(of: latencies::Figure) -> Figure {
+    let of = cell_stats::Figure::Latency(of);
+    Figure { name: of.name(), unit: "ns", plus: 0.0, min: 1.0, of }
 }
 
-const fn quantile(name: Text, of: fn(&CellStats) -> Option<i64>) -> Figure {
-    Figure { is_about: |row| row.figures().due.about() != "", ..figure(name, of) }
-}
-
-const fn number(name: Text, of: fn(&CellStats) -> Option<i64>) -> Figure {
-    Figure { unit: "n", plus: 1.0, min: 0.0, ..figure(name, of) }
+const fn number(of: cell_stats::Figure) -> Figure {
+    Figure { name: of.name(), unit: "n", plus: 1.0, min: 0.0, of }
 }
 
 /// The first is shown until a reader chooses another.
 pub(super) const FIGURES: [Figure; 9] = [
-    figure(texts::max, |row| row.figures().due.max()),
-    quantile(texts::p99_99, |row| row.figures().due.quantile(Level::P9999)),
-    quantile(texts::p99_9, |row| row.figures().due.quantile(Level::P999)),
-    quantile(texts::p99, |row| row.figures().due.quantile(Level::P99)),
-    figure(texts::mean, |row| row.figures().due.mean().map(rounded)),
-    figure(texts::standard_deviation_short, |row| row.figures().due.sd().map(rounded)),
-    figure(texts::peak_to_peak, |row| row.figures().peak_to_peak()),
-    number(texts::overruns, |row| whole(row, row.figures().activations.late()?)),
-    number(texts::skipped, |row| whole(row, row.figures().activations.skipped()?)),
+    latency_figure(latencies::Figure::Max),
+    latency_figure(latencies::Figure::P9999),
+    latency_figure(latencies::Figure::P999),
+    latency_figure(latencies::Figure::P99),
+    latency_figure(latencies::Figure::Mean),
+    latency_figure(latencies::Figure::Sd),
+    latency_figure(latencies::Figure::PeakToPeak),
+    number(cell_stats::Figure::Overruns),
+    number(cell_stats::Figure::Skipped),
 ];
 
-fn whole(row: &CellStats, n: u64) -> Option<i64> {
-    (row.runs > 0).then(|| i64::try_from(n).unwrap_or(i64::MAX))
-}
-
 impl Figure {
+    pub(super) fn value(&self, row: &CellStats) -> Option<i64> {
+        row.figures().rounded(self.of).filter(|_| row.runs > 0)
+    }
+
     /// What is written into the cell of a combination with this value.
     pub(super) fn label(&self, row: &CellStats, value: i64) -> String {
         if self.unit == "n" {
             return count(value.unsigned_abs());
         }
-        let about = if (self.is_about)(row) { "~" } else { "" };
+        // A combination that knows it from its histogram only: up to 1 % above the exact one.
+        let is_quantile =
+            matches!(self.of, cell_stats::Figure::Latency(latencies::Figure::Quantile(_)));
+        let about = if is_quantile { row.figures().due.about() } else { "" };
         format!("{about}{}", latency(value))
     }
 
@@ -218,9 +214,8 @@ impl Matrix {
         for row in self.rows.iter().filter(|row| row.kind == Some(kind)) {
             let column = columns.binary_search(&column_of(&row.at)).ok()?;
             let cell: &mut Option<(&CellStats, i64)> = &mut cells[row.at[map.down]][column];
-            let value = (figure.of)(row);
-            if let Some(value) = value.filter(|value| cell.is_none_or(|(_, known)| *value > known))
-            {
+            let is_larger = |value: &i64| cell.is_none_or(|(_, known)| *value > known);
+            if let Some(value) = figure.value(row).filter(is_larger) {
                 *cell = Some((row, value));
             }
         }

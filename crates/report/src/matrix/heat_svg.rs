@@ -4,11 +4,11 @@
 use super::Matrix;
 use super::heat::{Cells, FIGURES, Figure, HeatMap, SHADES};
 use crate::charts::svg::{Anchor, Svg, mixed};
+use crate::charts::{SOFT, WIDTH};
 use crate::format::list;
 use crate::language::{texts, tr};
 use crate::sections::latencies::{NOTHING, OrNothing};
 
-const WIDTH: f64 = 960.0;
 const ROW: f64 = 26.0;
 const LINE: f64 = 18.0;
 /// A letter's width.
@@ -58,21 +58,16 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
     let longest = longest.max(down.name.chars().count());
     let left = 38.0 + LETTER * longest as f64;
     let top = 52.0 + LINE * map.across.len() as f64;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "some thousand pixels at most"
-    )]
-    let height = (top + ROW * cells.cells.len() as f64 + 44.0) as u32;
+    let height = top + ROW * cells.cells.len() as f64 + 44.0;
     let range = cells.range();
     let (low, high) = range.map_or((0, 0), |[(_, low), (_, high)]| (low, high));
     let [from, to] = range.map_or([NOTHING, NOTHING].map(str::to_owned), |ends| {
         ends.map(|(row, value)| figure.label(row, value))
     });
     let description = tr!(from_low_high_each, low = from, high = to);
-    let mut svg = Svg::new(960, height, title, &description);
+    let mut svg = Svg::new(WIDTH, height, title, &description);
     let ink = "fill=\"#16191d\"";
-    let soft = crate::charts::SOFT;
+    let soft = SOFT;
     svg.text(
         16.0,
         26.0,

@@ -212,14 +212,18 @@ fn identical_repeats_add_no_samples() {
         matrix.add(0, repeat, run(seed));
     }
     assert_eq!(
-        (matrix.rows[0].runs, matrix.rows[0].identical, matrix.rows[0].stats.moments.count()),
+        (
+            matrix.rows[0].runs,
+            matrix.rows[0].identical,
+            matrix.rows[0].stats.totals.moments.count()
+        ),
         (3, 2, 100)
     );
     assert!(matrix.text(English).contains("3 identical"), "{}", matrix.text(English));
     matrix.add(0, 4, run(8));
     matrix.add(0, 5, run(8));
     assert_eq!(
-        (matrix.rows[0].identical, matrix.rows[0].stats.moments.count()),
+        (matrix.rows[0].identical, matrix.rows[0].stats.totals.moments.count()),
         (3, 200),
         "nor does one that is the fourth again"
     );
@@ -260,7 +264,7 @@ fn a_copy_of_a_recording_is_no_run() {
     let mut one = Synthetic::idle().threads(1).due(100).build();
     here.add(0, 1, one.clone());
     here.add(0, 2, Recorded { path: "copy.teiji".into(), ..one.clone() });
-    assert_eq!((here.rows[0].identical, here.rows[0].stats.moments.count()), (1, 100));
+    assert_eq!((here.rows[0].identical, here.rows[0].stats.totals.moments.count()), (1, 100));
     assert!(
         here.text(English).replace('\n', " ").contains(" A copy of a recording adds nothing to n"),
         "{}",
@@ -269,7 +273,7 @@ fn a_copy_of_a_recording_is_no_run() {
     one.document.threads[0].start_ns.0 += 1;
     here.add(0, 3, one);
     assert_eq!(
-        (here.rows[0].runs, here.rows[0].identical, here.rows[0].stats.moments.count()),
+        (here.rows[0].runs, here.rows[0].identical, here.rows[0].stats.totals.moments.count()),
         (3, 1, 200)
     );
 }
@@ -763,7 +767,7 @@ fn what_was_never_run_is_in_every_maximum() {
     let headline = matrix.headline();
     assert!(headline.contains(&format!("worst latency {waited}")), "{headline}");
     assert!(matrix.text(English).contains("6,500.0"), "{}", matrix.text(English));
-    assert_eq!((heat::FIGURES[0].of)(&matrix.rows[0]), Some(6_500_000), "the heat map");
+    assert_eq!(heat::FIGURES[0].value(&matrix.rows[0]), Some(6_500_000), "the heat map");
     assert_eq!(matrix.json()["combinations"][0]["max_ns"], json!(6_500_000));
 }
 

@@ -27,6 +27,7 @@ mod verdict;
 pub use published::{Published, PublishedError};
 pub use settings::{SETTINGS, normalised, settings_of};
 
+use crate::alike::grouped;
 use crate::charts::options::ChartOptions;
 use crate::format::list;
 use crate::format::{self, count, counted};
@@ -88,6 +89,14 @@ pub struct Matrix {
     conditions: InEach<Conditions>,
     /// Those with the latest wake-ups.
     top_runs: Vec<TopRun>,
+}
+
+/// Some of these names, and how many more there are.
+fn some(mut names: impl Iterator<Item = String>, between: &str) -> String {
+    let mut named: Vec<String> = names.by_ref().take(MAX_NAMED).collect();
+    let more = names.count();
+    named.extend((more > 0).then(|| tr!(n_more, n = count(more as u64))));
+    named.join(between)
 }
 
 /// A factor, and its values in the plan's order; none where a combination does not say.
@@ -178,9 +187,9 @@ impl Matrix {
         let is_new = self.rows[row].add(&one[0]);
         self.measured =
             self.measured.into_iter().chain([Measured::from_overviews(&one)]).reduce(Measured::and);
-        self.probes.add(&one[0].recorded.document.probe);
+        self.probes.add(&one[0].document().probe);
         self.conditions.each(|conditions| conditions.add(&one[0]));
-        if let Some(core) = co_kernel::of(&one[0].recorded.document) {
+        if let Some(core) = co_kernel::of(one[0].document()) {
             match self
                 .cores
                 .iter_mut()
@@ -248,23 +257,9 @@ impl Matrix {
         if values.is_empty() { tr!(all_runs) } else { values.join(texts::comma.said()) }
     }
 
-    /// Some of these rows by name: `a, b and 52 more`.
+    /// Some of these rows by name: `a; b; 52 more`. Names have commas of their own.
     fn names<'r>(&self, rows: impl Iterator<Item = &'r CellStats>) -> String {
-        let rows: Vec<&CellStats> = rows.collect();
-        let mut names: Vec<String> =
-            rows.iter().take(MAX_NAMED).map(|row| self.name(row)).collect();
-        let more = rows.len() - names.len();
-        names.extend((more > 0).then(|| tr!(n_more, n = count(more as u64))));
-        // Names have commas of their own.
-        names.join("; ")
-    }
-
-    /// Some of the recordings that are in no row: `a, b and 52 more`.
-    fn incomplete_by_name(&self) -> String {
-        let mut names: Vec<String> = self.incomplete.iter().take(MAX_NAMED).cloned().collect();
-        let more = self.incomplete.len() - names.len();
-        names.extend((more > 0).then(|| tr!(n_more, n = count(more as u64))));
-        format!("{}.", names.join(", "))
+        some(rows.map(|row| self.name(row)), "; ")
     }
 
     /// That rows are of different quantities, such as jitter and latency; none where they are of
@@ -288,18 +283,12 @@ impl Matrix {
         let pooled = |phases: bool| {
             self.rows.iter().any(|row| row.runs > 1 && row.phases().is_some() == phases)
         };
-        match (pooled(false), pooled(true)) {
-            (true, true) => {
-                notes[0] += texts::repeats_phases_pooled_max.said();
-            }
-            (true, false) => {
-                notes[0] += texts::repeats_pooled_max_runs.said();
-            }
-            (false, true) => {
-                notes[0] += texts::phases_pooled_max_runs.said();
-            }
-            (false, false) => {}
-        }
+        notes[0] += match (pooled(false), pooled(true)) {
+            (true, true) => texts::repeats_phases_pooled_max.said(),
+            (true, false) => texts::repeats_pooled_max_runs.said(),
+            (false, true) => texts::phases_pooled_max_runs.said(),
+            (false, false) => "",
+        };
         let identical = |in_lab: bool| {
             self.rows
                 .iter()
@@ -345,7 +334,7 @@ impl Matrix {
             notes.push(tr!(
                 recordings_incomplete_runs_not,
                 recordings = counted(self.incomplete.len() as u64, texts::n_recordings),
-                names = self.incomplete_by_name()
+                names = some(self.incomplete.iter().cloned(), ", ") + "."
             ));
         }
         if let Some(max) = self.inference_left_out_above {
@@ -377,23 +366,16 @@ impl Matrix {
 
     /// The caveats, each once, with its rows.
     fn caveat_notes(&self) -> Vec<String> {
-        let mut known: Vec<(&String, Vec<&CellStats>)> = Vec::new();
-        let mut more: u64 = 0;
-        for row in &self.rows {
-            for text in row.texts().rights.iter().chain(&row.texts().run_caveats) {
-                if let Some((_, rows)) = known.iter_mut().find(|(other, _)| *other == text) {
-                    rows.push(row);
-                } else if known.len() < MAX_CAVEATS {
-                    known.push((text, vec![row]));
-                } else {
-                    more += 1;
-                }
-            }
-        }
+        let known = grouped(self.rows.iter().flat_map(|row| {
+            let caveats = row.texts().rights.iter().chain(&row.texts().run_caveats);
+            caveats.map(move |text| (text, row))
+        }));
+        let (known, further) = known.split_at(known.len().min(MAX_CAVEATS));
         let phrase = |(text, rows): &(&String, Vec<&CellStats>)| {
             tr!(rows_and_text, rows = self.names(rows.iter().copied()), text)
         };
         let mut notes: Vec<String> = known.iter().map(phrase).collect();
+        let more = further.iter().map(|(_, rows)| rows.len() as u64).sum();
         notes.extend(
             (more > 0)
                 .then(|| tr!(and_rows_like_these, rows = counted(more, texts::n_combinations))),

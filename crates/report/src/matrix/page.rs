@@ -12,7 +12,7 @@ use crate::charts::series::Charts;
 use crate::charts::words::Chart;
 use crate::foreign_text::shown;
 use crate::format::{self, count, counted};
-use crate::language::{Language, Text, in_language, texts, tr, translated};
+use crate::language::{Language, Text, in_language, texts, tr};
 use crate::overview;
 use crate::page::chart_set::{self, ChartSet, ChartView};
 use crate::page::intervals::{RecordingInference, inference_lead, inference_rows};
@@ -23,7 +23,6 @@ use crate::page::{Frame, Header, MAX_BYTES, left_out, rendered, unbroken};
 use crate::paint::Paint;
 use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::method::{self, Command};
-use crate::warnings::{NextStep, warning_text};
 use askama::Template;
 
 /// Rows of the table that a browser scrolls through with ease.
@@ -120,23 +119,21 @@ impl Matrix {
     /// `command_line` is what the page says it was made by.
     #[must_use]
     pub fn html(&self, plan: &str, command_line: &str, language: Language) -> String {
-        in_language(language, || self.in_html(plan, command_line))
-    }
-
-    fn in_html(&self, plan: &str, command_line: &str) -> String {
-        let mut budget = SizeBudget::FULL;
-        let mut rows = MAX_ROWS;
-        // Pictures are of what is drawn at first, whatever the budget.
-        let charts = self.views(10_000, false);
-        loop {
-            let page = self.page(plan, command_line, charts.clone(), budget, rows);
-            match budget.smaller() {
-                Some(smaller) if page.len() >= MAX_BYTES => {
-                    (budget, rows) = (smaller, (rows / 2).max(100))
+        in_language(language, || {
+            let mut budget = SizeBudget::FULL;
+            let mut rows = MAX_ROWS;
+            // Pictures are of what is drawn at first, whatever the budget.
+            let charts = self.views(10_000, false);
+            loop {
+                let page = self.page(plan, command_line, charts.clone(), budget, rows);
+                match budget.smaller() {
+                    Some(smaller) if page.len() >= MAX_BYTES => {
+                        (budget, rows) = (smaller, (rows / 2).max(100))
+                    }
+                    _ => return page,
                 }
-                _ => return page,
             }
-        }
+        })
     }
 
     /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of
@@ -219,21 +216,14 @@ impl Matrix {
         // Of figures that cannot be compared, a machine's are those that somebody has to live with.
         let kind = *self.kinds().first()?;
         let worst = &self.rows[*self.largest_of(kind).first()?];
-        let text = format::latency(worst.extent()?);
-        let (number, unit) = text.rsplit_once(' ')?;
+        let label = match self.measured() {
+            _ if worst.is_of_intervals() => texts::largest_peak_peak_2,
+            measured => measured.pick(texts::the_worst_wake_up, texts::the_largest_latency),
+        };
         Some(Headline {
-            number: number.to_owned(),
-            unit: unit.to_owned(),
-            label: translated(match self.measured() {
-                _ if worst.is_of_intervals() => texts::largest_peak_peak_2,
-                measured => measured.pick(texts::the_worst_wake_up, texts::the_largest_latency),
-            })
-            .to_owned(),
             supports_of: format!("{}: ", self.name(worst)),
-            supports: overview::supported_rate(
-                worst.stats.due_moments.count(),
-                &worst.stats.activations,
-            ),
+            supports: overview::supported_rate(&worst.stats.totals),
+            ..Headline::new(&format::latency(worst.extent()?), label.said().to_owned())?
         })
     }
 
@@ -265,38 +255,27 @@ impl Matrix {
             } else {
                 format!("{}: ", rows(of.len()))
             };
-            banners.push(Banner::new(
-                texts::from_the_lab.said(),
-                format!("{of}{text}"),
-                &NextStep::Unknown,
-            ));
+            banners.push(Banner::new(texts::from_the_lab, format!("{of}{text}")));
         }
         let rights = self.rights();
         if !rights.is_empty() {
             let text = tr!(rights_not_real_time, rights);
-            let grant = self
-                .denied
-                .as_ref()
-                .map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            banners.push(Banner::new(texts::rights_and_scheduling.said(), text, &grant));
+            banners
+                .push(Banner::new(texts::rights_and_scheduling, text).next(self.denied.as_ref()));
         }
         let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
         if with_caveats > 0 {
             let text = tr!(rows_see_below_table, rows = rows(with_caveats));
-            banners.push(Banner::new(texts::caveats_sentence.said(), text, &NextStep::Unknown));
+            banners.push(Banner::new(texts::caveats_sentence, text));
         }
         if off_target > 0 {
             let text = tr!(rows_marked_in_table, rows = rows(off_target));
-            banners.push(Banner::new(
-                texts::load_off_target_sentence.said(),
-                text,
-                &NextStep::Unknown,
-            ));
+            banners.push(Banner::new(texts::load_off_target_sentence, text));
         }
         if self.missing() > 0 {
             let text =
                 tr!(runs_plan_without_recording_run, runs = counted(self.missing(), texts::n_runs));
-            banners.push(Banner::new(texts::incomplete_plan.said(), text, &NextStep::Unknown));
+            banners.push(Banner::new(texts::incomplete_plan, text));
         }
         banners
     }

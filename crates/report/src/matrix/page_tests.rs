@@ -76,7 +76,11 @@ fn every_combination_has_its_row_its_figures_and_its_curve() {
     let combinations = data["plan"]["combinations"].as_array().unwrap();
     assert_eq!((combinations.len(), data["recordings"].as_array().unwrap().len()), (6, 12));
     for (place, (combination, row)) in combinations.iter().zip(&matrix.rows).enumerate() {
-        assert_eq!(combination["figures"][0].as_i64(), row.stats.moments.max(), "its largest");
+        assert_eq!(
+            combination["figures"][0].as_i64(),
+            row.stats.totals.moments.max(),
+            "its largest"
+        );
         assert_eq!(
             combination["curve"]["counts"]
                 .as_array()
@@ -84,7 +88,7 @@ fn every_combination_has_its_row_its_figures_and_its_curve() {
                 .iter()
                 .filter_map(Value::as_u64)
                 .sum::<u64>(),
-            row.stats.moments.count()
+            row.stats.totals.moments.count()
         );
         assert_eq!(combination["at"], serde_json::json!([place / 3, place % 3]));
         let runs: Vec<&Value> = combination["runs"]
@@ -96,7 +100,7 @@ fn every_combination_has_its_row_its_figures_and_its_curve() {
         assert_eq!(runs.len(), 2);
         assert_eq!(
             runs.iter().filter_map(|run| run["max_ns"].as_i64()).max(),
-            row.stats.moments.max()
+            row.stats.totals.moments.max()
         );
         assert!(runs[1]["name"].as_str().unwrap().ends_with(&format!("load {}, run 2", place % 3)));
     }

@@ -53,15 +53,10 @@ pub(crate) struct PublishedRun {
     pub(crate) hardware: String,
     pub(crate) kernel: String,
     pub(crate) samples: Option<u64>,
-    pub(crate) min_ns: Option<i64>,
-    pub(crate) mean_ns: Option<i64>,
-    pub(crate) sd_ns: Option<i64>,
-    pub(crate) max_ns: Option<i64>,
-    /// As they were published, with the digits they have, µs.
-    pub(crate) min_us: Option<String>,
-    pub(crate) mean_us: Option<String>,
-    pub(crate) sd_us: Option<String>,
-    pub(crate) max_us: Option<String>,
+    pub(crate) min: Option<PublishedTime>,
+    pub(crate) mean: Option<PublishedTime>,
+    pub(crate) sd: Option<PublishedTime>,
+    pub(crate) max: Option<PublishedTime>,
     pub(crate) overruns: Option<u64>,
     pub(crate) note: String,
     /// `fifo 49`; none: unknown.
@@ -69,6 +64,14 @@ pub(crate) struct PublishedRun {
     /// Which of several it was.
     thread_number: Option<u32>,
     key: MatchKey,
+}
+
+/// A figure that others have published.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PublishedTime {
+    pub(crate) ns: i64,
+    /// As it was published, with the digits it has, µs.
+    pub(crate) us: String,
 }
 
 impl PublishedRun {
@@ -192,7 +195,7 @@ fn reason(error: &csv::Error) -> String {
 
 impl Line {
     fn read(self, place: usize) -> Result<PublishedRun, String> {
-        let asked = as_written(self.policy);
+        let asked = self.policy.filter(|policy| !policy.is_empty());
         let policy = asked
             .as_ref()
             .map(|policy| policy.parse().map_err(|error: plan::PolicyError| error.to_string()))
@@ -218,7 +221,7 @@ impl Line {
             .priority
             .filter(|priority| *priority > 0)
             .map_or_else(String::new, |priority| format!(" {priority}"));
-        let interval_ns = nanoseconds("period_us", Some(self.period_us))?.unwrap_or(0);
+        let interval_ns = nanoseconds("period_us", self.period_us)?;
         Ok(PublishedRun {
             place,
             source: self.source,
@@ -226,14 +229,10 @@ impl Line {
             hardware: self.hardware,
             kernel: self.kernel,
             samples: self.samples,
-            min_ns: written("min_us", self.min_us.as_deref())?,
-            mean_ns: written("avg_us", self.avg_us.as_deref())?,
-            sd_ns: written("sd_us", self.sd_us.as_deref())?,
-            max_ns: written("max_us", self.max_us.as_deref())?,
-            min_us: as_written(self.min_us),
-            mean_us: as_written(self.avg_us),
-            sd_us: as_written(self.sd_us),
-            max_us: as_written(self.max_us),
+            min: written("min_us", self.min_us)?,
+            mean: written("avg_us", self.avg_us)?,
+            sd: written("sd_us", self.sd_us)?,
+            max: written("max_us", self.max_us)?,
             overruns: self.overruns,
             note: self.note,
             scheduling: asked.map(|policy| format!("{policy}{priority}")),
@@ -243,26 +242,20 @@ impl Line {
     }
 }
 
-/// A figure as it is written; an empty cell is none.
-fn as_written(text: Option<String>) -> Option<String> {
-    text.filter(|text| !text.is_empty())
-}
-
-/// The same as ns.
-fn written(column: &str, text: Option<&str>) -> Result<Option<i64>, String> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
-    let us =
-        text.parse().map_err(|_| format!("invalid {column} '{text}': expected a number of µs"))?;
-    nanoseconds(column, Some(us))
+/// A figure; an empty cell is none.
+fn written(column: &str, text: Option<String>) -> Result<Option<PublishedTime>, String> {
+    let Some(us) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    let time =
+        us.parse().map_err(|_| format!("invalid {column} '{us}': expected a number of µs"))?;
+    Ok(Some(PublishedTime { ns: nanoseconds(column, time)?, us }))
 }
 
 /// µs of a table as ns. An hour is more than anyone has published.
-fn nanoseconds(column: &str, us: Option<f64>) -> Result<Option<i64>, String> {
-    let Some(us) = us else { return Ok(None) };
+fn nanoseconds(column: &str, us: f64) -> Result<i64, String> {
     if !(0.0..=3.6e9).contains(&us) {
         return Err(format!("invalid {column} {us}: must be from 0 to an hour"));
     }
-    Ok(Some(crate::format::rounded(us * 1e3)))
+    Ok(crate::format::rounded(us * 1e3))
 }
 
 /// Kernels with a co-kernel carry its name in theirs, or say in their version that their interrupts
@@ -277,7 +270,7 @@ impl MatchKey {
     /// which has a key of its own.
     pub(crate) fn from_overview(overview: &Overview<'_>) -> Option<MatchKey> {
         overview.interval_ns()?;
-        let document = &overview.recorded.document;
+        let document = overview.document();
         MatchKey::from_thread(document, document.threads.first()?)
     }
 
@@ -342,12 +335,15 @@ mod tests {
         let toshiba: Vec<_> =
             published.0.iter().filter(|run| run.source.contains("Toshiba")).collect();
         assert_eq!(
-            (toshiba.len(), toshiba[0].mean_ns, toshiba[0].max_ns),
-            (54, Some(7_036), Some(402_131))
+            (
+                toshiba.len(),
+                [&toshiba[0].mean, &toshiba[0].max].map(|one| one.as_ref().unwrap().ns)
+            ),
+            (54, [7_036, 402_131])
         );
         assert_eq!(toshiba[0].overruns, Some(4));
         assert!(
-            published.0.iter().all(|run| run.source.len() > 20 && run.max_ns.is_some()),
+            published.0.iter().all(|run| run.source.len() > 20 && run.max.is_some()),
             "each has its source"
         );
     }

@@ -4,15 +4,14 @@
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
-use crate::format::{count, counted, exact_micros, fine_micros, micros, rounded};
-use crate::language::{Language, Text, in_language, texts, tr, translated};
+use crate::format::{count, counted, exact_micros, fine_micros, micros};
+use crate::language::{Language, Text, in_language, texts, tr};
 use crate::page::localised::markdown;
 use crate::sections::lab::TimeKind;
-use crate::sections::latencies::{NOTHING, OrNothing};
+use crate::sections::latencies::{Figure, NOTHING, OrNothing};
 use crate::sections::noise;
 use crate::terminal::text::{aligned, unwrapped, wrapped};
 use judge::Verdict;
-use stats::Level;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -69,7 +68,7 @@ pub(super) struct Column {
 
 impl Column {
     fn figure_column(name: Text) -> Self {
-        Column { name: translated(name).to_owned(), figure: Some(name) }
+        Column { name: name.said().to_owned(), figure: Some(name) }
     }
 
     fn factor_column(name: &str) -> Self {
@@ -134,17 +133,10 @@ impl Table {
     }
 
     fn theirs(&mut self, run: &Arc<PublishedRun>) -> [String; THEIRS.len()] {
-        let written = |text: &Option<String>| text.clone().or_nothing();
+        let [min, mean, sd, max] = [&run.min, &run.mean, &run.sd, &run.max]
+            .map(|time| time.as_ref().map(|time| time.us.clone()).or_nothing());
         let overruns = run.overruns.map(count).or_nothing();
-        let whose = format!("[{}]", self.reference(run));
-        [
-            written(&run.min_us),
-            written(&run.mean_us),
-            written(&run.sd_us),
-            written(&run.max_us),
-            overruns,
-            whose,
-        ]
+        [min, mean, sd, max, overruns, format!("[{}]", self.reference(run))]
     }
 
     /// The number of a source, from 1.
@@ -205,10 +197,16 @@ fn ours_of(
     let is_virtual = row.kind == Some(TimeKind::Virtual);
     let text = if is_virtual { exact_micros } else { micros };
     // Intervals vary by less than 1 µs on most machines.
-    let varies =
-        |ns: i64| if row.is_of_intervals() && !is_virtual { fine_micros(ns) } else { text(ns) };
-    let or_nothing = |ns: Option<i64>| ns.map(text).or_nothing();
+    let varies = if row.is_of_intervals() && !is_virtual { fine_micros } else { text };
     let all = part.map_or_else(|| row.figures(), CellThread::figures);
+    let figure = |figure| {
+        let text = match figure {
+            Figure::Quantile(_) => micros,
+            Figure::Sd | Figure::PeakToPeak => varies,
+            Figure::Min | Figure::Mean | Figure::Max => text,
+        };
+        all.due.text(figure, text)
+    };
     let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
         same if same + 1 == row.runs => tr!(n_identical, n = row.runs),
         _ => format!("{}–{}", text(low), text(high)),
@@ -220,7 +218,6 @@ fn ours_of(
     };
     let value = |factor| of_row(matrix.value(row, factor).unwrap_or(NOTHING).to_owned());
     let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
-    let quantile = |quantile| all.due.quantile_text(quantile);
     let thread = part.map(CellThread::label).or_nothing();
     let caveats = row.in_short().join(texts::comma.said());
     let caveats = if caveats.is_empty() { NOTHING.to_owned() } else { caveats };
@@ -233,15 +230,15 @@ fn ours_of(
         thread,
         of_row(runs.clone()),
         count(all.due.count()),
-        or_nothing(all.due.min()),
-        or_nothing(all.due.mean().map(rounded)),
-        all.due.sd().map(rounded).map(varies).or_nothing(),
-        all.peak_to_peak().filter(|_| row.is_of_intervals()).map(varies).or_nothing(),
-        quantile(Level::P50),
-        quantile(Level::P99),
-        quantile(Level::P999),
-        quantile(Level::P9999),
-        or_nothing(all.due.max()),
+        figure(Figure::Min),
+        figure(Figure::Mean),
+        figure(Figure::Sd),
+        row.is_of_intervals().then(|| figure(Figure::PeakToPeak)).or_nothing(),
+        figure(Figure::P50),
+        figure(Figure::P99),
+        figure(Figure::P999),
+        figure(Figure::P9999),
+        figure(Figure::Max),
         spread.or_nothing(),
         noise,
         all.activations.late().map(count).or_nothing(),
@@ -282,54 +279,50 @@ impl Matrix {
     /// For a terminal. A plan with many factors is wider than 80 columns.
     #[must_use]
     pub fn text(&self, language: Language) -> String {
-        in_language(language, || self.in_text())
-    }
-
-    fn in_text(&self) -> String {
-        let table = Table::new(self);
-        let mut out = self.title.as_ref().map_or_else(String::new, |title| {
-            format!("{}\n\n", title.replace(char::is_control, " "))
-        });
-        let (lines, texts) = table.shown();
-        out += &aligned(&lines, texts);
-        out.push('\n');
-        for note in self.notes().into_iter().chain(table.sources()) {
-            wrapped(&mut out, "", &note);
-        }
-        for (sentence, again) in self.worst_phases() {
-            wrapped(&mut out, "", &sentence);
-            // In one piece, to be copied.
-            unwrapped(&mut out, "  ", &again);
-        }
-        out
+        in_language(language, || {
+            let table = Table::new(self);
+            let mut out = self.title.as_ref().map_or_else(String::new, |title| {
+                format!("{}\n\n", title.replace(char::is_control, " "))
+            });
+            let (lines, texts) = table.shown();
+            out += &aligned(&lines, texts);
+            out.push('\n');
+            for note in self.notes().into_iter().chain(table.sources()) {
+                wrapped(&mut out, "", &note);
+            }
+            for (sentence, again) in self.worst_phases() {
+                wrapped(&mut out, "", &sentence);
+                // In one piece, to be copied.
+                unwrapped(&mut out, "  ", &again);
+            }
+            out
+        })
     }
 
     /// As a table of Markdown, for an issue or a wiki.
     #[must_use]
     pub fn markdown(&self, language: Language) -> String {
-        in_language(language, || self.in_markdown())
-    }
-
-    fn in_markdown(&self) -> String {
-        let table = Table::new(self);
-        let plain = |text: &str| markdown(text);
-        let (lines, texts) = table.shown();
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut out = self
-            .title
-            .as_ref()
-            .map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
-        for (place, cells) in lines.iter().enumerate() {
-            out += &line(&cells.iter().map(|cell| plain(cell)).collect::<Vec<_>>());
-            if place == 0 {
-                let rule = |column| if column < texts { "---" } else { "--:" }.to_owned();
-                out += &line(&(0..cells.len()).map(rule).collect::<Vec<_>>());
+        in_language(language, || {
+            let table = Table::new(self);
+            let plain = |text: &str| markdown(text);
+            let (lines, texts) = table.shown();
+            let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+            let mut out = self
+                .title
+                .as_ref()
+                .map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
+            for (place, cells) in lines.iter().enumerate() {
+                out += &line(&cells.iter().map(|cell| plain(cell)).collect::<Vec<_>>());
+                if place == 0 {
+                    let rule = |column| if column < texts { "---" } else { "--:" }.to_owned();
+                    out += &line(&(0..cells.len()).map(rule).collect::<Vec<_>>());
+                }
             }
-        }
-        for note in self.notes_and_phases().into_iter().chain(table.sources()) {
-            let _ = write!(out, "\n{}\n", plain(&note));
-        }
-        out
+            for note in self.notes_and_phases().into_iter().chain(table.sources()) {
+                let _ = write!(out, "\n{}\n", plain(&note));
+            }
+            out
+        })
     }
 }
 

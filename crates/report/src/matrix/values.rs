@@ -2,17 +2,16 @@
 //! The table of a plan's results for programs: comma-separated values, and JSON. Times are ns.
 
 use super::Matrix;
-use super::cell_stats::{CellStats, CellThread, beside, parts};
-use super::published::PublishedRun;
+use super::cell_stats::{CellStats, CellThread, Figures, parts};
+use super::published::{PublishedRun, PublishedTime};
 use crate::csv_rows::CsvRows;
 use crate::format;
 use crate::language::{Language, in_language};
 use crate::phases;
 use crate::sections::lab::TimeKind;
-use crate::sections::latencies::Latencies;
+use crate::sections::latencies::Figure;
 use judge::Verdict;
 use serde_json::{Map, Value, json};
-use stats::Level;
 
 /// Columns behind the factors.
 const OURS: [&str; 38] = [
@@ -71,8 +70,21 @@ const THEIRS: [&str; 12] = [
     "published_note",
 ];
 
-fn text<T: ToString>(value: Option<T>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
+/// The same of the activations that ran; the largest is the same.
+const AS_MEASURED: [Figure; 7] =
+    [Figure::Min, Figure::Mean, Figure::Sd, Figure::P50, Figure::P99, Figure::P999, Figure::P9999];
+/// Unknown where nothing is recorded.
+const OF_RUNS: [&str; 4] = ["n", "as_measured", "overruns", "skipped"];
+
+/// A value of JSON as a cell.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Number(n) if n.is_f64() => n.as_f64().map(|n| n.to_string()).unwrap_or_default(),
+        Value::Array(all) => all.iter().map(cell).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
 }
 
 impl Matrix {
@@ -80,83 +92,59 @@ impl Matrix {
     /// empty. A row that others have measured more than once stands there as often.
     #[must_use]
     pub fn csv(&self) -> String {
-        in_language(Language::English, || self.in_csv())
-    }
-
-    fn in_csv(&self) -> String {
-        let mut rows = CsvRows::new();
-        let theirs = if self.published.is_some() { &THEIRS[..] } else { &[] };
-        let factors = self.factors.iter().map(|factor| factor.name.as_str());
-        rows.push(factors.chain(OURS).chain(theirs.iter().copied()).map(str::to_owned));
-        for row in &self.rows {
-            for part in parts(row) {
-                let factors = (0..self.factors.len()).map(|factor| text(self.value(row, factor)));
-                let ours: Vec<String> = factors.chain(self.ours(row, part)).collect();
-                let beside = self.published.as_ref().map(|published| beside(row, part, published));
-                match beside.as_deref() {
-                    None => rows.push(ours),
-                    Some([]) => {
-                        rows.push(ours.into_iter().chain(THEIRS.map(|_| String::new())));
+        in_language(Language::English, || {
+            let mut rows = CsvRows::new();
+            let theirs = if self.published.is_some() { &THEIRS[..] } else { &[] };
+            let factors = self.factors.iter().map(|factor| factor.name.as_str());
+            rows.push(factors.chain(OURS).chain(theirs.iter().copied()).map(str::to_owned));
+            for row in &self.rows {
+                let mut of_row = self.row_json(row);
+                // No column shows them.
+                for name in ["threads", "phases", "max_of_runs_ns"] {
+                    of_row[name] = Value::Null;
+                }
+                for part in parts(row) {
+                    let object = self.flat(of_row.clone(), row, part);
+                    let factors = (0..self.factors.len())
+                        .map(|factor| self.value(row, factor).unwrap_or_default().to_owned());
+                    let ours: Vec<String> =
+                        factors.chain(OURS.map(|heading| cell(&object[heading]))).collect();
+                    let beside = object["published"].as_array().map_or(&[][..], Vec::as_slice);
+                    for run in beside {
+                        let theirs = THEIRS.map(|heading| {
+                            cell(&run[heading.strip_prefix("published_").unwrap_or(heading)])
+                        });
+                        rows.push(ours.iter().cloned().chain(theirs));
                     }
-                    Some(runs) => runs.iter().for_each(|run| {
-                        rows.push(ours.iter().cloned().chain(theirs_of(run)));
-                    }),
+                    if beside.is_empty() {
+                        rows.push(ours.into_iter().chain(theirs.iter().map(|_| String::new())));
+                    }
                 }
             }
-        }
-        rows.text()
+            rows.text()
+        })
     }
 
-    /// Of one thread, where threads have lines of their own; what is true of the whole row stands
-    /// in each of them.
-    fn ours(&self, row: &CellStats, part: Option<&CellThread>) -> [String; OURS.len()] {
+    /// A row of [`Matrix::json`] with each value below a heading of [`OURS`]; of one thread, where
+    /// threads have lines of their own. What is true of the whole row stands in each of them.
+    fn flat(&self, mut object: Value, row: &CellStats, part: Option<&CellThread>) -> Value {
         let all = part.map_or_else(|| row.figures(), CellThread::figures);
+        for (name, value) in part.map_or_else(Map::new, |part| self.thread_json(part)) {
+            object[name] = value;
+        }
+        for (name, value) in object["as_measured"].as_object().cloned().unwrap_or_default() {
+            object[format!("as_measured_{name}")] = value;
+        }
+        if part.is_none() {
+            object["interval_ns"] = json!(row.interval_ns.filter(|_| row.runs > 0));
+        }
+        let (low, high) = all.spread().unzip();
+        (object["max_of_runs_min_ns"], object["max_of_runs_max_ns"]) = (json!(low), json!(high));
         // Of several loads, in their order.
-        let percent = |of: fn(&(f64, f64)) -> String| {
-            row.reached.iter().map(of).collect::<Vec<_>>().join(" ")
-        };
-        let of_runs = |n: u64| text((row.runs > 0).then_some(n));
-        let interval_ns = part.map_or(row.interval_ns, |part| Some(part.interval_ns.0));
-        [
-            text(part.map(|part| part.index)),
-            text(interval_ns.filter(|_| row.runs > 0)),
-            row.runs.to_string(),
-            row.missing.to_string(),
-            of_runs(row.identical.into()),
-            text(row.kind.map(TimeKind::key)),
-            of_runs(all.due.count()),
-            text(all.due.min()),
-            text(all.due.mean()),
-            text(all.due.sd()),
-            text(all.peak_to_peak()),
-            text(all.due.quantile(Level::P50)),
-            text(all.due.quantile(Level::P99)),
-            text(all.due.quantile(Level::P999)),
-            text(all.due.quantile(Level::P9999)),
-            text(all.due.max()),
-            text(all.spread().map(|(low, _)| low)),
-            text(all.spread().map(|(_, high)| high)),
-            text(all.noise()),
-            text(all.activations.late().filter(|_| row.runs > 0)),
-            text(all.activations.skipped().filter(|_| row.runs > 0)),
-            text(row.samples_lost()),
-            percent(|(low, _)| low.to_string()),
-            percent(|(_, high)| high.to_string()),
-            text((row.runs > 0).then_some(row.off_target)),
-            caveats(row).join("; "),
-            self.standing(row, Verdict::Fail).join(" "),
-            self.standing(row, Verdict::NotEnough).join(" "),
-            of_runs(all.as_measured.count()),
-            text(all.as_measured.min()),
-            text(all.as_measured.mean()),
-            text(all.as_measured.sd()),
-            text(all.as_measured.quantile(Level::P50)),
-            text(all.as_measured.quantile(Level::P99)),
-            text(all.as_measured.quantile(Level::P999)),
-            text(all.as_measured.quantile(Level::P9999)),
-            text(row.on_cores(format::co_kernel_without_gravity)),
-            text(row.on_cores(|core| core.gravity.clone().unwrap_or_default())),
-        ]
+        let (low, high): (Vec<f64>, Vec<f64>) = row.reached.iter().copied().unzip();
+        (object["loads_least_percent"], object["loads_most_percent"]) = (json!(low), json!(high));
+        object["caveats"] = json!(caveats(row).join("; "));
+        object
     }
 
     /// The figures of the limits that have this verdict.
@@ -169,113 +157,84 @@ impl Matrix {
 
     #[must_use]
     pub fn json(&self) -> Value {
-        in_language(Language::English, || self.in_json())
-    }
-
-    fn in_json(&self) -> Value {
-        let row = |row: &CellStats| {
-            let factors: Map<String, Value> = self
-                .factors
-                .iter()
-                .enumerate()
-                .map(|(place, factor)| (factor.name.clone(), json!(self.value(row, place))))
-                .collect();
-            let of_runs = |n: u64| (row.runs > 0).then_some(n);
-            let all = row.figures();
-            let mut object = json!({
-                "factors": factors,
-                "runs": row.runs,
-                "runs_missing": row.missing,
-                "runs_identical": of_runs(row.identical.into()),
-                "time": row.kind.map(TimeKind::key),
-                "co_kernel": row.on_cores(format::co_kernel_without_gravity),
-                "gravity": row.on_cores(|core| core.gravity.clone().unwrap_or_default()),
-                "n": of_runs(all.due.count()),
-                "min_ns": all.due.min(),
-                "mean_ns": all.due.mean(),
-                "sd_ns": all.due.sd(),
-                "peak_to_peak_ns": all.peak_to_peak(),
-                "p50_ns": all.due.quantile(Level::P50),
-                "p99_ns": all.due.quantile(Level::P99),
-                "p999_ns": all.due.quantile(Level::P999),
-                "p9999_ns": all.due.quantile(Level::P9999),
-                "max_ns": all.due.max(),
-                "as_measured": (row.runs > 0).then(|| as_measured(all.as_measured)),
-                "max_of_runs_ns": row.stats.maxima,
-                "noise_percent": all.noise(),
-                "overruns": all.activations.late().filter(|_| row.runs > 0),
-                "skipped": all.activations.skipped().filter(|_| row.runs > 0),
-                "lost": row.samples_lost(),
-                "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
-                "load_off_target": (row.runs > 0).then_some(row.off_target),
-                "caveats": caveats(row),
-                "beyond": self.standing(row, Verdict::Fail),
-                "inconclusive": self.standing(row, Verdict::NotEnough),
-            });
-            if let Some(published) = &self.published {
-                object["published"] =
-                    row.beside(published).iter().map(|run| published_json(run)).collect();
-            }
-            if let Some((maxima, paths)) = row.phases() {
-                object["phases"] = phases::maxima_json(maxima, |place| paths[place].as_path());
-            }
-            if !row.threads.is_empty() {
-                object["threads"] =
-                    row.threads.iter().map(|thread| self.thread_json(thread)).collect();
-            }
-            object
-        };
-        json!({
-            "title": self.title,
-            "combinations": self.rows.iter().map(row).collect::<Vec<_>>(),
-            "missing_runs": self.missing(),
-            "notes": self.notes_and_phases(),
+        in_language(Language::English, || {
+            json!({
+                "title": self.title,
+                "combinations": self.rows.iter().map(|row| self.row_json(row)).collect::<Vec<_>>(),
+                "missing_runs": self.missing(),
+                "notes": self.notes_and_phases(),
+            })
         })
     }
-}
 
-impl Matrix {
-    /// A thread with an interval of its own.
-    fn thread_json(&self, thread: &CellThread) -> Value {
-        let all = thread.figures();
+    fn row_json(&self, row: &CellStats) -> Value {
+        let factors: Map<String, Value> = self
+            .factors
+            .iter()
+            .enumerate()
+            .map(|(place, factor)| (factor.name.clone(), json!(self.value(row, place))))
+            .collect();
         let mut object = json!({
-            "thread": thread.index,
-            "interval_ns": thread.interval_ns.0,
-            "n": all.due.count(),
-            "min_ns": all.due.min(),
-            "mean_ns": all.due.mean(),
-            "sd_ns": all.due.sd(),
-            "peak_to_peak_ns": all.peak_to_peak(),
-            "p50_ns": all.due.quantile(Level::P50),
-            "p99_ns": all.due.quantile(Level::P99),
-            "p999_ns": all.due.quantile(Level::P999),
-            "p9999_ns": all.due.quantile(Level::P9999),
-            "max_ns": all.due.max(),
-            "as_measured": as_measured(all.as_measured),
-            "noise_percent": all.noise(),
-            "overruns": all.activations.late(),
-            "skipped": all.activations.skipped(),
+            "factors": factors,
+            "runs": row.runs,
+            "runs_missing": row.missing,
+            "runs_identical": row.identical,
+            "time": row.kind.map(TimeKind::key),
+            "co_kernel": row.on_cores(format::co_kernel_without_gravity),
+            "gravity": row.on_cores(|core| core.gravity.clone().unwrap_or_default()),
+            "max_of_runs_ns": row.stats.maxima,
+            "lost": row.samples_lost(),
+            "loads_percent": row.reached,
+            "load_off_target": row.off_target,
+            "caveats": caveats(row),
+            "beyond": self.standing(row, Verdict::Fail),
+            "inconclusive": self.standing(row, Verdict::NotEnough),
         });
+        for (name, value) in figures(&row.figures()) {
+            object[name] = value;
+        }
+        if row.runs == 0 {
+            for name in ["runs_identical", "load_off_target"].into_iter().chain(OF_RUNS) {
+                object[name] = Value::Null;
+            }
+        }
         if let Some(published) = &self.published {
             object["published"] =
-                thread.beside(published).iter().map(|run| published_json(run)).collect();
+                row.beside(published).iter().map(|run| published_json(run)).collect();
+        }
+        if let Some((maxima, paths)) = row.phases() {
+            object["phases"] = phases::maxima_json(maxima, |place| paths[place].as_path());
+        }
+        if !row.threads.is_empty() {
+            object["threads"] = row.threads.iter().map(|thread| self.thread_json(thread)).collect();
+        }
+        object
+    }
+
+    /// A thread with an interval of its own.
+    fn thread_json(&self, thread: &CellThread) -> Map<String, Value> {
+        let mut object = figures(&thread.figures());
+        object.insert("thread".to_owned(), json!(thread.index));
+        object.insert("interval_ns".to_owned(), json!(thread.interval_ns));
+        if let Some(published) = &self.published {
+            let beside = thread.beside(published).iter().map(|run| published_json(run)).collect();
+            object.insert("published".to_owned(), beside);
         }
         object
     }
 }
 
-/// The same figures of the activations that ran; the largest is the same.
-fn as_measured(latencies: Latencies<'_>) -> Value {
-    json!({
-        "n": latencies.count(),
-        "min_ns": latencies.min(),
-        "mean_ns": latencies.mean(),
-        "sd_ns": latencies.sd(),
-        "p50_ns": latencies.quantile(Level::P50),
-        "p99_ns": latencies.quantile(Level::P99),
-        "p999_ns": latencies.quantile(Level::P999),
-        "p9999_ns": latencies.quantile(Level::P9999),
-    })
+/// Those of a combination or of one of its threads, by their names.
+fn figures(all: &Figures<'_>) -> Map<String, Value> {
+    let mut as_measured = all.as_measured.by_key(&AS_MEASURED);
+    as_measured.insert("n".to_owned(), json!(all.as_measured.count()));
+    let mut object = all.due.by_key(&AS_MEASURED);
+    object.append(&mut all.due.by_key(&[Figure::PeakToPeak, Figure::Max]));
+    object.insert("noise_percent".to_owned(), json!(all.noise()));
+    let (overruns, skipped) = (all.activations.late(), all.activations.skipped());
+    let of_runs = [json!(all.due.count()), json!(as_measured), json!(overruns), json!(skipped)];
+    object.extend(OF_RUNS.map(str::to_owned).into_iter().zip(of_runs));
+    object
 }
 
 fn caveats(row: &CellStats) -> Vec<&str> {
@@ -284,24 +243,8 @@ fn caveats(row: &CellStats) -> Vec<&str> {
     texts.rights.iter().chain(&texts.run_caveats).chain(caveats).map(String::as_str).collect()
 }
 
-fn theirs_of(run: &PublishedRun) -> [String; THEIRS.len()] {
-    [
-        run.source.clone(),
-        text(run.year),
-        run.hardware.clone(),
-        run.kernel.clone(),
-        run.thread(),
-        text(run.samples),
-        text(run.min_ns),
-        text(run.mean_ns),
-        text(run.sd_ns),
-        text(run.max_ns),
-        text(run.overruns),
-        run.note.clone(),
-    ]
-}
-
 fn published_json(run: &PublishedRun) -> Value {
+    let ns = |time: &Option<PublishedTime>| time.as_ref().map(|time| time.ns);
     json!({
         "source": run.source,
         "year": run.year,
@@ -309,10 +252,10 @@ fn published_json(run: &PublishedRun) -> Value {
         "kernel": run.kernel,
         "thread": run.thread(),
         "n": run.samples,
-        "min_ns": run.min_ns,
-        "mean_ns": run.mean_ns,
-        "sd_ns": run.sd_ns,
-        "max_ns": run.max_ns,
+        "min_ns": ns(&run.min),
+        "mean_ns": ns(&run.mean),
+        "sd_ns": ns(&run.sd),
+        "max_ns": ns(&run.max),
         "overruns": run.overruns,
         "note": run.note,
     })

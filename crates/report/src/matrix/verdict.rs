@@ -4,8 +4,9 @@
 
 use super::Matrix;
 use super::cell_stats::CellStats;
+use crate::alike::{each_once, grouped};
 use crate::format::{count, counted, latency};
-use crate::language::{Language, in_language, texts, tr, translated};
+use crate::language::{Language, in_language, texts, tr};
 use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::lab::{self, TimeKind};
@@ -39,13 +40,7 @@ impl Matrix {
 
     /// What kinds of figure are judged, each once, in the rows' order.
     pub(super) fn quantities(&self) -> Vec<Quantity> {
-        let mut quantities: Vec<Quantity> = Vec::new();
-        for row in self.rows.iter().filter(|row| row.runs > 0) {
-            if !quantities.contains(&row.quantity) {
-                quantities.push(row.quantity);
-            }
-        }
-        quantities
+        each_once(self.rows.iter().filter(|row| row.runs > 0).map(|row| row.quantity))
     }
 
     /// The largest first of one kind of time, and of the first quantity on it.
@@ -130,11 +125,12 @@ impl Matrix {
     pub(super) fn headline(&self) -> String {
         let kinds = self.kinds();
         if kinds.is_empty() || self.largest_first().is_empty() {
-            let nothing = translated(if kinds.is_empty() {
+            let nothing = if kinds.is_empty() {
                 texts::nothing_is_recorded_yet
             } else {
                 texts::no_latency_was_measured
-            });
+            }
+            .said();
             return tr!(
                 rows_and_nothing,
                 rows = counted(self.rows.len() as u64, texts::n_combinations),
@@ -160,14 +156,13 @@ impl Matrix {
             if extremes.is_empty() {
                 continue;
             }
-            let woke = translated(
-                match (quantity == Quantity::Latency, place == 0 && before.is_empty()) {
-                    (false, true) => texts::largest_peak_peak,
-                    (false, false) => texts::largest_peak_to_peak,
-                    (true, true) => texts::worst_latency_heading,
-                    (true, false) => texts::worst_latency,
-                },
-            );
+            let woke = match (quantity == Quantity::Latency, place == 0 && before.is_empty()) {
+                (false, true) => texts::largest_peak_peak,
+                (false, false) => texts::largest_peak_to_peak,
+                (true, true) => texts::worst_latency_heading,
+                (true, false) => texts::worst_latency,
+            }
+            .said();
             let and = if place == 0 { "" } else { texts::semicolon.said() };
             figures += &tr!(
                 and_woke_extremes,
@@ -219,17 +214,11 @@ impl Matrix {
     /// where nothing is amiss.
     pub(super) fn rights(&self) -> String {
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
-        let mut known: Vec<(&str, usize, bool)> = Vec::new();
-        for (how, denied) in
-            self.rows.iter().filter_map(|row| Some((row.texts().rights.as_deref()?, row.denied)))
-        {
-            match known.iter_mut().find(|(other, ..)| *other == how) {
-                Some((_, rows, _)) => *rows += 1,
-                None => known.push((how, 1, denied)),
-            }
-        }
+        let mut known = grouped(
+            self.rows.iter().filter_map(|row| Some((row.texts().rights.as_deref()?, row.denied))),
+        );
         // What was denied before what was asked for.
-        known.sort_by_key(|(_, rows, denied)| (!denied, std::cmp::Reverse(*rows)));
+        known.sort_by_key(|(_, denied)| (!denied[0], std::cmp::Reverse(denied.len())));
         let of = |rows: usize| {
             if rows == measured {
                 String::new()
@@ -240,7 +229,7 @@ impl Matrix {
         let phrases: Vec<String> = known
             .iter()
             .take(MAX_VALUES)
-            .map(|(how, rows, _)| format!("{how}{}", of(*rows)))
+            .map(|(how, denied)| format!("{how}{}", of(denied.len())))
             .collect();
         phrases.join(texts::semicolon.said())
     }
@@ -303,8 +292,9 @@ impl Matrix {
 }
 
 fn on_time(rows: &[CellStats]) -> String {
-    let mut text = accounts::in_words(rows.iter().map(|row| row.stats.activations));
-    let lost: u64 = rows.iter().map(|row| row.lost).sum();
+    let totals = || rows.iter().map(|row| &row.stats.totals);
+    let mut text = accounts::in_words(totals().map(|totals| totals.activations));
+    let lost: u64 = totals().map(|totals| totals.lost).sum();
     if lost > 0 {
         text += &tr!(samples_lost_after, samples = counted(lost, texts::n_samples));
     }

@@ -6,7 +6,7 @@ use crate::charts;
 use crate::charts::options::OverTime;
 use crate::charts::series::{Charts, Series};
 use crate::charts::words::Chart;
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::page::embedded;
 use crate::page::tables::{self, DataTable};
@@ -79,7 +79,7 @@ pub(crate) struct ThreadChoice {
 fn knows_any(chart: Chart, all: &[Overview<'_>]) -> bool {
     all.iter().any(|one| match chart {
         Chart::Histogram | Chart::Exceedance => one.measured().knows_distribution(),
-        Chart::Time => judge::knows_order(&one.recorded.document),
+        Chart::Time => judge::knows_order(one.document()),
     })
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
         return tr!(nothing_draw_there_no);
     }
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
-    let lead = translated(match chart {
+    let lead = match chart {
         Chart::Histogram => series
             .measured
             .pick(texts::activations_latency_every_activation, texts::latencies_every_one_measured),
@@ -108,7 +108,8 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
         Chart::Exceedance => {
             series.measured.pick(texts::vertical_one_in_so_many, texts::vertical_one_in_so)
         }
-    });
+    }
+    .said();
     let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
     let without =
         !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);

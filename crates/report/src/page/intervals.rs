@@ -4,7 +4,7 @@
 
 use crate::charts::svg;
 use crate::format;
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::inference::{self, Message};
 use model::{ProbeStatement, RowKind};
@@ -32,18 +32,19 @@ pub(crate) struct ThreadInference {
 pub(crate) fn inference_lead(all: &[Overview<'_>]) -> &'static str {
     let are_wake_ups =
         |probe: &ProbeStatement| probe.rows == RowKind::Activations && probe.judges_overruns();
-    translated(if all.iter().all(|overview| are_wake_ups(&overview.recorded.document.probe)) {
+    if all.iter().all(|overview| are_wake_ups(&overview.document().probe)) {
         texts::confidence_95_intervals_for
     } else {
         texts::confidence_95_intervals_allowing
-    })
+    }
+    .said()
 }
 
 /// Confidence intervals, tails and periods of all recordings; of many threads, of those with the
 /// largest latencies.
 pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingInference> {
     let from_overview = |(place, overview): (usize, &Overview<'_>)| {
-        let document = &overview.recorded.document;
+        let document = overview.document();
         let mut threads: Vec<_> = document
             .threads
             .iter()

@@ -2,8 +2,8 @@
 //! What became of limits, as a page shows it: the verdict of all, then each limit in each
 //! recording.
 
-use crate::gate::{Tally, criterion, judged_in_words, sign, sources_in_words, tally};
-use crate::language::{texts, tr, translated};
+use crate::gate::{Tally, sign, sources_in_words, tally};
+use crate::language::{texts, tr};
 use judge::{Gate, Judged, Verdict};
 
 /// Limits that are listed; those that fail come first.
@@ -17,18 +17,8 @@ pub(crate) struct LimitsView {
     pub(crate) headline: String,
     /// Where the limits come from.
     pub(crate) sources: Vec<String>,
-    pub(crate) rows: Vec<LimitRow>,
+    pub(crate) rows: Vec<Judged>,
     pub(crate) left_out: String,
-}
-
-/// One limit in one recording.
-pub(crate) struct LimitRow {
-    pub(crate) kind: &'static str,
-    pub(crate) sign: &'static str,
-    pub(crate) verdict: &'static str,
-    pub(crate) limit: String,
-    pub(crate) recording: String,
-    pub(crate) words: String,
 }
 
 impl LimitsView {
@@ -44,36 +34,32 @@ impl LimitsView {
             Verdict::Fail => tr!(fail_n_of_all, n = fail, all),
             Verdict::NotEnough => tr!(not_enough_evidence_n, n = lack, all),
         };
-        let mut judged: Vec<&Judged> = gate.judged.iter().collect();
-        judged.sort_by_key(|judged| std::cmp::Reverse(judged.verdict));
-        let left_out = judged.len().saturating_sub(MAX_ROWS);
+        let mut rows = gate.judged.clone();
+        rows.sort_by_key(|judged| std::cmp::Reverse(judged.verdict));
+        let left_out = rows.len().saturating_sub(MAX_ROWS);
+        rows.truncate(MAX_ROWS);
         Some(LimitsView {
-            kind: kind(verdict),
+            kind: kind(&verdict),
             sign: sign(verdict),
             headline,
             sources: sources_in_words(gate),
-            rows: judged.into_iter().take(MAX_ROWS).map(row).collect(),
+            rows,
             left_out: crate::page::left_out(left_out, |n| tr!(n_more_limits_not, n)),
         })
     }
 }
 
-fn row(judged: &Judged) -> LimitRow {
-    LimitRow {
-        kind: kind(judged.verdict),
-        sign: sign(judged.verdict),
-        verdict: translated(match judged.verdict {
-            Verdict::Pass => texts::pass,
-            Verdict::Fail => texts::fail,
-            Verdict::NotEnough => texts::not_enough_evidence,
-        }),
-        limit: criterion(judged),
-        recording: judged.recording.display().to_string(),
-        words: judged_in_words(judged),
-    }
+/// `✓ pass`.
+pub(crate) fn signed(verdict: &Verdict) -> String {
+    let said = match verdict {
+        Verdict::Pass => texts::pass,
+        Verdict::Fail => texts::fail,
+        Verdict::NotEnough => texts::not_enough_evidence,
+    };
+    format!("{} {}", sign(*verdict), said.said())
 }
 
-const fn kind(verdict: Verdict) -> &'static str {
+pub(crate) const fn kind(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "pass",
         Verdict::Fail => "fail",

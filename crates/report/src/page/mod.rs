@@ -23,8 +23,9 @@ use crate::sections::activity::Activity;
 use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::co_kernel;
 use crate::sections::columns::{self, ColumnRow, Meaning, Measured, Probes};
+use crate::sections::conditions::Fact;
 use crate::sections::glossary::{self, Word};
-use crate::sections::latencies;
+use crate::sections::latencies::{FEW, Figure, MANY};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
 use crate::sections::rows::Rows;
@@ -34,7 +35,7 @@ use intervals::{RecordingInference, inference_lead, inference_rows};
 use limits::LimitsView;
 use localised::Localised;
 use model::Document;
-use page_texts::{FactRow, Headline};
+use page_texts::Headline;
 use tables::{SummaryRecording, WorstTable};
 
 /// A page stays below this, whatever was recorded.
@@ -48,7 +49,7 @@ struct Page<'r> {
     frame: Frame,
     header: Header,
     limits: Option<LimitsView>,
-    columns: [Text; tables::COLUMNS.len()],
+    columns: [Text; MANY.len()],
     summary: Vec<SummaryRecording>,
     rows_left_out: String,
     tall: bool,
@@ -61,7 +62,7 @@ struct Page<'r> {
     why_none: Option<&'static str>,
     meanings: Vec<Meaning>,
     further: Vec<ColumnRow>,
-    further_figures: [Text; latencies::FEW.len()],
+    further_figures: [Text; FEW.len()],
     further_left_out: String,
     inferences: Vec<RecordingInference>,
     inference_lead: &'static str,
@@ -76,7 +77,7 @@ struct Page<'r> {
     loads: Vec<LoadRow>,
     loads_left_out: String,
     names: Vec<String>,
-    facts: &'r [FactRow],
+    facts: &'r [Fact],
     activity: &'r [Activity],
     method: &'r [MethodRow],
     commands: Vec<Command>,
@@ -221,7 +222,7 @@ impl<'r> Page<'r> {
                 banners: texts.banners.iter().take(budget.rows).cloned().collect(),
             },
             limits: LimitsView::from_gate(&report.options.gate),
-            columns: tables::COLUMNS,
+            columns: MANY.map(Figure::name),
             tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
             summary,
             rows_left_out: left_out(rows_left_out, |n| {
@@ -231,10 +232,10 @@ impl<'r> Page<'r> {
             has_skipped: all.iter().any(Overview::has_skipped),
             warmup: method::warmup(all),
             lead: columns::lead(all),
-            why_none: all.iter().find_map(|overview| overview.activations.why_none()),
+            why_none: all.iter().find_map(|overview| overview.totals.activations.why_none()),
             meanings: columns::meanings(all),
             further,
-            further_figures: latencies::FEW,
+            further_figures: FEW.map(Figure::name),
             further_left_out: left_out(further_left_out, |n| {
                 tr!(not_shown_rows, rows = format::counted(n as u64, texts::n_rows))
             }),
@@ -244,7 +245,7 @@ impl<'r> Page<'r> {
             worst: tables::worst(&series),
             worst_title: tables::worst_title(series.measured),
             worst_head: tables::worst_head(series.measured),
-            worst_unknown: all.iter().any(|one| !judge::knows_order(&one.recorded.document)),
+            worst_unknown: all.iter().any(|one| !judge::knows_order(one.document())),
             explained: explained::views(&report.explained),
             warnings: &texts.warnings,
             loads,
@@ -262,7 +263,7 @@ impl<'r> Page<'r> {
 
 /// The documents of recordings, by their names.
 fn named_documents<'a>(all: &'a [Overview<'_>]) -> impl Iterator<Item = (&'a str, &'a Document)> {
-    all.iter().map(|overview| (overview.name.as_str(), &overview.recorded.document))
+    all.iter().map(|overview| (overview.name.as_str(), overview.document()))
 }
 
 /// A sentence about what has no room; nothing about nothing.
@@ -296,7 +297,7 @@ pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
 fn about(all: &[Overview<'_>], recorded: usize) -> String {
     let mut parts = Vec::new();
     if let Some(first) = all.first() {
-        let document = &first.recorded.document;
+        let document = first.document();
         let host = &document.host.before;
         parts.extend(host.hostname.as_deref().map(|name| format::clip(name, 80)));
         parts.extend(host.cpu_model.as_deref().map(|name| format::clip(name, 80)));
@@ -304,7 +305,7 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
             .extend(host.kernel.as_deref().map(|name| format!("Linux {}", format::clip(name, 80))));
         parts.extend(host.preemption.as_deref().map(|name| format::clip(name, 80)));
         // Where they differ in it, each recording's name says it.
-        if !co_kernel::differ(&all.iter().map(|one| &one.recorded.document).collect::<Vec<_>>()) {
+        if !co_kernel::differ(&all.iter().map(|one| one.document()).collect::<Vec<_>>()) {
             parts.extend(
                 co_kernel::of(document).map(|core| format::clip(&format::co_kernel(core), 80)),
             );

@@ -281,7 +281,7 @@ fn nothing_is_fetched_from_anywhere() {
 #[test]
 fn extremes_are_in_the_data_whatever_the_room() {
     let recordings = [Synthetic::hackbench().build()];
-    let max = Overview::new(&recordings[0]).moments.max().unwrap();
+    let max = Overview::new(&recordings[0]).totals.moments.max().unwrap();
     let page = page(&recordings);
     let data = page.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
     let data: serde_json::Value = serde_json::from_str(data).unwrap();

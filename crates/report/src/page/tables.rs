@@ -6,28 +6,14 @@ use crate::charts::load_course::LoadCourse;
 use crate::charts::series::{Charts, Time};
 use crate::charts::svg;
 use crate::charts::words;
-use crate::format::{self, count, exact_micros, micros, rounded};
-use crate::language::{Text, texts, tr, translated};
+use crate::format::{self, count, exact_micros, micros};
+use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::accounts::{Accounts, cpu_of};
 use crate::sections::columns::Measured;
-use crate::sections::latencies::{Latencies, NOTHING, OrNothing, text};
+use crate::sections::latencies::{Latencies, MANY, NOTHING, OrNothing};
 use crate::sections::loads;
 use plan::Nanos;
-use stats::Level;
-
-/// The latency columns, named for readers.
-pub(crate) const COLUMNS: [Text; 9] = [
-    texts::min,
-    texts::mean,
-    texts::standard_deviation_short,
-    texts::p50,
-    texts::p90,
-    texts::p99,
-    texts::p99_9,
-    texts::p99_99,
-    texts::max,
-];
 
 pub(crate) struct SummaryRecording {
     pub(crate) place: usize,
@@ -44,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) cpu: String,
     pub(crate) accounts: Vec<Account>,
-    pub(crate) figures: Vec<Figure>,
+    pub(crate) figures: [Cell; MANY.len()],
 }
 
 pub(crate) struct Account {
@@ -54,8 +40,8 @@ pub(crate) struct Account {
     pub(crate) bad: bool,
 }
 
-pub(crate) struct Figure {
-    pub(crate) key: &'static str,
+pub(crate) struct Cell {
+    pub(crate) key: String,
     /// The value itself, where it is exact.
     pub(crate) ns: Option<String>,
     pub(crate) exact: String,
@@ -92,7 +78,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
     for (place, overview) in all.iter().enumerate() {
         let mut rows = vec![whole(overview)];
         for (thread, statistics) in
-            overview.recorded.document.threads.iter().zip(&overview.recorded.threads)
+            overview.document().threads.iter().zip(&overview.recorded.threads)
         {
             if shown == most_rows
                 || threads > most_rows && statistics.latency.map(|summary| summary.max) < min
@@ -100,31 +86,23 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 continue;
             }
             shown += 1;
-            let figures = figures(&Latencies::due(statistics));
-            let (name, cpu) = (
-                tr!(thread_2, thread = thread.index),
-                cpu_of(&overview.recorded.document.probe, thread),
-            );
+            let probe = &overview.document().probe;
             rows.push(Row {
                 kind: "thread",
                 thread: thread.index,
-                name,
-                cpu,
-                accounts: accounts(&Accounts::from_thread(
-                    thread,
-                    &overview.recorded.document.probe,
-                )),
-                figures,
+                name: tr!(thread_2, thread = thread.index),
+                cpu: cpu_of(probe, thread),
+                accounts: accounts(&Accounts::from_thread(thread, probe)),
+                figures: figures(&Latencies::due(statistics)),
             });
             if statistics.with_skipped.is_some() {
-                let name = tr!(as_measured);
                 rows.push(Row {
                     kind: "measured",
                     thread: thread.index,
-                    name,
+                    name: tr!(as_measured),
                     cpu: String::new(),
                     accounts: empty(),
-                    figures: self::figures(&Latencies::measured(statistics)),
+                    figures: figures(&Latencies::measured(statistics)),
                 });
             }
         }
@@ -139,8 +117,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
 }
 
 fn whole(overview: &Overview<'_>) -> Row {
-    let figures = figures(&overview.due());
-    let document = &overview.recorded.document;
+    let document = overview.document();
     let cpus = plan::CpuList::format(
         &document
             .threads
@@ -153,8 +130,8 @@ fn whole(overview: &Overview<'_>) -> Row {
         thread: 0,
         name: overview.name.clone(),
         cpu: cpus,
-        accounts: accounts(&overview.activations),
-        figures,
+        accounts: accounts(&overview.totals.activations),
+        figures: figures(&overview.due()),
     }
 }
 
@@ -178,39 +155,16 @@ fn empty() -> Vec<Account> {
 }
 
 /// Of one thread each with its value to the ns, which a browser shows beside it.
-fn figures(of: &Latencies<'_>) -> Vec<Figure> {
-    let is_exact = of.observed.is_some();
-    let whole = |key, ns: Option<i64>, text: String| {
-        let ns = ns.filter(|_| is_exact);
-        Figure {
-            key,
-            ns: ns.map(|ns| ns.to_string()),
-            exact: ns.map_or_else(String::new, |ns| format!("{ns} ns")),
-            text,
-        }
-    };
-    let real = |key, ns: Option<f64>| {
-        let text = text(ns.map(rounded));
-        let ns = ns.filter(|_| is_exact);
-        Figure {
-            key,
+fn figures(of: &Latencies<'_>) -> [Cell; MANY.len()] {
+    MANY.map(|figure| {
+        let ns = of.figure(figure).filter(|_| of.observed.is_some());
+        Cell {
+            key: figure.key(),
             ns: ns.map(|ns| ns.to_string()),
             exact: ns.map_or_else(String::new, |ns| format!("{ns:.1} ns")),
-            text,
+            text: of.text(figure, micros),
         }
-    };
-    let quantile = |key, level| whole(key, of.quantile(level), of.quantile_text(level));
-    vec![
-        whole("min", of.min(), text(of.min())),
-        real("mean", of.mean()),
-        real("sd", of.sd()),
-        quantile("p50", Level::P50),
-        quantile("p90", Level::P90),
-        quantile("p99", Level::P99),
-        quantile("p999", Level::P999),
-        quantile("p9999", Level::P9999),
-        whole("max", of.max(), text(of.max())),
-    ]
+    })
 }
 
 fn head(first: &str, charts: &Charts) -> Vec<String> {
@@ -266,7 +220,7 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
         std::iter::once(tr!(n1_in_n, n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
-    let maxima = all.iter().map(|overview| overview.counted().judged().1.map(micros).or_nothing());
+    let maxima = all.iter().map(|one| one.totals.judged(one.by_size()).1.map(micros).or_nothing());
     rows.push(std::iter::once(tr!(the_worst)).chain(maxima).collect());
     let head = std::iter::once(tr!(latency_at_least_us))
         .chain(all.iter().map(|overview| overview.name.clone()))
@@ -318,7 +272,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
 }
 
 pub(crate) fn worst_title(measured: Measured) -> &'static str {
-    translated(measured.pick(texts::the_worst_wake_ups, texts::the_largest_latencies))
+    measured.pick(texts::the_worst_wake_ups, texts::the_largest_latencies).said()
 }
 
 pub(crate) fn worst_head(measured: Measured) -> [&'static str; 5] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables of what happened on the machine meanwhile.
 
-use crate::format::{self, count};
-use crate::language::{texts, tr, translated};
+use crate::format::{self, count, rounded_count};
+use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::events::{self, Delta, Source};
 
@@ -61,17 +61,8 @@ fn not_known() -> Cell {
 }
 
 fn cell(delta: &Delta) -> Cell {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "rounded, saturating"
-    )]
     let rate = delta.per_second.map(|rate| {
-        if rate < 10.0 {
-            format!("{rate:.1}/s")
-        } else {
-            format!("{}/s", count(rate.round() as u64))
-        }
+        if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", rounded_count(rate)) }
     });
     let mostly = delta.mostly.map(|(cpu, percent)| tr!(percent_on_cpu, percent, cpu));
     Cell {
@@ -112,11 +103,12 @@ fn time(percent: f64, ms: u64, is_caveat: bool) -> Cell {
 }
 
 fn meaning(kind: &str) -> &'static str {
-    translated(match kind {
+    match kind {
         "iowait" => texts::idle_waiting_for_i,
         "irq" => texts::in_interrupt_handlers,
         "softirq" => texts::in_softirqs,
         "steal" => texts::steal_taken_hypervisor,
         _ => return "",
-    })
+    }
+    .said()
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a reader must know before the figures: their caveats, and the conditions.
 
-use crate::format;
-use crate::format::list;
-use crate::language::{texts, tr};
+use crate::alike::grouped;
+use crate::format::{self, list};
+use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::lab;
-use crate::warnings::{NextStep, localised_finding, warning_text};
+use crate::warnings::{NextStep, WarningText, localised_finding, warning_text};
 use model::{Document, TakenBy, Warning};
 
 /// Characters of a message or a piece of evidence.
@@ -22,19 +22,18 @@ const MAX_WARNINGS: usize = 60;
 pub(crate) struct Banner {
     pub(crate) title: &'static str,
     pub(crate) text: String,
-    pub(crate) next_step: String,
-    pub(crate) is_command: bool,
+    pub(crate) next_step: NextStep,
 }
 
 impl Banner {
-    pub(crate) fn new(title: &'static str, text: String, next_step: &NextStep) -> Self {
-        let is_command = next_step.is_command();
-        Banner {
-            title,
-            text,
-            next_step: format::clip(&next_step.to_string(), MAX_LETTERS),
-            is_command,
-        }
+    pub(crate) fn new(title: Text, text: String) -> Self {
+        Banner { title: title.said(), text, next_step: NextStep::Unknown }
+    }
+
+    /// With what would change it.
+    pub(crate) fn next(self, warning: Option<&Warning>) -> Self {
+        let next_step = warning.map(|warning| warning_text(warning).next_step.clipped(MAX_LETTERS));
+        Banner { next_step: next_step.unwrap_or(NextStep::Unknown), ..self }
     }
 }
 
@@ -52,49 +51,42 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
                 tr!(name_measured_with_how, name = overview.name, how)
             }
         };
-        let mut add = |title, text, next_step| banners.push(Banner::new(title, text, &next_step));
-        if let Some(how) = overview.no_real_time() {
-            let denied = denied(&overview.recorded.document);
-            let next_step =
-                denied.map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            add(texts::no_real_time.said(), tr!(measured, measured = measured(&how)), next_step);
-        }
-        if let Some(policy) = overview.ordinary() {
-            let text = tr!(measured_requested_not_real, measured = measured(&policy));
-            add(texts::ordinary_scheduling.said(), text, NextStep::Unknown);
-        }
-        if overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
-            let text = tr!(recording_holds_times_came, recording = it);
-            add(texts::measured_elsewhere.said(), text, NextStep::Unknown);
-        }
-        if let Some(bad) = set_up_badly(&overview.recorded.document) {
-            let text = tr!(bad_figures_those_machine, of, bad);
-            add(texts::bad_for_latency.said(), text, NextStep::Unknown);
-        }
-        if let Some(how) = overview.cut_short() {
-            add(
-                texts::incomplete_run.said(),
-                tr!(recording_how, recording = it, how),
-                NextStep::Unknown,
-            );
-        }
-        if overview.lost > 0 {
-            let lost = format::counted(overview.lost, texts::n_samples);
-            let text = tr!(lost_their_latencies_unknown, of, lost);
-            add(texts::samples_lost_sentence.said(), text, NextStep::Unknown);
-        }
-        if let Some(which) = overview.load_off_target() {
-            let text = tr!(figures_hold_but_not, of, which);
-            add(texts::load_off_target_sentence.said(), text, NextStep::Unknown);
-        }
+        let document = overview.document();
+        banners.extend(overview.no_real_time().map(|how| {
+            Banner::new(texts::no_real_time, tr!(measured, measured = measured(&how)))
+                .next(denied(document))
+        }));
+        let mut add = |title, text: Option<String>| {
+            banners.extend(text.map(|text| Banner::new(title, text)));
+        };
+        let ordinary = overview
+            .ordinary()
+            .map(|policy| tr!(measured_requested_not_real, measured = measured(&policy)));
+        add(texts::ordinary_scheduling, ordinary);
+        let is_elsewhere = document.probe.taken_by() == TakenBy::AnotherMachine;
+        add(
+            texts::measured_elsewhere,
+            is_elsewhere.then(|| tr!(recording_holds_times_came, recording = it)),
+        );
+        let bad = set_up_badly(document).map(|bad| tr!(bad_figures_those_machine, of, bad));
+        add(texts::bad_for_latency, bad);
+        let cut_short = overview.cut_short().map(|how| tr!(recording_how, recording = it, how));
+        add(texts::incomplete_run, cut_short);
+        let lost = || format::counted(overview.totals.lost, texts::n_samples);
+        add(
+            texts::samples_lost_sentence,
+            (overview.totals.lost > 0)
+                .then(|| tr!(lost_their_latencies_unknown, of, lost = lost())),
+        );
+        let off_target =
+            overview.load_off_target().map(|which| tr!(figures_hold_but_not, of, which));
+        add(texts::load_off_target_sentence, off_target);
     }
     // What the ns are, before anything is said of them.
-    let times = lab::times(all).into_iter();
-    let cores = cautions::co_kernel_notes(all)
-        .into_iter()
-        .map(|text| (texts::co_kernel_sentence.said(), text));
-    let times = times.chain(cores);
-    banners.splice(0..0, times.map(|(title, text)| Banner::new(title, text, &NextStep::Unknown)));
+    let cores = cautions::co_kernel_notes(all).into_iter();
+    let cores = cores.map(|text| (texts::co_kernel_sentence, text));
+    let times = lab::times(all).into_iter().chain(cores);
+    banners.splice(0..0, times.map(|(title, text)| Banner::new(title, text)));
     banners
 }
 
@@ -141,43 +133,35 @@ pub(crate) fn below_the_top<'a>(overview: &'a Overview<'_>) -> impl Iterator<Ite
 
 /// A warning, and the recordings that have it.
 pub(crate) struct GroupedWarning {
-    pub(crate) message: String,
-    pub(crate) evidence: String,
-    pub(crate) next_step: String,
-    pub(crate) is_command: bool,
+    pub(crate) text: WarningText,
     /// Empty where all have it.
     pub(crate) recordings: String,
 }
 
 /// All warnings but the one at the top, each once.
 pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
-    let mut groups: Vec<(&Warning, Vec<&str>)> = Vec::new();
-    for overview in all {
-        for warning in below_the_top(overview) {
-            match groups.iter_mut().find(|(known, _)| *known == warning) {
-                Some((_, names)) => names.push(&overview.name),
-                None => groups.push((warning, vec![&overview.name])),
-            }
-        }
-    }
-    groups
-        .into_iter()
-        .take(MAX_WARNINGS)
-        .map(|(warning, names)| {
-            grouped(warning, if names.len() == all.len() { String::new() } else { list(&names) })
-        })
-        .collect()
+    // As they are recorded, equal ones are equal texts.
+    let keyed = all.iter().flat_map(|overview| {
+        below_the_top(overview)
+            .map(|warning| (serde_json::to_string(warning).ok(), (warning, &overview.name)))
+    });
+    let shown = |(_, having): (_, Vec<(&Warning, &String)>)| {
+        let names: Vec<&String> = having.iter().map(|(_, name)| *name).collect();
+        let recordings = if names.len() == all.len() { String::new() } else { list(&names) };
+        GroupedWarning::new(having[0].0, recordings)
+    };
+    grouped(keyed).into_iter().take(MAX_WARNINGS).map(shown).collect()
 }
 
-/// A warning as it is shown.
-pub(crate) fn grouped(warning: &Warning, recordings: String) -> GroupedWarning {
-    let text = warning_text(warning);
-    let clip = |text: &str| format::clip(text, MAX_LETTERS);
-    GroupedWarning {
-        message: clip(&text.message),
-        evidence: clip(&text.evidence),
-        next_step: clip(&text.next_step.to_string()),
-        is_command: text.next_step.is_command(),
-        recordings,
+impl GroupedWarning {
+    /// As it is shown.
+    pub(crate) fn new(warning: &Warning, recordings: String) -> GroupedWarning {
+        let WarningText { message, evidence, next_step } = warning_text(warning);
+        let text = WarningText {
+            message: format::clip(&message, MAX_LETTERS),
+            evidence: format::clip(&evidence, MAX_LETTERS),
+            next_step: next_step.clipped(MAX_LETTERS),
+        };
+        GroupedWarning { text, recordings }
     }
 }

@@ -2,9 +2,8 @@
 //! What a reader must know before any figure that rests on a recording, and before two are
 //! compared: in front of what `gate` and `compare` say.
 
-use crate::format;
-use crate::format::count;
-use crate::format::list;
+use crate::alike::grouped;
+use crate::format::{self, count, list, rounded_count};
 use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
@@ -52,10 +51,8 @@ pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
     let mut all: Vec<String> =
         overview.not_real_time().map(|how| tr!(measured_with_how, how)).into_iter().collect();
     all.extend(judge::incomplete(overview.recorded).map(caveats::incomplete_reason));
-    all.extend(
-        caveats::collect(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase),
-    );
-    all.extend(co_kernel::of(&overview.recorded.document).and_then(co_kernel::effect));
+    all.extend(caveats::collect(overview.document()).into_iter().map(|caveat| caveat.phrase));
+    all.extend(co_kernel::of(overview.document()).and_then(co_kernel::effect));
     all
 }
 
@@ -77,7 +74,10 @@ impl Apart {
 fn skipped(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
     let of = |group: &[Overview<'_>]| {
         let mut sum = Accounts::default();
-        group.iter().filter(|one| !one.has_skipped()).for_each(|one| sum.merge(&one.activations));
+        group
+            .iter()
+            .filter(|one| !one.has_skipped())
+            .for_each(|one| sum.merge(&one.totals.activations));
         Some((sum.skipped()?, sum.due()?, sum.rows()))
     };
     let ((base_skipped, base_due, rows), (other_skipped, other_due, _)) =
@@ -108,10 +108,7 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let percent = |value: f64| format!("{value:.1} %");
     let mut apart: Vec<Apart> = skipped(base, other).into_iter().collect();
     // What this machine did says nothing of times that were taken elsewhere.
-    if all
-        .iter()
-        .any(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine)
-    {
+    if all.iter().any(|overview| overview.document().probe.taken_by() == TakenBy::AnotherMachine) {
         return apart;
     }
     if let Some((first, second)) = both(|shares| shares.steal)
@@ -137,23 +134,19 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
 /// For recordings of which any was measured on a core: which was on which. Where all were on one,
 /// what its gravity does.
 pub(crate) fn co_kernel_notes(all: &[Overview<'_>]) -> Vec<String> {
-    let mut cores: Vec<(&CoKernel, Vec<&str>)> = Vec::new();
-    for overview in all {
-        let Some(core) = co_kernel::of(&overview.recorded.document) else { continue };
-        match cores
-            .iter_mut()
-            .find(|(known, _)| format::co_kernel(known) == format::co_kernel(core))
-        {
-            Some((_, names)) => names.push(&overview.name),
-            None => cores.push((core, vec![&overview.name])),
-        }
-    }
+    let cores = grouped(all.iter().filter_map(|overview| {
+        let core = co_kernel::of(overview.document())?;
+        Some((format::co_kernel(core), (core, &overview.name)))
+    }));
     match cores.as_slice() {
-        [(core, names)] if names.len() == all.len() => {
-            co_kernel::effect_as_sentence(core).into_iter().collect()
+        [(_, on)] if on.len() == all.len() => {
+            co_kernel::effect_as_sentence(on[0].0).into_iter().collect()
         }
         several => {
-            several.iter().map(|(core, names)| co_kernel::note(&list(names), core)).collect()
+            let names = |on: &[(&CoKernel, &String)]| {
+                list(&on.iter().map(|(_, name)| *name).collect::<Vec<_>>())
+            };
+            several.iter().map(|(_, on)| co_kernel::note(&names(on), on[0].0)).collect()
         }
     }
 }
@@ -163,7 +156,7 @@ pub(crate) fn gravity_apart(base: &[Overview<'_>], other: &[Overview<'_>]) -> Op
     let values = |group: &[Overview<'_>]| {
         let mut values: Vec<String> = group
             .iter()
-            .map(|one| match co_kernel::of(&one.recorded.document) {
+            .map(|one| match co_kernel::of(one.document()) {
                 None => tr!(none_on_linux),
                 Some(core) => co_kernel::gravity(core).unwrap_or_else(|| tr!(not_known)),
             })
@@ -184,7 +177,7 @@ fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// The interrupts whose rates differ most.
 fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let is_known = |one: &Overview<'_>| {
-        let host = &one.recorded.document.host;
+        let host = &one.document().host;
         !host.before.interrupts.is_empty()
             && host.after.as_ref().is_some_and(|after| !after.interrupts.is_empty())
     };
@@ -208,12 +201,7 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
         .collect();
     differ.sort_by(|x, y| y.1.max(y.2).total_cmp(&x.1.max(x.2)));
     differ.truncate(MAX_NAMED);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rate, rounded, saturating"
-    )]
-    let per_second = |rate: f64| format!("{}/s", count(rate.round() as u64));
+    let per_second = |rate: f64| format!("{}/s", rounded_count(rate));
     let name = |source: &Source| {
         if source.description.is_empty() {
             source.name.clone()
@@ -233,16 +221,10 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
 
 /// `one: measured with SCHED_OTHER`; the same of all recordings of a group in one phrase.
 pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<String> {
-    let mut by_caveat: Vec<(String, Vec<String>)> = Vec::new();
-    for overview in all {
-        for caveat in collect(overview) {
-            match by_caveat.iter_mut().find(|(known, _)| *known == caveat) {
-                Some((_, names)) => names.push(overview.name.clone()),
-                None => by_caveat.push((caveat, vec![overview.name.clone()])),
-            }
-        }
-    }
-    by_caveat
+    let keyed = all
+        .iter()
+        .flat_map(|overview| collect(overview).into_iter().map(|caveat| (caveat, &overview.name)));
+    grouped(keyed)
         .into_iter()
         .map(|(why, names)| tr!(recording_why, recording = list(&names), why))
         .collect()

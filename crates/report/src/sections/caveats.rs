@@ -5,8 +5,8 @@
 //! Computed from the two snapshots of the machine where it can be, as a shorter phrase than that of
 //! the recording's warning.
 
-use crate::format::list;
-use crate::format::{at_most, count, counted, latency};
+use crate::alike::grouped;
+use crate::format::{at_most, count, counted, latency, list};
 use crate::language::{texts, tr};
 use crate::sections::ending::cut_short;
 use crate::sections::rows::Rows;
@@ -15,8 +15,8 @@ use model::{CpuTimeChange, Document, TakenBy, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
 
-/// What kind of thing it is; of each kind a reader needs the worst only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What kind of thing it is, what weighs most first; of each kind a reader needs the worst only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum CaveatKind {
     Unresponsive,
     LoadsElsewhere,
@@ -25,19 +25,6 @@ pub(crate) enum CaveatKind {
     Clocksource,
     CpusOnline,
     LoadNotSettled,
-}
-
-impl CaveatKind {
-    /// What weighs most first.
-    const ALL: [CaveatKind; 7] = [
-        CaveatKind::Unresponsive,
-        CaveatKind::LoadsElsewhere,
-        CaveatKind::Steal,
-        CaveatKind::OtherWork,
-        CaveatKind::Clocksource,
-        CaveatKind::CpusOnline,
-        CaveatKind::LoadNotSettled,
-    ];
 }
 
 /// One thing that the figures must not be read without.
@@ -52,17 +39,21 @@ pub(crate) struct Caveat {
     pub(crate) short: String,
 }
 
+impl Caveat {
+    const fn new(kind: CaveatKind, phrase: String, short: String) -> Caveat {
+        Caveat { kind, percent: 0.0, phrase, short }
+    }
+}
+
 /// All of a recording, each kind once.
 pub(crate) fn collect(document: &Document) -> Vec<Caveat> {
     let not_settled = document
         .warnings
         .iter()
         .any(|warning| matches!(warning, Warning::LoadNotSettled { .. }))
-        .then(|| Caveat {
-            kind: CaveatKind::LoadNotSettled,
-            percent: 0.0,
-            phrase: tr!(load_not_steady_when),
-            short: tr!(load_not_steady),
+        .then(|| {
+            let phrase = tr!(load_not_steady_when);
+            Caveat::new(CaveatKind::LoadNotSettled, phrase, tr!(load_not_steady))
         });
     let of_the_run = unresponsive(document).into_iter().chain(loads_elsewhere(document));
     of_the_run.chain(of_machine(document)).chain(not_settled).collect()
@@ -78,17 +69,13 @@ fn unresponsive(document: &Document) -> Option<Caveat> {
         .filter_map(|thread| thread.latency_with_skipped_ns)
         .map(|summary| summary.max)
         .max()?;
-    Some(Caveat {
-        kind: CaveatKind::Unresponsive,
-        percent: 0.0,
-        phrase: tr!(
-            thread_threads_kept_off,
-            threads = list(&numbers),
-            rows = Rows::from(document.probe.rows).plural(),
-            time = at_most(waited)
-        ),
-        short: tr!(thread_kept_off_cpu),
-    })
+    let phrase = tr!(
+        thread_threads_kept_off,
+        threads = list(&numbers),
+        rows = Rows::from(document.probe.rows).plural(),
+        time = at_most(waited)
+    );
+    Some(Caveat::new(CaveatKind::Unresponsive, phrase, tr!(thread_kept_off_cpu)))
 }
 
 /// Measured CPUs that no load ran on. Where the CPUs of all loads were named, that was meant, and
@@ -103,12 +90,7 @@ fn loads_elsewhere(document: &Document) -> Option<Caveat> {
     }
     let cpus = CpuList::format(&bare.into_iter().collect::<Vec<_>>());
     let phrase = tr!(no_load_on_measured, cpus);
-    Some(Caveat {
-        kind: CaveatKind::LoadsElsewhere,
-        percent: 0.0,
-        phrase,
-        short: tr!(no_load_on_cpu, cpus),
-    })
+    Some(Caveat::new(CaveatKind::LoadsElsewhere, phrase, tr!(no_load_on_cpu, cpus)))
 }
 
 /// The caveats found in the two snapshots of the machine.
@@ -131,17 +113,13 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
     let all = [
         steal(document, &found.cpu_times),
         other_work(document),
-        clocksource.map(|fact| Caveat {
-            kind: CaveatKind::Clocksource,
-            percent: 0.0,
-            phrase: tr!(clocksource_changed_from, was = fact.before, is = fact.after),
-            short: tr!(clocksource_changed),
+        clocksource.map(|fact| {
+            let phrase = tr!(clocksource_changed_from, was = fact.before, is = fact.after);
+            Caveat::new(CaveatKind::Clocksource, phrase, tr!(clocksource_changed))
         }),
-        online.map(|fact| Caveat {
-            kind: CaveatKind::CpusOnline,
-            percent: 0.0,
-            phrase: tr!(cpus_online_changed_from, was = fact.before, is = fact.after),
-            short: tr!(cpus_changed),
+        online.map(|fact| {
+            let phrase = tr!(cpus_online_changed_from, was = fact.before, is = fact.after);
+            Caveat::new(CaveatKind::CpusOnline, phrase, tr!(cpus_changed))
         }),
     ];
     all.into_iter().flatten().collect()
@@ -228,29 +206,25 @@ pub(crate) fn merge(all: &mut Vec<Caveat>, more: Vec<Caveat>) {
 /// Of several recordings, each kind once: the worst, with the recording it is of and how many more
 /// have it.
 pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
-    let each: Vec<(&str, Vec<Caveat>)> =
-        all.iter().map(|(name, document)| (*name, collect(document))).collect();
-    let phrase = |kind: CaveatKind| {
-        let having = || {
-            each.iter().filter_map(|(name, caveats)| {
-                Some((name, caveats.iter().find(|one| one.kind == kind)?))
-            })
-        };
-        let (name, worst) =
-            having().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
-        let mut text = worst.phrase.clone();
+    let each = all.iter().flat_map(|(name, document)| {
+        collect(document).into_iter().map(move |caveat| (caveat.kind, (name, caveat)))
+    });
+    let mut kinds = grouped(each);
+    kinds.sort_by_key(|(kind, _)| *kind);
+    let phrase = |(_, having): (CaveatKind, Vec<(&&str, Caveat)>)| {
+        let more = having.len() - 1;
+        let worst = having.into_iter().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a });
+        let (name, worst) = worst?;
+        let mut text = worst.phrase;
         if all.len() > 1 {
             text += &tr!(in_name_after, name);
-            let more = having().count() - 1;
-            text += &if more > 0 {
-                tr!(and_n_more_after, n = count(more as u64))
-            } else {
-                String::new()
-            };
+        }
+        if more > 0 {
+            text += &tr!(and_n_more_after, n = count(more as u64));
         }
         Some(text)
     };
-    CaveatKind::ALL.into_iter().filter_map(phrase).collect()
+    kinds.into_iter().filter_map(phrase).collect()
 }
 
 /// Why a recording does not show all that it should have.

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The probe of a recording in words, and the figures of its columns that are not judged.
 
-use crate::format::list;
-use crate::format::{count, micros, rounded};
-use crate::language::{self, texts, tr, translated};
+use crate::alike::grouped;
+use crate::format::{count, list, micros};
+use crate::language::{self, texts, tr};
 use crate::overview::Overview;
-use crate::sections::latencies::{FEW, Latencies, NOTHING};
+use crate::sections::latencies::{FEW, Latencies, OrNothing, Value};
 use crate::sections::rows::Rows;
 use crate::sections::{noise, smis};
 use model::{ColumnUnit, Document, ProbeStatement, Quantity, RowKind};
-use stats::Level;
 
 /// A further column of one thread.
 pub(crate) struct ColumnRow {
@@ -38,7 +37,7 @@ pub(crate) fn probe(document: &Document) -> String {
 pub(crate) fn rows(all: &[Overview<'_>], max: usize) -> (Vec<ColumnRow>, usize) {
     let mut rows = Vec::new();
     for overview in all {
-        let document = &overview.recorded.document;
+        let document = overview.document();
         for (thread, beside) in document.threads.iter().zip(&overview.recorded.beside) {
             for ((_, column), statistics) in document.probe.others().zip(&beside.columns) {
                 rows.push(ColumnRow {
@@ -59,22 +58,18 @@ pub(crate) fn rows(all: &[Overview<'_>], max: usize) -> (Vec<ColumnRow>, usize) 
 /// needs no explanation. What is not the same in all recordings is said with the names of those it
 /// holds for.
 pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
-    if all.iter().all(|overview| overview.recorded.document.probe == ProbeStatement::cyclic()) {
+    if all.iter().all(|overview| overview.document().probe == ProbeStatement::cyclic()) {
         return Vec::new();
     }
-    let mut found: Vec<(String, String, Vec<&str>)> = Vec::new();
-    for overview in all {
-        for (index, column) in overview.recorded.document.probe.columns.iter().enumerate() {
-            let judged = || judged_name(overview.recorded.document.probe.quantity).to_owned();
+    let found = grouped(all.iter().flat_map(|overview| {
+        let probe = &overview.document().probe;
+        probe.columns.iter().enumerate().map(|(index, column)| {
+            let judged = || judged_name(probe.quantity).to_owned();
             let name = if index == 0 { judged() } else { title(&column.name, column.unit) };
-            let meaning = meaning(&column.meaning);
-            match found.iter_mut().find(|(known, means, _)| *known == name && *means == meaning) {
-                Some((.., recordings)) => recordings.push(&overview.name),
-                None => found.push((name, meaning, vec![&overview.name])),
-            }
-        }
-    }
-    let named = |(name, meaning, recordings): (String, String, Vec<&str>)| {
+            ((name, meaning(&column.meaning)), &overview.name)
+        })
+    }));
+    let named = |((name, meaning), recordings): ((String, String), Vec<&String>)| {
         let of_all = recordings.len() == all.len();
         let name =
             if of_all { name } else { tr!(name_recordings, name, recordings = list(&recordings)) };
@@ -87,11 +82,12 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
 
 /// What a judged time is called.
 pub(crate) fn judged_name(quantity: Quantity) -> &'static str {
-    translated(match quantity {
+    match quantity {
         Quantity::Latency => texts::latency,
         Quantity::Jitter => texts::jitter,
         Quantity::Interval => texts::interval,
-    })
+    }
+    .said()
 }
 
 /// What a column says of itself, in the current language if it is one that is known.
@@ -121,7 +117,7 @@ impl Probes {
     /// Those of these recordings.
     pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Probes {
         let mut probes = Probes::default();
-        all.iter().for_each(|overview| probes.add(&overview.recorded.document.probe));
+        all.iter().for_each(|overview| probes.add(&overview.document().probe));
         probes
     }
 
@@ -167,7 +163,7 @@ pub(crate) enum Measured {
 impl Measured {
     /// What all of these are, if they are one.
     pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Measured {
-        Measured::from_documents(all.iter().map(|overview| &overview.recorded.document))
+        Measured::from_documents(all.iter().map(|overview| overview.document()))
     }
 
     pub(crate) fn from_documents<'d>(all: impl Iterator<Item = &'d Document>) -> Measured {
@@ -233,24 +229,12 @@ fn title(name: &str, unit: ColumnUnit) -> String {
 }
 
 fn figures(of: &Latencies<'_>, unit: ColumnUnit) -> [String; FEW.len()] {
-    let text = |value: Option<i64>| match (value, unit) {
-        (None, _) => NOTHING.to_owned(),
-        (Some(value), ColumnUnit::Nanoseconds) => micros(value),
-        (Some(value), ColumnUnit::Count) => whole(value),
+    let text = |value: Value| match (value, unit) {
+        (_, ColumnUnit::Nanoseconds) => micros(value.rounded()),
+        (Value::Real(mean), ColumnUnit::Count) if mean.abs() < 1_000.0 => format!("{mean:.1}"),
+        (_, ColumnUnit::Count) => whole(value.rounded()),
     };
-    let mean = match (of.mean(), unit) {
-        (Some(mean), ColumnUnit::Count) if mean.abs() < 1_000.0 => format!("{mean:.1}"),
-        (mean, _) => text(mean.map(rounded)),
-    };
-    let quantile = |level| text(of.quantile(level));
-    [
-        text(of.min()),
-        mean,
-        quantile(Level::P50),
-        quantile(Level::P99),
-        quantile(Level::P999),
-        text(of.max()),
-    ]
+    FEW.map(|figure| of.figure(figure).map(text).or_nothing())
 }
 
 fn whole(value: i64) -> String {

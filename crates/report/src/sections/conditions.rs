@@ -3,7 +3,7 @@
 //! it was after, and where recordings differ.
 
 use crate::format::{self, count};
-use crate::language::{Text, texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::{co_kernel, lab};
 use model::{CoKernel, HostFacts, Lab, LabQemu, QemuOrigin};
@@ -20,6 +20,29 @@ pub(crate) struct Fact {
     pub(crate) values: Vec<Value>,
     /// The recordings do not agree on it, and it is not one that is different every time.
     pub(crate) differs: bool,
+}
+
+impl Fact {
+    /// That `moves` is different in every snapshot, so that a difference says nothing by itself.
+    fn new(name: Text, values: Vec<Value>, moves: bool) -> Fact {
+        let differs = !moves && values.iter().any(|value| value.before != values[0].before);
+        Fact { name, values, differs }
+    }
+
+    /// Of what does not change while measuring.
+    fn lasting(name: Text, values: impl Iterator<Item = Option<String>>) -> Fact {
+        let value = |before: Option<String>| {
+            let before = before.map(|text| format::clip(&text, MAX_FACT));
+            Value { before, after: None, changed: false }
+        };
+        Fact::new(name, values.map(value).collect(), false)
+    }
+
+    /// Whether it is the same in every recording, before and after.
+    pub(crate) fn one_for_all(&self) -> bool {
+        let first = self.values.first().and_then(|value| value.before.as_ref());
+        self.values.iter().all(|value| value.before.as_ref() == first && value.after.is_none())
+    }
 }
 
 /// A fact of one recording.
@@ -57,7 +80,7 @@ const QUESTIONS: [Question; 21] = [
     }),
     fixed(texts::virtual_machine, |facts| {
         facts.hypervisor.map(|below| {
-            translated(if below { texts::yes_on_a_hypervisor } else { texts::no }).to_owned()
+            if below { texts::yes_on_a_hypervisor } else { texts::no }.said().to_owned()
         })
     }),
     fixed(texts::memory, |facts| facts.memory_total_kib.map(mebibytes)),
@@ -86,10 +109,8 @@ const QUESTIONS: [Question; 21] = [
 pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<Fact> {
     let ask = |question: &Question| {
         let values: Vec<Value> =
-            all.iter().map(|overview| value(question, &overview.recorded.document.host)).collect();
-        let differs =
-            !question.moves && values.iter().any(|value| value.before != values[0].before);
-        Fact { name: question.name, values, differs }
+            all.iter().map(|overview| value(question, &overview.document().host)).collect();
+        Fact::new(question.name, values, question.moves)
     };
     std::iter::once(names(all))
         .chain(LAB_QUESTIONS.iter().map(|question| of_lab(question, all)))
@@ -103,23 +124,17 @@ pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<Fact> {
 
 /// Whether names were taken out of recordings; not spoken of where none were.
 fn names(all: &[Overview<'_>]) -> Fact {
-    let is_anonymous = |overview: &&Overview<'_>| overview.recorded.document.anonymous;
-    let is_asked = all.iter().any(|overview| is_anonymous(&overview));
+    let is_asked = all.iter().any(|overview| overview.document().anonymous);
     let of = |overview: &Overview<'_>| {
         is_asked.then(|| {
-            if is_anonymous(&overview) {
+            if overview.document().anonymous {
                 tr!(pseudonyms_anonymous_recording)
             } else {
                 tr!(as_recorded)
             }
         })
     };
-    let values: Vec<Value> = all
-        .iter()
-        .map(|overview| Value { before: of(overview), after: None, changed: false })
-        .collect();
-    let differs = values.iter().any(|value| value.before != values[0].before);
-    Fact { name: texts::names, values, differs }
+    Fact::lasting(texts::names, all.iter().map(of))
 }
 
 /// What is asked of a lab.
@@ -157,15 +172,7 @@ fn qemu(qemu: &LabQemu) -> String {
 }
 
 fn of_lab((name, answer): &LabQuestion, all: &[Overview<'_>]) -> Fact {
-    let of = |overview: &Overview<'_>| {
-        overview.recorded.document.lab.as_ref().map(|lab| format::clip(&answer(lab), MAX_FACT))
-    };
-    let values: Vec<Value> = all
-        .iter()
-        .map(|overview| Value { before: of(overview), after: None, changed: false })
-        .collect();
-    let differs = values.iter().any(|value| value.before != values[0].before);
-    Fact { name: *name, values, differs }
+    Fact::lasting(*name, all.iter().map(|overview| overview.document().lab.as_ref().map(answer)))
 }
 
 /// What is asked of a co-kernel.
@@ -178,17 +185,11 @@ const OF_CO_KERNEL: [CoKernelQuestion; 2] = [
 
 /// Of recordings on Linux it is known that they have none, and said where others have one.
 fn of_co_kernel((name, answer): &CoKernelQuestion, all: &[Overview<'_>]) -> Fact {
-    let cores: Vec<_> =
-        all.iter().map(|overview| co_kernel::of(&overview.recorded.document)).collect();
-    let is_asked = cores.iter().any(Option::is_some);
-    let of = |core: &Option<&CoKernel>| match core {
-        Some(core) => Some(format::clip(&answer(core), MAX_FACT)),
-        None => is_asked.then(|| tr!(none_on_linux)),
-    };
-    let values: Vec<Value> =
-        cores.iter().map(|core| Value { before: of(core), after: None, changed: false }).collect();
-    let differs = values.iter().any(|value| value.before != values[0].before);
-    Fact { name: *name, values, differs }
+    let cores = || all.iter().map(|overview| co_kernel::of(overview.document()));
+    let is_asked = cores().any(|core| core.is_some());
+    let of =
+        |core: Option<&CoKernel>| core.map(answer).or_else(|| is_asked.then(|| tr!(none_on_linux)));
+    Fact::lasting(*name, cores().map(of))
 }
 
 fn value(question: &Question, host: &model::Host) -> Value {

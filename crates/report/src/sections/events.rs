@@ -40,7 +40,7 @@ pub(crate) fn softirqs(all: &[Overview<'_>]) -> (Vec<Source>, usize) {
 fn sources(all: &[Overview<'_>], of: fn(Changes) -> Vec<EventChange>) -> (Vec<Source>, usize) {
     let mut names: BTreeMap<(String, String), Vec<Option<Delta>>> = BTreeMap::new();
     for (place, overview) in all.iter().enumerate() {
-        let host = &overview.recorded.document.host;
+        let host = &overview.document().host;
         for event in during(host).map(of).unwrap_or_default() {
             let delta = delta(&event, host);
             names.entry((event.name, event.description)).or_insert_with(|| vec![None; all.len()])
@@ -110,7 +110,7 @@ pub(crate) fn cpu_time(all: &[Overview<'_>]) -> Vec<CpuTime> {
     ];
     let times: Vec<Vec<CpuTimeChange>> = all
         .iter()
-        .map(|overview| during(&overview.recorded.document.host).unwrap_or_default().cpu_times)
+        .map(|overview| during(&overview.document().host).unwrap_or_default().cpu_times)
         .collect();
     let share = |times: &Vec<CpuTimeChange>, kind: &str| {
         let whole: u64 = times.iter().map(|cpu| cpu.elapsed_ms).sum();

@@ -2,7 +2,7 @@
 //! The words of the field, as a page uses them: what a latency is, and what is late, is what its
 //! recordings' probes make of it.
 
-use crate::language::{Text, texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::sections::columns::Probes;
 use crate::sections::rows::Rows;
 use crate::sections::verdict::capitalised;
@@ -20,7 +20,7 @@ pub(crate) struct Word {
 pub(crate) fn words(probes: &Probes) -> Vec<Word> {
     let rows = probes.rows();
     let mut words = vec![
-        Word { term: "row", name: rows.singular(), meaning: translated(row(rows)).to_owned() },
+        Word { term: "row", name: rows.singular(), meaning: row(rows).said().to_owned() },
         Word { term: "latency", name: texts::latency.said(), meaning: latency(probes) },
     ];
     let jitter = probes.has_activations().then_some(JITTER);

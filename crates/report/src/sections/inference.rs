@@ -4,7 +4,7 @@
 
 use crate::format::list;
 use crate::format::{self, count, latency};
-use crate::language::{Text, texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::sections::due::due_since_first;
 use crate::sections::refusals;
 use crate::sections::rows::Rows;
@@ -65,7 +65,7 @@ pub(crate) struct Message {
 }
 
 fn message(about: Text, words: String) -> Message {
-    Message { about: translated(about).to_owned(), term: about.in_english(), words }
+    Message { about: about.said().to_owned(), term: about.in_english(), words }
 }
 
 /// Everything that is inferred about one thread.
@@ -152,19 +152,21 @@ fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Message {
         .map(|level| {
             let [at, lower, upper] = [level.level_ns, level.lower_ns, level.upper_ns]
                 .map(|ns| latency(format::rounded(ns)));
-            let once = translated(match level.horizon.name {
+            let once = match level.horizon.name {
                 "hour" => texts::once_an_hour,
                 "day" => texts::once_a_day,
                 _ => texts::once_a_year,
-            });
+            }
+            .said();
             tr!(once_above_lower_upper, once, at, lower, upper)
         })
         .collect();
-    let shape = translated(match fit.region.shape {
+    let shape = match fit.region.shape {
         (_, upper) if upper < 0.0 => texts::bounded,
         (lower, _) if lower > 0.0 => texts::heavy_tailed,
         _ => texts::bounded_heavy_tailed_not,
-    });
+    }
+    .said();
     let two = |value: f64| format!("{value:.2}");
     let basis = tr!(
         latencies_above_threshold_in,
@@ -197,7 +199,6 @@ fn modes(modes: &[Mode]) -> Message {
 
 /// `slower every 5,000 activations (5 s) ...`; late is an interval or more.
 pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
     let ns = period.activations * interval.0 as f64;
     let activations = format!("{:.2}", period.activations);
     let activations = activations.trim_end_matches('0').trim_end_matches('.');
@@ -223,7 +224,6 @@ pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
 /// The recorder writes twice a second. Where every CPU is measured, it runs on one of them, and
 /// what it has the kernel do there is seen.
 fn is_as_often_as_samples_are_written(ns: f64) -> bool {
-    #[expect(clippy::cast_precision_loss, reason = "half a second")]
     let flush_ns = model::FLUSH_INTERVAL.0 as f64;
     // It looks at the clock a few times a second, and writes at the first look behind the interval.
     (0.98 * flush_ns..1.06 * flush_ns).contains(&ns)

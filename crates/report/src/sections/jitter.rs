@@ -9,7 +9,7 @@ use model::Quantity;
 
 /// Whether a recording is of intervals, whose first figure is how much they vary.
 pub(crate) fn is_judged(overview: &Overview<'_>) -> bool {
-    overview.recorded.document.probe.quantity != Quantity::Latency
+    overview.document().probe.quantity != Quantity::Latency
 }
 
 /// The spread of the intervals of a recording.
@@ -31,7 +31,7 @@ impl Spread {
         let measured = overview.measured();
         let (min_ns, max_ns) =
             measured.min().zip(measured.max()).filter(|_| is_judged(overview))?;
-        let period_ns = overview.recorded.document.probe.period_ns.map(|period| period.0);
+        let period_ns = overview.document().probe.period_ns.map(|period| period.0);
         Some(Spread {
             sd_ns: measured.sd(),
             peak_to_peak_ns: max_ns - min_ns,

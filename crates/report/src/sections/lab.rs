@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must be shown with every figure from the lab: what its ns are, and what is not in them.
 
+use crate::alike::grouped;
 use crate::format::list;
-use crate::language::{texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use model::Lab;
 
@@ -24,33 +25,24 @@ pub(crate) fn time_of(lab: &Lab) -> String {
 
 /// For the recordings that are from the lab, each kind of time once: a title, and the sentence,
 /// which names its recordings unless it is true of all.
-pub(crate) fn times(all: &[Overview<'_>]) -> Vec<(&'static str, String)> {
-    let mut kinds: Vec<(&'static str, String, Vec<&str>)> = Vec::new();
-    for overview in all {
-        let Some(lab) = &overview.recorded.document.lab else { continue };
-        let text = time_of(lab);
-        match kinds.iter_mut().find(|(_, known, _)| *known == text) {
-            Some((.., names)) => names.push(&overview.name),
-            None => {
-                let title = translated(if lab.ns_per_instruction.is_some() {
-                    texts::virtual_time
-                } else {
-                    texts::emulated_sentence
-                });
-                kinds.push((title, text, vec![&overview.name]));
-            }
-        }
-    }
-    let named = |names: &[&str], text| {
-        if names.len() == all.len() { text } else { format!("{}: {text}", list(names)) }
+pub(crate) fn times(all: &[Overview<'_>]) -> Vec<(Text, String)> {
+    let kinds = grouped(all.iter().filter_map(|overview| {
+        let lab = overview.document().lab.as_ref()?;
+        let is_virtual = lab.ns_per_instruction.is_some();
+        let title = if is_virtual { texts::virtual_time } else { texts::emulated_sentence };
+        Some(((title, time_of(lab)), &overview.name))
+    }));
+    let named = |((title, text), names): ((Text, String), Vec<&String>)| {
+        let is_of_all = names.len() == all.len();
+        (title, if is_of_all { text } else { format!("{}: {text}", list(&names)) })
     };
-    kinds.into_iter().map(|(title, text, names)| (title, named(&names, text))).collect()
+    kinds.into_iter().map(named).collect()
 }
 
 /// Whether all ran in virtual time, where a figure is exact to the ns.
 pub(crate) fn is_virtual(all: &[Overview<'_>]) -> bool {
     all.iter().all(|overview| {
-        overview.recorded.document.lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some())
+        overview.document().lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some())
     })
 }
 
@@ -93,9 +85,7 @@ impl TimeKind {
 
 /// For a verdict: the words before the figures, if all are of one kind.
 pub(crate) fn in_short(all: &[Overview<'_>]) -> Option<&'static str> {
-    in_short_of(
-        all.iter().map(|overview| TimeKind::from_lab(overview.recorded.document.lab.as_ref())),
-    )
+    in_short_of(all.iter().map(|overview| TimeKind::from_lab(overview.document().lab.as_ref())))
 }
 
 /// The same of kinds alone.
@@ -126,7 +116,7 @@ mod tests {
         let both = [recorded("one", Some(Some(2))), recorded("two", Some(Some(2)))];
         let output = times(&Overview::all(&both));
         let [(title, text)] = output.as_slice() else { panic!("{output:?}") };
-        assert_eq!(*title, "Virtual time.");
+        assert_eq!(title.said(), "Virtual time.");
         assert!(
             text.starts_with("Virtual ns: instructions x 2^1 (each instruction takes 2 ns)"),
             "{text}"
@@ -143,7 +133,7 @@ mod tests {
         let output = times(&all);
         let [(_, first), (title, second)] = output.as_slice() else { panic!("{output:?}") };
         assert!(first.starts_with("one and three: Virtual ns"), "{first}");
-        assert!(*title == "Emulated." && second.starts_with("two: Emulated"), "{second}");
+        assert!(title.said() == "Emulated." && second.starts_with("two: Emulated"), "{second}");
         assert!(times(&Overview::all(&mixed[1..2])).is_empty());
     }
 }

@@ -3,16 +3,100 @@
 //! enough latencies for, which are known at all, and which are observed values. Terminal, page,
 //! Markdown, CSV and JSON take them from here, each with its own number of digits.
 
-use crate::format::{micros, rounded};
+use crate::format::{self, micros};
 use crate::language::{Text, texts};
+use serde::Serialize;
+use serde_json::{Map, json};
 use stats::{Histogram, Level, Moments, Statistics, Summary};
+use std::fmt;
 
 /// Shown where there is no figure.
 pub(crate) const NOTHING: &str = "–";
 
+/// A figure of latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    Min,
+    Mean,
+    /// Standard deviation.
+    Sd,
+    /// From the smallest to the largest.
+    PeakToPeak,
+    Quantile(Level),
+    Max,
+}
+
+impl Figure {
+    pub(crate) const P50: Figure = Figure::Quantile(Level::P50);
+    pub(crate) const P90: Figure = Figure::Quantile(Level::P90);
+    pub(crate) const P99: Figure = Figure::Quantile(Level::P99);
+    pub(crate) const P999: Figure = Figure::Quantile(Level::P999);
+    pub(crate) const P9999: Figure = Figure::Quantile(Level::P9999);
+
+    /// As tables name it.
+    pub(crate) const fn name(self) -> Text {
+        match self {
+            Figure::Min => texts::min,
+            Figure::Mean => texts::mean,
+            Figure::Sd => texts::standard_deviation_short,
+            Figure::PeakToPeak => texts::peak_to_peak,
+            Figure::Quantile(Level::P50) => texts::p50,
+            Figure::Quantile(Level::P90) => texts::p90,
+            Figure::Quantile(Level::P99) => texts::p99,
+            Figure::Quantile(Level::P999) => texts::p99_9,
+            Figure::Quantile(_) => texts::p99_99,
+            Figure::Max => texts::max,
+        }
+    }
+
+    /// As programs name it: `p999`, `peak_to_peak`.
+    pub(crate) fn key(self) -> String {
+        self.name().in_english().replace('.', "").replace(' ', "_")
+    }
+}
+
+/// What a figure is: a latency as measured, or something computed, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Value {
+    Whole(i64),
+    Real(f64),
+}
+
+impl Value {
+    pub(crate) fn rounded(self) -> i64 {
+        match self {
+            Value::Whole(ns) => ns,
+            Value::Real(ns) => format::rounded(ns),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Whole(ns) => ns.fmt(f),
+            Value::Real(ns) => ns.fmt(f),
+        }
+    }
+}
+
 /// The figures that a table has where it has few.
-pub(crate) const FEW: [Text; 6] =
-    [texts::min, texts::mean, texts::p50, texts::p99, texts::p99_9, texts::max];
+pub(crate) const FEW: [Figure; 6] =
+    [Figure::Min, Figure::Mean, Figure::P50, Figure::P99, Figure::P999, Figure::Max];
+
+/// Those that it has where it has room.
+pub(crate) const MANY: [Figure; 9] = [
+    Figure::Min,
+    Figure::Mean,
+    Figure::Sd,
+    Figure::P50,
+    Figure::P90,
+    Figure::P99,
+    Figure::P999,
+    Figure::P9999,
+    Figure::Max,
+];
 
 pub(crate) trait OrNothing {
     /// The figure as text, or [`NOTHING`].
@@ -103,43 +187,43 @@ impl<'a> Latencies<'a> {
         summary.quantile(level)
     }
 
+    pub(crate) fn figure(&self, figure: Figure) -> Option<Value> {
+        match figure {
+            Figure::Min => self.min().map(Value::Whole),
+            Figure::Mean => self.mean().map(Value::Real),
+            Figure::Sd => self.sd().map(Value::Real),
+            Figure::PeakToPeak => Some(Value::Whole(self.max()?.saturating_sub(self.min()?))),
+            Figure::Quantile(level) => self.quantile(level).map(Value::Whole),
+            Figure::Max => self.max().map(Value::Whole),
+        }
+    }
+
+    /// To the nearest ns.
+    pub(crate) fn rounded(&self, figure: Figure) -> Option<i64> {
+        self.figure(figure).map(Value::rounded)
+    }
+
+    /// Figures by their keys, `min_ns`, for a program.
+    pub(crate) fn by_key(&self, figures: &[Figure]) -> Map<String, serde_json::Value> {
+        let entry = |of: &Figure| (format!("{}_ns", of.key()), json!(self.figure(*of)));
+        figures.iter().map(entry).collect()
+    }
+
     /// What stands before a quantile that is not the observed one.
     pub(crate) const fn about(&self) -> &'static str {
         if self.observed.is_some() { "" } else { "~" }
     }
 
-    /// A quantile as tables show it, µs.
-    pub(crate) fn quantile_text(&self, level: Level) -> String {
-        self.quantile_as(micros, level)
-    }
-
-    fn quantile_as(&self, text: fn(i64) -> String, level: Level) -> String {
-        self.quantile(level).map(|ns| format!("{}{}", self.about(), text(ns))).or_nothing()
+    /// A figure as tables show it, in this writing.
+    pub(crate) fn text(&self, figure: Figure, text: fn(i64) -> String) -> String {
+        let about = if matches!(figure, Figure::Quantile(_)) { self.about() } else { "" };
+        self.rounded(figure).map(|ns| format!("{about}{}", text(ns))).or_nothing()
     }
 
     /// Those of [`FEW`], µs.
     pub(crate) fn few(&self) -> [String; FEW.len()] {
-        self.few_as(micros)
+        FEW.map(|figure| self.text(figure, micros))
     }
-
-    /// Those of [`FEW`] in another writing.
-    pub(crate) fn few_as(&self, text: fn(i64) -> String) -> [String; FEW.len()] {
-        let figure = |ns: Option<i64>| ns.map(text).or_nothing();
-        let quantile = |level| self.quantile_as(text, level);
-        [
-            figure(self.min()),
-            figure(self.mean().map(rounded)),
-            quantile(Level::P50),
-            quantile(Level::P99),
-            quantile(Level::P999),
-            figure(self.max()),
-        ]
-    }
-}
-
-/// A figure as tables show it, µs.
-pub(crate) fn text(ns: Option<i64>) -> String {
-    ns.map(micros).or_nothing()
 }
 
 /// What is left of statistics where only their histogram is known.
@@ -191,14 +275,7 @@ mod tests {
             let all = std::slice::from_ref(&recorded);
             let language = crate::Language::English;
             let due = Latencies::due(&recorded.threads[0]);
-            let levels = [Level::P50, Level::P99, Level::P999];
-            let shown =
-                [[text(due.min()), text(due.mean().map(crate::format::rounded))].as_slice()]
-                    .concat()
-                    .into_iter()
-                    .chain(levels.map(|level| due.quantile_text(level)))
-                    .chain([text(due.max())])
-                    .collect::<Vec<String>>();
+            let shown = due.few();
             let row_of = |text: &str| -> Vec<String> {
                 let cells = text
                     .split(|c: char| c == '|' || c.is_whitespace())
@@ -237,7 +314,7 @@ mod tests {
             (thread.activations, thread.detail) = (None, model::Detail::Histogram);
         }
         let overview = Overview::new(&recorded);
-        assert!(overview.moments.sd().is_some() && overview.due().sd().is_none());
+        assert!(overview.totals.moments.sd().is_some() && overview.due().sd().is_none());
         let mut matrix = crate::Matrix::new(None, vec!["load".into()], std::iter::once(vec![None]));
         matrix.add(0, 1, recorded.clone());
         matrix.add(0, 2, recorded);

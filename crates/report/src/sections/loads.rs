@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What each load was asked for and what it reached: the words for it, and the table of the page.
 
-use crate::format::{self, count};
+use crate::format::{self, count, rounded_count};
 use crate::language::tr;
 use crate::sections::latencies::OrNothing;
 use model::{Document, LoadEvidence, LoadOnCpu};
@@ -171,12 +171,7 @@ pub(crate) fn did(load: &LoadEvidence) -> Vec<String> {
     let one = |(unit, rate): (&String, &f64)| {
         let unit =
             unit.strip_suffix("_per_s").map_or_else(|| unit.clone(), |unit| format!("{unit}/s"));
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "rounded, saturating"
-        )]
-        let rate = if *rate >= 100.0 { count(rate.round() as u64) } else { format!("{rate:.1}") };
+        let rate = if *rate >= 100.0 { rounded_count(*rate) } else { format!("{rate:.1}") };
         format!("{rate} {}", unit.replace('_', " "))
     };
     load.rate.iter().map(one).collect()

@@ -2,7 +2,7 @@
 //! How it was measured.
 
 use crate::format::{self, count};
-use crate::language::{Text, texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::columns;
 use crate::sections::rows::Rows;
@@ -13,7 +13,12 @@ use plan::{Nanos, OverrunPolicy};
 pub(crate) struct MethodRow {
     pub(crate) name: Text,
     pub(crate) values: Vec<String>,
-    pub(crate) one_for_all: bool,
+}
+
+impl MethodRow {
+    pub(crate) fn one_for_all(&self) -> bool {
+        self.values.iter().all(|value| *value == self.values[0])
+    }
 }
 
 /// A command line that was used.
@@ -43,16 +48,16 @@ const OF_MEASURING: [Text; 9] = [
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
     let questions: [(Text, Answer); 16] = [
-        (texts::recorded, |o| o.recorded.document.started_at.clone()),
+        (texts::recorded, |o| o.document().started_at.clone()),
         (texts::length_heading, length),
         (texts::interval_heading, interval),
-        (PHASE, |o| match o.recorded.document.run.phase {
+        (PHASE, |o| match o.document().run.phase {
             phase if phase.is_none() => tr!(none),
             phase => phase.to_string(),
         }),
         (texts::scheduling_heading, scheduling),
-        (texts::probe, |o| columns::probe(&o.recorded.document)),
-        (texts::after_an_overrun, |o| match o.recorded.document.run.overrun_policy {
+        (texts::probe, |o| columns::probe(o.document())),
+        (texts::after_an_overrun, |o| match o.document().run.overrun_policy {
             OverrunPolicy::Skip => {
                 tr!(continue_next_planned_time)
             }
@@ -67,10 +72,10 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
                 .map_or_else(|| tr!(never), |limit| limit.to_string())
         }),
         (texts::clock, clock),
-        (texts::memory_locked, |o| yes(o.recorded.document.instrument.memory_locked)),
+        (texts::memory_locked, |o| yes(o.document().instrument.memory_locked)),
         (texts::cpu_latency_dev_cpu_dma_latency, |o| {
-            let is_held = o.recorded.document.instrument.dma_latency_held;
-            translated(if is_held { texts::held_0_no_deep } else { texts::unchanged }).to_owned()
+            let is_held = o.document().instrument.dma_latency_held;
+            if is_held { texts::held_0_no_deep } else { texts::unchanged }.said().to_owned()
         }),
         (texts::start_until_measuring_began, |o| {
             o.recorded
@@ -85,17 +90,15 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         (texts::preempted_while_measuring, |o| {
             evidence(o, |evidence| evidence.involuntary_switches)
         }),
-        (texts::samples_lost_heading, |o| count(o.lost)),
+        (texts::samples_lost_heading, |o| count(o.totals.lost)),
     ];
-    let row = |(name, answer): (Text, Answer)| {
-        let values: Vec<String> = all.iter().map(answer).collect();
-        let one_for_all = values.iter().all(|value| *value == values[0]);
-        MethodRow { name, values, one_for_all }
+    let row = |(name, answer): (Text, Answer)| MethodRow {
+        name,
+        values: all.iter().map(answer).collect(),
     };
-    let elsewhere = all
-        .iter()
-        .all(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine);
-    let in_phases = all.iter().any(|overview| !overview.recorded.document.run.phase.is_none());
+    let elsewhere =
+        all.iter().all(|overview| overview.document().probe.taken_by() == TakenBy::AnotherMachine);
+    let in_phases = all.iter().any(|overview| !overview.document().run.phase.is_none());
     let is_asked =
         |name: &Text| !(elsewhere && OF_MEASURING.contains(name)) && (in_phases || *name != PHASE);
     let asked = questions.into_iter().filter(|(name, _)| is_asked(name));
@@ -103,18 +106,15 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
 }
 
 fn yes(is: bool) -> String {
-    translated(if is { texts::yes } else { texts::no }).to_owned()
+    if is { texts::yes } else { texts::no }.said().to_owned()
 }
 
 /// How long the run was to be.
 pub(crate) fn length(overview: &Overview<'_>) -> String {
-    let run = &overview.recorded.document.run;
+    let run = &overview.document().run;
     match run.length {
         plan::Length::Samples(n) => {
-            tr!(
-                rows_of_each_thread,
-                rows = Rows::from(overview.recorded.document.probe.rows).counted(n)
-            )
+            tr!(rows_of_each_thread, rows = Rows::from(overview.document().probe.rows).counted(n))
         }
         plan::Length::DurationNs(duration) => format::span(duration),
         plan::Length::Forever => tr!(until_it_was_ended),
@@ -122,7 +122,7 @@ pub(crate) fn length(overview: &Overview<'_>) -> String {
 }
 
 fn interval(overview: &Overview<'_>) -> String {
-    let run = &overview.recorded.document.run;
+    let run = &overview.document().run;
     if run.distance_ns == Nanos::ZERO {
         run.interval_ns.to_string()
     } else {
@@ -131,7 +131,7 @@ fn interval(overview: &Overview<'_>) -> String {
 }
 
 fn scheduling(overview: &Overview<'_>) -> String {
-    let document = &overview.recorded.document;
+    let document = overview.document();
     let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
     granted.dedup();
     match granted.join(", ") {
@@ -144,7 +144,7 @@ fn scheduling(overview: &Overview<'_>) -> String {
 }
 
 fn clock(overview: &Overview<'_>) -> String {
-    let document = &overview.recorded.document;
+    let document = overview.document();
     let instrument = &document.instrument;
     if document.probe.taken_by() == TakenBy::AnotherMachine {
         return tr!(of_the_stream);
@@ -160,7 +160,7 @@ fn clock(overview: &Overview<'_>) -> String {
 /// A sum over all threads; a thread that did not live to say leaves the sum unknown.
 fn evidence(overview: &Overview<'_>, of: fn(&ThreadEvidence) -> Option<u64>) -> String {
     let sum: Option<u64> =
-        overview.recorded.document.threads.iter().map(|thread| of(&thread.evidence)).sum();
+        overview.document().threads.iter().map(|thread| of(&thread.evidence)).sum();
     sum.map_or_else(|| tr!(not_known), |n| if n == 0 { tr!(none) } else { count(n) })
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
         .iter()
         .map(|overview| Command {
             what: overview.name.clone(),
-            line: format::clip(&quoted(&overview.recorded.document.command_line), MAX_COMMAND),
+            line: format::clip(&quoted(&overview.document().command_line), MAX_COMMAND),
         })
         .collect();
     if !of_page.is_empty() {

@@ -23,14 +23,14 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<(String, String)> {
 /// `0.0123 % of the 9 s polled, in 412 gaps. The loop sees nothing shorter than 25 ns`, of all
 /// threads together.
 fn in_words(overview: &Overview<'_>) -> Option<String> {
-    let threads = &overview.recorded.document.threads;
+    let threads = &overview.document().threads;
     let polling = || threads.iter().filter_map(|thread| thread.polling);
     let polled_ns = polling().map(|polling| polling.polled_ns).fold(0, i64::saturating_add);
-    let share = format!("{} %", digits(percent(polled_ns, &overview.moments)?));
+    let share = format!("{} %", digits(percent(polled_ns, &overview.totals.moments)?));
     let (polled, gaps) =
-        (format::span(Nanos(polled_ns)), counted(overview.moments.count(), texts::n_gaps));
+        (format::span(Nanos(polled_ns)), counted(overview.totals.moments.count(), texts::n_gaps));
     // What found the ring full is in no sum.
-    let mut text = if overview.lost > 0 {
+    let mut text = if overview.totals.lost > 0 {
         tr!(least_share_polled_in, share, polled, gaps)
     } else {
         tr!(share_polled_in_gaps, share, polled, gaps)
@@ -38,7 +38,7 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
     if let Some(resolution) = polling().filter_map(|polling| polling.resolution_ns).max() {
         text += &tr!(loop_sees_nothing_shorter, n = resolution);
     }
-    if let Some(threshold) = overview.recorded.document.run.probe_settings.get("threshold") {
+    if let Some(threshold) = overview.document().run.probe_settings.get("threshold") {
         text += &tr!(only_gaps_above_threshold, threshold);
     }
     Some(text)
@@ -46,7 +46,6 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
 
 /// What gaps are of the time polled, percent; none where nothing was polled.
 pub(crate) fn percent(polled_ns: i64, gaps: &Moments) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "sums of ns, for a share")]
     let share = gaps.sum() as f64 / polled_ns as f64;
     (polled_ns > 0).then_some(share * 100.0)
 }

@@ -2,7 +2,7 @@
 //! Why a tail is not continued, in words, with the evidence.
 
 use crate::format::{self, latency};
-use crate::language::{texts, tr, translated};
+use crate::language::{texts, tr};
 use crate::sections::rows::Rows;
 use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Part, Refusal};
 
@@ -97,10 +97,11 @@ fn rarity(chance: f64) -> String {
 
 /// What of the latencies changed.
 pub(crate) fn part(part: Part) -> &'static str {
-    translated(match part {
+    match part {
         Part::Middle => texts::the_median,
         Part::Late => texts::the_99th_percentile,
-    })
+    }
+    .said()
 }
 
 #[cfg(test)]

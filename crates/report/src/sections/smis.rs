@@ -3,7 +3,7 @@
 //! been those.
 
 use crate::format::counted;
-use crate::language::{Text, texts, tr, translated};
+use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use model::{Smis, SmisUnknown, Thread};
 
@@ -18,7 +18,7 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<(String, String)> {
                 tr!(smis_of_recording, recording = overview.name)
             }
         };
-        let found = overview.recorded.document.threads.iter().filter_map(in_words);
+        let found = overview.document().threads.iter().filter_map(in_words);
         meanings.extend(found.map(|meaning| (name(), meaning)));
     }
     meanings
@@ -29,7 +29,7 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<(String, String)> {
 fn in_words(thread: &Thread) -> Option<String> {
     let Smis { count, unknown } = thread.smis?;
     let Some(count) = count else {
-        let why = translated(why(unknown.unwrap_or(SmisUnknown::Unreadable)));
+        let why = why(unknown.unwrap_or(SmisUnknown::Unreadable)).said();
         let cpu = thread.cpu;
         return Some(tr!(system_management_interrupts_cpu, cpu, why));
     };

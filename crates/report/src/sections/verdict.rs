@@ -71,7 +71,7 @@ pub(crate) fn capitalised(sentence: &str) -> String {
 /// amiss.
 fn conditions(all: &[Overview<'_>]) -> String {
     let documents: Vec<_> =
-        all.iter().map(|overview| (overview.name.as_str(), &overview.recorded.document)).collect();
+        all.iter().map(|overview| (overview.name.as_str(), overview.document())).collect();
     let phrases: Vec<String> =
         rights(all).into_iter().chain(caveats::phrases(&documents)).collect();
     if phrases.is_empty() {
@@ -105,7 +105,7 @@ fn figures(all: &[Overview<'_>]) -> String {
     let mut maxima: Vec<(i64, &str)> = all
         .iter()
         .zip(&labels)
-        .filter_map(|(overview, label)| Some((overview.due_moments.max()?, label.as_str())))
+        .filter_map(|(overview, label)| Some((overview.totals.due_moments.max()?, label.as_str())))
         .collect();
     maxima.sort_by_key(|(max, _)| std::cmp::Reverse(*max));
     let Some(((worst, label), others)) = maxima.split_first() else {
@@ -124,13 +124,8 @@ fn figures(all: &[Overview<'_>]) -> String {
             others.iter().map(|(max, label)| tr!(max_label, max = format::latency(*max), label)),
         );
     }
-    let silent: Vec<&str> =
-        all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
-    let silent = if silent.is_empty() {
-        String::new()
-    } else {
-        tr!(no_latency_measured_in, names = list(&silent))
-    };
+    let silent = silent(all);
+    let silent = silent.map_or_else(String::new, |names| tr!(no_latency_measured_in, names));
     tr!(
         worst_latency_phrases_silent,
         phrases = phrases.join(texts::comma.said()),
@@ -141,7 +136,8 @@ fn figures(all: &[Overview<'_>]) -> String {
 
 /// How many rows there were, and how many periods that have none.
 fn rows_in_words(all: &[Overview<'_>]) -> String {
-    accounts::in_words(all.iter().map(|overview| overview.activations)) + &missed::in_words(all)
+    accounts::in_words(all.iter().map(|overview| overview.totals.activations))
+        + &missed::in_words(all)
 }
 
 /// Where events are recorded only above a threshold, in windows, none of them is a finding.
@@ -157,7 +153,7 @@ fn nothing_measured(all: &[Overview<'_>]) -> String {
 /// `no gap above 10us was found in 5 windows of 1s.` How many of a run that ended early is not
 /// said.
 fn no_gap(overview: &Overview<'_>) -> Option<String> {
-    let document = &overview.recorded.document;
+    let document = overview.document();
     let settings = &document.run.probe_settings;
     let set = |ending: &str| {
         settings.iter().find(|(name, _)| name.ends_with(ending)).map(|(_, value)| value.as_str())
@@ -182,8 +178,6 @@ fn jitters(all: &[Overview<'_>]) -> String {
         .filter_map(|(overview, label)| Some((Spread::from_overview(overview)?, label.as_str())))
         .collect();
     spreads.sort_by_key(|(spread, _)| std::cmp::Reverse(spread.peak_to_peak_ns));
-    let silent: Vec<&str> =
-        all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
     if spreads.is_empty() {
         return tr!(no_interval_was_measured);
     }
@@ -193,17 +187,21 @@ fn jitters(all: &[Overview<'_>]) -> String {
     if spreads.len() > MAX_LISTED {
         phrases.push(tr!(and_n_more, n = format::count((spreads.len() - MAX_LISTED) as u64)));
     }
-    let silent = if silent.is_empty() {
-        String::new()
-    } else {
-        tr!(no_interval_measured_in, names = list(&silent))
-    };
+    let silent = silent(all);
+    let silent = silent.map_or_else(String::new, |names| tr!(no_interval_measured_in, names));
     tr!(
         jitter_phrases_silent_on_time,
         phrases = phrases.join(texts::semicolon.said()),
         silent,
         on_time = rows_in_words(all)
     )
+}
+
+/// The recordings in which nothing was measured.
+fn silent(all: &[Overview<'_>]) -> Option<String> {
+    let is_silent = |one: &&Overview<'_>| one.totals.moments.max().is_none();
+    let names: Vec<&str> = all.iter().filter(is_silent).map(|one| one.name.as_str()).collect();
+    (!names.is_empty()).then(|| list(&names))
 }
 
 /// `1.24 ms`; a latency below 0 is early.
@@ -224,7 +222,7 @@ fn cut_short(all: &[Overview<'_>]) -> Vec<String> {
 }
 
 fn lost(all: &[Overview<'_>]) -> Option<String> {
-    let sum: u64 = all.iter().map(|overview| overview.lost).sum();
+    let sum: u64 = all.iter().map(|overview| overview.totals.lost).sum();
     (sum > 0).then(|| tr!(samples_lost_unknown, samples = format::counted(sum, texts::n_samples)))
 }
 
@@ -232,7 +230,7 @@ fn lost(all: &[Overview<'_>]) -> Option<String> {
 fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
     // What was lost or missed is said already, and is no contradiction.
     let is_whole = |overview: &&Overview<'_>| {
-        overview.lost == 0 && !overview.recorded.document.load_off_target
+        overview.totals.lost == 0 && !overview.document().load_off_target
     };
     let contradicts =
         all.iter().filter(is_whole).filter(|one| !model::contradictions(one.recorded).is_empty());

@@ -2,7 +2,7 @@
 //! The histogram in a terminal: columns of block characters, counts on a logarithmic scale, so that
 //! one spike among millions is a column too.
 
-use crate::format::{count, latency};
+use crate::format::{count, latency, rounded_count};
 use crate::terminal::text::WIDTH;
 use stats::{Bucket, Histogram};
 
@@ -23,7 +23,6 @@ struct Axis {
 }
 
 #[expect(
-    clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "columns of a terminal"
@@ -51,7 +50,6 @@ impl Axis {
 
 /// At most 80 columns wide; nothing where nothing was counted.
 #[expect(
-    clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "eighths of a character"
@@ -73,7 +71,7 @@ pub(crate) fn histogram(histogram: &Histogram) -> String {
         }
     };
     let heights = counts.map(|n| eighths(n).min(HEIGHT * 8));
-    let scale = [count(max), count((max as f64).sqrt().round() as u64), "1".to_owned()];
+    let scale = [count(max), rounded_count((max as f64).sqrt()), "1".to_owned()];
     let mut out = String::new();
     for line in (0..HEIGHT).rev() {
         let label = match line {

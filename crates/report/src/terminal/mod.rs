@@ -21,9 +21,10 @@ use crate::sections::banners::GroupedWarning;
 use crate::sections::inference::{self, Message};
 use crate::sections::jitter;
 use crate::sections::lab;
-use crate::sections::latencies::{FEW, Latencies, OrNothing};
+use crate::sections::latencies::{FEW, Figure, Latencies, OrNothing};
 use crate::sections::loads;
 use crate::sections::rows::Rows;
+use crate::warnings::{NextStep, WarningText};
 use model::{TakenBy, Thread};
 use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
@@ -82,7 +83,7 @@ fn headline(out: &mut String, report: &Report<'_>, paint: Paint) {
     out.push_str(&paint.headline(&verdict));
     // What else the banners of a page say, the verdict has said.
     for banner in &texts.banners {
-        next_step(out, &banner.next_step, banner.is_command);
+        next_step(out, &banner.next_step);
     }
     for (_, what) in lab::times(&report.charted) {
         wrapped(out, "", &what);
@@ -94,12 +95,12 @@ fn headline(out: &mut String, report: &Report<'_>, paint: Paint) {
 
 fn inference_paragraph(overview: &Overview<'_>) -> String {
     let inferences = overview.inferences;
-    let histogram = histogram::histogram(&overview.histogram);
+    let histogram = histogram::histogram(&overview.totals.histogram);
     let mut out = if histogram.is_empty() { histogram } else { format!("\n{histogram}") };
     if overview.has_skipped() {
         wrapped(&mut out, "", &tr!(measured_skipped_rows_not, rows = rows_of(overview).plural()));
     }
-    let document = &overview.recorded.document;
+    let document = overview.document();
     let latest = |(index, _): &(usize, &Thread)| {
         overview.recorded.threads.get(*index).and_then(|thread| thread.moments.max())
     };
@@ -148,7 +149,7 @@ fn list_messages(out: &mut String, all: &[Message]) {
 }
 
 fn heading(out: &mut String, overview: &Overview<'_>) {
-    let document = &overview.recorded.document;
+    let document = overview.document();
     let host = &document.host.before;
     let mut parts = vec![format!("{}: {}", overview.name, of_columns::probe(document))];
     if document.probe.is_planned() {
@@ -183,26 +184,28 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
 }
 
 fn rows_of(overview: &Overview<'_>) -> Rows {
-    overview.recorded.document.probe.rows.into()
+    overview.document().probe.rows.into()
 }
 
 fn activations(overview: &Overview<'_>, text: fn(i64) -> String) -> Table {
     let accounts_head = [texts::due, texts::on_time_2, texts::late, texts::skipped];
-    let head = [texts::thread, texts::cpu].into_iter().chain(accounts_head).chain(FEW);
-    let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
+    let head = [texts::thread, texts::cpu].into_iter().chain(accounts_head);
+    let head = head.chain(FEW.map(Figure::name));
+    let figures = |of: &Latencies<'_>| FEW.map(|figure| of.text(figure, text));
+    let threads = overview.document().threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
             let mut row =
-                vec![thread.index.to_string(), cpu_of(&overview.recorded.document.probe, thread)];
-            row.extend(accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)));
-            row.extend(Latencies::due(statistics).few_as(text));
+                vec![thread.index.to_string(), cpu_of(&overview.document().probe, thread)];
+            row.extend(accounts(&Accounts::from_thread(thread, &overview.document().probe)));
+            row.extend(figures(&Latencies::due(statistics)));
             row
         })
         .collect();
     if rows.len() > 1 {
         let mut row = vec![tr!(all), String::new()];
-        row.extend(accounts(&overview.activations));
-        row.extend(overview.due().few_as(text));
+        row.extend(accounts(&overview.totals.activations));
+        row.extend(figures(&overview.due()));
         rows.push(row);
     }
     Table { head: head.map(Text::said).collect(), rows }
@@ -229,7 +232,7 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
             tr!(not_known_2)
         });
     }
-    parts.extend(overview.activations.why_none().map(|why| tr!(of_counts_why, why)));
+    parts.extend(overview.totals.activations.why_none().map(|why| tr!(of_counts_why, why)));
     let warmup = overview.warmup_ns();
     if warmup.0 > 0 {
         parts.push(tr!(without_time_warm_up, time = format::span(warmup)));
@@ -258,13 +261,13 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
     let rows = with.iter().map(|(thread, latencies)| {
         let mut row = vec![
             thread.index.to_string(),
-            cpu_of(&overview.recorded.document.probe, thread),
+            cpu_of(&overview.document().probe, thread),
             count(latencies.count()),
         ];
         row.extend(latencies.few());
         row
     });
-    let head = [texts::thread, texts::cpu, texts::count].into_iter().chain(FEW);
+    let head = [texts::thread, texts::cpu, texts::count].into_iter().chain(FEW.map(Figure::name));
     let head = head.map(Text::said).collect();
     out.push_str(&Table { head, rows: rows.collect() }.render());
 }
@@ -279,7 +282,7 @@ fn further_columns(out: &mut String, overview: &Overview<'_>) {
     out.push('\n');
     let (rows, left_out) = of_columns::rows(all, MAX_COLUMN_ROWS);
     if !rows.is_empty() {
-        let head = [texts::column, texts::thread].into_iter().chain(FEW);
+        let head = [texts::column, texts::thread].into_iter().chain(FEW.map(Figure::name));
         let head = head.map(Text::said).collect();
         let cells = |row: ColumnRow| {
             [row.name, row.thread.to_string()].into_iter().chain(row.figures).collect()
@@ -299,7 +302,7 @@ fn further_columns(out: &mut String, overview: &Overview<'_>) {
 const MAX_COLUMN_ROWS: usize = 24;
 
 fn load(out: &mut String, overview: &Overview<'_>) {
-    let document = &overview.recorded.document;
+    let document = overview.document();
     if document.load.is_empty() && document.run.loads.is_empty() {
         return;
     }
@@ -358,28 +361,30 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
 }
 
 /// A command stays on one line, so that it can be copied.
-fn next_step(out: &mut String, step: &str, is_command: bool) {
-    if step.is_empty() {
-        return;
-    }
+fn next_step(out: &mut String, step: &NextStep) {
     let text = format!("{} {step}", texts::next.said());
-    if is_command { unwrapped(out, "  ", &text) } else { wrapped(out, "  ", &text) }
+    match step {
+        NextStep::Unknown => {}
+        NextStep::Command(_) => unwrapped(out, "  ", &text),
+        NextStep::Advice(_) => wrapped(out, "  ", &text),
+    }
 }
 
 fn warn(out: &mut String, warning: &GroupedWarning, paint: Paint) {
-    let mut message = String::new();
-    let GroupedWarning { message: text, recordings, .. } = warning;
+    let GroupedWarning { text: WarningText { message, evidence, next_step: step }, recordings } =
+        warning;
     let sentence = if recordings.is_empty() {
-        tr!(warning_message, message = text)
+        tr!(warning_message, message)
     } else {
-        tr!(warning_in_recordings_message, recordings, message = text)
+        tr!(warning_in_recordings_message, recordings, message)
     };
-    wrapped(&mut message, "", &sentence);
-    out.push_str(&paint.warning(&message));
-    if !warning.evidence.is_empty() {
-        wrapped(out, "  ", &tr!(seen_evidence, evidence = warning.evidence));
+    let mut lines = String::new();
+    wrapped(&mut lines, "", &sentence);
+    out.push_str(&paint.warning(&lines));
+    if !evidence.is_empty() {
+        wrapped(out, "  ", &tr!(seen_evidence, evidence));
     }
-    next_step(out, &warning.next_step, warning.is_command);
+    next_step(out, step);
 }
 
 #[cfg(test)]

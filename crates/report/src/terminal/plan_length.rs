@@ -25,34 +25,31 @@ pub struct PlanLength {
 impl PlanLength {
     #[must_use]
     pub fn text(&self, language: Language) -> String {
-        in_language(language, || self.in_text())
-    }
-
-    fn in_text(&self) -> String {
-        let percent = format!("{:.4}", self.confidence * 100.0);
-        let percent = percent.trim_end_matches('0').trim_end_matches('.');
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a positive number, saturating"
-        )]
-        let one_in = (1.0 / self.rate).round() as u64;
-        let rate = tr!(
-            activations_without_exceedance_establish,
-            activations = format::counted(self.samples, texts::n_activations),
-            percent,
-            one_in = format::count(one_in)
-        );
-        let time = self.duration.map_or_else(|| tr!(longer_than_292_years), format::span);
-        let lasting = if self.threads == 1 {
-            tr!(interval_time, interval = self.interval, time)
-        } else {
-            tr!(interval_on_threads_time, interval = self.interval, threads = self.threads, time)
-        };
-        let mut out = String::new();
-        for text in [&rate, &lasting, texts::latencies_come_in_bursts.said()] {
-            text::wrapped(&mut out, "", text);
-        }
-        out
+        in_language(language, || {
+            let percent = format!("{:.4}", self.confidence * 100.0);
+            let percent = percent.trim_end_matches('0').trim_end_matches('.');
+            let rate = tr!(
+                activations_without_exceedance_establish,
+                activations = format::counted(self.samples, texts::n_activations),
+                percent,
+                one_in = format::rounded_count(1.0 / self.rate)
+            );
+            let time = self.duration.map_or_else(|| tr!(longer_than_292_years), format::span);
+            let lasting = if self.threads == 1 {
+                tr!(interval_time, interval = self.interval, time)
+            } else {
+                tr!(
+                    interval_on_threads_time,
+                    interval = self.interval,
+                    threads = self.threads,
+                    time
+                )
+            };
+            let mut out = String::new();
+            for text in [&rate, &lasting, texts::latencies_come_in_bursts.said()] {
+                text::wrapped(&mut out, "", text);
+            }
+            out
+        })
     }
 }

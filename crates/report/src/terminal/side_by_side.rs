@@ -1,48 +1,44 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
-use crate::format::{count, exact_micros, micros, rounded};
-use crate::language::{Text, texts};
+use crate::format::{count, exact_micros, micros};
+use crate::language::{Language, Text, in_language, texts};
 use crate::overview::{Overview, population};
 use crate::sections::cautions;
 use crate::sections::jitter;
 use crate::sections::lab;
-use crate::sections::latencies::{FEW, OrNothing};
+use crate::sections::latencies::{FEW, Figure, OrNothing};
 use crate::sections::verdict;
 use crate::terminal::text::{Table, wrapped};
 use model::Recorded;
-use stats::Level;
 
-const OF_INTERVALS: [Text; 6] = [
-    texts::standard_deviation_short,
-    texts::peak_to_peak,
-    texts::min,
-    texts::p50,
-    texts::p99,
-    texts::max,
-];
+const OF_INTERVALS: [Figure; 6] =
+    [Figure::Sd, Figure::PeakToPeak, Figure::Min, Figure::P50, Figure::P99, Figure::Max];
 
-/// The caveats, then the table, then what its figures are.
-pub(crate) fn table(recordings: &[Recorded]) -> String {
-    let all = Overview::all(recordings);
-    table_of(&all, &all)
+/// What `teiji lab run` ends with: the caveats, then recordings below one another, a line each,
+/// then what their figures are.
+#[must_use]
+pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {
+    in_language(language, || {
+        let all = Overview::all(recordings);
+        table_of(&all, &all)
+    })
 }
 
 /// The same of lines that are made of several recordings each; `recordings` are those, whose
 /// caveats come first.
 pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> String {
     // Of intervals how much they vary comes first.
-    let are_intervals = all.iter().all(jitter::is_judged);
-    let figures = if are_intervals { OF_INTERVALS } else { FEW };
+    let figures = if all.iter().all(jitter::is_judged) { OF_INTERVALS } else { FEW };
     let head = [texts::recording, texts::due, texts::late, texts::skipped]
         .into_iter()
-        .chain(figures)
+        .chain(figures.map(Figure::name))
         .map(Text::said)
         .collect();
     // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth
     // of a µs.
     let text = if lab::is_virtual(all) { exact_micros } else { micros };
-    let rows = all.iter().map(|overview| row(overview, text, are_intervals)).collect();
+    let rows = all.iter().map(|overview| row(overview, &figures, text)).collect();
     let mut out = String::new();
     let caveats = verdict::caveats_alone(recordings);
     if !caveats.is_empty() {
@@ -61,36 +57,17 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
     out
 }
 
-fn row(overview: &Overview<'_>, text: fn(i64) -> String, is_interval: bool) -> Vec<String> {
-    let activations = &overview.activations;
+fn row(overview: &Overview<'_>, figures: &[Figure], text: fn(i64) -> String) -> Vec<String> {
+    let activations = &overview.totals.activations;
     let mut row = vec![overview.name.clone()];
     let counts = [activations.due(), activations.late(), activations.skipped()];
     row.extend(counts.map(|n| n.map(count).or_nothing()));
-    let or_nothing = |ns: Option<i64>| ns.map(text).or_nothing();
     let due = overview.due();
-    if is_interval {
-        row.push(or_nothing(due.sd().map(rounded)));
-        row.push(or_nothing(due.max().zip(due.min()).map(|(max, min)| max.saturating_sub(min))));
-        row.push(or_nothing(due.min()));
-    } else {
-        row.push(or_nothing(due.min()));
-        row.push(or_nothing(due.mean().map(rounded)));
-    }
-    // Over several threads only the histogram knows, to within a hundredth.
-    let quantile = |level| {
-        if due.about().is_empty() {
-            or_nothing(due.quantile(level))
-        } else {
-            due.quantile_text(level)
-        }
-    };
-    let levels = if is_interval {
-        vec![Level::P50, Level::P99]
-    } else {
-        vec![Level::P50, Level::P99, Level::P999]
-    };
-    row.extend(levels.into_iter().map(quantile));
-    row.push(or_nothing(due.max()));
+    row.extend(figures.iter().map(|figure| match figure {
+        // Over several threads only the histogram knows, to within a hundredth.
+        Figure::Quantile(_) if !due.about().is_empty() => due.text(*figure, micros),
+        _ => due.text(*figure, text),
+    }));
     row
 }
 
@@ -104,7 +81,7 @@ mod tests {
         let mut recorded =
             Synthetic::idle().threads(1).samples(&[-9_000, 0, 300]).title("rtc").build();
         recorded.document.probe.quantity = model::Quantity::Jitter;
-        let text = table(&[recorded]);
+        let text = side_by_side(&[recorded], Language::English);
         let cells: Vec<Vec<&str>> = text
             .lines()
             .take(2)
@@ -118,13 +95,15 @@ mod tests {
     fn caveats_stand_above_the_table() {
         let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         recordings[1].document.load_off_target = true;
-        let text = table(&recordings);
+        let text = side_by_side(&recordings, Language::English);
         let output = "Load off target in hackbench: off by more than 5 points (load_off_target). \
                       Steal time 1.0 % (100 ms) on CPU 0 in hackbench; clocksource changed from \
                       tsc to hpet in hackbench.";
         let (front, rest) = text.split_once("\n\n").unwrap();
         assert_eq!(front.replace("\n  ", " ").replace('\n', " "), output, "{text}");
         assert!(rest.starts_with("recording "), "{text}");
-        assert!(table(&[Synthetic::idle().build()]).starts_with("recording "));
+        assert!(
+            side_by_side(&[Synthetic::idle().build()], Language::English).starts_with("recording ")
+        );
     }
 }

@@ -7,6 +7,7 @@
 mod findings;
 mod sentences;
 
+use crate::format::clip;
 use crate::language::{Language, current_language};
 use model::{OtherWarning, Warning};
 pub(crate) use sentences::warning_text;
@@ -36,14 +37,28 @@ impl NextStep {
     pub(crate) const fn is_command(&self) -> bool {
         matches!(self, NextStep::Command(_))
     }
+
+    /// Empty where it is not known.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            NextStep::Unknown => "",
+            NextStep::Command(text) | NextStep::Advice(text) => text,
+        }
+    }
+
+    /// In at most so many characters.
+    pub(crate) fn clipped(&self, max: usize) -> NextStep {
+        match self {
+            NextStep::Unknown => NextStep::Unknown,
+            NextStep::Command(text) => NextStep::Command(clip(text, max)),
+            NextStep::Advice(text) => NextStep::Advice(clip(text, max)),
+        }
+    }
 }
 
 impl fmt::Display for NextStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NextStep::Unknown => Ok(()),
-            NextStep::Command(text) | NextStep::Advice(text) => f.write_str(text),
-        }
+        f.write_str(self.text())
     }
 }
 
@@ -78,27 +93,8 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::StreamUnread { from, .. } => from.clone(),
         Warning::OtherWork { cpus, .. } => cpus.is_empty().to_string(),
         Warning::Other(OtherWarning { code, .. }) => code.clone(),
-        Warning::NoRealTime { .. }
-        | Warning::MemoryNotLocked { .. }
-        | Warning::DmaLatencyNotHeld { .. }
-        | Warning::IntervalShort { .. }
-        | Warning::DiskSlow { .. }
-        | Warning::ClockStepped { .. }
-        | Warning::ThreadUnresponsive { .. }
-        | Warning::SamplesLost { .. }
-        | Warning::AccountEventsLost { .. }
-        | Warning::PageFaults { .. }
-        | Warning::GovernorNotPerformance { .. }
-        | Warning::FrequencyChanged { .. }
-        | Warning::Hypervisor { .. }
-        | Warning::StealTime { .. }
-        | Warning::CpuOfflineChanged { .. }
-        | Warning::IsolatedNotMeasured { .. }
-        | Warning::StreamOffPeriod { .. }
-        | Warning::RowsUntraced { .. }
-        | Warning::TraceEventsLost { .. }
-        | Warning::FellBack { .. }
-        | Warning::ProgramEnded { .. } => String::new(),
+        // Of all others there is one in a run, or one for each thread or CPU.
+        _ => String::new(),
     }
 }
 
