@@ -39,7 +39,7 @@ impl Advice {
         let machine = Machine::new(root, &options);
         let Division { housekeeping, isolated, measured, idle, mut reasons } = division(&machine)?;
         let arguments = recommended_arguments(&machine, &isolated);
-        reasons.extend(only_with(&arguments));
+        reasons.extend(only_with(&arguments).map(|needs| needs.to_string()));
         Some(Advice {
             housekeeping,
             isolated,

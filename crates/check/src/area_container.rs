@@ -7,6 +7,7 @@ use super::container::container_kind;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 use super::words::cpu_words;
+use model::{Phrase, phrase};
 use plan::CpuList;
 
 pub(crate) const CHECKS: &[Check] =
@@ -106,24 +107,18 @@ fn quotas(machine: &Machine<'_>) -> Vec<Quota> {
 }
 
 fn quota(machine: &Machine<'_>) -> Option<Seen> {
-    let limits: Vec<String> = quotas(machine)
-        .into_iter()
-        .map(|Quota { run, period, file, stopped }| {
-            let stopped = stopped
-                .filter(|count| *count > 0)
-                .map(|count| format!(", used up {count} times"))
-                .unwrap_or_default();
-            format!("{run} µs of each {period} µs (/{file}{stopped})")
-        })
-        .collect();
+    let words = |Quota { run, period, file, stopped }| {
+        let file = format!("/{file}");
+        match stopped {
+            Some(times @ 1..) => phrase!("quota-used-up", run, period, file, times),
+            _ => phrase!("quota", run, period, file),
+        }
+    };
+    let limits: Vec<Phrase> = quotas(machine).into_iter().map(words).collect();
     if limits.is_empty() {
         return None;
     }
-    Seen::bad(
-        limits.join(", "),
-        "run without it (docker: no --cpus; systemd: CPUQuota=). Real-time threads are not held \
-         to it, all others are",
-    )
+    Seen::bad(Phrase::joined("comma", limits), phrase!("run-without-quota"))
 }
 
 #[cfg(test)]

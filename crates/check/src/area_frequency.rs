@@ -114,7 +114,7 @@ fn governor(machine: &Machine<'_>) -> Option<Seen> {
     });
     let scaling = scaling_cpus(machine)?;
     if !scaling.is_empty() {
-        return Seen::bad(words(&found), raise(machine, &scaling));
+        return Seen::bad(words(&found).into(), raise(machine, &scaling));
     }
     // A frequency that stays is repeatable, and may have been chosen for its heat. It is still
     // slow.

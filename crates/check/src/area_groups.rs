@@ -50,7 +50,7 @@ fn groups(machine: &Machine<'_>) -> Option<Seen> {
     }
     let others: &[CpuId] = &machine.others();
     Seen::warn(
-        format!("{} may run on {}", listed(&groups), cpu_words(&machine.measured())),
+        format!("{} may run on {}", listed(groups.clone()), cpu_words(&machine.measured())),
         keeping(&groups, &CpuList::format(others)),
     )
 }
@@ -74,7 +74,7 @@ fn groups_of_version_1(machine: &Machine<'_>) -> Option<Seen> {
         (Some(command), 1) if limits.threads == 0 => command,
         _ => tune(),
     };
-    Seen::warn(format!("{} may run on {}", listed(&found), cpu_words(&measured)), action)
+    Seen::warn(format!("{} may run on {}", listed(found), cpu_words(&measured)), action)
 }
 
 /// Kinds of units that can be given CPUs by the service manager, which would undo what is written

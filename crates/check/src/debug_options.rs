@@ -4,6 +4,7 @@
 use super::debug_table::{DEBUG_ARGUMENTS, DEBUG_OPTIONS, DebugArgument, DebugOption, Weight};
 use super::finding::Seen;
 use super::machine::Machine;
+use model::{Phrase, phrase};
 
 pub(crate) fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
     let by_argument = by_argument(machine);
@@ -30,33 +31,22 @@ pub(crate) fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
             with_arguments(&by_argument)
         };
     }
-    let options = on.iter().map(|debug| format!("{} ({})", debug.option, debug.cost));
-    let found: Vec<String> = options
-        .chain(by_argument.iter().map(|(written, cost)| format!("{written} ({cost})")))
-        .collect();
+    let options = on.iter().map(|debug| costs(debug.option, debug.cost));
+    let found = Phrase::joined("comma", options.chain(with_costs(&by_argument)));
     let off: Vec<String> = on
         .iter()
         .filter(|debug| !debug.is_selected)
         .map(|debug| format!("-d {}", debug.option))
         .collect();
     let build = if off.is_empty() {
-        "build the kernel without what selects it".to_owned()
+        phrase!("build-without-selecting")
     } else {
-        format!(
-            "build the kernel without: scripts/config {}, then make olddefconfig",
-            off.join(" ")
-        )
+        phrase!("build-without", options = off.join(" "))
     };
-    let action = match removed(&by_argument) {
-        Some(remove) => format!("{remove}, and {build}"),
-        None => build,
-    };
+    let remove = (!by_argument.is_empty()).then(|| removed(&by_argument));
+    let action = Phrase::joined("and", remove.into_iter().chain([build]));
     let is_heavy = !by_argument.is_empty() || on.iter().any(|debug| debug.weight == Weight::Heavy);
-    if is_heavy {
-        Seen::bad(found.join(", "), action)
-    } else {
-        Seen::warn(found.join(", "), action)
-    }
+    if is_heavy { Seen::bad(found, action) } else { Seen::warn(found, action) }
 }
 
 /// Arguments of the running kernel, each as it is written and with what it costs.
@@ -79,14 +69,19 @@ fn by_argument(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
     DEBUG_ARGUMENTS.iter().filter_map(|debug| Some((written(debug)?, debug.cost))).collect()
 }
 
-fn with_arguments(by_argument: &[(String, &str)]) -> Option<Seen> {
-    let found: Vec<String> =
-        by_argument.iter().map(|(written, cost)| format!("{written} ({cost})")).collect();
-    Seen::bad(found.join(", "), removed(by_argument).unwrap_or_default())
+fn costs(written: &str, cost: &str) -> Phrase {
+    phrase!("costs", written, cost = Phrase::keyed(cost, []))
 }
 
-fn removed(by_argument: &[(String, &str)]) -> Option<String> {
+fn with_costs(by_argument: &[(String, &str)]) -> impl Iterator<Item = Phrase> {
+    by_argument.iter().map(|(written, cost)| costs(written, cost))
+}
+
+fn with_arguments(by_argument: &[(String, &str)]) -> Option<Seen> {
+    Seen::bad(Phrase::joined("comma", with_costs(by_argument)), removed(by_argument))
+}
+
+fn removed(by_argument: &[(String, &str)]) -> Phrase {
     let written: Vec<&str> = by_argument.iter().map(|(written, _)| written.as_str()).collect();
-    (!written.is_empty())
-        .then(|| format!("remove {} from the kernel's arguments", written.join(" ")))
+    phrase!("remove-arguments", arguments = written.join(" "))
 }

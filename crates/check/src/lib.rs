@@ -63,6 +63,8 @@ mod machine;
 mod of_run;
 #[cfg(test)]
 mod one_finding;
+#[cfg(test)]
+mod phrases_tests;
 mod preemption;
 mod recommended;
 mod root_threads;

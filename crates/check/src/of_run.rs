@@ -7,11 +7,11 @@ use super::finding::{Check, Finding, Status};
 use super::machine::{CheckOptions, Machine, Purpose};
 use super::thread::{RANK_OF_DEADLINE, Thread, with_descendants};
 use host::HostRoot;
-use model::Warning;
+use model::{Warning, phrase};
 use plan::{CpuId, Policy, Scheduling};
 
 /// Checks of whose findings a run warns by itself, from what it saw before and after.
-const WARNED_OF: [&str; 5] =
+pub(crate) const WARNED_OF: [&str; 5] =
     ["governor", "clocksource", "steal-time", "rights-real-time", "rights-locked-memory"];
 /// Checks that read a file of every thread, which takes long on some machines.
 const OF_THREADS: [&str; 2] = ["threads-above", "interrupt-threads"];
@@ -102,17 +102,11 @@ impl RunCheck {
         let mut bad = self.bad(host, |_| true);
         for mut finding in self.before {
             if bad.iter().all(|other| other.id != finding.id) {
-                finding.found += " (when the run began, and not when it ended)";
+                finding.found = phrase!("when-the-run-began", found = finding.found);
                 bad.push(finding);
             }
         }
-        let warning = |Finding { id, found, text, action, .. }| Warning::MachineCheck {
-            check: id.to_owned(),
-            found,
-            why: text.why.to_owned(),
-            action,
-        };
-        bad.into_iter().map(warning).collect()
+        bad.into_iter().map(Warning::from).collect()
     }
 
     fn bad(&self, host: &HostRoot, is_wanted: impl Fn(&Check) -> bool) -> Vec<Finding> {

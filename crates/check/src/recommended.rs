@@ -9,6 +9,7 @@ use super::isolating::{highest_cpu, is_of_balancing};
 use super::machine::Machine;
 use super::preemption::preempts_fully;
 use super::words::listed;
+use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 
 /// The kernel binds work of its own to it, so it is never isolated.
@@ -167,24 +168,23 @@ fn should_preempt_fully(machine: &Machine<'_>) -> bool {
 }
 
 /// What to do to isolate these CPUs: arguments of these names.
-pub(crate) fn boot_with(machine: &Machine<'_>, cpus: &[CpuId], names: &[&str]) -> String {
+pub(crate) fn boot_with(machine: &Machine<'_>, cpus: &[CpuId], names: &[&str]) -> Phrase {
     let arguments: Vec<Recommended> = recommended_arguments(machine, cpus)
         .into_iter()
         .filter(|argument| names.contains(&argument.name))
         .collect();
     if isolable_cpus(cpus).is_empty() {
-        return "choose another CPU than 0, to which the kernel binds work of its own: teiji \
-                check --advise"
-            .to_owned();
+        return phrase!("choose-another-cpu");
     }
     if arguments.is_empty() {
-        return format!("boot a kernel that was built for {}", names.join(" "));
+        return phrase!("boot-built-for", arguments = names.join(" "));
     }
-    let choose =
-        if cpus.contains(&BOOT_CPU) { "choose other CPUs than 0. For these, " } else { "" };
-    let condition =
-        only_with(&arguments).map(|condition| format!(" ({condition})")).unwrap_or_default();
-    format!("{choose}boot with {}{condition}", joined(&arguments))
+    let written = joined(&arguments);
+    let action = match only_with(&arguments) {
+        Some(condition) => phrase!("boot-with-if", arguments = written, condition),
+        None => phrase!("boot-with", arguments = written),
+    };
+    if cpus.contains(&BOOT_CPU) { phrase!("choose-other-cpus", action) } else { action }
 }
 
 /// As they are written on a command line.
@@ -193,14 +193,18 @@ pub(crate) fn joined(arguments: &[Recommended]) -> String {
 }
 
 /// Which of them do nothing without an option of which nothing is known.
-pub(crate) fn only_with(arguments: &[Recommended]) -> Option<String> {
-    let conditions = arguments
+pub(crate) fn only_with(arguments: &[Recommended]) -> Option<Phrase> {
+    let conditions: Vec<Phrase> = arguments
         .iter()
-        .filter_map(|argument| Some(format!("{}= needs {}", argument.name, argument.only_with?)));
-    let conditions: Vec<String> = conditions.collect();
-    let which = if conditions.len() == 1 { "which" } else { "each of which" };
-    (!conditions.is_empty())
-        .then(|| format!("{}, {which} this kernel may not be built with", listed(&conditions)))
+        .filter_map(|argument| {
+            Some(phrase!("needs", name = argument.name, option = argument.only_with?))
+        })
+        .collect();
+    match conditions.len() {
+        0 => None,
+        1 => Some(phrase!("may-lack", needs = listed(conditions))),
+        _ => Some(phrase!("may-lack-each", needs = listed(conditions))),
+    }
 }
 
 /// Those of the kernel that is to be booted.

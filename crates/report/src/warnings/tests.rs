@@ -44,6 +44,8 @@ fn machine_check(check: &str, action: Option<&str>) -> Warning {
         found: "kworker/1:1 at 98".into(),
         why: "Work of the kernel has an ordinary priority.".into(),
         action: action.map(str::to_owned),
+        found_phrase: None,
+        action_phrase: None,
     }
 }
 
