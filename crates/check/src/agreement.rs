@@ -6,14 +6,10 @@ use super::finding::Seen;
 use super::isolating::{ISOLATING, cpus_of, is_of_balancing};
 use super::machine::Machine;
 use super::recommended::{boot_with, built_with, offloaded, tickless};
+use super::sets::without;
 use super::words::{cpu_words, listed};
 use model::{Phrase, phrase};
 use plan::CpuId;
-
-/// Those of some CPUs that are not among others.
-fn without(cpus: &[CpuId], others: &[CpuId]) -> Vec<CpuId> {
-    cpus.iter().copied().filter(|cpu| !others.contains(cpu)).collect()
-}
 
 /// What was found wrong so far, and which arguments put it right.
 struct Disagreement<'a> {
@@ -194,7 +190,7 @@ fn callbacks(
         return None;
     }
     let offloaded = offloaded(machine);
-    if missing.iter().any(|cpu| !offloaded.contains(cpu)) {
+    if !without(&missing, &offloaded).is_empty() {
         disagreement.compare("rcu_nocbs", &written, &asked, target);
         return None;
     }

@@ -8,6 +8,7 @@ use super::finding::{ALL, Check, Seen, check};
 use super::isolating::{ISOLATING, cpus_of, highest_cpu, is_of_balancing};
 use super::machine::{Machine, Purpose};
 use super::recommended::{also, boot_with, built_with, has_many_cpus, takes_managed_irq};
+use super::sets::without;
 use super::spelling::spelling;
 use super::words::{cpu_words, listed};
 use model::{Phrase, phrase};
@@ -32,8 +33,7 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::bad(phrase!("no-isolation-built-in"), "build it with CONFIG_CPU_ISOLATION=y");
     }
     let measured = machine.measured();
-    let open: Vec<CpuId> =
-        measured.iter().copied().filter(|cpu| !machine.isolated.contains(cpu)).collect();
+    let open = without(&measured, &machine.isolated);
     if open.is_empty() {
         return Seen::ok(format!("{} isolated", cpu_words(&machine.isolated)));
     }
@@ -147,15 +147,15 @@ fn not_in_effect(
         wrong.push((phrase!("no-such-list", file = format!("/{file}")), built_for()));
         return wrong;
     };
-    let without: Vec<CpuId> = here.iter().copied().filter(|cpu| !real.contains(cpu)).collect();
+    let lacking = without(&here, &real);
     let written = machine.arguments.written(name).unwrap_or_default();
     let is_unknown_flag = name == "isolcpus"
         && written.contains("managed_irq")
         && !takes_managed_irq(machine.kernel_version());
-    if without.is_empty() || name == "isolcpus" && !is_of_balancing(&written) && !is_unknown_flag {
+    if lacking.is_empty() || name == "isolcpus" && !is_of_balancing(&written) && !is_unknown_flag {
         return wrong;
     }
-    let cpus = cpu_words(&without);
+    let cpus = cpu_words(&lacking);
     wrong.push(if is_unknown_flag {
         (phrase!("unknown-flag", cpus), boot_with(machine, &here, &["isolcpus"]))
     } else if built_with(machine, "CPU_ISOLATION") == Some(false) {

@@ -4,6 +4,7 @@
 use super::area_frequency::{raise, scaling_cpus, slow_states_left};
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
+use super::sets::without;
 use super::words::{cpu_words, listed};
 use host::kernel;
 use model::{Phrase, phrase};
@@ -143,8 +144,7 @@ fn co_kernel(machine: &Machine<'_>) -> Option<Seen> {
         Core::Evl { .. } | Core::Cobalt { .. } => {}
     }
     if let Some((cpus, action)) = core_cpus(machine, &core).filter(|_| machine.has_chosen_cpus()) {
-        let outside: Vec<CpuId> =
-            machine.measured().into_iter().filter(|cpu| !cpus.contains(cpu)).collect();
+        let outside = without(&machine.measured(), &cpus);
         if !outside.is_empty() {
             let cpus = cpu_words(&outside);
             return Seen::bad(phrase!("core-not-on", core = found, cpus), action);

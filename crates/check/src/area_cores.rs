@@ -3,7 +3,8 @@
 
 use super::finding::{Check, Seen, check};
 use super::machine::{Machine, Purpose};
-use super::words::{cpu_words, for_each};
+use super::sets::{sorted, without};
+use super::words::{cpu_words, each_of, for_each};
 use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 
@@ -30,8 +31,7 @@ fn offline(machine: &Machine<'_>) -> Option<Seen> {
             format!("take {} out of the lists of the kernel's arguments", cpu_words(offline)),
         );
     }
-    let numbers: Vec<String> = offline.iter().map(ToString::to_string).collect();
-    let command = for_each("echo 1 | sudo tee /sys/devices/system/cpu/cpu$i/online", &numbers);
+    let command = for_each("echo 1 | sudo tee /sys/devices/system/cpu/cpu$i/online", offline);
     Seen::warn(
         found,
         format!(
@@ -59,12 +59,6 @@ fn cores_of(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
     cores
 }
 
-fn sorted(cpus: impl Iterator<Item = CpuId>) -> Vec<CpuId> {
-    let mut cpus: Vec<CpuId> = cpus.collect();
-    cpus.sort_unstable();
-    cpus
-}
-
 /// How cores are shared out: one CPU of each is on time.
 struct Shares {
     kept: Vec<CpuId>,
@@ -76,9 +70,7 @@ impl Shares {
     fn of(cores: &[&Vec<CpuId>], measured: &[CpuId]) -> Shares {
         let first = |core: &Vec<CpuId>| core.iter().copied().find(|cpu| measured.contains(cpu));
         let kept = sorted(cores.iter().filter_map(|core| first(core)));
-        let idle = sorted(
-            cores.iter().flat_map(|core| core.iter().copied()).filter(|cpu| !kept.contains(cpu)),
-        );
+        let idle = without(&sorted(cores.iter().flat_map(|core| core.iter().copied())), &kept);
         Shares { kept, idle }
     }
 }
@@ -149,10 +141,8 @@ fn left_idle(machine: &Machine<'_>, idle: &[CpuId]) -> Phrase {
             phrase!("switch-off-sibling", command = format!("echo 0 | sudo tee /{}", file(one)))
         }
         _ if idle.iter().all(|cpu| machine.exists(&file(cpu))) => {
-            let numbers: Vec<String> = idle.iter().map(ToString::to_string).collect();
-            let (numbers, file) = (numbers.join(" "), "/sys/devices/system/cpu/cpu$cpu/online");
-            let command = format!("for cpu in {numbers}; do echo 0 | sudo tee {file}; done");
-            phrase!("switch-off-siblings", command)
+            let command = "echo 0 | sudo tee /sys/devices/system/cpu/cpu$cpu/online";
+            phrase!("switch-off-siblings", command = each_of("cpu", idle, command))
         }
         _ => phrase!("keep-everything-off", cpus = cpu_words(idle)),
     }

@@ -4,6 +4,7 @@
 use super::finding::{Check, Seen, Status, check, tunable};
 use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
 use super::machine::{Machine, Purpose};
+use super::sets::without;
 use super::words::{cpu_words, for_each};
 use host::cpu::{self, of_mask, to_mask};
 use model::{Phrase, phrase};
@@ -52,11 +53,10 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     let found = Phrase::joined("comma", there);
     let mut actions: Vec<Phrase> = Vec::new();
     if !movable.is_empty() {
-        let numbers: Vec<String> =
-            movable.iter().map(|interrupt| interrupt.number.clone()).collect();
+        let numbers = movable.iter().map(|interrupt| &interrupt.number);
         let others = CpuList::format(&machine.others());
         let command = format!("echo {others} | sudo tee /proc/irq/$i/smp_affinity_list");
-        actions.push(for_each(&command, &numbers).into());
+        actions.push(for_each(&command, numbers).into());
     }
     actions.extend((!managed.is_empty()).then(|| without_managed(machine, &measured)).flatten());
     let action = (!actions.is_empty()).then(|| Phrase::joined("and", actions));
@@ -183,16 +183,11 @@ fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok("runs; no CPUs are set apart");
     }
     let stop = "sudo systemctl disable --now irqbalance";
-    let is_open = |left_out: &[CpuId]| -> Vec<CpuId> {
-        machine.measured().into_iter().filter(|cpu| !left_out.contains(cpu)).collect()
-    };
+    let measured = machine.measured();
     if let Some((name, left_out)) = banned(machine) {
-        let open = is_open(&left_out);
+        let open = without(&measured, &left_out);
         if open.is_empty() {
-            return Seen::ok(format!(
-                "runs, and leaves {} alone ({name})",
-                cpu_words(&machine.measured())
-            ));
+            return Seen::ok(format!("runs, and leaves {} alone ({name})", cpu_words(&measured)));
         }
         return Seen::bad(
             phrase!("runs-and-does-not-leave-out", name, cpus = cpu_words(&open)),
@@ -202,7 +197,7 @@ fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
     // It leaves these alone by itself.
     let mut left_out = machine.root().isolated_cpus();
     left_out.extend(machine.cpus("sys/devices/system/cpu/nohz_full").unwrap_or_default());
-    if is_open(&left_out).is_empty() {
+    if without(&measured, &left_out).is_empty() {
         return Seen::ok("runs, and leaves isolated CPUs alone");
     }
     Seen::bad(phrase!("runs-and-leaves-out-none"), stop)

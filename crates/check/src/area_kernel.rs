@@ -8,6 +8,7 @@ use super::finding::{ALL, Check, Seen, check};
 use super::machine::{Machine, Purpose};
 use super::preemption::{self, dynamic_mode, is_preempted_at_once};
 use super::recommended::{also, boot_with, built_with, offloaded, tickless};
+use super::sets::without;
 use super::words::{cpu_words, listed};
 use model::{Phrase, phrase};
 use plan::CpuId;
@@ -166,8 +167,7 @@ fn build_with(machine: &Machine<'_>, option: &str) -> Phrase {
 
 /// CPUs that are to be on time beside others, and are not among these.
 fn forgotten(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
-    let measured = if machine.has_chosen_cpus() { machine.measured() } else { Vec::new() };
-    measured.into_iter().filter(|cpu| !cpus.contains(cpu)).collect()
+    if machine.has_chosen_cpus() { without(&machine.measured(), cpus) } else { Vec::new() }
 }
 
 fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {

@@ -93,8 +93,8 @@ fn workers(machine: &Machine<'_>) -> Option<Seen> {
     let words = raised.iter().map(|thread| {
         phrase!("thread-at", thread = thread.name.as_str(), priority = thread.priority)
     });
-    let ids: Vec<String> = raised.iter().map(|thread| thread.id.to_string()).collect();
-    Seen::bad(Phrase::joined("comma", words), for_each("sudo chrt -o -p 0 $i", &ids))
+    let ids = raised.iter().map(|thread| thread.id);
+    Seen::bad(Phrase::joined("comma", words), for_each("sudo chrt -o -p 0 $i", ids))
 }
 
 const DESKTOPS: [&str; 8] = [

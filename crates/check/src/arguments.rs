@@ -5,6 +5,7 @@
 //! (`1-3`, `1-9:2/3` for the first two of each three), and `N` for the last CPU; that of isolcpus
 //! may begin with flags.
 
+use super::sets::sorted;
 use model::{Phrase, phrase};
 use plan::CpuId;
 
@@ -136,9 +137,7 @@ pub fn cpus(text: &str, highest: CpuId) -> Result<Vec<CpuId>, Phrase> {
             _ => return Err(phrase!("not-a-range", text = part)),
         }
     }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(cpus)
+    Ok(sorted(cpus))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use super::cgroups::{GROUPS, own_group, partitions};
 use super::finding::Seen;
 use super::machine::Machine;
+use super::sets::without;
 use super::words::{cpu_words, from_shell_in};
 use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
@@ -36,13 +37,10 @@ pub(crate) fn allowed(machine: &Machine<'_>) -> Option<Seen> {
         return None;
     }
     let (group, cpus) = own_cpus(machine)?;
-    let lacking = |wanted: &[CpuId]| -> Vec<CpuId> {
-        wanted.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect()
-    };
-    if lacking(&machine.online).is_empty() {
+    if without(&machine.online, &cpus).is_empty() {
         return None;
     }
-    let wanted = lacking(&machine.measured());
+    let wanted = without(&machine.measured(), &cpus);
     let (cpus, all) = (cpu_words(&cpus), CpuList::format(&machine.online));
     if wanted.is_empty() || machine.options.cpus.is_none() && machine.isolated.is_empty() {
         return Seen::ok(format!("this control group has {cpus} of {all}"));

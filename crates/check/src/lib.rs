@@ -69,6 +69,7 @@ mod preemption;
 mod recommended;
 mod root_threads;
 mod rt_share;
+mod sets;
 mod spelling;
 mod thread;
 mod threads_above;

@@ -8,6 +8,7 @@ use super::config::KernelConfig;
 use super::isolating::{highest_cpu, is_of_balancing};
 use super::machine::Machine;
 use super::preemption::preempts_fully;
+use super::sets::{sorted, without};
 use super::words::listed;
 use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
@@ -52,22 +53,19 @@ pub fn means_the_same(recommended: &str, written: &str, is_list: bool, highest: 
 
 /// Those of the CPUs that can be isolated.
 pub fn isolable_cpus(cpus: &[CpuId]) -> Vec<CpuId> {
-    cpus.iter().copied().filter(|cpu| *cpu != BOOT_CPU).collect()
+    without(cpus, &[BOOT_CPU])
 }
 
 /// These CPUs and others, which have already what is recommended and are to keep it.
 pub(crate) fn also(mut cpus: Vec<CpuId>, others: &[CpuId]) -> Vec<CpuId> {
     // That CPU 0 has it is no reason to speak of it.
     cpus.extend(isolable_cpus(others));
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
+    sorted(cpus)
 }
 
 /// CPUs for everything else at the next boot, when the boot CPU is online in any case.
 pub(crate) fn others_than(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
-    let mut others: Vec<CpuId> =
-        machine.online.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect();
+    let mut others = without(&machine.online, cpus);
     if !others.contains(&BOOT_CPU) {
         others.insert(0, BOOT_CPU);
     }
@@ -262,7 +260,5 @@ pub(crate) fn offloaded(machine: &Machine<'_>) -> Vec<CpuId> {
     }
     let mut cpus = asked.and_then(Result::ok).unwrap_or_default();
     cpus.extend(tickless);
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
+    sorted(cpus)
 }

@@ -96,16 +96,15 @@ fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
         period = period / 1_000,
         cpus = cpu_words(&on),
     );
-    let numbers: Vec<String> = on.iter().map(CpuId::to_string).collect();
     if *share > period / 2 {
         let to = period / 20;
         return Seen::bad(
             found,
-            for_each(&format!("echo {to} | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &numbers),
+            for_each(&format!("echo {to} | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &on),
         );
     }
     if machine.options.purpose == Purpose::Telco {
-        let off = for_each(&format!("echo 0 | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &numbers);
+        let off = for_each(&format!("echo 0 | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &on);
         return Seen::warn(found, without_protection(machine, &off));
     }
     Seen::ok(format!("{found}, which protects the machine"))
@@ -236,7 +235,7 @@ fn giving(machine: &Machine<'_>, group: &str) -> Phrase {
     });
     match left.filter(|left| *left > 0 && is_plain) {
         Some(left) => {
-            for_each(&format!("echo {left} | sudo tee /$i/cpu.rt_runtime_us"), &without).into()
+            for_each(&format!("echo {left} | sudo tee /$i/cpu.rt_runtime_us"), without).into()
         }
         None => from_shell_in(&format!("{GROUPS}/tasks")),
     }

@@ -95,12 +95,12 @@ pub fn lower_priority(machine: &Machine<'_>, at_most: u8) -> Option<u8> {
 /// What lets threads come after what is to be on time: real numbers, and priorities that are below
 /// its own.
 pub(crate) fn lowering(machine: &Machine<'_>, above: &[Above<'_>], at_most: u8) -> Phrase {
-    let ids = |is_wanted: &dyn Fn(&Thread) -> bool| -> Vec<String> {
+    let ids = |is_wanted: &dyn Fn(&Thread) -> bool| -> Vec<u32> {
         let wanted = above
             .iter()
             .map(|above| above.thread)
             .filter(|thread| !thread.is_of_governor() && is_wanted(thread));
-        wanted.map(|thread| thread.id.to_string()).collect()
+        wanted.map(|thread| thread.id).collect()
     };
     let mut ways: Vec<Phrase> = Vec::new();
     match lower_priority(machine, at_most) {
@@ -110,7 +110,7 @@ pub(crate) fn lowering(machine: &Machine<'_>, above: &[Above<'_>], at_most: u8) 
                 ("-r", ids(&|thread| thread.policy == SCHED_RR)),
             ] {
                 if !ids.is_empty() {
-                    ways.push(for_each(&format!("sudo chrt {flag} -p {to} $i"), &ids).into());
+                    ways.push(for_each(&format!("sudo chrt {flag} -p {to} $i"), ids).into());
                 }
             }
         }

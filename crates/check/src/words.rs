@@ -3,6 +3,7 @@
 
 use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
+use std::fmt::Display;
 
 /// The words of a list: `a, b and c`.
 pub(crate) fn listed<W: Into<Phrase>>(words: impl IntoIterator<Item = W>) -> Phrase {
@@ -26,11 +27,18 @@ pub(crate) fn from_shell_in(file: &str) -> Phrase {
 }
 
 /// A command for each of these numbers.
-pub(crate) fn for_each(command: &str, ids: &[String]) -> String {
-    match ids {
+pub(crate) fn for_each<D: Display>(command: &str, ids: impl IntoIterator<Item = D>) -> String {
+    let ids: Vec<String> = ids.into_iter().map(|id| id.to_string()).collect();
+    match ids.as_slice() {
         [one] => command.replace("\"$i\"", one).replace("$i", one),
-        _ => format!("for i in {}; do {command}; done", ids.join(" ")),
+        _ => each_of("i", &ids, command),
     }
+}
+
+/// A command in which a variable of the shell is each of these in turn.
+pub(crate) fn each_of(variable: &str, values: &[impl Display], command: &str) -> String {
+    let values: String = values.iter().map(|value| format!(" {value}")).collect();
+    format!("for {variable} in{values}; do {command}; done")
 }
 
 /// Whether two words differ by one letter: another one, one more, one less, or two that changed

@@ -5,7 +5,7 @@
 //! values in it. What needs no translation, such as a name or a command, is text.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -159,28 +159,22 @@ impl From<Value> for Phrase {
         let mut fields = match value {
             Value::String(text) => return Phrase::Text(text),
             Value::Object(fields) => fields,
-            _ => serde_json::Map::new(),
+            _ => Map::new(),
         };
-        let mut text = |name: &str| match fields.remove(name) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        };
-        let (phrase, joined) = (text("phrase"), text("joined"));
-        match (joined, fields.remove("phrases"), fields.remove("values")) {
-            (Some(joined), Some(Value::Array(phrases)), _) => {
-                Phrase::Joined { joined, phrases: phrases.into_iter().map(Phrase::from).collect() }
-            }
-            (_, _, values) => {
-                let values = match values {
-                    Some(Value::Object(values)) => values,
-                    _ => serde_json::Map::new(),
-                };
-                Phrase::Keyed {
-                    phrase: phrase.unwrap_or_default(),
-                    values: values.into_iter().map(|(name, value)| (name, value.into())).collect(),
-                }
-            }
+        let key = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().into();
+        let (phrase, joined) = (key("phrase"), key("joined"));
+        if let Some(Value::Array(phrases)) = fields.remove("phrases") {
+            return Phrase::Joined {
+                joined,
+                phrases: phrases.into_iter().map(Into::into).collect(),
+            };
         }
+        let values = match fields.remove("values") {
+            Some(Value::Object(values)) => values,
+            _ => Map::new(),
+        };
+        let values = values.into_iter().map(|(name, value)| (name, value.into())).collect();
+        Phrase::Keyed { phrase, values }
     }
 }
 
