@@ -66,9 +66,8 @@ const ASKED: [&str; 37] = [
 ];
 
 static ALL_ASKED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
-    let debug = DEBUG_OPTIONS.iter().map(|debug| debug.option);
-    let arguments = DEBUG_ARGUMENTS.iter().map(|debug| debug.option);
-    ASKED.into_iter().chain(debug).chain(arguments).collect()
+    let of_arguments = DEBUG_ARGUMENTS.iter().map(|debug| debug.option);
+    ASKED.into_iter().chain(DEBUG_OPTIONS).chain(of_arguments).collect()
 });
 
 fn is_asked(option: &str) -> bool {
@@ -90,8 +89,7 @@ fn looks_like(option: &str) -> Option<&'static str> {
             && (asked.as_bytes().first() == option.as_bytes().first()
                 || asked.as_bytes().last() == option.as_bytes().last())
     };
-    let debug = DEBUG_OPTIONS.iter().map(|debug| debug.option);
-    ASKED.into_iter().chain(debug).find(|asked| is_near(asked) && is_one_off(asked, option))
+    ASKED.into_iter().chain(DEBUG_OPTIONS).find(|asked| is_near(asked) && is_one_off(asked, option))
 }
 
 /// More lines that say nothing are not named.

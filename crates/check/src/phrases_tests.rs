@@ -61,8 +61,7 @@ fn each_phrase_is_in_the_table_with_its_values() {
         let (key, values) = key_and_values(&sources[begin + macro_name.len()..]);
         assert_eq!(table.get(key), Some(&values), "{key}");
     }
-    let costs = DEBUG_OPTIONS.iter().map(|debug| debug.cost);
-    for key in costs.chain(DEBUG_ARGUMENTS.iter().map(|debug| debug.cost)) {
+    for key in DEBUG_OPTIONS.into_iter().chain(DEBUG_ARGUMENTS.iter().map(|debug| debug.option)) {
         assert_eq!(table.get(key), Some(&BTreeSet::new()), "{key}");
     }
     for key in table.keys() {

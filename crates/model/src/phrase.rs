@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a check found, or what it advises, as a value that is said in English and in Japanese.
 //!
-//! A phrase has a key of `findings.txt`, which has its text in both languages, side by side, and the
-//! values in it. What needs no translation, such as a name or a command, is text.
+//! A phrase has a key of `findings.txt`, which has its text in both languages, side by side, and
+//! the values in it. What needs no translation, such as a name or a command, is text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
