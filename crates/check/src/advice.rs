@@ -5,6 +5,7 @@
 use super::KernelConfig;
 use super::machine::{CheckOptions, Machine, Purpose};
 use super::recommended::{joined, only_with, recommended_arguments};
+use super::sets::sorted;
 use super::topology::{Core, cores};
 use super::words::cpu_words;
 use host::HostRoot;
@@ -36,36 +37,16 @@ impl Advice {
     #[must_use]
     pub fn for_machine(root: &HostRoot, config: Option<KernelConfig>) -> Option<Advice> {
         let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config };
-        let machine = Machine::new(root, &options);
-        let Division { housekeeping, isolated, measured, idle, mut reasons } = division(&machine)?;
-        let arguments = recommended_arguments(&machine, &isolated);
-        reasons.extend(only_with(&arguments));
-        Some(Advice {
-            housekeeping,
-            isolated,
-            measured,
-            idle,
-            reasons,
-            arguments: joined(&arguments),
-        })
+        advice(&Machine::new(root, &options))
     }
 }
 
 /// CPUs to isolate, where some can be.
 pub(crate) fn isolated(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
-    Some(division(machine)?.isolated)
+    Some(advice(machine)?.isolated)
 }
 
-/// CPUs by what they are to do.
-struct Division {
-    housekeeping: Vec<CpuId>,
-    isolated: Vec<CpuId>,
-    measured: CpuId,
-    idle: Vec<CpuId>,
-    reasons: Vec<String>,
-}
-
-fn division(machine: &Machine<'_>) -> Option<Division> {
+fn advice(machine: &Machine<'_>) -> Option<Advice> {
     let mut cores = cores(machine);
     // The kernel binds work of its own to CPU 0, so its core is the first that stays.
     let boot_core =
@@ -91,9 +72,7 @@ fn division(machine: &Machine<'_>) -> Option<Division> {
     let measured = isolated.iter().min_by_key(|core| {
         (Reverse(capacities.step(core)), is_disturbed(core), of_core(core), Reverse(core.cpus[0]))
     })?;
-    let mut idle: Vec<CpuId> =
-        isolated.iter().flat_map(|core| core.cpus.iter().copied().skip(1)).collect();
-    idle.sort_unstable();
+    let idle = sorted(isolated.iter().flat_map(|core| core.cpus.iter().copied().skip(1)));
 
     let verb = if left == 1 { "is" } else { "are" };
     let mut reasons = vec![format!(
@@ -123,19 +102,21 @@ fn division(machine: &Machine<'_>) -> Option<Division> {
     if measured.node != housekeeping[0].node {
         reasons.push("it is on another memory node than CPU 0: bind memory to that too".to_owned());
     }
-    Some(Division {
+    let isolated_cpus = all_of(&isolated);
+    let arguments = recommended_arguments(machine, &isolated_cpus);
+    reasons.extend(only_with(&arguments).map(|needs| needs.to_string()));
+    Some(Advice {
         housekeeping: all_of(&housekeeping),
         measured: measured.cpus[0],
-        isolated: all_of(&isolated),
+        isolated: isolated_cpus,
         idle,
         reasons,
+        arguments: joined(&arguments),
     })
 }
 
-fn all_of(cores: &[Core]) -> Vec<CpuId> {
-    let mut cpus: Vec<CpuId> = cores.iter().flat_map(|core| core.cpus.iter().copied()).collect();
-    cpus.sort_unstable();
-    cpus
+fn all_of<'a>(cores: impl IntoIterator<Item = &'a Core>) -> Vec<CpuId> {
+    sorted(cores.into_iter().flat_map(|core| core.cpus.iter().copied()))
 }
 
 /// What the last level cache of the measured CPU suffers.
@@ -192,9 +173,7 @@ impl Capacities {
         let little: Vec<&Core> = housekeeping.iter().filter(|core| self.is_little(core)).collect();
         let (smallest, measured) =
             (little.iter().filter_map(|core| core.capacity).min()?, measured.capacity?);
-        let mut cpus: Vec<CpuId> =
-            little.iter().flat_map(|core| core.cpus.iter().copied()).collect();
-        cpus.sort_unstable();
+        let cpus = all_of(little);
         Some(format!(
             "little cores take longer for the same work: {} (capacity {smallest} of {measured})",
             cpu_words(&cpus)

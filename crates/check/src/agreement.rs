@@ -6,23 +6,20 @@ use super::finding::Seen;
 use super::isolating::{ISOLATING, cpus_of, is_of_balancing};
 use super::machine::Machine;
 use super::recommended::{boot_with, built_with, offloaded, tickless};
+use super::sets::without;
 use super::words::{cpu_words, listed};
+use model::{Phrase, phrase};
 use plan::CpuId;
-
-/// Those of some CPUs that are not among others.
-fn without(cpus: &[CpuId], others: &[CpuId]) -> Vec<CpuId> {
-    cpus.iter().copied().filter(|cpu| !others.contains(cpu)).collect()
-}
 
 /// What was found wrong so far, and which arguments put it right.
 struct Disagreement<'a> {
     machine: &'a Machine<'a>,
-    wrong: Vec<String>,
+    wrong: Vec<Phrase>,
     names: Vec<&'static str>,
 }
 
 impl Disagreement<'_> {
-    fn add(&mut self, name: &'static str, wrong: String) {
+    fn add(&mut self, name: &'static str, wrong: Phrase) {
         self.wrong.push(wrong);
         self.names.push(name);
     }
@@ -32,34 +29,42 @@ impl Disagreement<'_> {
         let (missing, further) = (without(isolated, cpus), without(cpus, isolated));
         let wrong = match (missing.is_empty(), further.is_empty()) {
             (true, true) => return,
-            (false, true) => format!("{written} leaves out {}", cpu_words(&missing)),
+            (false, true) => phrase!("leaves-out", written, cpus = cpu_words(&missing)),
             (true, false) => {
-                let are = if further.len() == 1 { "is" } else { "are" };
-                format!("{written} has {} too, which {are} not isolated", cpu_words(&further))
+                let which = if further.len() == 1 {
+                    phrase!("which-is-not-isolated")
+                } else {
+                    phrase!("which-are-not-isolated")
+                };
+                phrase!("has-too", written, cpus = cpu_words(&further), which)
             }
-            (false, false) => {
-                format!(
-                    "{written} names {} and not {}, {} isolated",
-                    cpu_words(&further),
-                    cpu_words(&missing),
-                    which_are(self.machine, &missing)
-                )
-            }
+            (false, false) => names_and_not(self.machine, written, &further, &missing),
         };
         self.add(name, wrong);
     }
 }
 
+fn names_and_not(
+    machine: &Machine<'_>,
+    written: &str,
+    further: &[CpuId],
+    missing: &[CpuId],
+) -> Phrase {
+    let (others, cpus, which) =
+        (cpu_words(further), cpu_words(missing), which_are(machine, missing));
+    phrase!("names-and-not", written, others, cpus, which)
+}
+
 /// What an argument asks for may not be in effect.
-fn which_are(machine: &Machine<'_>, cpus: &[CpuId]) -> &'static str {
+fn which_are(machine: &Machine<'_>, cpus: &[CpuId]) -> Phrase {
     let tickless = tickless(machine);
     let are_isolated =
         cpus.iter().all(|cpu| machine.isolated.contains(cpu) || tickless.contains(cpu));
     match (cpus.len() == 1, are_isolated) {
-        (true, true) => "which is",
-        (false, true) => "which are",
-        (true, false) => "which is to be",
-        (false, false) => "which are to be",
+        (true, true) => phrase!("which-is-isolated"),
+        (false, true) => phrase!("which-are-isolated"),
+        (true, false) => phrase!("which-is-to-be-isolated"),
+        (false, false) => phrase!("which-are-to-be-isolated"),
     }
 }
 
@@ -97,13 +102,7 @@ pub(crate) fn agreement(machine: &Machine<'_>) -> Option<Seen> {
     let mut disagreement = Disagreement { machine, wrong: Vec::new(), names: Vec::new() };
     if let Some(open) = &open {
         let written = machine.arguments.written("isolcpus")?;
-        disagreement.add(
-            "isolcpus",
-            format!(
-                "{written} lacks domain, so the scheduler puts any thread on {}",
-                cpu_words(open)
-            ),
-        );
+        disagreement.add("isolcpus", phrase!("lacks-domain", written, cpus = cpu_words(open)));
     }
     let for_all =
         isolated.as_ref().and_then(|target| compare_all(machine, target, &mut disagreement));
@@ -114,7 +113,7 @@ pub(crate) fn agreement(machine: &Machine<'_>) -> Option<Seen> {
         names.push("rcu_nocbs");
     }
     let target = isolated.or(open);
-    let mut actions: Vec<String> = match &target {
+    let mut actions: Vec<Phrase> = match &target {
         Some(target) if !names.is_empty() => vec![boot_with(machine, target, &names)],
         _ => Vec::new(),
     };
@@ -125,7 +124,7 @@ pub(crate) fn agreement(machine: &Machine<'_>) -> Option<Seen> {
     if wrong.is_empty() {
         return Seen::ok(format!("{} in each that is given", cpu_words(&target?)));
     }
-    let (found, action) = (wrong.join(". "), actions.join(", and "));
+    let (found, action) = (Phrase::joined("sentences", wrong), Phrase::joined("and", actions));
     if is_harmless { Seen::warn(found, action) } else { Seen::bad(found, action) }
 }
 
@@ -134,16 +133,13 @@ fn compare_all(
     machine: &Machine<'_>,
     target: &[CpuId],
     disagreement: &mut Disagreement<'_>,
-) -> Option<String> {
+) -> Option<Phrase> {
     let written = |name: &str| machine.arguments.written(name).unwrap_or_default();
     for name in ["isolcpus", "nohz_full"] {
         if cpus_of(machine, name).is_some_and(|cpus| cpus.contains(&CpuId(0)))
             && target.contains(&CpuId(0))
         {
-            disagreement.add(
-                name,
-                format!("{} has CPU 0, to which the kernel binds work of its own", written(name)),
-            );
+            disagreement.add(name, phrase!("has-boot-cpu", written = written(name)));
         }
     }
     if let Some(tickless) = cpus_of(machine, "nohz_full").filter(|cpus| !cpus.is_empty())
@@ -154,25 +150,27 @@ fn compare_all(
     let for_all = callbacks(machine, target, disagreement);
     let shared = with_interrupts(machine);
     if !shared.is_empty() {
-        let (written, which_are) = (written("irqaffinity"), which_are(machine, &shared));
-        disagreement.add(
-            "irqaffinity",
-            format!("{written} puts interrupts on {}, {which_are} isolated", cpu_words(&shared)),
-        );
+        let (written, cpus) = (written("irqaffinity"), cpu_words(&shared));
+        let which = which_are(machine, &shared);
+        disagreement.add("irqaffinity", phrase!("puts-interrupts", written, cpus, which));
     }
     for_all
 }
 
 /// Arguments that are there again with another list, each with what to do.
-pub fn repeated_arguments(machine: &Machine<'_>) -> Vec<(String, String)> {
+pub fn repeated_arguments(machine: &Machine<'_>) -> Vec<(Phrase, Phrase)> {
     let one = |name: &&str| {
         let others = machine.arguments.passed_over(name);
-        let counts = machine.arguments.written(name).filter(|_| !others.is_empty())?;
-        let (others, do_nothing) =
-            (listed(&others), if others.len() == 1 { "does nothing" } else { "do nothing" });
-        let found =
-            format!("{name}= is there more than once: {counts} counts, and {others} {do_nothing}");
-        Some((found, format!("remove {others} from the kernel's arguments")))
+        let written = machine.arguments.written(name).filter(|_| !others.is_empty())?;
+        let is_one = others.len() == 1;
+        let (name, others) = (*name, listed(others));
+        let action = phrase!("remove-arguments", arguments = others.clone());
+        let found = if is_one {
+            phrase!("repeated", name, written, others)
+        } else {
+            phrase!("repeated-often", name, written, others)
+        };
+        Some((found, action))
     };
     ISOLATING.iter().filter_map(one).collect()
 }
@@ -184,7 +182,7 @@ fn callbacks(
     machine: &Machine<'_>,
     target: &[CpuId],
     disagreement: &mut Disagreement<'_>,
-) -> Option<String> {
+) -> Option<Phrase> {
     let asked = cpus_of(machine, "rcu_nocbs").filter(|cpus| !cpus.is_empty())?;
     let written = machine.arguments.written("rcu_nocbs")?;
     let missing = without(target, &asked);
@@ -192,20 +190,16 @@ fn callbacks(
         return None;
     }
     let offloaded = offloaded(machine);
-    if missing.iter().any(|cpu| !offloaded.contains(cpu)) {
+    if !without(&missing, &offloaded).is_empty() {
         disagreement.compare("rcu_nocbs", &written, &asked, target);
         return None;
     }
     let further = without(&asked, target);
-    let names = if further.is_empty() {
-        String::new()
-    } else {
-        format!("names {} and ", cpu_words(&further))
-    };
     let (cpus, tickless) = (cpu_words(&missing), machine.arguments.written("nohz_full")?);
-    Some(format!(
-        "{written} {names}not {cpus}, {} isolated. The kernel offloads {cpus} all the same, for \
-         {tickless}",
-        which_are(machine, &missing)
-    ))
+    let forgets = if further.is_empty() {
+        phrase!("and-not", written, cpus = cpus.clone(), which = which_are(machine, &missing))
+    } else {
+        names_and_not(machine, &written, &further, &missing)
+    };
+    Some(Phrase::joined("sentences", [forgets, phrase!("offloaded-all-the-same", cpus, tickless)]))
 }

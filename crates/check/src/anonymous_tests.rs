@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a check finds stays in an anonymous recording: its words are ours, and only names go.
 
+use crate::finding::Check;
 use crate::tests::trees::{laid_out, trees};
 use crate::*;
 use host::HostRoot;
@@ -18,14 +19,14 @@ fn anonymous(warnings: Vec<Warning>) -> Vec<Warning> {
     Anonymiser::new(&pseudonyms, &document).document(document).warnings
 }
 
-fn warning(check: &str, found: String, why: &str, action: Option<String>) -> Warning {
-    Warning::MachineCheck { check: check.to_owned(), found, why: why.to_owned(), action }
-}
-
 #[test]
 fn every_check_says_why_without_a_name() {
-    let warnings: Vec<Warning> =
-        checks().map(|check| warning(check.id, String::new(), check.text().why, None)).collect();
+    let warning = |check: &'static Check| {
+        let (found, text) = ("".into(), check.text());
+        let (status, action, tunable) = (Status::Bad, None, false);
+        Warning::from(Finding { id: check.id, status, found, text, action, tunable })
+    };
+    let warnings: Vec<Warning> = checks().map(warning).collect();
     assert_eq!(anonymous(warnings.clone()), warnings);
 }
 
@@ -33,38 +34,49 @@ fn every_check_says_why_without_a_name() {
 const NAMES: [&str; 3] =
     ["(/sys/fs/cgroup/docker/abc/cpu.max)", "dwg_otg.speed=1", "dwg_otg.speed=1,"];
 
+/// What is said, and how many phrases say it.
+fn said(warnings: &[Warning]) -> (Vec<String>, usize) {
+    let (mut words, mut count) = (Vec::new(), 0);
+    for warning in warnings {
+        let Warning::MachineCheck { found, action, found_phrase, action_phrase, .. } = warning
+        else {
+            panic!("{warning:?}")
+        };
+        for (text, phrase) in [(Some(found), found_phrase), (action.as_ref(), action_phrase)] {
+            let text = text.map_or("", String::as_str);
+            words.extend(text.split(' ').map(str::to_owned));
+            let is_said = phrase.as_ref().is_some_and(|phrase| phrase.in_japanese(text).is_some());
+            count += usize::from(is_said);
+        }
+    }
+    (words, count)
+}
+
 #[test]
 fn findings_lose_nothing_but_names() {
-    let mut gone = BTreeSet::new();
+    let (mut gone, mut phrases) = (BTreeSet::new(), 0);
     for entry in fs::read_dir(trees()).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.extension().is_none_or(|extension| extension != "tree") {
             continue;
         }
         let (dir, options) = laid_out(&fs::read_to_string(&entry).unwrap());
-        let here = format!("{}/", dir.path().display());
-        for Finding { id, found, text, action, .. } in
-            crate::findings(&HostRoot::at(dir.path()), &options)
-        {
-            let (found, action) =
-                (found.replace(&here, "/"), action.map(|action| action.replace(&here, "/")));
-            let before = format!("{found} {}", action.clone().unwrap_or_default());
-            let [Warning::MachineCheck { found, action, .. }] =
-                &anonymous(vec![warning(id, found, text.why, action)])[..]
-            else {
-                panic!()
-            };
-            let after = format!("{found} {}", action.clone().unwrap_or_default());
-            let (before, after): (Vec<&str>, Vec<&str>) =
-                (before.split(' ').collect(), after.split(' ').collect());
-            assert_eq!(before.len(), after.len());
-            gone.extend(
-                before
-                    .iter()
-                    .zip(after)
-                    .filter(|(before, after)| *before != after)
-                    .map(|(before, _)| (*before).to_owned()),
-            );
-        }
+        let mut findings = crate::findings(&HostRoot::at(dir.path()), &options);
+        // Where a configuration is, is a path of this test.
+        let here = dir.path().display().to_string();
+        findings.retain(|finding| !finding.found.to_string().contains(&here));
+        let warnings: Vec<Warning> = findings.into_iter().map(Warning::from).collect();
+        let (before, with_phrase) = said(&warnings);
+        let (after, still) = said(&anonymous(warnings));
+        assert_eq!((before.len(), with_phrase), (after.len(), still), "{}", entry.display());
+        phrases += still;
+        gone.extend(
+            before
+                .iter()
+                .zip(&after)
+                .filter(|(before, after)| before != after)
+                .map(|(before, _)| before.clone()),
+        );
     }
     assert_eq!(gone.iter().map(String::as_str).collect::<Vec<_>>(), NAMES);
+    assert!(phrases > 40, "{phrases}");
 }

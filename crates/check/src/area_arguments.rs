@@ -8,8 +8,10 @@ use super::finding::{ALL, Check, Seen, check};
 use super::isolating::{ISOLATING, cpus_of, highest_cpu, is_of_balancing};
 use super::machine::{Machine, Purpose};
 use super::recommended::{also, boot_with, built_with, has_many_cpus, takes_managed_irq};
+use super::sets::without;
 use super::spelling::spelling;
 use super::words::{cpu_words, listed};
+use model::{Phrase, phrase};
 use plan::CpuId;
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -28,20 +30,17 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
         return None;
     }
     if machine.options.config.is_some() && built_with(machine, "CPU_ISOLATION") == Some(false) {
-        return Seen::bad(
-            "CPU_ISOLATION is not built in, so isolcpus= does nothing",
-            "build it with CONFIG_CPU_ISOLATION=y",
-        );
+        return Seen::bad(phrase!("no-isolation-built-in"), "build it with CONFIG_CPU_ISOLATION=y");
     }
     let measured = machine.measured();
-    let open: Vec<CpuId> =
-        measured.iter().copied().filter(|cpu| !machine.isolated.contains(cpu)).collect();
+    let open = without(&measured, &machine.isolated);
     if open.is_empty() {
         return Seen::ok(format!("{} isolated", cpu_words(&machine.isolated)));
     }
-    let build = match built_with(machine, "CPU_ISOLATION") {
-        Some(false) => "build the kernel with CONFIG_CPU_ISOLATION=y for isolcpus=, and ",
-        _ => "",
+    let isolating = |cpus: &[CpuId]| {
+        let is_lacking = built_with(machine, "CPU_ISOLATION") == Some(false);
+        let build = is_lacking.then(|| phrase!("build-isolation"));
+        Phrase::joined("and", build.into_iter().chain([boot_with(machine, cpus, &ISOLATING)]))
     };
     if !machine.has_chosen_cpus() {
         // Audio programs use all CPUs: isolated ones would be lost to those that bind no thread.
@@ -49,20 +48,14 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
             return Seen::ok("no CPU is isolated");
         }
         return match advice::isolated(machine) {
-            Some(cpus) => Seen::warn(
-                "no CPU is isolated",
-                format!("{build}{}", boot_with(machine, &cpus, &ISOLATING)),
-            ),
+            Some(cpus) => Seen::warn("no CPU is isolated", isolating(&cpus)),
             None => {
                 Seen::warn("no CPU is isolated", "measure on a machine with more than one core")
             }
         };
     }
-    let cpus = also(measured, &machine.isolated);
-    Seen::bad(
-        format!("{} not isolated", cpu_words(&open)),
-        format!("{build}{}", boot_with(machine, &cpus, &ISOLATING)),
-    )
+    let found = phrase!("not-isolated", cpus = cpu_words(&open));
+    Seen::bad(found, isolating(&also(measured, &machine.isolated)))
 }
 
 fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
@@ -79,7 +72,7 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
             compared.push(name.to_owned());
         }
         for (what, action) in differences {
-            wrong.push(format!("{written}: {what}"));
+            wrong.push(phrase!("of", of = written.clone(), what));
             actions.extend(Some(action).filter(|action| !actions.contains(action)));
         }
     }
@@ -89,11 +82,13 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
         match machine.number(&format!("proc/sys/kernel/{file}")) {
             Some(0) => compared.push(written),
             Some(_) => {
-                wrong.push(format!("{written}: {setting} is 1 all the same"));
-                actions.push(format!(
-                    "sudo sysctl {setting}=0, and look in /etc/sysctl.conf and /etc/sysctl.d/ for \
-                     what sets it"
+                let command = format!("sudo sysctl {setting}=0");
+                wrong.push(phrase!(
+                    "of",
+                    of = written.clone(),
+                    what = phrase!("still-on", setting)
                 ));
+                actions.push(phrase!("look-what-sets-it", command));
                 compared.push(written);
             }
             None => {}
@@ -103,9 +98,9 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
         return None;
     }
     if wrong.is_empty() {
-        return Seen::ok(format!("{} as given", listed(&compared)));
+        return Seen::ok(format!("{} as given", listed(compared)));
     }
-    let (found, action) = (wrong.join(". "), actions.join(", and "));
+    let (found, action) = (Phrase::joined("sentences", wrong), Phrase::joined("and", actions));
     // A watchdog alone costs little.
     if are_lists_right { Seen::warn(found, action) } else { Seen::bad(found, action) }
 }
@@ -129,9 +124,9 @@ fn watchdogs_off(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
 fn not_in_effect(
     machine: &Machine<'_>,
     name: &str,
-    asked: Result<Vec<CpuId>, String>,
-) -> Vec<(String, String)> {
-    let correct = || format!("correct the list of {name}=");
+    asked: Result<Vec<CpuId>, Phrase>,
+) -> Vec<(Phrase, Phrase)> {
+    let correct = || phrase!("correct-list", name);
     let asked = match asked {
         Ok(asked) => asked,
         Err(error) => return vec![(error, correct())],
@@ -140,36 +135,33 @@ fn not_in_effect(
         asked.into_iter().partition(|cpu| *cpu <= highest_cpu(machine));
     let mut wrong = Vec::new();
     if !nowhere.is_empty() {
-        wrong.push((format!("this machine has no {}", cpu_words(&nowhere)), correct()));
+        wrong.push((phrase!("no-such-cpus", cpus = cpu_words(&nowhere)), correct()));
     }
     let file = match name {
         "isolcpus" => "sys/devices/system/cpu/isolated",
         "nohz_full" => "sys/devices/system/cpu/nohz_full",
         _ => return wrong,
     };
-    let built_for = || format!("boot a kernel that was built for {name}=");
+    let built_for = || phrase!("boot-built-for", arguments = format!("{name}="));
     let Some(real) = machine.cpus(file) else {
-        wrong.push((format!("the kernel has no such list (/{file})"), built_for()));
+        wrong.push((phrase!("no-such-list", file = format!("/{file}")), built_for()));
         return wrong;
     };
-    let without: Vec<CpuId> = here.iter().copied().filter(|cpu| !real.contains(cpu)).collect();
+    let lacking = without(&here, &real);
     let written = machine.arguments.written(name).unwrap_or_default();
     let is_unknown_flag = name == "isolcpus"
         && written.contains("managed_irq")
         && !takes_managed_irq(machine.kernel_version());
-    if without.is_empty() || name == "isolcpus" && !is_of_balancing(&written) && !is_unknown_flag {
+    if lacking.is_empty() || name == "isolcpus" && !is_of_balancing(&written) && !is_unknown_flag {
         return wrong;
     }
-    let what = format!("not in effect on {}", cpu_words(&without));
+    let cpus = cpu_words(&lacking);
     wrong.push(if is_unknown_flag {
-        (
-            format!("{what}, because kernels before 5.6 do not know managed_irq"),
-            boot_with(machine, &here, &["isolcpus"]),
-        )
+        (phrase!("unknown-flag", cpus), boot_with(machine, &here, &["isolcpus"]))
     } else if built_with(machine, "CPU_ISOLATION") == Some(false) {
-        (what, built_for())
+        (phrase!("not-in-effect", cpus), built_for())
     } else {
-        (what, format!("look in dmesg why the kernel refused {written}"))
+        (phrase!("not-in-effect", cpus), phrase!("look-why-refused", argument = written))
     });
     wrong
 }

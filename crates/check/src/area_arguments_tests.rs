@@ -2,7 +2,7 @@
 //! Kernel arguments on small machines: what is said of those that are there, and which are
 //! recommended.
 
-use crate::tests::trees::found;
+use crate::tests::trees::{Shown, found};
 use crate::*;
 
 fn action(id: &str, options: &str, files: &[(&str, &str)]) -> String {
@@ -72,7 +72,7 @@ fn neither_cpu_0_nor_all_are_recommended() {
     assert_eq!(action("isolation", "", &one_core), "measure on a machine with more than one core");
 }
 
-fn agreement(line: &str, tickless: &str) -> Finding {
+fn agreement(line: &str, tickless: &str) -> Shown {
     found("arguments-agree", "", &[(LINE, line), ISOLATED, (TICKLESS, tickless)]).unwrap()
 }
 

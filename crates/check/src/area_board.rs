@@ -7,6 +7,7 @@ use super::board::{
 use super::board_config::board_config;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
+use model::{Phrase, phrase};
 
 pub(crate) const CHECKS: &[Check] = &[
     check("board-throttled", ALL, throttled),
@@ -15,8 +16,7 @@ pub(crate) const CHECKS: &[Check] = &[
 ];
 
 /// What the bits of get_throttled stand for; the same 16 bits higher stand for: since boot.
-const THROTTLED: [&str; 4] =
-    ["under-voltage", "frequency capped", "throttled", "soft temperature limit"];
+const THROTTLED: [&str; 4] = ["under-voltage", "frequency-capped", "throttled", "soft-limit"];
 
 fn throttled(machine: &Machine<'_>) -> Option<Seen> {
     if !board(machine)?.starts_with("Raspberry Pi") {
@@ -33,9 +33,7 @@ fn throttled(machine: &Machine<'_>) -> Option<Seen> {
             .find_map(|name| machine.number(&format!("sys/class/hwmon/{name}/in0_lcrit_alarm")));
         return match alarm {
             Some(0) => Seen::ok("no under-voltage now (hwmon); vcgencmd get_throttled says more"),
-            Some(_) => {
-                Seen::bad("under-voltage now (hwmon)", "use a supply that holds 5 V under load")
-            }
+            Some(_) => Seen::bad(phrase!("under-voltage-now"), phrase!("use-supply")),
             None => Seen::unknown_until("no file shows it", "vcgencmd get_throttled"),
         };
     };
@@ -45,47 +43,37 @@ fn throttled(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::unknown(format!("'{text}' is no such value"));
     };
     let named = |shift: usize| {
-        THROTTLED
-            .iter()
-            .enumerate()
-            .filter(move |(bit, _)| bits & (1 << (bit + shift)) != 0)
-            .map(|(_, word)| *word)
+        let is_set = |bit: usize| bits & (1 << (bit + shift)) != 0;
+        let seen = (0..).zip(THROTTLED).filter(|(bit, _)| is_set(*bit));
+        let words: Vec<Phrase> = seen.map(|(_, key)| Phrase::keyed(key, [])).collect();
+        (!words.is_empty()).then(|| Phrase::joined("comma", words))
     };
-    let (now, since): (Vec<&str>, Vec<&str>) = (named(0).collect(), named(16).collect());
-    let words = [("now", &now), ("since boot", &since)];
-    let found: Vec<String> = words
-        .into_iter()
-        .filter(|(_, seen)| !seen.is_empty())
-        .map(|(when, seen)| format!("{when}: {}", seen.join(", ")))
-        .collect();
-    if found.is_empty() {
+    let now = named(0).map(|what| phrase!("now", what));
+    let since = named(16).map(|what| phrase!("since-boot", what));
+    if now.is_none() && since.is_none() {
         return Seen::ok("not since boot");
     }
-    Seen::bad(found.join(", and "), against(bits))
+    Seen::bad(Phrase::joined("and", now.into_iter().chain(since)), against(bits))
 }
 
 /// What makes a weak supply or heat go away, that of now first. Where neither is named, either may
 /// be the cause.
-fn against(bits: u32) -> String {
-    const SUPPLY: &str = "use a supply that holds 5 V under load";
-    const COOL: &str = "cool it, or fix a lower frequency (arm_freq=)";
+fn against(bits: u32) -> Phrase {
     // A weak supply throttles a board too, as heat does.
     let of = |bits: u32| (bits & 0b0001 != 0, bits & 0b1100 != 0);
-    let mut ways: Vec<&str> = Vec::new();
+    let (supply, cool) = (phrase!("use-supply"), phrase!("cool-or-fix"));
+    let mut ways: Vec<&Phrase> = Vec::new();
     for (is_weak, is_hot) in [of(bits), of(bits >> 16)] {
-        ways.extend(is_weak.then_some(SUPPLY));
-        ways.extend(is_hot.then_some(COOL));
-    }
-    if ways.is_empty() {
-        ways = vec![SUPPLY, COOL];
-    }
-    let mut said: Vec<&str> = Vec::new();
-    for way in ways {
-        if !said.contains(&way) {
-            said.push(way);
+        for (is_cause, way) in [(is_weak, &supply), (is_hot, &cool)] {
+            if is_cause && !ways.contains(&way) {
+                ways.push(way);
+            }
         }
     }
-    said.join(", and ")
+    if ways.is_empty() {
+        ways = vec![&supply, &cool];
+    }
+    Phrase::joined("and", ways.into_iter().cloned())
 }
 
 fn usb_interrupts(machine: &Machine<'_>) -> Option<Seen> {
@@ -95,27 +83,30 @@ fn usb_interrupts(machine: &Machine<'_>) -> Option<Seen> {
     let off = FAST_INTERRUPTS.map(|name| switched_off(machine, name));
     let given: Vec<String> =
         FAST_INTERRUPTS.iter().filter_map(|name| machine.arguments.written(name)).collect();
-    let (mut replaced, mut added) = (Vec::new(), Vec::new());
+    let (mut changes, mut added) = (Vec::new(), Vec::new());
     for (name, to) in off {
         match machine.arguments.written(name) {
             Some(from) if from == to => {}
-            Some(from) => replaced.push(format!("replace {from} by {to}")),
+            Some(from) => changes.push(phrase!("replace", from, to)),
             None => added.push(to),
         }
     }
-    if replaced.is_empty() && added.is_empty() {
+    if changes.is_empty() && added.is_empty() {
         return Seen::ok(format!("off ({})", given.join(" ")));
     }
     if !added.is_empty() {
-        replaced.push(format!("add {}", added.join(" ")));
+        changes.push(phrase!("add", arguments = added.join(" ")));
     }
     let file = ["boot/firmware/cmdline.txt", "boot/cmdline.txt"]
         .into_iter()
         .find(|file| machine.exists(file));
     let file = file.map_or_else(|| "cmdline.txt".to_owned(), |file| format!("/{file}"));
-    let action = format!("in {file} {}", replaced.join(", and "));
-    let found =
-        if given.is_empty() { "on".to_owned() } else { format!("on ({})", given.join(" ")) };
+    let action = phrase!("in-file", file, changes = Phrase::joined("and", changes));
+    let found = if given.is_empty() {
+        phrase!("on")
+    } else {
+        phrase!("on-with", arguments = given.join(" "))
+    };
     if will_have_preempt_rt(machine) {
         Seen::bad(found, action)
     } else {

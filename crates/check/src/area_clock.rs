@@ -4,6 +4,7 @@
 use super::finding::{ALL, Check, Seen, tunable};
 use super::machine::Machine;
 use host::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
+use model::{Phrase, phrase};
 
 pub(crate) const CHECKS: &[Check] =
     &[tunable("clocksource", ALL, clocksource), tunable("timer-migration", &[], timer_migration)];
@@ -18,30 +19,26 @@ fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
     let fast = FAST_CLOCKSOURCES
         .into_iter()
         .find(|fast| available.split_whitespace().any(|name| name == *fast));
+    let command = fast.map(|fast| format!("echo {fast} | sudo tee /{FOLDER}/current_clocksource"));
     // What the kernel was told at boot comes back at the next one.
     if machine.arguments.value("clocksource") == Some(&current) {
         let written = format!("clocksource={current}");
-        let now = fast.map(|fast| {
-            format!(", and for now: echo {fast} | sudo tee /{FOLDER}/current_clocksource")
-        });
-        return Seen::bad(
-            format!("{current}, which is slow to read: {written} was given"),
-            format!("remove {written} from the kernel's arguments{}", now.unwrap_or_default()),
-        );
+        let action = phrase!("remove-arguments", arguments = written.clone());
+        let action = match command {
+            Some(command) => phrase!("for-now", action, command),
+            None => action,
+        };
+        return Seen::bad(phrase!("slow-clock-given", clock = current, written), action);
     }
     if machine.arguments.value("tsc") == Some("unstable") {
+        let written = "tsc=unstable";
         return Seen::bad(
-            format!("{current}, which is slow to read: tsc=unstable was given"),
-            "remove tsc=unstable from the kernel's arguments",
+            phrase!("slow-clock-given", clock = current, written),
+            phrase!("remove-arguments", arguments = written),
         );
     }
-    let action = match fast {
-        Some(fast) => format!("echo {fast} | sudo tee /{FOLDER}/current_clocksource"),
-        None => "look in dmesg why the kernel gave up the fast clock (\"Marking clocksource 'tsc' \
-                 as unstable\"). Where the clock is good, boot with tsc=reliable"
-            .to_owned(),
-    };
-    Seen::bad(format!("{current}, which is slow to read (available: {available})"), action)
+    let action = command.map_or_else(|| phrase!("look-why-clock-was-left"), Phrase::from);
+    Seen::bad(phrase!("slow-clock", clock = current, clocks = available), action)
 }
 
 fn timer_migration(machine: &Machine<'_>) -> Option<Seen> {

@@ -4,8 +4,10 @@
 use super::area_frequency::{raise, scaling_cpus, slow_states_left};
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
+use super::sets::without;
 use super::words::{cpu_words, listed};
 use host::kernel;
+use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 use std::os::unix::fs::MetadataExt;
 
@@ -37,7 +39,7 @@ fn is_x86(machine: &Machine<'_>) -> bool {
 /// Revisions of Cobalt's interface on x86, which count otherwise elsewhere.
 const COBALT_ABIS: [(&str, u32); 4] = [("3.0", 16), ("3.1", 17), ("3.2", 18), ("3.3", 19)];
 
-fn cobalt_words(machine: &Machine<'_>, version: &str) -> String {
+fn cobalt_words(machine: &Machine<'_>, version: &str) -> Phrase {
     let is_of = |release: &str| {
         version
             .strip_prefix(release)
@@ -48,25 +50,29 @@ fn cobalt_words(machine: &Machine<'_>, version: &str) -> String {
     let abi = abi.map(|(_, abi)| format!(" (ABI {abi})")).unwrap_or_default();
     let group = machine.text("sys/module/xenomai/parameters/allowed_group");
     let who = match group.as_deref() {
-        Some("-1") | None => "root only".to_owned(),
-        Some(group) => format!("root and group {group}"),
+        Some("-1") | None => phrase!("root-only"),
+        Some(group) => phrase!("root-and-group", group),
     };
-    format!("Cobalt {version}{abi}, for {who}")
+    phrase!("core-for", core = format!("Cobalt {version}{abi}"), who)
 }
 
-fn evl_words(machine: &Machine<'_>) -> String {
+fn evl_words(machine: &Machine<'_>) -> Phrase {
     let abi = machine.text("sys/class/evl/control/abi").unwrap_or_else(|| "unknown".to_owned());
     let device = std::fs::metadata(machine.root().path("dev/evl/control")).ok();
     let who = device.map(|device| match (device.mode() & 0o006, device.mode() & 0o060) {
-        (0o006, _) => ", for everyone".to_owned(),
-        (_, 0o060) => format!(", for root and group {}", device.gid()),
-        _ => ", for root only".to_owned(),
+        (0o006, _) => phrase!("everyone"),
+        (_, 0o060) => phrase!("root-and-group", group = device.gid().to_string()),
+        _ => phrase!("root-only"),
     });
-    format!("EVL (ABI {abi}){}", who.unwrap_or_default())
+    let core = format!("EVL (ABI {abi})");
+    match who {
+        Some(who) => phrase!("core-for", core, who),
+        None => core.into(),
+    }
 }
 
 /// CPUs that a co-kernel runs on, and how to give it others.
-fn core_cpus(machine: &Machine<'_>, core: &Core) -> Option<(Vec<CpuId>, String)> {
+fn core_cpus(machine: &Machine<'_>, core: &Core) -> Option<(Vec<CpuId>, Phrase)> {
     let list = CpuList::format(&machine.measured());
     match core {
         Core::Cobalt { .. } => {
@@ -79,14 +85,12 @@ fn core_cpus(machine: &Machine<'_>, core: &Core) -> Option<(Vec<CpuId>, String)>
                 .fold(mask, |mask, cpu| mask | (1 << cpu.0));
             let is_restricted = machine.arguments.has("xenomai.supported_cpus");
             let write = format!("echo {wanted:#x} | sudo tee /proc/xenomai/affinity");
-            Some((
-                cpus,
-                if is_restricted {
-                    "boot without xenomai.supported_cpus=".to_owned()
-                } else {
-                    write
-                },
-            ))
+            let action = if is_restricted {
+                phrase!("boot-without", argument = "xenomai.supported_cpus=")
+            } else {
+                write.into()
+            };
+            Some((cpus, action))
         }
         Core::Evl { .. } => {
             let names = machine.names("sys/module/evl/parameters");
@@ -96,7 +100,7 @@ fn core_cpus(machine: &Machine<'_>, core: &Core) -> Option<(Vec<CpuId>, String)>
                 .unwrap_or_else(|| "oobcpus".to_owned());
             Some((
                 machine.cpus("sys/class/evl/control/cpus")?,
-                format!("boot with evl.{name}= that has {list} too"),
+                phrase!("boot-evl-with", name, cpus = list),
             ))
         }
     }
@@ -120,11 +124,14 @@ fn co_kernel(machine: &Machine<'_>) -> Option<Seen> {
     };
     match &core {
         Core::Evl { state } if state == "disabled" => {
-            return Seen::bad(format!("{found}: disabled"), "boot without evl.state=disabled");
+            return Seen::bad(
+                phrase!("of", of = found, what = "disabled"),
+                phrase!("boot-without", argument = "evl.state=disabled"),
+            );
         }
         Core::Evl { state } if state != "running" => {
             return Seen::bad(
-                format!("{found}: {state}"),
+                phrase!("of", of = found, what = state.as_str()),
                 "echo start | sudo tee /sys/class/evl/control/state",
             );
         }
@@ -137,10 +144,10 @@ fn co_kernel(machine: &Machine<'_>) -> Option<Seen> {
         Core::Evl { .. } | Core::Cobalt { .. } => {}
     }
     if let Some((cpus, action)) = core_cpus(machine, &core).filter(|_| machine.has_chosen_cpus()) {
-        let outside: Vec<CpuId> =
-            machine.measured().into_iter().filter(|cpu| !cpus.contains(cpu)).collect();
+        let outside = without(&machine.measured(), &cpus);
         if !outside.is_empty() {
-            return Seen::bad(format!("{found}, not on {}", cpu_words(&outside)), action);
+            let cpus = cpu_words(&outside);
+            return Seen::bad(phrase!("core-not-on", core = found, cpus), action);
         }
     }
     Seen::ok(found)
@@ -269,9 +276,7 @@ fn all_neighbours(machine: &Machine<'_>) -> Neighbours {
     }
     all.options.extend(moves_pages(machine));
     if !all.options.is_empty() {
-        all.found.push(listed(
-            &all.options.iter().map(|option| (*option).to_owned()).collect::<Vec<_>>(),
-        ));
+        all.found.push(listed(all.options.iter().copied()).to_string());
         let off: Vec<String> = all.options.iter().map(|option| format!("-d {option}")).collect();
         all.actions.push(format!("build the kernel without: scripts/config {}", off.join(" ")));
     }

@@ -7,6 +7,7 @@ use super::container::container_kind;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 use super::words::cpu_words;
+use model::{Phrase, phrase};
 use plan::CpuList;
 
 pub(crate) const CHECKS: &[Check] =
@@ -69,36 +70,29 @@ fn stopped(machine: &Machine<'_>, folder: &str) -> Option<u64> {
 }
 
 fn quotas(machine: &Machine<'_>) -> Vec<Quota> {
-    let mut quotas = Vec::new();
-    if let Some(group) = own_group(machine, None) {
-        for folder in with_those_above(&group, "sys/fs/cgroup") {
-            let file = format!("{folder}/cpu.max");
-            let text = machine.text(&file).unwrap_or_default();
-            if let Some((run, period)) = text.split_once(' ')
-                && let (Ok(run), Ok(period)) = (run.parse(), period.trim().parse())
-            {
-                quotas.push(Quota { run, period, file, stopped: stopped(machine, &folder) });
-            }
-        }
-    }
-    if let Some(group) = own_group(machine, Some("cpu")) {
-        for folder in with_those_above(&group, "sys/fs/cgroup/cpu") {
-            let file = format!("{folder}/cpu.cfs_quota_us");
-            if let Some(run) =
-                machine.number(&file).and_then(|run| u64::try_from(run).ok()).filter(|run| *run > 0)
-            {
-                let period = machine
-                    .number(&format!("{folder}/cpu.cfs_period_us"))
-                    .and_then(|period| u64::try_from(period).ok());
-                quotas.push(Quota {
-                    run,
-                    period: period.unwrap_or(100_000),
-                    file,
-                    stopped: stopped(machine, &folder),
-                });
-            }
-        }
-    }
+    let number = |file: &str| machine.number(file).and_then(|number| u64::try_from(number).ok());
+    let stopped = |folder: &str| stopped(machine, folder);
+    let version_2 = |folder: String| {
+        let file = format!("{folder}/cpu.max");
+        let text = machine.text(&file)?;
+        let (run, period) = text.split_once(' ')?;
+        let (run, period) = (run.parse().ok()?, period.trim().parse().ok()?);
+        Some(Quota { run, period, file, stopped: stopped(&folder) })
+    };
+    let version_1 = |folder: String| {
+        let file = format!("{folder}/cpu.cfs_quota_us");
+        let run = number(&file).filter(|run| *run > 0)?;
+        let period = number(&format!("{folder}/cpu.cfs_period_us")).unwrap_or(100_000);
+        Some(Quota { run, period, file, stopped: stopped(&folder) })
+    };
+    let folders = |controller, mount| {
+        let group = own_group(machine, controller);
+        group.map(|group| with_those_above(&group, mount)).unwrap_or_default().into_iter()
+    };
+    let mut quotas: Vec<Quota> = folders(None, "sys/fs/cgroup")
+        .filter_map(version_2)
+        .chain(folders(Some("cpu"), "sys/fs/cgroup/cpu").filter_map(version_1))
+        .collect();
     // One that is enough for all CPUs stops nobody.
     let cpus = u64::try_from(machine.online.len()).unwrap_or(u64::MAX);
     quotas.retain(|quota| quota.run < quota.period.saturating_mul(cpus));
@@ -106,24 +100,18 @@ fn quotas(machine: &Machine<'_>) -> Vec<Quota> {
 }
 
 fn quota(machine: &Machine<'_>) -> Option<Seen> {
-    let limits: Vec<String> = quotas(machine)
-        .into_iter()
-        .map(|Quota { run, period, file, stopped }| {
-            let stopped = stopped
-                .filter(|count| *count > 0)
-                .map(|count| format!(", used up {count} times"))
-                .unwrap_or_default();
-            format!("{run} µs of each {period} µs (/{file}{stopped})")
-        })
-        .collect();
+    let words = |Quota { run, period, file, stopped }| {
+        let file = format!("/{file}");
+        match stopped {
+            Some(times @ 1..) => phrase!("quota-used-up", run, period, file, times),
+            _ => phrase!("quota", run, period, file),
+        }
+    };
+    let limits: Vec<Phrase> = quotas(machine).into_iter().map(words).collect();
     if limits.is_empty() {
         return None;
     }
-    Seen::bad(
-        limits.join(", "),
-        "run without it (docker: no --cpus; systemd: CPUQuota=). Real-time threads are not held \
-         to it, all others are",
-    )
+    Seen::bad(Phrase::joined("comma", limits), phrase!("run-without-quota"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 
 use super::finding::{Check, Seen, check};
 use super::machine::{Machine, Purpose};
-use super::words::{cpu_words, for_each};
+use super::sets::{sorted, without};
+use super::words::{cpu_words, each_of, for_each};
+use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 
 pub(crate) const CHECKS: &[Check] =
@@ -29,8 +31,7 @@ fn offline(machine: &Machine<'_>) -> Option<Seen> {
             format!("take {} out of the lists of the kernel's arguments", cpu_words(offline)),
         );
     }
-    let numbers: Vec<String> = offline.iter().map(ToString::to_string).collect();
-    let command = for_each("echo 1 | sudo tee /sys/devices/system/cpu/cpu$i/online", &numbers);
+    let command = for_each("echo 1 | sudo tee /sys/devices/system/cpu/cpu$i/online", offline);
     Seen::warn(
         found,
         format!(
@@ -58,12 +59,6 @@ fn cores_of(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
     cores
 }
 
-fn sorted(cpus: impl Iterator<Item = CpuId>) -> Vec<CpuId> {
-    let mut cpus: Vec<CpuId> = cpus.collect();
-    cpus.sort_unstable();
-    cpus
-}
-
 /// How cores are shared out: one CPU of each is on time.
 struct Shares {
     kept: Vec<CpuId>,
@@ -75,9 +70,7 @@ impl Shares {
     fn of(cores: &[&Vec<CpuId>], measured: &[CpuId]) -> Shares {
         let first = |core: &Vec<CpuId>| core.iter().copied().find(|cpu| measured.contains(cpu));
         let kept = sorted(cores.iter().filter_map(|core| first(core)));
-        let idle = sorted(
-            cores.iter().flat_map(|core| core.iter().copied()).filter(|cpu| !kept.contains(cpu)),
-        );
+        let idle = without(&sorted(cores.iter().flat_map(|core| core.iter().copied())), &kept);
         Shares { kept, idle }
     }
 }
@@ -93,14 +86,18 @@ fn siblings(machine: &Machine<'_>) -> Option<Seen> {
     // CPU 0 stays online, and what the kernel binds to it stays on its core.
     let apart: Vec<&Vec<CpuId>> = cores.iter().filter(|core| !core.contains(&BOOT)).collect();
     let Shares { kept, idle } = Shares::of(&apart, &measured);
-    let verb = if all.idle.len() == 1 { "shares a core with" } else { "share cores with" };
-    let found = format!("{} {verb} {}", cpu_words(&all.idle), cpu_words(&all.kept));
+    let (cpus, others) = (cpu_words(&all.idle), cpu_words(&all.kept));
+    let found = if all.idle.len() == 1 {
+        phrase!("shares-core", cpus, others)
+    } else {
+        phrase!("share-cores", cpus, others)
+    };
     if kept.is_empty() {
         let has_others = cores_of(machine, &machine.online).len() > 1;
         let action = if has_others {
-            "measure on another core than that of CPU 0: teiji check --advise names one"
+            phrase!("measure-on-another-core")
         } else {
-            "measure on a machine with a second core: this one has nothing to set apart"
+            phrase!("measure-with-second-core")
         };
         return if machine.has_chosen_cpus() {
             Seen::bad(found, action)
@@ -129,34 +126,25 @@ fn siblings(machine: &Machine<'_>) -> Option<Seen> {
             )),
         };
     }
-    let first = if kept.len() < measured.len() {
-        format!("measure on {list} alone (-a {list}), and ")
-    } else {
-        String::new()
-    };
-    Seen::bad(found, first + &left_idle(machine, &idle))
+    let alone = (kept.len() < measured.len())
+        .then(|| phrase!("measure-alone", list = list.clone(), same = list));
+    let ways = alone.into_iter().chain([left_idle(machine, &idle)]);
+    Seen::bad(found, Phrase::joined("and", ways))
 }
 
 /// How to keep everything off CPUs.
-fn left_idle(machine: &Machine<'_>, idle: &[CpuId]) -> String {
+fn left_idle(machine: &Machine<'_>, idle: &[CpuId]) -> Phrase {
     let file = |cpu: &CpuId| format!("sys/devices/system/cpu/cpu{cpu}/online");
     match idle {
-        [] => "leave the core of CPU 0 for everything else".to_owned(),
+        [] => phrase!("leave-core"),
         [one] if machine.exists(&file(one)) => {
-            format!("switch off its sibling: echo 0 | sudo tee /{}", file(one))
+            phrase!("switch-off-sibling", command = format!("echo 0 | sudo tee /{}", file(one)))
         }
         _ if idle.iter().all(|cpu| machine.exists(&file(cpu))) => {
-            let numbers: Vec<String> = idle.iter().map(ToString::to_string).collect();
-            let (numbers, file) = (numbers.join(" "), "/sys/devices/system/cpu/cpu$cpu/online");
-            format!(
-                "switch off their siblings: for cpu in {numbers}; do echo 0 | sudo tee {file}; \
-                 done"
-            )
+            let command = "echo 0 | sudo tee /sys/devices/system/cpu/cpu$cpu/online";
+            phrase!("switch-off-siblings", command = each_of("cpu", idle, command))
         }
-        _ => format!(
-            "keep everything off {} too: boot with isolcpus= for all of these cores",
-            cpu_words(idle)
-        ),
+        _ => phrase!("keep-everything-off", cpus = cpu_words(idle)),
     }
 }
 

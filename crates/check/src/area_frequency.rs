@@ -3,7 +3,7 @@
 
 use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
-use super::words::cpu_words;
+use super::words::{cpu_words, each_of};
 use plan::CpuId;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -21,11 +21,13 @@ fn by_value(
     cpus: &[CpuId],
     value: impl Fn(CpuId) -> Option<String>,
 ) -> BTreeMap<String, Vec<CpuId>> {
+    grouped(cpus.iter().filter_map(|cpu| Some((value(*cpu)?, *cpu))))
+}
+
+fn grouped(pairs: impl Iterator<Item = (String, CpuId)>) -> BTreeMap<String, Vec<CpuId>> {
     let mut found: BTreeMap<String, Vec<CpuId>> = BTreeMap::new();
-    for cpu in cpus {
-        if let Some(value) = value(*cpu) {
-            found.entry(value).or_default().push(*cpu);
-        }
+    for (value, cpu) in pairs {
+        found.entry(value).or_default().push(cpu);
     }
     found
 }
@@ -50,13 +52,7 @@ fn write_for(machine: &Machine<'_>, cpus: &[CpuId], file: &str, value: impl Disp
         _ if cpus.len() == machine.online.len() => {
             format!("echo {value} | sudo tee {FOLDER}/cpu*/{file}")
         }
-        _ => {
-            let numbers: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-            format!(
-                "for cpu in {}; do echo {value} | sudo tee {FOLDER}/cpu$cpu/{file}; done",
-                numbers.join(" ")
-            )
-        }
+        _ => each_of("cpu", cpus, &format!("echo {value} | sudo tee {FOLDER}/cpu$cpu/{file}")),
     }
 }
 
@@ -114,7 +110,7 @@ fn governor(machine: &Machine<'_>) -> Option<Seen> {
     });
     let scaling = scaling_cpus(machine)?;
     if !scaling.is_empty() {
-        return Seen::bad(words(&found), raise(machine, &scaling));
+        return Seen::bad(words(&found).into(), raise(machine, &scaling));
     }
     // A frequency that stays is repeatable, and may have been chosen for its heat. It is still
     // slow.
@@ -255,22 +251,11 @@ fn slow_states(machine: &Machine<'_>) -> Option<Vec<IdleState>> {
     can_be_seen.then_some(states)
 }
 
-/// CPUs by what is to be said of their states.
-fn by_state(
-    states: &[IdleState],
-    word: impl Fn(&IdleState) -> String,
-) -> BTreeMap<String, Vec<CpuId>> {
-    let mut found: BTreeMap<String, Vec<CpuId>> = BTreeMap::new();
-    for state in states {
-        found.entry(word(state)).or_default().push(state.cpu);
-    }
-    found
-}
-
 fn state_words(states: &[IdleState]) -> String {
-    words(&by_state(states, |state| {
-        format!("{} ({} µs to wake)", state.name, state.exit_us.unwrap_or_default())
-    }))
+    let word = |IdleState { name, exit_us, .. }: &IdleState| {
+        format!("{name} ({} µs to wake)", exit_us.unwrap_or_default())
+    };
+    words(&grouped(states.iter().map(|state| (word(state), state.cpu))))
 }
 
 fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
@@ -290,8 +275,8 @@ fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
     let disable = |(state, cpus): (&String, &Vec<CpuId>)| {
         write_for(machine, cpus, &format!("cpuidle/{state}/disable"), 1)
     };
-    let commands: Vec<String> =
-        by_state(&slow, |state| state.folder.clone()).iter().map(disable).collect();
+    let by_folder = grouped(slow.iter().map(|state| (state.folder.clone(), state.cpu)));
+    let commands: Vec<String> = by_folder.iter().map(disable).collect();
     Seen::warn(
         state_words(&slow),
         format!("hold /dev/cpu_dma_latency open with 0 written to it, or {}", commands.join("; ")),

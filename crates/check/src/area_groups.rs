@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Control groups whose threads may run on the CPUs that are to be on time.
 
-use super::cgroups::GROUPS;
+use super::cgroups::{GROUPS, branch, own_path};
 use super::cpuset::allowed;
 use super::cpuset_v1::cpuset_limits;
 use super::finding::{ALL, Check, Seen, check, tunable};
@@ -24,18 +24,14 @@ pub fn groups_on_measured(machine: &Machine<'_>) -> Vec<String> {
     {
         return Vec::new();
     }
-    let membership = machine.text("proc/self/cgroup").unwrap_or_default();
-    let own = membership
-        .lines()
-        .find_map(|line| line.strip_prefix("0::/")?.split('/').next())
-        .unwrap_or_default();
+    let own = own_path(machine, None).unwrap_or_default();
     let may_run = |group: &String| {
         let file = |name: &str| format!("{GROUPS}/{group}/{name}");
         let partition = machine.text(&file("cpuset.cpus.partition"));
         // Without the controller it has the CPUs of the root.
         let cpus =
             machine.cpus(&file("cpuset.cpus.effective")).unwrap_or_else(|| machine.online.clone());
-        group != own
+        group != branch(&own)
             && machine.exists(&file("cgroup.procs"))
             && partition.is_none_or(|partition| partition == "member")
             && cpus.iter().any(|cpu| measured.contains(cpu))
@@ -50,7 +46,7 @@ fn groups(machine: &Machine<'_>) -> Option<Seen> {
     }
     let others: &[CpuId] = &machine.others();
     Seen::warn(
-        format!("{} may run on {}", listed(&groups), cpu_words(&machine.measured())),
+        format!("{} may run on {}", listed(groups.clone()), cpu_words(&machine.measured())),
         keeping(&groups, &CpuList::format(others)),
     )
 }
@@ -74,7 +70,7 @@ fn groups_of_version_1(machine: &Machine<'_>) -> Option<Seen> {
         (Some(command), 1) if limits.threads == 0 => command,
         _ => tune(),
     };
-    Seen::warn(format!("{} may run on {}", listed(&found), cpu_words(&measured)), action)
+    Seen::warn(format!("{} may run on {}", listed(found), cpu_words(&measured)), action)
 }
 
 /// Kinds of units that can be given CPUs by the service manager, which would undo what is written
@@ -103,13 +99,13 @@ fn keeping(groups: &[String], cpus: &str) -> String {
     if !units.is_empty() {
         commands.push(for_each(
             &format!("sudo systemctl set-property --runtime \"$i\" AllowedCPUs={cpus}"),
-            &quoted(units),
+            quoted(units),
         ));
     }
     if !others.is_empty() {
         commands.push(for_each(
             &format!("echo {cpus} | sudo tee /{GROUPS}/\"$i\"/cpuset.cpus"),
-            &quoted(others),
+            quoted(others),
         ));
     }
     commands.join(", and ")

@@ -4,8 +4,10 @@
 use super::finding::{Check, Seen, Status, check, tunable};
 use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
 use super::machine::{Machine, Purpose};
+use super::sets::without;
 use super::words::{cpu_words, for_each};
 use host::cpu::{self, of_mask, to_mask};
+use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -47,21 +49,17 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     if movable.is_empty() && managed.is_empty() {
         return none_may_come(all, &without_place, &measured);
     }
-    let there: Vec<String> =
-        movable.iter().chain(&managed).map(|one| words(one, &measured)).collect();
-    let found = there.join(", ");
-    let mut actions = Vec::new();
+    let there = movable.iter().chain(&managed).map(|one| words(one, &measured));
+    let found = Phrase::joined("comma", there);
+    let mut actions: Vec<Phrase> = Vec::new();
     if !movable.is_empty() {
-        let numbers: Vec<String> =
-            movable.iter().map(|interrupt| interrupt.number.clone()).collect();
+        let numbers = movable.iter().map(|interrupt| &interrupt.number);
         let others = CpuList::format(&machine.others());
-        actions.push(for_each(
-            &format!("echo {others} | sudo tee /proc/irq/$i/smp_affinity_list"),
-            &numbers,
-        ));
+        let command = format!("echo {others} | sudo tee /proc/irq/$i/smp_affinity_list");
+        actions.push(for_each(&command, numbers).into());
     }
     actions.extend((!managed.is_empty()).then(|| without_managed(machine, &measured)).flatten());
-    let action = Some(actions.join(", and ")).filter(|action| !action.is_empty());
+    let action = (!actions.is_empty()).then(|| Phrase::joined("and", actions));
     let status = if movable.iter().any(comes) { Status::Bad } else { Status::Warn };
     Some(Seen { status, found, action })
 }
@@ -89,33 +87,33 @@ fn none_may_come(all: usize, without_place: &[String], measured: &[CpuId]) -> Op
 }
 
 /// Where an interrupt comes, or may come.
-fn words(interrupt: &DeviceInterrupt, measured: &[CpuId]) -> String {
-    let DeviceInterrupt { number, device, is_managed, .. } = interrupt;
+fn words(interrupt: &DeviceInterrupt, measured: &[CpuId]) -> Phrase {
+    let (number, device) = (interrupt.number.as_str(), interrupt.device.as_str());
     let (comes, may_come) = (interrupt.comes(measured), interrupt.may_come(measured));
     if comes.is_empty() {
-        return format!("{number} ({device}) may come to {}", cpu_words(&may_come));
+        return phrase!("interrupt-may-come", number, device, cpus = cpu_words(&may_come));
     }
-    let placed = if *is_managed { ", where the kernel placed it" } else { "" };
+    let cpus = cpu_words(&comes);
     let count = match interrupt.count(&comes) {
-        0 => "none".to_owned(),
-        count => count.to_string(),
+        0 => phrase!("none"),
+        count => phrase!("times", count),
     };
-    format!("{number} ({device}) comes to {} ({count} since boot{placed})", cpu_words(&comes))
+    if interrupt.is_managed {
+        phrase!("placed-interrupt-comes", number, device, cpus, count)
+    } else {
+        phrase!("interrupt-comes", number, device, cpus, count)
+    }
 }
 
 /// What has the kernel place the interrupts of queues elsewhere.
-fn without_managed(machine: &Machine<'_>, measured: &[CpuId]) -> Option<String> {
+fn without_managed(machine: &Machine<'_>, measured: &[CpuId]) -> Option<Phrase> {
     let is_known = machine.kernel_version().is_some_and(|version| version >= WITH_MANAGED_IRQ);
     let is_given = machine
         .arguments
         .value("isolcpus")
         .is_some_and(|list| list.split(',').any(|word| word == "managed_irq"));
-    (is_known && !is_given).then(|| {
-        format!(
-            "boot with isolcpus=managed_irq,domain,{} for those that the kernel places",
-            CpuList::format(measured)
-        )
-    })
+    (is_known && !is_given)
+        .then(|| phrase!("have-the-kernel-place", list = CpuList::format(measured)))
 }
 
 /// What a mask says of the measured CPUs.
@@ -133,7 +131,7 @@ fn mask(machine: &Machine<'_>, file: &str) -> Option<Seen> {
         return Seen::ok(format!("without {}", cpu_words(&measured)));
     }
     Seen::bad(
-        format!("allows {}", cpu_words(&shared)),
+        phrase!("allows", cpus = cpu_words(&shared)),
         format!("echo {} | sudo tee /{file}", to_mask(&machine.others())),
     )
 }
@@ -185,29 +183,24 @@ fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok("runs; no CPUs are set apart");
     }
     let stop = "sudo systemctl disable --now irqbalance";
-    let is_open = |left_out: &[CpuId]| -> Vec<CpuId> {
-        machine.measured().into_iter().filter(|cpu| !left_out.contains(cpu)).collect()
-    };
+    let measured = machine.measured();
     if let Some((name, left_out)) = banned(machine) {
-        let open = is_open(&left_out);
+        let open = without(&measured, &left_out);
         if open.is_empty() {
-            return Seen::ok(format!(
-                "runs, and leaves {} alone ({name})",
-                cpu_words(&machine.measured())
-            ));
+            return Seen::ok(format!("runs, and leaves {} alone ({name})", cpu_words(&measured)));
         }
         return Seen::bad(
-            format!("runs, and {name} does not leave out {}", cpu_words(&open)),
+            phrase!("runs-and-does-not-leave-out", name, cpus = cpu_words(&open)),
             stop,
         );
     }
     // It leaves these alone by itself.
     let mut left_out = machine.root().isolated_cpus();
     left_out.extend(machine.cpus("sys/devices/system/cpu/nohz_full").unwrap_or_default());
-    if is_open(&left_out).is_empty() {
+    if without(&measured, &left_out).is_empty() {
         return Seen::ok("runs, and leaves isolated CPUs alone");
     }
-    Seen::bad("runs, with no CPU left out", stop)
+    Seen::bad(phrase!("runs-and-leaves-out-none"), stop)
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 //! Interrupts on CPUs that are to be on time, on small machines.
 
 use super::*;
+use crate::CheckOptions;
 use crate::tests::threads::{Made, file, four_cpus, make};
-use crate::{CheckOptions, Finding};
+use crate::tests::trees::{Shown, shown};
 use host::HostRoot;
 
 /// Of an interrupt: its row, where it may come, and where it comes.
@@ -24,16 +25,14 @@ fn machine(isolated: &str, interrupts: &[Line<'_>]) -> tempfile::TempDir {
     dir
 }
 
-fn finding(dir: &tempfile::TempDir, cpus: &[u32], id: &str) -> Option<Finding> {
+fn finding(dir: &tempfile::TempDir, cpus: &[u32], id: &str) -> Option<Shown> {
     let cpus = Some(cpus.iter().copied().map(CpuId).collect());
     let options = CheckOptions { purpose: Purpose::Robotics, cpus, priority: 90, config: None };
-    crate::findings(&HostRoot::at(dir.path()), &options)
-        .into_iter()
-        .find(|finding| finding.id == id)
+    shown(&HostRoot::at(dir.path()), &options, id)
 }
 
 fn seen(dir: &tempfile::TempDir) -> (Status, String, String) {
-    let Finding { status, found, action, .. } =
+    let Shown { status, found, action, .. } =
         finding(dir, &[2, 3], "interrupts-on-measured-cpus").unwrap();
     (status, found, action.unwrap_or_default())
 }
@@ -115,7 +114,7 @@ fn irqbalance_leaves_out_what_it_was_told_to() {
         let dir = machine(isolated, &[]);
         make(dir.path(), &Made { id: 700, name: "irqbalance", policy: 0, ..Made::default() });
         file(dir.path(), "etc/default/irqbalance", settings);
-        let Finding { status, found, .. } = finding(&dir, &[2, 3], "irqbalance").unwrap();
+        let Shown { status, found, .. } = finding(&dir, &[2, 3], "irqbalance").unwrap();
         (status, found)
     };
     let cases = [

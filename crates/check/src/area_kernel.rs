@@ -8,7 +8,9 @@ use super::finding::{ALL, Check, Seen, check};
 use super::machine::{Machine, Purpose};
 use super::preemption::{self, dynamic_mode, is_preempted_at_once};
 use super::recommended::{also, boot_with, built_with, offloaded, tickless};
+use super::sets::without;
 use super::words::{cpu_words, listed};
+use model::{Phrase, phrase};
 use plan::CpuId;
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -32,7 +34,7 @@ fn preemption(machine: &Machine<'_>) -> Option<Seen> {
     if machine.has_co_kernel() {
         return Seen::ok(format!("{model}, beside a co-kernel, which comes first"));
     }
-    let real_time = real_time(machine);
+    let (real_time, found) = (real_time(machine), preemption::words(&model));
     match dynamic_mode(&model) {
         Some("") if machine.lockdown().is_some() => Seen::unknown(
             "PREEMPT_DYNAMIC, in a mode that nobody can read while the kernel is locked down: see \
@@ -43,10 +45,13 @@ fn preemption(machine: &Machine<'_>) -> Option<Seen> {
             "sudo mount -t debugfs none /sys/kernel/debug; sudo cat \
              /sys/kernel/debug/sched/preempt",
         ),
-        Some(mode) if is_preempted_at_once(mode) => Seen::warn(model, real_time),
-        Some(_) => Seen::bad(model, format!("boot with preempt=full, or {real_time}")),
-        None if model.starts_with("PREEMPT") => Seen::warn(model, real_time),
-        None => Seen::bad(model, real_time),
+        Some(mode) if is_preempted_at_once(mode) => Seen::warn(found, real_time),
+        Some(_) => {
+            let boot = phrase!("boot-with", arguments = "preempt=full");
+            Seen::bad(found, Phrase::joined("or", [boot, real_time]))
+        }
+        None if model.starts_with("PREEMPT") => Seen::warn(found, real_time),
+        None => Seen::bad(found, real_time),
     }
 }
 
@@ -56,7 +61,7 @@ const WITH_PREEMPT_RT: (u32, u32) = (6, 12);
 const WITH_THIS_NAME: (u32, u32) = (5, 4);
 
 /// How to come to a kernel with PREEMPT_RT.
-fn real_time(machine: &Machine<'_>) -> String {
+fn real_time(machine: &Machine<'_>) -> Phrase {
     if let Some(version) = machine.options.config.as_ref().map(KernelConfig::version) {
         let is_before = |other| version.is_some_and(|version| version < other);
         let patch = if is_before(WITH_PREEMPT_RT) {
@@ -67,7 +72,8 @@ fn real_time(machine: &Machine<'_>) -> String {
         let option = if is_before(WITH_THIS_NAME) { "PREEMPT_RT_FULL" } else { "PREEMPT_RT" };
         return format!(
             "build it with {patch}: scripts/config -e EXPERT -e {option}, then make olddefconfig"
-        );
+        )
+        .into();
     }
     real_time_kernel(machine)
 }
@@ -105,8 +111,8 @@ fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
     if machine.options.config.is_none() {
         if machine.arguments.value("highres") == Some("off") {
             return Seen::bad(
-                "switched off by highres=off",
-                "remove highres=off from the kernel's arguments",
+                phrase!("switched-off-by", argument = "highres=off"),
+                phrase!("remove-arguments", arguments = "highres=off"),
             );
         }
         if let Some(list) = machine.timer_list() {
@@ -114,8 +120,8 @@ fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
                 list.lines().filter_map(|line| line.trim().strip_prefix(".hres_active")).collect();
             if active.iter().any(|value| value.trim_end().ends_with('0')) {
                 return Seen::bad(
-                    "not active (/proc/timer_list)",
-                    "boot a kernel with CONFIG_HIGH_RES_TIMERS=y, on a clock that has them",
+                    phrase!("not-active"),
+                    phrase!("boot-high-resolution", option = "HIGH_RES_TIMERS"),
                 );
             }
             if !active.is_empty() {
@@ -125,7 +131,7 @@ fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
     }
     match machine.config() {
         Ok(config) if config.has("HIGH_RES_TIMERS") => Seen::ok("built in"),
-        Ok(_) => Seen::bad("not built in", build_with(machine, "HIGH_RES_TIMERS")),
+        Ok(_) => Seen::bad(phrase!("not-built-in"), build_with(machine, "HIGH_RES_TIMERS")),
         Err(error) => Seen::unknown(error),
     }
 }
@@ -152,16 +158,16 @@ fn tick_rate(machine: &Machine<'_>) -> Option<Seen> {
 }
 
 /// What a kernel that lacks an option needs.
-fn build_with(machine: &Machine<'_>, option: &str) -> String {
-    let verb =
-        if machine.options.config.is_some() { "build it" } else { "boot a kernel that was built" };
-    format!("{verb} with CONFIG_{option}=y")
+fn build_with(machine: &Machine<'_>, option: &str) -> Phrase {
+    if machine.options.config.is_some() {
+        return format!("build it with CONFIG_{option}=y").into();
+    }
+    phrase!("boot-built-with", option)
 }
 
 /// CPUs that are to be on time beside others, and are not among these.
 fn forgotten(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
-    let measured = if machine.has_chosen_cpus() { machine.measured() } else { Vec::new() };
-    measured.into_iter().filter(|cpu| !cpus.contains(cpu)).collect()
+    if machine.has_chosen_cpus() { without(&machine.measured(), cpus) } else { Vec::new() }
 }
 
 fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {
@@ -169,15 +175,17 @@ fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::unknown("the kernel's configuration is not known");
     };
     if !is_built {
-        let build = build_with(machine, "NO_HZ_FULL");
+        let (option, action) = ("NO_HZ_FULL", build_with(machine, "NO_HZ_FULL"));
         return match machine.arguments.written("nohz_full") {
-            Some(asked) => Seen::bad(format!("{asked}, but NO_HZ_FULL is not built in"), build),
+            Some(argument) => {
+                Seen::bad(phrase!("asked-and-not-built-in", argument, option), action)
+            }
             None if machine.has_chosen_cpus() => Seen::bad(
-                "NO_HZ_FULL is not built in",
-                format!("{build}, then nohz_full= for these CPUs"),
+                phrase!("option-not-built-in", option),
+                phrase!("then-full-dynticks", action),
             ),
             None => {
-                Seen::warn("NO_HZ_FULL is not built in", format!("{build}, to isolate CPUs fully"))
+                Seen::warn("NO_HZ_FULL is not built in", format!("{action}, to isolate CPUs fully"))
             }
         };
     }
@@ -190,7 +198,7 @@ fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok(format!("built in, and in effect on {}", cpu_words(&machine.measured())));
     }
     Seen::bad(
-        format!("built in, but not asked for on {}", cpu_words(&forgotten)),
+        phrase!("built-in-not-asked-for", cpus = cpu_words(&forgotten)),
         boot_with(machine, &also(machine.measured(), &tickless), &["nohz_full"]),
     )
 }
@@ -199,7 +207,10 @@ fn rcu_callbacks(machine: &Machine<'_>) -> Option<Seen> {
     if !built_with(machine, "RCU_NOCB_CPU")? {
         let build = build_with(machine, "RCU_NOCB_CPU");
         return match machine.arguments.written("rcu_nocbs") {
-            Some(asked) => Seen::bad(format!("{asked}, but RCU_NOCB_CPU is not built in"), build),
+            Some(argument) => Seen::bad(
+                phrase!("asked-and-not-built-in", argument, option = "RCU_NOCB_CPU"),
+                build,
+            ),
             None => Seen::warn(
                 "RCU_NOCB_CPU is not built in",
                 format!("{build}, to offload them from isolated CPUs"),
@@ -215,18 +226,15 @@ fn rcu_callbacks(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok(format!("offloaded from {}", cpu_words(&machine.measured())));
     }
     Seen::bad(
-        format!("they can be offloaded, but are not on {}", cpu_words(&forgotten)),
+        phrase!("not-offloaded", cpus = cpu_words(&forgotten)),
         boot_with(machine, &also(machine.measured(), &offloaded), &["rcu_nocbs"]),
     )
 }
 
 fn frequency_scaling(machine: &Machine<'_>) -> Option<Seen> {
     let config = machine.config().ok()?;
-    let lacking: Vec<String> = ["CPU_FREQ", "CPU_IDLE"]
-        .into_iter()
-        .filter(|option| !config.has(option))
-        .map(str::to_owned)
-        .collect();
+    let lacking: Vec<&str> =
+        ["CPU_FREQ", "CPU_IDLE"].into_iter().filter(|option| !config.has(option)).collect();
     // A kernel for a co-kernel is built without, on purpose.
     if config.has("XENOMAI") || config.has("EVL") {
         return None;
@@ -236,7 +244,7 @@ fn frequency_scaling(machine: &Machine<'_>) -> Option<Seen> {
         return machine.options.config.as_ref().and_then(default_governor);
     }
     Seen::warn(
-        format!("{} not built in", listed(&lacking)),
+        format!("{} not built in", listed(lacking)),
         "build them in to set the frequency and the idle states yourself",
     )
 }

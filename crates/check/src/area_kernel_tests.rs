@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a kernel is built with, and what of it was asked for.
 
-use crate::tests::trees::found;
+use crate::tests::trees::{Shown, found, shown};
 use crate::*;
 
 const DYNAMIC: (&str, &str) =
@@ -9,16 +9,13 @@ const DYNAMIC: (&str, &str) =
 const CONFIG: &str = "boot/config-6.1.0-x";
 
 /// Of a configuration that is looked at by itself.
-fn of_config(id: &str, text: &str) -> Finding {
+fn of_config(id: &str, text: &str) -> Shown {
     let (dir, _) = crate::tests::trees::laid_out("=== sys/devices/system/cpu/online\n0-3\n");
     let path = dir.path().join(".config");
     std::fs::write(&path, text).unwrap();
     let config = Some(KernelConfig::from_file(&path).unwrap());
     let options = CheckOptions { purpose: Purpose::Telco, cpus: None, priority: 90, config };
-    crate::findings(&HostRoot::at(dir.path()), &options)
-        .into_iter()
-        .find(|finding| finding.id == id)
-        .unwrap()
+    shown(&HostRoot::at(dir.path()), &options, id).unwrap()
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
 use host::kernel;
+use model::phrase;
 
 pub(crate) const CHECKS: &[Check] = &[
     tunable("transparent-hugepages", &[], hugepages),
@@ -43,7 +44,7 @@ fn hugepages(machine: &Machine<'_>) -> Option<Seen> {
 
 fn merging(machine: &Machine<'_>) -> Option<Seen> {
     match machine.number("sys/kernel/mm/ksm/run")? {
-        1 => Seen::bad("runs", "echo 0 | sudo tee /sys/kernel/mm/ksm/run"),
+        1 => Seen::bad(phrase!("runs"), "echo 0 | sudo tee /sys/kernel/mm/ksm/run"),
         _ => Seen::ok("off"),
     }
 }
@@ -67,7 +68,7 @@ fn swap(machine: &Machine<'_>) -> Option<Seen> {
 fn numa_balancing(machine: &Machine<'_>) -> Option<Seen> {
     match machine.number("proc/sys/kernel/numa_balancing")? {
         0 => Seen::ok("off"),
-        _ => Seen::bad("on", "sudo sysctl kernel.numa_balancing=0"),
+        _ => Seen::bad(phrase!("on"), "sudo sysctl kernel.numa_balancing=0"),
     }
 }
 

@@ -165,7 +165,7 @@ fn judged(
     } else {
         String::new()
     };
-    Seen::bad(format!("{found}{of_namespace}"), grant(machine))
+    Seen::bad(format!("{found}{of_namespace}").into(), grant(machine))
 }
 
 fn real_time(machine: &Machine<'_>) -> Option<Seen> {

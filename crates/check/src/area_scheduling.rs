@@ -4,6 +4,8 @@
 use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
 use super::rt_share::{group_scheduling, throttling};
+use super::words::listed;
+use model::phrase;
 
 pub(crate) const CHECKS: &[Check] = &[
     tunable("rt-throttling", ALL, throttling),
@@ -27,14 +29,15 @@ fn watchdogs(machine: &Machine<'_>) -> Option<Seen> {
     if on.is_empty() {
         return Seen::ok("off");
     }
+    let switches = listed(on);
     if machine.has_chosen_cpus() {
         let measured = machine.measured();
         let watched = machine.cpus("proc/sys/kernel/watchdog_cpumask");
         if watched.is_some_and(|watched| measured.iter().all(|cpu| !watched.contains(cpu))) {
-            return Seen::ok(format!("{} on, on other CPUs", on.join(" and ")));
+            return Seen::ok(format!("{switches} on, on other CPUs"));
         }
     }
-    Seen::bad(format!("{} on", on.join(" and ")), "sudo sysctl kernel.watchdog=0")
+    Seen::bad(phrase!("switches-on", switches), "sudo sysctl kernel.watchdog=0")
 }
 
 fn statistics(machine: &Machine<'_>) -> Option<Seen> {
@@ -60,11 +63,11 @@ fn timer_slack(machine: &Machine<'_>) -> Option<Seen> {
     let slack = machine.number(&format!("proc/{process}/timerslack_ns"))?;
     let found = format!("{}.{:03} µs", slack / 1_000, slack % 1_000).replace(".000 ", " ");
     if machine.is_ordinary() {
-        let set = format!(
-            "echo 1 | sudo tee /proc/{process}/timerslack_ns, or give its threads a real-time \
-             policy"
-        );
-        return if slack > USUAL_SLACK { Seen::bad(found, set) } else { Seen::ok(found) };
+        if slack <= USUAL_SLACK {
+            return Seen::ok(found);
+        }
+        let command = format!("echo 1 | sudo tee /proc/{process}/timerslack_ns");
+        return Seen::bad(found.into(), phrase!("or-real-time-policy", command));
     }
     let found = format!("{found} for ordinary threads. Those of a real-time policy have none");
     if slack > USUAL_SLACK {

@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::tests::threads::{Made, file, four_cpus, make};
-use crate::{CheckOptions, Finding, MeasuredProgram, RunCheck, Status};
+use crate::tests::trees::{Shown, shown};
+use crate::{CheckOptions, MeasuredProgram, RunCheck, Status};
 use host::HostRoot;
 use plan::CpuId;
 
@@ -13,17 +14,16 @@ fn slack_is_of_ordinary_threads() {
     let host = HostRoot::at(dir.path());
     let options =
         CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
-    let found =
-        || crate::findings(&host, &options).into_iter().find(|finding| finding.id == "timer-slack");
+    let found = || shown(&host, &options, "timer-slack");
     assert_eq!(found(), None);
     file(dir.path(), "proc/self/timerslack_ns", "50000\n");
-    let Finding { status, found: words, .. } = found().unwrap();
+    let Shown { status, found: words, .. } = found().unwrap();
     assert_eq!(
         (status, words.as_str()),
         (Status::Ok, "50 µs for ordinary threads. Those of a real-time policy have none")
     );
     file(dir.path(), "proc/self/timerslack_ns", "100000001\n");
-    let Finding { status, found: words, .. } = found().unwrap();
+    let Shown { status, found: words, .. } = found().unwrap();
     assert_eq!(status, Status::Warn);
     assert!(words.starts_with("100000.001 µs"), "{words}");
 }

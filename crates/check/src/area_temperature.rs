@@ -7,6 +7,7 @@ use super::board::board;
 use super::board_config::config_value;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
+use model::{Phrase, phrase};
 
 pub(crate) const CHECKS: &[Check] = &[check("temperature", ALL, temperature)];
 
@@ -19,6 +20,7 @@ const HIGHEST: i64 = 200_000;
 struct Reading {
     now: i64,
     limit: i64,
+    /// The key of its phrase.
     effect: &'static str,
 }
 
@@ -28,8 +30,8 @@ impl Reading {
     }
 }
 
-const SLOWED: &str = "slowed down";
-const OFF: &str = "switched off";
+const SLOWED: &str = "slowed-down";
+const OFF: &str = "switched-off";
 
 /// Parts of the names of thermal zones that measure CPUs, and of the drivers that do so through
 /// hwmon.
@@ -130,26 +132,21 @@ fn times_slowed(machine: &Machine<'_>) -> i64 {
 }
 
 fn temperature(machine: &Machine<'_>) -> Option<Seen> {
-    let action = "cool it, or lower its frequency";
+    let action = phrase!("cool-or-lower");
     let times = times_slowed(machine);
-    let slowed = (times > 0).then(|| format!("{SLOWED} {times} times since boot"));
+    let slowed = (times > 0).then(|| phrase!("slowed-down-times", times));
     let readings = zones(machine).into_iter().chain(sensors(machine));
     let Some(nearest) = readings.min_by_key(Reading::left) else {
         return Seen::warn(slowed?, action);
     };
-    let mut found = format!(
-        "{} °C, {} from {} °C on",
-        nearest.now / 1_000,
-        nearest.effect,
-        nearest.limit / 1_000
-    );
-    if let Some(slowed) = &slowed {
-        found = format!("{found}, {slowed}");
-    }
+    let (now, limit) = (nearest.now / 1_000, nearest.limit / 1_000);
+    let found = phrase!("degrees", now, effect = Phrase::keyed(nearest.effect, []), limit);
+    let was_slowed = slowed.is_some();
+    let found = Phrase::joined("comma", std::iter::once(found).chain(slowed));
     if nearest.left() <= NEAR {
         return Seen::bad(found, action);
     }
-    if slowed.is_some() { Seen::warn(found, action) } else { Seen::ok(found) }
+    if was_slowed { Seen::warn(found, action) } else { Seen::ok(found) }
 }
 
 #[cfg(test)]

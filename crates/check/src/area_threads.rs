@@ -8,6 +8,7 @@ use super::threads_above::{
     Above, guard, guards_above, interrupt_threads_above, lowering, threads_above,
 };
 use super::words::{cpu_words, for_each};
+use model::{Phrase, phrase};
 
 pub(crate) const CHECKS: &[Check] = &[
     tunable("threads-above", ALL, above),
@@ -15,10 +16,6 @@ pub(crate) const CHECKS: &[Check] = &[
     check("kernel-workers", ALL, workers),
     check("desktop", &[Purpose::Robotics, Purpose::Telco, Purpose::Measure], desktop),
 ];
-
-fn named(above: &[Above<'_>]) -> String {
-    above.iter().map(Above::words).collect::<Vec<_>>().join(", ")
-}
 
 /// Why it is not known which threads come first: none of the kernel's own can be seen, which every
 /// machine has.
@@ -48,15 +45,15 @@ fn rank_words(machine: &Machine<'_>) -> String {
 fn above(machine: &Machine<'_>) -> Option<Seen> {
     let (above, guards) = (threads_above(machine), guards_above(machine));
     let guard_words = |above: &Above<'_>| {
-        format!("{} ({})", above.words(), guard(above.thread).unwrap_or_default())
+        Some(phrase!("guard", thread = above.words(), guards = guard(above.thread)?))
     };
-    let guarding: Vec<String> = guards.iter().map(guard_words).collect();
+    let found = above.iter().map(Above::words).chain(guards.iter().filter_map(guard_words));
+    let found = Phrase::joined("comma", found);
     if !above.is_empty() {
-        let found = [vec![named(&above)], guarding].concat().join(", ");
         return Seen::bad(found, lowering(machine, &above, u8::MAX));
     }
-    if !guarding.is_empty() {
-        return Some(Seen { status: Status::Warn, found: guarding.join(", "), action: None });
+    if !guards.is_empty() {
+        return Some(Seen { status: Status::Warn, found, action: None });
     }
     let raised = machine.threads().iter().any(is_raised_worker);
     let but = if raised { " but those of kernel-workers" } else { "" };
@@ -83,7 +80,8 @@ fn interrupt_threads(machine: &Machine<'_>) -> Option<Seen> {
             cpu_words(&machine.measured())
         ));
     }
-    Seen::bad(named(&above), lowering(machine, &above, OF_INTERRUPTS))
+    let found = Phrase::joined("comma", above.iter().map(Above::words));
+    Seen::bad(found, lowering(machine, &above, OF_INTERRUPTS))
 }
 
 fn workers(machine: &Machine<'_>) -> Option<Seen> {
@@ -92,10 +90,11 @@ fn workers(machine: &Machine<'_>) -> Option<Seen> {
     if raised.is_empty() {
         return None;
     }
-    let words: Vec<String> =
-        raised.iter().map(|thread| format!("{} at {}", thread.name, thread.priority)).collect();
-    let ids: Vec<String> = raised.iter().map(|thread| thread.id.to_string()).collect();
-    Seen::bad(words.join(", "), for_each("sudo chrt -o -p 0 $i", &ids))
+    let words = raised.iter().map(|thread| {
+        phrase!("thread-at", thread = thread.name.as_str(), priority = thread.priority)
+    });
+    let ids = raised.iter().map(|thread| thread.id);
+    Seen::bad(Phrase::joined("comma", words), for_each("sudo chrt -o -p 0 $i", ids))
 }
 
 const DESKTOPS: [&str; 8] = [

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::tests::threads::*;
-use crate::tests::trees::laid_out;
+use crate::tests::trees::{Shown, laid_out, shown};
 use crate::{CheckOptions, Finding};
 use host::HostRoot;
 use plan::CpuId;
@@ -15,16 +15,12 @@ fn options(cpus: &[u32], priority: u8) -> CheckOptions {
     CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None }
 }
 
-fn finding(dir: &tempfile::TempDir, cpus: &[u32], priority: u8, id: &str) -> Finding {
-    crate::findings(&HostRoot::at(dir.path()), &options(cpus, priority))
-        .into_iter()
-        .find(|finding| finding.id == id)
-        .unwrap()
+fn finding(dir: &tempfile::TempDir, cpus: &[u32], priority: u8, id: &str) -> Shown {
+    shown(&HostRoot::at(dir.path()), &options(cpus, priority), id).unwrap()
 }
 
 fn found(dir: &tempfile::TempDir, cpus: &[u32], priority: u8) -> (Status, String, String) {
-    let Finding { status, found, action, .. } = finding(dir, cpus, priority, "threads-above");
-    (status, found, action.unwrap_or_default())
+    finding(dir, cpus, priority, "threads-above").words()
 }
 
 #[test]
@@ -187,10 +183,13 @@ fn few_files_are_read_of_each_thread() {
         crate::checks().filter_map(|check| crate::checks::look(&machine, check)).collect();
     assert!(
         findings.iter().any(|finding| finding.id == "threads-above"
-            && finding.found.matches("daemon 100").count() == 10),
+            && finding.found.to_string().matches("daemon 100").count() == 10),
         "{findings:?}"
     );
-    assert!(!findings.iter().any(|finding| finding.found.contains("timer_list")), "{findings:?}");
+    assert!(
+        !findings.iter().any(|finding| finding.found.to_string().contains("timer_list")),
+        "{findings:?}"
+    );
     let per_thread = u64::from(THREADS + REAL_TIME);
     // All else that is looked at on a machine without files.
     let others = 300;
@@ -247,7 +246,7 @@ fn threads_that_cannot_be_seen_are_not_said_to_be_none() {
     let (dir, _) = laid_out("=== sys/devices/system/cpu/online\n0-3\n=== proc/version\nx\n");
     let seen =
         || (finding(&dir, &[1], 90, "threads-above"), finding(&dir, &[1], 90, "interrupt-threads"));
-    for finding in <[Finding; 2]>::from(seen()) {
+    for finding in <[Shown; 2]>::from(seen()) {
         assert_eq!(
             (finding.status, finding.found.as_str()),
             (Status::Unknown, "no thread can be seen in /proc")

@@ -154,7 +154,7 @@ fn steal(machine: &Machine<'_>) -> Option<Seen> {
     );
     let action = "have the host give this machine CPUs of its own";
     if steal.saturating_mul(1_000) > busy.saturating_mul(MUCH_STEAL) {
-        Seen::bad(found, action)
+        Seen::bad(found.into(), action)
     } else {
         Seen::warn(found, action)
     }

@@ -5,6 +5,8 @@
 //! (`1-3`, `1-9:2/3` for the first two of each three), and `N` for the last CPU; that of isolcpus
 //! may begin with flags.
 
+use super::sets::sorted;
+use model::{Phrase, phrase};
 use plan::CpuId;
 
 /// More than any machine has.
@@ -78,7 +80,7 @@ impl Arguments {
     }
 
     /// The CPUs that an argument lists; an error where its list cannot be read.
-    pub(crate) fn cpus(&self, name: &str, highest: CpuId) -> Option<Result<Vec<CpuId>, String>> {
+    pub(crate) fn cpus(&self, name: &str, highest: CpuId) -> Option<Result<Vec<CpuId>, Phrase>> {
         let list = self.value(name)?;
         // Without a list the kernel offloads from no CPU yet, and can do so later.
         Some(if name == "rcu_nocbs" && list.is_empty() {
@@ -102,7 +104,7 @@ fn as_written(name: &str, value: &str) -> String {
 const FLAGS: [&str; 3] = ["nohz", "domain", "managed_irq"];
 
 /// The CPUs of the list in an argument.
-pub fn cpus(text: &str, highest: CpuId) -> Result<Vec<CpuId>, String> {
+pub fn cpus(text: &str, highest: CpuId) -> Result<Vec<CpuId>, Phrase> {
     let mut cpus = Vec::new();
     for part in text.split(',').filter(|part| !FLAGS.contains(part)) {
         let (range, group) =
@@ -132,12 +134,10 @@ pub fn cpus(text: &str, highest: CpuId) -> Result<Vec<CpuId>, String> {
                     (first..=last).filter(|cpu: &u32| (cpu - first) % size < used).map(CpuId),
                 );
             }
-            _ => return Err(format!("'{part}' is not a CPU or a range of them")),
+            _ => return Err(phrase!("not-a-range", text = part)),
         }
     }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(cpus)
+    Ok(sorted(cpus))
 }
 
 #[cfg(test)]

@@ -35,10 +35,10 @@ pub(crate) fn isolated(files: &Files<'_>) -> Vec<CpuId> {
     files.cpus(&format!("{GROUPS}/cpuset.cpus.isolated")).unwrap_or_else(all)
 }
 
-/// The control group of this process in version 2 or, for one controller, in version 1: its folder.
-pub(crate) fn own_group(files: &Files<'_>, controller: Option<&str>) -> Option<String> {
-    let text = files.text("proc/self/cgroup")?;
-    let line = text.lines().find_map(|line| {
+/// The control group of this process in version 2 or, for one controller, in version 1: its path
+/// below the root.
+pub(crate) fn own_path(files: &Files<'_>, controller: Option<&str>) -> Option<String> {
+    files.text("proc/self/cgroup")?.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':');
         let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
         let is_it = match controller {
@@ -46,9 +46,19 @@ pub(crate) fn own_group(files: &Files<'_>, controller: Option<&str>) -> Option<S
             Some(name) => controllers.split(',').any(|one| one == name),
         };
         is_it.then(|| path.trim_matches('/').to_owned())
-    })?;
-    Some(match controller {
-        None => format!("sys/fs/cgroup/{line}"),
-        Some(name) => format!("sys/fs/cgroup/{name}/{line}"),
     })
+}
+
+/// Its folder.
+pub(crate) fn own_group(files: &Files<'_>, controller: Option<&str>) -> Option<String> {
+    let path = own_path(files, controller)?;
+    Some(match controller {
+        None => format!("{GROUPS}/{path}"),
+        Some(name) => format!("{GROUPS}/{name}/{path}"),
+    })
+}
+
+/// The group directly below the root that a group is, or is below.
+pub(crate) fn branch(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(branch, _)| branch)
 }

@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All checks, and what they find of a machine.
 
-use super::area_arguments;
-use super::area_battery;
-use super::area_board;
-use super::area_clock;
-use super::area_cokernel;
-use super::area_container;
-use super::area_cores;
-use super::area_firmware;
-use super::area_frequency;
-use super::area_groups;
-use super::area_interrupts;
-use super::area_kernel;
-use super::area_memory;
-use super::area_rights;
-use super::area_scheduling;
-use super::area_temperature;
-use super::area_threads;
-use super::area_time;
-use super::area_virtual;
 use super::finding::{Check, Finding, Seen, Status};
-use super::machine::{CheckOptions, Machine, Purpose};
+use super::machine::{CheckOptions, Machine};
+use super::{
+    area_arguments, area_battery, area_board, area_clock, area_cokernel, area_container,
+    area_cores, area_firmware, area_frequency, area_groups, area_interrupts, area_kernel,
+    area_memory, area_rights, area_scheduling, area_temperature, area_threads, area_time,
+    area_virtual,
+};
 use host::HostRoot;
 use plan::CpuId;
 
@@ -62,11 +49,7 @@ pub fn findings(root: &HostRoot, options: &CheckOptions) -> Vec<Finding> {
 /// The CPUs that are to be on time where these are named, or none.
 #[must_use]
 pub fn cpus_on_time(root: &HostRoot, cpus: Option<Vec<CpuId>>) -> Vec<CpuId> {
-    cpus.unwrap_or_else(|| {
-        let asked =
-            CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
-        Machine::new(root, &asked).measured()
-    })
+    cpus.unwrap_or_else(|| Machine::new(root, &CheckOptions::to_measure(None, 90)).measured())
 }
 
 /// What the check of this name finds.

@@ -66,9 +66,8 @@ const ASKED: [&str; 37] = [
 ];
 
 static ALL_ASKED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
-    let debug = DEBUG_OPTIONS.iter().map(|debug| debug.option);
-    let arguments = DEBUG_ARGUMENTS.iter().map(|debug| debug.option);
-    ASKED.into_iter().chain(debug).chain(arguments).collect()
+    let of_arguments = DEBUG_ARGUMENTS.iter().map(|debug| debug.option);
+    ASKED.into_iter().chain(DEBUG_OPTIONS).chain(of_arguments).collect()
 });
 
 fn is_asked(option: &str) -> bool {
@@ -90,8 +89,7 @@ fn looks_like(option: &str) -> Option<&'static str> {
             && (asked.as_bytes().first() == option.as_bytes().first()
                 || asked.as_bytes().last() == option.as_bytes().last())
     };
-    let debug = DEBUG_OPTIONS.iter().map(|debug| debug.option);
-    ASKED.into_iter().chain(debug).find(|asked| is_near(asked) && is_one_off(asked, option))
+    ASKED.into_iter().chain(DEBUG_OPTIONS).find(|asked| is_near(asked) && is_one_off(asked, option))
 }
 
 /// More lines that say nothing are not named.
@@ -167,31 +165,20 @@ impl KernelConfig {
     /// When it cannot be read, or holds none.
     pub fn from_file(path: &Path) -> Result<KernelConfig, String> {
         let source = path.display().to_string();
-        let failed = |error: std::io::Error| format!("{source}: {error}");
-        let open = || File::open(path).map(BufReader::new).map_err(failed);
-        let is_compressed = open()?.fill_buf().map_err(failed)?.starts_with(&GZIP);
-        let config = if is_compressed {
-            from_text(flate2::read::GzDecoder::new(open()?), &source, true)
-        } else {
-            from_text(open()?, &source, true)
-        };
-        let reason = match &config {
-            None => {
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(LARGEST).read_to_end(&mut bytes))
+            .map_err(|error| format!("{source}: {error}"))?;
+        let (config, reason) = match from_bytes(&bytes, &source, true) {
+            None => (
+                from_image(&bytes, &source),
                 "it holds no kernel configuration: an image has one where it was built with \
-                 CONFIG_IKCONFIG"
+                 CONFIG_IKCONFIG",
+            ),
+            Some(config) if bytes.is_empty() => {
+                (config, "it is empty, and holds no kernel configuration")
             }
-            Some(_) if open()?.fill_buf().map_err(failed)?.is_empty() => {
-                "it is empty, and holds no kernel configuration"
-            }
-            Some(_) => "it holds no kernel configuration: it has no line such as CONFIG_HZ=250",
-        };
-        let config = match config {
-            Some(config) => config,
-            None => {
-                let mut image = Vec::new();
-                open()?.take(LARGEST).read_to_end(&mut image).map_err(failed)?;
-                from_image(&image, is_compressed, &source)
-            }
+            Some(config) => (config, NO_LINE),
         };
         config.ok_or_else(|| format!("{source}: {reason}"))
     }
@@ -213,15 +200,8 @@ impl KernelConfig {
         };
         let source = root.path(place).display().to_string();
         let bytes = root.bytes(place).map_err(|error| format!("{source}: {error}"))?;
-        let config = match bytes.starts_with(&GZIP) {
-            true => from_text(flate2::read::GzDecoder::new(bytes.as_slice()), &source, false),
-            false => from_text(bytes.as_slice(), &source, false),
-        };
-        config.flatten().ok_or_else(|| {
-            format!(
-                "{source}: it holds no kernel configuration: it has no line such as CONFIG_HZ=250"
-            )
-        })
+        let config = from_bytes(&bytes, &source, false).flatten();
+        config.ok_or_else(|| format!("{source}: {NO_LINE}"))
     }
 
     /// `y`, `m`, a number or a text; none where it is not set or not known to this kernel.
@@ -276,10 +256,17 @@ pub(crate) fn version_of(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// From a text. None where it is no text, which may be an image. A text without a configuration
-/// gives `Some(None)`.
+const NO_LINE: &str = "it holds no kernel configuration: it has no line such as CONFIG_HZ=250";
+
+/// From a text that may be compressed. None where it is no text, which may be an image. A text
+/// without a configuration gives `Some(None)`.
 #[expect(clippy::option_option, reason = "whether it is a text, and whether it is a configuration")]
-fn from_text(file: impl Read, source: &str, is_checked: bool) -> Option<Option<KernelConfig>> {
+fn from_bytes(bytes: &[u8], source: &str, is_checked: bool) -> Option<Option<KernelConfig>> {
+    let file: Box<dyn Read> = if bytes.starts_with(&GZIP) {
+        Box::new(flate2::read::GzDecoder::new(bytes))
+    } else {
+        Box::new(bytes)
+    };
     let mut text = BufReader::with_capacity(CHUNK, file.take(MAX_BYTES));
     let begin = text.fill_buf().ok()?;
     let is_text = !begin.contains(&0)
@@ -287,8 +274,8 @@ fn from_text(file: impl Read, source: &str, is_checked: bool) -> Option<Option<K
     is_text.then(|| KernelConfig::read(text, source, is_checked))
 }
 
-fn from_image(bytes: &[u8], is_compressed: bool, source: &str) -> Option<KernelConfig> {
-    let decompressed = is_compressed.then(|| gunzip(bytes)).flatten();
+fn from_image(bytes: &[u8], source: &str) -> Option<KernelConfig> {
+    let decompressed = bytes.starts_with(&GZIP).then(|| gunzip(bytes)).flatten();
     let image = decompressed.as_deref().unwrap_or(bytes);
     let text =
         embedded(image).or_else(|| payloads(image).find_map(|payload| embedded(&payload)))?;

@@ -4,7 +4,9 @@
 use super::cgroups::{GROUPS, own_group, partitions};
 use super::finding::Seen;
 use super::machine::Machine;
-use super::words::cpu_words;
+use super::sets::without;
+use super::words::{cpu_words, from_shell_in};
+use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 
 /// The CPUs that this process's control group has, and the group. None where no group says so.
@@ -35,43 +37,36 @@ pub(crate) fn allowed(machine: &Machine<'_>) -> Option<Seen> {
         return None;
     }
     let (group, cpus) = own_cpus(machine)?;
-    let has = format!(
-        "this control group has {} of {}",
-        cpu_words(&cpus),
-        CpuList::format(&machine.online)
-    );
-    let lacking = |wanted: &[CpuId]| -> Vec<CpuId> {
-        wanted.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect()
-    };
-    if lacking(&machine.online).is_empty() {
+    if without(&machine.online, &cpus).is_empty() {
         return None;
     }
-    let wanted = lacking(&machine.measured());
+    let wanted = without(&machine.measured(), &cpus);
+    let (cpus, all) = (cpu_words(&cpus), CpuList::format(&machine.online));
     if wanted.is_empty() || machine.options.cpus.is_none() && machine.isolated.is_empty() {
-        return Seen::ok(has);
+        return Seen::ok(format!("this control group has {cpus} of {all}"));
     }
-    Seen::bad(format!("{has}, and not {}", cpu_words(&wanted)), way_out(machine, &group, &wanted))
+    Seen::bad(
+        phrase!("group-lacks-cpus", cpus, all, missing = cpu_words(&wanted)),
+        way_out(machine, &group, &wanted),
+    )
 }
 
 /// How a program gets onto CPUs that this control group does not have.
-fn way_out(machine: &Machine<'_>, group: &str, wanted: &[CpuId]) -> String {
-    let from_here =
-        |file: &str| format!("echo $$ | sudo tee /{file}, and start it from this shell");
+fn way_out(machine: &Machine<'_>, group: &str, wanted: &[CpuId]) -> Phrase {
     let has_all = |cpus: &[CpuId]| wanted.iter().all(|cpu| cpus.contains(cpu));
     if let Some((partition, ..)) = partitions(machine).into_iter().find(|(.., cpus)| has_all(cpus))
     {
-        return from_here(&format!("{GROUPS}/{partition}/cgroup.procs"));
+        return from_shell_in(&format!("{GROUPS}/{partition}/cgroup.procs"));
     }
     match group.strip_prefix(GROUPS).unwrap_or_default() {
         // The root of what can be seen lacks them: a container's.
-        "" | "/cpuset" => format!(
-            "start the container with --cpuset-cpus={}",
-            CpuList::format(&machine.measured())
-        ),
-        version_1 if version_1.starts_with("/cpuset/") => {
-            from_here(&format!("{GROUPS}/cpuset/tasks"))
+        "" | "/cpuset" => {
+            phrase!("start-container", list = CpuList::format(&machine.measured()))
         }
-        _ => from_here(&format!("{GROUPS}/cgroup.procs")),
+        version_1 if version_1.starts_with("/cpuset/") => {
+            from_shell_in(&format!("{GROUPS}/cpuset/tasks"))
+        }
+        _ => from_shell_in(&format!("{GROUPS}/cgroup.procs")),
     }
 }
 
@@ -79,7 +74,8 @@ fn way_out(machine: &Machine<'_>, group: &str, wanted: &[CpuId]) -> String {
 mod tests {
     use super::*;
     use crate::tests::threads::{file, four_cpus};
-    use crate::{CheckOptions, Finding, Purpose, Status};
+    use crate::tests::trees::{Shown, shown};
+    use crate::{CheckOptions, Purpose, Status};
     use host::HostRoot;
 
     fn finding(
@@ -89,12 +85,7 @@ mod tests {
     ) -> Option<(Status, String, String)> {
         let cpus = cpus.map(|cpus| cpus.iter().copied().map(CpuId).collect());
         let options = CheckOptions { purpose: Purpose::Measure, cpus, priority: 90, config: None };
-        let found = crate::findings(&HostRoot::at(dir.path()), &options)
-            .into_iter()
-            .find(|finding| finding.id == id);
-        found.map(|Finding { status, found, action, .. }| {
-            (status, found, action.unwrap_or_default())
-        })
+        shown(&HostRoot::at(dir.path()), &options, id).map(Shown::words)
     }
 
     #[test]

@@ -5,8 +5,10 @@
 //! There a group has no CPU that the group above it lacks. So a group is never smaller than what
 //! the groups below it keep.
 
+use super::cgroups::{branch, own_path};
 use super::machine::Machine;
 use super::root_threads::root_threads;
+use super::sets::{sorted, without};
 use plan::{CpuId, CpuList};
 
 /// The group that tuning makes for threads of the root.
@@ -80,12 +82,7 @@ fn mount(machine: &Machine<'_>) -> Option<String> {
 /// The group directly below the root that this process is in, or below which it is. Empty for the
 /// root.
 fn own_branch(machine: &Machine<'_>) -> String {
-    let membership = machine.text("proc/self/cgroup").unwrap_or_default();
-    let path = membership.lines().find_map(|line| {
-        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        controllers.split(',').any(|name| name == "cpuset").then_some(path)
-    });
-    path.unwrap_or_default().trim_matches('/').split('/').next().unwrap_or_default().to_owned()
+    branch(&own_path(machine, Some("cpuset")).unwrap_or_default()).to_owned()
 }
 
 /// Looks at groups, and at those below them.
@@ -127,13 +124,11 @@ impl Walk<'_, '_> {
             );
             return own;
         }
-        let mut left: Vec<CpuId> =
-            own.iter().copied().filter(|cpu| !self.measured.contains(cpu)).collect();
+        let mut left = without(&own, &self.measured);
         for below in self.below(group) {
             left.extend(self.limit(&below));
         }
-        left.sort_unstable();
-        left.dedup();
+        let left = sorted(left);
         if left != own {
             self.limits.groups.push((format!("{group}/cpuset.cpus"), left.clone()));
         }
@@ -147,8 +142,7 @@ impl Walk<'_, '_> {
         };
         let taken: Vec<CpuId> =
             groups.iter().filter(exclusive).flat_map(|group| self.cpus(group)).collect();
-        let others = self.machine.others();
-        self.limits.of_threads = others.into_iter().filter(|cpu| !taken.contains(cpu)).collect();
+        self.limits.of_threads = without(&self.machine.others(), &taken);
         if !self.limits.of_threads.is_empty() && !groups.contains(&self.limits.own_group()) {
             let threads = root_threads(self.machine.root(), &self.limits.mount);
             self.limits.threads = threads.iter().filter(|thread| !thread.is_kernel).count();

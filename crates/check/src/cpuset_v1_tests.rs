@@ -4,16 +4,14 @@
 use super::*;
 use crate::tests::cpusets::*;
 use crate::tests::threads::file;
+use crate::tests::trees::{Shown, shown};
 use crate::{CheckOptions, Purpose, Status};
 use host::HostRoot;
 use tempfile::TempDir;
 
 fn seen(dir: &TempDir, cpus: &[u32]) -> Option<(Status, String, String)> {
-    let options = options(cpus);
-    let found = crate::findings(&HostRoot::at(dir.path()), &options)
-        .into_iter()
-        .find(|finding| finding.id == "control-groups");
-    found.map(|finding| (finding.status, finding.found, finding.action.unwrap_or_default()))
+    let host = HostRoot::at(dir.path());
+    shown(&host, &options(cpus), "control-groups").map(Shown::words)
 }
 
 fn options(cpus: &[u32]) -> CheckOptions {

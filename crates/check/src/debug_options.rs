@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The options and arguments of a kernel that make it check itself, where they cost latency.
 
-use super::debug_table::{DEBUG_ARGUMENTS, DEBUG_OPTIONS, DebugArgument, DebugOption, Weight};
+use super::debug_table::{
+    DEBUG_ARGUMENTS, DEBUG_OPTIONS, DebugArgument, LIGHT_OPTIONS, SELECTED_OPTIONS,
+};
 use super::finding::Seen;
 use super::machine::Machine;
+use model::{Phrase, phrase};
 
 pub(crate) fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
     let by_argument = by_argument(machine);
@@ -12,9 +15,9 @@ pub(crate) fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
         Err(error) if by_argument.is_empty() => return Seen::unknown(error),
         Err(_) => return with_arguments(&by_argument),
     };
-    let is_on = |debug: &&DebugOption| {
-        config.has(debug.option)
-            && match debug.option {
+    let is_on = |option: &&str| {
+        config.has(option)
+            && match *option {
                 // It gives up at boot, unless it is asked for.
                 "DEBUG_KMEMLEAK" => !config.has("DEBUG_KMEMLEAK_DEFAULT_OFF"),
                 // The processor does it.
@@ -22,7 +25,7 @@ pub(crate) fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
                 _ => true,
             }
     };
-    let on: Vec<&DebugOption> = DEBUG_OPTIONS.iter().filter(is_on).collect();
+    let on: Vec<&str> = DEBUG_OPTIONS.into_iter().filter(is_on).collect();
     if on.is_empty() {
         return if by_argument.is_empty() {
             Seen::ok("none that costs latency is on")
@@ -30,36 +33,26 @@ pub(crate) fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
             with_arguments(&by_argument)
         };
     }
-    let options = on.iter().map(|debug| format!("{} ({})", debug.option, debug.cost));
-    let found: Vec<String> = options
-        .chain(by_argument.iter().map(|(written, cost)| format!("{written} ({cost})")))
-        .collect();
+    let options = on.iter().map(|option| costs(option, option));
+    let found = Phrase::joined("comma", options.chain(with_costs(&by_argument)));
     let off: Vec<String> = on
         .iter()
-        .filter(|debug| !debug.is_selected)
-        .map(|debug| format!("-d {}", debug.option))
+        .filter(|option| !SELECTED_OPTIONS.contains(option))
+        .map(|option| format!("-d {option}"))
         .collect();
     let build = if off.is_empty() {
-        "build the kernel without what selects it".to_owned()
+        phrase!("build-without-selecting")
     } else {
-        format!(
-            "build the kernel without: scripts/config {}, then make olddefconfig",
-            off.join(" ")
-        )
+        phrase!("build-without", options = off.join(" "))
     };
-    let action = match removed(&by_argument) {
-        Some(remove) => format!("{remove}, and {build}"),
-        None => build,
-    };
-    let is_heavy = !by_argument.is_empty() || on.iter().any(|debug| debug.weight == Weight::Heavy);
-    if is_heavy {
-        Seen::bad(found.join(", "), action)
-    } else {
-        Seen::warn(found.join(", "), action)
-    }
+    let remove = (!by_argument.is_empty()).then(|| removed(&by_argument));
+    let action = Phrase::joined("and", remove.into_iter().chain([build]));
+    let is_heavy =
+        !by_argument.is_empty() || on.iter().any(|option| !LIGHT_OPTIONS.contains(option));
+    if is_heavy { Seen::bad(found, action) } else { Seen::warn(found, action) }
 }
 
-/// Arguments of the running kernel, each as it is written and with what it costs.
+/// Arguments of the running kernel, each as it is written and with the option that it is of.
 fn by_argument(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
     if machine.options.config.is_some() {
         return Vec::new();
@@ -76,17 +69,22 @@ fn by_argument(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
         let is_known = config.is_none_or(|config| config.has(debug.option));
         (is_on && is_known).then(|| machine.arguments.written(debug.name)).flatten()
     };
-    DEBUG_ARGUMENTS.iter().filter_map(|debug| Some((written(debug)?, debug.cost))).collect()
+    DEBUG_ARGUMENTS.iter().filter_map(|debug| Some((written(debug)?, debug.option))).collect()
+}
+
+fn costs(written: &str, option: &str) -> Phrase {
+    phrase!("costs", written, cost = Phrase::keyed(option, []))
+}
+
+fn with_costs(by_argument: &[(String, &str)]) -> impl Iterator<Item = Phrase> {
+    by_argument.iter().map(|(written, option)| costs(written, option))
 }
 
 fn with_arguments(by_argument: &[(String, &str)]) -> Option<Seen> {
-    let found: Vec<String> =
-        by_argument.iter().map(|(written, cost)| format!("{written} ({cost})")).collect();
-    Seen::bad(found.join(", "), removed(by_argument).unwrap_or_default())
+    Seen::bad(Phrase::joined("comma", with_costs(by_argument)), removed(by_argument))
 }
 
-fn removed(by_argument: &[(String, &str)]) -> Option<String> {
+fn removed(by_argument: &[(String, &str)]) -> Phrase {
     let written: Vec<&str> = by_argument.iter().map(|(written, _)| written.as_str()).collect();
-    (!written.is_empty())
-        .then(|| format!("remove {} from the kernel's arguments", written.join(" ")))
+    phrase!("remove-arguments", arguments = written.join(" "))
 }

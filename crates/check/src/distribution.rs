@@ -7,14 +7,7 @@
 use super::board::board;
 use super::container::container_kind;
 use super::machine::Machine;
-
-const BUILD: &str = "build and boot a kernel with CONFIG_PREEMPT_RT=y, which Linux has since 6.12 \
-                     for x86, arm64 and riscv, and by the patches of kernel.org's projects/rt \
-                     before";
-
-const BUILD_FOR_PI: &str = "boot a kernel of github.com/raspberrypi/linux that is built with \
-                            CONFIG_PREEMPT_RT=y. apt-cache search '^linux-image.*rpi.*-rt' says \
-                            whether there is a package of one";
+use model::{Phrase, phrase};
 
 /// What os-release(5) says.
 struct Distribution {
@@ -51,7 +44,7 @@ const DEBIAN_KERNELS: [(&str, &str); 4] =
     [("amd64", "amd64"), ("arm64", "arm64"), ("armmp", "armmp"), ("armmp-lpae", "armmp")];
 
 /// The command for one, where the distribution has it.
-fn package(machine: &Machine<'_>, distribution: &Distribution, is_pi: bool) -> Option<String> {
+fn package(machine: &Machine<'_>, distribution: &Distribution, is_pi: bool) -> Option<Phrase> {
     let release = machine.text("proc/sys/kernel/osrelease").unwrap_or_default();
     let (major, is_x86) = (distribution.version.0, release.ends_with("x86_64"));
     Some(match (distribution.id.as_str(), distribution.version) {
@@ -59,43 +52,46 @@ fn package(machine: &Machine<'_>, distribution: &Distribution, is_pi: bool) -> O
             let (_, kind) = DEBIAN_KERNELS
                 .into_iter()
                 .find(|(ending, _)| release.ends_with(&format!("-{ending}")))?;
-            format!("sudo apt install linux-image-rt-{kind}")
+            format!("sudo apt install linux-image-rt-{kind}").into()
         }
-        ("ubuntu", (26.., _)) if is_pi => "sudo apt install linux-raspi-realtime".to_owned(),
+        ("ubuntu", (26.., _)) if is_pi => "sudo apt install linux-raspi-realtime".into(),
         ("ubuntu", (24, 4)) if is_pi => {
-            "with Ubuntu Pro, sudo pro enable realtime-kernel --variant=raspi".to_owned()
+            let command = "sudo pro enable realtime-kernel --variant=raspi";
+            phrase!("with-ubuntu-pro", command)
         }
-        ("ubuntu", (26.., _) | (25, 10)) if !is_pi => "sudo apt install ubuntu-realtime".to_owned(),
+        ("ubuntu", (26.., _) | (25, 10)) if !is_pi => "sudo apt install ubuntu-realtime".into(),
         ("ubuntu", (22 | 24, 4)) if !is_pi => {
-            "with Ubuntu Pro, sudo pro enable realtime-kernel".to_owned()
+            phrase!("with-ubuntu-pro", command = "sudo pro enable realtime-kernel")
         }
-        ("arch", _) => "sudo pacman -S linux-rt".to_owned(),
-        ("rhel", _) if is_x86 => format!(
-            "with RHEL for Real Time, sudo subscription-manager repos --enable \
-             rhel-{major}-for-x86_64-rt-rpms && sudo dnf install kernel-rt"
-        ),
+        ("arch", _) => "sudo pacman -S linux-rt".into(),
+        ("rhel", _) if is_x86 => {
+            let command = format!(
+                "sudo subscription-manager repos --enable rhel-{major}-for-x86_64-rt-rpms && sudo \
+                 dnf install kernel-rt"
+            );
+            phrase!("with-rhel", command)
+        }
         ("centos" | "rocky" | "almalinux", _) if is_x86 && major >= 9 => {
-            "sudo dnf --enablerepo=rt install kernel-rt".to_owned()
+            "sudo dnf --enablerepo=rt install kernel-rt".into()
         }
-        ("sles" | "opensuse-leap", _) => "sudo zypper install kernel-rt".to_owned(),
+        ("sles" | "opensuse-leap", _) => "sudo zypper install kernel-rt".into(),
         _ => return None,
     })
 }
 
 /// What to do for a kernel with `PREEMPT_RT`.
-pub(crate) fn real_time_kernel(machine: &Machine<'_>) -> String {
+pub(crate) fn real_time_kernel(machine: &Machine<'_>) -> Phrase {
     if container_kind(machine).is_some() {
-        return "boot the machine around this container with a kernel that has PREEMPT_RT"
-            .to_owned();
+        return phrase!("boot-around-container");
     }
     let board = board(machine).unwrap_or_default();
     let is_pi = board.starts_with("Raspberry Pi");
     let package =
         Distribution::of(machine).and_then(|distribution| package(machine, &distribution, is_pi));
     match package {
-        Some(command) => format!("boot a kernel with PREEMPT_RT: {command}"),
-        None if is_pi => BUILD_FOR_PI.to_owned(),
-        None => BUILD.to_owned(),
+        Some(command) => phrase!("boot-real-time", command),
+        None if is_pi => phrase!("build-for-raspberry-pi"),
+        None => phrase!("build-real-time"),
     }
 }
 

@@ -2,7 +2,7 @@
 //! A check, and what it finds.
 
 use super::machine::{Machine, Purpose};
-use model::{CheckText, check_text};
+use model::{CheckText, Phrase, Warning, check_text};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
@@ -30,33 +30,38 @@ impl Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) status: Status,
-    pub(crate) found: String,
-    pub(crate) action: Option<String>,
+    pub(crate) found: Phrase,
+    pub(crate) action: Option<Phrase>,
 }
 
+/// What is bad is recorded, and said in other languages. All else may be plain text.
 impl Seen {
-    pub(crate) fn ok(found: impl Into<String>) -> Option<Seen> {
-        Some(Seen { status: Status::Ok, found: found.into(), action: None })
+    fn new(status: Status, found: impl Into<Phrase>, action: Option<Phrase>) -> Option<Seen> {
+        Some(Seen { status, found: found.into(), action })
     }
 
-    pub(crate) fn warn(found: impl Into<String>, action: impl Into<String>) -> Option<Seen> {
-        Some(Seen { status: Status::Warn, found: found.into(), action: Some(action.into()) })
+    pub(crate) fn ok(found: impl Into<Phrase>) -> Option<Seen> {
+        Seen::new(Status::Ok, found, None)
     }
 
-    pub(crate) fn bad(found: impl Into<String>, action: impl Into<String>) -> Option<Seen> {
-        Some(Seen { status: Status::Bad, found: found.into(), action: Some(action.into()) })
+    pub(crate) fn warn(found: impl Into<Phrase>, action: impl Into<Phrase>) -> Option<Seen> {
+        Seen::new(Status::Warn, found, Some(action.into()))
     }
 
-    pub(crate) fn unknown(found: impl Into<String>) -> Option<Seen> {
-        Some(Seen { status: Status::Unknown, found: found.into(), action: None })
+    pub(crate) fn bad(found: Phrase, action: impl Into<Phrase>) -> Option<Seen> {
+        Seen::new(Status::Bad, found, Some(action.into()))
+    }
+
+    pub(crate) fn unknown(found: impl Into<Phrase>) -> Option<Seen> {
+        Seen::new(Status::Unknown, found, None)
     }
 
     /// What to do to find it out.
     pub(crate) fn unknown_until(
-        found: impl Into<String>,
-        action: impl Into<String>,
+        found: impl Into<Phrase>,
+        action: impl Into<Phrase>,
     ) -> Option<Seen> {
-        Some(Seen { status: Status::Unknown, found: found.into(), action: Some(action.into()) })
+        Seen::new(Status::Unknown, found, Some(action.into()))
     }
 }
 
@@ -102,14 +107,29 @@ pub struct Finding {
     /// Its name, such as `governor`.
     pub id: &'static str,
     pub status: Status,
-    pub found: String,
+    pub found: Phrase,
     /// Why it matters for latency, and where that is documented.
     pub text: CheckText,
     /// What to do: the exact command, or the kernel argument.
-    pub action: Option<String>,
+    pub action: Option<Phrase>,
     /// Whether it is of a kind that `teiji tune` changes. The crate `tune` knows whether it would
     /// on this machine.
     pub tunable: bool,
+}
+
+impl From<Finding> for Warning {
+    fn from(Finding { id, found, text, action, .. }: Finding) -> Warning {
+        // A text is the same in every language.
+        let is_said_otherwise = |phrase: &Phrase| !matches!(phrase, Phrase::Text(_));
+        Warning::MachineCheck {
+            check: id.to_owned(),
+            found: found.to_string(),
+            why: text.why.to_owned(),
+            action: action.as_ref().map(Phrase::to_string),
+            found_phrase: Some(found).filter(is_said_otherwise),
+            action_phrase: action.filter(is_said_otherwise),
+        }
+    }
 }
 
 pub(crate) const ALL: &[Purpose] = &Purpose::ALL;

@@ -63,10 +63,13 @@ mod machine;
 mod of_run;
 #[cfg(test)]
 mod one_finding;
+#[cfg(test)]
+mod phrases_tests;
 mod preemption;
 mod recommended;
 mod root_threads;
 mod rt_share;
+mod sets;
 mod spelling;
 mod thread;
 mod threads_above;

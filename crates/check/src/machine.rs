@@ -5,6 +5,7 @@ use super::arguments::Arguments;
 use super::cgroups;
 use super::config::{KernelConfig, version_of};
 use super::files::Files;
+use super::sets::{sorted, without};
 use super::thread::{self, Thread};
 use host::{HostRoot, cpu, kernel};
 use plan::CpuId;
@@ -94,15 +95,9 @@ impl<'a> Machine<'a> {
             files,
         };
         machine.isolated.extend(cgroups::isolated(&machine.files));
-        machine.isolated.sort_unstable();
-        machine.isolated.dedup();
+        machine.isolated = sorted(machine.isolated);
         if is_online_known {
-            machine.offline_isolated = machine
-                .isolated
-                .iter()
-                .copied()
-                .filter(|cpu| !machine.online.contains(cpu))
-                .collect();
+            machine.offline_isolated = without(&machine.isolated, &machine.online);
         }
         machine
     }
@@ -159,12 +154,7 @@ impl<'a> Machine<'a> {
         if let Some(cpus) = &self.options.cpus {
             return cpus.clone();
         }
-        let isolated: Vec<CpuId> = self
-            .isolated
-            .iter()
-            .copied()
-            .filter(|cpu| !self.offline_isolated.contains(cpu))
-            .collect();
+        let isolated = without(&self.isolated, &self.offline_isolated);
         if isolated.is_empty() { self.online.clone() } else { isolated }
     }
 
@@ -179,7 +169,7 @@ impl<'a> Machine<'a> {
         let mut cpus = self.measured();
         if self.options.cpus.is_none() && self.has_chosen_cpus() {
             cpus.extend(&self.offline_isolated);
-            cpus.sort_unstable();
+            return sorted(cpus);
         }
         cpus
     }
@@ -191,8 +181,7 @@ impl<'a> Machine<'a> {
 
     /// CPUs that are left for everything else.
     pub fn others(&self) -> Vec<CpuId> {
-        let measured = self.measured();
-        self.online.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
+        without(&self.online, &self.measured())
     }
 
     /// Every thread that can be seen.
@@ -245,4 +234,11 @@ pub struct CheckOptions {
     pub priority: u8,
     /// The configuration of the kernel, where another than the running one's is asked about.
     pub config: Option<KernelConfig>,
+}
+
+impl CheckOptions {
+    /// Of a machine that measures.
+    pub(crate) fn to_measure(cpus: Option<Vec<CpuId>>, priority: u8) -> CheckOptions {
+        CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None }
+    }
 }

@@ -4,14 +4,15 @@
 
 use super::checks::{checks, look};
 use super::finding::{Check, Finding, Status};
-use super::machine::{CheckOptions, Machine, Purpose};
+use super::machine::{CheckOptions, Machine};
+use super::sets::sorted;
 use super::thread::{RANK_OF_DEADLINE, Thread, with_descendants};
 use host::HostRoot;
-use model::Warning;
+use model::{Warning, phrase};
 use plan::{CpuId, Policy, Scheduling};
 
 /// Checks of whose findings a run warns by itself, from what it saw before and after.
-const WARNED_OF: [&str; 5] =
+pub(crate) const WARNED_OF: [&str; 5] =
     ["governor", "clocksource", "steal-time", "rights-real-time", "rights-locked-memory"];
 /// Checks that read a file of every thread, which takes long on some machines.
 const OF_THREADS: [&str; 2] = ["threads-above", "interrupt-threads"];
@@ -51,7 +52,7 @@ impl RunCheck {
         let cpus = Some(cpus.to_vec())
             .filter(|cpus| !cpus.is_empty())
             .or_else(|| Some(host.online_cpus()));
-        let options = CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None };
+        let options = CheckOptions::to_measure(cpus, priority);
         let mut check = RunCheck { options, program: None, is_ordinary: false, before: Vec::new() };
         check.before = check.bad(host, |check| check.tunable && !OF_THREADS.contains(&check.id));
         check
@@ -81,14 +82,9 @@ impl RunCheck {
             self.is_ordinary = self.program.is_some();
             return;
         }
-        let mut cpus: Vec<CpuId> = of_program
-            .iter()
-            .filter(|thread| thread.rank() > 0)
-            .flat_map(|thread| thread.cpus())
-            .collect();
-        cpus.retain(|cpu| machine.online.contains(cpu));
-        cpus.sort_unstable();
-        cpus.dedup();
+        let urgent = of_program.iter().filter(|thread| thread.rank() > 0);
+        let cpus = urgent.flat_map(|thread| thread.cpus());
+        let cpus = sorted(cpus.filter(|cpu| machine.online.contains(cpu)));
         self.options.priority = highest;
         if !cpus.is_empty() {
             self.options.cpus = Some(cpus);
@@ -102,17 +98,11 @@ impl RunCheck {
         let mut bad = self.bad(host, |_| true);
         for mut finding in self.before {
             if bad.iter().all(|other| other.id != finding.id) {
-                finding.found += " (when the run began, and not when it ended)";
+                finding.found = phrase!("when-the-run-began", found = finding.found);
                 bad.push(finding);
             }
         }
-        let warning = |Finding { id, found, text, action, .. }| Warning::MachineCheck {
-            check: id.to_owned(),
-            found,
-            why: text.why.to_owned(),
-            action,
-        };
-        bad.into_iter().map(warning).collect()
+        bad.into_iter().map(Warning::from).collect()
     }
 
     fn bad(&self, host: &HostRoot, is_wanted: impl Fn(&Check) -> bool) -> Vec<Finding> {

@@ -3,6 +3,7 @@
 
 use super::finding::Status;
 use super::machine::{CheckOptions, Purpose};
+use crate::tests::trees::{Shown, shown};
 use host::HostRoot;
 use plan::CpuId;
 
@@ -18,10 +19,6 @@ pub(crate) struct OneFinding {
 pub(crate) fn finding(root: &HostRoot, id: &str, cpus: Option<&[u32]>) -> Option<OneFinding> {
     let cpus = cpus.map(|cpus| cpus.iter().copied().map(CpuId).collect());
     let options = CheckOptions { purpose: Purpose::Telco, cpus, priority: 90, config: None };
-    let finding = crate::findings(root, &options).into_iter().find(|finding| finding.id == id)?;
-    Some(OneFinding {
-        status: finding.status,
-        found: finding.found,
-        action: finding.action.unwrap_or_default(),
-    })
+    let Shown { status, found, action, .. } = shown(root, &options, id)?;
+    Some(OneFinding { status, found, action: action.unwrap_or_default() })
 }

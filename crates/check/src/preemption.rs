@@ -4,6 +4,9 @@
 use super::config::KernelConfig;
 use super::machine::Machine;
 use host::kernel;
+use model::{Phrase, phrase};
+
+const VOLUNTARY_OR_NONE: &str = "voluntary or none";
 
 /// How the kernel can be preempted, as far as it is known.
 pub(crate) fn model(machine: &Machine<'_>) -> Option<String> {
@@ -43,7 +46,21 @@ pub(crate) fn configured_model(config: &KernelConfig) -> String {
             format!("PREEMPT_DYNAMIC ({mode} by default)")
         }
         Some(model) => model.to_owned(),
-        None => "voluntary or none".to_owned(),
+        None => VOLUNTARY_OR_NONE.to_owned(),
+    }
+}
+
+/// How the kernel can be preempted, to be said.
+pub(crate) fn words(model: &str) -> Phrase {
+    let mode = model.strip_prefix("PREEMPT_DYNAMIC (").and_then(|mode| mode.strip_suffix(')'));
+    if let Some(mode) = mode.and_then(|mode| mode.strip_suffix(" by default")) {
+        phrase!("preempt-by-default", mode)
+    } else if let Some(mode) = mode.and_then(|mode| mode.strip_prefix("booted with preempt=")) {
+        phrase!("preempt-booted", mode)
+    } else if model == VOLUNTARY_OR_NONE {
+        phrase!("voluntary-or-none")
+    } else {
+        model.into()
     }
 }
 

@@ -8,7 +8,9 @@ use super::config::KernelConfig;
 use super::isolating::{highest_cpu, is_of_balancing};
 use super::machine::Machine;
 use super::preemption::preempts_fully;
+use super::sets::{sorted, without};
 use super::words::listed;
+use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 
 /// The kernel binds work of its own to it, so it is never isolated.
@@ -51,22 +53,19 @@ pub fn means_the_same(recommended: &str, written: &str, is_list: bool, highest: 
 
 /// Those of the CPUs that can be isolated.
 pub fn isolable_cpus(cpus: &[CpuId]) -> Vec<CpuId> {
-    cpus.iter().copied().filter(|cpu| *cpu != BOOT_CPU).collect()
+    without(cpus, &[BOOT_CPU])
 }
 
 /// These CPUs and others, which have already what is recommended and are to keep it.
 pub(crate) fn also(mut cpus: Vec<CpuId>, others: &[CpuId]) -> Vec<CpuId> {
     // That CPU 0 has it is no reason to speak of it.
     cpus.extend(isolable_cpus(others));
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
+    sorted(cpus)
 }
 
 /// CPUs for everything else at the next boot, when the boot CPU is online in any case.
 pub(crate) fn others_than(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
-    let mut others: Vec<CpuId> =
-        machine.online.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect();
+    let mut others = without(&machine.online, cpus);
     if !others.contains(&BOOT_CPU) {
         others.insert(0, BOOT_CPU);
     }
@@ -167,24 +166,23 @@ fn should_preempt_fully(machine: &Machine<'_>) -> bool {
 }
 
 /// What to do to isolate these CPUs: arguments of these names.
-pub(crate) fn boot_with(machine: &Machine<'_>, cpus: &[CpuId], names: &[&str]) -> String {
+pub(crate) fn boot_with(machine: &Machine<'_>, cpus: &[CpuId], names: &[&str]) -> Phrase {
     let arguments: Vec<Recommended> = recommended_arguments(machine, cpus)
         .into_iter()
         .filter(|argument| names.contains(&argument.name))
         .collect();
     if isolable_cpus(cpus).is_empty() {
-        return "choose another CPU than 0, to which the kernel binds work of its own: teiji \
-                check --advise"
-            .to_owned();
+        return phrase!("choose-another-cpu");
     }
     if arguments.is_empty() {
-        return format!("boot a kernel that was built for {}", names.join(" "));
+        return phrase!("boot-built-for", arguments = names.join(" "));
     }
-    let choose =
-        if cpus.contains(&BOOT_CPU) { "choose other CPUs than 0. For these, " } else { "" };
-    let condition =
-        only_with(&arguments).map(|condition| format!(" ({condition})")).unwrap_or_default();
-    format!("{choose}boot with {}{condition}", joined(&arguments))
+    let written = joined(&arguments);
+    let action = match only_with(&arguments) {
+        Some(condition) => phrase!("boot-with-if", arguments = written, condition),
+        None => phrase!("boot-with", arguments = written),
+    };
+    if cpus.contains(&BOOT_CPU) { phrase!("choose-other-cpus", action) } else { action }
 }
 
 /// As they are written on a command line.
@@ -193,14 +191,18 @@ pub(crate) fn joined(arguments: &[Recommended]) -> String {
 }
 
 /// Which of them do nothing without an option of which nothing is known.
-pub(crate) fn only_with(arguments: &[Recommended]) -> Option<String> {
-    let conditions = arguments
+pub(crate) fn only_with(arguments: &[Recommended]) -> Option<Phrase> {
+    let conditions: Vec<Phrase> = arguments
         .iter()
-        .filter_map(|argument| Some(format!("{}= needs {}", argument.name, argument.only_with?)));
-    let conditions: Vec<String> = conditions.collect();
-    let which = if conditions.len() == 1 { "which" } else { "each of which" };
-    (!conditions.is_empty())
-        .then(|| format!("{}, {which} this kernel may not be built with", listed(&conditions)))
+        .filter_map(|argument| {
+            Some(phrase!("needs", name = argument.name, option = argument.only_with?))
+        })
+        .collect();
+    match conditions.len() {
+        0 => None,
+        1 => Some(phrase!("may-lack", needs = listed(conditions))),
+        _ => Some(phrase!("may-lack-each", needs = listed(conditions))),
+    }
 }
 
 /// Those of the kernel that is to be booted.
@@ -258,7 +260,5 @@ pub(crate) fn offloaded(machine: &Machine<'_>) -> Vec<CpuId> {
     }
     let mut cpus = asked.and_then(Result::ok).unwrap_or_default();
     cpus.extend(tickless);
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
+    sorted(cpus)
 }

@@ -5,7 +5,8 @@
 use super::cgroups::own_group;
 use super::finding::Seen;
 use super::machine::{Machine, Purpose};
-use super::words::{cpu_words, for_each};
+use super::words::{cpu_words, for_each, from_shell_in};
+use model::{Phrase, phrase};
 use plan::CpuId;
 
 /// From here on a server of SCHED_DEADLINE serves ordinary threads that starve, and only control
@@ -32,7 +33,7 @@ pub(crate) fn throttling(machine: &Machine<'_>) -> Option<Seen> {
         && (!has_fair_server || has_group_scheduling(machine) == Some(true))
     {
         let action = format!("sudo sysctl kernel.sched_rt_runtime_us={}", period - period / 20);
-        return Seen::bad(format!("real-time threads have {found}"), action);
+        return Seen::bad(phrase!("real-time-share", run = runtime, period), action);
     }
     if has_fair_server {
         return fair_server(machine, runtime);
@@ -89,22 +90,21 @@ fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
              else",
         );
     };
-    let found = format!(
-        "the fair server gives ordinary threads that starve up to {} µs of each {} µs on {}",
-        share / 1_000,
-        period / 1_000,
-        cpu_words(&on)
+    let found = phrase!(
+        "fair-server",
+        run = share / 1_000,
+        period = period / 1_000,
+        cpus = cpu_words(&on),
     );
-    let numbers: Vec<String> = on.iter().map(CpuId::to_string).collect();
     if *share > period / 2 {
         let to = period / 20;
         return Seen::bad(
             found,
-            for_each(&format!("echo {to} | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &numbers),
+            for_each(&format!("echo {to} | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &on),
         );
     }
     if machine.options.purpose == Purpose::Telco {
-        let off = for_each(&format!("echo 0 | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &numbers);
+        let off = for_each(&format!("echo 0 | sudo tee /{FAIR_SERVER}/cpu$i/runtime"), &on);
         return Seen::warn(found, without_protection(machine, &off));
     }
     Seen::ok(format!("{found}, which protects the machine"))
@@ -171,9 +171,9 @@ pub(crate) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok("built in, without effect while kernel.sched_rt_runtime_us is -1");
     }
     let without = if has_group_argument(machine) {
-        "boot with rt_group_sched=0"
+        phrase!("boot-with", arguments = "rt_group_sched=0")
     } else {
-        "boot a kernel without RT_GROUP_SCHED"
+        phrase!("boot-kernel-without", option = "RT_GROUP_SCHED")
     };
     let of_version_1 = own_group(machine, Some("cpu"));
     let share = of_version_1
@@ -181,33 +181,29 @@ pub(crate) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
         .and_then(|group| machine.number(&format!("{group}/cpu.rt_runtime_us")));
     match (of_version_1, share) {
         (Some(group), Some(0)) => Seen::bad(
-            "built in, and this control group's share is 0",
-            format!("{}, or {without}", giving(machine, &group)),
+            phrase!("share-of-none"),
+            Phrase::joined("or", [giving(machine, &group), without]),
         ),
         (Some(group), Some(_)) if group.trim_end_matches('/') == GROUPS => {
             Seen::ok("built in, and this process is in the root control group")
         }
         (Some(_), Some(share)) => Seen::warn(
             format!("built in, {share} µs for this control group"),
-            format!("{}, or {without}", moving(&format!("{GROUPS}/tasks"))),
+            Phrase::joined("or", [from_shell_in(&format!("{GROUPS}/tasks")), without]),
         ),
         _ => of_version_2(machine, without),
     }
 }
 
 /// In version 2 no group but the root has a share, and none can be given one.
-fn of_version_2(machine: &Machine<'_>, without: &str) -> Option<Seen> {
+fn of_version_2(machine: &Machine<'_>, without: Phrase) -> Option<Seen> {
     let mut group = own_group(machine, None)?;
     while group.starts_with("sys/fs/cgroup") {
         // The root has no such file.
         if machine.exists(&format!("{}/cpu.weight", group.trim_end_matches('/'))) {
-            let found = format!(
-                "built in, and /{} has no share for real-time threads",
-                group.trim_end_matches('/')
-            );
             return Seen::bad(
-                found,
-                format!("{}, or {without}", moving("sys/fs/cgroup/cgroup.procs")),
+                phrase!("no-share", group = format!("/{}", group.trim_end_matches('/'))),
+                Phrase::joined("or", [from_shell_in("sys/fs/cgroup/cgroup.procs"), without]),
             );
         }
         group = group.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default();
@@ -215,12 +211,8 @@ fn of_version_2(machine: &Machine<'_>, without: &str) -> Option<Seen> {
     Seen::ok("built in, and no control group limits this process")
 }
 
-fn moving(file: &str) -> String {
-    format!("echo $$ | sudo tee /{file}, and start it from this shell")
-}
-
 /// Commands that give a group a share: first those above it that have none, which would refuse it.
-fn giving(machine: &Machine<'_>, group: &str) -> String {
+fn giving(machine: &Machine<'_>, group: &str) -> Phrase {
     let share = |group: &str| machine.number(&format!("{group}/cpu.rt_runtime_us"));
     let path = group.strip_prefix(GROUPS).unwrap_or_default().trim_matches('/');
     let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
@@ -242,8 +234,10 @@ fn giving(machine: &Machine<'_>, group: &str) -> String {
         Some(share(&parent)? - given)
     });
     match left.filter(|left| *left > 0 && is_plain) {
-        Some(left) => for_each(&format!("echo {left} | sudo tee /$i/cpu.rt_runtime_us"), &without),
-        None => moving(&format!("{GROUPS}/tasks")),
+        Some(left) => {
+            for_each(&format!("echo {left} | sudo tee /$i/cpu.rt_runtime_us"), without).into()
+        }
+        None => from_shell_in(&format!("{GROUPS}/tasks")),
     }
 }
 

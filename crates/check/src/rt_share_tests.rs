@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::tests::threads::file;
-use crate::tests::trees::laid_out;
-use crate::{CheckOptions, Finding, Status};
+use crate::tests::trees::{Shown, laid_out, shown};
+use crate::{CheckOptions, Status};
 use host::HostRoot;
 
 /// A machine with these files, below /sys/fs/cgroup/cpu where they begin with a dash.
@@ -26,10 +26,7 @@ fn finding(
 ) -> Option<(Status, String, String)> {
     let options =
         CheckOptions { purpose, cpus: Some(vec![CpuId(2), CpuId(3)]), priority: 90, config: None };
-    let found = crate::findings(&HostRoot::at(dir.path()), &options)
-        .into_iter()
-        .find(|finding| finding.id == id);
-    found.map(|Finding { status, found, action, .. }| (status, found, action.unwrap_or_default()))
+    shown(&HostRoot::at(dir.path()), &options, id).map(Shown::words)
 }
 
 const PERIOD: (&str, &str) = ("proc/sys/kernel/sched_rt_period_us", "1000000");

@@ -6,7 +6,7 @@ use super::finding::Seen;
 use super::isolating::highest_cpu;
 use super::machine::Machine;
 use super::words::{is_one_off, listed};
-use model::LATENCY_ARGUMENTS;
+use model::{LATENCY_ARGUMENTS, Phrase, phrase};
 use plan::CpuId;
 
 /// Others of nearly the same spelling, which are right.
@@ -25,9 +25,9 @@ const SLOW_USB: (&str, &str) = ("dwc_otg.speed", "1");
 pub struct Misspelled {
     pub written: String,
     /// What it looks like, in words.
-    pub because: String,
+    pub because: Phrase,
     /// What to do: an argument in its place, or to remove it.
-    pub action: String,
+    pub action: Phrase,
 }
 
 /// Arguments of the running kernel that are misspelled.
@@ -43,10 +43,16 @@ pub fn misspelled_arguments(machine: &Machine<'_>) -> Vec<Misspelled> {
 
 pub(crate) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
     let wrong = misspelled_arguments(machine);
-    let found: Vec<String> =
-        wrong.iter().map(|one| format!("{}, which {}", one.written, one.because)).collect();
-    let actions: Vec<String> = wrong.into_iter().map(|one| one.action).collect();
-    if found.is_empty() { None } else { Seen::bad(found.join(". "), actions.join(", and ")) }
+    if wrong.is_empty() {
+        return None;
+    }
+    let (found, actions): (Vec<Phrase>, Vec<Phrase>) = wrong
+        .into_iter()
+        .map(|Misspelled { written, because, action }| {
+            (phrase!("misspelled", written, because), action)
+        })
+        .unzip();
+    Seen::bad(Phrase::joined("sentences", found), Phrase::joined("and", actions))
 }
 
 fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {
@@ -63,19 +69,17 @@ fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Mis
     let with_value =
         |name: &str| value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
     let (written, corrected) = (with_value(name), with_value(meant));
+    let argument = written.clone();
     let action = if let Some(right) = machine.arguments.written(meant) {
-        format!("remove {written} ({right} is there too)")
+        phrase!("remove-the-other-is-there", written = argument, right)
     } else if (meant, value) == (SLOW_USB.0, Some(SLOW_USB.1)) {
-        format!(
-            "remove {written} ({corrected} would limit USB, and Ethernet that is connected by it, \
-             to 12 Mbit/s)"
-        )
+        phrase!("remove-slow-usb", written = argument, meant = corrected)
     } else if is_harmful(machine, meant, value) {
-        format!("remove {written} (teiji check --advise says what it should be)")
+        phrase!("remove-and-ask", written = argument)
     } else {
-        format!("replace {written} by {corrected}, or remove it")
+        phrase!("replace-or-remove", written = argument, meant = corrected)
     };
-    Some(Misspelled { written, because: format!("looks like {meant}"), action })
+    Some(Misspelled { written, because: phrase!("looks-like", meant), action })
 }
 
 /// Whether a list of CPUs would isolate CPU 0, or cannot be read.
@@ -98,18 +102,19 @@ fn value_of(name: &str, value: &str) -> Option<Misspelled> {
         return None;
     }
     let written = format!("{name}={value}");
+    let argument = written.clone();
     let (because, action) = match words.iter().find(|word| is_one_off(word, value)) {
-        Some(word) => (
-            format!("looks like {name}={word}"),
-            format!("replace {written} by {name}={word}, or remove it"),
-        ),
-        None => {
-            let words: Vec<String> = words.iter().map(|word| format!("{name}={word}")).collect();
+        Some(word) => {
+            let meant = format!("{name}={word}");
             (
-                format!("is none of {}", listed(&words)),
-                format!("remove {written}, or replace it by one of these"),
+                phrase!("looks-like", meant = meant.clone()),
+                phrase!("replace-or-remove", written = argument, meant),
             )
         }
+        None => (
+            phrase!("none-of", words = listed(words.iter().map(|word| format!("{name}={word}")))),
+            phrase!("remove-or-replace", written = argument),
+        ),
     };
     Some(Misspelled { written, because, action })
 }

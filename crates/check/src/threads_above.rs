@@ -4,6 +4,7 @@
 use super::machine::Machine;
 use super::thread::{SCHED_RR, Thread, is_handler, is_raised_worker};
 use super::words::{cpu_words, for_each};
+use model::{Phrase, phrase};
 use plan::CpuId;
 
 /// A thread that comes before what is to be on time, and on which of its CPUs.
@@ -14,13 +15,13 @@ pub struct Above<'a> {
 
 impl Above<'_> {
     /// Its name, its number, and where it stands.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> Phrase {
         let Thread { name, id, priority, .. } = self.thread;
-        let on = cpu_words(&self.cpus);
+        let (thread, cpus) = (format!("{name} {id}"), cpu_words(&self.cpus));
         if self.thread.is_deadline() {
-            format!("{name} {id} with SCHED_DEADLINE on {on}")
+            phrase!("deadline-thread-on", thread, cpus)
         } else {
-            format!("{name} {id} at {priority} on {on}")
+            phrase!("thread-at-on", thread, priority = *priority, cpus)
         }
     }
 }
@@ -67,18 +68,13 @@ pub(crate) fn guards_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
 }
 
 /// What a thread guards the machine from: at a lower priority it would not be able to.
-pub(crate) fn guard(thread: &Thread) -> Option<&'static str> {
+pub(crate) fn guard(thread: &Thread) -> Option<Phrase> {
     match (thread.is_kernel, thread.name.as_str()) {
-        (false, "rtkit-daemon") => Some(
-            "of RealtimeKit: it sleeps, and takes real-time priorities away when ordinary threads \
-             starve",
-        ),
+        (false, "rtkit-daemon") => Some(phrase!("guards-from-starving")),
         (false, "watchdog" | "wd_keepalive") | (true, "watchdogd") => {
-            Some("keeps the hardware's watchdog from restarting the machine")
+            Some(phrase!("guards-from-watchdog"))
         }
-        (true, name) if name.starts_with("watchdog/") => {
-            Some("the kernel's detector of lockups: see watchdogs")
-        }
+        (true, name) if name.starts_with("watchdog/") => Some(phrase!("guards-from-lockups")),
         _ => None,
     }
 }
@@ -98,15 +94,15 @@ pub fn lower_priority(machine: &Machine<'_>, at_most: u8) -> Option<u8> {
 
 /// What lets threads come after what is to be on time: real numbers, and priorities that are below
 /// its own.
-pub(crate) fn lowering(machine: &Machine<'_>, above: &[Above<'_>], at_most: u8) -> String {
-    let ids = |is_wanted: &dyn Fn(&Thread) -> bool| -> Vec<String> {
+pub(crate) fn lowering(machine: &Machine<'_>, above: &[Above<'_>], at_most: u8) -> Phrase {
+    let ids = |is_wanted: &dyn Fn(&Thread) -> bool| -> Vec<u32> {
         let wanted = above
             .iter()
             .map(|above| above.thread)
             .filter(|thread| !thread.is_of_governor() && is_wanted(thread));
-        wanted.map(|thread| thread.id.to_string()).collect()
+        wanted.map(|thread| thread.id).collect()
     };
-    let mut ways = Vec::new();
+    let mut ways: Vec<Phrase> = Vec::new();
     match lower_priority(machine, at_most) {
         Some(to) => {
             for (flag, ids) in [
@@ -114,25 +110,24 @@ pub(crate) fn lowering(machine: &Machine<'_>, above: &[Above<'_>], at_most: u8) 
                 ("-r", ids(&|thread| thread.policy == SCHED_RR)),
             ] {
                 if !ids.is_empty() {
-                    ways.push(for_each(&format!("sudo chrt {flag} -p {to} $i"), &ids));
+                    ways.push(for_each(&format!("sudo chrt {flag} -p {to} $i"), ids).into());
                 }
             }
         }
-        None => ways.push("no real-time priority is below 1".to_owned()),
+        None => ways.push(phrase!("no-lower-priority")),
     }
     if above.iter().any(|above| above.thread.is_of_governor()) {
-        ways.push(
-            "without the governor schedutil: echo performance | sudo tee \
-             /sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
-                .to_owned(),
-        );
+        let command = "echo performance | sudo tee \
+                       /sys/devices/system/cpu/cpufreq/policy*/scaling_governor";
+        ways.push(phrase!("without-schedutil", command));
     }
-    let mut text = ways.join(", and ");
+    let lowered = Phrase::joined("and", ways);
     let highest = above.iter().map(|above| above.thread.rank()).max().unwrap_or(0);
-    if highest < 99 {
-        let joined = if lower_priority(machine, at_most).is_some() { "or run" } else { "run" };
-        let or_above = if highest < 98 { " or above" } else { "" };
-        text += &format!(", {joined} what is to be on time at {}{or_above}", highest + 1);
-    }
-    text
+    let run_above = match highest {
+        99.. => return lowered,
+        98 => phrase!("run-at", priority = 99_u8),
+        _ => phrase!("run-at-or-above", priority = highest + 1),
+    };
+    let key = if lower_priority(machine, at_most).is_some() { "or" } else { "then" };
+    Phrase::joined(key, [lowered, run_above])
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What ran on some CPUs meanwhile: interrupts, timers, soft interrupts and threads.
 
-use super::machine::{CheckOptions, Machine, Purpose};
+use super::machine::{CheckOptions, Machine};
 use super::timers::ArmedTimers;
 use super::watching_time::{CpuTime, Times, shares};
 use host::HostRoot;
@@ -38,12 +38,7 @@ impl Watched {
     /// What ran within a time on these CPUs. None: those that are isolated, or all.
     #[must_use]
     pub fn watch(root: &HostRoot, cpus: Option<&[CpuId]>, time: Duration) -> Watched {
-        let options = CheckOptions {
-            purpose: Purpose::Measure,
-            cpus: cpus.map(<[CpuId]>::to_vec),
-            priority: 1,
-            config: None,
-        };
+        let options = CheckOptions::to_measure(cpus.map(<[CpuId]>::to_vec), 1);
         let machine = Machine::new(root, &options);
         let before = Sight::of(&machine);
         std::thread::sleep(time);
@@ -220,8 +215,7 @@ mod tests {
             let list = include_str!("tests/timer-list")
                 .replace("now at 1000000000", &format!("now at {now}"));
             file(dir.path(), "proc/timer_list", &list);
-            let options =
-                CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config: None };
+            let options = CheckOptions::to_measure(None, 1);
             Sight::of(&Machine::new(&HostRoot::at(dir.path()), &options))
         };
         let (before, after) = (state(10, 20, 3, "1000000000"), state(14, 25, 4, "1008000000"));

@@ -1,28 +1,44 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Words of several findings: lists, CPUs, one command for several, spelling.
 
+use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
+use std::fmt::Display;
 
 /// The words of a list: `a, b and c`.
-pub(crate) fn listed(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+pub(crate) fn listed<W: Into<Phrase>>(words: impl IntoIterator<Item = W>) -> Phrase {
+    let mut words: Vec<Phrase> = words.into_iter().map(Into::into).collect();
+    match words.pop() {
+        Some(last) if !words.is_empty() => {
+            phrase!("listed", others = Phrase::joined("comma", words), last)
+        }
+        last => last.unwrap_or_else(|| "".into()),
     }
 }
 
-pub(crate) fn cpu_words(cpus: &[CpuId]) -> String {
-    let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{word} {}", CpuList::format(cpus))
+pub(crate) fn cpu_words(cpus: &[CpuId]) -> Phrase {
+    let list = CpuList::format(cpus);
+    if cpus.len() == 1 { phrase!("cpu", list) } else { phrase!("cpus", list) }
+}
+
+/// How to start a program in the control group with this file.
+pub(crate) fn from_shell_in(file: &str) -> Phrase {
+    phrase!("from-this-shell", command = format!("echo $$ | sudo tee /{file}"))
 }
 
 /// A command for each of these numbers.
-pub(crate) fn for_each(command: &str, ids: &[String]) -> String {
-    match ids {
+pub(crate) fn for_each<D: Display>(command: &str, ids: impl IntoIterator<Item = D>) -> String {
+    let ids: Vec<String> = ids.into_iter().map(|id| id.to_string()).collect();
+    match ids.as_slice() {
         [one] => command.replace("\"$i\"", one).replace("$i", one),
-        _ => format!("for i in {}; do {command}; done", ids.join(" ")),
+        _ => each_of("i", &ids, command),
     }
+}
+
+/// A command in which a variable of the shell is each of these in turn.
+pub(crate) fn each_of(variable: &str, values: &[impl Display], command: &str) -> String {
+    let values: String = values.iter().map(|value| format!(" {value}")).collect();
+    format!("for {variable} in{values}; do {command}; done")
 }
 
 /// Whether two words differ by one letter: another one, one more, one less, or two that changed

@@ -21,6 +21,7 @@ mod lab;
 mod load_evidence;
 mod load_failure;
 mod other_work;
+mod phrase;
 mod probe_statement;
 mod recorded;
 mod run_identity;
@@ -46,6 +47,7 @@ pub use lab::{DefaultCpus, Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOr
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use load_failure::LoadFailure;
 pub use other_work::OtherWork;
+pub use phrase::Phrase;
 pub use probe_statement::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, TakenBy};
 pub use recorded::{Beside, ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
 pub use run_identity::RunIdentity;

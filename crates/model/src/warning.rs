@@ -4,7 +4,7 @@
 //! A warning holds what was observed and no sentence: the report says it, in the reader's language.
 //! In `run.json` each is an object with its `code` and the fields of its variant.
 
-use crate::{BusyProcess, LoadFailure};
+use crate::{BusyProcess, LoadFailure, Phrase};
 use plan::{CpuId, LoadSpec, Nanos, Scheduling};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -182,6 +182,12 @@ pub enum Warning {
         why: String,
         /// What to do; none where nothing is known.
         action: Option<String>,
+        /// The phrases that say both in English, where another language says them otherwise.
+        /// Recordings made before they were recorded have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        found_phrase: Option<Phrase>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        action_phrase: Option<Phrase>,
     },
     /// Something other than the run and its loads kept CPUs busy.
     OtherWork {

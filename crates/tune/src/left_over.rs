@@ -8,7 +8,7 @@ use super::proposals::PROPOSALS;
 use super::{folder, never};
 use check::{CheckOptions, Finding, Machine, Status};
 use host::HostRoot;
-use model::check_text;
+use model::{Phrase, check_text};
 
 /// The name of the finding.
 const ID: &str = "tuning";
@@ -35,9 +35,9 @@ fn finding(status: Status, found: String, action: Option<&str>) -> Finding {
     Finding {
         id: ID,
         status,
-        found,
+        found: found.into(),
         text: check_text(ID).expect("it has a text"),
-        action: action.map(str::to_owned),
+        action: action.map(Phrase::from),
         tunable: false,
     }
 }
@@ -102,7 +102,7 @@ fn applied(root: &HostRoot, changes: String) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::proposals::PROPOSALS;
-    use crate::tests::trees::{laid_out, trees};
+    use crate::tests::trees::{laid_out, shown, trees};
     use crate::{Tuning, TuningOptions, TuningPlan};
     use check::Status;
     use host::HostRoot;
@@ -112,8 +112,7 @@ mod tests {
     fn what_tuning_left_behind_is_named() {
         let (dir, options) = laid_out(&fs::read_to_string(trees().join("laptop.tree")).unwrap());
         let root = HostRoot::at(dir.path());
-        let tuned =
-            || super::findings(&root, &options).into_iter().find(|finding| finding.id == "tuning");
+        let tuned = || shown(&root, &options, "tuning");
         assert_eq!(tuned(), None);
         let plan = TuningPlan::new(&root, &TuningOptions::default()).unwrap();
         let mut tuning = Tuning::begin(&root, |_, _| unreachable!()).unwrap();

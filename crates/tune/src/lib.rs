@@ -47,7 +47,7 @@ pub use planning::{TuningOptions, is_tuned_only_when_asked};
 pub use setting::SetPriority;
 
 #[cfg(test)]
-use check::{CheckOptions, Finding, Purpose};
+use check::{CheckOptions, Finding, Purpose, Status};
 #[cfg(test)]
 use host::HostRoot;
 

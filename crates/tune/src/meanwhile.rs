@@ -74,6 +74,7 @@ mod tests {
     use super::*;
     use crate::TuningOptions;
     use crate::tests::files::lay;
+    use crate::tests::trees::shown;
     use check::{CheckOptions, Purpose, Status};
     use std::fs;
 
@@ -92,10 +93,7 @@ mod tests {
         let found = || {
             let options =
                 CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
-            let finding = crate::findings(&root, &options)
-                .into_iter()
-                .find(|finding| finding.id == "tuning")
-                .unwrap();
+            let finding = shown(&root, &options, "tuning").unwrap();
             (finding.status, finding.found)
         };
         let plan = TuningPlan::new(&root, &TuningOptions::default()).unwrap();

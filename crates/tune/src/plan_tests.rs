@@ -271,11 +271,7 @@ fn a_set_frequency_is_raised_as_check_advises() {
             priority: 90,
             config: None,
         };
-        let finding = check::findings(&root, &asked)
-            .into_iter()
-            .find(|finding| finding.id == "governor")
-            .unwrap();
-        let advised = finding.action.unwrap_or_default();
+        let (.., advised) = crate::tests::trees::shown(&root, &asked, "governor").unwrap().words();
         assert_eq!(
             advised.contains("echo performance | sudo tee ")
                 && advised.contains("/scaling_governor"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Captured machines as trees of files, for the tests of this crate and of `tune`.
 
-use crate::{CheckOptions, Finding, Purpose};
+use crate::{CheckOptions, Finding, Purpose, Status};
 use host::HostRoot;
 use plan::CpuId;
 use std::fs;
@@ -33,8 +33,37 @@ pub(crate) fn laid_out(text: &str) -> (tempfile::TempDir, CheckOptions) {
     (dir, CheckOptions { purpose, cpus, priority: 90, config: None })
 }
 
+/// What is found, in English.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) status: Status,
+    pub(crate) found: String,
+    pub(crate) action: Option<String>,
+    pub(crate) tunable: bool,
+}
+
+impl From<Finding> for Shown {
+    fn from(Finding { status, found, action, tunable, .. }: Finding) -> Shown {
+        let action = action.map(|action| action.to_string());
+        Shown { status, found: found.to_string(), action, tunable }
+    }
+}
+
+impl Shown {
+    /// The action is empty where there is none.
+    pub(crate) fn words(self) -> (Status, String, String) {
+        (self.status, self.found, self.action.unwrap_or_default())
+    }
+}
+
+/// The finding of this name.
+pub(crate) fn shown(root: &HostRoot, options: &CheckOptions, id: &str) -> Option<Shown> {
+    let findings = crate::findings(root, options);
+    findings.into_iter().find(|finding| finding.id == id).map(Shown::from)
+}
+
 /// What is found of this machine, of four CPUs unless its files say otherwise.
-pub(crate) fn found(id: &str, options: &str, files: &[(&str, &str)]) -> Option<Finding> {
+pub(crate) fn found(id: &str, options: &str, files: &[(&str, &str)]) -> Option<Shown> {
     let text = |text: &mut String, (path, content): &(&str, &str)| {
         *text += &format!("=== {path}\n{content}\n")
     };
@@ -50,7 +79,5 @@ pub(crate) fn found(id: &str, options: &str, files: &[(&str, &str)]) -> Option<F
         text(&mut tree, file);
     }
     let (dir, options) = laid_out(&tree);
-    crate::findings(&HostRoot::at(dir.path()), &options)
-        .into_iter()
-        .find(|finding| finding.id == id)
+    shown(&HostRoot::at(dir.path()), &options, id)
 }

@@ -3,7 +3,7 @@
 
 use super::words::{Vocabulary, is_plain};
 use super::{Anonymiser, each, each_key};
-use crate::{LoadFailure, MemoryNotLocked, OtherWarning, Warning};
+use crate::{LoadFailure, MemoryNotLocked, OtherWarning, Phrase, Warning};
 use serde_json::{Map, Value};
 
 impl Anonymiser<'_> {
@@ -36,10 +36,12 @@ impl Anonymiser<'_> {
             }
             // As in the facts of the machine.
             Warning::Hypervisor { cpu_model: _ } => {}
-            Warning::MachineCheck { check, found, why, action } => {
+            Warning::MachineCheck { check, found, why, action, found_phrase, action_phrase } => {
                 if !is_plain(check, Vocabulary::Sentences) {
                     *check = self.name("value", check);
                 }
+                self.phrase(found_phrase, Some(found));
+                self.phrase(action_phrase, action.as_deref());
                 each([found, why].into_iter().chain(action), |text| self.sentence(text));
             }
             Warning::OtherWork { processes, percent: _, cpus: _ } => self.processes(processes),
@@ -94,6 +96,14 @@ impl Anonymiser<'_> {
                 *code = ours(code);
                 self.fields(fields);
             }
+        }
+    }
+
+    /// One that does not say what stands beside it may have anything in it, and goes.
+    fn phrase(&self, phrase: &mut Option<Phrase>, said: Option<&str>) {
+        *phrase = phrase.take().filter(|phrase| said.is_some_and(|said| phrase.says(said)));
+        if let Some(phrase) = phrase {
+            phrase.texts_mut(&|text| *text = self.sentence(text));
         }
     }
 

@@ -449,6 +449,8 @@ fn a_machine_that_is_set_up_badly_is_said_under_the_verdict() {
         found: "hpet".to_owned(),
         why: "Slow.".to_owned(),
         action: None,
+        found_phrase: None,
+        action_phrase: None,
     };
     recorded.document.warnings = ["a", "b", "c", "d", "e"].map(check).to_vec();
     let output = page(&[recorded]);

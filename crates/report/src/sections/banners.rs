@@ -96,8 +96,8 @@ const MAX_FINDINGS: usize = 3;
 /// What is bad about how the machine was set up.
 fn set_up_badly(document: &Document) -> Option<String> {
     let finding = |warning: &Warning| match warning {
-        Warning::MachineCheck { check, found, .. } => {
-            let found = localised_finding(found);
+        Warning::MachineCheck { check, found, found_phrase, .. } => {
+            let found = localised_finding(found, found_phrase.as_ref());
             Some(format!("{check} ({})", format::clip(&found, MAX_LETTERS_OF_FINDING)))
         }
         _ => None,

@@ -4,12 +4,11 @@
 //! A recording holds what was observed (`model::Warning`). Here each kind gets its message, its
 //! evidence and its next step. A kind without them does not compile.
 
-mod findings;
 mod sentences;
 
 use crate::format::clip;
 use crate::language::{Language, current_language};
-use model::{OtherWarning, Warning};
+use model::{OtherWarning, Phrase, Warning};
 pub(crate) use sentences::warning_text;
 use std::fmt;
 
@@ -62,12 +61,13 @@ impl fmt::Display for NextStep {
     }
 }
 
-/// What a check found, in the current language.
-pub(crate) fn localised_finding(found: &str) -> String {
+/// What a check found or advises, in the current language where its phrase is known.
+pub(crate) fn localised_finding(english: &str, phrase: Option<&Phrase>) -> String {
     match current_language() {
-        Language::English => found.to_owned(),
-        Language::Japanese => findings::in_japanese(found),
+        Language::English => None,
+        Language::Japanese => phrase.and_then(|phrase| phrase.in_japanese(english)),
     }
+    .unwrap_or_else(|| english.to_owned())
 }
 
 /// What a warning names, without its figures: two of one kind with the same subject are one row of

@@ -243,15 +243,16 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 Advice(tr!(isolated_not_measured_next, cpus)),
             )
         }
-        Warning::MachineCheck { check, found, why, action } => (
-            tr!(bad_setting, check, found = localised_finding(found)),
+        Warning::MachineCheck { check, found, why, action, found_phrase, action_phrase } => (
+            tr!(bad_setting, check, found = localised_finding(found, found_phrase.as_ref())),
             match current_language() {
                 Language::English => None,
                 Language::Japanese => check_text(check),
             }
             .map_or_else(|| tr!(bad_setting_seen, why), |text| text.why_in_japanese.to_owned()),
             action.as_ref().map_or(Unknown, |action| {
-                Advice(tr!(bad_setting_next, action = localised_finding(action)))
+                let action = localised_finding(action, action_phrase.as_ref());
+                Advice(tr!(bad_setting_next, action))
             }),
         ),
         Warning::OtherWork { percent, cpus, processes } => {

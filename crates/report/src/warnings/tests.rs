@@ -5,7 +5,7 @@ use super::*;
 use crate::language::{Language, in_language};
 use model::{
     BusyCpu, BusyProcess, FrequencyChange, LoadFailure, MemoryNotLocked, NotHeld, Steady,
-    StolenTime,
+    StolenTime, phrase,
 };
 use plan::{CpuId, LoadSpec, Nanos, Scheduling};
 use std::collections::BTreeSet;
@@ -44,6 +44,8 @@ fn machine_check(check: &str, action: Option<&str>) -> Warning {
         found: "kworker/1:1 at 98".into(),
         why: "Work of the kernel has an ordinary priority.".into(),
         action: action.map(str::to_owned),
+        found_phrase: None,
+        action_phrase: None,
     }
 }
 
@@ -281,6 +283,25 @@ fn kind(warning: &Warning) -> usize {
         Warning::MachineCheck { .. } => 38,
         Warning::Other { .. } => 39,
     }
+}
+
+/// Of a recording made before there were phrases, and of one that says something else, the English.
+#[test]
+fn what_a_check_found_is_in_japanese_where_its_phrase_says_so() {
+    let of = |found: &str, said: Option<Phrase>, action: &str, advised: Option<Phrase>| {
+        let mut warning = machine_check("threads-above", Some(action));
+        if let Warning::MachineCheck { found: text, found_phrase, action_phrase, .. } = &mut warning
+        {
+            (*text, *found_phrase, *action_phrase) = (found.to_owned(), said, advised);
+        }
+        let WarningText { message, next_step, .. } = in_japanese(&warning);
+        format!("{message} {next_step}")
+    };
+    let found = phrase!("allows", cpus = phrase!("cpus", list = "2-3"));
+    let said = of("allows CPUs 2-3", Some(found.clone()), "cool it", None);
+    assert!(said.contains("CPU 2-3 を許可") && said.contains("cool it"), "{said}");
+    let said = of("allows CPUs 2-4", Some(found), "runs", Some(phrase!("runs")));
+    assert!(said.contains("allows CPUs 2-4") && said.contains("動作中"), "{said}");
 }
 
 #[test]

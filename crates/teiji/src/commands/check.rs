@@ -160,10 +160,11 @@ fn tune_command(check: &str, cpus: &[CpuId], root: &Path) -> String {
 /// Beside its name, or below it where it is long.
 fn found_text(finding: &Finding) -> String {
     let head = format!("{:<STATUS$}{:<NAME$}", finding.status.word(), finding.id);
-    if finding.found.chars().count() <= FOUND {
-        return format!("{head}{}\n", finding.found);
+    let found = finding.found.to_string();
+    if found.chars().count() <= FOUND {
+        return format!("{head}{found}\n");
     }
-    format!("{}\n{}", head.trim_end(), shortened(finding))
+    format!("{}\n{}", head.trim_end(), shortened(&found, finding.action.is_some()))
 }
 
 /// Lines of what was found, where there is an action for all of it.
@@ -171,9 +172,9 @@ const LINES: usize = 8;
 
 /// What was found, all of it where it is not long. What follows then is covered by the action, and
 /// is in the JSON.
-fn shortened(finding: &Finding) -> String {
-    let lines = plans::wrapped(&finding.found);
-    let is_cut = finding.action.is_some() && lines.len() > LINES + 1;
+fn shortened(found: &str, has_action: bool) -> String {
+    let lines = plans::wrapped(found);
+    let is_cut = has_action && lines.len() > LINES + 1;
     let shown = if is_cut { &lines[..LINES] } else { &lines[..] };
     let mut text: String = shown.iter().map(|line| format!("{:STATUS$}{line}\n", "")).collect();
     if is_cut {
@@ -277,9 +278,9 @@ fn as_json(options: &CheckOptions, findings: &[Finding]) -> Value {
         json!({
             "id": finding.id,
             "status": finding.status.word(),
-            "found": finding.found,
+            "found": finding.found.to_string(),
             "why": finding.text.why,
-            "action": finding.action,
+            "action": finding.action.as_ref().map(ToString::to_string),
             "tunable": finding.tunable,
             "reference": finding.text.reference,
         })
