@@ -186,9 +186,9 @@ fn is_setting(file: &str, form: Form) -> bool {
     match parts[..] {
         _ if parts.iter().any(|part| matches!(*part, "" | "." | "..")) => false,
         ["proc", process, "task", thread, "stat"] => {
-            is_number(process) && is_number(thread) && matches!(form, Form::Priority { .. })
+            is_number(process) && is_number(thread) && form.is_priority()
         }
-        ["proc", "sys" | "irq", _, ..] | ["sys", _, ..] => !matches!(form, Form::Priority { .. }),
+        ["proc", "sys" | "irq", _, ..] | ["sys", _, ..] => !form.is_priority(),
         _ => false,
     }
 }

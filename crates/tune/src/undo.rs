@@ -150,20 +150,12 @@ impl Tuning {
             }
             match self.put_back(&entry, is_forced) {
                 Ok(false) => {}
-                Ok(true) => back.results.push(ChangeResult {
-                    file: entry.file,
-                    obstacle: None,
-                    is_expected: false,
-                }),
+                Ok(true) => back.results.push(ChangeResult::new(entry.file, None)),
                 Err(obstacle) => {
                     if obstacle.is_missing_right() {
                         back.lacking_rights.push(entry.file.clone());
                     }
-                    back.results.push(ChangeResult {
-                        file: entry.file.clone(),
-                        obstacle: Some(obstacle),
-                        is_expected: false,
-                    });
+                    back.results.push(ChangeResult::new(entry.file.clone(), Some(obstacle)));
                     back.left.insert(0, entry);
                 }
             }
