@@ -21,7 +21,6 @@ use std::ffi::CString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::slice;
 use std::thread::{self, Builder};
 use std::time::Duration;
 use system::scheduling::{set_affinity, set_scheduling};
@@ -193,14 +192,6 @@ impl WorkerPool {
     /// What its tasks draw at random follows from this; none without a phase.
     pub(crate) fn seed(&self) -> Option<u64> {
         Some(self.common.seed).filter(|seed| *seed != 0)
-    }
-
-    /// Forks one task for each CPU of the load, bound to it.
-    pub(crate) fn fork_on_each_cpu(
-        &mut self,
-        body: impl Fn(StartBarrier<'_>) -> io::Result<Infallible>,
-    ) -> io::Result<()> {
-        self.cpus.clone().iter().try_for_each(|cpu| self.fork(slice::from_ref(cpu), &body))
     }
 
     /// Forks the next task, bound to these CPUs. `body` runs in the task alone, prepares itself,
