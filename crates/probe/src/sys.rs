@@ -20,16 +20,10 @@ extern "C" fn nothing(_signal: libc::c_int) {}
 
 /// Makes [`WAKE`] interrupt system calls. To be called before the first measuring thread starts.
 pub(crate) fn let_wake_interrupt() -> io::Result<()> {
-    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     let handler: extern "C" fn(libc::c_int) = nothing;
-    // SAFETY: `action` is zeroed, which is a valid sigaction (default handler, empty mask, no
-    // flags), and the pointer to its field is valid for writes.
-    unsafe { (*action.as_mut_ptr()).sa_sigaction = handler as *const () as libc::sighandler_t };
-    // SAFETY: `action` is fully initialised; its handler is an extern "C" function that does
-    // nothing and therefore is async-signal-safe; without SA_SIGINFO it is called with one
-    // argument, as declared; the old action is not wanted.
-    let result = unsafe { libc::sigaction(WAKE, action.as_ptr(), ptr::null_mut()) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    // SAFETY: the handler does nothing and therefore is async-signal-safe; without SA_SIGINFO it is
+    // called with one argument, as declared.
+    unsafe { system::handle_signal(WAKE, handler as *const (), 0) }
 }
 
 /// A set of these signals. One that does not exist is left out.

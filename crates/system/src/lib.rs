@@ -15,3 +15,5 @@ pub mod scheduling;
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;
 pub mod usage;
+
+pub use sys::{Mapping, done, handle_signal};

@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -345,17 +344,10 @@ extern "C" fn noticed(
 
 /// Lets Cobalt's notices come to the calling thread, and counts them.
 pub(crate) fn count_notices() -> io::Result<()> {
-    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = noticed;
-    // SAFETY: `action` is zeroed, which is a valid sigaction, and the pointer to its field is valid
-    // for writes.
-    unsafe { (*action.as_mut_ptr()).sa_sigaction = handler as *const () as libc::sighandler_t };
-    // SAFETY: as above.
-    unsafe { (*action.as_mut_ptr()).sa_flags = libc::SA_SIGINFO };
-    // SAFETY: `action` is fully initialised; its handler only touches an atomic of a thread-local
-    // without destructor, which is there from the beginning; it takes the three arguments of
-    // SA_SIGINFO; the old action is not wanted.
-    checked(unsafe { libc::sigaction(libc::SIGXCPU, action.as_ptr(), ptr::null_mut()) }.into())?;
+    // SAFETY: the handler only touches an atomic of a thread-local without destructor, which is
+    // there from the beginning; it takes the three arguments of SA_SIGINFO.
+    unsafe { system::handle_signal(libc::SIGXCPU, handler as *const (), libc::SA_SIGINFO) }?;
     crate::sys::unblock(&[libc::SIGXCPU]);
     Ok(())
 }

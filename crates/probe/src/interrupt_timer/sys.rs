@@ -54,6 +54,7 @@ pub(super) fn ask(device: &OwnedFd, request: Request, value: u32) -> io::Result<
     // SAFETY: each of these requests takes its argument by value, so the kernel reads and writes no
     // memory of ours; the descriptor is open, as its owner is borrowed; a device that does not
     // know the request refuses it.
-    let result = unsafe { libc::ioctl(device.as_raw_fd(), number, libc::c_ulong::from(value)) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    system::done(
+        unsafe { libc::ioctl(device.as_raw_fd(), number, libc::c_ulong::from(value)) }.into(),
+    )
 }

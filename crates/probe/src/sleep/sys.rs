@@ -8,6 +8,7 @@ use rustix::time::Timespec;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
+use system::done;
 
 fn zero() -> libc::timespec {
     // SAFETY: timespec consists of integers, padding among them on some targets, for which zeroes
@@ -115,12 +116,12 @@ fn set(timer: libc::timer_t, first: Timespec, interval: Timespec) -> io::Result<
     let times = libc::itimerspec { it_interval: native(interval), it_value: native(first) };
     // SAFETY: the timer exists, as callers hold its `TimerId`; `times` is alive and initialised;
     // the old setting is not wanted.
-    match unsafe {
-        libc::timer_settime(timer, libc::TIMER_ABSTIME, &raw const times, ptr::null_mut())
-    } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(
+        unsafe {
+            libc::timer_settime(timer, libc::TIMER_ABSTIME, &raw const times, ptr::null_mut())
+        }
+        .into(),
+    )
 }
 
 /// The process's interval timer ITIMER_REAL. Its signal goes to any thread that does not block it,
@@ -154,10 +155,7 @@ fn set_alarm(micros: i64) -> io::Result<()> {
         libc::timeval { tv_sec: (micros / 1_000_000) as _, tv_usec: (micros % 1_000_000) as _ };
     let times = libc::itimerval { it_interval: nothing, it_value: once };
     // SAFETY: `times` is alive and initialised; the old setting is not wanted.
-    match unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const times, ptr::null_mut()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const times, ptr::null_mut()) }.into())
 }
 
 /// How long to wait for a signal.
