@@ -57,7 +57,7 @@ pub use probes::{
 };
 pub use ring::Consumer;
 pub use signals::{ignores_signal, unblock_signals};
-pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable, Width};
+pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable};
 pub use thread::{ThreadResult, thread_name};
 pub use trial::{Tried, tried};
 pub use wakeups::keep_standard_output;

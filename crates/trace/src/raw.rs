@@ -59,6 +59,8 @@ impl RawReader {
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            // What asks the thread to stop: it ends when all is read.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
             Err(error) => Err(error),
         }
     }

@@ -30,26 +30,22 @@ pub(super) const PROBE: Probe = Probe {
 /// Between two wake-ups of a busy program: as many as that have room until they are written.
 const EXPECTED: Nanos = Nanos::from_micros(100);
 
-const PID: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new("pid", "The process to measure", SettingValues::Number(1, 4_194_304), "")
-};
+const PID: ProbeSetting =
+    ProbeSetting::new("pid", "The process to measure", SettingValues::Number(1, 4_194_304), "")
+        .default_not_recorded();
 
-const COMMAND: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "command",
-        "The command to start and measure, in one text. After -- it is given as it is",
-        SettingValues::Text("COMMAND"),
-        "",
-    )
-};
+const COMMAND: ProbeSetting = ProbeSetting::new(
+    "command",
+    "The command to start and measure, in one text. After -- it is given as it is",
+    SettingValues::Text("COMMAND"),
+    "",
+)
+.default_not_recorded();
 
-const WAKEUPS: ProbeSetting = ProbeSetting::new(
+const WAKEUPS: ProbeSetting = ProbeSetting::one_of(
     "wakeups",
     "Which of them: those of the program's timers, all others, or both",
-    SettingValues::OneOf(&["all", "timer", "other"]),
-    "all",
+    &["all", "timer", "other"],
 );
 
 struct Settings {

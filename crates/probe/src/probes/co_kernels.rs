@@ -4,7 +4,7 @@
 
 use super::cyclic::Cyclic;
 use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
-use super::setting::{ProbeSetting, SettingValues};
+use super::setting::ProbeSetting;
 use crate::cokernel::{OnCore, cobalt, evl, lacking};
 use crate::thread::{Launched, ThreadConfig};
 use model::{CoKernel, ProbeStatement};
@@ -22,15 +22,12 @@ pub(super) const COBALT: Probe = Probe {
     set: |settings| Arc::new(Cobalt { is_by_timer: SLEEP.text(settings) == "timerfd" }),
 };
 
-const SLEEP: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "sleep",
-        "How the thread sleeps until its next planned time",
-        SettingValues::OneOf(&["absolute", "timerfd"]),
-        "absolute",
-    )
-};
+const SLEEP: ProbeSetting = ProbeSetting::one_of(
+    "sleep",
+    "How the thread sleeps until its next planned time",
+    &["absolute", "timerfd"],
+)
+.default_not_recorded();
 
 pub(super) const EVL: Probe = Probe {
     name: "evl",

@@ -3,7 +3,7 @@
 //! on another clock.
 
 use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
-use super::setting::{ProbeSetting, SettingValues};
+use super::setting::ProbeSetting;
 use crate::Monotonic;
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::{SampleError, Woken};
@@ -25,25 +25,19 @@ pub(super) const PROBE: Probe = Probe {
     set: |settings| Arc::new(Settings::from(settings)),
 };
 
-const SLEEP: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "sleep",
-        "How the thread sleeps until its next planned time",
-        SettingValues::OneOf(&["absolute", "relative", "timerfd", "signal", "itimer", "poll"]),
-        "absolute",
-    )
-};
+const SLEEP: ProbeSetting = ProbeSetting::one_of(
+    "sleep",
+    "How the thread sleeps until its next planned time",
+    &["absolute", "relative", "timerfd", "signal", "itimer", "poll"],
+)
+.default_not_recorded();
 
-const CLOCK: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "clock",
-        "The clock that the thread follows",
-        SettingValues::OneOf(&["monotonic", "realtime", "tai"]),
-        "monotonic",
-    )
-};
+const CLOCK: ProbeSetting = ProbeSetting::one_of(
+    "clock",
+    "The clock that the thread follows",
+    &["monotonic", "realtime", "tai"],
+)
+.default_not_recorded();
 
 /// The further columns, as far as the settings ask for them, in their order.
 const OVERRUNS: Column = Column::count(

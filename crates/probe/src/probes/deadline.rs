@@ -43,25 +43,21 @@ const RUNTIME: ProbeSetting = ProbeSetting::new(
     "200us",
 );
 
-const DEADLINE: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "deadline",
-        "From the start of a period until the runtime is due [default: the interval]",
-        SettingValues::Time,
-        "",
-    )
-};
+const DEADLINE: ProbeSetting = ProbeSetting::new(
+    "deadline",
+    "From the start of a period until the runtime is due [default: the interval]",
+    SettingValues::Time,
+    "",
+)
+.default_not_recorded();
 
-const WORK: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "work",
-        "CPU time that each job computes for [default: nothing]",
-        SettingValues::Time,
-        "",
-    )
-};
+const WORK: ProbeSetting = ProbeSetting::new(
+    "work",
+    "CPU time that each job computes for [default: nothing]",
+    SettingValues::Time,
+    "",
+)
+.default_not_recorded();
 
 /// The kernel counts with no less (`DL_SCALE`).
 const MIN_RUNTIME: Nanos = Nanos(1_024);

@@ -42,15 +42,12 @@ const POLL: ProbeSetting = ProbeSetting::new(
     "90",
 );
 
-const ACCOUNT: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "account",
-        "Who says what was in a gap: nobody, or the kernel's osnoise tracer",
-        SettingValues::OneOf(&["none", "osnoise"]),
-        "none",
-    )
-};
+const ACCOUNT: ProbeSetting = ProbeSetting::one_of(
+    "account",
+    "Who says what was in a gap: nobody, or the kernel's osnoise tracer",
+    &["none", "osnoise"],
+)
+.default_not_recorded();
 
 /// The longest time to poll without sleep. Nothing of lower priority runs on the CPU meanwhile: the
 /// guard ends a run after 5 s of that.

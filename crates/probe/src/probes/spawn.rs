@@ -7,7 +7,7 @@
 //! skipped.
 
 use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
-use super::setting::{ProbeSetting, SettingValues};
+use super::setting::ProbeSetting;
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
 use crate::process_start::{ChildProgram, Method, Started, start};
@@ -36,11 +36,10 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-const METHOD: ProbeSetting = ProbeSetting::new(
+const METHOD: ProbeSetting = ProbeSetting::one_of(
     "method",
     "How processes are started",
-    SettingValues::OneOf(&["posix_spawn", "fork", "vfork", "clone"]),
-    "posix_spawn",
+    &["posix_spawn", "fork", "vfork", "clone"],
 );
 
 struct Settings {

@@ -13,7 +13,7 @@ use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
 use crate::sampler::{Awaited, EventSource};
 use crate::stream::{
-    Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, Width, absent, place_error,
+    Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, absent, place_error,
 };
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, Quantity, RowKind, Warning};
@@ -40,17 +40,12 @@ const FROM: ProbeSetting = ProbeSetting::new(
     SettingValues::Text("PATH"),
     "-",
 );
-const KIND: ProbeSetting = ProbeSetting::new(
-    "kind",
-    "What a number is",
-    SettingValues::OneOf(&["timestamp", "interval", "latency"]),
-    "timestamp",
-);
-const UNIT: ProbeSetting = ProbeSetting::new(
+const KIND: ProbeSetting =
+    ProbeSetting::one_of("kind", "What a number is", &["timestamp", "interval", "latency"]);
+const UNIT: ProbeSetting = ProbeSetting::one_of(
     "unit",
     "What numbers count, tsc being ticks of --hz",
-    SettingValues::OneOf(&["ns", "us", "ms", "s", "tsc"]),
-    "ns",
+    &["ns", "us", "ms", "s", "tsc"],
 );
 const HZ: ProbeSetting = ProbeSetting::new(
     "hz",
@@ -68,24 +63,12 @@ const WIDTH: ProbeSetting = ProbeSetting::new(
     SettingValues::OneOf(&["32", "64"]),
     "",
 );
-const BYTE_ORDER: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "byte-order",
-        "Of these integers",
-        SettingValues::OneOf(&["little", "big"]),
-        "little",
-    )
-};
-const SIGN: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "sign",
-        "Of these integers",
-        SettingValues::OneOf(&["unsigned", "signed"]),
-        "unsigned",
-    )
-};
+const BYTE_ORDER: ProbeSetting =
+    ProbeSetting::one_of("byte-order", "Of these integers", &["little", "big"])
+        .default_not_recorded();
+const SIGN: ProbeSetting =
+    ProbeSetting::one_of("sign", "Of these integers", &["unsigned", "signed"])
+        .default_not_recorded();
 const WRAP: ProbeSetting = ProbeSetting::new(
     "wrap",
     "Bits of the counter that timestamps come from, if they are not those of --width",
@@ -127,11 +110,11 @@ impl From<&ProbeSettings> for Settings {
             "tsc" => HZ.number(settings).unwrap_or(1),
             _ => 1_000_000_000,
         };
-        let bits = WIDTH.number(settings);
+        let bits: Option<u32> = WIDTH.number(settings);
         let format = match bits {
             None => Format::Text,
             Some(bits) => Format::Binary {
-                width: if bits == 32 { Width::Bits32 } else { Width::Bits64 },
+                bytes: bits as usize / 8,
                 big_endian: BYTE_ORDER.text(settings) == "big",
                 signed: SIGN.text(settings) == "signed",
             },

@@ -7,7 +7,7 @@
 //! reads what the tracer prints, a tenth of a second behind it.
 
 use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
-use super::setting::{ProbeSetting, SettingValues};
+use super::setting::ProbeSetting;
 use crate::attachment::Attachment;
 use crate::observer::Observer;
 use crate::outcome::{SampleError, Woken};
@@ -36,16 +36,13 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-const THREAD: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "timerlat-thread",
-        "Whose thread waits for the timer: the kernel's, or one in user space, of which the \
+const THREAD: ProbeSetting = ProbeSetting::one_of(
+    "timerlat-thread",
+    "Whose thread waits for the timer: the kernel's, or one in user space, of which the \
          return there is measured",
-        SettingValues::OneOf(&["kernel", "user"]),
-        "kernel",
-    )
-};
+    &["kernel", "user"],
+)
+.default_not_recorded();
 
 struct Settings {
     thread: Thread,

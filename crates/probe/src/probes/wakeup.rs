@@ -5,7 +5,7 @@
 //! from the call by which the partner wakes it to its own reading of the clock.
 
 use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
-use super::setting::{ProbeSetting, SettingValues};
+use super::setting::ProbeSetting;
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
 use crate::sampler::{Overrun, Sampler};
@@ -30,14 +30,12 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-const BY: ProbeSetting =
-    ProbeSetting::new("by", "How one thread wakes the other", SettingValues::OneOf(NAMES), "futex");
+const BY: ProbeSetting = ProbeSetting::one_of("by", "How one thread wakes the other", NAMES);
 
-const WAKE_ON: ProbeSetting = ProbeSetting::new(
+const WAKE_ON: ProbeSetting = ProbeSetting::one_of(
     "wake-on",
     "Which CPU the thread that wakes runs on: that of the thread that it wakes, or the next one",
-    SettingValues::OneOf(&["same", "other"]),
-    "same",
+    &["same", "other"],
 );
 
 struct Settings {

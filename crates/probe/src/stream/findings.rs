@@ -10,6 +10,7 @@ use plan::Nanos;
 const SILENT_NS: i64 = 1_000_000_000;
 
 /// Counted while the stream is read.
+#[derive(Default)]
 pub(crate) struct Findings {
     /// The stream's name.
     from: String,
@@ -38,18 +39,7 @@ impl Findings {
         Findings {
             from: if from == "-" { "standard input".to_owned() } else { from.to_owned() },
             period_ns,
-            numbers: 0,
-            unreadable: 0,
-            first_unreadable: None,
-            backwards: 0,
-            first_backwards: 0,
-            furthest_back_ns: 0,
-            missed: 0,
-            rows: 0,
-            trailing: (0, 0),
-            began: None,
-            arrived: Nanos::ZERO,
-            ended: None,
+            ..Findings::default()
         }
     }
 
