@@ -7,7 +7,7 @@ use super::probe::{Probe, SetProbe, SettingConflict};
 use super::setting_error::ProbeSettingError;
 use super::{PROBES, find};
 use crate::sampler::Overrun;
-use crate::thread::{Launched, RowShape, ThreadConfig};
+use crate::thread::{Launched, ThreadConfig};
 use model::{CoKernel, ColumnUnit, ProbeStatement, RowKind};
 use plan::{AUTO_PROBE, Length, Nanos, Policy, ProbeSettings, Run, Scheduling};
 use std::fmt;
@@ -197,8 +197,7 @@ impl ChosenProbe {
             ColumnUnit::Count => Overrun::Missed(column),
         });
         debug_assert_eq!(
-            launched.shape,
-            RowShape { columns: stated.columns.len(), overrun },
+            launched.overrun, overrun,
             "what the probe {} measures by, and what it states",
             self.probe.name
         );

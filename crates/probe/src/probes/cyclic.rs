@@ -137,10 +137,17 @@ impl SetProbe for Settings {
             _ if clock == Clock::Monotonic => return config.launch(Linux, Cyclic),
             _ => Box::new(Absolute(clock)),
         };
-        let columns = Columns { overruns: self.counts_overruns(), step: clock != Clock::Monotonic };
         config.launch(
             Linux,
-            Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns },
+            Sleeping {
+                sleep,
+                clock,
+                planned_ahead: 0,
+                ahead: 0,
+                left: 0,
+                overruns: 0,
+                counts_overruns: self.counts_overruns(),
+            },
         )
     }
 }
@@ -169,13 +176,8 @@ struct Sleeping {
     left: u64,
     /// Expiries that it counted beside the last one awaited.
     overruns: u64,
-    columns: Columns,
-}
-
-/// Which columns there are beside the latency, in this order.
-struct Columns {
-    overruns: bool,
-    step: bool,
+    /// Whether a row says how many expiries passed.
+    counts_overruns: bool,
 }
 
 /// Attempts to read two clocks at one moment.
@@ -229,10 +231,6 @@ const fn step_between(expected: i64, before: i64, after: i64) -> i64 {
 impl<A: Attachment> Sampler<A, 3> for Sleeping {
     const OVERRUN: Overrun = Overrun::Time(0);
 
-    fn columns(&self) -> usize {
-        1 + usize::from(self.columns.overruns) + usize::from(self.columns.step)
-    }
-
     fn begin(
         &mut self,
         _attachment: &mut A,
@@ -265,7 +263,7 @@ impl<A: Attachment> Sampler<A, 3> for Sleeping {
         let now = self.now();
         let latency = now - self.planned_ahead - planned.0;
         let (overruns, step) = (self.overruns.cast_signed(), self.step(now));
-        Ok(if self.columns.overruns { [latency, overruns, step] } else { [latency, step, 0] })
+        Ok(if self.counts_overruns { [latency, overruns, step] } else { [latency, step, 0] })
     }
 
     /// A timer that runs by itself has passed those that it counted, even if one more has passed
@@ -321,7 +319,6 @@ mod tests {
     #[test]
     fn an_interrupted_sleep_has_no_overruns() {
         let script = vec![(Woken::OnTime, 3), (Woken::Interrupted, 0), (Woken::OnTime, 0)];
-        let columns = Columns { overruns: true, step: false };
         let sleep = Box::new(Scripted(script, 0));
         let mut sleeping = Sleeping {
             sleep,
@@ -330,7 +327,7 @@ mod tests {
             ahead: 0,
             left: 0,
             overruns: 0,
-            columns,
+            counts_overruns: true,
         };
         let wait = |sleeping: &mut Sleeping, planned| {
             let woken = Sampler::<Linux, 3>::wait(sleeping, &mut Linux, Nanos(planned));

@@ -178,10 +178,6 @@ fn on_cpu() -> i64 {
 impl<A: Attachment, const OVERRUN: usize> Sampler<A, COLUMNS> for Job<OVERRUN> {
     const OVERRUN: Overrun = Overrun::Time(OVERRUN);
 
-    fn columns(&self) -> usize {
-        if OVERRUN == DONE { COLUMNS } else { COLUMNS_WITHOUT_WORK }
-    }
-
     fn sample(
         &mut self,
         attachment: &mut A,

@@ -112,12 +112,6 @@ impl Spawn {
 impl<A: Attachment> Sampler<A, 4> for Spawn {
     const OVERRUN: Overrun = Overrun::Time(DONE);
 
-    /// What happens in the child before exec is the C library's own with posix_spawn, and has no
-    /// column.
-    fn columns(&self) -> usize {
-        if self.method == Method::PosixSpawn { 3 } else { 4 }
-    }
-
     fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 4], SampleError> {
         let Started { called_ns, child_ns, first_instruction_ns, ended_ns } = self.start()?;
         let in_child = match child_ns {

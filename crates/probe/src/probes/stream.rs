@@ -335,10 +335,6 @@ impl Stream {
 }
 
 impl<A: Attachment> EventSource<A, 4> for Stream {
-    fn columns(&self) -> usize {
-        2 + usize::from(self.kind == Kind::Timestamp) + usize::from(self.period_ns.is_some())
-    }
-
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<4> {
         while let Some(record) = self.records.next_record() {
             if let Some(row) = self.row(record) {

@@ -197,10 +197,6 @@ impl Timerlat {
 impl<A: Attachment> Sampler<A, 4> for Timerlat {
     const OVERRUN: Overrun = Overrun::Missed(MISSED);
 
-    fn columns(&self) -> usize {
-        if self.thread == Thread::User { 4 } else { 3 }
-    }
-
     fn begin(
         &mut self,
         attachment: &mut A,

@@ -90,7 +90,7 @@ impl SetProbe for Settings {
         };
         let partner = Partner::start(self.way, config.cycle.thread, cpu, config.scheduling)?;
         let (helper, release) = ((cpu, partner.pid()), partner.release());
-        let launched = config.launch(Linux, Wakeup { partner, shows_cpu: self.is_on_other })?;
+        let launched = config.launch(Linux, Wakeup { partner })?;
         let interrupt = Box::new(move |thread| {
             (launched.interrupt)(thread);
             release();
@@ -114,15 +114,10 @@ fn next_cpu(cpu: CpuId, usable: &[CpuId]) -> Option<CpuId> {
 
 struct Wakeup {
     partner: Partner,
-    shows_cpu: bool,
 }
 
 impl<A: Attachment> Sampler<A, 5> for Wakeup {
     const OVERRUN: Overrun = Overrun::Time(DONE);
-
-    fn columns(&self) -> usize {
-        if self.shows_cpu { 5 } else { 4 }
-    }
 
     fn begin(
         &mut self,
