@@ -8,6 +8,7 @@
 //! A quantile that lies elsewhere takes further passes; see [`crate::quantile`].
 
 use crate::histogram::{bounds_of, signed_bounds, signed_index};
+use crate::rank::at_rank;
 use crate::rows::Chunk;
 use crate::tail::Tail;
 use crate::{Bucket, Histogram, Moments};
@@ -304,12 +305,9 @@ impl Counted {
                 *gaps.entry(value - before).or_insert(0) += count;
             }
         }
-        let mut left = gaps.values().sum::<u64>().div_ceil(2);
-        let median = gaps.iter().find(|(_, count)| {
-            left = left.saturating_sub(**count);
-            left == 0
-        });
-        median.and_then(|(gap, _)| i64::try_from(*gap).ok()).unwrap_or(1)
+        let half = gaps.values().sum::<u64>().div_ceil(2);
+        let median = at_rank(gaps, half);
+        median.and_then(|(gap, _)| i64::try_from(gap).ok()).unwrap_or(1)
     }
 
     /// Where the values of these ranks (1 = smallest) lie, as closely as is known, and each one's

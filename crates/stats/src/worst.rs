@@ -55,6 +55,16 @@ impl WorstActivations {
         }
     }
 
+    /// Offers successive activations of which this is the largest latency.
+    #[inline]
+    pub(crate) fn offer_chunk(&mut self, first: u64, latencies: &[i32], max: i64) {
+        if max > self.threshold() {
+            for (activation, value) in (first..).zip(latencies) {
+                self.offer(activation, i64::from(*value));
+            }
+        }
+    }
+
     /// Offers what another has kept, of whichever part of the run.
     pub fn merge(&mut self, other: &WorstActivations) {
         other
