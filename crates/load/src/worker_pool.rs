@@ -395,10 +395,7 @@ fn settle(
     rustix::thread::set_name(name)?;
     if common.nice != 0 || getpriority_process(None)? < 0 {
         setpriority_process(None, common.nice).map_err(|error| {
-            io::Error::new(
-                io::Error::from(error).kind(),
-                format!("nice {} may not be had: {error}", common.nice),
-            )
+            system::named(format_args!("nice {} may not be had", common.nice), error)
         })?;
     }
     rustix::stdio::dup2_stdin(io::pipe()?.0)?;
@@ -406,10 +403,7 @@ fn settle(
     set_affinity(None, cpus)?;
     let scheduling = Scheduling { policy: common.policy, prio: Some(common.prio) };
     set_scheduling(None, scheduling).map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!("{} may not be had: {error}", common.policy.kernel_name()),
-        )
+        system::named(format_args!("{} may not be had", common.policy.kernel_name()), error)
     })
 }
 

@@ -62,6 +62,7 @@ pub use level::Level;
 pub use linear::LinearHistogram;
 pub use modes::Mode;
 pub use moments::Moments;
+pub use random::Numbers;
 pub use rank::nearest_rank;
 pub use rounds::{
     BLOCKS_OF_ROUND, Effect, Evidence, Round, RoundOrder, judged_level, latencies_for, min_rounds,

@@ -17,3 +17,9 @@ mod sys;
 pub mod usage;
 
 pub use sys::{Mapping, done, handle_signal};
+
+/// An error with what it is of in front.
+pub fn named(what: impl std::fmt::Display, error: impl Into<std::io::Error>) -> std::io::Error {
+    let error = error.into();
+    std::io::Error::new(error.kind(), format!("{what}: {error}"))
+}

@@ -3,6 +3,7 @@
 //! layouts are those of x86_64 and arm64, which are both little-endian and of 64 bits. Elsewhere
 //! nobody calls them: [`super::is_known_processor`] is asked first.
 
+use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -280,7 +281,7 @@ pub(crate) fn cobalt_make_timer() -> io::Result<libc::c_int> {
     // SAFETY: the call takes two integers and touches no memory of ours.
     let file = unsafe { libc::syscall(number, word(MONOTONIC), no_flags) };
     checked(file)?;
-    libc::c_int::try_from(file).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
+    libc::c_int::try_from(file).map_err(|_| Errno::BADF.into())
 }
 
 /// Starts a timer file of Cobalt: it expires once, at this absolute time. `is_3_3` is whether it is
@@ -307,7 +308,7 @@ pub(crate) fn cobalt_await_timer(file: libc::c_int) -> io::Result<()> {
     // says so.
     let read = unsafe { libc::syscall(number, word(file.into()), &raw mut expiries, size) };
     checked(read)?;
-    if read == size { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EIO)) }
+    if read == size { Ok(()) } else { Err(Errno::IO.into()) }
 }
 
 /// Closes a timer file of Cobalt.
@@ -382,7 +383,7 @@ pub(crate) fn evl_attach(factory: &File) -> io::Result<File> {
     checked(unsafe {
         libc::syscall(libc::SYS_ioctl, number_of(factory), word(CLONE.into()), &raw mut clone)
     })?;
-    let file = i32::try_from(clone.file).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
+    let file = i32::try_from(clone.file).map_err(|_| Errno::BADF)?;
     // SAFETY: EVL has just opened this file for us and given its number to nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(file) }.into())
 }

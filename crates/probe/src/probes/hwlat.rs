@@ -16,6 +16,7 @@ use crate::smi::SmiCounter;
 use crate::thread::{Launched, Outlives, ThreadConfig};
 use model::{Column, ProbeStatement, RowKind, Smis};
 use plan::{CpuId, Nanos, Run, Scheduling};
+use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -191,7 +192,7 @@ impl Hwlat {
                 }
                 // A gap that is lost cannot be counted among events, which have no number of their
                 // own: the run ends.
-                Text::Lost(_) => return Err(io::Error::from_raw_os_error(libc::ENOBUFS)),
+                Text::Lost(_) => return Err(Errno::NOBUFS.into()),
             }
         }
         Ok(None)

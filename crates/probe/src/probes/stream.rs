@@ -263,8 +263,6 @@ struct Stream {
     /// Of intervals, what they are compared with, ns; then periods without a record are counted.
     period_ns: Option<i64>,
     findings: Findings,
-    unreadable: i64,
-    backwards: i64,
     has_read: bool,
 }
 
@@ -282,8 +280,6 @@ impl Stream {
             kind,
             period_ns: counted.map(|period| period.0),
             findings: Findings::new(&settings.from, counted),
-            unreadable: 0,
-            backwards: 0,
             has_read: false,
         }
     }
@@ -302,19 +298,16 @@ impl Stream {
                 match taken {
                     Taken::First => None,
                     Taken::Backwards(by_ns) => {
-                        self.backwards += 1;
                         self.findings.backwards(record, by_ns);
                         None
                     }
                     Taken::Event { time_ns, value_ns, missed } => {
-                        self.findings.row(missed);
                         let time = time_ns.unwrap_or_else(|| self.findings.arrived_after());
                         Some(Awaited::Recorded(Nanos(time), self.columns_of(value_ns, missed)))
                     }
                 }
             }
             Some(Err(_)) | None => {
-                self.unreadable += 1;
                 self.findings.unreadable(record, &self.records);
                 None
             }
@@ -322,9 +315,9 @@ impl Stream {
     }
 
     fn columns_of(&mut self, value_ns: i64, missed: u64) -> [i64; 4] {
-        let missed = i64::try_from(missed).unwrap_or(i64::MAX);
-        let (unreadable, backwards) =
-            (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.backwards));
+        let (unreadable, backwards) = self.findings.row(missed);
+        let [unreadable, backwards, missed] =
+            [unreadable, backwards, missed].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
         let value_ns = value_ns - self.period_ns.unwrap_or(0);
         if self.kind == Kind::Timestamp {
             [value_ns, unreadable, backwards, missed]

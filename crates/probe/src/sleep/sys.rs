@@ -4,6 +4,7 @@
 
 use super::Clock;
 use crate::sys::KERNEL_SIGNALS;
+use rustix::io::Errno;
 use rustix::time::Timespec;
 use std::io;
 use std::mem::MaybeUninit;
@@ -84,8 +85,7 @@ impl SignalTimer {
     /// Waits for the next signal.
     pub(super) fn wait(&mut self) -> io::Result<()> {
         awaited(timer_signal(), Await::Signal)?;
-        let timer =
-            self.timer.as_ref().ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+        let timer = self.timer.as_ref().ok_or(Errno::INVAL)?;
         // SAFETY: the timer exists as long as it is in `self.timer`; the call touches no memory of
         // ours.
         let overruns = unsafe { libc::timer_getoverrun(timer.0) };

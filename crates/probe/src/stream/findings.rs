@@ -108,12 +108,12 @@ impl Findings {
         self.furthest_back_ns = self.furthest_back_ns.max(by_ns);
     }
 
-    /// A row, before which so many periods passed. It has the count of what came since the row
-    /// before.
-    pub(crate) const fn row(&mut self, missed: u64) {
-        self.trailing = (0, 0);
+    /// A row, before which so many periods passed. Returns what came since the row before: records
+    /// that are no number, and steps backwards.
+    pub(crate) const fn row(&mut self, missed: u64) -> (u64, u64) {
         self.rows += 1;
         self.missed = self.missed.saturating_add(missed);
+        std::mem::replace(&mut self.trailing, (0, 0))
     }
 
     pub(crate) const fn ended(&mut self, now: Nanos) {

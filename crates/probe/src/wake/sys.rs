@@ -205,7 +205,7 @@ impl Queue {
     pub(super) fn new() -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let process = rustix::process::getpid().as_raw_nonzero();
-        let mut result = Err(io::Error::from_raw_os_error(libc::EEXIST));
+        let mut result = Err(Errno::EXIST.into());
         for _ in 0..NAMES {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             result = Self::named(&CString::new(format!("/teiji-{process}-{number}"))?);

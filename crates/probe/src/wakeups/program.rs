@@ -5,6 +5,7 @@
 use super::sys::{Held, hold_before_exec};
 use crate::sys::block_all_signals;
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
@@ -132,8 +133,7 @@ impl Program {
             Some(Started::Held { release, executed }) => {
                 self.started = Some(Started::Failed);
                 rustix::io::write(&release, &[1])?;
-                let child =
-                    executed.recv().map_err(|_| io::Error::from_raw_os_error(libc::EIO))??;
+                let child = executed.recv().map_err(|_| Errno::IO)??;
                 self.started = Some(Started::Running(child));
             }
             other => self.started = other,
