@@ -182,11 +182,7 @@ impl Benchmark {
 
     /// The ends to read and the ends to write of one group's channels.
     fn channels(&self) -> io::Result<(Vec<File>, Vec<File>)> {
-        (0..self.side)
-            .map(|_| {
-                self.channel.open().map(|(source, sink)| (File::from(source), File::from(sink)))
-            })
-            .collect()
+        (0..self.side).map(|_| self.channel.open()).collect()
     }
 
     fn send(&self, sinks: &[File]) -> io::Result<()> {
@@ -210,8 +206,8 @@ impl Benchmark {
 
 impl Channel {
     /// The end to read and the end to write.
-    pub(crate) fn open(self) -> io::Result<(OwnedFd, OwnedFd)> {
-        Ok(match self {
+    pub(crate) fn open(self) -> io::Result<(File, File)> {
+        let (source, sink): (OwnedFd, OwnedFd) = match self {
             Channel::Socket => {
                 let (source, sink) = UnixStream::pair()?;
                 (source.into(), sink.into())
@@ -225,7 +221,8 @@ impl Channel {
                 let sink = TcpStream::connect(listener.local_addr()?)?;
                 (listener.accept()?.0.into(), sink.into())
             }
-        })
+        };
+        Ok((source.into(), sink.into()))
     }
 }
 
