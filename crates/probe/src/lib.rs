@@ -37,6 +37,7 @@ mod stream;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
 mod sys;
 #[cfg(test)]
+#[path = "tests/runs.rs"]
 mod test_runs;
 mod thread;
 mod timerlat;
