@@ -12,6 +12,12 @@ pub(crate) fn lock_all_memory() -> io::Result<()> {
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
 }
 
+/// What a call that returns 0 has said.
+#[inline]
+pub(crate) fn zero_or_errno(errno: libc::c_int) -> io::Result<()> {
+    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
+}
+
 /// The signal that gets a measuring thread out of its sleep when the run is stopped. Ignored by
 /// default, so that one that arrives too late does no harm.
 pub(crate) const WAKE: libc::c_int = libc::SIGURG;

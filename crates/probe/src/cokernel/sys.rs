@@ -4,6 +4,7 @@
 //! nobody calls them: [`super::is_known_processor`] is asked first.
 
 use rustix::io::Errno;
+use rustix::ioctl::opcode;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -127,28 +128,14 @@ struct EvlState {
 /// Seconds and nanoseconds, both of 64 bits.
 type Time = [i64; 2];
 
-/// Which way the data of an ioctl go.
-const NO_DATA: u32 = 0;
-const TO_KERNEL: u32 = 1;
-const FROM_KERNEL: u32 = 2;
-
-/// The number of an ioctl without data, or with that of this type.
-const fn request<T>(way: u32, group: u8, number: u32) -> u32 {
-    let size = if way == NO_DATA { 0 } else { size_of::<T>() };
-    assert!(size < 1 << 14);
-    #[expect(clippy::cast_possible_truncation, reason = "it is below 2^14")]
-    let size = size as u32;
-    way << 30 | size << 16 | (group as u32) << 8 | number
-}
-
-const GET_CORE_INFO: u32 = request::<CoreInfo>(FROM_KERNEL, b'C', 0);
-const CLONE: u32 = request::<CloneRequest>(FROM_KERNEL | TO_KERNEL, b'f', 0);
-const SET_SCHEDULING: u32 = request::<EvlScheduling>(TO_KERNEL, b'T', 1);
-const GET_STATE: u32 = request::<EvlState>(FROM_KERNEL, b'T', 4);
-const SWITCH_OUT_OF_BAND: u32 = request::<()>(NO_DATA, b'T', 5);
-const DETACH: u32 = request::<()>(NO_DATA, b'T', 7);
-const SLEEP: u32 = request::<Time>(TO_KERNEL, b'c', 0);
-const GET_TIME: u32 = request::<Time>(FROM_KERNEL, b'c', 2);
+const GET_CORE_INFO: u32 = opcode::read::<CoreInfo>(b'C', 0);
+const CLONE: u32 = opcode::read_write::<CloneRequest>(b'f', 0);
+const SET_SCHEDULING: u32 = opcode::write::<EvlScheduling>(b'T', 1);
+const GET_STATE: u32 = opcode::read::<EvlState>(b'T', 4);
+const SWITCH_OUT_OF_BAND: u32 = opcode::none(b'T', 5);
+const DETACH: u32 = opcode::none(b'T', 7);
+const SLEEP: u32 = opcode::write::<Time>(b'c', 0);
+const GET_TIME: u32 = opcode::read::<Time>(b'c', 2);
 
 /// CLOCK_MONOTONIC and TIMER_ABSTIME.
 const MONOTONIC: i64 = 1;

@@ -3,7 +3,7 @@
 //! make a child, and the memory it shares with its parent. Nothing unsafe leaves this file.
 
 use super::Method;
-use crate::sys::{KERNEL_SIGNALS, set_mask, signal_set};
+use crate::sys::{KERNEL_SIGNALS, set_mask, signal_set, zero_or_errno};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
@@ -144,15 +144,15 @@ impl SpawnSettings {
         // SAFETY: as above; another field of it.
         let attributes = unsafe { &raw mut (*place).attributes };
         // SAFETY: the pointer is to writable memory of the type's size and alignment.
-        checked(unsafe { libc::posix_spawn_file_actions_init(actions) })?;
+        zero_or_errno(unsafe { libc::posix_spawn_file_actions_init(actions) })?;
         // SAFETY: the same of the other type.
-        checked(unsafe { libc::posix_spawnattr_init(attributes) })?;
+        zero_or_errno(unsafe { libc::posix_spawnattr_init(attributes) })?;
         // SAFETY: both were initialised by the two calls before, and all bytes were zeroed, which
         // is valid for the integers, pointers and arrays of these that they consist of.
         let mut settings = unsafe { settings.assume_init() };
         // SAFETY: the actions are initialised and borrowed by nobody else; the descriptors are only
         // numbers, looked at in the child.
-        checked(unsafe {
+        zero_or_errno(unsafe {
             libc::posix_spawn_file_actions_adddup2(
                 &mut settings.actions,
                 output.as_raw_fd(),
@@ -162,14 +162,14 @@ impl SpawnSettings {
         let none = signal_set(&[]);
         // SAFETY: the attributes are initialised and borrowed by nobody else; the set is
         // initialised.
-        checked(unsafe {
+        zero_or_errno(unsafe {
             libc::posix_spawnattr_setsigmask(&mut settings.attributes, &raw const none)
         })?;
         let flags =
             libc::c_short::try_from(libc::POSIX_SPAWN_SETSIGMASK).map_err(io::Error::other)?;
         // SAFETY: the attributes are initialised and borrowed by nobody else; an unknown flag would
         // be an error.
-        checked(unsafe { libc::posix_spawnattr_setflags(&mut settings.attributes, flags) })?;
+        zero_or_errno(unsafe { libc::posix_spawnattr_setflags(&mut settings.attributes, flags) })?;
         Ok(settings)
     }
 }
@@ -181,11 +181,6 @@ impl Drop for SpawnSettings {
         // SAFETY: the same.
         unsafe { libc::posix_spawnattr_destroy(&mut self.attributes) };
     }
-}
-
-/// The error that `posix_spawn` and its like return instead of setting errno.
-fn checked(error: libc::c_int) -> io::Result<()> {
-    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
 /// The arguments of the program: a name. Since Linux 5.18 the kernel asks for at least one. No
@@ -256,7 +251,7 @@ impl Launch {
         // SAFETY: the path and the name are NUL-terminated strings, the two arrays end with a null
         // pointer, the actions and attributes are initialised; all live through the call,
         // which only reads them, and `child` is writable.
-        checked(unsafe {
+        zero_or_errno(unsafe {
             libc::posix_spawn(
                 &mut child,
                 self.path.as_ptr(),

@@ -3,7 +3,7 @@
 //! types hold: a timer is deleted before its number is forgotten.
 
 use super::Clock;
-use crate::sys::KERNEL_SIGNALS;
+use crate::sys::{KERNEL_SIGNALS, zero_or_errno};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 use std::io;
@@ -21,12 +21,9 @@ fn zero() -> libc::timespec {
 pub(super) fn sleep_until(clock: Clock, time: Timespec) -> io::Result<()> {
     let time = native(time);
     // SAFETY: `time` is alive and initialised; what is left of an absolute sleep is not wanted.
-    match unsafe {
+    zero_or_errno(unsafe {
         libc::clock_nanosleep(clock.number(), libc::TIMER_ABSTIME, &raw const time, ptr::null_mut())
-    } {
-        0 => Ok(()),
-        errno => Err(io::Error::from_raw_os_error(errno)),
-    }
+    })
 }
 
 /// The C library's form of a time, which is neither below 0 nor centuries away.

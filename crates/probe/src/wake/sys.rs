@@ -4,7 +4,7 @@
 //! its number is forgotten, and a condition stays where it was made.
 
 use super::Way;
-use crate::sys::{WAKE, set_mask, signal_set};
+use crate::sys::{WAKE, set_mask, signal_set, zero_or_errno};
 use rustix::io::Errno;
 use rustix::process::Pid;
 use std::cell::UnsafeCell;
@@ -13,11 +13,6 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
-
-/// What a call that returns 0 has said.
-fn zero_or_errno(errno: libc::c_int) -> io::Result<()> {
-    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
-}
 
 /// What a call has returned, or the error where that is below 0.
 fn or_errno<T: PartialOrd + From<i8>>(result: T) -> io::Result<T> {
