@@ -39,7 +39,6 @@ mod rows;
 mod spread;
 mod steps;
 mod summary;
-mod tail;
 mod time;
 #[cfg(test)]
 mod truth_tests;

@@ -21,7 +21,6 @@ impl Numbers {
         Numbers(seed.wrapping_add(STEP.wrapping_mul(place))).next()
     }
 
-    #[expect(clippy::should_implement_trait, reason = "they never end")]
     pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -48,6 +48,10 @@ impl WorstActivations {
         self.min
     }
 
+    pub(crate) const fn keeps(&self) -> usize {
+        self.keep
+    }
+
     /// Offers an activation; successive calls have ascending `activation`.
     pub(crate) fn offer(&mut self, activation: u64, latency_ns: i64) {
         if latency_ns > self.min || self.known.len() < self.keep {
