@@ -129,6 +129,10 @@ impl SetProbe for Settings {
         wakeups::lacks().or_else(program)
     }
 
+    fn program(&self) -> Option<Option<u32>> {
+        (self.pid.is_some() || self.command.is_some()).then_some(self.pid)
+    }
+
     fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
         let command = self.command.as_deref().unwrap_or_default();
         let program = match self.pid {

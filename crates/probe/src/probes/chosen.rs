@@ -184,6 +184,13 @@ impl ChosenProbe {
         self.lacking(run).map_or_else(|| Ok(self.statement(run)), Err)
     }
 
+    /// The program that it measures, if it measures one: its number, or none where the probe starts
+    /// it.
+    #[must_use]
+    pub fn program(&self) -> Option<Option<u32>> {
+        self.set.program()
+    }
+
     /// Makes one thread that measures what was stated. The engine counts overruns by the thread's
     /// own column, and every consumer by the stated one: they are the same.
     pub(crate) fn launch(

@@ -72,6 +72,11 @@ pub(super) trait SetProbe: Send + Sync {
 
     /// Makes one measuring thread.
     fn launch(&self, config: ThreadConfig) -> io::Result<Launched>;
+
+    /// The program that it measures, by its number where that is said; none where it starts it.
+    fn program(&self) -> Option<Option<u32>> {
+        None
+    }
 }
 
 /// A setting that is valid, and impossible beside others.
