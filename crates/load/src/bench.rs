@@ -5,13 +5,14 @@
 //! its receivers. All are made first, each waits at a barrier, and the time runs from the opening
 //! of the barrier until the last of them has ended.
 
+use crate::process_tree::kill_children;
 use crate::supervisor::raise_file_limit;
 use crate::sys::SingleThreaded;
 use plan::{Policy, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid, kill_process,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid,
     set_parent_process_death_signal, waitid, waitpid,
 };
 use std::fs::File;
@@ -304,12 +305,7 @@ impl Children {
 
 impl Drop for Children {
     fn drop(&mut self) {
-        for child in &self.0 {
-            let _ = kill_process(*child, Signal::KILL);
-        }
-        for child in &self.0 {
-            while matches!(waitpid(Some(*child), WaitOptions::empty()), Err(Errno::INTR)) {}
-        }
+        kill_children(self.0.iter().copied());
     }
 }
 

@@ -291,7 +291,7 @@ pub(crate) fn interrupt_others() -> io::Result<()> {
 
 fn membarrier(command: libc::c_int) -> io::Result<()> {
     // SAFETY: membarrier takes integers and touches no memory.
-    done(unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }.into())
+    done(unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) })
 }
 
 const IGNORED: [libc::c_int; 5] =

@@ -12,8 +12,8 @@ use model::LoadFailure;
 use plan::{CpuId, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process, kill_process,
-    setpriority_process, wait, waitpid,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process,
+    setpriority_process, wait,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
@@ -361,15 +361,9 @@ impl WorkerPool {
             self.tasks.iter_mut().for_each(|task| task.alive = false);
             return process_tree::kill_all_below(getpid());
         }
-        for task in self.tasks.iter().filter(|task| task.alive) {
-            let _ = kill_process(task.pid, Signal::KILL);
-        }
-        for task in self.tasks.iter().filter(|task| task.alive) {
-            while matches!(
-                waitpid(Some(task.pid), WaitOptions::empty()),
-                Err(rustix::io::Errno::INTR)
-            ) {}
-        }
+        process_tree::kill_children(
+            self.tasks.iter().filter(|task| task.alive).map(|task| task.pid),
+        );
         self.tasks.iter_mut().for_each(|task| task.alive = false);
     }
 }

@@ -332,8 +332,8 @@ impl Tuning {
         entries: &[Entry],
         stays: &[Entry],
     ) -> io::Result<()> {
-        let journal = Journal::new(&self.root, phase, entries.to_vec(), stays.to_vec())?
-            .of(self.namespaces.clone());
+        let (entries, stays) = (entries.to_vec(), stays.to_vec());
+        let journal = Journal::new(&self.root, phase, entries, stays, self.namespaces.clone())?;
         let stored = journal::store(&self.folder, &journal);
         self.journal = Some(journal);
         stored

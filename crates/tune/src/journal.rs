@@ -74,22 +74,18 @@ impl Journal {
         phase: Phase,
         entries: Vec<Entry>,
         stays: Vec<Entry>,
+        namespaces: Option<Namespaces>,
     ) -> io::Result<Journal> {
         let Boot { id, time, .. } = Boot::now(root).map_err(io::Error::other)?;
         Ok(Journal {
             version: VERSION,
             boot_id: id,
             booted: time,
-            namespaces: None,
+            namespaces,
             phase,
             entries,
             stays,
         })
-    }
-
-    /// The same, of settings that were changed from there.
-    pub(super) fn of(self, namespaces: Option<Namespaces>) -> Journal {
-        Journal { namespaces, ..self }
     }
 
     /// Whether the machine still is as this left it: a reboot undoes everything.

@@ -126,8 +126,9 @@ impl Tuning {
             (true, false) => self.keep(Phase::Applied, &[], stays),
             // Nothing is known that was not: it stays as whoever had the rights wrote it.
             _ if next == phase && back.left.len() == count => {
-                Journal::new(&self.root, next, back.left, stays.to_vec())
-                    .map(|journal| self.journal = Some(journal.of(self.namespaces.clone())))
+                let namespaces = self.namespaces.clone();
+                Journal::new(&self.root, next, back.left, stays.to_vec(), namespaces)
+                    .map(|journal| self.journal = Some(journal))
             }
             _ => self.keep(next, &back.left, stays),
         };
