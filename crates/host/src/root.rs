@@ -138,7 +138,7 @@ impl<'a> FactReader<'a> {
     }
 
     /// What is parsed from a file that should be there.
-    pub fn parsed<T>(
+    pub(crate) fn parsed<T>(
         &mut self,
         relative: &str,
         item: &str,
@@ -149,7 +149,7 @@ impl<'a> FactReader<'a> {
     }
 
     /// The same of a file whose lines may be wrong each by itself.
-    pub fn lines_of<T>(
+    pub(crate) fn lines_of<T>(
         &mut self,
         relative: &str,
         item: &str,

@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use system::{Mapping, done, handle_signal};
+use system::{Mapping, done, signal_action};
 
 /// Evidence that this process has one thread, which is what makes forking it sound.
 #[derive(Debug)]
@@ -240,9 +240,11 @@ pub(crate) fn faults_taken() -> u64 {
 /// From now on a write to a guarded page of [`Pages`] makes that page writable.
 pub(crate) fn open_guarded_pages() -> io::Result<()> {
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
-    // SAFETY: with SA_SIGINFO the handler is called with the three arguments it declares, and it
-    // does only what is allowed in a signal handler.
-    unsafe { handle_signal(libc::SIGSEGV, handler as *const (), libc::SA_SIGINFO) }
+    let action = signal_action(handler as *const (), libc::SA_SIGINFO);
+    // SAFETY: the action is initialised; with SA_SIGINFO the handler is called with the three
+    // arguments it declares, and it does only what is allowed in a signal handler; the old action
+    // is not wanted.
+    done(unsafe { libc::sigaction(libc::SIGSEGV, &raw const action, ptr::null_mut()) }.into())
 }
 
 extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {

@@ -27,9 +27,11 @@ extern "C" fn nothing(_signal: libc::c_int) {}
 /// Makes [`WAKE`] interrupt system calls. To be called before the first measuring thread starts.
 pub(crate) fn let_wake_interrupt() -> io::Result<()> {
     let handler: extern "C" fn(libc::c_int) = nothing;
-    // SAFETY: the handler does nothing and therefore is async-signal-safe; without SA_SIGINFO it is
-    // called with one argument, as declared.
-    unsafe { system::handle_signal(WAKE, handler as *const (), 0) }
+    let action = system::signal_action(handler as *const (), 0);
+    // SAFETY: the action is initialised; its handler does nothing and therefore is
+    // async-signal-safe; without SA_SIGINFO it is called with one argument, as declared; the old
+    // action is not wanted.
+    system::done(unsafe { libc::sigaction(WAKE, &raw const action, ptr::null_mut()) }.into())
 }
 
 /// A set of these signals. One that does not exist is left out.

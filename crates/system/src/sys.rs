@@ -66,26 +66,14 @@ impl Drop for Mapping {
     }
 }
 
-/// Has a signal handled from now on.
-///
-/// # Errors
-/// When there is no such signal, or it cannot be handled.
-///
-/// # Safety
-/// The handler is an `extern "C"` function with the arguments that these flags give it, and does
-/// only what a signal handler may.
-pub unsafe fn handle_signal(
-    signal: libc::c_int,
-    handler: *const (),
-    flags: libc::c_int,
-) -> io::Result<()> {
+/// What a signal does from now on, where it is given to `sigaction`: calls this handler.
+#[must_use]
+pub fn signal_action(handler: *const (), flags: libc::c_int) -> libc::sigaction {
     let action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: zeroed is a valid sigaction: default handler, empty mask, no flags.
     let mut action = unsafe { action.assume_init() };
     (action.sa_sigaction, action.sa_flags) = (handler as libc::sighandler_t, flags);
-    // SAFETY: `action` is initialised, and the caller answers for its handler; the old action is
-    // not wanted.
-    done(unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) }.into())
+    action
 }
 
 pub(crate) fn get_affinity(thread: libc::pid_t, mask: &mut [libc::c_ulong]) -> io::Result<()> {

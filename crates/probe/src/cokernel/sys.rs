@@ -333,9 +333,12 @@ extern "C" fn noticed(
 /// Lets Cobalt's notices come to the calling thread, and counts them.
 pub(crate) fn count_notices() -> io::Result<()> {
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = noticed;
-    // SAFETY: the handler only touches an atomic of a thread-local without destructor, which is
-    // there from the beginning; it takes the three arguments of SA_SIGINFO.
-    unsafe { system::handle_signal(libc::SIGXCPU, handler as *const (), libc::SA_SIGINFO) }?;
+    let action = system::signal_action(handler as *const (), libc::SA_SIGINFO);
+    // SAFETY: the action is initialised; its handler only touches an atomic of a thread-local
+    // without destructor, which is there from the beginning; it takes the three arguments of
+    // SA_SIGINFO; the old action is not wanted.
+    let result = unsafe { libc::sigaction(libc::SIGXCPU, &raw const action, ptr::null_mut()) };
+    checked(result.into())?;
     crate::sys::unblock(&[libc::SIGXCPU]);
     Ok(())
 }

@@ -18,13 +18,13 @@ use std::sync::Arc;
 use system::rights;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "app",
-    summary: "wake-ups of another program, which runs or is started",
     needs: "tracefs with the events sched and timer, and the right to use it (root)",
     settings: &[PID, COMMAND, WAKEUPS],
     default_interval: EXPECTED,
     default_scheduling: Scheduling::OTHER,
-    set: |settings| Arc::new(Settings::from(settings)),
+    ..Probe::new("app", "wake-ups of another program, which runs or is started", |settings| {
+        Arc::new(Settings::from(settings))
+    })
 };
 
 /// Between two wake-ups of a busy program: as many as that have room until they are written.

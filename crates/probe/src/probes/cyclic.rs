@@ -2,7 +2,7 @@
 //! `cyclic`: a thread that sleeps until an absolute time, again and again; or by another call, or
 //! on another clock.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::ProbeSetting;
 use crate::Monotonic;
 use crate::attachment::{Attachment, Linux};
@@ -11,18 +11,15 @@ use crate::sampler::{Overrun, Sampler};
 use crate::sleep::{Absolute, AlarmSignal, Clock, Poll, Relative, SignalTimer, Sleep, TimerFile};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement};
-use plan::{Nanos, ProbeSettings, Run, Scheduling};
+use plan::{Nanos, ProbeSettings, Run};
 use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    name: plan::DEFAULT_PROBE,
-    summary: "wake-up latency of a periodic thread",
-    needs: "nothing",
     settings: &[SLEEP, CLOCK],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| Arc::new(Settings::from(settings)),
+    ..Probe::new(plan::DEFAULT_PROBE, "wake-up latency of a periodic thread", |settings| {
+        Arc::new(Settings::from(settings))
+    })
 };
 
 const SLEEP: ProbeSetting = ProbeSetting::one_of(

@@ -10,7 +10,7 @@
 //! it. The kernel's own notice (`SCHED_FLAG_DL_OVERRUN`) is a signal to the process: it does not
 //! say which thread it was, and two become one.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::Attachment;
 use crate::clock::ns_of;
@@ -27,13 +27,14 @@ use std::sync::Arc;
 use system::scheduling::Reservation;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "deadline",
-    summary: "wake-up latency and budget overruns of periodic jobs under SCHED_DEADLINE",
     needs: "root or CAP_SYS_NICE, and bandwidth that admission control has left",
     settings: &[RUNTIME, DEADLINE, WORK],
-    default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEADLINE,
-    set: |settings| Arc::new(Settings::from(settings)),
+    ..Probe::new(
+        "deadline",
+        "wake-up latency and budget overruns of periodic jobs under SCHED_DEADLINE",
+        |settings| Arc::new(Settings::from(settings)),
+    )
 };
 
 const RUNTIME: ProbeSetting = ProbeSetting::new(

@@ -6,7 +6,7 @@
 //! has been waited for; one that is not over when the next is due is late, and the next one is
 //! skipped.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
+use super::probe::{Probe, SetProbe};
 use super::setting::ProbeSetting;
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
@@ -14,26 +14,26 @@ use crate::process_start::{ChildProgram, Method, Started, start};
 use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, RowKind};
-use plan::{Nanos, Run, Scheduling};
+use plan::{Nanos, Run};
 use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "spawn",
-    summary: "time from the call that starts a process to its first instruction",
     needs: "a file in memory that may be executed (memfd_create)",
     settings: &[METHOD],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| {
-        let (method, name) = match METHOD.text(settings) {
-            "fork" => (Method::Fork, "fork"),
-            "vfork" => (Method::Vfork, "vfork"),
-            "clone" => (Method::Clone, "clone"),
-            _ => (Method::PosixSpawn, "posix_spawn"),
-        };
-        Arc::new(Settings { method, name })
-    },
+    ..Probe::new(
+        "spawn",
+        "time from the call that starts a process to its first instruction",
+        |settings| {
+            let (method, name) = match METHOD.text(settings) {
+                "fork" => (Method::Fork, "fork"),
+                "vfork" => (Method::Vfork, "vfork"),
+                "clone" => (Method::Clone, "clone"),
+                _ => (Method::PosixSpawn, "posix_spawn"),
+            };
+            Arc::new(Settings { method, name })
+        },
+    )
 };
 
 const METHOD: ProbeSetting = ProbeSetting::one_of(

@@ -7,7 +7,7 @@
 //! are no activations: those are planned at multiples of an interval on this machine's clock, which
 //! another clock leaves in time, and the period of a stream may be unknown.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
@@ -22,13 +22,14 @@ use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "stream",
-    summary: "timestamps made elsewhere, from a file, FIFO, serial port or socket",
     needs: "something to read",
     settings: &[FROM, KIND, UNIT, HZ, PERIOD, WIDTH, BYTE_ORDER, SIGN, WRAP, BAUD],
-    default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::OTHER,
-    set: |settings| Arc::new(Settings::from(settings)),
+    ..Probe::new(
+        "stream",
+        "timestamps made elsewhere, from a file, FIFO, serial port or socket",
+        |settings| Arc::new(Settings::from(settings)),
+    )
 };
 
 const READS_ONLY: &str = "its thread only reads what was measured elsewhere";

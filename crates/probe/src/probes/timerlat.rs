@@ -6,7 +6,7 @@
 //! or ones of this program in their place, which come back to user space each time. Our thread
 //! reads what the tracer prints, a tenth of a second behind it.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::ProbeSetting;
 use crate::attachment::Attachment;
 use crate::observer::Observer;
@@ -22,18 +22,18 @@ use std::sync::Arc;
 use trace::{Reader, Text};
 
 pub(super) const PROBE: Probe = Probe {
-    name: "timerlat",
-    summary: "latency of the kernel's timer in its interrupt and in a kernel thread (timerlat \
-              tracer)",
     needs: "the timerlat tracer (CONFIG_TIMERLAT_TRACER, Linux 5.17 or later, with \
             --timerlat-thread user 6.5), and root",
     settings: &[THREAD],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| {
-        let is_user = THREAD.text(settings) == "user";
-        Arc::new(Settings { thread: if is_user { Thread::User } else { Thread::Kernel } })
-    },
+    ..Probe::new(
+        "timerlat",
+        "latency of the kernel's timer in its interrupt and in a kernel thread (timerlat \
+              tracer)",
+        |settings| {
+            let is_user = THREAD.text(settings) == "user";
+            Arc::new(Settings { thread: if is_user { Thread::User } else { Thread::Kernel } })
+        },
+    )
 };
 
 const THREAD: ProbeSetting = ProbeSetting::one_of(

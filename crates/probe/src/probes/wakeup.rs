@@ -4,7 +4,7 @@
 //! In each trial the measuring thread asks its partner to wake it, and waits. The judged time is
 //! from the call by which the partner wakes it to its own reading of the clock.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
+use super::probe::{Probe, SetProbe};
 use super::setting::ProbeSetting;
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
@@ -12,22 +12,18 @@ use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use crate::wake::{NAMES, Named, Partner, Woke};
 use model::{Column, ProbeStatement, RowKind};
-use plan::{CpuId, Nanos, Run, Scheduling};
+use plan::{CpuId, Nanos, Run};
 use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "wakeup",
-    summary: "time until a thread runs that another thread has woken",
     needs: "nothing; for --wake-on other two CPUs, for --by mq and semaphore kernels that have \
             them",
     settings: &[BY, WAKE_ON],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| {
+    ..Probe::new("wakeup", "time until a thread runs that another thread has woken", |settings| {
         let is_on_other = WAKE_ON.text(settings) == "other";
         Arc::new(Settings { way: Named::of(BY.text(settings)), is_on_other })
-    },
+    })
 };
 
 const BY: ProbeSetting = ProbeSetting::one_of("by", "How one thread wakes the other", NAMES);
