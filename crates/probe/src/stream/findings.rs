@@ -110,10 +110,10 @@ impl Findings {
 
     /// A row, before which so many periods passed. Returns what came since the row before: records
     /// that are no number, and steps backwards.
-    pub(crate) const fn row(&mut self, missed: u64) -> (u64, u64) {
+    pub(crate) fn row(&mut self, missed: u64) -> (u64, u64) {
         self.rows += 1;
         self.missed = self.missed.saturating_add(missed);
-        std::mem::replace(&mut self.trailing, (0, 0))
+        std::mem::take(&mut self.trailing)
     }
 
     pub(crate) const fn ended(&mut self, now: Nanos) {
