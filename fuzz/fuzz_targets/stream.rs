@@ -8,8 +8,7 @@ use probe::{Format, Kind, Record, Records, Series, Taken};
 
 fuzz_target!(|bytes: &[u8]| {
     let binary = |bytes, big_endian, signed| Format::Binary { bytes, big_endian, signed };
-    let formats =
-        [Format::Text, binary(4, true, false), binary(8, false, true)];
+    let formats = [Format::Text, binary(4, true, false), binary(8, false, true)];
     for format in formats {
         let whole = records(format, bytes, usize::MAX);
         assert_eq!(whole, records(format, bytes, 7));
