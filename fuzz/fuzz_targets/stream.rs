@@ -4,12 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use probe::{Format, Kind, Record, Records, Series, Taken, Width};
+use probe::{Format, Kind, Record, Records, Series, Taken};
 
 fuzz_target!(|bytes: &[u8]| {
-    let binary = |width, big_endian, signed| Format::Binary { width, big_endian, signed };
-    let formats =
-        [Format::Text, binary(Width::Bits32, true, false), binary(Width::Bits64, false, true)];
+    let binary = |bytes, big_endian, signed| Format::Binary { bytes, big_endian, signed };
+    let formats = [Format::Text, binary(4, true, false), binary(8, false, true)];
     for format in formats {
         let whole = records(format, bytes, usize::MAX);
         assert_eq!(whole, records(format, bytes, 7));

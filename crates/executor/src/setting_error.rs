@@ -197,6 +197,8 @@ mod tests {
         };
         let available = || CpuError::NotAvailable { cpu: 5, available: "0-3".to_owned() };
         let machine = Machine::Raspi3b;
+        let load = "cpu,start=5s".parse().unwrap();
+        let too_late = load::check_times(&load, Nanos(1), Nanos(0)).unwrap_err();
         for (key, error) in [
             ("interval", wrong(|run| run.interval_ns = Nanos(5))),
             ("distance", wrong(|run| run.distance_ns = Nanos::from_secs(4_000))),
@@ -220,10 +222,7 @@ mod tests {
             ("policy", "5".parse::<plan::Policy>().unwrap_err().into()),
             ("prio", Scheduling::new(None, Some(500)).unwrap_err().into()),
             ("prio", Scheduling::new(Some(plan::Policy::Other), Some(5)).unwrap_err().into()),
-            (
-                "load",
-                SpecError::Command { spec: "5".to_owned(), why: "it is none".to_owned() }.into(),
-            ),
+            ("load", too_late.into()),
             ("machine", "5".parse::<Machine>().unwrap_err().into()),
             ("mips", plan::shift_of_mips("5").unwrap_err().into()),
             ("phase", "-5".parse::<plan::Phase>().unwrap_err().into()),

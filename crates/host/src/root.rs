@@ -137,6 +137,31 @@ impl<'a> FactReader<'a> {
         parsed.map_err(|fault| self.fault(relative, fault)).ok()
     }
 
+    /// What is parsed from a file that should be there.
+    pub(crate) fn parsed<T>(
+        &mut self,
+        relative: &str,
+        item: &str,
+        parse: impl FnOnce(&str) -> Result<T, Fault>,
+    ) -> Option<T> {
+        let text = self.expected(relative, item)?;
+        self.record(relative, parse(&text))
+    }
+
+    /// The same of a file whose lines may be wrong each by itself.
+    pub(crate) fn lines_of<T>(
+        &mut self,
+        relative: &str,
+        item: &str,
+        parse: impl FnOnce(&str, &mut Vec<Fault>) -> T,
+    ) -> Option<T> {
+        let text = self.expected(relative, item)?;
+        let mut faults = Vec::new();
+        let parsed = parse(&text, &mut faults);
+        faults.into_iter().for_each(|fault| self.fault(relative, fault));
+        Some(parsed)
+    }
+
     pub fn fault(&mut self, relative: &str, fault: Fault) {
         let path = self.root.path(relative).display().to_string();
         self.unreadable.push(Unreadable {
@@ -145,12 +170,6 @@ impl<'a> FactReader<'a> {
             item: fault.item,
             error: fault.error,
         });
-    }
-
-    pub fn faults(&mut self, relative: &str, faults: Vec<Fault>) {
-        for fault in faults {
-            self.fault(relative, fault);
-        }
     }
 }
 

@@ -123,26 +123,14 @@ fn usage_facts(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
         facts.memory_available_kib =
             reader.record("proc/meminfo", usage::meminfo(&text, "MemAvailable"));
     }
-    if let Some(text) = reader.expected("proc/loadavg", "load averages") {
-        facts.load_average = reader.record("proc/loadavg", usage::load_average(&text));
-    }
-    if let Some(text) = reader.expected("proc/uptime", "uptime") {
-        facts.uptime_s = reader.record("proc/uptime", usage::uptime(&text));
-    }
+    facts.load_average = reader.parsed("proc/loadavg", "load averages", usage::load_average);
+    facts.uptime_s = reader.parsed("proc/uptime", "uptime", usage::uptime);
 }
 
 fn cpus(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
     // Before any scaling_cur_freq: x86 kernels of 4.15 to 5.17 wait 10 ms for a fresh figure, here
     // once for all CPUs and there once for each.
-    let info = match reader.expected("proc/cpuinfo", "CPU model") {
-        Some(text) => {
-            let mut faults = Vec::new();
-            let info = cpu::cpuinfo(&text, &mut faults);
-            reader.faults("proc/cpuinfo", faults);
-            info
-        }
-        None => cpu::CpuInfo::default(),
-    };
+    let info = reader.lines_of("proc/cpuinfo", "CPU model", cpu::cpuinfo).unwrap_or_default();
     facts.cpu_model = info.model.or_else(|| {
         let board = reader.optional("proc/device-tree/model", "board");
         board.as_deref().and_then(kernel::one_line)
@@ -168,18 +156,12 @@ fn cpus(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
 
 /// The online CPUs, with their times where there are any.
 fn times(reader: &mut FactReader<'_>) -> BTreeMap<CpuId, BTreeMap<String, u64>> {
-    if let Some(text) = reader.expected("proc/stat", "CPUs and their times") {
-        let mut faults = Vec::new();
-        let times = proc_stat::parse(&text, &mut faults);
-        reader.faults("proc/stat", faults);
-        if !times.is_empty() {
-            return times;
-        }
+    let times = reader.lines_of("proc/stat", "CPUs and their times", proc_stat::parse);
+    if let Some(times) = times.filter(|times| !times.is_empty()) {
+        return times;
     }
     const ONLINE: &str = "sys/devices/system/cpu/online";
-    let online = reader
-        .expected(ONLINE, "CPUs online")
-        .and_then(|text| reader.record(ONLINE, cpu::listed(&text, "CPUs online")));
+    let online = reader.parsed(ONLINE, "CPUs online", |text| cpu::listed(text, "CPUs online"));
     online.unwrap_or_default().into_iter().map(|cpu| (cpu, BTreeMap::new())).collect()
 }
 
@@ -218,11 +200,8 @@ fn number<T: std::str::FromStr>(reader: &mut FactReader<'_>, file: &str, item: &
 }
 
 fn events(reader: &mut FactReader<'_>, file: &str, cpus: &[CpuId]) -> Vec<EventCounts> {
-    let Some(text) = reader.expected(file, "counts") else { return Vec::new() };
-    let mut faults = Vec::new();
-    let rows = interrupts::parse(&text, cpus, &mut faults);
-    reader.faults(file, faults);
-    rows
+    let parse = |text: &str, faults: &mut _| interrupts::parse(text, cpus, faults);
+    reader.lines_of(file, "counts", parse).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -21,18 +21,10 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         Subject::Latency { of: Figure::Quantile(level), limit: bound, confidence } => {
             quantile(examined, level, bound, limit.relation, confidence)
         }
-        Subject::Latency { of: Figure::Max, limit: bound, .. } => {
-            observed(examined, largest, bound, limit.relation)
-        }
-        Subject::Latency { of: Figure::Mean, limit: bound, .. } => {
-            observed(examined, |summary| summary.mean, bound, limit.relation)
-        }
-        Subject::Latency { of: Figure::Sd, limit: bound, .. } => {
-            spread(examined, sd, bound, limit.relation)
-        }
-        Subject::Latency { of: Figure::PeakToPeak, limit: bound, .. } => {
-            spread(examined, peak_to_peak, bound, limit.relation)
-        }
+        Subject::Latency { of, limit: bound, .. } => match worst(examined, of) {
+            Ok((value, thread)) => held(value, thread, examined, bound, limit.relation),
+            Err(why) => nothing(why),
+        },
         Subject::Rate { beyond, limit: bound, confidence } => {
             rate(examined, beyond, bound, limit.relation, confidence)
         }
@@ -200,68 +192,35 @@ fn among_several(examined: &Examined, thread: usize) -> Option<usize> {
     (examined.analyses.len() > 1).then_some(thread)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a latency that is compared with a limit as written"
-)]
-const fn largest(summary: &Summary) -> f64 {
-    summary.max as f64
-}
-
-const fn sd(summary: &Summary) -> Option<f64> {
-    summary.sd
-}
-
-/// From the smallest to the largest, ns.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a difference that is compared with a limit as written"
-)]
-const fn peak_to_peak(summary: &Summary) -> Option<f64> {
-    Some(summary.max.saturating_sub(summary.min) as f64)
-}
-
-/// How much the values of the thread vary in which they vary most, and that thread. By what was
-/// measured, with its sign.
+/// A figure of the thread that is worst in it, and that thread. How much values vary is that of what
+/// was measured, with its sign. A quantile has its own judgement.
 ///
 /// # Errors
-/// Why it is not known.
-fn widest(examined: &Examined, figure: fn(&Summary) -> Option<f64>) -> Result<(f64, usize), Seen> {
-    let mut widest: Option<(f64, usize)> = None;
-    for (thread, statistics) in examined.statistics().iter().enumerate() {
+/// Why there is none: a thread never woke or too seldom, or there are no threads.
+#[expect(clippy::cast_precision_loss, reason = "latencies that are compared with a limit")]
+fn worst(examined: &Examined, of: Figure) -> Result<(f64, usize), Seen> {
+    let judged = || examined.analyses.iter().map(|analysis| &analysis.statistics);
+    match of {
+        Figure::Max => worst_of(judged(), |summary| Some(summary.max as f64)),
+        Figure::Mean => worst_of(judged(), |summary| Some(summary.mean)),
+        Figure::Sd => worst_of(examined.statistics().iter(), |summary| summary.sd),
+        Figure::PeakToPeak => worst_of(examined.statistics().iter(), |summary| {
+            Some(summary.max.saturating_sub(summary.min) as f64)
+        }),
+        Figure::Quantile(_) => Err(Seen::Unknown),
+    }
+}
+
+fn worst_of<'s>(
+    threads: impl Iterator<Item = &'s Statistics>,
+    figure: fn(&Summary) -> Option<f64>,
+) -> Result<(f64, usize), Seen> {
+    let mut worst: Option<(f64, usize)> = None;
+    for (thread, statistics) in threads.enumerate() {
         let summary = statistics.latency_with_skipped.ok_or(Seen::ThreadWithoutRows(thread))?;
         let lacking =
             if summary.count < 2 { Seen::TooFew { of: summary.count } } else { Seen::Unknown };
         let value = figure(&summary).ok_or(lacking)?;
-        if widest.is_none_or(|(known, _)| value > known) {
-            widest = Some((value, thread));
-        }
-    }
-    widest.ok_or(Seen::NoThreads)
-}
-
-fn spread(
-    examined: &Examined,
-    figure: fn(&Summary) -> Option<f64>,
-    limit: Nanos,
-    relation: Relation,
-) -> Judgement {
-    match widest(examined, figure) {
-        Ok((value, thread)) => held(value, thread, examined, limit, relation),
-        Err(why) => nothing(why),
-    }
-}
-
-/// A figure of the thread that is worst in it, and that thread.
-///
-/// # Errors
-/// Why there is none: a thread never woke, or there are no threads.
-fn worst(examined: &Examined, figure: fn(&Summary) -> f64) -> Result<(f64, usize), Seen> {
-    let mut worst: Option<(f64, usize)> = None;
-    for (thread, analysis) in examined.analyses.iter().enumerate() {
-        let summary =
-            analysis.statistics.latency_with_skipped.ok_or(Seen::ThreadWithoutRows(thread))?;
-        let value = figure(&summary);
         if worst.is_none_or(|(known, _)| value > known) {
             worst = Some((value, thread));
         }
@@ -274,10 +233,6 @@ fn worst(examined: &Examined, figure: fn(&Summary) -> f64) -> Result<(f64, usize
 #[must_use]
 pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
     match of {
-        Figure::Max => worst(examined, largest).ok().map(|(ns, _)| nearest(ns)),
-        Figure::Mean => worst(examined, |summary| summary.mean).ok().map(|(ns, _)| nearest(ns)),
-        Figure::Sd => widest(examined, sd).ok().map(|(ns, _)| nearest(ns)),
-        Figure::PeakToPeak => widest(examined, peak_to_peak).ok().map(|(ns, _)| nearest(ns)),
         Figure::Quantile(level) => {
             let observed = examined.analyses.iter().map(|analysis| {
                 let summary = analysis
@@ -291,19 +246,7 @@ pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
             });
             observed.collect::<Option<Vec<_>>>()?.into_iter().max()
         }
-    }
-}
-
-/// The largest latency or their mean, of the thread that is worst in it.
-fn observed(
-    examined: &Examined,
-    figure: fn(&Summary) -> f64,
-    limit: Nanos,
-    relation: Relation,
-) -> Judgement {
-    match worst(examined, figure) {
-        Ok((value, thread)) => held(value, thread, examined, limit, relation),
-        Err(why) => nothing(why),
+        of => worst(examined, of).ok().map(|(ns, _)| nearest(ns)),
     }
 }
 
@@ -322,13 +265,14 @@ fn held(
     let nearest = nearest(value);
     let beside = self::nearest(if value < bound { value.floor() } else { value.ceil() });
     let shown = if nearest == limit.0 { beside } else { nearest };
-    let seen = Seen::Latency { ns: shown, thread: among_several(examined, thread) };
-    Judgement {
-        verdict: verdict(relation.holds(value, bound)),
-        seen,
-        margin: margin(shown, limit.0),
-        lacking: None,
-    }
+    let verdict = verdict(relation.holds(value, bound));
+    latency(verdict, shown, among_several(examined, thread), limit)
+}
+
+/// What was judged by a latency alone.
+fn latency(verdict: Verdict, ns: i64, thread: Option<usize>, limit: Nanos) -> Judgement {
+    let (seen, margin) = (Seen::Latency { ns, thread }, margin(ns, limit.0));
+    Judgement { verdict, seen, margin, lacking: None }
 }
 
 /// A single latency beyond a limit breaks it where so few were to be expected that there would be
@@ -360,29 +304,23 @@ fn quantile(
     for (thread, analysis) in examined.analyses.iter().enumerate() {
         let (observed, judgement) = match analysis.quantile(level, ENOUGH) {
             Some(interval) => {
-                let on = among_several(examined, thread);
-                (
-                    interval.observed,
-                    quantile_of(
-                        analysis,
-                        interval.observed,
-                        on,
-                        level,
-                        limit,
-                        relation,
-                        confidence,
-                    ),
-                )
+                let (ns, on) = (interval.observed, among_several(examined, thread));
+                (ns, quantile_of(analysis, ns, on, level, limit, relation, confidence))
             }
             None => match analysis.statistics.latency_with_skipped {
                 None => (i64::MIN, nothing(Seen::ThreadWithoutRows(thread))),
-                Some(figures) => quantile_of_figures(
-                    &figures,
-                    among_several(examined, thread),
-                    level,
-                    limit,
-                    relation,
-                ),
+                // Of such a thread only figures are known.
+                Some(figures) => {
+                    let known = figures.quantile(level).filter(|_| figures.count >= level.needs());
+                    let judgement = known.map_or_else(
+                        || Judgement::not_enough(Seen::Unknown, Lacking::Samples),
+                        |ns| {
+                            let holds = verdict(relation.holds(ns, limit.0));
+                            latency(holds, ns, among_several(examined, thread), limit)
+                        },
+                    );
+                    (known.unwrap_or(i64::MIN), judgement)
+                }
             },
         };
         let worse =
@@ -392,27 +330,6 @@ fn quantile(
         }
     }
     worst.map_or_else(|| nothing(Seen::NoThreads), |(_, judgement)| judgement)
-}
-
-/// A quantile of a thread of which only figures are known, and a judgement on it.
-fn quantile_of_figures(
-    figures: &Summary,
-    thread: Option<usize>,
-    level: Level,
-    limit: Nanos,
-    relation: Relation,
-) -> (i64, Judgement) {
-    let known = figures.quantile(level).filter(|_| figures.count >= level.needs());
-    let judgement = known.map_or_else(
-        || Judgement::not_enough(Seen::Unknown, Lacking::Samples),
-        |ns| Judgement {
-            verdict: verdict(relation.holds(ns, limit.0)),
-            seen: Seen::Latency { ns, thread },
-            margin: margin(ns, limit.0),
-            lacking: None,
-        },
-    );
-    (known.unwrap_or(i64::MIN), judgement)
 }
 
 /// Any confidence serves where only the observed value is asked for.
@@ -431,24 +348,17 @@ fn quantile_of(
     let beyond = analysis.above(relation.highest_allowed(limit));
     let (is_supported, over) = (of >= level.needs(), beyond > of.saturating_sub(level.rank(of)));
     if is_broken(over, beyond, of, 1.0 - level.share()) {
-        let (seen, margin) = if is_supported {
-            (Seen::Latency { ns: observed, thread }, margin(observed, limit.0))
-        } else {
-            (Seen::Beyond { n: beyond, of, level, thread }, None)
-        };
-        return Judgement { verdict: Verdict::Fail, seen, margin, lacking: None };
+        if is_supported {
+            return latency(Verdict::Fail, observed, thread, limit);
+        }
+        let seen = Seen::Beyond { n: beyond, of, level, thread };
+        return Judgement { verdict: Verdict::Fail, seen, margin: None, lacking: None };
     }
     if !is_supported {
         return Judgement::not_enough(Seen::TooFew { of }, Lacking::Activations(level));
     }
     let Some(confidence) = confidence else {
-        let seen = Seen::Latency { ns: observed, thread };
-        return Judgement {
-            verdict: Verdict::Pass,
-            seen,
-            margin: margin(observed, limit.0),
-            lacking: None,
-        };
+        return latency(Verdict::Pass, observed, thread, limit);
     };
     let Some(upper) = analysis.quantile_bound(level, confidence) else {
         let seen = Seen::Quantile { observed_ns: observed, upper_ns: None, thread };
@@ -486,12 +396,8 @@ fn rate(
     let share = found.beyond as f64 / found.of as f64;
     let margin = |rate: f64| Some((limit - rate) / limit);
     if is_broken(!relation.holds(share, limit), found.beyond, found.of, limit) {
-        return Judgement {
-            verdict: Verdict::Fail,
-            seen: seen(share, false),
-            margin: margin(share),
-            lacking: None,
-        };
+        let (seen, margin) = (seen(share, false), margin(share));
+        return Judgement { verdict: Verdict::Fail, seen, margin, lacking: None };
     }
     let seen = seen(upper, true);
     if relation.holds(upper, limit) {

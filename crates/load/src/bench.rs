@@ -5,13 +5,14 @@
 //! its receivers. All are made first, each waits at a barrier, and the time runs from the opening
 //! of the barrier until the last of them has ended.
 
+use crate::process_tree::kill_children;
 use crate::supervisor::raise_file_limit;
 use crate::sys::SingleThreaded;
 use plan::{Policy, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid, kill_process,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid,
     set_parent_process_death_signal, waitid, waitpid,
 };
 use std::fs::File;
@@ -182,11 +183,7 @@ impl Benchmark {
 
     /// The ends to read and the ends to write of one group's channels.
     fn channels(&self) -> io::Result<(Vec<File>, Vec<File>)> {
-        (0..self.side)
-            .map(|_| {
-                self.channel.open().map(|(source, sink)| (File::from(source), File::from(sink)))
-            })
-            .collect()
+        (0..self.side).map(|_| self.channel.open()).collect()
     }
 
     fn send(&self, sinks: &[File]) -> io::Result<()> {
@@ -210,8 +207,8 @@ impl Benchmark {
 
 impl Channel {
     /// The end to read and the end to write.
-    pub(crate) fn open(self) -> io::Result<(OwnedFd, OwnedFd)> {
-        Ok(match self {
+    pub(crate) fn open(self) -> io::Result<(File, File)> {
+        let (source, sink): (OwnedFd, OwnedFd) = match self {
             Channel::Socket => {
                 let (source, sink) = UnixStream::pair()?;
                 (source.into(), sink.into())
@@ -225,7 +222,8 @@ impl Channel {
                 let sink = TcpStream::connect(listener.local_addr()?)?;
                 (listener.accept()?.0.into(), sink.into())
             }
-        })
+        };
+        Ok((source.into(), sink.into()))
     }
 }
 
@@ -307,12 +305,7 @@ impl Children {
 
 impl Drop for Children {
     fn drop(&mut self) {
-        for child in &self.0 {
-            let _ = kill_process(*child, Signal::KILL);
-        }
-        for child in &self.0 {
-            while matches!(waitpid(Some(*child), WaitOptions::empty()), Err(Errno::INTR)) {}
-        }
+        kill_children(self.0.iter().copied());
     }
 }
 

@@ -171,8 +171,7 @@ fn elapsed_ns(from: &Reading, to: &Reading) -> Option<u64> {
 }
 
 fn cpu_use(from: &Reading, to: &Reading, cpus: usize) -> Option<f64> {
-    let used = to.cpu_ns.saturating_sub(from.cpu_ns) as f64;
-    Some(100.0 * used / elapsed_ns(from, to)? as f64 / cpus.max(1) as f64)
+    Some(use_of(from, to, |reading| Some(&reading.cpu_ns))? / cpus.max(1) as f64)
 }
 
 /// CPU use of one CPU in percent, from what a reading says of it.

@@ -2,7 +2,7 @@
 //! The options of a load as written, and what is wrong with them.
 
 use crate::limits;
-use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
+use plan::{LoadSpec, Nanos, Policy, Unit};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -34,97 +34,21 @@ impl CommonOptions {
     }
 }
 
-/// What is wrong with a load as written.
+/// What is wrong with a load as written, for whoever wrote it: the part of it, and what would be
+/// right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SpecError {
-    #[error("unknown load '{name}' (in '{spec}'): expected one of {known}")]
-    UnknownLoad { spec: String, name: String, known: String },
-    /// A level that cannot be.
-    #[error(
-        "'@{level}' in the load '{spec}': a level is a CPU use above 0% and up to 100%, such as \
-         @50%"
-    )]
-    Level {
-        spec: String,
-        /// What stands after the `@`.
-        level: String,
-    },
-    /// A level for a load that has none.
-    #[error(
-        "'@{level}' in the load '{spec}': {name} has no level. Loads with a level: {with_level}"
-    )]
-    NoLevel {
-        spec: String,
-        /// The load's name.
-        name: String,
-        /// What stands after the `@`.
-        level: String,
-        with_level: String,
-    },
-    /// Too few CPUs for what the load does.
-    #[error(
-        "the load '{spec}' works between CPUs: {name} needs at least {min} of them, and its list \
-         is {}",
-        CpuList::format(cpus)
-    )]
-    FewCpus {
-        spec: String,
-        /// The load's name.
-        name: String,
-        min: usize,
-        cpus: Vec<CpuId>,
-    },
-    /// A priority that would keep the measuring threads, or the load's own control, from running.
-    #[error("real-time priority {prio} in the load '{spec}': {}", below(*probe))]
-    Priority {
-        spec: String,
-        prio: u8,
-        /// The measuring threads'.
-        probe: u8,
-    },
-    /// A key the load does not have.
-    #[error(
-        "unknown key '{key}' in the load '{spec}': the keys of {name} are {known}{}",
-        number_hint(key)
-    )]
-    UnknownKey {
-        spec: String,
-        /// The load's name.
-        name: String,
-        key: String,
-        known: String,
-    },
-    /// A value the key cannot have.
-    #[error("'{key}={value}' in the load '{spec}': {key} is {expected}")]
-    Value { spec: String, key: String, value: String, expected: String },
-    /// A command that cannot be run.
-    #[error("the load '{spec}': {why}")]
-    Command {
-        spec: String,
-        /// Why not.
-        why: String,
-    },
-    /// CPUs that are no list.
-    #[error(
-        "'{part}' in the load '{spec}' is not a CPU: write numbers and ranges joined by +, such \
-         as cpus=0-1 or cpus=0+2"
-    )]
-    CpuSyntax {
-        spec: String,
-        /// The part that could not be read.
-        part: String,
-    },
-    /// CPUs that are not available.
-    #[error("the load '{spec}': {source}")]
-    Cpus {
-        spec: String,
-        /// Why not.
-        source: CpuError,
-    },
+#[error("{0}")]
+pub struct SpecError(pub(crate) String);
+
+impl SpecError {
+    /// What is wrong with a load as a whole.
+    pub(crate) fn whole(spec: &LoadSpec, why: impl Display) -> SpecError {
+        SpecError(format!("the load '{spec}': {why}"))
+    }
 }
 
 /// What priority a load can have beside such measuring threads.
-fn below(probe: u8) -> String {
+pub(crate) fn below(probe: u8) -> String {
     match probe {
         0 => "the measuring threads have none, and could not run next to it".to_owned(),
         1 | 2 => {
@@ -141,7 +65,7 @@ fn below(probe: u8) -> String {
 }
 
 /// `cpus=0,2` is what everyone writes first.
-fn number_hint(key: &str) -> &'static str {
+pub(crate) fn number_hint(key: &str) -> &'static str {
     let is_range = key.starts_with(|c: char| c.is_ascii_digit() || c == '!');
     if is_range { "; join CPUs with +, as in cpus=0+2" } else { "" }
 }
@@ -222,17 +146,13 @@ impl<'a> Options<'a> {
     }
 
     /// An error about what stands after `cmd:`.
-    pub(crate) fn refuse_command(&self, why: &str) -> SpecError {
-        SpecError::Command { spec: self.spec.to_string(), why: why.to_owned() }
+    pub(crate) fn refuse_command(&self, why: impl Display) -> SpecError {
+        SpecError::whole(self.spec, why)
     }
 
     /// An error about this key's value.
     pub(crate) fn refuse(&self, key: &str, expected: &str) -> SpecError {
-        SpecError::Value {
-            spec: self.spec.to_string(),
-            key: key.to_owned(),
-            value: self.value(key).unwrap_or_default().to_owned(),
-            expected: expected.to_owned(),
-        }
+        let value = self.value(key).unwrap_or_default();
+        SpecError(format!("'{key}={value}' in the load '{}': {key} is {expected}", self.spec))
     }
 }

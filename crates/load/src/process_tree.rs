@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The processes below one: what a load has started by itself.
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait, waitpid};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -73,6 +74,16 @@ pub(crate) fn kill_all_below(root: Pid) {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// Kills these children, all at once, and waits for them.
+pub(crate) fn kill_children(children: impl Iterator<Item = Pid> + Clone) {
+    for child in children.clone() {
+        let _ = kill_process(child, Signal::KILL);
+    }
+    for child in children {
+        while matches!(waitpid(Some(child), WaitOptions::empty()), Err(Errno::INTR)) {}
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::limits::Limits;
 use crate::load_types::{self, Generator, LOAD_TYPES, LoadType};
-use crate::options::{CommonOptions, Options, SpecError};
+use crate::options::{CommonOptions, Options, SpecError, below, number_hint};
 use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
 use std::time::Duration;
 
@@ -88,14 +88,15 @@ fn check_on(
     elsewhere: bool,
 ) -> Result<ValidatedLoad, SpecError> {
     let mut cpus = usual.to_vec();
-    let text = || spec.to_string();
     if let Some((_, list)) = spec.options().find(|(key, _)| *key == "cpus") {
         let list: CpuList = list.replace('+', ",").parse().map_err(|error| match error {
-            CpuError::Syntax { part, .. } => SpecError::CpuSyntax { spec: text(), part },
-            source => SpecError::Cpus { spec: text(), source },
+            CpuError::Syntax { part, .. } => SpecError(format!(
+                "'{part}' in the load '{spec}' is not a CPU: write numbers and ranges joined by \
+                 +, such as cpus=0-1 or cpus=0+2"
+            )),
+            source => SpecError::whole(spec, source),
         })?;
-        cpus =
-            list.resolve(available).map_err(|source| SpecError::Cpus { spec: text(), source })?;
+        cpus = list.resolve(available).map_err(|source| SpecError::whole(spec, source))?;
     }
     cpus.sort_unstable();
     cpus.dedup();
@@ -103,23 +104,24 @@ fn check_on(
         Options { spec, cpus: cpus.len(), memory: limits.memory, loads: limits.loads, elsewhere };
     let (load_type, generator, common) = read_options(&options)?;
     if cpus.is_empty() {
-        return Err(SpecError::Cpus {
-            spec: text(),
-            source: CpuError::Empty(CpuList::format(available)),
-        });
+        return Err(SpecError::whole(spec, CpuError::Empty(CpuList::format(available))));
     }
     if cpus.len() < load_type.min_cpus {
-        return Err(SpecError::FewCpus {
-            spec: text(),
-            name: load_type.name.to_owned(),
-            min: load_type.min_cpus,
-            cpus,
-        });
+        let LoadType { name, min_cpus, .. } = load_type;
+        return Err(SpecError(format!(
+            "the load '{spec}' works between CPUs: {name} needs at least {min_cpus} of them, and \
+             its list is {}",
+            CpuList::format(&cpus)
+        )));
     }
     if let Some(probe) =
         limits.probe_prio.filter(|probe| common.policy.is_real_time() && common.prio + 2 > *probe)
     {
-        return Err(SpecError::Priority { spec: text(), prio: common.prio, probe });
+        return Err(SpecError(format!(
+            "real-time priority {} in the load '{spec}': {}",
+            common.prio,
+            below(probe)
+        )));
     }
     Ok(ValidatedLoad {
         spec: spec.clone(),
@@ -168,19 +170,20 @@ pub(crate) fn read(
 
 fn read_options(options: &Options<'_>) -> Result<Read, SpecError> {
     let spec = options.spec;
-    let name = spec.name().to_owned();
-    let Some(load_type) = load_types::find(&name) else {
+    let name = spec.name();
+    let Some(load_type) = load_types::find(name) else {
         let known = names(|_| true);
-        return Err(SpecError::UnknownLoad { spec: spec.to_string(), name, known });
+        return Err(SpecError(format!(
+            "unknown load '{name}' (in '{spec}'): expected one of {known}"
+        )));
     };
     let known: Vec<&str> = COMMON.iter().chain(load_type.keys).copied().collect();
     if let Some((key, _)) = spec.options().find(|(key, _)| !known.contains(key)) {
-        return Err(SpecError::UnknownKey {
-            spec: spec.to_string(),
-            name,
-            key: key.to_owned(),
-            known: known.join(", "),
-        });
+        return Err(SpecError(format!(
+            "unknown key '{key}' in the load '{spec}': the keys of {name} are {}{}",
+            known.join(", "),
+            number_hint(key)
+        )));
     }
     let common = common(load_type, options)?;
     Ok((load_type, (load_type.read)(options)?, common))
@@ -222,10 +225,13 @@ fn common(load_type: &LoadType, options: &Options<'_>) -> Result<CommonOptions, 
 
 fn level(load_type: &LoadType, options: &Options<'_>) -> Result<Option<f64>, SpecError> {
     let Some(text) = options.spec.level() else { return Ok(None) };
-    let (spec, level) = (options.spec.to_string(), text.to_owned());
+    let error = |why: String| SpecError(format!("'@{text}' in the load '{}': {why}", options.spec));
     if !load_type.paced {
-        let (name, with_level) = (load_type.name.to_owned(), names(|other| other.paced));
-        return Err(SpecError::NoLevel { spec, name, level, with_level });
+        return Err(error(format!(
+            "{} has no level. Loads with a level: {}",
+            load_type.name,
+            names(|other| other.paced)
+        )));
     }
     let percent = text
         .strip_suffix('%')
@@ -233,7 +239,9 @@ fn level(load_type: &LoadType, options: &Options<'_>) -> Result<Option<f64>, Spe
         .parse()
         .ok()
         .filter(|percent| *percent > 0.0 && *percent <= 100.0);
-    percent.map(Some).ok_or(SpecError::Level { spec, level })
+    percent.map(Some).ok_or_else(|| {
+        error("a level is a CPU use above 0% and up to 100%, such as @50%".to_owned())
+    })
 }
 
 #[cfg(test)]
@@ -421,7 +429,7 @@ mod tests {
             says("cqu")
                 .starts_with("unknown load 'cqu' (in 'cqu'): expected one of cpu, mem-alloc, ")
         );
-        assert!(matches!(checked("cpu,cpus"), Err(SpecError::CpuSyntax { .. })));
+        assert!(says("cpu,cpus").starts_with("'' in the load 'cpu,cpus' is not a CPU: "));
     }
 
     proptest! {

@@ -8,8 +8,9 @@ use rustix::process::Pid;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use system::{Mapping, done, signal_action};
 
 /// Evidence that this process has one thread, which is what makes forking it sound.
 #[derive(Debug)]
@@ -124,43 +125,23 @@ impl Slot {
 /// Slots in memory that the supervisor and its tasks share.
 #[derive(Debug)]
 pub(crate) struct Area {
-    slots: NonNull<Slot>,
+    memory: Mapping,
     count: usize,
 }
 
 impl Area {
     /// So many slots, all zero.
     pub(crate) fn new(count: usize) -> io::Result<Self> {
-        let bytes = count.max(1) * size_of::<Slot>();
-        // SAFETY: a null address lets the kernel choose, so no mapping is replaced; the length is
-        // not 0.
-        let start = unsafe {
-            rustix::mm::mmap_anonymous(
-                ptr::null_mut(),
-                bytes,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-            )
-        }?;
-        let slots = NonNull::new(start.cast())
-            .ok_or_else(|| io::Error::other("mmap returned no address"))?;
-        Ok(Area { slots, count })
+        let bytes = count * size_of::<Slot>();
+        let memory = Mapping::new(bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)?;
+        Ok(Area { memory, count })
     }
 
     pub(crate) fn slots(&self) -> &[Slot] {
         // SAFETY: the mapping holds `count` slots, is page-aligned, lives until self is dropped,
         // and is zeroed, which is a valid Slot. Other processes change it only through
         // atomics, and nobody has a `&mut` to it.
-        unsafe { std::slice::from_raw_parts(self.slots.as_ptr(), self.count) }
-    }
-}
-
-impl Drop for Area {
-    fn drop(&mut self) {
-        // SAFETY: exactly what `new` mapped, and no reference outlives self.
-        let _ = unsafe {
-            rustix::mm::munmap(self.slots.as_ptr().cast(), self.count.max(1) * size_of::<Slot>())
-        };
+        unsafe { std::slice::from_raw_parts(self.memory.start().as_ptr(), self.count) }
     }
 }
 
@@ -174,8 +155,7 @@ pub(crate) fn leave(status: u8) -> ! {
 /// Anonymous memory of this process alone, of small pages, none of them there yet.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    start: NonNull<u8>,
-    bytes: usize,
+    memory: Mapping,
     page: usize,
 }
 
@@ -190,41 +170,33 @@ impl Pages {
     /// of it as always.
     pub(crate) fn guarded(bytes: usize) -> io::Result<Self> {
         let pages = Pages::map(bytes, ProtFlags::empty())?;
-        let start = pages.start.as_ptr() as usize;
+        let start = pages.memory.start::<u8>().as_ptr() as usize;
         GUARDED_PAGE.store(pages.page, Ordering::Relaxed);
         GUARDED_START.store(start, Ordering::Relaxed);
-        GUARDED_END.store(start + pages.bytes, Ordering::Relaxed);
+        GUARDED_END.store(start + pages.memory.bytes(), Ordering::Relaxed);
         Ok(pages)
     }
 
     fn map(bytes: usize, access: ProtFlags) -> io::Result<Self> {
         let page = rustix::param::page_size();
         let bytes = bytes.max(1).next_multiple_of(page);
-        // SAFETY: a null address lets the kernel choose, so no mapping is replaced; the length is
-        // not 0.
-        let start = unsafe {
-            rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE)
-        }?;
-        let start = NonNull::new(start.cast())
-            .ok_or_else(|| io::Error::other("mmap returned no address"))?;
-        let pages = Pages { start, bytes, page };
+        let memory = Mapping::new(bytes, access, MapFlags::PRIVATE)?;
         // A large page would take the faults of five hundred small ones at once. A kernel without
         // large pages refuses. SAFETY: exactly what was mapped; the advice changes no
         // content.
-        let _ = unsafe {
-            rustix::mm::madvise(pages.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage)
-        };
-        Ok(pages)
+        let _ =
+            unsafe { rustix::mm::madvise(memory.start().as_ptr(), bytes, Advice::LinuxNoHugepage) };
+        Ok(Pages { memory, page })
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.bytes / self.page
+        self.memory.bytes() / self.page
     }
 
     pub(crate) fn touch(&self, number: usize) {
         assert!(number < self.count(), "there is no page {number}");
         // SAFETY: the offset stays within the mapping, as was just checked.
-        let place = unsafe { self.start.as_ptr().add(number * self.page) };
+        let place = unsafe { self.memory.start::<u8>().as_ptr().add(number * self.page) };
         // SAFETY: nobody has a reference into the mapping. It is writable, or it is guarded: then
         // the write faults, the handler makes the page writable, and the write is done
         // again.
@@ -237,7 +209,9 @@ impl Pages {
         for access in [MprotectFlags::READ, MprotectFlags::READ | MprotectFlags::WRITE] {
             // SAFETY: exactly what was mapped, of which nobody has a reference; only `touch` writes
             // to it, and not meanwhile, for it is this thread that is here.
-            unsafe { rustix::mm::mprotect(self.start.as_ptr().cast(), self.bytes, access) }?;
+            unsafe {
+                rustix::mm::mprotect(self.memory.start().as_ptr(), self.memory.bytes(), access)
+            }?;
         }
         Ok(())
     }
@@ -246,12 +220,10 @@ impl Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         // What is mapped at these addresses next is not ours.
-        if GUARDED_START.load(Ordering::Relaxed) == self.start.as_ptr() as usize {
+        if GUARDED_START.load(Ordering::Relaxed) == self.memory.start::<u8>().as_ptr() as usize {
             GUARDED_START.store(0, Ordering::Relaxed);
             GUARDED_END.store(0, Ordering::Relaxed);
         }
-        // SAFETY: exactly what `map` mapped, and no reference into it was ever given out.
-        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
 
@@ -268,16 +240,11 @@ pub(crate) fn faults_taken() -> u64 {
 /// From now on a write to a guarded page of [`Pages`] makes that page writable.
 pub(crate) fn open_guarded_pages() -> io::Result<()> {
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
-    let action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: zeroed is a valid sigaction: default handler, empty mask, no flags.
-    let mut action = unsafe { action.assume_init() };
-    action.sa_sigaction = handler as *const () as libc::sighandler_t;
-    action.sa_flags = libc::SA_SIGINFO;
-    // SAFETY: `action` is initialised; with SA_SIGINFO the handler is called with the three
-    // arguments it declares, and it does only what is allowed in a signal handler; the old
-    // action is not wanted.
-    let result = unsafe { libc::sigaction(libc::SIGSEGV, &raw const action, ptr::null_mut()) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let action = signal_action(handler as *const (), libc::SA_SIGINFO);
+    // SAFETY: the action is initialised; with SA_SIGINFO the handler is called with the three
+    // arguments it declares, and it does only what is allowed in a signal handler; the old action
+    // is not wanted.
+    done(unsafe { libc::sigaction(libc::SIGSEGV, &raw const action, ptr::null_mut()) }.into())
 }
 
 extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
@@ -326,8 +293,7 @@ pub(crate) fn interrupt_others() -> io::Result<()> {
 
 fn membarrier(command: libc::c_int) -> io::Result<()> {
     // SAFETY: membarrier takes integers and touches no memory.
-    let result = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) })
 }
 
 const IGNORED: [libc::c_int; 5] =
@@ -357,8 +323,7 @@ pub(crate) fn settle_signals() -> io::Result<()> {
     // SAFETY: `none` is valid for writing.
     unsafe { libc::sigemptyset(none.as_mut_ptr()) };
     // SAFETY: `none` has been filled in; the old mask is not asked for.
-    let result = unsafe { libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut()) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut()) }.into())
 }
 
 #[cfg(test)]
@@ -388,7 +353,10 @@ mod tests {
         // The handler would otherwise open whatever is mapped there next. Here, because there is
         // one such mapping at a time.
         let pages = Pages::guarded(1 << 16).unwrap();
-        assert_eq!(GUARDED_START.load(Ordering::Relaxed), pages.start.as_ptr() as usize);
+        assert_eq!(
+            GUARDED_START.load(Ordering::Relaxed),
+            pages.memory.start::<u8>().as_ptr() as usize
+        );
         drop(pages);
         assert_eq!(
             (GUARDED_START.load(Ordering::Relaxed), GUARDED_END.load(Ordering::Relaxed)),

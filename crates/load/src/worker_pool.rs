@@ -12,8 +12,8 @@ use model::LoadFailure;
 use plan::{CpuId, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process, kill_process,
-    setpriority_process, wait, waitpid,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process,
+    setpriority_process, wait,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
@@ -21,7 +21,6 @@ use std::ffi::CString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::slice;
 use std::thread::{self, Builder};
 use std::time::Duration;
 use system::scheduling::{set_affinity, set_scheduling};
@@ -195,14 +194,6 @@ impl WorkerPool {
         Some(self.common.seed).filter(|seed| *seed != 0)
     }
 
-    /// Forks one task for each CPU of the load, bound to it.
-    pub(crate) fn fork_on_each_cpu(
-        &mut self,
-        body: impl Fn(StartBarrier<'_>) -> io::Result<Infallible>,
-    ) -> io::Result<()> {
-        self.cpus.clone().iter().try_for_each(|cpu| self.fork(slice::from_ref(cpu), &body))
-    }
-
     /// Forks the next task, bound to these CPUs. `body` runs in the task alone, prepares itself,
     /// waits at its barrier, and then works until it is killed; the supervisor's own values are
     /// not changed by it.
@@ -370,15 +361,9 @@ impl WorkerPool {
             self.tasks.iter_mut().for_each(|task| task.alive = false);
             return process_tree::kill_all_below(getpid());
         }
-        for task in self.tasks.iter().filter(|task| task.alive) {
-            let _ = kill_process(task.pid, Signal::KILL);
-        }
-        for task in self.tasks.iter().filter(|task| task.alive) {
-            while matches!(
-                waitpid(Some(task.pid), WaitOptions::empty()),
-                Err(rustix::io::Errno::INTR)
-            ) {}
-        }
+        process_tree::kill_children(
+            self.tasks.iter().filter(|task| task.alive).map(|task| task.pid),
+        );
         self.tasks.iter_mut().for_each(|task| task.alive = false);
     }
 }
@@ -404,10 +389,7 @@ fn settle(
     rustix::thread::set_name(name)?;
     if common.nice != 0 || getpriority_process(None)? < 0 {
         setpriority_process(None, common.nice).map_err(|error| {
-            io::Error::new(
-                io::Error::from(error).kind(),
-                format!("nice {} may not be had: {error}", common.nice),
-            )
+            system::named(format_args!("nice {} may not be had", common.nice), error)
         })?;
     }
     rustix::stdio::dup2_stdin(io::pipe()?.0)?;
@@ -415,10 +397,7 @@ fn settle(
     set_affinity(None, cpus)?;
     let scheduling = Scheduling { policy: common.policy, prio: Some(common.prio) };
     set_scheduling(None, scheduling).map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!("{} may not be had: {error}", common.policy.kernel_name()),
-        )
+        system::named(format_args!("{} may not be had", common.policy.kernel_name()), error)
     })
 }
 

@@ -7,7 +7,6 @@
 //! same number is the same run, bit by bit, so the shifts are part of what is recorded and
 //! must never change: `docs/method.md` has the formula.
 
-use crate::chance::Chance;
 use crate::{GuestError, LoadSpec, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -86,7 +85,7 @@ impl Phase {
 
     /// One of the numbers of this phase.
     const fn number(self, place: u64) -> u64 {
-        Chance::at(self.0 as u64, place)
+        stats::Numbers::at(self.0 as u64, place)
     }
 
     /// From 0 to below `whole`, as one of the numbers says.

@@ -89,41 +89,27 @@ impl Guard {
                 silent: 0,
             });
         }
-        let control = control.clone();
-        self.ordinary("teiji-guard", CHECK_EVERY, move || {
-            let now = Monotonic.now().0;
-            control.record_heartbeat(now);
-            for watch in &mut watches {
-                // Children of a probe that starts processes have its priority. Which CPU they were
-                // on is not known: on each they are a reason to look.
-                let used: u64 =
-                    watch.threads.iter().filter_map(|thread| thread_cpu_time_ns(*thread)).sum();
-                let used = used + children_cpu_time_ns();
-                watch.check(i64::try_from(used).unwrap_or(i64::MAX), now, &control);
-            }
-        })
-    }
-
-    /// Starts a thread of ordinary priority that does this every so often, until the watch ends.
-    fn ordinary(
-        &mut self,
-        name: &str,
-        every: Duration,
-        mut work: impl FnMut() + Send + 'static,
-    ) -> std::io::Result<()> {
-        let duty = self.off_duty.clone();
-        let thread = Builder::new().name(name.to_owned()).stack_size(SMALL_STACK_BYTES).spawn(
-            move || {
-                sys::block_all_signals();
-                // Without the right to, it stays as it is.
-                let _ = rustix::process::setpriority_process(None, NICE);
-                while !duty.is_stopped() {
-                    work();
-                    std::thread::park_timeout(every);
+        let (control, duty) = (control.clone(), self.off_duty.clone());
+        let guard = move || {
+            sys::block_all_signals();
+            // Without the right to, it stays as it is.
+            let _ = rustix::process::setpriority_process(None, NICE);
+            while !duty.is_stopped() {
+                let now = Monotonic.now().0;
+                control.record_heartbeat(now);
+                for watch in &mut watches {
+                    // Children of a probe that starts processes have its priority. Which CPU they
+                    // were on is not known: on each they are a reason to look.
+                    let used: u64 =
+                        watch.threads.iter().filter_map(|thread| thread_cpu_time_ns(*thread)).sum();
+                    let used = used + children_cpu_time_ns();
+                    watch.check(i64::try_from(used).unwrap_or(i64::MAX), now, &control);
                 }
-            },
-        )?;
-        self.threads.push(thread);
+                std::thread::park_timeout(CHECK_EVERY);
+            }
+        };
+        let thread = Builder::new().name("teiji-guard".into()).stack_size(SMALL_STACK_BYTES);
+        self.threads.push(thread.spawn(guard)?);
         Ok(())
     }
 

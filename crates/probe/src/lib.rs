@@ -37,6 +37,7 @@ mod stream;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
 mod sys;
 #[cfg(test)]
+#[path = "tests/runs.rs"]
 mod test_runs;
 mod thread;
 mod timerlat;
@@ -57,7 +58,7 @@ pub use probes::{
 };
 pub use ring::Consumer;
 pub use signals::{ignores_signal, unblock_signals};
-pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable, Width};
+pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable};
 pub use thread::{ThreadResult, thread_name};
 pub use trial::{Tried, tried};
 pub use wakeups::keep_standard_output;

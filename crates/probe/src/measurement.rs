@@ -153,6 +153,7 @@ impl Measurement {
                 scheduling,
                 warmup: run.whole_warmup_ns(),
                 cycle,
+                columns: stated.columns.len(),
                 control: self.control.clone(),
                 barrier: Arc::clone(&self.barrier),
                 ready: ready.clone(),

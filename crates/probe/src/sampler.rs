@@ -38,12 +38,6 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
     /// The column that shows overruns.
     const OVERRUN: Overrun;
 
-    /// How many of its columns are recorded, the first ones. So a probe whose settings decide about
-    /// columns is compiled once.
-    fn columns(&self) -> usize {
-        N
-    }
-
     /// Makes ready for rows that are planned from this time on, one in each interval. Called by the
     /// measuring thread, once before it warms up and once before row 0.
     ///
@@ -133,11 +127,6 @@ impl<const N: usize> Awaited<N> {
 pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
     /// Makes ready for events from this time on, by the measuring thread before that time.
     fn begin(&mut self, _attachment: &mut A, _start: Nanos, _interval: Nanos) {}
-    /// How many of its columns are recorded, the first ones.
-    fn columns(&self) -> usize {
-        N
-    }
-
     /// Waits for the next event, until this time at most. A signal ends the wait, so that a run can
     /// be stopped.
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<N>;

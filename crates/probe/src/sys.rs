@@ -12,6 +12,12 @@ pub(crate) fn lock_all_memory() -> io::Result<()> {
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
 }
 
+/// What a call that returns 0 has said.
+#[inline]
+pub(crate) fn zero_or_errno(errno: libc::c_int) -> io::Result<()> {
+    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
+}
+
 /// The signal that gets a measuring thread out of its sleep when the run is stopped. Ignored by
 /// default, so that one that arrives too late does no harm.
 pub(crate) const WAKE: libc::c_int = libc::SIGURG;
@@ -20,16 +26,12 @@ extern "C" fn nothing(_signal: libc::c_int) {}
 
 /// Makes [`WAKE`] interrupt system calls. To be called before the first measuring thread starts.
 pub(crate) fn let_wake_interrupt() -> io::Result<()> {
-    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     let handler: extern "C" fn(libc::c_int) = nothing;
-    // SAFETY: `action` is zeroed, which is a valid sigaction (default handler, empty mask, no
-    // flags), and the pointer to its field is valid for writes.
-    unsafe { (*action.as_mut_ptr()).sa_sigaction = handler as *const () as libc::sighandler_t };
-    // SAFETY: `action` is fully initialised; its handler is an extern "C" function that does
-    // nothing and therefore is async-signal-safe; without SA_SIGINFO it is called with one
-    // argument, as declared; the old action is not wanted.
-    let result = unsafe { libc::sigaction(WAKE, action.as_ptr(), ptr::null_mut()) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let action = system::signal_action(handler as *const (), 0);
+    // SAFETY: the action is initialised; its handler does nothing and therefore is
+    // async-signal-safe; without SA_SIGINFO it is called with one argument, as declared; the old
+    // action is not wanted.
+    system::done(unsafe { libc::sigaction(WAKE, &raw const action, ptr::null_mut()) }.into())
 }
 
 /// A set of these signals. One that does not exist is left out.

@@ -58,6 +58,8 @@ pub(crate) struct ThreadConfig {
     pub(crate) warmup: Nanos,
     /// The cycle; its start is shifted by `starts` when that is known.
     pub(crate) cycle: Cycle,
+    /// Columns of its rows, as the probe states them.
+    pub(crate) columns: usize,
     pub(crate) control: Control,
     pub(crate) barrier: Arc<StartBarrier>,
     /// Where it says that it is ready.
@@ -73,8 +75,8 @@ pub(crate) struct Launched {
     /// Where its rows come out.
     pub(crate) consumer: Consumer,
     pub(crate) interrupt: Interrupt,
-    /// What it measures by, to be held against what its probe states.
-    pub(crate) shape: RowShape,
+    /// The column that decides what is late, and how; none of events.
+    pub(crate) overrun: Option<Overrun>,
     /// A thread of the same scheduling that takes part in what it measures, and its CPU: the guard
     /// watches over it too.
     pub(crate) helper: Option<(CpuId, Pid)>,
@@ -85,14 +87,6 @@ pub(crate) struct Launched {
 
 /// What ends with its last reference.
 pub(crate) type Outlives = Arc<dyn Any + Send + Sync>;
-
-/// Rows as a thread makes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RowShape {
-    pub(crate) columns: usize,
-    /// The one that shows overruns; none of events.
-    pub(crate) overrun: Option<Overrun>,
-}
 
 /// Where threads wait for their common start.
 #[derive(Default)]
@@ -138,8 +132,7 @@ impl ThreadConfig {
         mut attachment: A,
         mut sampler: S,
     ) -> io::Result<Launched> {
-        let shape = RowShape { columns: sampler.columns(), overrun: Some(S::OVERRUN) };
-        self.start::<A, N>(shape, move |config, ring| {
+        self.start::<A, N>(Some(S::OVERRUN), move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 let (counts, usage) = measure_rows(attachment, &mut sampler, config, ring);
                 ThreadResult {
@@ -159,8 +152,7 @@ impl ThreadConfig {
         mut attachment: A,
         mut source: impl EventSource<A, N>,
     ) -> io::Result<Launched> {
-        let shape = RowShape { columns: source.columns(), overrun: None };
-        self.start::<A, WIDTH>(shape, move |config, ring| {
+        self.start::<A, WIDTH>(None, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 let before = thread_usage();
                 let counts =
@@ -181,21 +173,22 @@ impl ThreadConfig {
     /// Makes the thread's ring, and the thread, which runs `main`.
     fn start<A: Attachment, const N: usize>(
         self,
-        shape: RowShape,
+        overrun: Option<Overrun>,
         main: impl FnOnce(Self, Producer<N>) -> ThreadResult + Send + 'static,
     ) -> io::Result<Launched> {
         // In front of an event's columns stands its time.
-        let time = usize::from(shape.overrun.is_none());
+        let time = usize::from(overrun.is_none());
+        debug_assert!(time + self.columns <= N, "more columns are stated than measured");
         // No more rows come than are due.
         let planned = slots_for(self.cycle.interval.0).min(self.cycle.activations);
-        let slots = if shape.overrun.is_some() { planned } else { planned.max(EVENT_SLOTS) };
-        let (producer, consumer) = ring(slots, time + shape.columns);
+        let slots = if overrun.is_some() { planned } else { planned.max(EVENT_SLOTS) };
+        let (producer, consumer) = ring(slots, time + self.columns);
         let thread = spawn(self.cycle.thread, Box::new(move || main(self, producer)))?;
         Ok(Launched {
             thread,
             consumer,
             interrupt: Box::new(A::interrupt),
-            shape,
+            overrun,
             helper: None,
             outlives: None,
         })

@@ -24,13 +24,8 @@ pub(crate) fn see_program(check: &mut Option<RunCheck>, order: &PreparedRun, hos
     }
 }
 
-/// The program that a probe measures, by the settings that name it.
+/// The program that a probe measures.
 pub(crate) fn program(order: &PreparedRun) -> Option<MeasuredProgram> {
-    if order.statement.taken_by() != TakenBy::ThisMachine {
-        return None;
-    }
-    let settings = &order.run.probe_settings;
-    let by_number =
-        settings.get("pid").and_then(|number| number.parse().ok()).map(MeasuredProgram::Runs);
-    by_number.or_else(|| settings.contains_key("command").then_some(MeasuredProgram::Started))
+    let number = order.probe.program()?;
+    Some(number.map_or(MeasuredProgram::Started, MeasuredProgram::Runs))
 }

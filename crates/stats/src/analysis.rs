@@ -34,11 +34,7 @@ struct FirstPass {
 impl Sink for FirstPass {
     fn woken(&mut self, first: u64, latencies: Chunk<'_>) {
         let extent = self.blocks.add_chunk(first, latencies);
-        if extent.max > self.largest.threshold() {
-            for (activation, value) in (first..).zip(latencies.values) {
-                self.largest.offer(activation, i64::from(*value));
-            }
-        }
+        self.largest.offer_chunk(first, latencies.values, extent.max);
         self.recurrence.woken(first, latencies, extent.max);
         self.jitter.woken(latencies.values, extent);
         self.linear.record_all(latencies.values);

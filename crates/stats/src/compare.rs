@@ -16,6 +16,7 @@ use crate::chance::at_most;
 use crate::histogram::{Counts, signed_bounds};
 use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
 use crate::random::Numbers;
+use crate::rank::at_rank;
 use crate::spread::{SpreadDifference, compare_spread};
 use crate::{Group, Level, Measured, Worst};
 use std::collections::BTreeMap;
@@ -372,11 +373,7 @@ impl<'a> Resample<'a> {
 
 /// Where in these counts the value of a rank lies.
 fn place_of(counts: &[u64], rank: u64) -> usize {
-    let mut sum = 0;
-    let place = counts.iter().position(|count| {
-        sum += count;
-        sum >= rank
-    });
+    let place = at_rank(counts.iter().copied().enumerate(), rank).map(|(place, _)| place);
     place.unwrap_or(counts.len().saturating_sub(1))
 }
 

@@ -8,9 +8,9 @@
 //! A quantile that lies elsewhere takes further passes; see [`crate::quantile`].
 
 use crate::histogram::{bounds_of, signed_bounds, signed_index};
+use crate::rank::at_rank;
 use crate::rows::Chunk;
-use crate::tail::Tail;
-use crate::{Bucket, Histogram, Moments};
+use crate::{Bucket, Histogram, Moments, WorstActivations};
 use std::collections::BTreeMap;
 
 /// Nanoseconds with a counter each: 1 MiB of counters. A power of two.
@@ -32,8 +32,9 @@ pub(crate) struct Distribution {
     /// no cost per latency.
     coarse: Histogram,
     beyond: Moments,
-    /// The largest values above the counters.
-    tail: Tail,
+    /// The largest values above the counters, of whichever activation: a quantile far out is known
+    /// after one pass.
+    tail: WorstActivations,
     count: u64,
 }
 
@@ -55,7 +56,7 @@ impl Distribution {
             since_moved: 0,
             coarse: Histogram::default(),
             beyond: Moments::default(),
-            tail: Tail::new(keep),
+            tail: WorstActivations::new(keep),
             count: 0,
         }
     }
@@ -107,7 +108,7 @@ impl Distribution {
         self.coarse.record(value);
         self.beyond.record(value);
         if value > 0 {
-            self.tail.offer(value);
+            self.tail.offer(0, value);
         }
     }
 
@@ -135,7 +136,7 @@ impl Distribution {
                 self.coarse.record_n(value, n);
                 self.beyond.record_n(value, n);
                 if value > 0 {
-                    (0..n.min(self.tail.keeps() as u64)).for_each(|_| self.tail.offer(value));
+                    (0..n.min(self.tail.keeps() as u64)).for_each(|_| self.tail.offer(0, value));
                 }
             }
         }
@@ -240,7 +241,8 @@ pub(crate) struct Counted {
     values: Distribution,
     /// The same in the histogram's buckets.
     buckets: Histogram,
-    /// The largest values above the counters, largest first.
+    /// The largest values above the counters, of whichever activation: a quantile far out is known
+    /// after one pass. largest first.
     largest: Vec<i64>,
     /// What a further pass has found: values by their ranks, and how many are above a value.
     by_rank: BTreeMap<u64, i64>,
@@ -252,7 +254,7 @@ impl From<Distribution> for Counted {
         let (by_rank, above) = Default::default();
         Counted {
             buckets: values.in_buckets(),
-            largest: values.tail.largest(),
+            largest: values.tail.list().iter().map(|worst| worst.latency_ns).collect(),
             values,
             by_rank,
             above,
@@ -304,12 +306,9 @@ impl Counted {
                 *gaps.entry(value - before).or_insert(0) += count;
             }
         }
-        let mut left = gaps.values().sum::<u64>().div_ceil(2);
-        let median = gaps.iter().find(|(_, count)| {
-            left = left.saturating_sub(**count);
-            left == 0
-        });
-        median.and_then(|(gap, _)| i64::try_from(*gap).ok()).unwrap_or(1)
+        let half = gaps.values().sum::<u64>().div_ceil(2);
+        let median = at_rank(gaps, half);
+        median.and_then(|(gap, _)| i64::try_from(gap).ok()).unwrap_or(1)
     }
 
     /// Where the values of these ranks (1 = smallest) lie, as closely as is known, and each one's

@@ -6,6 +6,7 @@
 //! buckets.
 
 use crate::Level;
+use crate::rank::at_rank;
 use serde::{Deserialize, Serialize};
 
 /// log2 of the buckets per power of two.
@@ -119,13 +120,8 @@ impl Counts {
     /// A quantile: the upper bound of its bucket, ns; none where nothing was counted.
     #[must_use]
     pub fn quantile(&self, level: Level) -> Option<i64> {
-        let mut left = level.rank(self.total());
-        let place = self.list.iter().find(|(_, count)| {
-            let here = left <= *count;
-            left -= if here { 0 } else { *count };
-            here
-        });
-        place.map(|(bucket, _)| signed_bounds(*bucket).1)
+        let found = at_rank(self.list.iter().copied(), level.rank(self.total()));
+        found.map(|(bucket, _)| signed_bounds(bucket).1)
     }
 
     /// Bucket and count, ascending by value.
@@ -252,14 +248,7 @@ impl Histogram {
     /// The bucket that holds the value of this rank (1 = smallest), and the rank within the bucket.
     #[must_use]
     pub fn bucket_of_rank(&self, rank: u64) -> Option<(Bucket, u64)> {
-        let mut left = rank;
-        self.buckets().find_map(|bucket| {
-            if left <= bucket.count {
-                return Some((bucket, left));
-            }
-            left -= bucket.count;
-            None
-        })
+        at_rank(self.buckets().map(|bucket| (bucket, bucket.count)), rank)
     }
 }
 

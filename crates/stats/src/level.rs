@@ -48,7 +48,7 @@ impl Level {
     /// The rank (1 = smallest) of this quantile of so many latencies.
     #[must_use]
     pub fn rank(self, count: u64) -> u64 {
-        crate::nearest_rank(count, self.numerator, self.denominator)
+        crate::rank::nearest_rank(count, self.numerator, self.denominator)
     }
 
     /// How many latencies it takes before it is not the maximum under another name.

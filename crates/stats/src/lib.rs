@@ -33,12 +33,12 @@ mod moments;
 mod pool_tests;
 mod quantile;
 mod random;
+mod rank;
 mod rounds;
 mod rows;
 mod spread;
 mod steps;
 mod summary;
-mod tail;
 mod time;
 #[cfg(test)]
 mod truth_tests;
@@ -61,7 +61,8 @@ pub use level::Level;
 pub use linear::LinearHistogram;
 pub use modes::Mode;
 pub use moments::Moments;
-pub use quantile::nearest_rank;
+pub use random::Numbers;
+pub use rank::nearest_rank;
 pub use rounds::{
     BLOCKS_OF_ROUND, Effect, Evidence, Round, RoundOrder, judged_level, latencies_for, min_rounds,
     pooled_quantile,

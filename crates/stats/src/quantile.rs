@@ -7,19 +7,12 @@
 //! to 8 ms, two up to nine minutes.
 
 use crate::Bucket;
+use crate::accounting::Sink;
 use crate::distribution::Counted;
 use crate::histogram::{BUCKETS_32, index_of_32};
+use crate::rank::at_rank;
 use crate::rows::Chunk;
 use std::collections::BTreeMap;
-
-/// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the
-/// smallest rank that leaves at most the remaining share above it. Its value is one that was
-/// observed.
-#[must_use]
-pub fn nearest_rank(count: u64, numerator: u64, denominator: u64) -> u64 {
-    let rank = (u128::from(count) * u128::from(numerator)).div_ceil(u128::from(denominator.max(1)));
-    u64::try_from(rank).unwrap_or(u64::MAX).max(1)
-}
 
 /// Cells that one pass resolves a bucket into.
 const CELLS: u64 = 1 << 16;
@@ -95,17 +88,11 @@ impl Window {
 
     /// The cell that holds what is wanted, and its rank within it.
     fn narrow(&self, request: &RankRequest) -> Option<RankRequest> {
-        let mut left = request.rank;
-        for (cell, count) in (0_u64..).zip(&self.counts) {
-            if left <= *count {
-                let lower = self.lower.saturating_add_unsigned(cell * self.cell);
-                let upper = lower.saturating_add_unsigned(self.cell - 1).min(self.upper);
-                let bucket = Bucket { lower, upper, count: *count };
-                return Some(RankRequest { bucket, rank: left, ..request.clone() });
-            }
-            left -= count;
-        }
-        None
+        let cells = (0_u64..).zip(&self.counts).map(|(cell, count)| ((cell, *count), *count));
+        let ((cell, count), rank) = at_rank(cells, request.rank)?;
+        let lower = self.lower.saturating_add_unsigned(cell * self.cell);
+        let upper = lower.saturating_add_unsigned(self.cell - 1).min(self.upper);
+        Some(RankRequest { bucket: Bucket { lower, upper, count }, rank, ..request.clone() })
     }
 }
 
@@ -187,8 +174,23 @@ impl Refinement {
             open.into_iter().map(|(population, bucket)| Window::over(population, bucket)).collect();
     }
 
+    /// Ends a pass: the counts narrow down where each value lies.
+    pub(crate) fn end_pass(&mut self) {
+        self.limits_counted = true;
+        for request in self.requests.iter_mut().filter(|request| request.value().is_none()) {
+            let window = self.windows.iter().find(|window| window.covers(request));
+            if let Some(narrower) = window.and_then(|window| window.narrow(request)) {
+                *request = narrower;
+            }
+        }
+        self.open_windows();
+    }
+}
+
+/// Later passes.
+impl Sink for Refinement {
     /// Counts activations that woke.
-    pub(crate) fn woken(&mut self, chunk: Chunk<'_>) {
+    fn woken(&mut self, _first: u64, chunk: Chunk<'_>) {
         for above in self.open_limits().iter_mut().filter(|above| !chunk.is_below(above.limit)) {
             chunk.values.iter().for_each(|value| above.record(i64::from(*value)));
         }
@@ -207,13 +209,13 @@ impl Refinement {
     }
 
     /// Counts one activation that woke.
-    pub(crate) fn woken_one(&mut self, value: i64) {
+    fn woken_one(&mut self, _activation: u64, value: i64) {
         self.open_limits().iter_mut().for_each(|above| above.record(value));
         self.windows.iter_mut().for_each(|window| window.record(value));
     }
 
     /// Counts how long a skipped activation had waited.
-    pub(crate) fn skipped(&mut self, value: i64) {
+    fn skipped(&mut self, value: i64) {
         let limits = self
             .open_limits()
             .iter_mut()
@@ -224,33 +226,15 @@ impl Refinement {
         windows.for_each(|window| window.record(value));
     }
 
-    /// Ends a pass: the counts narrow down where each value lies.
-    pub(crate) fn end_pass(&mut self) {
-        self.limits_counted = true;
-        for request in self.requests.iter_mut().filter(|request| request.value().is_none()) {
-            let window = self.windows.iter().find(|window| window.covers(request));
-            if let Some(narrower) = window.and_then(|window| window.narrow(request)) {
-                *request = narrower;
-            }
-        }
-        self.open_windows();
-    }
+    fn lost(&mut self, _rows: u64) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::distribution::Distribution;
+    use crate::nearest_rank;
     use proptest::prelude::*;
-
-    #[test]
-    fn ranks() {
-        assert_eq!(nearest_rank(100, 50, 100), 50);
-        assert_eq!(nearest_rank(101, 50, 100), 51);
-        assert_eq!(nearest_rank(10, 9_999, 10_000), 10);
-        assert_eq!(nearest_rank(1, 50, 100), 1);
-        assert_eq!(nearest_rank(u64::MAX, 9_999, 10_000), 18_444_899_399_302_180_660);
-    }
 
     proptest! {
         #[test]
@@ -265,8 +249,8 @@ mod tests {
                 for (index, value) in values.iter().enumerate() {
                     match (index % 3, i32::try_from(*value)) {
                         (0, _) => refinement.skipped(*value),
-                        (_, Ok(value)) => refinement.woken(Chunk::new(&[value])),
-                        (_, Err(_)) => refinement.woken_one(*value),
+                        (_, Ok(value)) => refinement.woken(0, Chunk::new(&[value])),
+                        (_, Err(_)) => refinement.woken_one(0, *value),
                     }
                 }
                 refinement.end_pass();

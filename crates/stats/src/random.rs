@@ -4,15 +4,25 @@
 /// A sequence, chosen by its seed. Source: Steele, Lea and Flood, "Fast splittable pseudorandom
 /// number generators", OOPSLA 2014 (SplitMix64).
 #[derive(Clone, Debug)]
-pub(crate) struct Numbers(u64);
+pub struct Numbers(u64);
+
+/// By which its state grows from one number to the next.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Numbers {
-    pub(crate) const fn new(seed: u64) -> Self {
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
         Numbers(seed)
     }
 
-    pub(crate) const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    /// The number at a place in the sequence of a seed, from 0.
+    #[must_use]
+    pub const fn at(seed: u64, place: u64) -> u64 {
+        Numbers(seed.wrapping_add(STEP.wrapping_mul(place))).next()
+    }
+
+    pub const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(STEP);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)

@@ -4,6 +4,7 @@
 use crate::accounting::Sink;
 use crate::distribution::{Counted, Distribution};
 use crate::quantile::{Population, Refinement};
+use crate::rank::at_rank;
 use crate::rows::Chunk;
 use crate::{
     Accounting, AccountingRule, Activations, Bucket, Envelope, Extent, Histogram, Level,
@@ -159,18 +160,13 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
     }
     let moments = all.moments();
     let counted = Counted::from(all);
-    let at_rank = |rank: u64| {
-        let mut left = rank;
-        let bucket = ascending.iter().find(|bucket| {
-            let here = left <= bucket.count;
-            left -= if here { 0 } else { bucket.count };
-            here
-        });
-        bucket.map(|bucket| (rank, bucket.upper))
+    let value = |rank: u64| {
+        let counts = ascending.iter().map(|bucket| (bucket.upper, bucket.count));
+        at_rank(counts, rank).map(|(value, _)| (rank, value))
     };
     let levels = Level::ALL.iter().chain(&exact.levels);
     let by_rank: BTreeMap<u64, i64> =
-        ranks(counted.count(), levels).into_iter().filter_map(at_rank).collect();
+        ranks(counted.count(), levels).into_iter().filter_map(value).collect();
     let above = |limit: &i64| {
         (
             *limit,
@@ -253,11 +249,7 @@ impl Collect {
     pub(crate) fn add_chunk(&mut self, first: u64, latencies: Chunk<'_>) -> Extent {
         let extent = self.envelope.woken(latencies.values);
         self.measured.record_chunk(latencies);
-        if extent.max > self.worst.threshold() {
-            for (activation, value) in (first..).zip(latencies.values) {
-                self.worst.offer(activation, i64::from(*value));
-            }
-        }
+        self.worst.offer_chunk(first, latencies.values, extent.max);
         extent
     }
 
@@ -359,23 +351,6 @@ impl Sink for Collect {
     fn lost(&mut self, rows: u64) {
         self.envelope.missing(rows);
     }
-}
-
-// Later passes: the quantiles.
-impl Sink for Refinement {
-    fn woken(&mut self, _first: u64, latencies: Chunk<'_>) {
-        Refinement::woken(self, latencies);
-    }
-
-    fn woken_one(&mut self, _activation: u64, latency_ns: i64) {
-        Refinement::woken_one(self, latency_ns);
-    }
-
-    fn skipped(&mut self, waited_ns: i64) {
-        Refinement::skipped(self, waited_ns);
-    }
-
-    fn lost(&mut self, _rows: u64) {}
 }
 
 /// More passes than 64 bits need at 16 bits a pass; a source that changes between passes must not

@@ -12,6 +12,7 @@ use crate::{
 };
 use serde_json::Value;
 
+#[path = "truth_period_tests.rs"]
 mod periods;
 
 /// Number of series per check.

@@ -48,10 +48,24 @@ impl WorstActivations {
         self.min
     }
 
+    pub(crate) const fn keeps(&self) -> usize {
+        self.keep
+    }
+
     /// Offers an activation; successive calls have ascending `activation`.
     pub(crate) fn offer(&mut self, activation: u64, latency_ns: i64) {
         if latency_ns > self.min || self.known.len() < self.keep {
             self.insert(Worst { activation, latency_ns });
+        }
+    }
+
+    /// Offers successive activations of which this is the largest latency.
+    #[inline]
+    pub(crate) fn offer_chunk(&mut self, first: u64, latencies: &[i32], max: i64) {
+        if max > self.threshold() {
+            for (activation, value) in (first..).zip(latencies) {
+                self.offer(activation, i64::from(*value));
+            }
         }
     }
 

@@ -2,7 +2,8 @@
 //! What several crates ask of Linux in the same way, each written once: [`rights`] that the program
 //! has and its caller lacks, [`files`] opened and replaced safely,
 //! [`process`]es as /proc shows them, how threads are scheduled
-//! ([`scheduling`]), and what was used ([`usage`]).
+//! ([`scheduling`]), what was used ([`usage`]), memory that is mapped ([`Mapping`]), and results of
+//! calls ([`done`], [`named`]).
 //!
 //! In: paths, numbers of processes and threads. Out: what the kernel says of them. Must not touch:
 //! the terminal, recordings, and settings of the machine.
@@ -15,3 +16,11 @@ pub mod scheduling;
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;
 pub mod usage;
+
+pub use sys::{Mapping, done, signal_action};
+
+/// An error with what it is of in front.
+pub fn named(what: impl std::fmt::Display, error: impl Into<std::io::Error>) -> std::io::Error {
+    let error = error.into();
+    std::io::Error::new(error.kind(), format!("{what}: {error}"))
+}

@@ -2,9 +2,10 @@
 //! What only the C library or a raw system call can do. Of a thread or a process only its number is
 //! given, which touches no memory; 0 is the caller.
 
+use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
 use std::mem::MaybeUninit;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 /// Whether exec gave this program rights, AT_SECURE: by file capabilities, set-user-ID,
 /// set-group-ID or a security module.
@@ -15,8 +16,64 @@ pub(crate) fn gained_by_exec() -> bool {
     secure != 0
 }
 
-fn done(result: libc::c_long) -> io::Result<()> {
+#[inline]
+pub fn done(result: libc::c_long) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Anonymous memory of a process, unmapped when the value is dropped.
+#[derive(Debug)]
+pub struct Mapping {
+    start: NonNull<libc::c_void>,
+    bytes: usize,
+}
+
+// SAFETY: the memory belongs to the value alone and to no thread: it may be used and unmapped by
+// any.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// So many bytes, zeroed, at a place that the kernel chooses.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn new(bytes: usize, access: ProtFlags, kind: MapFlags) -> io::Result<Self> {
+        // SAFETY: a null address lets the kernel choose a place where nothing is, so no mapping is
+        // replaced; nothing is known of that memory before.
+        let start =
+            unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes.max(1), access, kind) }?;
+        let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { start, bytes: bytes.max(1) })
+    }
+
+    #[must_use]
+    pub const fn start<T>(&self) -> NonNull<T> {
+        self.start.cast()
+    }
+
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly what was mapped, once. Whoever made a reference into it keeps it no longer
+        // than the value lives.
+        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr(), self.bytes) };
+        debug_assert!(unmapped.is_ok());
+    }
+}
+
+/// What a signal does from now on, where it is given to `sigaction`: calls this handler.
+#[must_use]
+pub fn signal_action(handler: *const (), flags: libc::c_int) -> libc::sigaction {
+    let action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: zeroed is a valid sigaction: default handler, empty mask, no flags.
+    let mut action = unsafe { action.assume_init() };
+    (action.sa_sigaction, action.sa_flags) = (handler as libc::sighandler_t, flags);
+    action
 }
 
 pub(crate) fn get_affinity(thread: libc::pid_t, mask: &mut [libc::c_ulong]) -> io::Result<()> {

@@ -57,17 +57,16 @@ impl Field {
     #[must_use]
     pub fn of(self, event: &[u8]) -> Option<i64> {
         let bytes = event.get(self.offset..self.offset.checked_add(self.size)?)?;
-        Some(match (bytes, self.is_signed) {
-            ([byte], true) => i64::from(byte.cast_signed()),
-            ([byte], false) => i64::from(*byte),
-            (bytes, is_signed) => match (bytes.len(), is_signed) {
-                (2, true) => i64::from(i16::from_ne_bytes(bytes.try_into().ok()?)),
-                (2, false) => i64::from(u16::from_ne_bytes(bytes.try_into().ok()?)),
-                (4, true) => i64::from(i32::from_ne_bytes(bytes.try_into().ok()?)),
-                (4, false) => i64::from(u32::from_ne_bytes(bytes.try_into().ok()?)),
-                _ => i64::from_ne_bytes(bytes.try_into().ok()?),
-            },
-        })
+        let join = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
+        let bits = if cfg!(target_endian = "big") {
+            bytes.iter().fold(0, join)
+        } else {
+            bytes.iter().rev().fold(0, join)
+        };
+        // To the top and back, by which the sign is spread.
+        let unused = u64::BITS - u32::try_from(8 * bytes.len()).ok()?;
+        let top = bits << unused;
+        Some(if self.is_signed { top.cast_signed() >> unused } else { bits.cast_signed() })
     }
 }
 

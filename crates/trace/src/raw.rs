@@ -6,9 +6,9 @@
 //! `events/header_page` and `events/header_event`: a time, how many bytes follow, and events, each
 //! with the time that passed since the one before it.
 
-use std::fs::{File, OpenOptions};
+use crate::reader::nonblocking;
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The largest page that the kernel can be set to.
@@ -42,9 +42,7 @@ pub struct RawReader {
 
 impl RawReader {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
-        Ok(RawReader { file, page: vec![0; MAX_PAGE_BYTES].into() })
+        Ok(RawReader { file: nonblocking(path)?, page: vec![0; MAX_PAGE_BYTES].into() })
     }
 
     /// Takes what one page holds, in order; false if there is nothing now. Allocates nothing.
@@ -59,6 +57,8 @@ impl RawReader {
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            // What asks the thread to stop: it ends when all is read.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
             Err(error) => Err(error),
         }
     }

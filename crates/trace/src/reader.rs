@@ -27,10 +27,15 @@ pub struct Reader<F = File> {
     skipping: bool,
 }
 
+/// Opens a file of events, whose reads do not wait for any.
+pub(crate) fn nonblocking(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
 impl Reader {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        Ok(Reader::over(OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?))
+        Ok(Reader::over(nonblocking(path)?))
     }
 
     /// Waits until there is something to read, and says whether there is. A signal ends it, with an

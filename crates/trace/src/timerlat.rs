@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the timerlat tracer prints: two lines of each activation of its thread, or three.
 
+use crate::line::is_number;
 use plan::Nanos;
 
 /// Where a latency was taken.
@@ -27,28 +28,20 @@ impl TimerLatency {
     #[must_use]
     pub fn parse(payload: &str) -> Option<Self> {
         let mut words = payload.strip_prefix('#')?.split_ascii_whitespace();
-        let number = words.next()?;
-        let number = number.parse().ok().filter(|_| crate::line::is_number(number))?;
-        if words.next()? != "context" {
+        let [number, "context", context, "timer_latency", latency, "ns"] =
+            std::array::from_fn(|_| words.next().unwrap_or_default())
+        else {
             return None;
-        }
-        let context = match words.next()? {
+        };
+        let context = match context {
             "irq" => Context::Irq,
             "thread" => Context::Thread,
             "user-ret" => Context::User,
             _ => return None,
         };
-        if words.next()? != "timer_latency" {
-            return None;
-        }
-        let latency = words.next()?;
-        let latency =
-            latency.parse().ok().filter(|_| crate::line::is_number(latency)).map(Nanos)?;
-        (words.next()? == "ns" && words.next().is_none()).then_some(TimerLatency {
-            number,
-            context,
-            latency,
-        })
+        let is_whole = words.next().is_none() && is_number(number) && is_number(latency);
+        let (number, latency) = (number.parse().ok()?, Nanos(latency.parse().ok()?));
+        is_whole.then_some(TimerLatency { number, context, latency })
     }
 }
 

@@ -4,7 +4,7 @@
 use super::change::{Change, TuningPlan};
 use super::folder::{self, Lock, NotLocked};
 use super::journal::{self, Entry, Journal, Phase};
-use super::setting::{self, Form, SetPriority};
+use super::setting::{self, Form};
 use super::witness::Namespaces;
 use host::HostRoot;
 use rustix::io::Errno;
@@ -142,14 +142,19 @@ pub struct ChangeResult {
 
 /// What the journal has of a plan's changes, those that are chosen by their place. What comes with
 /// another setting is first, so that it is looked at last: then it is gone.
+impl ChangeResult {
+    pub(super) const fn new(file: String, obstacle: Option<Obstacle>) -> ChangeResult {
+        ChangeResult { file, obstacle, is_expected: false }
+    }
+}
+
 fn entries_of(plan: &TuningPlan, is_chosen: impl Fn(usize) -> bool) -> Vec<Entry> {
     let entry = |change: &Change| Entry {
         file: change.file.clone(),
         form: change.form,
         from: change.from.clone(),
         to: Some(change.to.clone()),
-        // A thread that has ended needs no priority.
-        comes_and_goes: change.comes_and_goes || matches!(change.form, Form::Priority { .. }),
+        comes_and_goes: change.comes_and_goes,
     };
     let chosen = plan.changes.iter().enumerate().filter(|(place, _)| is_chosen(*place));
     let mut entries: Vec<Entry> = chosen.map(|(_, change)| entry(change)).collect();
@@ -169,7 +174,6 @@ pub struct Tuning {
     pub(super) journal: Option<Journal>,
     /// Where the journal's settings were changed.
     pub(super) namespaces: Option<Namespaces>,
-    set_priority: SetPriority,
 }
 
 /// Whether something is left to put back, or to be forgotten after a reboot.
@@ -183,7 +187,7 @@ impl Tuning {
     ///
     /// # Errors
     /// When another process does, or the journal cannot be kept or read.
-    pub fn begin(root: &HostRoot, set_priority: SetPriority) -> Result<Tuning, TuningError> {
+    pub fn begin(root: &HostRoot) -> Result<Tuning, TuningError> {
         let folder = folder::folder(root);
         let lock = folder::lock(root).map_err(|error| match error {
             NotLocked::Held(holder) => TuningError::Held(holder),
@@ -198,7 +202,7 @@ impl Tuning {
         let left = journal.as_ref().filter(|journal| journal.is_of_this_boot(root));
         let namespaces =
             left.and_then(|journal| journal.namespaces.clone()).or_else(|| Namespaces::own(root));
-        Ok(Tuning { root: root.clone(), folder, _lock: lock, journal, namespaces, set_priority })
+        Ok(Tuning { root: root.clone(), folder, _lock: lock, journal, namespaces })
     }
 
     pub(super) fn journal(&self) -> Option<&Journal> {
@@ -306,9 +310,7 @@ impl Tuning {
         match read() {
             Ok(now) if form.is_back(&now, from) => Err(obstacle),
             // A thread that has ended needs no priority.
-            Err(error)
-                if error.kind() == ErrorKind::NotFound && matches!(form, Form::Priority { .. }) =>
-            {
+            Err(error) if error.kind() == ErrorKind::NotFound && form.is_priority() => {
                 Err(obstacle)
             }
             Ok(now) => Err(Obstacle::NotKnown(
@@ -321,7 +323,7 @@ impl Tuning {
     }
 
     pub(super) fn write(&self, file: &str, form: Form, text: &str) -> io::Result<()> {
-        setting::write(&self.root, file, form, text, self.set_priority)
+        setting::write(&self.root, file, form, text)
     }
 
     pub(super) fn keep(
@@ -330,8 +332,8 @@ impl Tuning {
         entries: &[Entry],
         stays: &[Entry],
     ) -> io::Result<()> {
-        let journal = Journal::new(&self.root, phase, entries.to_vec(), stays.to_vec())?
-            .of(self.namespaces.clone());
+        let (entries, stays) = (entries.to_vec(), stays.to_vec());
+        let journal = Journal::new(&self.root, phase, entries, stays, self.namespaces.clone())?;
         let stored = journal::store(&self.folder, &journal);
         self.journal = Some(journal);
         stored

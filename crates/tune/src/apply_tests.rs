@@ -51,16 +51,13 @@ pub(crate) fn obstacles(results: &[ChangeResult]) -> Vec<String> {
 }
 
 pub(crate) const STAY: bool = true;
-/// Files stand for threads.
-pub(crate) const NO_THREADS: SetPriority = |_, _| unreachable!();
 pub(crate) const NOBODY_STOPS: fn() -> bool = || false;
 
 #[test]
 fn what_is_applied_is_there_and_what_is_undone_is_as_before() {
     let (dir, root, plan) = laptop();
     let before = contents(dir.path());
-    let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), Vec::<String>::new());
     for change in &plan.changes {
         let now = fs::read_to_string(root.path(&change.file)).unwrap();
@@ -73,7 +70,7 @@ fn what_is_applied_is_there_and_what_is_undone_is_as_before() {
     .unwrap();
     assert_eq!(again.changes, [], "nothing is left to change");
     assert!(journal_is_there(&root));
-    let undone = Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    let undone = Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(undone.len(), plan.changes.len());
     let order: Vec<&str> = undone.iter().map(|result| result.file.as_str()).collect();
     let backwards: Vec<&str> =
@@ -91,11 +88,11 @@ fn cut_off_after_each_change() {
     for changes in 0..=plan.changes.len() {
         let asked = std::cell::Cell::new(0);
         let stop = || asked.replace(asked.get() + 1) >= changes;
-        let results = Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &stop).unwrap();
+        let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &stop).unwrap();
         assert_eq!(results.len(), changes);
         assert_eq!(contents(dir.path()) == before, changes == 0);
         assert!(journal_is_there(&root));
-        Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+        Tuning::begin(&root).unwrap().undo(false).unwrap();
         assert_eq!(contents(dir.path()), before, "after {changes} changes");
     }
 }
@@ -103,10 +100,10 @@ fn cut_off_after_each_change() {
 #[test]
 fn a_reboot_has_undone_everything() {
     let (dir, root, plan) = laptop();
-    Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let tuned = contents(dir.path());
     fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "second\n").unwrap();
-    let mut tuning = Tuning::begin(&root, NO_THREADS).unwrap();
+    let mut tuning = Tuning::begin(&root).unwrap();
     assert!(tuning.was_rebooted());
     assert!(tuning.undo(false).unwrap().is_empty());
     fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "first\n").unwrap();
@@ -127,15 +124,14 @@ fn a_refused_value_is_named_and_the_rest_goes_on() {
         ..TuningOptions::default()
     };
     let plan = TuningPlan::new(&root, &options).unwrap();
-    let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let failed = obstacles(&results);
     assert!(
         failed.len() == 1 && failed[0].starts_with(&format!("{file}: the kernel refuses it: ")),
         "{failed:?}"
     );
     assert_eq!(results.len(), plan.changes.len());
-    let undone = Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    let undone = Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(undone.len(), plan.changes.len() - 1);
     assert_eq!(contents(dir.path()), before);
 }
@@ -157,8 +153,7 @@ fn an_interrupt_that_stays_is_no_failure() {
         .iter_mut()
         .filter(|change| change.file == file)
         .for_each(|change| change.from.clone_from(&version));
-    let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let interrupt = results.iter().find(|result| result.file == file).unwrap();
     let is_root = rustix::process::geteuid().is_root();
     assert_eq!(interrupt.is_expected, is_root, "{interrupt:?}");
@@ -170,11 +165,10 @@ fn a_file_that_vanishes_is_named_and_the_rest_goes_on() {
     let (first, second) = (&plan.changes[0].file, &plan.changes[1].file);
     let mut before = contents(dir.path());
     fs::remove_file(root.path(first)).unwrap();
-    let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), [format!("{first}: the file is not there any more")]);
     fs::remove_file(root.path(second)).unwrap();
-    let undone = Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    let undone = Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(obstacles(&undone), [format!("{second}: the file is not there any more")]);
     for file in [first, second] {
         before.remove(&root.path(file).display().to_string());
@@ -182,7 +176,7 @@ fn a_file_that_vanishes_is_named_and_the_rest_goes_on() {
     assert_eq!(contents(dir.path()), before);
     // It may come again, with its CPU; unless nobody waits for it.
     assert!(journal_is_there(&root));
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(true).unwrap();
+    Tuning::begin(&root).unwrap().undo(true).unwrap();
     assert!(!journal_is_there(&root));
 }
 
@@ -190,17 +184,17 @@ fn a_file_that_vanishes_is_named_and_the_rest_goes_on() {
 fn what_somebody_else_changed_is_left_alone_unless_forced() {
     let (dir, root, plan) = laptop();
     let before = contents(dir.path());
-    Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let governor = &plan.changes[0].file;
     fs::write(root.path(governor), "ondemand\n").unwrap();
-    let undone = Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    let undone = Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(
         obstacles(&undone),
         [format!("{governor}: somebody else has changed it to 'ondemand'")]
     );
     assert_eq!(fs::read_to_string(root.path(governor)).unwrap(), "ondemand\n");
     assert!(journal_is_there(&root));
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(true).unwrap();
+    Tuning::begin(&root).unwrap().undo(true).unwrap();
     assert_eq!(contents(dir.path()), before);
     assert!(!journal_is_there(&root));
 }
@@ -210,10 +204,10 @@ fn what_somebody_else_changed_is_left_alone_unless_forced() {
 fn what_is_left_of_an_earlier_tuning_is_kept_with_the_next() {
     let (dir, root, plan) = laptop();
     let before = contents(dir.path());
-    Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let governor = plan.changes[0].file.clone();
     fs::write(root.path(&governor), "ondemand\n").unwrap();
-    let mut tuning = Tuning::begin(&root, NO_THREADS).unwrap();
+    let mut tuning = Tuning::begin(&root).unwrap();
     tuning.undo(false).unwrap();
     let plan = TuningPlan::new(
         &root,
@@ -223,7 +217,7 @@ fn what_is_left_of_an_earlier_tuning_is_kept_with_the_next() {
     tuning.apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     drop(tuning);
     assert_eq!(fs::read_to_string(root.path(&governor)).unwrap(), "performance");
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(true).unwrap();
+    Tuning::begin(&root).unwrap().undo(true).unwrap();
     assert_eq!(contents(dir.path()), before);
 }
 
@@ -233,13 +227,12 @@ fn a_value_that_changed_since_the_plan_is_not_written() {
     let (_dir, root, plan) = laptop();
     let governor = &plan.changes[0].file;
     fs::write(root.path(governor), "ondemand\n").unwrap();
-    let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(
         obstacles(&results),
         [format!("{governor}: somebody else has changed it to 'ondemand'")]
     );
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(fs::read_to_string(root.path(governor)).unwrap(), "ondemand\n");
 }
 
@@ -255,8 +248,7 @@ fn a_value_of_which_the_kernel_makes_another_is_put_back_at_once() {
     change.from.clone_from(&own);
     "of-sixteen-lette".clone_into(&mut change.to);
     let file = change.file.clone();
-    let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), [format!("{file}: the kernel made 'of-sixteen-lett' of it")]);
     assert_eq!(fs::read_to_string(name).unwrap(), own);
 }
@@ -271,9 +263,9 @@ fn the_settings_of_a_governor_come_back_with_it() {
     let before = contents(dir.path());
     let options = TuningOptions { cpus: Some(vec![plan::CpuId(2)]), ..TuningOptions::default() };
     let plan = TuningPlan::new(&root, &options).unwrap();
-    Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     fs::write(settings.join("rate"), "1000\n").unwrap();
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(contents(dir.path()), before);
 }
 
@@ -289,12 +281,11 @@ fn a_file_that_comes_with_another_setting_may_not_be_there() {
     let before = contents(dir.path());
     let options = TuningOptions { cpus: Some(vec![plan::CpuId(2)]), ..TuningOptions::default() };
     let plan = TuningPlan::new(&root, &options).unwrap();
-    Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &|| true).unwrap();
-    let undone = Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    Tuning::begin(&root).unwrap().apply(&plan, STAY, &|| true).unwrap();
+    let undone = Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert!(undone.is_empty(), "{undone:?}");
     // No kernel makes the group's file here.
-    let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(
         obstacles(&results),
         ["sys/fs/cgroup/system.slice/cpuset.cpus: the file is not there any more"]
@@ -303,7 +294,7 @@ fn a_file_that_comes_with_another_setting_may_not_be_there() {
         fs::read_to_string(group.join("../cgroup.subtree_control")).unwrap(),
         "memory cpuset\n"
     );
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(contents(dir.path()), before);
 }
 
@@ -330,12 +321,11 @@ fn a_thread_gets_its_priority_back_if_it_is_still_that_one() {
     );
     let before = contents(dir.path());
     let tuned = || {
-        let results =
-            Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+        let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
         assert_eq!(obstacles(&results), Vec::<String>::new());
         fs::read_to_string(root.path(file)).unwrap()
     };
-    let undone = || Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap().len();
+    let undone = || Tuning::begin(&root).unwrap().undo(false).unwrap().len();
     assert!(tuned().contains(" 17 0 89 2 "), "priority and policy");
     assert_eq!(undone(), 1);
     assert_eq!(contents(dir.path()), before);
@@ -357,9 +347,9 @@ fn with_start(line: &str, start: &str) -> String {
 #[test]
 fn one_process_at_a_time_changes_settings() {
     let (_dir, root, plan) = laptop();
-    let mut first = Tuning::begin(&root, NO_THREADS).unwrap();
+    let mut first = Tuning::begin(&root).unwrap();
     first.apply(&plan, STAY, &NOBODY_STOPS).unwrap();
-    let error = Tuning::begin(&root, NO_THREADS).err().unwrap().to_string();
+    let error = Tuning::begin(&root).err().unwrap().to_string();
     assert_eq!(
         error,
         format!("teiji tune runs already (process {}): end it first", std::process::id())
@@ -370,7 +360,7 @@ fn one_process_at_a_time_changes_settings() {
 fn without_a_journal_nothing_is_changed() {
     let (dir, root, plan) = laptop();
     let before = contents(dir.path());
-    let mut tuning = Tuning::begin(&root, NO_THREADS).unwrap();
+    let mut tuning = Tuning::begin(&root).unwrap();
     // A folder in its place: it cannot be written, by root either.
     fs::create_dir(root.path("var/lib/teiji/tune/journal.json.new")).unwrap();
     let error = tuning.apply(&plan, STAY, &NOBODY_STOPS).unwrap_err().to_string();

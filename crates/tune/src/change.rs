@@ -30,14 +30,14 @@ pub struct Change {
 }
 
 /// What would be changed on a machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TuningPlan {
     /// CPUs that are to be on time.
     pub cpus: Vec<CpuId>,
     /// In the order in which they are written.
     pub changes: Vec<Change>,
     /// What is not touched here, whatever is asked for.
-    pub never: Vec<NeverTouched>,
+    pub never: Vec<&'static NeverTouched>,
     /// Checks with changes that were not asked for.
     pub not_asked: Vec<&'static str>,
     /// What should be known of this machine.

@@ -74,22 +74,18 @@ impl Journal {
         phase: Phase,
         entries: Vec<Entry>,
         stays: Vec<Entry>,
+        namespaces: Option<Namespaces>,
     ) -> io::Result<Journal> {
         let Boot { id, time, .. } = Boot::now(root).map_err(io::Error::other)?;
         Ok(Journal {
             version: VERSION,
             boot_id: id,
             booted: time,
-            namespaces: None,
+            namespaces,
             phase,
             entries,
             stays,
         })
-    }
-
-    /// The same, of settings that were changed from there.
-    pub(super) fn of(self, namespaces: Option<Namespaces>) -> Journal {
-        Journal { namespaces, ..self }
     }
 
     /// Whether the machine still is as this left it: a reboot undoes everything.
@@ -186,9 +182,9 @@ fn is_setting(file: &str, form: Form) -> bool {
     match parts[..] {
         _ if parts.iter().any(|part| matches!(*part, "" | "." | "..")) => false,
         ["proc", process, "task", thread, "stat"] => {
-            is_number(process) && is_number(thread) && matches!(form, Form::Priority { .. })
+            is_number(process) && is_number(thread) && form.is_priority()
         }
-        ["proc", "sys" | "irq", _, ..] | ["sys", _, ..] => !matches!(form, Form::Priority { .. }),
+        ["proc", "sys" | "irq", _, ..] | ["sys", _, ..] => !form.is_priority(),
         _ => false,
     }
 }

@@ -5,7 +5,6 @@
 //! touches nothing that is to stay, and nothing while a process that changes settings lives.
 
 use super::apply::{Obstacle, Tuning, TuningError};
-use super::setting::SetPriority;
 use super::{folder, journal};
 use host::HostRoot;
 use std::thread::sleep;
@@ -29,10 +28,10 @@ const WAIT: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Tuning {
-    fn begin_soon(root: &HostRoot, set_priority: SetPriority) -> Result<Tuning, TuningError> {
+    fn begin_soon(root: &HostRoot) -> Result<Tuning, TuningError> {
         let began = Instant::now();
         loop {
-            match Tuning::begin(root, set_priority) {
+            match Tuning::begin(root) {
                 Err(TuningError::Held(holder)) if holder.is_empty() && began.elapsed() < WAIT => {
                     sleep(PAUSE)
                 }
@@ -46,14 +45,14 @@ impl KilledTuning {
     /// Puts back what a killed tuning left, if one did and nobody is at it. A journal from before a
     /// reboot is left to the next tuning.
     #[must_use]
-    pub fn put_right(root: &HostRoot, set_priority: SetPriority) -> Option<KilledTuning> {
+    pub fn put_right(root: &HostRoot) -> Option<KilledTuning> {
         // A damaged one is a finding of `check`, and stops `tune`.
         let found = journal::load(&folder::folder(root)).ok()??;
         if !found.is_unfinished(root) {
             return None;
         }
         let changes = found.changes();
-        let mut tuning = match Tuning::begin_soon(root, set_priority) {
+        let mut tuning = match Tuning::begin_soon(root) {
             Ok(tuning) => tuning,
             Err(TuningError::Held(holder)) if !holder.is_empty() => return None,
             // By nobody who changes settings.

@@ -115,7 +115,7 @@ mod tests {
         let tuned = || shown(&root, &options, "tuning");
         assert_eq!(tuned(), None);
         let plan = TuningPlan::new(&root, &TuningOptions::default()).unwrap();
-        let mut tuning = Tuning::begin(&root, |_, _| unreachable!()).unwrap();
+        let mut tuning = Tuning::begin(&root).unwrap();
         tuning.apply(&plan, false, &|| false).unwrap();
         let meanwhile = tuned().unwrap();
         assert!(
@@ -126,12 +126,12 @@ mod tests {
         let cut_off = tuned().unwrap();
         assert_eq!(cut_off.status, Status::Warn, "{cut_off:?}");
         assert_eq!(cut_off.action.as_deref(), Some("sudo teiji tune --undo"));
-        Tuning::begin(&root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
+        Tuning::begin(&root).unwrap().undo(false).unwrap();
         assert_eq!(tuned(), None);
-        Tuning::begin(&root, |_, _| unreachable!()).unwrap().apply(&plan, true, &|| false).unwrap();
+        Tuning::begin(&root).unwrap().apply(&plan, true, &|| false).unwrap();
         assert_eq!(tuned().unwrap().found, format!("{} changes by teiji tune", plan.changes.len()));
         fs::write(dir.path().join("proc/sys/vm/stat_interval"), "7\n").unwrap();
-        Tuning::begin(&root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
+        Tuning::begin(&root).unwrap().undo(false).unwrap();
         let left = tuned().unwrap();
         assert_eq!(
             (left.status, left.found.as_str()),

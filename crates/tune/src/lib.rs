@@ -44,7 +44,6 @@ pub use left_over::findings;
 pub use loader::{LoaderError, LoaderFile, LoaderPlace, LoaderUndo, LoaderWrite};
 pub use never::NeverTouched;
 pub use planning::{TuningOptions, is_tuned_only_when_asked};
-pub use setting::SetPriority;
 
 #[cfg(test)]
 use check::{CheckOptions, Finding, Purpose, Status};

@@ -39,9 +39,8 @@ impl Tuning {
         };
         let changed = plan.changes.iter().filter(is_changed);
         let found = |Change { file, form, to, comes_and_goes, .. }: &Change| {
-            let comes_and_goes = *comes_and_goes || matches!(form, Form::Priority { .. });
-            let obstacle = obstacle(&self.root, file, *form, to, comes_and_goes)?;
-            Some(ChangeResult { file: file.clone(), obstacle: Some(obstacle), is_expected: false })
+            let obstacle = obstacle(&self.root, file, *form, to, *comes_and_goes)?;
+            Some(ChangeResult::new(file.clone(), Some(obstacle)))
         };
         changed.filter_map(found).collect()
     }
@@ -58,7 +57,7 @@ pub(crate) fn changed_since(root: &HostRoot) -> Vec<(String, String)> {
     };
     let found = |Entry { file, form, to, comes_and_goes, .. }: &Entry| {
         // What changes with another setting need not have changed.
-        if *comes_and_goes && !matches!(form, Form::Priority { .. }) {
+        if *comes_and_goes && !form.is_priority() {
             return None;
         }
         match obstacle(root, file, *form, to.as_deref()?, *comes_and_goes)? {
@@ -97,7 +96,7 @@ mod tests {
             (finding.status, finding.found)
         };
         let plan = TuningPlan::new(&root, &TuningOptions::default()).unwrap();
-        let mut tuning = Tuning::begin(&root, |_, _| unreachable!()).unwrap();
+        let mut tuning = Tuning::begin(&root).unwrap();
         let results = tuning.apply(&plan, true, &|| false).unwrap();
         let meanwhile = |tuning: &Tuning| -> Vec<String> {
             let changed = tuning.changed_meanwhile(&plan, &results).into_iter();

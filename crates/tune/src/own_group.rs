@@ -10,7 +10,7 @@ use check::root_threads;
 use host::HostRoot;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::time::Duration;
 
@@ -129,7 +129,12 @@ fn put(root: &HostRoot, file: &str, text: &str) -> io::Result<()> {
         .write(true)
         .create(!root.is_system())
         .append(!root.is_system() && file.ends_with("/tasks"));
-    match options.open(root.path(file))?.write(text.as_bytes())? {
+    write_at_once(options.open(root.path(file))?, text)
+}
+
+/// In one write, as the kernel takes a setting.
+pub(super) fn write_at_once(mut file: File, text: &str) -> io::Result<()> {
+    match file.write(text.as_bytes())? {
         written if written == text.len() => Ok(()),
         _ => Err(io::Error::new(ErrorKind::WriteZero, "only a part of it was taken")),
     }

@@ -10,7 +10,6 @@ use plan::CpuId;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const NO_THREADS: crate::SetPriority = |_, _| unreachable!();
 const NOBODY_STOPS: fn() -> bool = || false;
 const STAY: bool = true;
 
@@ -51,7 +50,7 @@ fn contents(dir: &Path) -> BTreeMap<String, Option<String>> {
 }
 
 fn undo(root: &HostRoot) -> Vec<String> {
-    let undone = Tuning::begin(root, NO_THREADS).unwrap().undo(false).unwrap();
+    let undone = Tuning::begin(root).unwrap().undo(false).unwrap();
     undone
         .into_iter()
         .filter_map(|result| Some(format!("{}: {}", result.file, result.obstacle?)))
@@ -78,14 +77,13 @@ fn groups_are_limited_from_below_and_threads_moved_and_all_is_put_back() {
     assert_eq!(changes, expected);
     assert_eq!(plan.changes[2].subject, "a new group, for 3 threads of the root");
     let before = contents(dir.path());
-    let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert!(results.iter().all(|result| result.obstacle.is_none()), "{results:?}");
     assert_eq!(text(dir.path(), "teiji/cpuset.mems"), "0");
     assert_eq!(text(dir.path(), "teiji/cpuset.cpus"), "0-1");
     assert_eq!(text(dir.path(), "teiji/tasks"), "1\n2\n40\n41\n");
     assert_eq!(planned(&root).changes, []);
-    let undone = Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    let undone = Tuning::begin(&root).unwrap().undo(false).unwrap();
     let order: Vec<&str> = undone.iter().map(|result| result.file.as_str()).collect();
     assert_eq!(order, [expected[2].0, expected[1].0, expected[0].0]);
     assert_eq!(contents(dir.path()), before);
@@ -95,7 +93,7 @@ fn groups_are_limited_from_below_and_threads_moved_and_all_is_put_back() {
 #[test]
 fn what_began_in_the_group_comes_to_the_root() {
     let (dir, root, plan) = laid_out();
-    Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     // One has ended, one has begun.
     fs::write(dir.path().join(MOUNT).join("teiji/tasks"), "1\n2\n40\n120\n").unwrap();
     assert_eq!(undo(&root), Vec::<String>::new());
@@ -117,14 +115,14 @@ fn a_group_that_was_cut_off_is_removed_by_the_next_call() {
     ] {
         let (dir, root, plan) = laid_out();
         let before = contents(dir.path());
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, false, &|| true).unwrap();
+        Tuning::begin(&root).unwrap().apply(&plan, false, &|| true).unwrap();
         let group = dir.path().join(MOUNT).join("teiji");
         fs::create_dir(&group).unwrap();
         for (name, text) in files {
             fs::write(group.join(name), text).unwrap();
         }
         let back = KilledTuning::PutBack { back: 1, left: 0 };
-        assert_eq!(KilledTuning::put_right(&root, NO_THREADS), Some(back), "{cut_off}");
+        assert_eq!(KilledTuning::put_right(&root), Some(back), "{cut_off}");
         assert_eq!(contents(dir.path()), before, "{cut_off}");
     }
 }
@@ -132,7 +130,7 @@ fn a_group_that_was_cut_off_is_removed_by_the_next_call() {
 #[test]
 fn after_a_reboot_no_group_is_touched() {
     let (dir, root, plan) = laid_out();
-    Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let tuned = contents(dir.path());
     fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "second\n").unwrap();
     assert_eq!(undo(&root), Vec::<String>::new());
@@ -153,7 +151,7 @@ fn a_group_of_that_name_is_no_group_of_ours() {
             .any(|change| change.file.ends_with("/teiji/cpuset.cpus") && change.to == "1")
     );
     assert!(!plan.changes.iter().any(|change| change.file.ends_with("/teiji")));
-    Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(undo(&root), Vec::<String>::new());
     assert_eq!(contents(dir.path()), before);
 }
@@ -162,10 +160,10 @@ fn a_group_of_that_name_is_no_group_of_ours() {
 fn cpus_that_somebody_else_gave_the_group_are_left_alone_unless_forced() {
     let (dir, root, plan) = laid_out();
     let before = contents(dir.path());
-    Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     fs::write(dir.path().join(MOUNT).join("teiji/cpuset.cpus"), "0\n").unwrap();
     assert_eq!(undo(&root), ["sys/fs/cgroup/cpuset/teiji: somebody else has changed it to '0'"]);
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(true).unwrap();
+    Tuning::begin(&root).unwrap().undo(true).unwrap();
     assert_eq!(contents(dir.path()), before);
 }
 
@@ -174,8 +172,7 @@ fn cpus_that_somebody_else_gave_the_group_are_left_alone_unless_forced() {
 fn a_group_that_is_refused_is_named_and_not_left_there() {
     let (dir, root, plan) = laid_out();
     fs::remove_file(dir.path().join(MOUNT).join("cpuset.mems")).unwrap();
-    let results =
-        Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(&root).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert!(results[2].obstacle.is_some() && results[0].obstacle.is_none(), "{results:?}");
     assert!(!dir.path().join(MOUNT).join("teiji").exists());
 }

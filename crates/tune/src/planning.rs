@@ -90,7 +90,8 @@ impl TuningPlan {
         for Wanted { file, subject, form, to, when_new } in wanted {
             let file = proposals::real_file(root, file);
             let now = setting::read(root, &file, form).ok();
-            let comes_and_goes = now.is_none() && when_new.is_some();
+            // A thread that has ended needs no priority.
+            let comes_and_goes = form.is_priority() || now.is_none();
             let Some(from) = now.or_else(|| when_new.map(str::to_owned)) else { continue };
             // CPUs may share a file.
             if form.is_same(&from, &to) || self.changes.iter().any(|change| change.file == file) {

@@ -11,137 +11,102 @@ use plan::{CpuId, CpuList};
 
 /// All of them, in the order in which they are written.
 pub(super) const PROPOSALS: &[Proposal] = &[
-    Proposal {
-        check: "governor",
-        only_when_asked: false,
-        risk: "More power and heat. A board with weak cooling or supply may throttle, which is \
-               worse.",
-        may_be_refused: false,
-        propose: propose_frequency::governor,
-    },
-    Proposal {
-        check: "turbo",
-        only_when_asked: true,
-        risk: "Everything runs slower, in exchange for a frequency that stays the same.",
-        may_be_refused: false,
-        propose: propose_frequency::turbo,
-    },
-    Proposal {
-        check: "idle-states",
-        only_when_asked: false,
-        risk: "More power and heat, and less turbo for the other CPUs.",
-        may_be_refused: false,
-        propose: propose_frequency::idle_states,
-    },
-    Proposal {
-        check: "interrupts-on-measured-cpus",
-        only_when_asked: false,
-        risk: "The other CPUs serve the device. Those that the kernel places itself (managed \
-               ones, per-CPU ones) stay where they are.",
-        may_be_refused: true,
-        propose: propose_interrupts::affinities,
-    },
-    Proposal {
-        check: "interrupt-default",
-        only_when_asked: false,
-        risk: "None for interrupts that are already set up.",
-        may_be_refused: false,
-        propose: propose_interrupts::default_affinity,
-    },
-    Proposal {
-        check: "workqueues",
-        only_when_asked: false,
-        risk: "The other CPUs do this work.",
-        may_be_refused: false,
-        propose: propose_interrupts::workqueues,
-    },
-    Proposal {
-        check: "control-groups",
-        only_when_asked: false,
-        risk: "Services share the other CPUs. Kernels before 6.2 forget to which CPUs their \
-               threads had bound themselves.",
-        may_be_refused: false,
-        propose: propose_groups::control_groups,
-    },
-    Proposal {
-        check: "threads-above",
-        only_when_asked: true,
-        risk: "Somebody gave the thread this priority, and what it serves comes later now.",
-        may_be_refused: false,
-        propose: propose_threads::threads,
-    },
-    Proposal {
-        check: "interrupt-threads",
-        only_when_asked: true,
-        risk: "Somebody gave the thread this priority: its device is served later now.",
-        may_be_refused: false,
-        propose: propose_threads::interrupt_threads,
-    },
-    Proposal {
-        check: "clocksource",
-        only_when_asked: false,
-        risk: "Somebody may have chosen the slow one because the fast one is wrong on this \
-               machine: look in dmesg.",
-        may_be_refused: false,
-        propose: propose_kernel::clocksource,
-    },
-    Proposal {
-        check: "timer-migration",
-        only_when_asked: false,
-        risk: "CPUs that sleep are woken by their own timers: some more power.",
-        may_be_refused: false,
-        propose: propose_kernel::timer_migration,
-    },
-    Proposal {
-        check: "rt-throttling",
-        only_when_asked: true,
-        risk: "A real-time thread that never sleeps then stops its CPU for everything else. teiji \
-               measure has a guard that ends such a run; your own program has none.",
-        may_be_refused: false,
-        propose: propose_kernel::throttling,
-    },
-    Proposal {
-        check: "watchdogs",
-        only_when_asked: false,
-        risk: "A kernel that hangs on these CPUs is not reported.",
-        may_be_refused: false,
-        propose: propose_kernel::watchdogs,
-    },
-    Proposal {
-        check: "statistics-interval",
-        only_when_asked: false,
-        risk: "Counters in /proc/vmstat are up to two minutes old.",
-        may_be_refused: false,
-        propose: propose_kernel::statistics,
-    },
-    Proposal {
-        check: "transparent-hugepages",
-        only_when_asked: false,
-        risk: "Programs with large memory, such as databases, get slower.",
-        may_be_refused: false,
-        propose: propose_kernel::hugepages,
-    },
-    Proposal {
-        check: "same-page-merging",
-        only_when_asked: false,
-        risk: "Virtual machines that share pages need more memory.",
-        may_be_refused: false,
-        propose: propose_kernel::merging,
-    },
-    Proposal {
-        check: "numa-balancing",
-        only_when_asked: false,
-        risk: "Programs that are not bound to a node read more remote memory.",
-        may_be_refused: false,
-        propose: propose_kernel::numa_balancing,
-    },
-    Proposal {
-        check: "compaction",
-        only_when_asked: false,
-        risk: "Huge pages are found more slowly when a program asks for them.",
-        may_be_refused: false,
-        propose: propose_kernel::compaction,
-    },
+    Proposal::new(
+        "governor",
+        propose_frequency::governor,
+        "More power and heat. A board with weak cooling or supply may throttle, which is \
+         worse.",
+    ),
+    Proposal::new(
+        "turbo",
+        propose_frequency::turbo,
+        "Everything runs slower, in exchange for a frequency that stays the same.",
+    )
+    .only_when_asked(),
+    Proposal::new(
+        "idle-states",
+        propose_frequency::idle_states,
+        "More power and heat, and less turbo for the other CPUs.",
+    ),
+    Proposal::new(
+        "interrupts-on-measured-cpus",
+        propose_interrupts::affinities,
+        "The other CPUs serve the device. Those that the kernel places itself (managed \
+         ones, per-CPU ones) stay where they are.",
+    )
+    .that_may_be_refused(),
+    Proposal::new(
+        "interrupt-default",
+        propose_interrupts::default_affinity,
+        "None for interrupts that are already set up.",
+    ),
+    Proposal::new("workqueues", propose_interrupts::workqueues, "The other CPUs do this work."),
+    Proposal::new(
+        "control-groups",
+        propose_groups::control_groups,
+        "Services share the other CPUs. Kernels before 6.2 forget to which CPUs their \
+         threads had bound themselves.",
+    ),
+    Proposal::new(
+        "threads-above",
+        propose_threads::threads,
+        "Somebody gave the thread this priority, and what it serves comes later now.",
+    )
+    .only_when_asked(),
+    Proposal::new(
+        "interrupt-threads",
+        propose_threads::interrupt_threads,
+        "Somebody gave the thread this priority: its device is served later now.",
+    )
+    .only_when_asked(),
+    Proposal::new(
+        "clocksource",
+        propose_kernel::clocksource,
+        "Somebody may have chosen the slow one because the fast one is wrong on this \
+         machine: look in dmesg.",
+    ),
+    Proposal::new(
+        "timer-migration",
+        propose_kernel::timer_migration,
+        "CPUs that sleep are woken by their own timers: some more power.",
+    ),
+    Proposal::new(
+        "rt-throttling",
+        propose_kernel::throttling,
+        "A real-time thread that never sleeps then stops its CPU for everything else. teiji \
+         measure has a guard that ends such a run; your own program has none.",
+    )
+    .only_when_asked(),
+    Proposal::new(
+        "watchdogs",
+        propose_kernel::watchdogs,
+        "A kernel that hangs on these CPUs is not reported.",
+    ),
+    Proposal::new(
+        "statistics-interval",
+        propose_kernel::statistics,
+        "Counters in /proc/vmstat are up to two minutes old.",
+    ),
+    Proposal::new(
+        "transparent-hugepages",
+        propose_kernel::hugepages,
+        "Programs with large memory, such as databases, get slower.",
+    ),
+    Proposal::new(
+        "same-page-merging",
+        propose_kernel::merging,
+        "Virtual machines that share pages need more memory.",
+    ),
+    Proposal::new(
+        "numa-balancing",
+        propose_kernel::numa_balancing,
+        "Programs that are not bound to a node read more remote memory.",
+    ),
+    Proposal::new(
+        "compaction",
+        propose_kernel::compaction,
+        "Huge pages are found more slowly when a program asks for them.",
+    ),
 ];
 
 /// The file behind links: CPUs of one frequency domain have one.

@@ -141,14 +141,14 @@ mod tests {
         )
         .unwrap();
         assert_eq!(plan.changes.len(), 1);
-        Tuning::begin(&root, |_, _| unreachable!()).unwrap().apply(&plan, true, &|| false).unwrap();
+        Tuning::begin(&root).unwrap().apply(&plan, true, &|| false).unwrap();
         // As the kernel does with the governor.
         fs::write(root.path(&file("energy_performance_preference")), "performance\n").unwrap();
         (dir, root)
     }
 
     fn undone(root: &HostRoot) -> Vec<(String, bool)> {
-        let results = Tuning::begin(root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
+        let results = Tuning::begin(root).unwrap().undo(false).unwrap();
         results.into_iter().map(|result| (result.file, result.obstacle.is_none())).collect()
     }
 

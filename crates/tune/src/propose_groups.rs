@@ -5,6 +5,7 @@
 //! process is in it (ENOSPC). So it gets some only together with the controller, whose removal
 //! takes them away.
 
+use super::propose_interrupts::without_measured;
 use super::setting::{ADD_CPUSET, Form};
 use super::wanted::Wanted;
 use check::{CpusetLimits, GROUPS, Machine, cpuset_limits, groups_on_measured};
@@ -54,7 +55,6 @@ fn version_2(machine: &Machine<'_>) -> Vec<Wanted> {
     if groups.is_empty() {
         return Vec::new();
     }
-    let others = machine.others();
     let has_controller = has_controller(machine);
     let mut wanted = Vec::new();
     if !has_controller {
@@ -65,8 +65,7 @@ fn version_2(machine: &Machine<'_>) -> Vec<Wanted> {
         if has_controller && own.is_empty() {
             continue;
         }
-        let left: Vec<CpuId> = own.into_iter().filter(|cpu| others.contains(cpu)).collect();
-        let to = CpuList::format(if left.is_empty() { &others } else { &left });
+        let to = CpuList::format(&without_measured(machine, &own));
         let when_new = (!has_controller).then_some("\n");
         wanted.push(Wanted {
             form: Form::CpuList,
@@ -133,12 +132,11 @@ mod tests {
                 "{:?}",
                 plan.changes
             );
-            let none = |_, _| unreachable!();
-            Tuning::begin(&root, none).unwrap().apply(&plan, true, &|| false).unwrap();
+            Tuning::begin(&root).unwrap().apply(&plan, true, &|| false).unwrap();
             let now = fs::read_to_string(root.path(CONTROLLERS)).unwrap();
             assert!(now.split_whitespace().any(|name| name == "cpuset"), "{now}");
             fs::write(root.path(CONTROLLERS), format!("cpuset {after}")).unwrap();
-            let undone = Tuning::begin(&root, none).unwrap().undo(false).unwrap();
+            let undone = Tuning::begin(&root).unwrap().undo(false).unwrap();
             assert!(undone.iter().all(|result| result.obstacle.is_none()), "{undone:?}");
             assert_eq!(fs::read_to_string(root.path(CONTROLLERS)).unwrap(), after);
             assert!(!crate::has_been_tuned(&root));

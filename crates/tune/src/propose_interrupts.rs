@@ -8,7 +8,7 @@ use host::cpu::{of_mask, to_mask};
 use plan::{CpuId, CpuList};
 
 /// What is left of these CPUs, or all others where nothing is.
-fn without_measured(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
+pub(super) fn without_measured(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
     let others = machine.others();
     let left: Vec<CpuId> = cpus.iter().copied().filter(|cpu| others.contains(cpu)).collect();
     if left.is_empty() { others } else { left }
@@ -103,14 +103,11 @@ mod tests {
                 (file.as_str(), from.as_str(), planned.as_str()),
                 ("sys/devices/virtual/workqueue/cpumask", before, to)
             );
-            Tuning::begin(&root, |_, _| unreachable!())
-                .unwrap()
-                .apply(&plan, true, &|| false)
-                .unwrap();
+            Tuning::begin(&root).unwrap().apply(&plan, true, &|| false).unwrap();
             assert_eq!(fs::read_to_string(root.path(file)).unwrap(), to);
             // The kernel's, as long as the partition is there.
             fs::write(root.path(file), "1\n").unwrap();
-            let undone = Tuning::begin(&root, |_, _| unreachable!()).unwrap().undo(false).unwrap();
+            let undone = Tuning::begin(&root).unwrap().undo(false).unwrap();
             assert!(undone.len() == 1 && undone[0].obstacle.is_none(), "{undone:?}");
             assert_eq!(fs::read_to_string(root.path(file)).unwrap(), before, "what is written");
         }

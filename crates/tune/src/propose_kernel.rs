@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the kernel does beside: clocks, watchdogs, statistics, memory.
 
+use super::propose_interrupts::without_measured;
 use super::setting::Form;
 use super::wanted::Wanted;
 use check::Machine;
 use host::kernel;
 use host::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
-use plan::{CpuId, CpuList};
+use plan::CpuList;
 
 pub(super) fn clocksource(machine: &Machine<'_>) -> Vec<Wanted> {
     const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";
@@ -51,9 +52,8 @@ pub(super) fn watchdogs(machine: &Machine<'_>) -> Vec<Wanted> {
         return Vec::new();
     }
     if let Some(watched) = machine.cpus(CPUS).filter(|_| machine.has_chosen_cpus()) {
-        let others = machine.others();
-        let left: Vec<CpuId> = watched.iter().copied().filter(|cpu| others.contains(cpu)).collect();
-        let to = CpuList::format(if left.is_empty() { &others } else { &left });
+        let left = without_measured(machine, &watched);
+        let to = CpuList::format(&left);
         return if left == watched {
             Vec::new()
         } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One setting of the kernel: a file below /proc/sys, /proc/irq or /sys that holds a value.
 
-use super::own_group;
+use super::own_group::{self, write_at_once};
 use check::thread_of_line;
 use host::cpu::of_mask;
 use host::{HostRoot, cpu, kernel, regular_file};
@@ -9,7 +9,7 @@ use plan::CpuId;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
@@ -39,6 +39,10 @@ pub(super) enum Form {
 }
 
 impl Form {
+    pub(super) const fn is_priority(self) -> bool {
+        matches!(self, Form::Priority { .. })
+    }
+
     /// Whether two texts of such a file mean the same.
     pub(super) fn is_same(self, one: &str, other: &str) -> bool {
         let (one, other) = (one.trim(), other.trim());
@@ -111,9 +115,6 @@ pub(super) fn read(root: &HostRoot, file: &str, form: Form) -> io::Result<String
     Ok(same.priority.to_string())
 }
 
-/// Sets the real-time priority of a thread.
-pub type SetPriority = fn(thread: u32, priority: u8) -> io::Result<()>;
-
 /// The thread of a file such as `proc/PID/task/TID/stat`.
 fn thread_of(file: &str) -> Option<u32> {
     file.strip_prefix("proc/")?.strip_suffix("/stat")?.rsplit('/').next()?.parse().ok()
@@ -144,19 +145,13 @@ fn real_path(root: &HostRoot, file: &str) -> io::Result<PathBuf> {
 }
 
 /// Writes a value, at once: the kernel takes each write as a value of its own.
-pub(super) fn write(
-    root: &HostRoot,
-    file: &str,
-    form: Form,
-    text: &str,
-    set_priority: SetPriority,
-) -> io::Result<()> {
-    if matches!(form, Form::Priority { .. }) && root.is_system() {
+pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str) -> io::Result<()> {
+    if form.is_priority() && root.is_system() {
         let (thread, priority) = (thread_of(file), text.trim().parse().ok());
         return thread
             .zip(priority)
             .ok_or(ErrorKind::InvalidData.into())
-            .and_then(|(thread, priority)| set_priority(thread, priority));
+            .and_then(|(thread, priority)| system::scheduling::set_priority(thread, priority));
     }
     if form == Form::OwnGroup {
         return own_group::write(root, file, text);
@@ -173,15 +168,9 @@ pub(super) fn write(
         &shown
     };
     let no_link = OFlags::NOFOLLOW.bits().cast_signed();
-    let mut opened = OpenOptions::new()
-        .write(true)
-        .truncate(true)
-        .custom_flags(no_link)
-        .open(real_path(root, file)?)?;
-    match opened.write(text.as_bytes())? {
-        written if written == text.len() => Ok(()),
-        _ => Err(io::Error::new(ErrorKind::WriteZero, "only a part of it was taken")),
-    }
+    let mut options = OpenOptions::new();
+    options.write(true).truncate(true).custom_flags(no_link);
+    write_at_once(options.open(real_path(root, file)?)?, text)
 }
 
 /// As the kernel shows it when it has taken it.
@@ -194,7 +183,7 @@ fn as_shown(before: &str, form: Form, text: &str) -> String {
         let is_first = left == text.split_whitespace().collect::<Vec<_>>();
         return if is_first { text.to_owned() } else { format!("{}\n", left.join(" ")) };
     }
-    if matches!(form, Form::Priority { .. }) {
+    if form.is_priority() {
         return with_priority(before, text.trim()).unwrap_or_else(|| before.to_owned());
     }
     let value = form.value(text).trim();
@@ -219,7 +208,7 @@ mod tests {
         let root = HostRoot::at(dir.path());
         std::fs::create_dir_all(root.path("sys/devices")).unwrap();
         std::fs::create_dir_all(root.path("etc")).unwrap();
-        let write = |file: &str| write(&root, file, Form::Plain, "1", |_, _| unreachable!());
+        let write = |file: &str| write(&root, file, Form::Plain, "1");
         for victim in [outside.path().join("victim"), root.path("etc/victim")] {
             std::fs::write(&victim, "0").unwrap();
             let _ = std::fs::remove_file(root.path("sys/a"));

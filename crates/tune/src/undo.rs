@@ -126,8 +126,9 @@ impl Tuning {
             (true, false) => self.keep(Phase::Applied, &[], stays),
             // Nothing is known that was not: it stays as whoever had the rights wrote it.
             _ if next == phase && back.left.len() == count => {
-                Journal::new(&self.root, next, back.left, stays.to_vec())
-                    .map(|journal| self.journal = Some(journal.of(self.namespaces.clone())))
+                let namespaces = self.namespaces.clone();
+                Journal::new(&self.root, next, back.left, stays.to_vec(), namespaces)
+                    .map(|journal| self.journal = Some(journal))
             }
             _ => self.keep(next, &back.left, stays),
         };
@@ -150,20 +151,12 @@ impl Tuning {
             }
             match self.put_back(&entry, is_forced) {
                 Ok(false) => {}
-                Ok(true) => back.results.push(ChangeResult {
-                    file: entry.file,
-                    obstacle: None,
-                    is_expected: false,
-                }),
+                Ok(true) => back.results.push(ChangeResult::new(entry.file, None)),
                 Err(obstacle) => {
                     if obstacle.is_missing_right() {
                         back.lacking_rights.push(entry.file.clone());
                     }
-                    back.results.push(ChangeResult {
-                        file: entry.file.clone(),
-                        obstacle: Some(obstacle),
-                        is_expected: false,
-                    });
+                    back.results.push(ChangeResult::new(entry.file.clone(), Some(obstacle)));
                     back.left.insert(0, entry);
                 }
             }

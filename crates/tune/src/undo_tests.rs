@@ -2,7 +2,7 @@
 //! What is changed on top of what stays, and how both come back.
 
 use super::super::apply::tests::{
-    NO_THREADS, NOBODY_STOPS, STAY, contents, journal_is_there, laptop, obstacles,
+    NOBODY_STOPS, STAY, contents, journal_is_there, laptop, obstacles,
 };
 use super::*;
 use crate::{TuningOptions, TuningPlan};
@@ -28,8 +28,7 @@ fn planned(root: &HostRoot, cpus: &[u32], only: &[&str]) -> TuningPlan {
 }
 
 fn tuned(root: &HostRoot, plan: &TuningPlan, is_to_stay: bool) {
-    let results =
-        Tuning::begin(root, NO_THREADS).unwrap().apply(plan, is_to_stay, &NOBODY_STOPS).unwrap();
+    let results = Tuning::begin(root).unwrap().apply(plan, is_to_stay, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), Vec::<String>::new());
 }
 
@@ -61,7 +60,7 @@ fn a_second_tuning_adds_to_what_stays_and_the_first_values_come_back() {
             "{file}: of all CPUs that are to be on time"
         );
     }
-    let tuning = Tuning::begin(&root, NO_THREADS).unwrap();
+    let tuning = Tuning::begin(&root).unwrap();
     let journal = tuning.journal().unwrap();
     assert!(journal.phase == Phase::Applied && journal.entries.is_empty());
     let files: std::collections::BTreeSet<&str> =
@@ -77,7 +76,7 @@ fn a_second_tuning_adds_to_what_stays_and_the_first_values_come_back() {
     }
     drop(tuning);
     assert_ne!(contents(dir.path()), first);
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(contents(dir.path()), before);
     assert!(!journal_is_there(&root));
 }
@@ -89,7 +88,7 @@ fn only_what_is_not_to_stay_is_put_back_after_a_command() {
     tuned(&root, &planned(&root, &[2], &["watchdogs", "interrupt-default"]), STAY);
     let stayed = contents(dir.path());
     let journal = fs::read(root.path("var/lib/teiji/tune/journal.json")).unwrap();
-    let mut tuning = Tuning::begin(&root, NO_THREADS).unwrap();
+    let mut tuning = Tuning::begin(&root).unwrap();
     assert_eq!(tuning.staying(), 2);
     tuning.apply(&planned(&root, &[1, 2, 3], &[]), false, &NOBODY_STOPS).unwrap();
     assert_ne!(contents(dir.path()), stayed);
@@ -126,19 +125,19 @@ fn cut_off_after_each_change_on_top_of_what_stays() {
         for is_to_stay in [false, true] {
             let asked = std::cell::Cell::new(0);
             let stop = || asked.replace(asked.get() + 1) >= changes;
-            Tuning::begin(&root, NO_THREADS).unwrap().apply(&plan, is_to_stay, &stop).unwrap();
+            Tuning::begin(&root).unwrap().apply(&plan, is_to_stay, &stop).unwrap();
             let is_complete = is_to_stay && changes == plan.changes.len();
-            let back = Tuning::begin(&root, NO_THREADS).unwrap().undo_unfinished().unwrap();
+            let back = Tuning::begin(&root).unwrap().undo_unfinished().unwrap();
             assert_eq!(back.len(), if is_complete { 0 } else { changes });
             assert_eq!(contents(dir.path()) == stayed, !is_complete, "after {changes} changes");
         }
     }
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(contents(dir.path()), before);
     // Undone at once, without first putting back what is on top.
     tuned(&root, &planned(&root, &[2], &["watchdogs", "interrupt-default"]), STAY);
     tuned(&root, &planned(&root, &[1, 2, 3], &[]), false);
-    Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap();
+    Tuning::begin(&root).unwrap().undo(false).unwrap();
     assert_eq!(contents(dir.path()), before);
     assert!(!journal_is_there(&root));
 }
@@ -154,13 +153,10 @@ fn what_somebody_else_changed_on_top_of_what_stays_is_named_once() {
     tuned(&root, &planned(&root, &[1, 2, 3], &["interrupt-default", "statistics-interval"]), false);
     fs::write(root.path(file), "2\n").unwrap();
     let named = [format!("{file}: somebody else has changed it to '2'")];
-    assert_eq!(
-        obstacles(&Tuning::begin(&root, NO_THREADS).unwrap().undo_unfinished().unwrap()),
-        named
-    );
-    assert_eq!(Tuning::begin(&root, NO_THREADS).unwrap().journal().unwrap().phase, Phase::Applied);
-    assert_eq!(obstacles(&Tuning::begin(&root, NO_THREADS).unwrap().undo(false).unwrap()), named);
-    assert_eq!(Tuning::begin(&root, NO_THREADS).unwrap().undo(true).unwrap().len(), 1);
+    assert_eq!(obstacles(&Tuning::begin(&root).unwrap().undo_unfinished().unwrap()), named);
+    assert_eq!(Tuning::begin(&root).unwrap().journal().unwrap().phase, Phase::Applied);
+    assert_eq!(obstacles(&Tuning::begin(&root).unwrap().undo(false).unwrap()), named);
+    assert_eq!(Tuning::begin(&root).unwrap().undo(true).unwrap().len(), 1);
     assert_eq!(contents(dir.path()), before);
     assert!(!journal_is_there(&root));
 }

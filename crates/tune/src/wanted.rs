@@ -15,6 +15,24 @@ pub(super) struct Proposal {
     pub(super) propose: fn(&Machine<'_>) -> Vec<Wanted>,
 }
 
+impl Proposal {
+    pub(super) const fn new(
+        check: &'static str,
+        propose: fn(&Machine<'_>) -> Vec<Wanted>,
+        risk: &'static str,
+    ) -> Self {
+        Proposal { check, only_when_asked: false, risk, may_be_refused: false, propose }
+    }
+
+    pub(super) const fn only_when_asked(self) -> Self {
+        Proposal { only_when_asked: true, ..self }
+    }
+
+    pub(super) const fn that_may_be_refused(self) -> Self {
+        Proposal { may_be_refused: true, ..self }
+    }
+}
+
 /// A value that a file should have.
 pub(super) struct Wanted {
     pub(super) file: String,

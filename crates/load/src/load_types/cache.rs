@@ -4,9 +4,9 @@
 //! One pass reads the buffer, the next writes it, the next copies one half onto the other: whatever
 //! the measured thread had in a cache that is shared, is gone.
 
-use crate::load_types::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType, on_each_cpu};
 use crate::options::{Options, SpecError};
-use crate::worker_pool::{StartBarrier, WorkerPool};
+use crate::worker_pool::StartBarrier;
 use std::convert::Infallible;
 use std::fs;
 use std::hint::black_box;
@@ -20,14 +20,10 @@ const USUAL_CACHE: u64 = 16 << 20;
 /// Moved between two chances to sleep, in words of 8 bytes: tens of microseconds from memory.
 const PIECE: usize = 16 << 10;
 
-#[derive(Debug)]
-struct Cache {
-    words: usize,
-}
-
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let bytes = options.memory("size", 2 * largest_cache().unwrap_or(USUAL_CACHE))?;
-    Ok(Box::new(Cache { words: (bytes / size_of::<u64>()).max(2) }))
+    let words = (bytes / size_of::<u64>()).max(2);
+    on_each_cpu(move |barrier| stream(words, barrier))
 }
 
 /// The largest cache of the first CPU, bytes.
@@ -38,12 +34,6 @@ fn largest_cache() -> Option<u64> {
             crate::limits::parse_size(fs::read_to_string(entry.path().join("size")).ok()?.trim())
         })
         .max()
-}
-
-impl Generator for Cache {
-    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        pool.fork_on_each_cpu(|barrier| stream(self.words, barrier))
-    }
 }
 
 fn stream(words: usize, barrier: StartBarrier<'_>) -> io::Result<Infallible> {

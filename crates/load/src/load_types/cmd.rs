@@ -31,14 +31,13 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
             .refuse_command("write the command after a colon, as in cmd:\"stress-ng --matrix 1\"")
     })?;
     if let Some(operator) = shell_operator(command) {
-        return Err(options.refuse_command(&format!(
+        return Err(options.refuse_command(format!(
             "'{operator}' has no meaning here, the command runs without a shell: write {}",
             through_a_shell(options, command)
         )));
     }
     if !options.elsewhere {
-        rights::may_start_programs()
-            .map_err(|refused| options.refuse_command(&refused.to_string()))?;
+        rights::may_start_programs().map_err(|refused| options.refuse_command(refused))?;
     }
     let words = shlex::split(command).ok_or_else(|| {
         options.refuse_command("the command has an unclosed quote or a trailing backslash")
@@ -46,8 +45,9 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let program =
         words.first().ok_or_else(|| options.refuse_command("there is no command after cmd:"))?;
     if !options.elsewhere && find(program).is_none() {
-        return Err(options
-            .refuse_command(&format!("there is no program '{program}' that can be run here")));
+        return Err(
+            options.refuse_command(format!("there is no program '{program}' that can be run here"))
+        );
     }
     Ok(Box::new(Program { words }))
 }

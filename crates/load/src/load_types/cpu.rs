@@ -4,31 +4,17 @@
 //! It makes no system call and touches no memory beyond its stack and its counter: what a measuring
 //! thread suffers beside it is the scheduler's doing, and a warm or throttled core's.
 
-use crate::load_types::{Generator, LoadType};
-use crate::options::{Options, SpecError};
-use crate::worker_pool::{StartBarrier, WorkerPool};
+use crate::load_types::{LoadType, on_each_cpu};
+use crate::worker_pool::StartBarrier;
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
 pub(crate) const LOAD_TYPE: LoadType =
-    LoadType { paced: true, ..LoadType::new("cpu", &["iterations"], read) };
-
-#[derive(Debug)]
-struct Cpu;
-
-fn read(_: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
-    Ok(Box::new(Cpu))
-}
+    LoadType { paced: true, ..LoadType::new("cpu", &["iterations"], |_| on_each_cpu(calculate)) };
 
 /// Tens of microseconds of work: long beside the store that counts it, short beside a second.
 const ITERATIONS: u64 = 10_000;
-
-impl Generator for Cpu {
-    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        pool.fork_on_each_cpu(calculate)
-    }
-}
 
 fn calculate(barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let mut worker = barrier.wait()?;

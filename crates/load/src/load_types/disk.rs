@@ -5,16 +5,16 @@
 //! has no name from the beginning, so it is gone when its task is, however that ends.
 
 use crate::limits;
-use crate::load_types::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType, on_each_cpu};
 use crate::options::{Options, SpecError};
-use crate::worker_pool::{StartBarrier, WorkerPool};
+use crate::worker_pool::StartBarrier;
 use rustix::fs::{Access, Mode, OFlags, access};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-pub(crate) const SYNC: LoadType = LoadType::new("io-sync", &["syncs"], |_| Ok(Box::new(Sync)));
+pub(crate) const SYNC: LoadType = LoadType::new("io-sync", &["syncs"], |_| on_each_cpu(sync));
 
 pub(crate) const DISK: LoadType =
     LoadType { keys: &["dir", "size"], ..LoadType::new("disk", &["bytes", "fsyncs"], read) };
@@ -25,25 +25,12 @@ const SIZE: u64 = 16 << 20;
 const MIN_SIZE: u64 = 4_096;
 const BLOCK: usize = 1 << 20;
 
-#[derive(Debug)]
-struct Sync;
-
-impl Generator for Sync {
-    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        pool.fork_on_each_cpu(|barrier| {
-            let worker = barrier.wait()?;
-            loop {
-                rustix::fs::sync();
-                worker.add(0, 1);
-            }
-        })
+fn sync(barrier: StartBarrier<'_>) -> io::Result<Infallible> {
+    let worker = barrier.wait()?;
+    loop {
+        rustix::fs::sync();
+        worker.add(0, 1);
     }
-}
-
-#[derive(Debug)]
-struct Disk {
-    dir: PathBuf,
-    size: u64,
 }
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
@@ -52,7 +39,7 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
         let size = options.parsed("size", "a size such as 64M, from 4K up", |text| {
             limits::parse_size(text).filter(|size| *size >= MIN_SIZE)
         })?;
-        return Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE) }));
+        return busy(dir, size.unwrap_or(SIZE));
     }
     let free = rustix::fs::statvfs(&dir).ok().filter(|_| dir.is_dir());
     let free =
@@ -74,7 +61,7 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     access(&dir, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
         options.refuse("dir", &format!("a directory in which a file can be made: {error}"))
     })?;
-    Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE.min(max)) }))
+    busy(dir, size.unwrap_or(SIZE.min(max)))
 }
 
 /// Where files stay over a restart, so that it is a disk: /tmp often is memory.
@@ -82,10 +69,8 @@ fn usual_dir() -> PathBuf {
     Some(PathBuf::from("/var/tmp")).filter(|dir| dir.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
 
-impl Generator for Disk {
-    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        pool.fork_on_each_cpu(|barrier| write(&self.dir, self.size, barrier))
-    }
+fn busy(dir: PathBuf, size: u64) -> Result<Box<dyn Generator>, SpecError> {
+    on_each_cpu(move |barrier| write(&dir, size, barrier))
 }
 
 /// A file in this directory that has no name.

@@ -2,11 +2,10 @@
 //! `fork`: one task pinned on each CPU that forks, executes a program that ends at once, and waits
 //! for it, without end. The program is this one.
 
-use crate::load_types::{Generator, LoadType};
-use crate::options::{Options, SpecError};
+use crate::load_types::{LoadType, on_each_cpu};
 use crate::supervisor::NOTHING;
 use crate::sys::SingleThreaded;
-use crate::worker_pool::{StartBarrier, WorkerPool};
+use crate::worker_pool::StartBarrier;
 use rustix::process::{WaitOptions, waitpid};
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -14,21 +13,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use system::usage::children_cpu_time_ns;
 
-pub(crate) const LOAD_TYPE: LoadType = LoadType::new("fork", &["forks"], read);
-
-#[derive(Debug)]
-struct Fork;
-
-fn read(_: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
-    Ok(Box::new(Fork))
-}
-
-impl Generator for Fork {
-    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        let verb = std::env::args().nth(1).unwrap_or_default();
-        pool.fork_on_each_cpu(|barrier| fork(&verb, barrier))
-    }
-}
+pub(crate) const LOAD_TYPE: LoadType = LoadType::new("fork", &["forks"], |_| {
+    let verb = std::env::args().nth(1).unwrap_or_default();
+    on_each_cpu(move |barrier| fork(&verb, barrier))
+});
 
 fn fork(verb: &str, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     // A real fork, which copies the task's memory map; the library's own way to start a program

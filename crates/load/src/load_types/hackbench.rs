@@ -15,7 +15,6 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
 
 pub(crate) const LOAD_TYPE: LoadType = LoadType {
     keys: &["groups", "via", "threads"],
@@ -67,20 +66,24 @@ impl Generator for Hackbench {
 }
 
 impl Hackbench {
+    /// The ends to read and the ends to write of one group's channels.
+    fn channels(&self) -> io::Result<(Vec<File>, Vec<File>)> {
+        (0..SIDE).map(|_| self.via.open()).collect()
+    }
+
     /// Group by group, each one's channels closed again here once its tasks have them: the
     /// supervisor never holds more than 40, however many groups there are, and a task only
     /// those it uses.
     fn assemble_group(&self, pool: &mut WorkerPool) -> io::Result<()> {
         let cpus = pool.cpus().to_vec();
-        let channels = (0..SIDE).map(|_| self.via.open()).collect::<io::Result<Vec<_>>>()?;
-        let (mut sources, mut sinks): (Vec<OwnedFd>, Vec<OwnedFd>) = channels.into_iter().unzip();
+        let (mut sources, mut sinks) = self.channels()?;
         for receiver in 0..SIDE {
             pool.fork(&cpus, |barrier| {
                 let source = sources.swap_remove(receiver);
                 sources.clear();
                 sinks.clear();
                 let worker = barrier.wait()?;
-                receive(File::from(source), |messages| {
+                receive(source, |messages| {
                     worker.add(0, messages);
                     worker.add(1, messages * MESSAGE as u64);
                 })
@@ -89,7 +92,6 @@ impl Hackbench {
         for _ in 0..SIDE {
             pool.fork(&cpus, |barrier| {
                 sources.clear();
-                let sinks: Vec<File> = sinks.drain(..).map(File::from).collect();
                 let worker = barrier.wait()?;
                 send(sinks.iter().collect(), || worker.slot().has_worked())
             })?;
@@ -99,13 +101,9 @@ impl Hackbench {
 
     /// One task with a thread for each sender and receiver.
     fn assemble_threads(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        let (cpus, via) = (pool.cpus().to_vec(), self.via);
+        let cpus = pool.cpus().to_vec();
         pool.fork(&cpus, |barrier| {
-            let channels = (0..SIDE).map(|_| via.open()).collect::<io::Result<Vec<_>>>()?;
-            let (sources, sinks): (Vec<File>, Vec<File>) = channels
-                .into_iter()
-                .map(|(source, sink)| (File::from(source), File::from(sink)))
-                .unzip();
+            let (sources, sinks) = self.channels()?;
             let receiver = |source| -> ThreadWork<'_> {
                 Box::new(move |slot| {
                     let worked = Cell::new(false);

@@ -7,10 +7,10 @@
 //! takes the SIGSEGV, and makes that page writable in the handler: page faults, signals and
 //! mprotect. `mem-access` updates a counter in memory and makes no system call.
 
-use crate::load_types::{Generator, LoadType};
+use crate::load_types::{LoadType, on_each_cpu};
 use crate::options::{Options, SpecError};
 use crate::sys::{self, Pages};
-use crate::worker_pool::{StartBarrier, WorkerPool};
+use crate::worker_pool::StartBarrier;
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
@@ -21,7 +21,8 @@ pub(crate) const ALLOC: LoadType = LoadType {
     keys: &["chunk"],
     paced: true,
     ..LoadType::new("mem-alloc", &["page_faults", "maps"], |options| {
-        Ok(Box::new(Memory { work: Work::Alloc(chunk(options)?) }))
+        let chunk = chunk(options)?;
+        on_each_cpu(move |barrier| allocate(chunk, barrier))
     })
 };
 
@@ -29,14 +30,13 @@ pub(crate) const FAULT: LoadType = LoadType {
     keys: &["chunk"],
     paced: true,
     ..LoadType::new("mem-fault", &["signals", "maps"], |options| {
-        Ok(Box::new(Memory { work: Work::Fault(chunk(options)?) }))
+        let chunk = chunk(options)?;
+        on_each_cpu(move |barrier| fault(chunk, barrier))
     })
 };
 
-pub(crate) const ACCESS: LoadType = LoadType {
-    paced: true,
-    ..LoadType::new("mem-access", &["updates"], |_| Ok(Box::new(Memory { work: Work::Access })))
-};
+pub(crate) const ACCESS: LoadType =
+    LoadType { paced: true, ..LoadType::new("mem-access", &["updates"], |_| on_each_cpu(access)) };
 
 /// Mapped at a time, unless `chunk=` says otherwise.
 const CHUNK: u64 = 16 << 20;
@@ -45,32 +45,8 @@ const PAGES: usize = 32;
 /// Updates between two chances to sleep: the same.
 const UPDATES: u64 = 10_000;
 
-#[derive(Clone, Copy, Debug)]
-enum Work {
-    /// With so many bytes at a time.
-    Alloc(usize),
-    /// With so many bytes at a time.
-    Fault(usize),
-    Access,
-}
-
-#[derive(Debug)]
-struct Memory {
-    work: Work,
-}
-
 fn chunk(options: &Options<'_>) -> Result<usize, SpecError> {
     options.memory("chunk", CHUNK)
-}
-
-impl Generator for Memory {
-    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        match self.work {
-            Work::Alloc(chunk) => pool.fork_on_each_cpu(|barrier| allocate(chunk, barrier)),
-            Work::Fault(chunk) => pool.fork_on_each_cpu(|barrier| fault(chunk, barrier)),
-            Work::Access => pool.fork_on_each_cpu(access),
-        }
-    }
 }
 
 fn allocate(chunk: usize, barrier: StartBarrier<'_>) -> io::Result<Infallible> {

@@ -14,9 +14,10 @@ mod shootdown;
 mod timer;
 
 use crate::options::{Options, SpecError};
-use crate::worker_pool::WorkerPool;
-use std::fmt;
+use crate::worker_pool::{StartBarrier, WorkerPool};
+use std::convert::Infallible;
 use std::io;
+use std::slice;
 
 /// Every load, in the order they are listed.
 pub(crate) static LOAD_TYPES: &[LoadType] = &[
@@ -65,7 +66,7 @@ impl LoadType {
 }
 
 /// A load whose options have been read.
-pub(crate) trait Generator: fmt::Debug {
+pub(crate) trait Generator {
     /// How many tasks it consists of on so many CPUs.
     fn tasks(&self, cpus: usize) -> usize {
         cpus
@@ -79,6 +80,24 @@ pub(crate) trait Generator: fmt::Debug {
     /// Forks that many tasks, in the supervisor. Each prepares itself, waits at its barrier, then
     /// works until it is killed.
     fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()>;
+}
+
+/// A load that is one task on each of its CPUs, which all do the same.
+struct OnEachCpu<Body>(Body);
+
+impl<Body: Fn(StartBarrier<'_>) -> io::Result<Infallible>> Generator for OnEachCpu<Body> {
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        for cpu in pool.cpus().to_vec() {
+            pool.fork(slice::from_ref(&cpu), &self.0)?;
+        }
+        Ok(())
+    }
+}
+
+fn on_each_cpu(
+    body: impl Fn(StartBarrier<'_>) -> io::Result<Infallible> + 'static,
+) -> Result<Box<dyn Generator>, SpecError> {
+    Ok(Box::new(OnEachCpu(body)))
 }
 
 /// Whether the load of this name can be held at a level.

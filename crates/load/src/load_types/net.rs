@@ -71,7 +71,7 @@ impl Generator for Net {
 }
 
 fn no_loopback(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("the loopback interface cannot be used: {error}"))
+    system::named("the loopback interface cannot be used", error)
 }
 
 /// A receiver and a sender on the same CPU.

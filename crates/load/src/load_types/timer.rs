@@ -2,9 +2,9 @@
 //! `timer`: thousands of armed timers, one task pinned on each CPU: the timers expire one after the
 //! other, and each time the task is woken.
 
-use crate::load_types::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType, on_each_cpu};
 use crate::options::{Options, SpecError};
-use crate::worker_pool::{StartBarrier, WorkerPool};
+use crate::worker_pool::StartBarrier;
 use plan::{Nanos, Unit};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
@@ -28,12 +28,6 @@ const EVERY: i64 = 100_000_000;
 /// Taken in at one wake-up.
 const EVENTS: usize = 64;
 
-#[derive(Clone, Copy, Debug)]
-struct Timer {
-    timers: usize,
-    every_ns: i64,
-}
-
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let timers = options.number("timers", 1..=MAX_TIMERS)?;
     let every_ns = options.parsed("every", "a time from 100us to 10s", |text| {
@@ -42,20 +36,15 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
             .map(|time| time.0)
             .filter(|ns| (100_000..=10_000_000_000).contains(ns))
     })?;
-    Ok(Box::new(Timer { timers: timers.unwrap_or(TIMERS), every_ns: every_ns.unwrap_or(EVERY) }))
-}
-
-impl Generator for Timer {
-    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
-        pool.fork_on_each_cpu(|barrier| expire(*self, barrier))
-    }
+    let (timers, every_ns) = (timers.unwrap_or(TIMERS), every_ns.unwrap_or(EVERY));
+    on_each_cpu(move |barrier| expire(timers, every_ns, barrier))
 }
 
 fn time(ns: i64) -> Timespec {
     Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 }
 }
 
-fn expire(Timer { timers, every_ns }: Timer, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
+fn expire(timers: usize, every_ns: i64, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut armed = Vec::with_capacity(timers);
     for number in 0..timers {

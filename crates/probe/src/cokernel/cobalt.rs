@@ -4,6 +4,7 @@
 use super::sys::{self, BindRequest};
 use super::{Absence, Core, Files, Stage, Switches, policy_and_priority};
 use plan::Scheduling;
+use rustix::io::Errno;
 use std::io;
 
 const NAME: &str = "Cobalt";
@@ -162,7 +163,7 @@ impl Stage for TimerFile {
     }
 
     fn sleep_until(&mut self, time: i64) -> io::Result<()> {
-        let file = self.file.ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
+        let file = self.file.ok_or(Errno::BADF)?;
         match sys::cobalt_start_timer(self.is_3_3, file, time) {
             Ok(()) => {}
             // That time has come.

@@ -4,6 +4,7 @@
 use super::sys::{self, Convention, CoreInfo};
 use super::{Absence, Core, Files, Stage, Switches, policy_and_priority};
 use plan::Scheduling;
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
 
@@ -113,13 +114,12 @@ pub(crate) struct Evl {
 
 impl Evl {
     pub(crate) fn new(convention: Convention) -> io::Result<Evl> {
-        let clock = open(CLOCK)
-            .map_err(|error| io::Error::new(error.kind(), format!("{CLOCK}: {error}")))?;
+        let clock = open(CLOCK).map_err(|error| system::named(CLOCK, error))?;
         Ok(Evl { convention, clock, thread: None })
     }
 
     fn thread(&self) -> io::Result<&File> {
-        self.thread.as_ref().ok_or_else(|| io::Error::from_raw_os_error(libc::EPERM))
+        self.thread.as_ref().ok_or_else(|| Errno::PERM.into())
     }
 }
 

@@ -20,6 +20,7 @@ use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 use std::path::{Path, PathBuf};
+use system::named;
 use system::usage::ThreadUsage;
 
 /// A running co-kernel that lets us measure.
@@ -257,16 +258,16 @@ impl<S: Stage> Attachment for OnCore<S> {
         let pid = Linux.attach(cpu, scheduling)?;
         // The cores take no thread of a process whose pages may go.
         linux::lock_all_memory().map_err(|error| {
-            named("a co-kernel needs all memory locked (ulimit -l unlimited)", &error)
+            named("a co-kernel needs all memory locked (ulimit -l unlimited)", error)
         })?;
         self.stage
             .attach(scheduling)
-            .map_err(|error| named("the co-kernel does not take the thread", &error))?;
+            .map_err(|error| named("the co-kernel does not take the thread", error))?;
         self.stage
             .switches()
-            .map_err(|error| named("the co-kernel does not count switches to Linux", &error))?;
+            .map_err(|error| named("the co-kernel does not count switches to Linux", error))?;
         self.compare_clocks()
-            .map_err(|error| named("the co-kernel's clock cannot be read", &error))?;
+            .map_err(|error| named("the co-kernel's clock cannot be read", error))?;
         Ok(pid)
     }
 
@@ -326,10 +327,6 @@ impl<S: Stage> Attachment for OnCore<S> {
         self.stage.detach();
         Linux.detach();
     }
-}
-
-fn named(what: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 #[cfg(test)]

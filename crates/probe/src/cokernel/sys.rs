@@ -3,9 +3,10 @@
 //! layouts are those of x86_64 and arm64, which are both little-endian and of 64 bits. Elsewhere
 //! nobody calls them: [`super::is_known_processor`] is asked first.
 
+use rustix::io::Errno;
+use rustix::ioctl::opcode;
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -127,28 +128,14 @@ struct EvlState {
 /// Seconds and nanoseconds, both of 64 bits.
 type Time = [i64; 2];
 
-/// Which way the data of an ioctl go.
-const NO_DATA: u32 = 0;
-const TO_KERNEL: u32 = 1;
-const FROM_KERNEL: u32 = 2;
-
-/// The number of an ioctl without data, or with that of this type.
-const fn request<T>(way: u32, group: u8, number: u32) -> u32 {
-    let size = if way == NO_DATA { 0 } else { size_of::<T>() };
-    assert!(size < 1 << 14);
-    #[expect(clippy::cast_possible_truncation, reason = "it is below 2^14")]
-    let size = size as u32;
-    way << 30 | size << 16 | (group as u32) << 8 | number
-}
-
-const GET_CORE_INFO: u32 = request::<CoreInfo>(FROM_KERNEL, b'C', 0);
-const CLONE: u32 = request::<CloneRequest>(FROM_KERNEL | TO_KERNEL, b'f', 0);
-const SET_SCHEDULING: u32 = request::<EvlScheduling>(TO_KERNEL, b'T', 1);
-const GET_STATE: u32 = request::<EvlState>(FROM_KERNEL, b'T', 4);
-const SWITCH_OUT_OF_BAND: u32 = request::<()>(NO_DATA, b'T', 5);
-const DETACH: u32 = request::<()>(NO_DATA, b'T', 7);
-const SLEEP: u32 = request::<Time>(TO_KERNEL, b'c', 0);
-const GET_TIME: u32 = request::<Time>(FROM_KERNEL, b'c', 2);
+const GET_CORE_INFO: u32 = opcode::read::<CoreInfo>(b'C', 0);
+const CLONE: u32 = opcode::read_write::<CloneRequest>(b'f', 0);
+const SET_SCHEDULING: u32 = opcode::write::<EvlScheduling>(b'T', 1);
+const GET_STATE: u32 = opcode::read::<EvlState>(b'T', 4);
+const SWITCH_OUT_OF_BAND: u32 = opcode::none(b'T', 5);
+const DETACH: u32 = opcode::none(b'T', 7);
+const SLEEP: u32 = opcode::write::<Time>(b'c', 0);
+const GET_TIME: u32 = opcode::read::<Time>(b'c', 2);
 
 /// CLOCK_MONOTONIC and TIMER_ABSTIME.
 const MONOTONIC: i64 = 1;
@@ -281,7 +268,7 @@ pub(crate) fn cobalt_make_timer() -> io::Result<libc::c_int> {
     // SAFETY: the call takes two integers and touches no memory of ours.
     let file = unsafe { libc::syscall(number, word(MONOTONIC), no_flags) };
     checked(file)?;
-    libc::c_int::try_from(file).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
+    libc::c_int::try_from(file).map_err(|_| Errno::BADF.into())
 }
 
 /// Starts a timer file of Cobalt: it expires once, at this absolute time. `is_3_3` is whether it is
@@ -308,7 +295,7 @@ pub(crate) fn cobalt_await_timer(file: libc::c_int) -> io::Result<()> {
     // says so.
     let read = unsafe { libc::syscall(number, word(file.into()), &raw mut expiries, size) };
     checked(read)?;
-    if read == size { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EIO)) }
+    if read == size { Ok(()) } else { Err(Errno::IO.into()) }
 }
 
 /// Closes a timer file of Cobalt.
@@ -345,17 +332,13 @@ extern "C" fn noticed(
 
 /// Lets Cobalt's notices come to the calling thread, and counts them.
 pub(crate) fn count_notices() -> io::Result<()> {
-    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = noticed;
-    // SAFETY: `action` is zeroed, which is a valid sigaction, and the pointer to its field is valid
-    // for writes.
-    unsafe { (*action.as_mut_ptr()).sa_sigaction = handler as *const () as libc::sighandler_t };
-    // SAFETY: as above.
-    unsafe { (*action.as_mut_ptr()).sa_flags = libc::SA_SIGINFO };
-    // SAFETY: `action` is fully initialised; its handler only touches an atomic of a thread-local
+    let action = system::signal_action(handler as *const (), libc::SA_SIGINFO);
+    // SAFETY: the action is initialised; its handler only touches an atomic of a thread-local
     // without destructor, which is there from the beginning; it takes the three arguments of
     // SA_SIGINFO; the old action is not wanted.
-    checked(unsafe { libc::sigaction(libc::SIGXCPU, action.as_ptr(), ptr::null_mut()) }.into())?;
+    let result = unsafe { libc::sigaction(libc::SIGXCPU, &raw const action, ptr::null_mut()) };
+    checked(result.into())?;
     crate::sys::unblock(&[libc::SIGXCPU]);
     Ok(())
 }
@@ -390,7 +373,7 @@ pub(crate) fn evl_attach(factory: &File) -> io::Result<File> {
     checked(unsafe {
         libc::syscall(libc::SYS_ioctl, number_of(factory), word(CLONE.into()), &raw mut clone)
     })?;
-    let file = i32::try_from(clone.file).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
+    let file = i32::try_from(clone.file).map_err(|_| Errno::BADF)?;
     // SAFETY: EVL has just opened this file for us and given its number to nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(file) }.into())
 }

@@ -17,7 +17,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
-use sys::{Request, ask};
+use sys::{HPET_OFF, HPET_ON, HPET_PERIODIC, HPET_RATE, RTC_OFF, RTC_ON, RTC_RATE, ask};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Device {
@@ -53,13 +53,13 @@ impl InterruptTimer {
         let file = file.map_err(|error| failed("open")(error.into()))?;
         match device {
             Device::RealTimeClock => {
-                ask(&file, Request::RtcRate, hertz).map_err(failed("RTC_IRQP_SET"))?;
-                ask(&file, Request::RtcOn, 0).map_err(failed("RTC_PIE_ON"))?;
+                ask(&file, RTC_RATE, hertz).map_err(failed("RTC_IRQP_SET"))?;
+                ask(&file, RTC_ON, 0).map_err(failed("RTC_PIE_ON"))?;
             }
             Device::Hpet => {
-                ask(&file, Request::HpetRate, hertz).map_err(failed("HPET_IRQFREQ"))?;
-                ask(&file, Request::HpetPeriodic, 0).map_err(failed("HPET_EPI"))?;
-                ask(&file, Request::HpetOn, 0).map_err(failed("HPET_IE_ON"))?;
+                ask(&file, HPET_RATE, hertz).map_err(failed("HPET_IRQFREQ"))?;
+                ask(&file, HPET_PERIODIC, 0).map_err(failed("HPET_EPI"))?;
+                ask(&file, HPET_ON, 0).map_err(failed("HPET_IE_ON"))?;
             }
         }
         Ok(InterruptTimer { file, device })
@@ -97,8 +97,8 @@ impl InterruptTimer {
 impl Drop for InterruptTimer {
     fn drop(&mut self) {
         let off = match self.device {
-            Device::RealTimeClock => Request::RtcOff,
-            Device::Hpet => Request::HpetOff,
+            Device::RealTimeClock => RTC_OFF,
+            Device::Hpet => HPET_OFF,
         };
         // What closing the file does too.
         let _ = ask(&self.file, off, 0);

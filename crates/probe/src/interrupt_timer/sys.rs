@@ -3,57 +3,37 @@
 //! this file.
 
 use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::ioctl::Opcode;
+use rustix::ioctl::opcode::{none, write};
 use std::io;
 
-/// What such a device can be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Request {
-    /// So many interrupts a second (RTC_IRQP_SET).
-    RtcRate,
-    RtcOn,
-    RtcOff,
-    /// So many interrupts a second (HPET_IRQFREQ).
-    HpetRate,
-    /// Again and again, and not once (HPET_EPI).
-    HpetPeriodic,
-    HpetOn,
-    HpetOff,
-}
+/// What such a device can be asked for: include/uapi/linux/rtc.h, include/uapi/linux/hpet.h.
+#[derive(Clone, Copy)]
+pub(super) struct Request(Opcode);
 
-impl Request {
-    /// As the kernel numbers it (include/uapi/linux/rtc.h, include/uapi/linux/hpet.h); the same on
-    /// x86, Arm and RISC-V.
-    const fn number(self) -> u32 {
-        /// _IO and _IOW of include/uapi/asm-generic/ioctl.h; what is written is an unsigned long.
-        const fn plain(kind: u8, number: u32) -> u32 {
-            (kind as u32) << 8 | number
-        }
-        const fn writes_a_long(kind: u8, number: u32) -> u32 {
-            1 << 30 | (libc::c_ulong::BITS / 8) << 16 | plain(kind, number)
-        }
-        match self {
-            Request::RtcRate => writes_a_long(b'p', 0x0c),
-            Request::RtcOn => plain(b'p', 0x05),
-            Request::RtcOff => plain(b'p', 0x06),
-            Request::HpetRate => writes_a_long(b'h', 0x06),
-            Request::HpetPeriodic => plain(b'h', 0x04),
-            Request::HpetOn => plain(b'h', 0x01),
-            Request::HpetOff => plain(b'h', 0x02),
-        }
-    }
-}
+/// So many interrupts a second (RTC_IRQP_SET).
+pub(super) const RTC_RATE: Request = Request(write::<libc::c_ulong>(b'p', 0x0c));
+pub(super) const RTC_ON: Request = Request(none(b'p', 0x05));
+pub(super) const RTC_OFF: Request = Request(none(b'p', 0x06));
+/// So many interrupts a second (HPET_IRQFREQ).
+pub(super) const HPET_RATE: Request = Request(write::<libc::c_ulong>(b'h', 0x06));
+/// Again and again, and not once (HPET_EPI).
+pub(super) const HPET_PERIODIC: Request = Request(none(b'h', 0x04));
+pub(super) const HPET_ON: Request = Request(none(b'h', 0x01));
+pub(super) const HPET_OFF: Request = Request(none(b'h', 0x02));
 
 /// Asks a device for something; `value` is 0 where the request has none.
-pub(super) fn ask(device: &OwnedFd, request: Request, value: u32) -> io::Result<()> {
+pub(super) fn ask(device: &OwnedFd, Request(number): Request, value: u32) -> io::Result<()> {
     #[allow(
         clippy::cast_possible_wrap,
         clippy::cast_lossless,
         reason = "below 2^31; the type has other widths on other targets"
     )]
-    let number = request.number() as libc::Ioctl;
+    let number = number as libc::Ioctl;
     // SAFETY: each of these requests takes its argument by value, so the kernel reads and writes no
     // memory of ours; the descriptor is open, as its owner is borrowed; a device that does not
     // know the request refuses it.
-    let result = unsafe { libc::ioctl(device.as_raw_fd(), number, libc::c_ulong::from(value)) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    system::done(
+        unsafe { libc::ioctl(device.as_raw_fd(), number, libc::c_ulong::from(value)) }.into(),
+    )
 }

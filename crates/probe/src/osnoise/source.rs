@@ -66,7 +66,7 @@ impl Accounted {
     /// Reads what the kernel recorded until now.
     fn settle(&mut self) -> io::Result<()> {
         let Accounted { reader, layout, account, thread, .. } = self;
-        let taken = |raw: Raw<'_>| match raw {
+        let mut taken = |raw: Raw<'_>| match raw {
             Raw::Lost(time, events) => account.lost(time, events),
             Raw::Event(time, bytes) => match layout.decode(bytes) {
                 Some(Event::Ran { thread: Some(of), .. }) if of == *thread => {}
@@ -75,7 +75,7 @@ impl Accounted {
                 None => {}
             },
         };
-        read_all(reader, taken)?;
+        while reader.take(&mut taken)? {}
         (self.next, self.readings) = (Some(0), self.noise.readings());
         Ok(())
     }
@@ -89,18 +89,6 @@ impl Accounted {
             self.account.clear();
         }
         gap
-    }
-}
-
-fn read_all(reader: &mut RawReader, mut each: impl FnMut(Raw<'_>)) -> io::Result<()> {
-    loop {
-        match reader.take(&mut each) {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            // What asks the thread to stop.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
     }
 }
 

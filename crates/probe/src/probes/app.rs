@@ -18,38 +18,34 @@ use std::sync::Arc;
 use system::rights;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "app",
-    summary: "wake-ups of another program, which runs or is started",
     needs: "tracefs with the events sched and timer, and the right to use it (root)",
     settings: &[PID, COMMAND, WAKEUPS],
     default_interval: EXPECTED,
     default_scheduling: Scheduling::OTHER,
-    set: |settings| Arc::new(Settings::from(settings)),
+    ..Probe::new("app", "wake-ups of another program, which runs or is started", |settings| {
+        Arc::new(Settings::from(settings))
+    })
 };
 
 /// Between two wake-ups of a busy program: as many as that have room until they are written.
 const EXPECTED: Nanos = Nanos::from_micros(100);
 
-const PID: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new("pid", "The process to measure", SettingValues::Number(1, 4_194_304), "")
-};
+const PID: ProbeSetting =
+    ProbeSetting::new("pid", "The process to measure", SettingValues::Number(1, 4_194_304), "")
+        .default_not_recorded();
 
-const COMMAND: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "command",
-        "The command to start and measure, in one text. After -- it is given as it is",
-        SettingValues::Text("COMMAND"),
-        "",
-    )
-};
+const COMMAND: ProbeSetting = ProbeSetting::new(
+    "command",
+    "The command to start and measure, in one text. After -- it is given as it is",
+    SettingValues::Text("COMMAND"),
+    "",
+)
+.default_not_recorded();
 
-const WAKEUPS: ProbeSetting = ProbeSetting::new(
+const WAKEUPS: ProbeSetting = ProbeSetting::one_of(
     "wakeups",
     "Which of them: those of the program's timers, all others, or both",
-    SettingValues::OneOf(&["all", "timer", "other"]),
-    "all",
+    &["all", "timer", "other"],
 );
 
 struct Settings {
@@ -131,6 +127,10 @@ impl SetProbe for Settings {
             (None, None) => None,
         };
         wakeups::lacks().or_else(program)
+    }
+
+    fn program(&self) -> Option<Option<u32>> {
+        (self.pid.is_some() || self.command.is_some()).then_some(self.pid)
     }
 
     fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {

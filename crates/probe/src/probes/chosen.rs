@@ -7,7 +7,7 @@ use super::probe::{Probe, SetProbe, SettingConflict};
 use super::setting_error::ProbeSettingError;
 use super::{PROBES, find};
 use crate::sampler::Overrun;
-use crate::thread::{Launched, RowShape, ThreadConfig};
+use crate::thread::{Launched, ThreadConfig};
 use model::{CoKernel, ColumnUnit, ProbeStatement, RowKind};
 use plan::{AUTO_PROBE, Length, Nanos, Policy, ProbeSettings, Run, Scheduling};
 use std::fmt;
@@ -184,6 +184,13 @@ impl ChosenProbe {
         self.lacking(run).map_or_else(|| Ok(self.statement(run)), Err)
     }
 
+    /// The program that it measures, if it measures one: its number, or none where the probe starts
+    /// it.
+    #[must_use]
+    pub fn program(&self) -> Option<Option<u32>> {
+        self.set.program()
+    }
+
     /// Makes one thread that measures what was stated. The engine counts overruns by the thread's
     /// own column, and every consumer by the stated one: they are the same.
     pub(crate) fn launch(
@@ -197,8 +204,7 @@ impl ChosenProbe {
             ColumnUnit::Count => Overrun::Missed(column),
         });
         debug_assert_eq!(
-            launched.shape,
-            RowShape { columns: stated.columns.len(), overrun },
+            launched.overrun, overrun,
             "what the probe {} measures by, and what it states",
             self.probe.name
         );

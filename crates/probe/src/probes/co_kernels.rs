@@ -3,43 +3,39 @@
 //! timer.
 
 use super::cyclic::Cyclic;
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
-use super::setting::{ProbeSetting, SettingValues};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
+use super::setting::ProbeSetting;
 use crate::cokernel::{OnCore, cobalt, evl, lacking};
 use crate::thread::{Launched, ThreadConfig};
 use model::{CoKernel, ProbeStatement};
-use plan::{Nanos, Run, Scheduling};
+use plan::{Nanos, Run};
 use std::io;
 use std::sync::Arc;
 
 pub(super) const COBALT: Probe = Probe {
-    name: "cobalt",
-    summary: "wake-up latency of a periodic thread of Cobalt, the co-kernel of Xenomai 3",
     needs: "a running Cobalt on x86_64 or arm64, and root or a group that it allows",
     settings: &[SLEEP],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| Arc::new(Cobalt { is_by_timer: SLEEP.text(settings) == "timerfd" }),
-};
-
-const SLEEP: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "sleep",
-        "How the thread sleeps until its next planned time",
-        SettingValues::OneOf(&["absolute", "timerfd"]),
-        "absolute",
+    ..Probe::new(
+        "cobalt",
+        "wake-up latency of a periodic thread of Cobalt, the co-kernel of Xenomai 3",
+        |settings| Arc::new(Cobalt { is_by_timer: SLEEP.text(settings) == "timerfd" }),
     )
 };
 
+const SLEEP: ProbeSetting = ProbeSetting::one_of(
+    "sleep",
+    "How the thread sleeps until its next planned time",
+    &["absolute", "timerfd"],
+)
+.default_not_recorded();
+
 pub(super) const EVL: Probe = Probe {
-    name: "evl",
-    summary: "wake-up latency of a periodic thread of EVL, the co-kernel of Xenomai 4",
     needs: "a running EVL on x86_64 or arm64, and access to /dev/evl",
-    settings: &[],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |_| Arc::new(Evl),
+    ..Probe::new(
+        "evl",
+        "wake-up latency of a periodic thread of EVL, the co-kernel of Xenomai 4",
+        |_| Arc::new(Evl),
+    )
 };
 
 struct Cobalt {

@@ -2,8 +2,8 @@
 //! `cyclic`: a thread that sleeps until an absolute time, again and again; or by another call, or
 //! on another clock.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
-use super::setting::{ProbeSetting, SettingValues};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
+use super::setting::ProbeSetting;
 use crate::Monotonic;
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::{SampleError, Woken};
@@ -11,39 +11,30 @@ use crate::sampler::{Overrun, Sampler};
 use crate::sleep::{Absolute, AlarmSignal, Clock, Poll, Relative, SignalTimer, Sleep, TimerFile};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement};
-use plan::{Nanos, ProbeSettings, Run, Scheduling};
+use plan::{Nanos, ProbeSettings, Run};
 use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    name: plan::DEFAULT_PROBE,
-    summary: "wake-up latency of a periodic thread",
-    needs: "nothing",
     settings: &[SLEEP, CLOCK],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| Arc::new(Settings::from(settings)),
+    ..Probe::new(plan::DEFAULT_PROBE, "wake-up latency of a periodic thread", |settings| {
+        Arc::new(Settings::from(settings))
+    })
 };
 
-const SLEEP: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "sleep",
-        "How the thread sleeps until its next planned time",
-        SettingValues::OneOf(&["absolute", "relative", "timerfd", "signal", "itimer", "poll"]),
-        "absolute",
-    )
-};
+const SLEEP: ProbeSetting = ProbeSetting::one_of(
+    "sleep",
+    "How the thread sleeps until its next planned time",
+    &["absolute", "relative", "timerfd", "signal", "itimer", "poll"],
+)
+.default_not_recorded();
 
-const CLOCK: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "clock",
-        "The clock that the thread follows",
-        SettingValues::OneOf(&["monotonic", "realtime", "tai"]),
-        "monotonic",
-    )
-};
+const CLOCK: ProbeSetting = ProbeSetting::one_of(
+    "clock",
+    "The clock that the thread follows",
+    &["monotonic", "realtime", "tai"],
+)
+.default_not_recorded();
 
 /// The further columns, as far as the settings ask for them, in their order.
 const OVERRUNS: Column = Column::count(
@@ -143,10 +134,17 @@ impl SetProbe for Settings {
             _ if clock == Clock::Monotonic => return config.launch(Linux, Cyclic),
             _ => Box::new(Absolute(clock)),
         };
-        let columns = Columns { overruns: self.counts_overruns(), step: clock != Clock::Monotonic };
         config.launch(
             Linux,
-            Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns },
+            Sleeping {
+                sleep,
+                clock,
+                planned_ahead: 0,
+                ahead: 0,
+                left: 0,
+                overruns: 0,
+                counts_overruns: self.counts_overruns(),
+            },
         )
     }
 }
@@ -175,13 +173,8 @@ struct Sleeping {
     left: u64,
     /// Expiries that it counted beside the last one awaited.
     overruns: u64,
-    columns: Columns,
-}
-
-/// Which columns there are beside the latency, in this order.
-struct Columns {
-    overruns: bool,
-    step: bool,
+    /// Whether a row says how many expiries passed.
+    counts_overruns: bool,
 }
 
 /// Attempts to read two clocks at one moment.
@@ -235,10 +228,6 @@ const fn step_between(expected: i64, before: i64, after: i64) -> i64 {
 impl<A: Attachment> Sampler<A, 3> for Sleeping {
     const OVERRUN: Overrun = Overrun::Time(0);
 
-    fn columns(&self) -> usize {
-        1 + usize::from(self.columns.overruns) + usize::from(self.columns.step)
-    }
-
     fn begin(
         &mut self,
         _attachment: &mut A,
@@ -271,7 +260,7 @@ impl<A: Attachment> Sampler<A, 3> for Sleeping {
         let now = self.now();
         let latency = now - self.planned_ahead - planned.0;
         let (overruns, step) = (self.overruns.cast_signed(), self.step(now));
-        Ok(if self.columns.overruns { [latency, overruns, step] } else { [latency, step, 0] })
+        Ok(if self.counts_overruns { [latency, overruns, step] } else { [latency, step, 0] })
     }
 
     /// A timer that runs by itself has passed those that it counted, even if one more has passed
@@ -327,7 +316,6 @@ mod tests {
     #[test]
     fn an_interrupted_sleep_has_no_overruns() {
         let script = vec![(Woken::OnTime, 3), (Woken::Interrupted, 0), (Woken::OnTime, 0)];
-        let columns = Columns { overruns: true, step: false };
         let sleep = Box::new(Scripted(script, 0));
         let mut sleeping = Sleeping {
             sleep,
@@ -336,7 +324,7 @@ mod tests {
             ahead: 0,
             left: 0,
             overruns: 0,
-            columns,
+            counts_overruns: true,
         };
         let wait = |sleeping: &mut Sleeping, planned| {
             let woken = Sampler::<Linux, 3>::wait(sleeping, &mut Linux, Nanos(planned));

@@ -10,7 +10,7 @@
 //! it. The kernel's own notice (`SCHED_FLAG_DL_OVERRUN`) is a signal to the process: it does not
 //! say which thread it was, and two become one.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::Attachment;
 use crate::clock::ns_of;
@@ -27,13 +27,14 @@ use std::sync::Arc;
 use system::scheduling::Reservation;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "deadline",
-    summary: "wake-up latency and budget overruns of periodic jobs under SCHED_DEADLINE",
     needs: "root or CAP_SYS_NICE, and bandwidth that admission control has left",
     settings: &[RUNTIME, DEADLINE, WORK],
-    default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEADLINE,
-    set: |settings| Arc::new(Settings::from(settings)),
+    ..Probe::new(
+        "deadline",
+        "wake-up latency and budget overruns of periodic jobs under SCHED_DEADLINE",
+        |settings| Arc::new(Settings::from(settings)),
+    )
 };
 
 const RUNTIME: ProbeSetting = ProbeSetting::new(
@@ -43,25 +44,21 @@ const RUNTIME: ProbeSetting = ProbeSetting::new(
     "200us",
 );
 
-const DEADLINE: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "deadline",
-        "From the start of a period until the runtime is due [default: the interval]",
-        SettingValues::Time,
-        "",
-    )
-};
+const DEADLINE: ProbeSetting = ProbeSetting::new(
+    "deadline",
+    "From the start of a period until the runtime is due [default: the interval]",
+    SettingValues::Time,
+    "",
+)
+.default_not_recorded();
 
-const WORK: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "work",
-        "CPU time that each job computes for [default: nothing]",
-        SettingValues::Time,
-        "",
-    )
-};
+const WORK: ProbeSetting = ProbeSetting::new(
+    "work",
+    "CPU time that each job computes for [default: nothing]",
+    SettingValues::Time,
+    "",
+)
+.default_not_recorded();
 
 /// The kernel counts with no less (`DL_SCALE`).
 const MIN_RUNTIME: Nanos = Nanos(1_024);
@@ -181,10 +178,6 @@ fn on_cpu() -> i64 {
 
 impl<A: Attachment, const OVERRUN: usize> Sampler<A, COLUMNS> for Job<OVERRUN> {
     const OVERRUN: Overrun = Overrun::Time(OVERRUN);
-
-    fn columns(&self) -> usize {
-        if OVERRUN == DONE { COLUMNS } else { COLUMNS_WITHOUT_WORK }
-    }
 
     fn sample(
         &mut self,

@@ -6,7 +6,7 @@
 //! readings is no software of this kernel, except a non-maskable interrupt. Our thread reads what
 //! the tracer prints of each window.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::Attachment;
 use crate::observer::Observer;
@@ -16,23 +16,25 @@ use crate::smi::SmiCounter;
 use crate::thread::{Launched, Outlives, ThreadConfig};
 use model::{Column, ProbeStatement, RowKind, Smis};
 use plan::{CpuId, Nanos, Run, Scheduling};
+use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use trace::{Gap, Line, Reader, Session, Text, TraceError, Tracefs};
 
 pub(super) const PROBE: Probe = Probe {
-    name: "hwlat",
-    summary: "gaps made by hardware, firmware or a hypervisor, with interrupts off (hwlat tracer)",
     needs: "the hwlat tracer (CONFIG_HWLAT_TRACER), and root",
     settings: &[WINDOW, WIDTH, THRESHOLD],
-    default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::OTHER,
-    set: |settings| {
-        let nanos = |setting: &ProbeSetting| setting.time(settings).unwrap_or(Nanos(1));
-        let (window, width, threshold) = (nanos(&WINDOW), nanos(&WIDTH), nanos(&THRESHOLD));
-        Arc::new(Settings { window, width, threshold })
-    },
+    ..Probe::new(
+        "hwlat",
+        "gaps made by hardware, firmware or a hypervisor, with interrupts off (hwlat tracer)",
+        |settings| {
+            let nanos = |setting: &ProbeSetting| setting.time(settings).unwrap_or(Nanos(1));
+            let (window, width, threshold) = (nanos(&WINDOW), nanos(&WIDTH), nanos(&THRESHOLD));
+            Arc::new(Settings { window, width, threshold })
+        },
+    )
 };
 
 const WINDOW: ProbeSetting = ProbeSetting::new(
@@ -191,7 +193,7 @@ impl Hwlat {
                 }
                 // A gap that is lost cannot be counted among events, which have no number of their
                 // own: the run ends.
-                Text::Lost(_) => return Err(io::Error::from_raw_os_error(libc::ENOBUFS)),
+                Text::Lost(_) => return Err(Errno::NOBUFS.into()),
             }
         }
         Ok(None)

@@ -15,7 +15,7 @@ use crate::outcome::{SampleError, Woken};
 use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, Quantity};
-use plan::{Nanos, OverrunPolicy, Run, Scheduling};
+use plan::{Nanos, OverrunPolicy, Run};
 use rustix::fs::Access;
 use rustix::io::Errno;
 use std::io;
@@ -32,30 +32,23 @@ const RTC_RATES: RangeInclusive<u32> = 2..=8_192;
 const HPET_RATES: RangeInclusive<u32> = 2..=100_000;
 
 pub(super) const RTC: Probe = Probe {
-    name: "rtc",
-    summary: "jitter of the real-time clock's periodic interrupt",
     needs: "a real-time clock (/dev/rtc0), and CAP_SYS_RESOURCE above 64 interrupts a second",
     settings: &[DEVICE],
     default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| {
+    ..Probe::new("rtc", "jitter of the real-time clock's periodic interrupt", |settings| {
         let path = DEVICE.text(settings).into();
         Arc::new(Settings { device: Device::RealTimeClock, path, rates: RTC_RATES })
-    },
+    })
 };
 
 pub(super) const HPET: Probe = Probe {
-    name: "hpet",
-    summary: "jitter of the HPET's periodic interrupt, which a device makes",
     needs: "an HPET with a timer to spare (/dev/hpet), and CAP_SYS_RESOURCE above 64 interrupts a \
             second",
-    settings: &[],
     default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |_| {
+    ..Probe::new("hpet", "jitter of the HPET's periodic interrupt, which a device makes", |_| {
         let path = "/dev/hpet".into();
         Arc::new(Settings { device: Device::Hpet, path, rates: HPET_RATES })
-    },
+    })
 };
 
 const DEVICE: ProbeSetting =

@@ -8,6 +8,7 @@ mod co_kernels;
 mod cyclic;
 mod deadline;
 #[cfg(debug_assertions)]
+#[path = "tests/examples.rs"]
 mod examples;
 mod hwlat;
 mod interrupts;

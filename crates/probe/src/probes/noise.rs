@@ -13,19 +13,20 @@ use crate::osnoise::{self, Accounted};
 use crate::sampler::{Awaited, EventSource};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, Polling as Polled, ProbeStatement, RowKind};
-use plan::{Nanos, ProbeSettings, Run, Scheduling};
+use plan::{Nanos, ProbeSettings, Run};
 use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "noise",
-    summary: "gaps in a loop that reads the clock: what takes the CPU away from a thread",
     needs: "nothing. With --account osnoise the osnoise tracer (CONFIG_OSNOISE_TRACER, with its \
             option OSNOISE_WORKLOAD), and root",
     settings: &[THRESHOLD, POLL, ACCOUNT],
     default_interval: Nanos::from_secs(1),
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| Arc::new(Settings::from(settings)),
+    ..Probe::new(
+        "noise",
+        "gaps in a loop that reads the clock: what takes the CPU away from a thread",
+        |settings| Arc::new(Settings::from(settings)),
+    )
 };
 
 const COLUMNS: usize = 1;
@@ -42,15 +43,12 @@ const POLL: ProbeSetting = ProbeSetting::new(
     "90",
 );
 
-const ACCOUNT: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "account",
-        "Who says what was in a gap: nobody, or the kernel's osnoise tracer",
-        SettingValues::OneOf(&["none", "osnoise"]),
-        "none",
-    )
-};
+const ACCOUNT: ProbeSetting = ProbeSetting::one_of(
+    "account",
+    "Who says what was in a gap: nobody, or the kernel's osnoise tracer",
+    &["none", "osnoise"],
+)
+.default_not_recorded();
 
 /// The longest time to poll without sleep. Nothing of lower priority runs on the CPU meanwhile: the
 /// guard ends a run after 5 s of that.
@@ -335,7 +333,7 @@ mod tests {
     use crate::outcome::Woken;
     use crate::test_runs::test_run;
     use crate::{Control, Counts, Cycle, StopReason, events, ring};
-    use plan::{CpuId, OverrunPolicy};
+    use plan::{CpuId, OverrunPolicy, Scheduling};
     use rustix::thread::Pid;
 
     #[test]

@@ -8,9 +8,6 @@ use plan::{Nanos, ProbeSettings, Run, Scheduling};
 use std::io;
 use std::sync::Arc;
 
-/// Time from one row to the next, of most probes.
-pub(super) const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(1);
-
 /// A way to measure, as it states itself.
 pub struct Probe {
     pub name: &'static str,
@@ -27,6 +24,25 @@ pub struct Probe {
     pub default_scheduling: Scheduling,
     /// Parses its settings, which are valid each by itself.
     pub(super) set: fn(&ProbeSettings) -> Arc<dyn SetProbe>,
+}
+
+impl Probe {
+    /// One without settings, which needs nothing and wakes each ms as most do.
+    pub(super) const fn new(
+        name: &'static str,
+        summary: &'static str,
+        set: fn(&ProbeSettings) -> Arc<dyn SetProbe>,
+    ) -> Self {
+        Probe {
+            name,
+            summary,
+            needs: "nothing",
+            settings: &[],
+            default_interval: Nanos::from_millis(1),
+            default_scheduling: Scheduling::DEFAULT,
+            set,
+        }
+    }
 }
 
 /// A probe whose settings have been parsed.
@@ -72,6 +88,11 @@ pub(super) trait SetProbe: Send + Sync {
 
     /// Makes one measuring thread.
     fn launch(&self, config: ThreadConfig) -> io::Result<Launched>;
+
+    /// The program that it measures, by its number where that is said; none where it starts it.
+    fn program(&self) -> Option<Option<u32>> {
+        None
+    }
 }
 
 /// A setting that is valid, and impossible beside others.

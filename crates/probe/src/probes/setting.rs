@@ -44,6 +44,19 @@ impl ProbeSetting {
         ProbeSetting { name, help, values, default, default_is_recorded: true }
     }
 
+    /// One of these words, the first where nothing is said.
+    pub(super) const fn one_of(
+        name: &'static str,
+        help: &'static str,
+        words: &'static [&'static str],
+    ) -> Self {
+        ProbeSetting::new(name, help, SettingValues::OneOf(words), words[0])
+    }
+
+    pub(super) const fn default_not_recorded(self) -> Self {
+        ProbeSetting { default_is_recorded: false, ..self }
+    }
+
     /// What was set, or the default.
     pub(super) fn text<'a>(&'a self, settings: &'a ProbeSettings) -> &'a str {
         settings.get(self.name).map_or(self.default, String::as_str)

@@ -6,41 +6,40 @@
 //! has been waited for; one that is not over when the next is due is late, and the next one is
 //! skipped.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
-use super::setting::{ProbeSetting, SettingValues};
+use super::probe::{Probe, SetProbe};
+use super::setting::ProbeSetting;
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
 use crate::process_start::{ChildProgram, Method, Started, start};
 use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, RowKind};
-use plan::{Nanos, Run, Scheduling};
+use plan::{Nanos, Run};
 use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "spawn",
-    summary: "time from the call that starts a process to its first instruction",
     needs: "a file in memory that may be executed (memfd_create)",
     settings: &[METHOD],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| {
-        let (method, name) = match METHOD.text(settings) {
-            "fork" => (Method::Fork, "fork"),
-            "vfork" => (Method::Vfork, "vfork"),
-            "clone" => (Method::Clone, "clone"),
-            _ => (Method::PosixSpawn, "posix_spawn"),
-        };
-        Arc::new(Settings { method, name })
-    },
+    ..Probe::new(
+        "spawn",
+        "time from the call that starts a process to its first instruction",
+        |settings| {
+            let (method, name) = match METHOD.text(settings) {
+                "fork" => (Method::Fork, "fork"),
+                "vfork" => (Method::Vfork, "vfork"),
+                "clone" => (Method::Clone, "clone"),
+                _ => (Method::PosixSpawn, "posix_spawn"),
+            };
+            Arc::new(Settings { method, name })
+        },
+    )
 };
 
-const METHOD: ProbeSetting = ProbeSetting::new(
+const METHOD: ProbeSetting = ProbeSetting::one_of(
     "method",
     "How processes are started",
-    SettingValues::OneOf(&["posix_spawn", "fork", "vfork", "clone"]),
-    "posix_spawn",
+    &["posix_spawn", "fork", "vfork", "clone"],
 );
 
 struct Settings {
@@ -112,12 +111,6 @@ impl Spawn {
 
 impl<A: Attachment> Sampler<A, 4> for Spawn {
     const OVERRUN: Overrun = Overrun::Time(DONE);
-
-    /// What happens in the child before exec is the C library's own with posix_spawn, and has no
-    /// column.
-    fn columns(&self) -> usize {
-        if self.method == Method::PosixSpawn { 3 } else { 4 }
-    }
 
     fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 4], SampleError> {
         let Started { called_ns, child_ns, first_instruction_ns, ended_ns } = self.start()?;

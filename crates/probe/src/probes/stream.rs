@@ -7,13 +7,13 @@
 //! are no activations: those are planned at multiples of an interval on this machine's clock, which
 //! another clock leaves in time, and the period of a stream may be unknown.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
 use crate::sampler::{Awaited, EventSource};
 use crate::stream::{
-    Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, Width, absent, place_error,
+    Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, absent, place_error,
 };
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, Quantity, RowKind, Warning};
@@ -22,13 +22,14 @@ use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "stream",
-    summary: "timestamps made elsewhere, from a file, FIFO, serial port or socket",
     needs: "something to read",
     settings: &[FROM, KIND, UNIT, HZ, PERIOD, WIDTH, BYTE_ORDER, SIGN, WRAP, BAUD],
-    default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::OTHER,
-    set: |settings| Arc::new(Settings::from(settings)),
+    ..Probe::new(
+        "stream",
+        "timestamps made elsewhere, from a file, FIFO, serial port or socket",
+        |settings| Arc::new(Settings::from(settings)),
+    )
 };
 
 const READS_ONLY: &str = "its thread only reads what was measured elsewhere";
@@ -40,17 +41,12 @@ const FROM: ProbeSetting = ProbeSetting::new(
     SettingValues::Text("PATH"),
     "-",
 );
-const KIND: ProbeSetting = ProbeSetting::new(
-    "kind",
-    "What a number is",
-    SettingValues::OneOf(&["timestamp", "interval", "latency"]),
-    "timestamp",
-);
-const UNIT: ProbeSetting = ProbeSetting::new(
+const KIND: ProbeSetting =
+    ProbeSetting::one_of("kind", "What a number is", &["timestamp", "interval", "latency"]);
+const UNIT: ProbeSetting = ProbeSetting::one_of(
     "unit",
     "What numbers count, tsc being ticks of --hz",
-    SettingValues::OneOf(&["ns", "us", "ms", "s", "tsc"]),
-    "ns",
+    &["ns", "us", "ms", "s", "tsc"],
 );
 const HZ: ProbeSetting = ProbeSetting::new(
     "hz",
@@ -68,24 +64,12 @@ const WIDTH: ProbeSetting = ProbeSetting::new(
     SettingValues::OneOf(&["32", "64"]),
     "",
 );
-const BYTE_ORDER: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "byte-order",
-        "Of these integers",
-        SettingValues::OneOf(&["little", "big"]),
-        "little",
-    )
-};
-const SIGN: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "sign",
-        "Of these integers",
-        SettingValues::OneOf(&["unsigned", "signed"]),
-        "unsigned",
-    )
-};
+const BYTE_ORDER: ProbeSetting =
+    ProbeSetting::one_of("byte-order", "Of these integers", &["little", "big"])
+        .default_not_recorded();
+const SIGN: ProbeSetting =
+    ProbeSetting::one_of("sign", "Of these integers", &["unsigned", "signed"])
+        .default_not_recorded();
 const WRAP: ProbeSetting = ProbeSetting::new(
     "wrap",
     "Bits of the counter that timestamps come from, if they are not those of --width",
@@ -127,11 +111,11 @@ impl From<&ProbeSettings> for Settings {
             "tsc" => HZ.number(settings).unwrap_or(1),
             _ => 1_000_000_000,
         };
-        let bits = WIDTH.number(settings);
+        let bits: Option<u32> = WIDTH.number(settings);
         let format = match bits {
             None => Format::Text,
             Some(bits) => Format::Binary {
-                width: if bits == 32 { Width::Bits32 } else { Width::Bits64 },
+                bytes: bits as usize / 8,
                 big_endian: BYTE_ORDER.text(settings) == "big",
                 signed: SIGN.text(settings) == "signed",
             },
@@ -280,8 +264,6 @@ struct Stream {
     /// Of intervals, what they are compared with, ns; then periods without a record are counted.
     period_ns: Option<i64>,
     findings: Findings,
-    unreadable: i64,
-    backwards: i64,
     has_read: bool,
 }
 
@@ -299,8 +281,6 @@ impl Stream {
             kind,
             period_ns: counted.map(|period| period.0),
             findings: Findings::new(&settings.from, counted),
-            unreadable: 0,
-            backwards: 0,
             has_read: false,
         }
     }
@@ -319,19 +299,16 @@ impl Stream {
                 match taken {
                     Taken::First => None,
                     Taken::Backwards(by_ns) => {
-                        self.backwards += 1;
                         self.findings.backwards(record, by_ns);
                         None
                     }
                     Taken::Event { time_ns, value_ns, missed } => {
-                        self.findings.row(missed);
                         let time = time_ns.unwrap_or_else(|| self.findings.arrived_after());
                         Some(Awaited::Recorded(Nanos(time), self.columns_of(value_ns, missed)))
                     }
                 }
             }
             Some(Err(_)) | None => {
-                self.unreadable += 1;
                 self.findings.unreadable(record, &self.records);
                 None
             }
@@ -339,9 +316,9 @@ impl Stream {
     }
 
     fn columns_of(&mut self, value_ns: i64, missed: u64) -> [i64; 4] {
-        let missed = i64::try_from(missed).unwrap_or(i64::MAX);
-        let (unreadable, backwards) =
-            (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.backwards));
+        let (unreadable, backwards) = self.findings.row(missed);
+        let [unreadable, backwards, missed] =
+            [unreadable, backwards, missed].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
         let value_ns = value_ns - self.period_ns.unwrap_or(0);
         if self.kind == Kind::Timestamp {
             [value_ns, unreadable, backwards, missed]
@@ -352,10 +329,6 @@ impl Stream {
 }
 
 impl<A: Attachment> EventSource<A, 4> for Stream {
-    fn columns(&self) -> usize {
-        2 + usize::from(self.kind == Kind::Timestamp) + usize::from(self.period_ns.is_some())
-    }
-
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<4> {
         while let Some(record) = self.records.next_record() {
             if let Some(row) = self.row(record) {

@@ -6,8 +6,8 @@
 //! or ones of this program in their place, which come back to user space each time. Our thread
 //! reads what the tracer prints, a tenth of a second behind it.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe, SettingConflict, conflict};
-use super::setting::{ProbeSetting, SettingValues};
+use super::probe::{Probe, SetProbe, SettingConflict, conflict};
+use super::setting::ProbeSetting;
 use crate::attachment::Attachment;
 use crate::observer::Observer;
 use crate::outcome::{SampleError, Woken};
@@ -22,30 +22,27 @@ use std::sync::Arc;
 use trace::{Reader, Text};
 
 pub(super) const PROBE: Probe = Probe {
-    name: "timerlat",
-    summary: "latency of the kernel's timer in its interrupt and in a kernel thread (timerlat \
-              tracer)",
     needs: "the timerlat tracer (CONFIG_TIMERLAT_TRACER, Linux 5.17 or later, with \
             --timerlat-thread user 6.5), and root",
     settings: &[THREAD],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| {
-        let is_user = THREAD.text(settings) == "user";
-        Arc::new(Settings { thread: if is_user { Thread::User } else { Thread::Kernel } })
-    },
-};
-
-const THREAD: ProbeSetting = ProbeSetting {
-    default_is_recorded: false,
-    ..ProbeSetting::new(
-        "timerlat-thread",
-        "Whose thread waits for the timer: the kernel's, or one in user space, of which the \
-         return there is measured",
-        SettingValues::OneOf(&["kernel", "user"]),
-        "kernel",
+    ..Probe::new(
+        "timerlat",
+        "latency of the kernel's timer in its interrupt and in a kernel thread (timerlat \
+              tracer)",
+        |settings| {
+            let is_user = THREAD.text(settings) == "user";
+            Arc::new(Settings { thread: if is_user { Thread::User } else { Thread::Kernel } })
+        },
     )
 };
+
+const THREAD: ProbeSetting = ProbeSetting::one_of(
+    "timerlat-thread",
+    "Whose thread waits for the timer: the kernel's, or one in user space, of which the \
+         return there is measured",
+    &["kernel", "user"],
+)
+.default_not_recorded();
 
 struct Settings {
     thread: Thread,
@@ -199,10 +196,6 @@ impl Timerlat {
 
 impl<A: Attachment> Sampler<A, 4> for Timerlat {
     const OVERRUN: Overrun = Overrun::Missed(MISSED);
-
-    fn columns(&self) -> usize {
-        if self.thread == Thread::User { 4 } else { 3 }
-    }
 
     fn begin(
         &mut self,

@@ -4,40 +4,34 @@
 //! In each trial the measuring thread asks its partner to wake it, and waits. The judged time is
 //! from the call by which the partner wakes it to its own reading of the clock.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
-use super::setting::{ProbeSetting, SettingValues};
+use super::probe::{Probe, SetProbe};
+use super::setting::ProbeSetting;
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
 use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use crate::wake::{NAMES, Named, Partner, Woke};
 use model::{Column, ProbeStatement, RowKind};
-use plan::{CpuId, Nanos, Run, Scheduling};
+use plan::{CpuId, Nanos, Run};
 use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    name: "wakeup",
-    summary: "time until a thread runs that another thread has woken",
     needs: "nothing; for --wake-on other two CPUs, for --by mq and semaphore kernels that have \
             them",
     settings: &[BY, WAKE_ON],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| {
+    ..Probe::new("wakeup", "time until a thread runs that another thread has woken", |settings| {
         let is_on_other = WAKE_ON.text(settings) == "other";
         Arc::new(Settings { way: Named::of(BY.text(settings)), is_on_other })
-    },
+    })
 };
 
-const BY: ProbeSetting =
-    ProbeSetting::new("by", "How one thread wakes the other", SettingValues::OneOf(NAMES), "futex");
+const BY: ProbeSetting = ProbeSetting::one_of("by", "How one thread wakes the other", NAMES);
 
-const WAKE_ON: ProbeSetting = ProbeSetting::new(
+const WAKE_ON: ProbeSetting = ProbeSetting::one_of(
     "wake-on",
     "Which CPU the thread that wakes runs on: that of the thread that it wakes, or the next one",
-    SettingValues::OneOf(&["same", "other"]),
-    "same",
+    &["same", "other"],
 );
 
 struct Settings {
@@ -92,7 +86,7 @@ impl SetProbe for Settings {
         };
         let partner = Partner::start(self.way, config.cycle.thread, cpu, config.scheduling)?;
         let (helper, release) = ((cpu, partner.pid()), partner.release());
-        let launched = config.launch(Linux, Wakeup { partner, shows_cpu: self.is_on_other })?;
+        let launched = config.launch(Linux, Wakeup { partner })?;
         let interrupt = Box::new(move |thread| {
             (launched.interrupt)(thread);
             release();
@@ -116,15 +110,10 @@ fn next_cpu(cpu: CpuId, usable: &[CpuId]) -> Option<CpuId> {
 
 struct Wakeup {
     partner: Partner,
-    shows_cpu: bool,
 }
 
 impl<A: Attachment> Sampler<A, 5> for Wakeup {
     const OVERRUN: Overrun = Overrun::Time(DONE);
-
-    fn columns(&self) -> usize {
-        if self.shows_cpu { 5 } else { 4 }
-    }
 
     fn begin(
         &mut self,

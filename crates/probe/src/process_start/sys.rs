@@ -3,7 +3,7 @@
 //! make a child, and the memory it shares with its parent. Nothing unsafe leaves this file.
 
 use super::Method;
-use crate::sys::{KERNEL_SIGNALS, set_mask, signal_set};
+use crate::sys::{KERNEL_SIGNALS, set_mask, signal_set, zero_or_errno};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
@@ -12,8 +12,9 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+use system::Mapping;
 
 // The whole child program, for each processor: clock_gettime(CLOCK_MONOTONIC), write 16 bytes of it
 // to the standard output, exit_group(0). The system call and not the vDSO, which a program would
@@ -99,58 +100,17 @@ impl Drop for BlockedSignals {
     }
 }
 
-/// Anonymous memory, zeroed.
-struct Mapping {
-    start: NonNull<u8>,
-    length: usize,
-}
+const READ_WRITE: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
-// SAFETY: the memory belongs to the value alone and to no thread: it may be used and unmapped by
-// any.
-unsafe impl Send for Mapping {}
-
-impl Mapping {
-    fn new(length: usize, kind: MapFlags) -> io::Result<Self> {
-        // SAFETY: without MAP_FIXED the kernel chooses a place where nothing is; nothing is known
-        // of that memory before.
-        let start = unsafe {
-            rustix::mm::mmap_anonymous(
-                ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                kind,
-            )
-        }?;
-        let start = NonNull::new(start.cast()).ok_or(Errno::NOMEM)?;
-        Ok(Mapping { start, length })
-    }
-
-    fn stack() -> io::Result<Self> {
-        /// For a function that makes a few system calls, in a debug build too.
-        const STACK: usize = 128 << 10;
-        let guard = rustix::param::page_size();
-        let stack = Mapping::new(guard + STACK, MapFlags::PRIVATE | MapFlags::STACK)?;
-        // SAFETY: the first page lies in the mapping just made, of which nothing points anywhere
-        // yet. A stack grows towards it.
-        unsafe {
-            rustix::mm::mprotect(stack.start.as_ptr().cast(), guard, MprotectFlags::empty())
-        }?;
-        Ok(stack)
-    }
-
-    /// The first address above, where a stack begins.
-    fn end(&self) -> *mut libc::c_void {
-        self.start.as_ptr().wrapping_add(self.length).cast()
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: exactly what was mapped, once. Its owner lends it out no longer than it lives,
-        // and a child that used it has ended before `Launch::run` returned.
-        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
-        debug_assert!(unmapped.is_ok());
-    }
+/// A stack with a page below it that may not be touched.
+fn stack() -> io::Result<Mapping> {
+    const STACK: usize = 128 << 10;
+    let guard = rustix::param::page_size();
+    let stack = Mapping::new(guard + STACK, READ_WRITE, MapFlags::PRIVATE | MapFlags::STACK)?;
+    // SAFETY: the first page lies in the mapping just made, of which nothing points anywhere yet. A
+    // stack grows towards it.
+    unsafe { rustix::mm::mprotect(stack.start().as_ptr(), guard, MprotectFlags::empty()) }?;
+    Ok(stack)
 }
 
 /// What the child says before its exec; zero where it has said nothing.
@@ -184,15 +144,15 @@ impl SpawnSettings {
         // SAFETY: as above; another field of it.
         let attributes = unsafe { &raw mut (*place).attributes };
         // SAFETY: the pointer is to writable memory of the type's size and alignment.
-        checked(unsafe { libc::posix_spawn_file_actions_init(actions) })?;
+        zero_or_errno(unsafe { libc::posix_spawn_file_actions_init(actions) })?;
         // SAFETY: the same of the other type.
-        checked(unsafe { libc::posix_spawnattr_init(attributes) })?;
+        zero_or_errno(unsafe { libc::posix_spawnattr_init(attributes) })?;
         // SAFETY: both were initialised by the two calls before, and all bytes were zeroed, which
         // is valid for the integers, pointers and arrays of these that they consist of.
         let mut settings = unsafe { settings.assume_init() };
         // SAFETY: the actions are initialised and borrowed by nobody else; the descriptors are only
         // numbers, looked at in the child.
-        checked(unsafe {
+        zero_or_errno(unsafe {
             libc::posix_spawn_file_actions_adddup2(
                 &mut settings.actions,
                 output.as_raw_fd(),
@@ -202,14 +162,14 @@ impl SpawnSettings {
         let none = signal_set(&[]);
         // SAFETY: the attributes are initialised and borrowed by nobody else; the set is
         // initialised.
-        checked(unsafe {
+        zero_or_errno(unsafe {
             libc::posix_spawnattr_setsigmask(&mut settings.attributes, &raw const none)
         })?;
         let flags =
             libc::c_short::try_from(libc::POSIX_SPAWN_SETSIGMASK).map_err(io::Error::other)?;
         // SAFETY: the attributes are initialised and borrowed by nobody else; an unknown flag would
         // be an error.
-        checked(unsafe { libc::posix_spawnattr_setflags(&mut settings.attributes, flags) })?;
+        zero_or_errno(unsafe { libc::posix_spawnattr_setflags(&mut settings.attributes, flags) })?;
         Ok(settings)
     }
 }
@@ -221,11 +181,6 @@ impl Drop for SpawnSettings {
         // SAFETY: the same.
         unsafe { libc::posix_spawnattr_destroy(&mut self.attributes) };
     }
-}
-
-/// The error that `posix_spawn` and its like return instead of setting errno.
-fn checked(error: libc::c_int) -> io::Result<()> {
-    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
 /// The arguments of the program: a name. Since Linux 5.18 the kernel asks for at least one. No
@@ -251,8 +206,8 @@ impl Launch {
         Ok(Launch {
             path: CString::new(format!("/proc/self/fd/{}", program.as_raw_fd()))?,
             settings: SpawnSettings::new(&output)?,
-            report: Mapping::new(size_of::<ChildReport>(), MapFlags::SHARED)?,
-            stack: Mapping::stack()?,
+            report: Mapping::new(size_of::<ChildReport>(), READ_WRITE, MapFlags::SHARED)?,
+            stack: stack()?,
             handled_signals: handled_signals(),
             program,
             output,
@@ -263,7 +218,7 @@ impl Launch {
         // SAFETY: the mapping is page-aligned, at least as long as `ChildReport` and lives as long
         // as `self`; it began as zeroes, and every pattern of bits is valid for its
         // atomics. Parent and child touch it by those atomics only.
-        unsafe { self.report.start.cast::<ChildReport>().as_ref() }
+        unsafe { self.report.start::<ChildReport>().as_ref() }
     }
 
     /// Starts the program once and waits until it has ended. All signals should be blocked: see
@@ -296,7 +251,7 @@ impl Launch {
         // SAFETY: the path and the name are NUL-terminated strings, the two arrays end with a null
         // pointer, the actions and attributes are initialised; all live through the call,
         // which only reads them, and `child` is writable.
-        checked(unsafe {
+        zero_or_errno(unsafe {
             libc::posix_spawn(
                 &mut child,
                 self.path.as_ptr(),
@@ -324,6 +279,7 @@ impl Launch {
     /// which reaps the child: a second one must not be given the stack before.
     fn clone(&self, flags: libc::c_int) -> io::Result<Pid> {
         let argument = ptr::from_ref(self).cast_mut().cast();
+        let end = self.stack.start::<u8>().as_ptr().wrapping_add(self.stack.bytes()).cast();
         // SAFETY:
         // - The stack is mapped, 16-byte aligned at its end as all pages are, large enough, guarded
         //   below, and used by one child at a time: `run` returns only after the child is gone, and
@@ -336,8 +292,7 @@ impl Launch {
         // - No signal handler runs in the child: all signals are blocked at the call, and it drops
         //   handlers before unblocking.
         // - Without the flags that need them, the remaining arguments are not looked at.
-        match unsafe { libc::clone(child_main, self.stack.end(), flags | libc::SIGCHLD, argument) }
-        {
+        match unsafe { libc::clone(child_main, end, flags | libc::SIGCHLD, argument) } {
             -1 => Err(io::Error::last_os_error()),
             child => Pid::from_raw(child).ok_or_else(|| Errno::SRCH.into()),
         }

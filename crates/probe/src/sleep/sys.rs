@@ -3,11 +3,13 @@
 //! types hold: a timer is deleted before its number is forgotten.
 
 use super::Clock;
-use crate::sys::KERNEL_SIGNALS;
+use crate::sys::{KERNEL_SIGNALS, zero_or_errno};
+use rustix::io::Errno;
 use rustix::time::Timespec;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
+use system::done;
 
 fn zero() -> libc::timespec {
     // SAFETY: timespec consists of integers, padding among them on some targets, for which zeroes
@@ -19,12 +21,9 @@ fn zero() -> libc::timespec {
 pub(super) fn sleep_until(clock: Clock, time: Timespec) -> io::Result<()> {
     let time = native(time);
     // SAFETY: `time` is alive and initialised; what is left of an absolute sleep is not wanted.
-    match unsafe {
+    zero_or_errno(unsafe {
         libc::clock_nanosleep(clock.number(), libc::TIMER_ABSTIME, &raw const time, ptr::null_mut())
-    } {
-        0 => Ok(()),
-        errno => Err(io::Error::from_raw_os_error(errno)),
-    }
+    })
 }
 
 /// The C library's form of a time, which is neither below 0 nor centuries away.
@@ -83,8 +82,7 @@ impl SignalTimer {
     /// Waits for the next signal.
     pub(super) fn wait(&mut self) -> io::Result<()> {
         awaited(timer_signal(), Await::Signal)?;
-        let timer =
-            self.timer.as_ref().ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+        let timer = self.timer.as_ref().ok_or(Errno::INVAL)?;
         // SAFETY: the timer exists as long as it is in `self.timer`; the call touches no memory of
         // ours.
         let overruns = unsafe { libc::timer_getoverrun(timer.0) };
@@ -115,12 +113,12 @@ fn set(timer: libc::timer_t, first: Timespec, interval: Timespec) -> io::Result<
     let times = libc::itimerspec { it_interval: native(interval), it_value: native(first) };
     // SAFETY: the timer exists, as callers hold its `TimerId`; `times` is alive and initialised;
     // the old setting is not wanted.
-    match unsafe {
-        libc::timer_settime(timer, libc::TIMER_ABSTIME, &raw const times, ptr::null_mut())
-    } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(
+        unsafe {
+            libc::timer_settime(timer, libc::TIMER_ABSTIME, &raw const times, ptr::null_mut())
+        }
+        .into(),
+    )
 }
 
 /// The process's interval timer ITIMER_REAL. Its signal goes to any thread that does not block it,
@@ -154,10 +152,7 @@ fn set_alarm(micros: i64) -> io::Result<()> {
         libc::timeval { tv_sec: (micros / 1_000_000) as _, tv_usec: (micros % 1_000_000) as _ };
     let times = libc::itimerval { it_interval: nothing, it_value: once };
     // SAFETY: `times` is alive and initialised; the old setting is not wanted.
-    match unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const times, ptr::null_mut()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const times, ptr::null_mut()) }.into())
 }
 
 /// How long to wait for a signal.

@@ -10,6 +10,7 @@ use plan::Nanos;
 const SILENT_NS: i64 = 1_000_000_000;
 
 /// Counted while the stream is read.
+#[derive(Default)]
 pub(crate) struct Findings {
     /// The stream's name.
     from: String,
@@ -38,18 +39,7 @@ impl Findings {
         Findings {
             from: if from == "-" { "standard input".to_owned() } else { from.to_owned() },
             period_ns,
-            numbers: 0,
-            unreadable: 0,
-            first_unreadable: None,
-            backwards: 0,
-            first_backwards: 0,
-            furthest_back_ns: 0,
-            missed: 0,
-            rows: 0,
-            trailing: (0, 0),
-            began: None,
-            arrived: Nanos::ZERO,
-            ended: None,
+            ..Findings::default()
         }
     }
 
@@ -118,12 +108,12 @@ impl Findings {
         self.furthest_back_ns = self.furthest_back_ns.max(by_ns);
     }
 
-    /// A row, before which so many periods passed. It has the count of what came since the row
-    /// before.
-    pub(crate) const fn row(&mut self, missed: u64) {
-        self.trailing = (0, 0);
+    /// A row, before which so many periods passed. Returns what came since the row before: records
+    /// that are no number, and steps backwards.
+    pub(crate) fn row(&mut self, missed: u64) -> (u64, u64) {
         self.rows += 1;
         self.missed = self.missed.saturating_add(missed);
+        std::mem::take(&mut self.trailing)
     }
 
     pub(crate) const fn ended(&mut self, now: Nanos) {

@@ -130,18 +130,18 @@ impl Input {
     /// Opens it. A serial port is put into raw mode, and set to so many bits per second if that is
     /// said.
     pub(crate) fn open(from: &str, baud: Option<u32>) -> io::Result<Self> {
-        let failed = |error: &io::Error, doing: &str| {
-            io::Error::new(error.kind(), format!("cannot {doing} {from}: {error}"))
+        let failed = |error: io::Error, doing: &str| {
+            system::named(format_args!("cannot {doing} {from}"), error)
         };
         let place = Place::parse(from).map_err(io::Error::other)?;
         let connected =
-            |file: io::Result<OwnedFd>| file.map_err(|error| failed(&error, "connect to"));
+            |file: io::Result<OwnedFd>| file.map_err(|error| failed(error, "connect to"));
         let file = match place {
             Place::StandardInput => rustix::io::fcntl_dupfd_cloexec(io::stdin().as_fd(), 0)?,
             Place::Path(path) => {
                 let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
                 rustix::fs::open(path, flags, Mode::empty())
-                    .map_err(|error| failed(&error.into(), "open"))?
+                    .map_err(|error| failed(error.into(), "open"))?
             }
             Place::Unix(path) => connected(UnixStream::connect(path).map(OwnedFd::from))?,
             Place::Tcp(address) => connected(connect(address).map(OwnedFd::from))?,
@@ -152,7 +152,7 @@ impl Input {
         let mut input = Input { file, saved: None, file_begin };
         let is_terminal = matches!(place, Place::Path(_)) && rustix::termios::isatty(&input.file);
         if is_terminal {
-            input.make_raw(baud).map_err(|error| failed(&error, "set"))?;
+            input.make_raw(baud).map_err(|error| failed(error, "set"))?;
         } else if baud.is_some() {
             return Err(io::Error::other(format!("{from} is not a serial port: leave out --baud")));
         }

@@ -14,5 +14,5 @@ mod series;
 pub(crate) use findings::Findings;
 pub(crate) use input::{Input, Read, absent, place_error};
 pub use number::Number;
-pub use records::{Format, Record, Records, Width};
+pub use records::{Format, Record, Records};
 pub use series::{Kind, Series, Taken, Unreadable};

@@ -9,20 +9,13 @@ pub enum Format {
     Text,
     /// Integers of a fixed size.
     Binary {
-        width: Width,
+        /// Of each integer, at most 8.
+        bytes: usize,
         /// Whether the most significant byte comes first.
         big_endian: bool,
         /// Whether the most significant bit is the sign.
         signed: bool,
     },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
-    /// Four bytes.
-    Bits32,
-    /// Eight bytes.
-    Bits64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +88,7 @@ impl Records {
     pub fn next_record(&mut self) -> Option<Record> {
         match self.format {
             Format::Text => self.next_line(),
-            Format::Binary { width, big_endian, signed } => {
-                let bytes = match width {
-                    Width::Bits32 => 4,
-                    Width::Bits64 => 8,
-                };
+            Format::Binary { bytes, big_endian, signed } => {
                 let integer = self.buffer[self.start..self.end].get(..bytes)?;
                 let number = Number::whole(integer_of(integer, big_endian, signed));
                 let record = Record {
@@ -258,8 +247,8 @@ mod tests {
         found.iter().map(|record| record.number.map(|Number(size)| size / ONE)).collect()
     }
 
-    fn binary(width: Width, big_endian: bool, signed: bool) -> Format {
-        Format::Binary { width, big_endian, signed }
+    fn binary(bytes: usize, big_endian: bool, signed: bool) -> Format {
+        Format::Binary { bytes, big_endian, signed }
     }
 
     #[test]
@@ -345,14 +334,11 @@ mod tests {
     fn integers_of_every_kind() {
         let bytes = [0x01, 0x02, 0x03, 0xff, 0x05, 0x06, 0x07, 0x08, 0x09];
         let cases = [
-            (binary(Width::Bits32, false, false), vec![Some(0xff03_0201), Some(0x0807_0605)]),
-            (
-                binary(Width::Bits32, false, true),
-                vec![Some(0xff03_0201 - (1 << 32)), Some(0x0807_0605)],
-            ),
-            (binary(Width::Bits32, true, true), vec![Some(0x0102_03ff), Some(0x0506_0708)]),
-            (binary(Width::Bits64, false, false), vec![Some(0x0807_0605_ff03_0201)]),
-            (binary(Width::Bits64, true, false), vec![Some(0x0102_03ff_0506_0708)]),
+            (binary(4, false, false), vec![Some(0xff03_0201), Some(0x0807_0605)]),
+            (binary(4, false, true), vec![Some(0xff03_0201 - (1 << 32)), Some(0x0807_0605)]),
+            (binary(4, true, true), vec![Some(0x0102_03ff), Some(0x0506_0708)]),
+            (binary(8, false, false), vec![Some(0x0807_0605_ff03_0201)]),
+            (binary(8, true, false), vec![Some(0x0102_03ff_0506_0708)]),
         ];
         for (format, expected) in cases {
             for portion in [1, 3, 9] {
@@ -385,10 +371,10 @@ mod tests {
             for big_endian in [false, true] {
                 let bytes = |value: &u64| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
                 let bytes: Vec<u8> = values.iter().flat_map(bytes).collect();
-                let (found, unfinished) = records(binary(Width::Bits64, big_endian, false), &bytes, portion);
+                let (found, unfinished) = records(binary(8, big_endian, false), &bytes, portion);
                 let expected: Vec<Option<i128>> = values.iter().map(|value| Some(i128::from(*value))).collect();
                 prop_assert_eq!((numbers(&found), unfinished), (expected, 0));
-                let (found, _) = records(binary(Width::Bits64, big_endian, true), &bytes, portion);
+                let (found, _) = records(binary(8, big_endian, true), &bytes, portion);
                 let expected: Vec<Option<i128>> = values.iter().map(|value| Some(i128::from(value.cast_signed()))).collect();
                 prop_assert_eq!(numbers(&found), expected);
             }

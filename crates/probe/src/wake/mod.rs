@@ -63,7 +63,7 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "futex",
         wake_call: "futex(FUTEX_WAKE)",
         wait_call: "futex(FUTEX_WAIT)",
-        make: futex,
+        make: || Ok(Box::new(Futex::default())),
         option: "CONFIG_FUTEX",
         limit: "memory",
     },
@@ -87,7 +87,7 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "mq",
         wake_call: "mq_send",
         wait_call: "mq_receive",
-        make: queue,
+        make: || Ok(Box::new(sys::Queue::new()?)),
         option: "CONFIG_POSIX_MQUEUE",
         limit: "fs.mqueue.queues_max or RLIMIT_MSGQUEUE",
     },
@@ -103,7 +103,7 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "eventfd",
         wake_call: "write to an eventfd",
         wait_call: "read of an eventfd",
-        make: event_file,
+        make: || Ok(Box::new(EventFile(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?))),
         option: "CONFIG_EVENTFD",
         limit: "RLIMIT_NOFILE",
     },
@@ -125,21 +125,9 @@ pub(crate) const WAYS: [Named; 8] = [
     },
 ];
 
-fn futex() -> io::Result<Box<dyn Way>> {
-    Ok(Box::new(Futex::default()))
-}
-
 fn semaphore() -> io::Result<Box<dyn Way>> {
     left_over::remove();
     Ok(Box::new(sys::Semaphore::new()?))
-}
-
-fn queue() -> io::Result<Box<dyn Way>> {
-    Ok(Box::new(sys::Queue::new()?))
-}
-
-fn event_file() -> io::Result<Box<dyn Way>> {
-    Ok(Box::new(EventFile(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?)))
 }
 
 fn pipe() -> io::Result<Box<dyn Way>> {

@@ -4,7 +4,7 @@
 //! its number is forgotten, and a condition stays where it was made.
 
 use super::Way;
-use crate::sys::{WAKE, set_mask, signal_set};
+use crate::sys::{WAKE, set_mask, signal_set, zero_or_errno};
 use rustix::io::Errno;
 use rustix::process::Pid;
 use std::cell::UnsafeCell;
@@ -13,11 +13,6 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
-
-/// What a call that returns 0 has said.
-fn zero_or_errno(errno: libc::c_int) -> io::Result<()> {
-    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
-}
 
 /// What a call has returned, or the error where that is below 0.
 fn or_errno<T: PartialOrd + From<i8>>(result: T) -> io::Result<T> {
@@ -205,7 +200,7 @@ impl Queue {
     pub(super) fn new() -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let process = rustix::process::getpid().as_raw_nonzero();
-        let mut result = Err(io::Error::from_raw_os_error(libc::EEXIST));
+        let mut result = Err(Errno::EXIST.into());
         for _ in 0..NAMES {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             result = Self::named(&CString::new(format!("/teiji-{process}-{number}"))?);

@@ -106,7 +106,7 @@ struct Begun {
     left: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Thread {
     number: i64,
     cpu: u32,
@@ -122,7 +122,7 @@ struct Thread {
     carried: i64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct ProcessTimer {
     timer: i64,
     clock: Option<i64>,
@@ -178,17 +178,7 @@ impl Account {
             self.unfollowed += 1;
             return;
         }
-        let thread = Thread {
-            number,
-            cpu: 0,
-            is_running: false,
-            slept_at: i64::MIN,
-            made: None,
-            sleeper: None,
-            deadlines: Deadlines::default(),
-            begun: None,
-            carried: 0,
-        };
+        let thread = Thread { number, slept_at: i64::MIN, ..Thread::default() };
         self.threads.insert(place, thread);
     }
 
@@ -256,12 +246,7 @@ impl Account {
             thread.made = Some((timer, clock));
         }
         if let Some(known) = self.timers.iter_mut().find(|known| known.timer == timer) {
-            *known = ProcessTimer {
-                timer,
-                clock: Some(clock),
-                armed: None,
-                deadlines: Deadlines::default(),
-            };
+            *known = ProcessTimer { timer, clock: Some(clock), ..ProcessTimer::default() };
         }
     }
 
@@ -285,12 +270,7 @@ impl Account {
         let place = self.timers.iter().position(|known| known.timer == timer).or_else(|| {
             let has_room = self.timers.len() < MAX_TIMERS;
             if has_room {
-                self.timers.push(ProcessTimer {
-                    timer,
-                    clock: made,
-                    armed: None,
-                    deadlines: Deadlines::default(),
-                });
+                self.timers.push(ProcessTimer { timer, clock: made, ..ProcessTimer::default() });
             } else {
                 self.unfollowed += 1;
             }

@@ -5,6 +5,7 @@
 use super::sys::{Held, hold_before_exec};
 use crate::sys::block_all_signals;
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
@@ -132,8 +133,7 @@ impl Program {
             Some(Started::Held { release, executed }) => {
                 self.started = Some(Started::Failed);
                 rustix::io::write(&release, &[1])?;
-                let child =
-                    executed.recv().map_err(|_| io::Error::from_raw_os_error(libc::EIO))??;
+                let child = executed.recv().map_err(|_| Errno::IO)??;
                 self.started = Some(Started::Running(child));
             }
             other => self.started = other,
@@ -236,29 +236,10 @@ fn end(mut child: Child) {
     let _ = child.wait();
 }
 
-/// The words of a command, as a shell reads them that expands nothing: apart by spaces, but for
-/// those in quotation marks and after a backslash.
+/// The words of a command, as a shell reads them that expands nothing.
 pub(crate) fn words(command: &str) -> Result<Vec<String>, ProgramError> {
-    let (mut words, mut word, mut quotation) = (Vec::new(), None::<String>, None);
-    let mut characters = command.chars();
-    while let Some(character) = characters.next() {
-        match (character, quotation) {
-            ('\\', None | Some('"')) => word.get_or_insert_default().extend(characters.next()),
-            (character, Some(mark)) if character == mark => quotation = None,
-            ('\'' | '"', None) => {
-                quotation = Some(character);
-                word.get_or_insert_default();
-            }
-            (character, None) if character.is_whitespace() => words.extend(word.take()),
-            (character, _) => word.get_or_insert_default().push(character),
-        }
-    }
-    words.extend(word);
-    match (quotation, words.is_empty()) {
-        (Some(_), _) => Err(ProgramError::Quotation),
-        (None, true) => Err(ProgramError::Empty),
-        (None, false) => Ok(words),
-    }
+    let words = shlex::split(command).ok_or(ProgramError::Quotation)?;
+    if words.is_empty() { Err(ProgramError::Empty) } else { Ok(words) }
 }
 
 /// Finds the program of a command.

@@ -2,8 +2,8 @@
 //! Holds a child between fork and exec. Nothing unsafe leaves this file.
 
 use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io::Errno;
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
-use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -25,13 +25,13 @@ pub(crate) fn hold_before_exec(command: &mut Command, held: Held, release: &Owne
         set_parent_process_death_signal(Some(Signal::KILL))?;
         // The parent may have ended before.
         if getppid() != Some(parent) {
-            return Err(io::Error::from_raw_os_error(libc::ECANCELED));
+            return Err(Errno::CANCELED.into());
         }
         close(release);
         rustix::io::write(&held.number, &std::process::id().to_ne_bytes())?;
         let mut go = [0_u8];
         match rustix::io::read(&held.go, &mut go)? {
-            0 => Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+            0 => Err(Errno::CANCELED.into()),
             _ => Ok(()),
         }
     };

@@ -119,12 +119,7 @@ impl Trace {
                     pending.push((*read, event));
                 }
             };
-            match reader.take(taken) {
-                Ok(more) => *is_read = !more,
-                // What asks the thread to stop.
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+            *is_read = !reader.take(taken)?;
         }
         let behind = cpus.iter().filter(|cpu| !cpu.is_read).map(|cpu| cpu.last);
         let until = behind.fold(now - STORED_WITHIN, i64::min);

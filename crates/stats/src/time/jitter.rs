@@ -6,38 +6,21 @@
 use crate::Extent;
 use crate::steps::{Step, Steps};
 
-/// The smallest and the largest jitter of a step, ns; the wrong way round where no two activations
-/// in succession woke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
-    min: i64,
-    max: i64,
+/// One jitter, ns, as what the smallest and the largest of a step are.
+const fn one(jitter: i64) -> Extent {
+    Extent { min: jitter, max: jitter, missing: 0 }
 }
 
-impl Range {
-    const fn one(jitter: i64) -> Range {
-        Range { min: jitter, max: jitter }
-    }
-
-    /// Whether nothing within `distance` of zero, on either side, would widen it.
-    const fn spans(self, distance: i64) -> bool {
-        self.max >= distance && self.min <= -distance
-    }
-}
-
-impl Step for Range {
-    const EMPTY: Range = Range { min: i64::MAX, max: i64::MIN };
-
-    fn join(self, other: Range) -> Range {
-        Range { min: self.min.min(other.min), max: self.max.max(other.max) }
-    }
+/// Whether nothing within `distance` of zero, on either side, would widen it.
+const fn spans(extent: Extent, distance: i64) -> bool {
+    extent.max >= distance && extent.min <= -distance
 }
 
 /// The smallest and the largest jitter of each step; the steps are those of an envelope over the
 /// same rows.
 #[derive(Clone, Debug)]
 pub(crate) struct JitterOverTime {
-    steps: Steps<Range>,
+    steps: Steps<Extent>,
     /// The latency of the activation before, ns, if it woke.
     before: Option<i64>,
 }
@@ -71,40 +54,36 @@ impl JitterOverTime {
         if rows > 0 {
             self.before = None;
         }
-        self.steps.add_all(rows, |_| Range::EMPTY);
+        self.steps.add_all(rows, |_| Extent::EMPTY);
     }
 
     /// The smallest and the largest jitter of each step, ns, in order of time.
     pub(crate) fn finish(self) -> Vec<Option<(i64, i64)>> {
-        self.steps
-            .list()
-            .iter()
-            .map(|range| (range.min <= range.max).then_some((range.min, range.max)))
-            .collect()
+        self.steps.list().iter().map(Extent::range).collect()
     }
 
     /// The jitter of rows of one step, at least as far as it widens what the step already has.
     /// Among them it cannot exceed the distance of their extremes, `range`, which spares most
     /// rows the search.
-    fn of_rows(&mut self, values: &[i32], range: i64) -> Range {
+    fn of_rows(&mut self, values: &[i32], range: i64) -> Extent {
         let (Some(first), Some(last)) = (values.first(), values.last()) else {
-            return Range::EMPTY;
+            return Extent::EMPTY;
         };
         let since_before = self.since_before(i64::from(*first), i64::from(*last));
         if values.len() == 1
-            || self.steps.last().is_some_and(|step| step.join(since_before).spans(range))
+            || self.steps.last().is_some_and(|step| spans(step.join(since_before), range))
         {
             return since_before;
         }
         let successive = values.iter().zip(values.get(1..).unwrap_or_default());
-        let jitter = |(before, now): (&i32, &i32)| Range::one(i64::from(*now) - i64::from(*before));
-        successive.map(jitter).fold(since_before, Range::join)
+        let jitter = |(before, now): (&i32, &i32)| one(i64::from(*now) - i64::from(*before));
+        successive.map(jitter).fold(since_before, Extent::join)
     }
 
     /// The jitter of the first of some rows; the last of them comes before the next.
-    fn since_before(&mut self, first: i64, last: i64) -> Range {
+    fn since_before(&mut self, first: i64, last: i64) -> Extent {
         let before = self.before.replace(last);
-        before.map_or(Range::EMPTY, |before| Range::one(first.saturating_sub(before)))
+        before.map_or(Extent::EMPTY, |before| one(first.saturating_sub(before)))
     }
 }
 

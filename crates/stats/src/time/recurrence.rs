@@ -102,9 +102,7 @@ impl Width {
             if let Some(bin) = self.bin(first)
                 && max > bin.latency_ns
             {
-                let within =
-                    chunk.values.iter().position(|value| i64::from(*value) == max).unwrap_or(0);
-                *bin = Bin { latency_ns: max, activation: first + within as u64 };
+                *bin = latest_of(first, chunk, max);
             }
         } else {
             (first..).zip(chunk.values).for_each(|(row, value)| self.one(row, i64::from(*value)));
@@ -148,6 +146,12 @@ impl Width {
             }
         }
     }
+}
+
+/// The latest of successive activations, whose latency is known.
+fn latest_of(first: u64, chunk: Chunk<'_>, max: i64) -> Bin {
+    let within = chunk.values.iter().position(|value| i64::from(*value) == max).unwrap_or(0);
+    Bin { latency_ns: max, activation: first + within as u64 }
 }
 
 /// Bins later than `above`, with their places; of neighbours only the latest, if they are to be
@@ -237,9 +241,7 @@ impl Recurrence {
         }
         self.enter(first);
         if max > self.group.latency_ns {
-            let within =
-                chunk.values.iter().position(|value| i64::from(*value) == max).unwrap_or(0);
-            self.group = Bin { latency_ns: max, activation: first + within as u64 };
+            self.group = latest_of(first, chunk, max);
         }
     }
 

@@ -90,6 +90,10 @@ fn hint(error: &io::Error) -> &'static str {
 }
 
 impl LoaderError {
+    pub(super) fn file(action: &'static str, file: &str) -> impl Fn(io::Error) -> LoaderError {
+        move |source| LoaderError::File { action, file: file.to_owned(), source }
+    }
+
     /// Whether another command line is what helps.
     #[must_use]
     pub fn is_usage(&self) -> bool {

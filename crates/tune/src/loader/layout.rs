@@ -88,26 +88,22 @@ impl CommandLine {
 /// The text of a file that is to be changed.
 pub(super) fn text(root: &HostRoot, file: &str) -> Result<String, LoaderError> {
     let path = replace::real_path(root, file)?;
-    regular_file::text(&path).map_err(|source| LoaderError::File {
-        action: "read",
-        file: file.to_owned(),
-        source,
-    })
+    regular_file::text(&path).map_err(LoaderError::file("read", file))
 }
 
 /// Names in a folder, sorted; none where it is not there.
 pub(super) fn names(root: &HostRoot, folder: &str) -> Result<Vec<String>, LoaderError> {
-    let unreadable = |source| LoaderError::File { action: "read", file: folder.to_owned(), source };
+    let unreadable = LoaderError::file("read", folder);
     let entries = match std::fs::read_dir(root.path(folder)) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
-        entries => entries.map_err(unreadable)?,
+        entries => entries.map_err(&unreadable)?,
     };
     let names = entries
         .map(|entry| entry.map(|entry| entry.file_name()))
         .collect::<io::Result<Vec<_>>>()
-        .map_err(unreadable)?;
+        .map_err(&unreadable)?;
     let mut names: Vec<String> =
         names.into_iter().filter_map(|name| name.into_string().ok()).collect();
     names.sort();

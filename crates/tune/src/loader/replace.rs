@@ -19,19 +19,19 @@ const PRIVATE: u32 = 0o600;
 
 /// Where a file really lies: at the end of links that stay on the machine.
 pub(super) fn real_path(root: &HostRoot, file: &str) -> Result<PathBuf, LoaderError> {
-    let failed = |source| LoaderError::File { action: "read", file: file.to_owned(), source };
+    let failed = LoaderError::file("read", file);
     let elsewhere = |why| LoaderError::Elsewhere { file: file.to_owned(), why };
     let path = root.path(file);
     let real = match path.canonicalize() {
         Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
             return Err(elsewhere("is a link to a file that is not there"));
         }
-        real => real.map_err(failed)?,
+        real => real.map_err(&failed)?,
     };
-    if !real.starts_with(root.path("").canonicalize().map_err(failed)?) {
+    if !real.starts_with(root.path("").canonicalize().map_err(&failed)?) {
         return Err(elsewhere("is a link that leads out of this machine's files"));
     }
-    if !real.metadata().map_err(failed)?.is_file() {
+    if !real.metadata().map_err(&failed)?.is_file() {
         return Err(elsewhere("is not a file"));
     }
     Ok(real)
@@ -55,11 +55,7 @@ fn new_of(path: &Path) -> io::Result<PathBuf> {
 /// The same of a file that is to be replaced, which cuts it off from its other names.
 pub(super) fn only_path(root: &HostRoot, file: &str) -> Result<PathBuf, LoaderError> {
     let path = real_path(root, file)?;
-    let found = path.metadata().map_err(|source| LoaderError::File {
-        action: "read",
-        file: file.to_owned(),
-        source,
-    })?;
+    let found = path.metadata().map_err(LoaderError::file("read", file))?;
     if found.nlink() > 1 {
         let why = "has other names (hard links), which would keep the old text";
         return Err(LoaderError::Elsewhere { file: file.to_owned(), why });

@@ -135,7 +135,7 @@ fn change(
     to: String,
     run: Option<String>,
 ) -> Result<Change, LoaderError> {
-    let failed = |source| LoaderError::File { action: "write", file: file.to_owned(), source };
+    let failed = LoaderError::file("write", file);
     let path = replace::only_path(root, file)?;
     let mut entry = match journal.entry(file) {
         Some(entry) if now != entry.from && !entry.wrote.iter().any(|wrote| wrote == now) => {
@@ -150,7 +150,7 @@ fn change(
     // Cut off, the file has one of these.
     entry.wrote.retain(|wrote| wrote == now);
     entry.wrote.push(to.clone());
-    let backup = replace::backup_of(&path).map_err(failed)?;
+    let backup = replace::backup_of(&path).map_err(&failed)?;
     match regular_file::read(&backup) {
         Ok(text) if text != entry.from.as_bytes() => {
             return Err(LoaderError::BackupInTheWay(format!("{file}{}", replace::BACKUP)));
@@ -223,7 +223,7 @@ fn put_back(
     is_forced: bool,
 ) -> Result<bool, LoaderError> {
     let Entry { file, from, wrote, .. } = entry;
-    let failed = |action| move |source| LoaderError::File { action, file: file.clone(), source };
+    let failed = |action| LoaderError::file(action, file);
     let path = replace::real_path(root, file)?;
     let now = regular_file::read(&path).map_err(failed("read"))?;
     let is_changed = now != from.as_bytes();
@@ -305,8 +305,7 @@ impl Journal {
 }
 
 fn write_all(changes: &[Change]) -> Result<(), LoaderError> {
-    let failed =
-        |file: &str, source| LoaderError::File { action: "write", file: file.to_owned(), source };
+    let failed = |file: &str, error| LoaderError::file("write", file)(error);
     for Change { path, entry, .. } in changes {
         let copied = replace::backup_of(path).and_then(|backup| {
             if backup.exists() { Ok(()) } else { replace::replace(&backup, &entry.from, path) }

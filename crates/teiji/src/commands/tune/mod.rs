@@ -125,9 +125,7 @@ fn example_cpus(root: &HostRoot) -> Vec<CpuId> {
 
 /// Puts back what a killed call left on this machine, and says so.
 pub fn put_right_killed() {
-    if let Some(killed) =
-        KilledTuning::put_right(&HostRoot::system(), system::scheduling::set_priority)
-    {
+    if let Some(killed) = KilledTuning::put_right(&HostRoot::system()) {
         output::complain(&text::killed(killed));
     }
 }
@@ -210,7 +208,7 @@ fn complain_of(results: &[ChangeResult], what: &str) {
 fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     let is_for_command = !args.command.is_empty();
     let signals = Signals::catch(is_for_command)?;
-    let mut tuning = Tuning::begin(root, system::scheduling::set_priority)?;
+    let mut tuning = Tuning::begin(root)?;
     let mut failed = put_right(&mut tuning)?;
     // Only now does the machine say what it is like without what was killed.
     let plan = planned(root, options)?;
@@ -316,7 +314,7 @@ fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     if tune::has_been_tuned(root) {
         // Asked to end, it ends when all is put back.
         let _signals = Signals::catch(false)?;
-        let mut tuning = Tuning::begin(root, system::scheduling::set_priority)?;
+        let mut tuning = Tuning::begin(root)?;
         rebooted = tuning.was_rebooted();
         results = put_back(&mut tuning, args.force)?;
     }

@@ -159,7 +159,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let of_runner = runner::Signals::catch_unless_ignored()
         .context("cannot catch signals")
         .map_err(Failure::run_failed)?;
-    let mut tuning = Tuning::begin(root, system::scheduling::set_priority)?;
+    let mut tuning = Tuning::begin(root)?;
     let mut failed = put_right(&mut tuning)?;
     say_what_stays(&tuning);
     let plan = planned(root, options)?;

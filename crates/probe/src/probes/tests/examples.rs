@@ -2,27 +2,22 @@
 //! Probes of every kind of row that the seam allows, for tests of everything behind it. Not in the
 //! released program.
 
-use super::probe::{DEFAULT_INTERVAL, Probe, SetProbe};
+use super::probe::{Probe, SetProbe};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
 use crate::outcome::{SampleError, Woken};
 use crate::sampler::{Awaited, EventSource, Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, RowKind};
-use plan::{Nanos, Run, Scheduling};
+use plan::{Nanos, Run};
 use std::io;
 use std::sync::Arc;
 
 /// Three columns of one activation, one of them no time.
-pub(super) const COLUMNS: Probe = Probe {
-    name: "example-columns",
-    summary: "an example of activations with three columns",
-    needs: "nothing",
-    settings: &[],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |_| Arc::new(SetColumns),
-};
+pub(super) const COLUMNS: Probe =
+    Probe::new("example-columns", "an example of activations with three columns", |_| {
+        Arc::new(SetColumns)
+    });
 
 struct SetColumns;
 
@@ -60,15 +55,10 @@ impl<A: Attachment> Sampler<A, 3> for Columns {
 
 /// Activations of a timer that counts what was missed: two in every tenth row, whatever the machine
 /// does.
-pub(super) const MISSED: Probe = Probe {
-    name: "example-missed",
-    summary: "an example of activations that were missed",
-    needs: "nothing",
-    settings: &[],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |_| Arc::new(SetMissed),
-};
+pub(super) const MISSED: Probe =
+    Probe::new("example-missed", "an example of activations that were missed", |_| {
+        Arc::new(SetMissed)
+    });
 
 struct SetMissed;
 
@@ -111,16 +101,11 @@ const PERIOD: ProbeSetting =
 
 /// Events with a duration and a number.
 pub(super) const EVENTS: Probe = Probe {
-    name: "example-events",
-    summary: "an example of events at irregular times",
-    needs: "nothing",
     settings: &[PERIOD],
-    default_interval: DEFAULT_INTERVAL,
-    default_scheduling: Scheduling::DEFAULT,
-    set: |settings| {
+    ..Probe::new("example-events", "an example of events at irregular times", |settings| {
         let period = PERIOD.time(settings).unwrap_or(Nanos::from_millis(3));
         Arc::new(SetEvents { period })
-    },
+    })
 };
 
 struct SetEvents {
