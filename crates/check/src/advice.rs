@@ -34,7 +34,6 @@ impl Advice {
     /// Which CPUs to isolate and to measure, with the arguments for another kernel configuration
     /// than the running one's where one is given. None on a machine with one core, where nothing
     /// can be set apart.
-    #[must_use]
     pub fn for_machine(root: &HostRoot, config: Option<KernelConfig>) -> Option<Advice> {
         let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config };
         advice(&Machine::new(root, &options))

@@ -40,20 +40,17 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
 }
 
 /// Looks at the machine. Never fails: what cannot be read is of unknown status.
-#[must_use]
 pub fn findings(root: &HostRoot, options: &CheckOptions) -> Vec<Finding> {
     let machine = Machine::new(root, options);
     checks().filter_map(|check| look(&machine, check)).collect()
 }
 
 /// The CPUs that are to be on time where these are named, or none.
-#[must_use]
 pub fn cpus_on_time(root: &HostRoot, cpus: Option<Vec<CpuId>>) -> Vec<CpuId> {
     cpus.unwrap_or_else(|| Machine::new(root, &CheckOptions::to_measure(None, 90)).measured())
 }
 
 /// What the check of this name finds.
-#[must_use]
 pub fn finding(machine: &Machine<'_>, id: &str) -> Option<Finding> {
     look(machine, checks().find(|check| check.id == id)?)
 }

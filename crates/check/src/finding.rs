@@ -16,7 +16,6 @@ pub enum Status {
 }
 
 impl Status {
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Status::Ok => "ok",

@@ -29,7 +29,6 @@ impl Purpose {
     pub const ALL: [Purpose; 4] =
         [Purpose::Audio, Purpose::Robotics, Purpose::Telco, Purpose::Measure];
 
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Purpose::Audio => "audio",

@@ -41,7 +41,6 @@ pub struct RunCheck {
 impl RunCheck {
     /// Looks at the settings of the machine, which takes a few ms. Of a run on these CPUs, whose
     /// threads are scheduled so. None: other threads than ours are measured.
-    #[must_use]
     pub fn begin(host: &HostRoot, cpus: &[CpuId], scheduling: Option<Scheduling>) -> RunCheck {
         let priority = match scheduling {
             Some(Scheduling { policy: Policy::Deadline, .. }) => RANK_OF_DEADLINE,
@@ -93,7 +92,6 @@ impl RunCheck {
 
     /// What is bad now, when the run has ended, and what was when it began, but for what a run
     /// warns of by itself.
-    #[must_use]
     pub fn end(self, host: &HostRoot) -> Vec<Warning> {
         let mut bad = self.bad(host, |_| true);
         for mut finding in self.before {

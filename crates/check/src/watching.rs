@@ -36,7 +36,6 @@ pub struct Watched {
 
 impl Watched {
     /// What ran within a time on these CPUs. None: those that are isolated, or all.
-    #[must_use]
     pub fn watch(root: &HostRoot, cpus: Option<&[CpuId]>, time: Duration) -> Watched {
         let options = CheckOptions::to_measure(cpus.map(<[CpuId]>::to_vec), 1);
         let machine = Machine::new(root, &options);

@@ -79,7 +79,6 @@ fn khz(mhz: &str) -> Option<u64> {
 }
 
 /// The CPUs of a list in sysfs or /proc.
-#[must_use]
 pub fn list(text: &str) -> Option<Vec<CpuId>> {
     listed(&kernel::cpu_list(text), "CPUs").ok()
 }
@@ -102,7 +101,6 @@ pub(crate) fn listed(text: &str, item: &str) -> Result<Vec<CpuId>, Fault> {
 }
 
 /// The CPUs of a mask in hexadecimal, in groups of 32 bits.
-#[must_use]
 pub fn of_mask(mask: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
     let groups: Vec<&str> = mask.trim().rsplit(',').collect();
@@ -115,7 +113,6 @@ pub fn of_mask(mask: &str) -> Option<Vec<CpuId>> {
 }
 
 /// These CPUs as a mask: the kernel takes no group of more than 32 bits.
-#[must_use]
 pub fn to_mask(cpus: &[CpuId]) -> String {
     let groups = cpus.iter().map(|cpu| cpu.0 / 32).max().unwrap_or(0);
     let bits = |group: u32| {

@@ -12,7 +12,6 @@ use plan::CpuId;
 /// The rows of either file, with counts in the order of `cpus`: one per CPU, or one in all, or none
 /// (see above). A column of a CPU that is not among `cpus` is left out; a CPU without a column
 /// counts 0, for it came online a moment later.
-#[must_use]
 pub fn parse(text: &str, cpus: &[CpuId], faults: &mut Vec<Fault>) -> Vec<EventCounts> {
     let mut lines = text.lines().enumerate();
     let Some((_, header)) = lines.next() else {

@@ -18,7 +18,6 @@ pub const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"
 const FREQUENCY_TOLERANCE_PERCENT: u64 = 10;
 /// What to warn of, given the snapshots before and after a run. In virtual time no hypervisor is
 /// warned of: nothing else runs in it.
-#[must_use]
 pub fn warnings(before: &HostFacts, after: &HostFacts, time: MachineTime) -> Vec<Warning> {
     let all = [
         governor(before, after),
@@ -35,7 +34,6 @@ pub fn warnings(before: &HostFacts, after: &HostFacts, time: MachineTime) -> Vec
 /// Warns of isolated CPUs that were left out of `measured` although they are `usable`. For runs
 /// whose CPUs were not named: those take the affinity they inherited, and isolated CPUs, which are
 /// isolated to be measured, are never in it.
-#[must_use]
 pub fn isolated_not_measured(
     isolated: &[CpuId],
     measured: &[CpuId],

@@ -3,7 +3,6 @@
 
 /// How the kernel may be preempted, from its version line, /sys/kernel/realtime,
 /// /sys/kernel/debug/sched/preempt and its command line. None if nothing readable shows it.
-#[must_use]
 pub fn preemption(
     version: Option<&str>,
     realtime: Option<&str>,
@@ -43,7 +42,6 @@ fn dynamic_mode(text: &str) -> Option<&str> {
 }
 
 /// The choice in brackets of `always [madvise] never`.
-#[must_use]
 pub fn chosen(text: &str) -> Option<&str> {
     enclosed(text, '[', ']')
 }
@@ -67,7 +65,6 @@ pub(crate) fn cpu_list(text: &str) -> String {
 }
 
 /// A text of one line; device trees end theirs with NUL. None if nothing is left.
-#[must_use]
 pub fn one_line(text: &str) -> Option<String> {
     let text = text.replace('\0', " ");
     let text = text.trim();

@@ -4,7 +4,6 @@
 use model::{Document, Warning};
 
 /// What to warn of, once both snapshots are in the document.
-#[must_use]
 pub fn other_work(document: &Document) -> Option<Warning> {
     let other = document.other_work()?;
     let processes = document

@@ -20,7 +20,6 @@ pub(crate) const MS_PER_TICK: u64 = 10;
 
 /// The online CPUs in ascending order, each with the time it spent per state, ms. A line that
 /// cannot be understood costs that CPU its times, not its existence.
-#[must_use]
 pub fn parse(text: &str, faults: &mut Vec<Fault>) -> BTreeMap<CpuId, BTreeMap<String, u64>> {
     let mut cpus = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {

@@ -32,7 +32,6 @@ struct Process {
 
 impl HostRoot {
     /// Looks at all processes. One that ends meanwhile, or that may not be read, is left out.
-    #[must_use]
     pub fn process_times(&self) -> ProcessTimes {
         let read = |pid| Some((pid, process(&self.text(&format!("proc/{pid}/stat")).ok()?)?));
         ProcessTimes(numbers(&self.path("proc")).filter_map(read).collect())
@@ -42,7 +41,6 @@ impl HostRoot {
 impl HostRoot {
     /// CPU time of the children of a process that it has waited for, ms: work of its own that
     /// snapshots of processes do not see.
-    #[must_use]
     pub fn waited_for_ms(&self, pid: u32) -> u64 {
         let line = self.text(&format!("proc/{pid}/stat")).unwrap_or_default();
         process(&line).map_or(0, |process| process.waited_for_ms)
@@ -51,7 +49,6 @@ impl HostRoot {
 
 impl ProcessTimes {
     /// What was used since an earlier snapshot, by process `own` and by the others.
-    #[must_use]
     pub fn since(&self, before: &ProcessTimes, own: u32) -> Processes {
         let used = |pid: &u32, is: &Process| {
             let was = before

@@ -22,20 +22,17 @@ pub struct HostRoot {
 }
 
 impl HostRoot {
-    #[must_use]
     pub fn system() -> Self {
         Self::at("/")
     }
 
     /// A directory that stands for a machine's `/`.
-    #[must_use]
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
     /// Where a file of the machine lies, given its path without the leading slash, such as
     /// `proc/stat`.
-    #[must_use]
     pub fn path(&self, relative: &str) -> PathBuf {
         // An absolute path would replace the root when joined, and a test would read the real
         // machine.
@@ -43,13 +40,11 @@ impl HostRoot {
     }
 
     /// Whether this is the machine the program runs on, so that system calls speak of it too.
-    #[must_use]
     pub fn is_system(&self) -> bool {
         self.root == Path::new("/")
     }
 
     /// Whether these are the files of a running kernel, and not copies of them.
-    #[must_use]
     pub fn is_running(&self) -> bool {
         rustix::fs::statfs(self.path("proc"))
             .is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC)

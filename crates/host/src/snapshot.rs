@@ -19,14 +19,12 @@ const ISOLATED_ITEM: &str = "isolated CPUs";
 
 impl HostRoot {
     /// The isolated CPUs; none where the kernel does not say.
-    #[must_use]
     pub fn isolated_cpus(&self) -> Vec<CpuId> {
         let text = FactReader::new(self).optional(ISOLATED, ISOLATED_ITEM).unwrap_or_default();
         cpu::listed(&kernel::cpu_list(&text), ISOLATED_ITEM).unwrap_or_default()
     }
 
     /// The CPUs that are online; CPU 0 where the kernel does not say.
-    #[must_use]
     pub fn online_cpus(&self) -> Vec<CpuId> {
         let text = FactReader::new(self)
             .optional("sys/devices/system/cpu/online", "CPUs online")
@@ -36,7 +34,6 @@ impl HostRoot {
 
     /// Looks at the machine. Never fails: what cannot be read is none, and stands in
     /// [`HostFacts::unreadable`] unless the machine simply does not have it.
-    #[must_use]
     pub fn snapshot(&self) -> HostFacts {
         let mut reader = FactReader::new(self);
         let mut facts =

@@ -10,7 +10,6 @@ use stats::{QuantileDifference, compare};
 /// Whether a recording is worse than `baseline` by more than `by`, a share, in each quantile that
 /// both have latencies enough for; at 95 % confidence for all of them together. Whoever calls has
 /// seen to it that the two can be compared.
-#[must_use]
 pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<Judged> {
     let judged = |level, judgement: Judgement| {
         judgement.of(Criterion::NotWorse { level, by, than: baseline.path() }, examined)

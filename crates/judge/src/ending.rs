@@ -18,7 +18,6 @@ pub enum Ending {
     CutOff,
 }
 
-#[must_use]
 pub fn ending(document: &Document) -> Ending {
     match (document.state, &document.end) {
         (State::Running, _) => Ending::CutOff,
@@ -46,13 +45,11 @@ fn has_begun(document: &Document) -> bool {
 }
 
 /// Whether a run came to an end it was to have: its planned one, or the latency it was to stop at.
-#[must_use]
 pub fn came_to_its_end(document: &Document) -> bool {
     matches!(ending(document), Ending::Planned | Ending::AtLatency)
 }
 
 /// Samples that found the ring full, of all threads.
-#[must_use]
 pub fn samples_lost(document: &Document) -> u64 {
     document.threads.iter().map(|thread| thread.evidence.samples_lost).sum()
 }
@@ -82,14 +79,12 @@ pub enum Incomplete {
 
 /// Whether it is known which sample followed which: of a histogram it is not, and so neither is how
 /// samples depend on one another.
-#[must_use]
 pub fn knows_order(document: &Document) -> bool {
     document.threads.iter().all(|thread| thread.detail.is_samples())
 }
 
 /// Why a recording does not show all that it should have, the gravest reason first; none for one
 /// that does.
-#[must_use]
 pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     let document = &recorded.document;
     if ending(document) != Ending::Planned {

@@ -52,7 +52,6 @@ impl JudgedPool {
 
 impl Gate {
     /// Holds every limit against every recording.
-    #[must_use]
     pub fn judge(limits: &[Limit], recordings: &[Examined]) -> Gate {
         let judge = |examined| limits.iter().map(move |limit| judge(limit, examined));
         Gate {
@@ -63,7 +62,6 @@ impl Gate {
     }
 
     /// The same of a recording among others that have limits: without any, it cannot pass.
-    #[must_use]
     pub fn judge_among(limits: &[Limit], examined: &Examined, others_have_limits: bool) -> Gate {
         let mut gate = Gate::judge(limits, std::slice::from_ref(examined));
         gate.judged
@@ -90,7 +88,6 @@ impl Gate {
     }
 
     /// The worst of all: a limit that fails, otherwise an inconclusive one.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         let worst =
             self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough);
@@ -98,7 +95,6 @@ impl Gate {
     }
 
     /// How many limits have this verdict, each counted in each recording.
-    #[must_use]
     pub fn count(&self, verdict: Verdict) -> u64 {
         self.judged.iter().filter(|judged| judged.verdict == verdict).count() as u64
     }

@@ -22,7 +22,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// As JSON, JUnit and TAP have it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",

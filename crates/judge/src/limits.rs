@@ -15,7 +15,6 @@ use stats::{Analysis, Level, Statistics, Summary};
 use std::path::Path;
 
 /// Holds a limit against a recording.
-#[must_use]
 pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     let mut judged = match limit.subject {
         Subject::Latency { of: Figure::Quantile(level), limit: bound, confidence } => {
@@ -51,7 +50,6 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
 }
 
 /// What becomes of a recording that no limit is named for, where others have some: it cannot pass.
-#[must_use]
 pub(crate) fn without_limit(examined: &Examined) -> Judged {
     Judgement::not_enough(Seen::Nothing, Lacking::Limit).of(Criterion::NoLimit, examined)
 }
@@ -75,7 +73,6 @@ pub(crate) fn nothing_recorded<'l>(
 
 /// Whether a limit says anything of what a probe measures: of events, which have no planned time,
 /// none is late or skipped.
-#[must_use]
 pub fn has_meaning(limit: &Limit, probe: &ProbeStatement) -> bool {
     probe.is_planned()
         || !matches!(limit.subject, Subject::Count { of: Count::Late | Count::Skipped, .. })
@@ -230,7 +227,6 @@ fn worst_of<'s>(
 
 /// A figure of what was examined, ns: of the thread that is worst in it, skipped activations
 /// counted in. None where a thread never woke, or has too few latencies for it.
-#[must_use]
 pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
     match of {
         Figure::Quantile(level) => {
@@ -413,7 +409,6 @@ fn rate(
 }
 
 /// How many there were, of all threads.
-#[must_use]
 pub fn counted(recorded: &Recorded, of: Count) -> u64 {
     let threads = &recorded.document.threads;
     // A thread knows of activations that never ran and have no row; what it says is not believed

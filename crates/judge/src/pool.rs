@@ -27,7 +27,6 @@ pub struct PhaseMaxima {
 
 impl PhaseMaxima {
     /// Of these recordings, one of each phase; those that measured nothing have none.
-    #[must_use]
     pub fn new<'r>(recordings: impl IntoIterator<Item = &'r Recorded>) -> Self {
         let mut maxima = PhaseMaxima::default();
         for (place, recorded) in recordings.into_iter().enumerate() {
@@ -44,7 +43,6 @@ impl PhaseMaxima {
     }
 
     /// The phase with the largest latency, the first of equals.
-    #[must_use]
     pub fn worst(&self) -> Option<PhaseMaximum> {
         // The last of equals is taken, and the first comes last in reverse.
         self.of_each.iter().rev().max_by_key(|one| one.max_ns).copied()
@@ -52,7 +50,6 @@ impl PhaseMaxima {
 
     /// The smallest, the median and the largest of them, ns. The median is an observed one,
     /// nearest-rank.
-    #[must_use]
     pub fn spread(&self) -> Option<[i64; 3]> {
         let mut maxima: Vec<i64> = self.of_each.iter().map(|one| one.max_ns).collect();
         maxima.sort_unstable();
@@ -99,7 +96,6 @@ impl PoolKey {
 
 /// Which of these are pooled: the places of each pool, and of what stands alone, in the order of
 /// their first.
-#[must_use]
 pub fn pools<'d>(documents: impl IntoIterator<Item = &'d Document>) -> Vec<Vec<usize>> {
     /// What may be pooled: places and phases.
     struct Candidates {

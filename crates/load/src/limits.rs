@@ -19,7 +19,6 @@ pub struct Limits {
 
 impl Limits {
     /// Of this machine, now, for so many loads.
-    #[must_use]
     pub fn for_loads(probe_prio: Option<u8>, loads: usize) -> Self {
         let loads = loads.max(1);
         Limits { memory: memory_for_loads() / loads as u64, probe_prio, loads }

@@ -28,19 +28,16 @@ pub struct ValidatedLoad {
 }
 
 impl ValidatedLoad {
-    #[must_use]
     pub fn spec(&self) -> &LoadSpec {
         &self.spec
     }
 
     /// Where it will run, ascending.
-    #[must_use]
     pub fn cpus(&self) -> &[CpuId] {
         &self.cpus
     }
 
     /// Of how many processes it will consist.
-    #[must_use]
     pub fn tasks(&self) -> usize {
         self.tasks
     }

@@ -36,7 +36,6 @@ const READING_NS: u64 = 1_000_000_000;
 /// To be called on the main thread before anything else has been done: it forks, so it refuses to
 /// run beside other threads, and it takes over stdin, stdout, signals and scheduling of the whole
 /// process.
-#[must_use]
 pub fn worker(order: &str) -> ExitCode {
     if order == NOTHING {
         return ExitCode::SUCCESS;

@@ -63,7 +63,6 @@ pub struct FactChange {
 }
 
 /// What is different in the second snapshot.
-#[must_use]
 pub fn changes(before: &HostFacts, after: &HostFacts) -> Changes {
     let pairs: Vec<(&CpuFacts, &CpuFacts)> = after
         .cpus

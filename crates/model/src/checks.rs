@@ -27,7 +27,6 @@ static TEXTS: LazyLock<BTreeMap<&str, CheckText>> = LazyLock::new(|| {
 });
 
 /// By the check's name; none of one that is not known.
-#[must_use]
 pub fn check_text(check: &str) -> Option<CheckText> {
     TEXTS.get(check).copied()
 }

@@ -24,7 +24,6 @@ const MAX_SHOWN: usize = 200;
 
 impl Contradiction {
     /// Of two values, each shown in a few hundred characters at most.
-    #[must_use]
     pub fn between(
         place: impl Into<String>,
         recorded: impl ToString,
@@ -65,7 +64,6 @@ impl Finder<'_> {
 /// What `run.json` says that its samples, as they were read, contradict, and whatever else of it
 /// does not follow from another part of it. Nothing is rounded, nothing is tolerated. Nothing is
 /// found in a recording that was cut off, which has no figures of its own.
-#[must_use]
 pub fn contradictions(recorded: &Recorded) -> Vec<Contradiction> {
     let mut differences = Vec::new();
     let document = &recorded.document;

@@ -24,13 +24,11 @@ impl Examined {
     }
 
     /// By thread: of all that is judged together, as measured.
-    #[must_use]
     pub fn statistics(&self) -> &[Statistics] {
         self.pool.as_ref().map_or(&self.recorded.threads, |pool| &pool.threads)
     }
 
     /// What a comparison needs.
-    #[must_use]
     pub fn group(&self) -> Group {
         let Some(pool) = &self.pool else {
             return Group {
@@ -44,7 +42,6 @@ impl Examined {
     }
 
     /// Where it is: the recording's path, or what the paths of all have in common.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         common_path(self.recordings().map(|recorded| recorded.path.as_path()))
     }

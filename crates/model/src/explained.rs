@@ -134,7 +134,6 @@ pub struct Sources {
 
 impl Sources {
     /// Whether nothing is known.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Sources::default()
     }
@@ -221,19 +220,16 @@ impl From<(u32, u32, u64, u64)> for Span {
 
 impl Timeline {
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
     /// A span's name.
-    #[must_use]
     pub fn name(&self, span: &Span) -> &str {
         self.names.get(span.name as usize).map_or("", String::as_str)
     }
 
     /// The longest spans alone, at most so many: what is left out is too short to be drawn.
-    #[must_use]
     pub fn longest(&self, most: usize) -> Timeline {
         let mut lengths: Vec<u64> = self.spans.iter().map(|span| span.length_ns).collect();
         lengths.sort_unstable_by_key(|length| std::cmp::Reverse(*length));
@@ -254,7 +250,6 @@ impl Timeline {
 
 impl Account {
     /// What most of the latency was: parts of one kind in one function count together.
-    #[must_use]
     pub fn cause(&self) -> Option<(&Part, u64)> {
         let mut sums: BTreeMap<(PartKind, Option<&str>), u64> = BTreeMap::new();
         for part in &self.parts {
@@ -286,7 +281,6 @@ pub struct Cause {
 }
 
 /// The causes of these latencies, the one with the largest first.
-#[must_use]
 pub fn causes(accounts: &[Account]) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
     for account in accounts {

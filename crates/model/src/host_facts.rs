@@ -182,7 +182,6 @@ const OF_THE_PLACE: [&str; 10] = [
 ];
 
 /// A kernel's command line without what says only where the system lies.
-#[must_use]
 pub fn kernel_arguments(command_line: &str) -> String {
     let key = |word: &&str| !OF_THE_PLACE.contains(&word.split('=').next().unwrap_or_default());
     command_line.split_whitespace().filter(key).collect::<Vec<_>>().join(" ")

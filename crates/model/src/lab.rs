@@ -100,7 +100,6 @@ impl LabQemu {
     /// The words of its command line that make the machine, without those that say where its
     /// program is, and the lab's own also its loader, its libraries and its firmware: `LOADER
     /// ... PROGRAM -L FIRMWARE`.
-    #[must_use]
     pub fn machine(&self) -> &[String] {
         let place = match self.origin {
             QemuOrigin::Pinned => self

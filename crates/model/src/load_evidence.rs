@@ -55,7 +55,6 @@ const MAX_OFF: f64 = 5.0;
 impl LoadEvidence {
     /// CPU use, percent, where it lies farthest off the level asked for, and on which CPU; no CPU
     /// where only all together are known. None without a level or an observation.
-    #[must_use]
     pub fn farthest_off(&self) -> Option<(f64, Option<CpuId>)> {
         let (asked, together) = (self.requested?, self.reached?.mean);
         let each = self.per_cpu.iter().filter_map(|on| Some((on.reached?.mean, Some(on.cpu))));
@@ -65,7 +64,6 @@ impl LoadEvidence {
 
     /// Whether it lies farther off than is allowed, on any of its CPUs: what
     /// [`LoadEvidence::off_target`] is to say.
-    #[must_use]
     pub fn is_off_target(&self) -> bool {
         self.requested
             .zip(self.farthest_off())

@@ -28,7 +28,6 @@ impl Document {
     /// recorded. A guest in virtual time has nothing else in it. There the kernel, which counts
     /// CPU time by looking once in a tick, would always look at the same moment of a
     /// run's interval.
-    #[must_use]
     pub fn other_work(&self) -> Option<OtherWork> {
         if self.lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some()) {
             return None;

@@ -63,7 +63,6 @@ macro_rules! phrase {
 
 impl Phrase {
     /// What [`phrase!`](crate::phrase!) makes.
-    #[must_use]
     pub fn keyed<const N: usize>(key: &str, values: [(&str, Phrase); N]) -> Phrase {
         let values = values.map(|(name, value)| (name.to_owned(), value)).into();
         let phrase = Phrase::Keyed { phrase: key.to_owned(), values };
@@ -72,7 +71,6 @@ impl Phrase {
     }
 
     /// Joined as the phrase with this key says.
-    #[must_use]
     pub fn joined(key: &str, phrases: impl IntoIterator<Item = Phrase>) -> Phrase {
         let mut phrases: Vec<Phrase> = phrases.into_iter().collect();
         if phrases.len() == 1 {
@@ -83,7 +81,6 @@ impl Phrase {
 
     /// In Japanese, if it is what stands in English beside it. Another version may have other keys
     /// and values, and a file from elsewhere says anything.
-    #[must_use]
     pub fn in_japanese(&self, english: &str) -> Option<String> {
         self.says(english).then(|| self.said(|texts| texts.japanese)).flatten()
     }

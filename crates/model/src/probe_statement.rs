@@ -103,7 +103,6 @@ impl ProbeStatement {
 
     /// Who took the judged times. The one place that knows by which of the recorded keys that is
     /// said.
-    #[must_use]
     pub fn taken_by(&self) -> TakenBy {
         match (self.only_observes, self.clock == Self::CLOCK_OF_STREAM) {
             (false, _) => TakenBy::OwnThreads,
@@ -114,7 +113,6 @@ impl ProbeStatement {
 
     /// The CPU that the rows of a thread are of: the one it was pinned to. None if it was not, if
     /// each row has its own, or if they were taken elsewhere.
-    #[must_use]
     pub fn cpu_of(&self, thread: &Thread) -> Option<CpuId> {
         let rows_have_it = self.columns.iter().any(|column| column.name == Column::ON_CPU);
         (thread.pinned && !rows_have_it && self.taken_by() != TakenBy::AnotherMachine)
@@ -122,14 +120,12 @@ impl ProbeStatement {
     }
 
     /// The same as text; empty if there is none.
-    #[must_use]
     pub fn cpu_text(&self, thread: &Thread) -> String {
         self.cpu_of(thread).map_or_else(String::new, |cpu| cpu.to_string())
     }
 
     /// Of a thread that sleeps until an absolute time, again and again: what recordings measured
     /// before probes stated themselves.
-    #[must_use]
     pub fn cyclic() -> Self {
         ProbeStatement {
             name: plan::DEFAULT_PROBE.into(),
@@ -152,14 +148,12 @@ impl ProbeStatement {
     /// Whether the judged column also shows which rows were late and which skipped: then skipped
     /// rows have waited from their planned time, and are counted in with that. Otherwise they
     /// have no value.
-    #[must_use]
     pub fn judges_overruns(&self) -> bool {
         self.overrun_column == Some(0)
     }
 
     /// What a limit judges of a value, ns: of jitter its size, because an interval may be too short
     /// as well as too long.
-    #[must_use]
     pub const fn judged_size(&self, value_ns: i64) -> i64 {
         match self.quantity {
             Quantity::Jitter => value_ns.saturating_abs(),
@@ -168,14 +162,12 @@ impl ProbeStatement {
     }
 
     /// Whether rows were planned, so that each has an expected time, and some are late or skipped.
-    #[must_use]
     pub const fn is_planned(&self) -> bool {
         self.overrun_column.is_some()
     }
 
     /// What one row that was passed over amounts to in the overrun column, of a thread with this
     /// interval.
-    #[must_use]
     pub fn overrun_unit(&self, interval: Nanos) -> i64 {
         match self.overrun_column.and_then(|column| self.columns.get(column)) {
             Some(Column { unit: ColumnUnit::Count, .. }) => 1,
@@ -212,13 +204,11 @@ impl Column {
     }
 
     /// A column of nanoseconds.
-    #[must_use]
     pub const fn ns(name: &'static str, meaning: &'static str) -> Self {
         Self::new(name, ColumnUnit::Nanoseconds, meaning)
     }
 
     /// A column of numbers that are no times.
-    #[must_use]
     pub const fn count(name: &'static str, meaning: &'static str) -> Self {
         Self::new(name, ColumnUnit::Count, meaning)
     }

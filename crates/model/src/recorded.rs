@@ -40,7 +40,6 @@ pub struct Beside {
 
 impl Recorded {
     /// The folder's name without `.teiji`, or the title where one was given.
-    #[must_use]
     pub fn name(&self) -> String {
         self.document.run.title.clone().unwrap_or_else(|| {
             let name = self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy();
@@ -49,14 +48,12 @@ impl Recorded {
     }
 
     /// How many samples all threads have.
-    #[must_use]
     pub fn samples(&self) -> u64 {
         self.threads.iter().map(|thread| thread.moments.count()).sum()
     }
 
     /// The largest latency of all threads, skipped activations counted in, ns; of jitter the
     /// largest size.
-    #[must_use]
     pub fn largest_ns(&self) -> Option<i64> {
         let of_threads = self.threads.iter().filter_map(|thread| thread.latency_with_skipped);
         of_threads

@@ -44,7 +44,6 @@ struct ThreadIdentity {
 
 impl RunIdentity {
     /// That of this recording's run.
-    #[must_use]
     pub fn from_recorded(recorded: &Recorded) -> RunIdentity {
         let document = &recorded.document;
         let origin = match document.lab.as_ref().filter(|lab| lab.deterministic) {
@@ -81,13 +80,11 @@ impl RunIdentity {
     }
 
     /// Whether the run was made in the lab's virtual time, where an equal order gives the same run.
-    #[must_use]
     pub const fn is_deterministic(&self) -> bool {
         self.phase().is_some()
     }
 
     /// The phase of a run in the lab's virtual time; none of any other.
-    #[must_use]
     pub const fn phase(&self) -> Option<Phase> {
         match self.origin {
             Origin::Machine { .. } => None,

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use stats::{Activations, Bucket, Summary};
 
 /// The name of the file with a thread's samples.
-#[must_use]
 pub fn samples_file(thread: usize) -> String {
     format!("samples-{thread}.arrows")
 }
@@ -24,7 +23,6 @@ pub enum RowCounts {
 
 impl RowCounts {
     /// Those of a probe that states this.
-    #[must_use]
     pub fn new(counted: Activations, probe: &ProbeStatement) -> RowCounts {
         if probe.is_planned() {
             RowCounts::Planned(counted)
@@ -34,7 +32,6 @@ impl RowCounts {
     }
 
     /// As sums count them: each event is one that was due and happened.
-    #[must_use]
     pub const fn all(&self) -> Activations {
         match *self {
             RowCounts::Planned(all) => all,
@@ -160,7 +157,6 @@ pub enum Detail {
 
 impl Detail {
     /// Whether each latency is known.
-    #[must_use]
     pub fn is_samples(&self) -> bool {
         *self == Detail::Samples
     }
@@ -179,7 +175,6 @@ pub struct ColumnFigures {
 impl Thread {
     /// What the scheduler granted, with a nice level that is not 0: `SCHED_FIFO 90`, `SCHED_OTHER
     /// nice 5`.
-    #[must_use]
     pub fn granted(&self) -> String {
         let nice = self
             .nice
@@ -189,7 +184,6 @@ impl Thread {
     }
 
     /// A thread that has measured nothing yet.
-    #[must_use]
     pub fn unmeasured(
         index: usize,
         cpu: CpuId,

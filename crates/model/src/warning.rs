@@ -319,7 +319,6 @@ impl Warning {
     /// Whether it is about the machine that measures and how its threads ran there: it says nothing
     /// of times that were taken elsewhere. Loads, the disk and the accounting concern those
     /// too.
-    #[must_use]
     pub const fn is_of_measuring(&self) -> bool {
         matches!(
             self,

@@ -22,7 +22,6 @@ pub(crate) const fn ns_of(time: Timespec) -> i64 {
 impl Monotonic {
     /// The time, ns.
     #[inline]
-    #[must_use]
     pub fn now(self) -> Nanos {
         Nanos(ns_of(rustix::time::clock_gettime(rustix::time::ClockId::Monotonic)))
     }
@@ -60,7 +59,6 @@ const GROUPS: usize = 31;
 
 impl Calibration {
     /// Measures CLOCK_MONOTONIC on the CPU this runs on; takes well under a millisecond.
-    #[must_use]
     pub fn measure() -> Self {
         let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
         let mut costs: Vec<i64> = (0..GROUPS)

@@ -52,7 +52,6 @@ struct Shared {
 pub struct Control(Arc<Shared>);
 
 impl Control {
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,12 +71,10 @@ impl Control {
 
     /// Whether it was stopped.
     #[inline]
-    #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.0.stopped.load(Ordering::Relaxed)
     }
 
-    #[must_use]
     pub fn reason(&self) -> Option<StopReason> {
         self.0.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -88,7 +85,6 @@ impl Control {
     }
 
     /// When one last was, ns.
-    #[must_use]
     pub(crate) fn last_heartbeat(&self) -> i64 {
         self.0.heartbeat.load(Ordering::Relaxed)
     }

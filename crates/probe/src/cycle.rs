@@ -43,14 +43,12 @@ impl BreakLimit {
     pub(crate) const NONE: BreakLimit = BreakLimit { min: i64::MIN, max: i64::MAX };
 
     /// Of latencies, all that are not above this.
-    #[must_use]
     pub const fn above(limit: Nanos) -> Self {
         BreakLimit { min: i64::MIN, max: limit.0 }
     }
 
     /// Of jitter, all that are not further from 0 than this: an interval may be too short as well
     /// as too long.
-    #[must_use]
     pub const fn either_side(limit: Nanos) -> Self {
         BreakLimit { min: limit.0.saturating_neg(), max: limit.0 }
     }
@@ -73,7 +71,6 @@ pub struct Counts {
 
 impl Counts {
     /// Activations whose time came.
-    #[must_use]
     pub const fn due(&self) -> u64 {
         self.on_time + self.late + self.skipped
     }

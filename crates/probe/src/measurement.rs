@@ -106,14 +106,12 @@ impl Measurement {
     }
 
     /// The earliest time for activation 0 of the first thread, if they begin now.
-    #[must_use]
     pub fn earliest(&self) -> Nanos {
         Nanos(Monotonic.now().0 + LEAD.0 + self.shift.0 + self.warmup.0)
     }
 
     /// Planned time of each thread's activation 0, CLOCK_MONOTONIC ns, if that of the first is
     /// this.
-    #[must_use]
     pub fn starts(&self, first: Nanos) -> Vec<Nanos> {
         self.offsets.iter().map(|offset| Nanos(first.0 + offset.0)).collect()
     }
@@ -189,7 +187,6 @@ impl Measurement {
     }
 
     /// Whether all threads have ended.
-    #[must_use]
     pub fn is_finished(&self) -> bool {
         self.threads.iter().all(JoinHandle::is_finished)
     }

@@ -19,7 +19,6 @@ pub enum MemoryLock {
 ///
 /// Below a finite limit nothing is locked: a later allocation that runs into the limit would end
 /// the run, and a page fault is the lesser evil and shows in the recording.
-#[must_use]
 pub fn lock_memory() -> MemoryLock {
     let limit = getrlimit(Resource::Memlock).current;
     let exempt =

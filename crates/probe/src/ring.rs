@@ -71,7 +71,6 @@ const AT_A_TIME: usize = 256;
 
 /// So many slots hold what a thread produces while the recorder is kept from running for eight
 /// seconds.
-#[must_use]
 pub(crate) fn slots_for(interval_ns: i64) -> u64 {
     let eight_seconds = 8_000_000_000 / interval_ns.max(1);
     u64::try_from(eight_seconds).unwrap_or(0).clamp(1 << 10, 1 << 20).next_power_of_two()
@@ -79,7 +78,6 @@ pub(crate) fn slots_for(interval_ns: i64) -> u64 {
 
 /// A ring of at least `slots` slots, all of its memory touched, that hands over the first `columns`
 /// of each row.
-#[must_use]
 pub(crate) fn ring<const N: usize>(slots: u64, columns: usize) -> (Producer<N>, Consumer) {
     let columns = columns.min(N);
     let slots = slots.clamp(1, 1 << 24).next_power_of_two();
@@ -165,7 +163,6 @@ impl<const N: usize> Producer<N> {
     }
 
     /// Rows that found the ring full.
-    #[must_use]
     pub(crate) const fn lost(&self) -> u64 {
         self.lost
     }
@@ -227,13 +224,11 @@ impl Consumer {
     }
 
     /// Whether rows wait in half of its slots or more: they come faster than they are taken out.
-    #[must_use]
     pub fn is_half_full(&self) -> bool {
         self.source.waiting() >= self.source.slots() / 2
     }
 
     /// Slots in all.
-    #[must_use]
     pub fn slots(&self) -> u64 {
         self.source.slots()
     }

@@ -10,7 +10,6 @@ pub fn unblock_signals(signals: &[i32]) {
 
 /// Whether the process ignores a signal, as under `nohup`, or in the background of a shell without
 /// job control.
-#[must_use]
 pub fn ignores_signal(signal: i32) -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_in_ignored(&status, signal))
 }

@@ -239,7 +239,6 @@ fn measure_rows<A: Attachment, S: Sampler<A, N>, const N: usize>(
 }
 
 /// The name of the measuring thread of this index, as the kernel has it.
-#[must_use]
 pub fn thread_name(index: usize) -> String {
     format!("teiji-{index}")
 }

@@ -19,7 +19,6 @@ pub struct Tried {
 
 impl Tried {
     /// Activations that were late or skipped, as a share of all that were due.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
     pub fn missed(&self) -> f64 {
         (self.counts.late + self.counts.skipped) as f64 / self.counts.due().max(1) as f64

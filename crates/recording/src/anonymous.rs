@@ -32,7 +32,6 @@ pub struct LeftOut {
 impl Recording {
     /// The same recording, with names replaced in its document. Its samples are found where they
     /// were.
-    #[must_use]
     pub fn anonymous(self, pseudonyms: &Pseudonyms) -> Recording {
         let document =
             Anonymiser::new(pseudonyms, self.document()).document(self.document().clone());

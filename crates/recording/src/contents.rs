@@ -54,7 +54,6 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// What a guest of the lab printed; nothing where that cannot be read.
-#[must_use]
 pub fn read_console(recording: &Path) -> String {
     read_file(&recording.join(CONSOLE), MAX_TEXT)
         .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())

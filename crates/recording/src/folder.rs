@@ -88,7 +88,6 @@ impl Folder {
         Ok(())
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -49,7 +49,6 @@ impl Recording {
     }
 
     /// A recording whose samples are on disk and whose document is not yet.
-    #[must_use]
     pub fn from_document(path: &Path, document: Document) -> Self {
         Recording { path: path.to_owned(), document }
     }
@@ -59,7 +58,6 @@ impl Recording {
     }
 
     /// What `run.json` says.
-    #[must_use]
     pub const fn document(&self) -> &Document {
         &self.document
     }

@@ -9,7 +9,6 @@ use std::path::Path;
 
 /// Compares each recorded figure with what was computed from the samples, and whatever else of the
 /// document follows from another part of it. Nothing is rounded, nothing is tolerated.
-#[must_use]
 pub fn verify(recorded: &Recorded) -> Vec<Contradiction> {
     if recorded.document.state == State::Running {
         return vec![Contradiction {

@@ -23,7 +23,6 @@ impl CsvRows {
 }
 
 /// A cell that no spreadsheet takes for a formula: text from outside may begin as one does.
-#[must_use]
 pub fn csv_cell(text: &str) -> Cow<'_, str> {
     let is_formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();

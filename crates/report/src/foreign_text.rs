@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 /// What was written by others does not steer the terminal, or the page, of whoever reads it:
 /// characters that would are written as `\u001b`, also in JSON, where that means the same. Lines
 /// and columns stay, and the colours of our own where there are any.
-#[must_use]
 pub fn shown(text: &str, paint: Paint) -> Cow<'_, str> {
     if !text.chars().any(steers) {
         return Cow::Borrowed(text);

@@ -24,7 +24,6 @@ pub(crate) fn counted(n: u64, things: Text) -> String {
 }
 
 /// A number of things in English, by the name of one: `1 sample`, `12 samples`, `3 latencies`.
-#[must_use]
 pub fn counted_in_english(n: u64, name: &str) -> String {
     let number = count(n);
     match name.strip_suffix('y') {
@@ -77,7 +76,6 @@ pub(crate) fn fine_micros_outward(
 }
 
 /// ns as µs to the last ns, for figures that are exact: `1,240.317`.
-#[must_use]
 pub fn exact_micros(ns: i64) -> String {
     let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
     format!("{sign}{}.{:03}", count(ns / 1_000), ns % 1_000)
@@ -93,7 +91,6 @@ pub(crate) fn rounded(ns: f64) -> i64 {
 const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
 
 /// A latency with three digits and its unit: `83.4 µs`, `1.24 ms`. Rounded to nearest.
-#[must_use]
 pub fn latency(ns: i64) -> String {
     three_digits(ns, |value, step| value / step + u64::from(value % step >= step.div_ceil(2)))
 }

@@ -63,7 +63,6 @@ pub use warnings::{NextStep, WarningText};
 
 /// What the ns of a recording from the lab are, to be shown with any figure of it; none for a real
 /// machine.
-#[must_use]
 pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
     in_language(language, || {
         let mut out = String::new();
@@ -78,14 +77,12 @@ pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
 
 /// The verdict of one recording among many, each of which need not say again what the ns of the lab
 /// are: one line with the one figure, and with its caveats.
-#[must_use]
 pub fn verdict_of_one(recorded: &Recorded, language: Language) -> String {
     in_language(language, || sections::verdict::without_lab(&[Overview::new(recorded)]))
 }
 
 /// What a run's figures must not be read without, in a few letters each: `cut short, steal 26.3 %`;
 /// none where nothing is amiss.
-#[must_use]
 pub fn caveats(document: &Document, language: Language) -> Option<String> {
     in_language(language, || {
         let short = caveats::in_short(document);
@@ -95,32 +92,27 @@ pub fn caveats(document: &Document, language: Language) -> Option<String> {
 
 /// Why a recording holds less than was asked for, as the end of a sentence that began with its
 /// name: `was stopped early by SIGINT`.
-#[must_use]
 pub fn cut_short(document: &Document, language: Language) -> Option<String> {
     in_language(language, || ending::cut_short(document))
 }
 
 /// A warning as sentences.
-#[must_use]
 pub fn warning_text(warning: &Warning, language: Language) -> WarningText {
     in_language(language, || warnings::warning_text(warning))
 }
 
 /// What was seen, how far off the limit, and what is lacking.
-#[must_use]
 pub fn judged_in_words(judged: &Judged, language: Language) -> String {
     in_language(language, || gate::judged_in_words(judged))
 }
 
 /// What a ratio does to a figure, between two ends: `31 to 44 % lower`, `between 4 % lower and 12 %
 /// higher`.
-#[must_use]
 pub fn change_in_words(lower: f64, upper: f64, language: Language) -> String {
     in_language(language, || gate::change(lower, upper))
 }
 
 /// A length of time: `10 s`, `2.5 min`, `3 h`, `34.7 days`.
-#[must_use]
 pub fn span(length: Nanos, language: Language) -> String {
     in_language(language, || format::span(length))
 }

@@ -28,7 +28,6 @@ pub struct Phases<'p> {
 impl<'p> Phases<'p> {
     /// Phases that are judged together; `again` is the command that makes one again, by its
     /// recording.
-    #[must_use]
     pub fn new(
         name: String,
         examined: &'p Examined,
@@ -102,7 +101,6 @@ pub(crate) fn worst_and_again(maxima: &PhaseMaxima, paths: &[PathBuf]) -> Option
 
 /// Several runs in several phases each: a line for each run, its phases together, then the worst
 /// phase of each.
-#[must_use]
 pub fn phases(all: &[Phases<'_>], language: Language) -> String {
     in_language(language, || in_text(all))
 }
@@ -130,7 +128,6 @@ fn in_text(all: &[Phases<'_>]) -> String {
 
 /// The range of the maxima of one run's phases, and the worst with the command that makes it again;
 /// none of a run in one phase.
-#[must_use]
 pub fn worst_phase(one: &Phases<'_>, language: Language) -> Option<String> {
     in_language(language, || {
         let sentence = one.sentence().filter(|_| one.recordings().len() > 1)?;
@@ -139,7 +136,6 @@ pub fn worst_phase(one: &Phases<'_>, language: Language) -> Option<String> {
 }
 
 /// The same for a program. Times are ns.
-#[must_use]
 pub fn phases_json(all: &[Phases<'_>]) -> Value {
     in_language(Language::English, || all.iter().map(one_in_json).collect())
 }

@@ -38,7 +38,6 @@ pub(crate) struct Texts {
 
 impl<'a> Report<'a> {
     /// `inferences` are those of each recording's threads, or nothing.
-    #[must_use]
     pub fn new(
         recordings: &'a [Recorded],
         inferences: &'a [Vec<Inference>],
@@ -56,7 +55,6 @@ impl<'a> Report<'a> {
     }
 
     /// With what was explained of some of the recordings, by their names.
-    #[must_use]
     pub fn explained(self, explained: Vec<(String, Explained)>) -> Report<'a> {
         Report { explained, ..self }
     }
@@ -73,13 +71,11 @@ impl<'a> Report<'a> {
 
     /// One line with the one figure, and with its caveats: no real-time rights, a run cut short,
     /// lost samples.
-    #[must_use]
     pub fn verdict(&self, language: Language) -> &str {
         in_language(language, || &self.texts().verdict)
     }
 
     /// The charts as files: name and content. They are drawn from the same series as the page's.
-    #[must_use]
     pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
         in_language(language, || {
             let charts = Charts::new(&self.charted, self.options, charts::STEPS_OF_A_FILE);

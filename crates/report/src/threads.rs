@@ -67,7 +67,6 @@ fn names_of_figures((name, unit): &FurtherColumn<'_>) -> impl Iterator<Item = St
 
 /// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns.
 /// Figures of further columns, the probe, and what it ran on come last.
-#[must_use]
 pub fn threads_csv(recordings: &[Recorded]) -> String {
     let mut rows = CsvRows::new();
     let further = further_columns(recordings);
@@ -116,7 +115,6 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
 
 /// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it
 /// one as measured where activations were skipped.
-#[must_use]
 pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
     in_language(language, || {
         let all = Overview::all(recordings);
@@ -200,7 +198,6 @@ impl FromStr for OneFigure {
 
 impl OneFigure {
     /// What is to be known exactly of a recording's latencies before this is asked of it.
-    #[must_use]
     pub fn exact_request(self) -> ExactRequest {
         let levels = if let Which::Latency(plan::Figure::Quantile(level)) = self.0 {
             vec![level]
@@ -213,7 +210,6 @@ impl OneFigure {
     /// Its value, as a gate sees it: latencies in µs, with skipped activations counted in, those of
     /// the thread that is worst in it; counts of all threads together. None where the recording
     /// does not carry it.
-    #[must_use]
     pub fn value(self, examined: &Examined) -> Option<String> {
         let recorded = &examined.recorded;
         let of_latencies = match self.0 {

@@ -170,16 +170,8 @@ pub fn execute(
     processes.own_ms += children_ms;
     document.host.processes = Some(processes);
     document.warnings.extend(machine_check.map(|check| check.end(&host)).unwrap_or_default());
-    Ok(closing(
-        order,
-        folder,
-        document,
-        &results,
-        tracks,
-        document::end(control.reason(), signals.caught()),
-        ended,
-        judged,
-    )?)
+    document.end = Some(document::end(control.reason(), signals.caught()));
+    Ok(closing(order, folder, document, &results, tracks, ended, judged)?)
 }
 
 /// The calling thread ahead of ordinary ones: among hundreds of busy tasks it would wait its turn
@@ -321,7 +313,6 @@ fn closing(
     mut document: Document,
     results: &[Option<ThreadResult>],
     mut tracks: Tracks,
-    end: End,
     ended: Nanos,
     judged: Option<&ExactRequest>,
 ) -> Result<Examined, RecordingError> {
@@ -334,9 +325,9 @@ fn closing(
     if let Some(longest) = tracks.finish(&due) {
         document.warnings.extend(document::slow_disk_warning(longest, MAX_SYNC));
     }
-    document.end = Some(
-        tracks.failed().map_or(end, |error| End::RecordingFailed { error: error.to_string() }),
-    );
+    if let Some(error) = tracks.failed() {
+        document.end = Some(End::RecordingFailed { error: error.to_string() });
+    }
     // Rings and buffers go before the statistics take their memory: the end of a run needs no more
     // than the run.
     drop(tracks);

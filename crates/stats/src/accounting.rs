@@ -95,7 +95,6 @@ struct Overrun {
 
 impl Accounting {
     /// Starts at activation 0 of a thread with this interval.
-    #[must_use]
     pub fn new(interval_ns: i64, rule: impl Into<AccountingRule>) -> Self {
         let rule = rule.into();
         Accounting {
@@ -116,14 +115,12 @@ impl Accounting {
     }
 
     /// The counts so far. Lost rows are in none of the four; see [`Accounting::lost`].
-    #[must_use]
     pub const fn activations(&self) -> Activations {
         let (on_time, late, skipped) = (self.on_time, self.late, self.skipped);
         Activations { due: on_time + late + skipped, on_time, late, skipped }
     }
 
     /// Rows without a sample that no overrun explains.
-    #[must_use]
     pub const fn lost(&self) -> u64 {
         self.lost
     }

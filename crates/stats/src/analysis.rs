@@ -175,7 +175,6 @@ const STEPS_OF_POOL: usize = 2;
 
 impl Analysis {
     /// What is left where only figures were written down.
-    #[must_use]
     pub fn from_figures(figures: Option<Summary>, interval_ns: i64) -> Analysis {
         Analysis {
             statistics: Statistics::from_figures(figures),
@@ -193,7 +192,6 @@ impl Analysis {
     /// What is left where only a histogram is known: see [`Statistics::from_histogram`]. No
     /// intervals are given then, because they depend on how successive latencies are
     /// correlated.
-    #[must_use]
     pub fn from_histogram(buckets: &[Bucket], interval_ns: i64, exact: &ExactRequest) -> Analysis {
         let (statistics, counted) = of_buckets(buckets, exact);
         let rows = statistics.activations.due;
@@ -211,7 +209,6 @@ impl Analysis {
 
     /// A quantile of all activations, skipped ones counted in, with an interval each of whose two
     /// ends has this confidence (above one half). None where nothing woke.
-    #[must_use]
     pub fn quantile(&self, level: Level, confidence: f64) -> Option<QuantileInterval> {
         let found = self.latencies().quantile(level, confidence)?;
         Some(if self.is_ordered {
@@ -224,7 +221,6 @@ impl Analysis {
     /// The rate of activations of several threads later than `limit` ns, skipped ones counted in,
     /// with an interval each of whose two ends has this confidence (above one half). None where
     /// nothing woke.
-    #[must_use]
     pub fn rate_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<RateInterval> {
         let found = AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>())?
             .rate(limit, confidence);
@@ -238,7 +234,6 @@ impl Analysis {
 
     /// The upper end of that interval; it never rises with the limit, and is above the interval's
     /// own end where that of a higher limit is. What a gate judges a rate by.
-    #[must_use]
     pub fn rate_bound_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<f64> {
         let bound = AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>())?
             .bound(limit, confidence);
@@ -247,7 +242,6 @@ impl Analysis {
 
     /// A quantile is at most this, ns, at a confidence; it never falls with the level. What a gate
     /// judges a quantile by. None where the data do not bound it.
-    #[must_use]
     pub fn quantile_bound(&self, level: Level, confidence: f64) -> Option<i64> {
         if !self.is_ordered {
             return None;
@@ -257,7 +251,6 @@ impl Analysis {
 
     /// How many activations were later than `limit` ns, skipped ones counted in; where the limit
     /// lies within a bucket of the histogram and was not asked for beforehand, at most so many.
-    #[must_use]
     pub fn above(&self, limit: i64) -> u64 {
         self.counted.above(limit).1
     }
@@ -283,7 +276,6 @@ impl Analysis {
     }
 
     /// The latest wake-ups that are independent of one another, at most so many.
-    #[must_use]
     pub fn latest(&self, max: usize) -> Latest {
         latest(&self.largest, max)
     }
@@ -294,13 +286,11 @@ impl Analysis {
     }
 
     /// The modes of the latencies, if there are several.
-    #[must_use]
     pub fn modes(&self) -> Vec<Mode> {
         crate::modes::modes(&self.counted, self.blocks.list())
     }
 
     /// Where and how the latencies changed during the run, if they did.
-    #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         if self.blocks.are_pooled() { Vec::new() } else { crate::time::changes(&self.blocks) }
     }

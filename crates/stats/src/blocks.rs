@@ -26,7 +26,6 @@ pub struct Block {
 
 impl Block {
     /// One block that covers both.
-    #[must_use]
     pub fn join(&self, other: &Block) -> Block {
         Block { counts: self.counts.merged(&other.counts), max: self.max.max(other.max) }
     }
@@ -89,13 +88,11 @@ impl Blocks {
     }
 
     /// In order of time.
-    #[must_use]
     pub fn list(&self) -> &[Block] {
         &self.list
     }
 
     /// Activations that each block but the last covers.
-    #[must_use]
     pub(crate) const fn rows_per_block(&self) -> u64 {
         self.rows_per_block
     }
@@ -155,7 +152,6 @@ impl Blocks {
     }
 
     /// Joins neighbours until each block has at least so many times the rows.
-    #[must_use]
     pub fn coarser(&self, times: usize) -> Vec<Block> {
         joined(&self.list, times.max(1))
     }

@@ -38,7 +38,6 @@ pub struct QuantileDifference {
 
 impl QuantileDifference {
     /// Whether the difference is significant.
-    #[must_use]
     pub fn is_significant(&self) -> bool {
         self.lower > 1.0 || self.upper < 1.0
     }
@@ -60,7 +59,6 @@ pub struct RateDifference {
 
 impl RateDifference {
     /// Whether the difference is significant.
-    #[must_use]
     pub fn is_significant(&self) -> bool {
         self.lower > 1.0 || self.upper.is_some_and(|upper| upper < 1.0)
     }
@@ -112,7 +110,6 @@ const MIN_RUNS: usize = 5;
 const LATEST: usize = 20;
 
 /// Compares the second group with the first.
-#[must_use]
 pub fn compare(base: &Group, other: &Group) -> Comparison {
     let (base_blocks, other_blocks) =
         (IndependentBlocks::from_group(base), IndependentBlocks::from_group(other));

@@ -8,7 +8,6 @@
 /// It holds for independent samples of an unchanging system; latencies are neither for certain, so
 /// a report says so. Source: Clopper and Pearson, "The use of confidence or fiducial limits
 /// illustrated in the case of the binomial", Biometrika 26 (1934), 404-413.
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "a rate to two digits")]
 pub fn rate_beyond_maximum(samples: u64, confidence: f64) -> Option<f64> {
     (samples > 0).then(|| -f64::exp_m1(f64::ln_1p(-confidence) / samples as f64))
@@ -17,7 +16,6 @@ pub fn rate_beyond_maximum(samples: u64, confidence: f64) -> Option<f64> {
 /// The fewest samples of which none is beyond a limit that show, at `confidence`, a rate beyond it
 /// below `rate` (both 0 to 1, neither included): the least n with `(1 - rate)^n <= 1 - confidence`,
 /// the inverse of [`rate_beyond_maximum`]. Saturating.
-#[must_use]
 pub fn samples_for_rate(rate: f64, confidence: f64) -> u64 {
     let exact = f64::ln_1p(-confidence) / f64::ln_1p(-rate);
     #[expect(

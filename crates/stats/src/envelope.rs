@@ -31,7 +31,6 @@ impl Extent {
     }
 
     /// Smallest and largest latency, ns, if any activation woke.
-    #[must_use]
     pub fn range(&self) -> Option<(i64, i64)> {
         (self.min <= self.max).then_some((self.min, self.max))
     }
@@ -55,7 +54,6 @@ pub struct Envelope(Steps<Extent>);
 
 impl Envelope {
     /// An envelope of at most `max_steps` steps (an even number; an odd one is rounded up).
-    #[must_use]
     pub fn new(max_steps: usize) -> Self {
         Envelope::for_rows(max_steps, 0)
     }
@@ -66,19 +64,16 @@ impl Envelope {
     }
 
     /// Of steps that were filled elsewhere, each of so many rows.
-    #[must_use]
     pub fn from_steps(rows_per_step: u64, steps: Vec<Extent>) -> Self {
         Envelope(Steps::from_list(rows_per_step, steps))
     }
 
     /// Rows that each step but the last covers.
-    #[must_use]
     pub const fn rows_per_step(&self) -> u64 {
         self.0.rows_per_step()
     }
 
     /// The steps, in order of time.
-    #[must_use]
     pub fn steps(&self) -> &[Extent] {
         self.0.list()
     }

@@ -53,7 +53,6 @@ pub struct Group {
 impl Group {
     /// Whether its quantiles are latencies that were observed: those of one thread of one run are;
     /// of several, they are up to 1 % above, unless they are known.
-    #[must_use]
     pub fn has_observed_quantiles(&self) -> bool {
         self.quantiles.is_some() || matches!(self.runs.as_slice(), [threads] if threads.len() == 1)
     }

@@ -36,7 +36,6 @@ pub struct Bucket {
 
 impl Bucket {
     /// The bucket that holds the sizes of its values.
-    #[must_use]
     pub const fn sizes(self) -> Bucket {
         let (one, other) = (self.lower.saturating_abs(), self.upper.saturating_abs());
         let (lower, upper) = if one < other { (one, other) } else { (other, one) };
@@ -105,20 +104,17 @@ pub struct Counts {
 }
 
 impl Counts {
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.list.iter().map(|(_, count)| count).sum()
     }
 
     /// How many lie in buckets whose values are all above this, ns.
-    #[must_use]
     pub fn above(&self, value: i64) -> u64 {
         let bucket = signed_index(value);
         self.list.iter().rev().take_while(|(of, _)| *of > bucket).map(|(_, count)| count).sum()
     }
 
     /// A quantile: the upper bound of its bucket, ns; none where nothing was counted.
-    #[must_use]
     pub fn quantile(&self, level: Level) -> Option<i64> {
         let found = at_rank(self.list.iter().copied(), level.rank(self.total()));
         found.map(|(bucket, _)| signed_bounds(bucket).1)
@@ -129,7 +125,6 @@ impl Counts {
         &self.list
     }
 
-    #[must_use]
     pub(crate) fn merged(&self, other: &Counts) -> Counts {
         let (mut mine, mut theirs) = (self.list.iter().peekable(), other.list.iter().peekable());
         let mut list = Vec::with_capacity(self.list.len().max(other.list.len()));
@@ -183,7 +178,6 @@ impl Histogram {
     }
 
     /// Counts of the sizes of the same values.
-    #[must_use]
     pub fn sizes(&self) -> Histogram {
         let mut positive = self.positive.clone();
         positive.resize(positive.len().max(self.negative.len()), 0);
@@ -219,7 +213,6 @@ impl Histogram {
     }
 
     /// How many values were counted.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.positive.iter().chain(&self.negative).sum()
     }
@@ -246,7 +239,6 @@ impl Histogram {
     }
 
     /// The bucket that holds the value of this rank (1 = smallest), and the rank within the bucket.
-    #[must_use]
     pub fn bucket_of_rank(&self, rank: u64) -> Option<(Bucket, u64)> {
         at_rank(self.buckets().map(|bucket| (bucket, bucket.count)), rank)
     }

@@ -25,7 +25,6 @@ impl Level {
 
     /// From a percentage as written, such as `99.99`; at most 16 digits behind the point, above 0
     /// and below 100.
-    #[must_use]
     pub fn percent(text: &str) -> Option<Level> {
         let (whole, behind) = text.split_once('.').unwrap_or((text, ""));
         let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -39,20 +38,17 @@ impl Level {
         (numerator > 0 && numerator < denominator).then_some(Level { numerator, denominator })
     }
 
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a probability")]
     pub fn share(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
 
     /// The rank (1 = smallest) of this quantile of so many latencies.
-    #[must_use]
     pub fn rank(self, count: u64) -> u64 {
         crate::rank::nearest_rank(count, self.numerator, self.denominator)
     }
 
     /// How many latencies it takes before it is not the maximum under another name.
-    #[must_use]
     pub const fn needs(self) -> u64 {
         self.denominator / (self.denominator - self.numerator)
     }

@@ -58,7 +58,6 @@ impl LinearHistogram {
 
     /// From the lower edge of a bin to that of the next, ns. Bin `k` holds values from `k x width`
     /// on.
-    #[must_use]
     pub const fn width_ns(&self) -> i64 {
         self.width_ns
     }

@@ -96,36 +96,30 @@ impl Moments {
         )
     }
 
-    #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
     /// The smallest value, ns.
-    #[must_use]
     pub fn min(&self) -> Option<i64> {
         (self.count > 0).then_some(self.min)
     }
 
     /// The largest value, ns.
-    #[must_use]
     pub fn max(&self) -> Option<i64> {
         (self.count > 0).then_some(self.max)
     }
 
     /// The largest size of a value, ns.
-    #[must_use]
     pub fn max_size(&self) -> Option<i64> {
         Some(self.min()?.saturating_abs().max(self.max()?.saturating_abs()))
     }
 
-    #[must_use]
     pub const fn sum(&self) -> i128 {
         self.sum
     }
 
     /// The arithmetic mean, ns.
-    #[must_use]
     #[expect(
         clippy::cast_precision_loss,
         reason = "a mean is a rounded figure; the sum before it was exact"
@@ -135,7 +129,6 @@ impl Moments {
     }
 
     /// The standard deviation with divisor n - 1, ns; none for fewer than two values.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "rounded once, after an exact difference")]
     pub fn sd(&self) -> Option<f64> {
         if self.count < 2 {

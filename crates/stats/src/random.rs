@@ -10,13 +10,11 @@ pub struct Numbers(u64);
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Numbers {
-    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Numbers(seed)
     }
 
     /// The number at a place in the sequence of a seed, from 0.
-    #[must_use]
     pub const fn at(seed: u64, place: u64) -> u64 {
         Numbers(seed.wrapping_add(STEP.wrapping_mul(place))).next()
     }

@@ -4,7 +4,6 @@
 /// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the
 /// smallest rank that leaves at most the remaining share above it. Its value is one that was
 /// observed.
-#[must_use]
 pub fn nearest_rank(count: u64, numerator: u64, denominator: u64) -> u64 {
     let rank = (u128::from(count) * u128::from(numerator)).div_ceil(u128::from(denominator.max(1)));
     u64::try_from(rank).unwrap_or(u64::MAX).max(1)

@@ -22,7 +22,6 @@ pub struct RoundOrder(Numbers);
 
 impl RoundOrder {
     /// The same orders for the same seed.
-    #[must_use]
     pub const fn new(seed: u64) -> RoundOrder {
         RoundOrder(Numbers::new(seed))
     }
@@ -81,7 +80,6 @@ pub struct Effect {
 impl Effect {
     /// From rounds; none without any. `error` is the probability that a change without effect is
     /// said to have one.
-    #[must_use]
     pub fn from_rounds(rounds: &[Round], error: f64) -> Option<Effect> {
         let logs: Vec<f64> = rounds.iter().map(|round| round.log_ratio()).collect();
         let means = pair_means(&logs);
@@ -94,7 +92,6 @@ impl Effect {
     }
 
     /// What the interval says.
-    #[must_use]
     pub fn evidence(&self) -> Evidence {
         match self.interval {
             Some((_, upper)) if upper < 1.0 => Evidence::Helps,
@@ -139,7 +136,6 @@ fn ranks_beyond(rounds: usize, error: f64) -> Option<usize> {
 }
 
 /// So many rounds it takes before a change can be said to have an effect.
-#[must_use]
 pub fn min_rounds(error: f64) -> usize {
     // All of them have to agree, at least.
     (1..MAX_MIN_ROUNDS)
@@ -155,20 +151,17 @@ const MIN_BEYOND: u64 = 10;
 
 /// The highest quantile that a block of so many latencies has enough of; none where it has too few
 /// for any.
-#[must_use]
 pub fn judged_level(latencies: u64) -> Option<Level> {
     Level::ALL.into_iter().rev().find(|level| latencies >= latencies_for(*level))
 }
 
 /// So many latencies of a block a quantile takes.
-#[must_use]
 pub const fn latencies_for(level: Level) -> u64 {
     level.needs() * MIN_BEYOND
 }
 
 /// A quantile of all threads together, ns: the upper bound of its bucket. None where nothing was
 /// counted.
-#[must_use]
 pub fn pooled_quantile(histogram: &Histogram, level: Level) -> Option<i64> {
     histogram.bucket_of_rank(level.rank(histogram.total())).map(|(bucket, _)| bucket.upper)
 }

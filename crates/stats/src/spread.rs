@@ -90,7 +90,6 @@ pub struct SpreadDifference {
 
 impl SpreadDifference {
     /// Whether the standard deviations differ significantly.
-    #[must_use]
     pub fn is_significant(&self) -> bool {
         self.ratio.is_some_and(|(lower, upper)| lower > 1.0 || upper < 1.0)
     }

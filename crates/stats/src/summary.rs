@@ -38,13 +38,11 @@ pub struct Summary {
 
 impl Summary {
     /// Those of [`Level::ALL`].
-    #[must_use]
     pub const fn quantiles(&self) -> [Option<i64>; Level::ALL.len()] {
         [self.p50, self.p90, self.p99, self.p999, self.p9999]
     }
 
     /// What these figures say of the sizes of the same values: none of them is below the true one.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a bound of a mean")]
     pub fn sizes(&self) -> Summary {
         let max = self.min.saturating_abs().max(self.max.saturating_abs());
@@ -70,7 +68,6 @@ impl Summary {
     }
 
     /// A quantile, if it is one of those and known.
-    #[must_use]
     pub fn quantile(&self, level: Level) -> Option<i64> {
         Level::ALL
             .iter()
@@ -113,14 +110,12 @@ impl Statistics {
     /// What is left where only a histogram is known: each latency as large as its bucket allows, so
     /// that no figure is below the true one. What happened when and how far latencies lie from
     /// one another is not known.
-    #[must_use]
     pub fn from_histogram(buckets: &[Bucket]) -> Statistics {
         of_buckets(buckets, &ExactRequest::default()).0
     }
 
     /// What is left where only figures were written down: they say neither how latencies were
     /// distributed nor what happened when.
-    #[must_use]
     pub fn from_figures(figures: Option<Summary>) -> Statistics {
         Statistics {
             activations: Activations::default(),
@@ -140,7 +135,6 @@ impl Statistics {
 
     /// Latencies of every activation that was due, skipped ones counted in: in the histogram's
     /// buckets, and their sums.
-    #[must_use]
     pub fn of_all_due(&self) -> (&Histogram, &Moments) {
         self.with_skipped
             .as_ref()

@@ -33,7 +33,6 @@ pub struct WorstActivations {
 
 impl WorstActivations {
     /// Keeps the worst `keep`, at least one.
-    #[must_use]
     pub const fn new(keep: usize) -> Self {
         WorstActivations {
             keep: if keep == 0 { 1 } else { keep },
@@ -43,7 +42,6 @@ impl WorstActivations {
     }
 
     /// A later activation has to be above this to be among the worst.
-    #[must_use]
     pub const fn threshold(&self) -> i64 {
         self.min
     }
@@ -94,7 +92,6 @@ impl WorstActivations {
         }
     }
 
-    #[must_use]
     pub fn list(&self) -> Vec<Worst> {
         let mut list = self.known.clone();
         list.sort_unstable_by(Worst::order);

@@ -41,7 +41,6 @@ impl<E: Into<io::Error>> From<E> for OpenError {
 
 impl OpenError {
     /// For those who say no more of it.
-    #[must_use]
     pub fn into_io(self) -> io::Error {
         match self {
             OpenError::Io(error) => error,

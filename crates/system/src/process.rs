@@ -20,7 +20,6 @@ pub struct Stat<'a> {
 }
 
 impl<'a> Stat<'a> {
-    #[must_use]
     pub fn parse(line: &'a str) -> Option<Self> {
         let (head, rest) = line.rsplit_once(')')?;
         let (number, name) = head.split_once('(')?;
@@ -28,7 +27,6 @@ impl<'a> Stat<'a> {
     }
 
     /// A field by its number in the manual, which counts from 1.
-    #[must_use]
     pub fn field<T: FromStr>(&self, number: usize) -> Option<T> {
         let text = match number {
             1 => self.number,
@@ -38,43 +36,36 @@ impl<'a> Stat<'a> {
     }
 
     /// The process that started it.
-    #[must_use]
     pub fn parent(&self) -> Option<u32> {
         self.field(4)
     }
 
     /// Ended, and perhaps not yet waited for.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         self.fields.trim_start().starts_with(['Z', 'X'])
     }
 
-    #[must_use]
     pub fn is_kernel_thread(&self) -> Option<bool> {
         Some(self.field::<u64>(9)? & KERNEL_THREAD != 0)
     }
 
     /// Its own CPU time, user and system, in ticks.
-    #[must_use]
     pub fn own_ticks(&self) -> Option<u64> {
         Some(self.field::<u64>(14)?.saturating_add(self.field(15)?))
     }
 
     /// CPU time of the children that it has waited for, in ticks.
-    #[must_use]
     pub fn waited_for_ticks(&self) -> Option<u64> {
         Some(self.field::<u64>(16)?.saturating_add(self.field(17)?))
     }
 
     /// When it began, in ticks since boot: its number may be another one's later.
-    #[must_use]
     pub fn started(&self) -> Option<u64> {
         self.field(22)
     }
 }
 
 /// When a process began, in ticks since boot; none where none of this number lives.
-#[must_use]
 pub fn started(proc: &Path, process: u32) -> Option<u64> {
     let line = fs::read_to_string(proc.join(process.to_string()).join("stat")).ok()?;
     Stat::parse(&line).filter(|stat| !stat.has_ended())?.started()

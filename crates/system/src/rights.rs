@@ -61,7 +61,6 @@ pub struct NoPrograms;
 
 /// Whether this program has rights that its caller lacks. Under `no_new_privs` exec lends none,
 /// whatever it says.
-#[must_use]
 pub fn are_lent() -> bool {
     static LENT: OnceLock<bool> = OnceLock::new();
     *LENT.get_or_init(|| {

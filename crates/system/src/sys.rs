@@ -46,12 +46,10 @@ impl Mapping {
         Ok(Mapping { start, bytes: bytes.max(1) })
     }
 
-    #[must_use]
     pub const fn start<T>(&self) -> NonNull<T> {
         self.start.cast()
     }
 
-    #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -67,7 +65,6 @@ impl Drop for Mapping {
 }
 
 /// What a signal does from now on, where it is given to `sigaction`: calls this handler.
-#[must_use]
 pub fn signal_action(handler: *const (), flags: libc::c_int) -> libc::sigaction {
     let action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: zeroed is a valid sigaction: default handler, empty mask, no flags.

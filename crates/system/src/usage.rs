@@ -25,7 +25,6 @@ pub struct ThreadUsage {
 
 impl ThreadUsage {
     /// What came on top since an earlier one.
-    #[must_use]
     pub const fn since(self, before: ThreadUsage) -> ThreadUsage {
         ThreadUsage {
             minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
@@ -54,7 +53,6 @@ pub fn thread_usage() -> io::Result<ThreadUsage> {
 }
 
 /// CPU time of the children of this process that were waited for, user and system, ns.
-#[must_use]
 pub fn children_cpu_time_ns() -> u64 {
     #[allow(clippy::useless_conversion, reason = "the fields have other widths on other targets")]
     let micros = |time: libc::timeval| i64::from(time.tv_sec) * 1_000_000 + i64::from(time.tv_usec);
@@ -65,14 +63,12 @@ pub fn children_cpu_time_ns() -> u64 {
 }
 
 /// CPU time of a thread of this process, ns; none if it is gone.
-#[must_use]
 pub fn thread_cpu_time_ns(thread: Pid) -> Option<u64> {
     cpu_time_ns(thread, OF_A_THREAD)
 }
 
 /// CPU time of a process, user and system, all its threads, ns; none if it is gone. Read from
 /// outside, it costs the process nothing.
-#[must_use]
 pub fn process_cpu_time_ns(process: Pid) -> Option<u64> {
     cpu_time_ns(process, OF_A_PROCESS)
 }

@@ -20,7 +20,6 @@ pub struct Field {
 
 impl Format {
     /// Reads a `format` file; none if it is not one.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
         let fields = text
@@ -32,7 +31,6 @@ impl Format {
     }
 
     /// A field that is a whole number.
-    #[must_use]
     pub fn field(&self, name: &str) -> Option<Field> {
         self.fields
             .iter()
@@ -54,7 +52,6 @@ fn field(text: &str) -> Option<(String, Field)> {
 impl Field {
     /// Its value in an event; of an unsigned one of 64 bits, the same bits. None where the event is
     /// shorter.
-    #[must_use]
     pub fn of(self, event: &[u8]) -> Option<i64> {
         let bytes = event.get(self.offset..self.offset.checked_add(self.size)?)?;
         let join = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);

@@ -18,7 +18,6 @@ pub struct Gap {
 impl Gap {
     /// From the payload of an event such as
     /// `#12    inner/outer(us):   11/14    ts:1581527483.343962466 count:6`.
-    #[must_use]
     pub fn parse(payload: &str) -> Option<Self> {
         let (number, rest) = payload.strip_prefix('#')?.split_once(' ')?;
         let (gaps, rest) = rest.trim_start().strip_prefix("inner/outer(us):")?.split_once("ts:")?;

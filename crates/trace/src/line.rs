@@ -40,7 +40,6 @@ pub struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// Takes a line apart; none if it is no event.
-    #[must_use]
     pub fn parse(line: &'a str) -> Option<Self> {
         // A name can have any characters, but is too short to hold all that follows it.
         line.match_indices('[').find_map(|(bracket, _)| Self::with_cpu_at(line, bracket))

@@ -64,7 +64,6 @@ impl<F: Read> Reader<F> {
     }
 
     /// Events that the kernel said it lost so far; where it did not say how many, one.
-    #[must_use]
     pub const fn lost(&self) -> u64 {
         self.lost
     }

@@ -58,7 +58,6 @@ impl Session {
         Ok(session)
     }
 
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -25,7 +25,6 @@ pub struct TimerLatency {
 
 impl TimerLatency {
     /// From the payload of an event such as `#1     context    irq timer_latency       932 ns`.
-    #[must_use]
     pub fn parse(payload: &str) -> Option<Self> {
         let mut words = payload.strip_prefix('#')?.split_ascii_whitespace();
         let [number, "context", context, "timer_latency", latency, "ns"] =

@@ -53,7 +53,6 @@ impl Tracefs {
     }
 
     /// The one in this folder, with journals in another.
-    #[must_use]
     pub(crate) fn at(root: &Path, journals: &Path) -> Self {
         Tracefs {
             root: root.to_owned(),

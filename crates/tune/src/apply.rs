@@ -177,7 +177,6 @@ pub struct Tuning {
 }
 
 /// Whether something is left to put back, or to be forgotten after a reboot.
-#[must_use]
 pub fn has_been_tuned(root: &HostRoot) -> bool {
     !matches!(journal::load(&folder::folder(root)), Ok(None))
 }
@@ -211,19 +210,16 @@ impl Tuning {
 
     /// Where something can be recorded while the lock is held. It is removed before the lock is
     /// given back, or by the next process that takes it.
-    #[must_use]
     pub fn recording(&self) -> PathBuf {
         self.folder.join(RECORDING)
     }
 
     /// Whether the changes in the journal were undone by a reboot.
-    #[must_use]
     pub fn was_rebooted(&self) -> bool {
         self.journal.as_ref().is_some_and(|journal| !journal.is_of_this_boot(&self.root))
     }
 
     /// How many settings stay as an earlier tuning changed them.
-    #[must_use]
     pub fn staying(&self) -> usize {
         let journal = self.journal.as_ref().filter(|journal| journal.is_of_this_boot(&self.root));
         journal.map_or(0, |journal| journal::changes(&journal.stays))

@@ -44,7 +44,6 @@ impl Tuning {
 impl KilledTuning {
     /// Puts back what a killed tuning left, if one did and nobody is at it. A journal from before a
     /// reboot is left to the next tuning.
-    #[must_use]
     pub fn put_right(root: &HostRoot) -> Option<KilledTuning> {
         // A damaged one is a finding of `check`, and stops `tune`.
         let found = journal::load(&folder::folder(root)).ok()??;

@@ -16,7 +16,6 @@ const UNDO: &str = "sudo teiji tune --undo";
 
 /// What is found of a machine, with what tuning has left behind. Each is tunable that tuning would
 /// change here.
-#[must_use]
 pub fn findings(root: &HostRoot, options: &CheckOptions) -> Vec<Finding> {
     let mut findings = check::findings(root, options);
     let machine = Machine::new(root, options);

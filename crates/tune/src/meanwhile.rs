@@ -28,7 +28,6 @@ fn obstacle(
 
 impl Tuning {
     /// Those of the settings that were changed which are not so any more.
-    #[must_use]
     pub fn changed_meanwhile(
         &self,
         plan: &TuningPlan,

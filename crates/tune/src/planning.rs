@@ -115,7 +115,6 @@ impl TuningPlan {
 }
 
 /// Whether the changes for a check of this name are made only when it is named.
-#[must_use]
 pub fn is_tuned_only_when_asked(check: &str) -> bool {
     PROPOSALS.iter().any(|proposal| proposal.check == check && proposal.only_when_asked)
 }

@@ -101,7 +101,6 @@ fn on_each_cpu(
 }
 
 /// Whether the load of this name can be held at a level.
-#[must_use]
 pub fn has_level(name: &str) -> bool {
     find(name).is_some_and(|load_type| load_type.paced)
 }

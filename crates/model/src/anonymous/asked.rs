@@ -25,7 +25,6 @@ const NAMES: [(&str, &str); 12] = [
 impl Document {
     /// Pseudonyms in what was asked of the run and its guest: a run without what they stand for is
     /// another one.
-    #[must_use]
     pub fn settings_not_known(&self) -> Vec<String> {
         if !self.anonymous {
             return Vec::new();

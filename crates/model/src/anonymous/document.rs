@@ -9,7 +9,6 @@ use crate::{
 
 impl Anonymiser<'_> {
     /// The same document without names. One that is anonymous already is not changed.
-    #[must_use]
     pub fn document(&self, mut document: Document) -> Document {
         if document.anonymous {
             return document;

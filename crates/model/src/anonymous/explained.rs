@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 impl Anonymiser<'_> {
     /// The same without names of tasks and of places outside the kernel's source.
-    #[must_use]
     pub fn explained(&self, mut explained: Explained) -> Explained {
         let Explained { accounts, version: _, identical_samples: _ } = &mut explained;
         for Account { parts, timeline, thread: _, activation: _, latency_ns: _ } in accounts {

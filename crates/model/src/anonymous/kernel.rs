@@ -155,7 +155,6 @@ impl Anonymiser<'_> {
     }
 
     /// What a guest's kernel wrote to its console. What programs wrote there is left out.
-    #[must_use]
     pub fn console(&self, text: &str) -> Console {
         let mut console = Console { text: String::new(), left_out: 0 };
         for line in text.lines() {

@@ -40,7 +40,6 @@ pub struct Anonymiser<'k> {
 
 impl<'k> Anonymiser<'k> {
     /// Of the recording with this document, in which it looks up what is a name.
-    #[must_use]
     pub fn new(pseudonyms: &'k Pseudonyms, document: &Document) -> Self {
         let mut anonymiser = Anonymiser { pseudonyms, secrets: Secrets::default() };
         let mut known = BTreeMap::new();

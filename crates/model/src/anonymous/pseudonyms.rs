@@ -15,14 +15,12 @@ pub struct Pseudonyms {
 
 impl Pseudonyms {
     /// With the key of a user, by which a name has the same pseudonym in all of their recordings.
-    #[must_use]
     pub const fn new(key: [u8; 32]) -> Self {
         Pseudonyms { key }
     }
 
     /// What stands for a name, such as `host-3fa2c1`. Names of different kinds that are equal have
     /// equal digits.
-    #[must_use]
     pub fn of(&self, kind: &str, name: &str) -> String {
         let digest = self.authenticated(name.as_bytes());
         let digits: String =

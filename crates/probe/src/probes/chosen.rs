@@ -87,19 +87,16 @@ fn policy_conflict(probe: &Probe, run: &Run) -> Option<SettingConflict> {
 
 impl ChosenProbe {
     /// Time from one row to the next, where nobody says another.
-    #[must_use]
     pub const fn default_interval(&self) -> Nanos {
         self.probe.default_interval
     }
 
     /// How its threads are scheduled, where nobody says otherwise.
-    #[must_use]
     pub const fn default_scheduling(&self) -> Scheduling {
         self.probe.default_scheduling
     }
 
     /// How many threads can measure by it at most; none where any number can.
-    #[must_use]
     pub fn max_threads(&self) -> Option<usize> {
         self.set.max_threads()
     }
@@ -137,7 +134,6 @@ impl ChosenProbe {
     }
 
     /// What it measures in a run.
-    #[must_use]
     pub fn statement(&self, run: &Run) -> ProbeStatement {
         ProbeStatement { name: self.probe.name.into(), ..self.set.statement(run) }
     }
@@ -160,13 +156,11 @@ impl ChosenProbe {
     }
 
     /// The running co-kernel that it measures on; none on Linux.
-    #[must_use]
     pub const fn co_kernel(&self) -> Option<&CoKernel> {
         self.co_kernel.as_ref()
     }
 
     /// What this machine lacks for a run by it; none where it can measure.
-    #[must_use]
     pub fn lacking(&self, run: &Run) -> Option<ProbeSettingError> {
         let what = self.set.lacks(run.interval_ns)?;
         Some(ProbeSettingError::Lacks { probe: self.probe.name, what })
@@ -186,7 +180,6 @@ impl ChosenProbe {
 
     /// The program that it measures, if it measures one: its number, or none where the probe starts
     /// it.
-    #[must_use]
     pub fn program(&self) -> Option<Option<u32>> {
         self.set.program()
     }
@@ -221,19 +214,16 @@ impl fmt::Debug for ChosenProbe {
 impl Probe {
     /// What this machine lacks for it, as it is set by default, in one line; none where it can
     /// measure here.
-    #[must_use]
     pub fn lacks(&self) -> Option<String> {
         self.by_default().lacks(self.default_interval)
     }
 
     /// The same as far as it is seen without starting a device, for who only wants to know.
-    #[must_use]
     pub fn seen_to_lack(&self) -> Option<String> {
         self.by_default().seen_to_lack(self.default_interval)
     }
 
     /// Whether only measuring shows all that this machine lacks for it.
-    #[must_use]
     pub fn is_tried_by_measuring(&self) -> bool {
         self.by_default().is_tried_by_measuring()
     }

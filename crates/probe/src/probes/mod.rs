@@ -55,7 +55,6 @@ pub const PROBES: &[Probe] = &[
 ];
 
 /// The probe of this name. Where it is left to the machine, that of Linux.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Probe> {
     let name = if name == AUTO_PROBE { DEFAULT_PROBE } else { name };
     PROBES.iter().find(|probe| probe.name == name)

@@ -48,7 +48,6 @@ pub enum ProbeSettingError {
 
 impl ProbeSettingError {
     /// The setting of a run that it is about.
-    #[must_use]
     pub fn setting(&self) -> &str {
         match self {
             ProbeSettingError::NoProbe { .. }

@@ -55,7 +55,6 @@ pub struct Records {
 
 impl Records {
     /// None yet.
-    #[must_use]
     pub fn new(format: Format) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
         Records {
@@ -178,7 +177,6 @@ impl Records {
 
     /// Bytes of a record that has begun and not ended, and where it begins. None of a comment, and
     /// of the rest of a line that was too long and is counted.
-    #[must_use]
     pub fn half(&self) -> Option<(u64, u64)> {
         let rest = &self.buffer[self.start..self.end];
         let is_record = !rest.is_empty()
@@ -188,19 +186,16 @@ impl Records {
     }
 
     /// Whether they are lines of text.
-    #[must_use]
     pub const fn is_text(&self) -> bool {
         matches!(self.format, Format::Text)
     }
 
     /// Bytes of the stream that are taken.
-    #[must_use]
     pub const fn taken(&self) -> u64 {
         self.offset
     }
 
     /// The first bytes of the last record, and how many they are.
-    #[must_use]
     pub fn quoted(&self) -> ([u8; QUOTED], usize) {
         let (start, end) = self.last;
         let bytes = &self.buffer[start..end.min(start + QUOTED)];

@@ -65,7 +65,6 @@ pub struct Series {
 impl Series {
     /// Of numbers with so many 10^-9 of their unit in a nanosecond: `10^9` if that is their unit,
     /// their rate in Hz of ticks. A counter of `wrap` bits begins again at `2^wrap`.
-    #[must_use]
     pub fn new(kind: Kind, per_ns: u64, wrap: Option<u32>, period_ns: Option<i64>) -> Self {
         let modulus = wrap.map(|bits| (1_i128 << bits.min(64)) * ONE);
         let period_ns = period_ns.filter(|period| *period > 0);

@@ -290,12 +290,10 @@ fn unlike(base: &str, other: &str) -> (String, String) {
 
 impl Comparisons {
     /// What the ns are, to stand above the text; none where all are of real machines.
-    #[must_use]
     pub fn what_time_is(&self, language: Language) -> Option<&str> {
         in_language(language, || self.time.get().as_deref())
     }
 
-    #[must_use]
     pub fn text(&self, language: Language) -> String {
         in_language(language, || {
             let mut out = String::new();
@@ -334,13 +332,11 @@ impl Comparisons {
     }
 
     /// For an issue or a wiki.
-    #[must_use]
     pub fn markdown(&self, language: Language) -> String {
         in_language(language, || rendered(&Markdown { all: &self.all }))
     }
 
     /// For programs. Ratios are second over first.
-    #[must_use]
     pub fn json(&self) -> Value {
         in_language(Language::English, || {
             let quantile = |one: &QuantileDifference| {

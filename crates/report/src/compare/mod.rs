@@ -31,7 +31,6 @@ pub struct Repeats {
 
 impl Repeats {
     /// Puts recordings together.
-    #[must_use]
     pub fn new(examined: Vec<Examined>) -> Self {
         let (recordings, runs) = (Vec::new(), Vec::new());
         let mut repeats =
@@ -64,7 +63,6 @@ impl Repeats {
     }
 
     /// Known by this instead of by its recordings' names.
-    #[must_use]
     pub fn called(self, name: String) -> Self {
         Repeats { called: Some(name), ..self }
     }

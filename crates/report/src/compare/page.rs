@@ -52,7 +52,6 @@ impl Page<'_> {
 impl Comparisons {
     /// One offline page, under 2 MB. `groups` are those that were compared; `command_line` is what
     /// the page says it was made by.
-    #[must_use]
     pub fn html(&self, groups: &[Repeats], command_line: &str, language: Language) -> String {
         let mut steps = 24_000;
         loop {

@@ -24,7 +24,6 @@ const MAX_SENTENCES: usize = 20;
 /// What `teiji explain` prints: of one latency a sentence and its parts; of several their causes
 /// first. At last what their ns are, by the lab that they were recorded in, where that is not said
 /// elsewhere.
-#[must_use]
 pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Language) -> String {
     in_language(language, || {
         let mut out = String::new();
@@ -65,14 +64,12 @@ pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Languag
 }
 
 /// The functions of one latency as a picture, SVG.
-#[must_use]
 pub fn timeline_svg(account: &Account, language: Language) -> String {
     in_language(language, || timeline(account, Heading::Own))
 }
 
 /// Which causes one recording has and another lacks, of what was explained of both; each by its
 /// name. None where either was not explained.
-#[must_use]
 pub fn compared_causes(
     one: (&str, &[Account]),
     other: (&str, &[Account]),

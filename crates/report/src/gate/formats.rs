@@ -16,7 +16,6 @@ use std::fmt;
 use std::path::Path;
 
 impl GateReport {
-    #[must_use]
     pub fn text(&self, language: Language) -> String {
         in_language(language, || {
             let Tally { all, fail, lack } = tally(&self.gate);
@@ -71,7 +70,6 @@ impl GateReport {
         })
     }
 
-    #[must_use]
     pub fn json(&self) -> Value {
         in_language(Language::English, || {
             let one = |judged: &Judged| {
@@ -108,7 +106,6 @@ impl GateReport {
 
     /// As JUnit's XML, one test suite with a case for each limit. Not enough evidence is an error,
     /// not a failure.
-    #[must_use]
     pub fn junit(&self) -> String {
         in_language(Language::English, || {
             let (sources, caveats) = (sources::in_words(&self.gate), self.caveats_named());
@@ -117,7 +114,6 @@ impl GateReport {
     }
 
     /// As TAP, version 13. Not enough evidence is not ok.
-    #[must_use]
     pub fn tap(&self) -> String {
         in_language(Language::English, || {
             let (sources, caveats) = (sources::in_words(&self.gate), self.caveats_named());

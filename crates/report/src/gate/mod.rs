@@ -32,7 +32,6 @@ pub struct GateReport {
 
 impl GateReport {
     /// Holds every limit against every recording.
-    #[must_use]
     pub fn judge(limits: &[Limit], recordings: &[Examined]) -> GateReport {
         let mut report = GateReport::default();
         for examined in recordings {

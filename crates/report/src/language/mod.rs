@@ -29,7 +29,6 @@ pub enum Language {
 
 impl Language {
     /// As HTML and users name it.
-    #[must_use]
     pub const fn tag(self) -> &'static str {
         match self {
             Language::English => "en",

@@ -24,7 +24,6 @@ const ON_HOT: &str = "#ffffff";
 
 impl Matrix {
     /// The picture; none where fewer than two factors vary, or one has too many values.
-    #[must_use]
     pub(crate) fn heat_map(&self) -> Option<String> {
         let (map, figure) = (self.heat()?, &FIGURES[0]);
         let cells = self.cells(&map, figure)?;

@@ -130,7 +130,6 @@ impl TopRun {
 impl Matrix {
     /// With the plan's title, the factors' names in order, and for each combination, in the plan's
     /// order, their values.
-    #[must_use]
     pub fn new(
         title: Option<String>,
         factors: Vec<String>,
@@ -237,7 +236,6 @@ impl Matrix {
     }
 
     /// Runs of the plan that have no recording.
-    #[must_use]
     pub fn missing(&self) -> u64 {
         self.rows.iter().map(|row| u64::from(row.missing)).sum()
     }

@@ -117,7 +117,6 @@ struct HeatView {
 impl Matrix {
     /// One offline page, under 2 MB however many runs the plan has. `plan` is the plan as run;
     /// `command_line` is what the page says it was made by.
-    #[must_use]
     pub fn html(&self, plan: &str, command_line: &str, language: Language) -> String {
         in_language(language, || {
             let mut budget = SizeBudget::FULL;
@@ -138,7 +137,6 @@ impl Matrix {
 
     /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of
     /// [`Matrix::svg_charts`] lie, as a link says it.
-    #[must_use]
     pub fn page_as_markdown(
         &self,
         plan: &str,
@@ -365,7 +363,6 @@ impl Matrix {
 
     /// The charts as files: name and content; of what the page draws at first, over time of each
     /// combination its worst run.
-    #[must_use]
     pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
         in_language(language, || {
             let drawn = self

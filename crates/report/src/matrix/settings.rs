@@ -27,7 +27,6 @@ pub const SETTINGS: [&str; 14] = [
 
 /// The settings of a recording, each by its name in [`SETTINGS`]. One that is not known is left
 /// out.
-#[must_use]
 pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
     let (run, host) = (&document.run, &document.host.before);
     let loads: Vec<String> = run.loads.iter().map(LoadSpec::to_string).collect();
@@ -80,7 +79,6 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
 }
 
 /// A value of a plan as [`settings_of`] writes it: `1000us` is `1ms`.
-#[must_use]
 pub fn normalised(name: &str, value: &str) -> String {
     let unit = match name {
         "interval" | "distance" => Unit::Microsecond,

@@ -277,7 +277,6 @@ fn reached(row: &CellStats) -> String {
 
 impl Matrix {
     /// For a terminal. A plan with many factors is wider than 80 columns.
-    #[must_use]
     pub fn text(&self, language: Language) -> String {
         in_language(language, || {
             let table = Table::new(self);
@@ -300,7 +299,6 @@ impl Matrix {
     }
 
     /// As a table of Markdown, for an issue or a wiki.
-    #[must_use]
     pub fn markdown(&self, language: Language) -> String {
         in_language(language, || {
             let table = Table::new(self);

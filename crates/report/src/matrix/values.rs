@@ -90,7 +90,6 @@ fn cell(value: &Value) -> String {
 impl Matrix {
     /// As comma-separated values, RFC 4180: factors, then figures in ns. What was not measured is
     /// empty. A row that others have measured more than once stands there as often.
-    #[must_use]
     pub fn csv(&self) -> String {
         in_language(Language::English, || {
             let mut rows = CsvRows::new();
@@ -155,7 +154,6 @@ impl Matrix {
             .collect()
     }
 
-    #[must_use]
     pub fn json(&self) -> Value {
         in_language(Language::English, || {
             json!({

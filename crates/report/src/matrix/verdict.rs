@@ -90,7 +90,6 @@ impl Matrix {
 
     /// One line: how many combinations have caveats, then what the figures say, and what is
     /// missing.
-    #[must_use]
     pub fn verdict(&self, language: Language) -> String {
         in_language(language, || self.sentences())
     }

@@ -171,7 +171,6 @@ impl Report<'_> {
     /// extremes stay.
     ///
     /// `command_line` is what the page says it was made by.
-    #[must_use]
     pub fn html(&self, command_line: &str, language: Language) -> String {
         in_language(language, || {
             let mut budget = SizeBudget::FULL;
@@ -187,7 +186,6 @@ impl Report<'_> {
 
     /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of
     /// [`Report::svg_charts`] lie, as a link says it.
-    #[must_use]
     pub fn markdown(
         &self,
         command_line: &str,

@@ -39,7 +39,6 @@ const CHANCE: f64 = 1e-3;
 
 impl Inference {
     /// From an analysis of the thread's samples.
-    #[must_use]
     pub fn from_analysis(analysis: &Analysis) -> Inference {
         let woken = analysis.statistics.latency_with_skipped.map_or(0, |summary| summary.count);
         let supported = Level::ALL.into_iter().filter(|level| woken >= level.needs());

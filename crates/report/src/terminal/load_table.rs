@@ -11,7 +11,6 @@ use model::LoadEvidence;
 const WIDEST: usize = 28;
 
 /// What `teiji load` ends with: what each load reached, on each of its CPUs.
-#[must_use]
 pub fn load_table(loads: &[LoadEvidence], language: Language) -> String {
     in_language(language, || {
         let line = |cells: [&str; 6]| {

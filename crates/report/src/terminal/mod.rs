@@ -32,7 +32,6 @@ use text::{Table, columns, left, unwrapped, wrapped};
 impl Report<'_> {
     /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, then each
     /// recording, then their warnings, within 80 columns unless a figure is longer.
-    #[must_use]
     pub fn terminal_summary(&self, paint: Paint, language: Language) -> String {
         in_language(language, || {
             let mut out = String::new();
@@ -69,7 +68,6 @@ impl Report<'_> {
 
     /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by
     /// thread.
-    #[must_use]
     pub fn terminal_inference(&self, language: Language) -> String {
         in_language(language, || self.charted.iter().map(inference_paragraph).collect())
     }

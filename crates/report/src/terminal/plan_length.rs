@@ -23,7 +23,6 @@ pub struct PlanLength {
 }
 
 impl PlanLength {
-    #[must_use]
     pub fn text(&self, language: Language) -> String {
         in_language(language, || {
             let percent = format!("{:.4}", self.confidence * 100.0);

@@ -17,7 +17,6 @@ const OF_INTERVALS: [Figure; 6] =
 
 /// What `teiji lab run` ends with: the caveats, then recordings below one another, a line each,
 /// then what their figures are.
-#[must_use]
 pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {
     in_language(language, || {
         let all = Overview::all(recordings);

@@ -20,7 +20,6 @@ pub struct Gev {
 
 impl Gev {
     /// Log-likelihood of these maxima; minus infinity where one is impossible.
-    #[must_use]
     pub(crate) fn log_likelihood(&self, maxima: &[f64]) -> f64 {
         if self.scale <= 0.0 || !(MIN_SHAPE..=MAX_SHAPE).contains(&self.shape) {
             return f64::NEG_INFINITY;
@@ -35,7 +34,6 @@ impl Gev {
     }
 
     /// The likeliest distribution of these maxima; none where they are all equal.
-    #[must_use]
     pub fn fit(maxima: &[f64]) -> Option<Gev> {
         #[expect(clippy::cast_precision_loss, reason = "hundreds")]
         let count = maxima.len() as f64;
@@ -67,14 +65,12 @@ impl Gev {
     }
 
     /// The level that the maxima of so many blocks exceed once on average.
-    #[must_use]
     pub fn level(&self, blocks: f64) -> f64 {
         self.location + Gpd { shape: self.shape, scale: self.scale }.excess_at(blocks.ln())
     }
 
     /// The 95 % interval of [`Gev::level`] by profile likelihood; no upper end where the data give
     /// none.
-    #[must_use]
     pub(crate) fn level_interval(&self, maxima: &[f64], blocks: f64) -> (f64, Option<f64>) {
         let estimate = self.level(blocks);
         let enough = self.log_likelihood(maxima) - GIVEN_AWAY;

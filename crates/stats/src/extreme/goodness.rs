@@ -22,7 +22,6 @@ const LEVELS: [f64; 5] = [0.25, 0.10, 0.05, 0.01, 0.001];
 /// Anderson and Darling's statistic of a fit to these excesses: how far it lies off, the tails
 /// weighing most. Source: T. W. Anderson, D. A. Darling, "A test of goodness of fit", JASA 49
 /// (1954) 765-769.
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "thousands")]
 pub(crate) fn anderson_darling(gpd: &Gpd, excesses: &[f64]) -> f64 {
     let mut ordered: Vec<f64> = excesses.iter().map(|y| gpd.exponential(*y).max(1e-12)).collect();
@@ -37,7 +36,6 @@ pub(crate) fn anderson_darling(gpd: &Gpd, excesses: &[f64]) -> f64 {
 }
 
 /// The p-value of the statistic, interpolated between 0.25 and 0.001.
-#[must_use]
 pub(crate) fn chance_of(statistic: f64, shape: f64) -> f64 {
     let shape = shape.clamp(BY_SHAPE[0].0, BY_SHAPE[BY_SHAPE.len() - 1].0);
     let after =
@@ -82,7 +80,6 @@ const MAX_APART: usize = 25;
 /// 1/j on the scale that makes the tail exponential (A. Renyi, "On the theory of order statistics",
 /// Acta Mathematica Hungarica 4 (1953) 191-231). The tail is fitted to the values below the gap
 /// alone, those above being known to lie beyond it and no more.
-#[must_use]
 pub fn apart(largest: &[f64]) -> Option<Apart> {
     if largest.len() < MIN_VALUES {
         return None;

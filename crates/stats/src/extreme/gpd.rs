@@ -43,13 +43,11 @@ impl Gpd {
     }
 
     /// The probability of an excess beyond this.
-    #[must_use]
     pub fn beyond(&self, excess: f64) -> f64 {
         (-self.exponential(excess)).exp()
     }
 
     /// The excess that has so many e-fold of rarity: the inverse of [`Gpd::exponential`].
-    #[must_use]
     pub(crate) fn excess_at(&self, exponential: f64) -> f64 {
         let bent = self.shape * exponential;
         let stretched = if bent.abs() < 1e-9 { 1.0 } else { bent.exp_m1() / bent };
@@ -57,7 +55,6 @@ impl Gpd {
     }
 
     /// Log-likelihood of these excesses; minus infinity where one lies beyond the end.
-    #[must_use]
     pub(crate) fn log_likelihood(&self, excesses: &[f64]) -> f64 {
         if self.scale <= 0.0 {
             return f64::NEG_INFINITY;
@@ -92,7 +89,6 @@ const STEPS_OF_SUM: f64 = 16.0;
 
 impl<'a> Excesses<'a> {
     /// All at least 0, and some above; none where they are all 0.
-    #[must_use]
     pub(crate) fn from_values(values: &'a [f64]) -> Option<Self> {
         let largest = values.iter().copied().fold(0.0, f64::max);
         #[expect(clippy::cast_precision_loss, reason = "thousands")]
@@ -137,7 +133,6 @@ impl<'a> Excesses<'a> {
     /// The likeliest distribution, with a shape of at least -0.5: below, the likelihood has no
     /// maximum of the usual kind (Smith, "Maximum likelihood estimation in a class of
     /// nonregular cases", Biometrika 72 (1985) 67-90).
-    #[must_use]
     pub fn fit(&self) -> Gpd {
         // For a ratio, the likeliest shape and scale are known; the log-likelihood is then -n (ln
         // scale + shape + 1).
@@ -166,7 +161,6 @@ impl<'a> Excesses<'a> {
 
     /// The distributions that these excesses allow at 95 %; see [`Region`]. As many of them as
     /// `independent` (a share) are independent, and they carry as much information.
-    #[must_use]
     pub fn region(&self, best: &Gpd, independent: f64) -> Region {
         let enough = self.log_likelihood(best) - GIVEN_AWAY / independent;
         let holds = |gpd: &Gpd| self.log_likelihood(gpd) >= enough;
@@ -221,20 +215,17 @@ pub struct Region {
 impl Region {
     /// The 95 % interval of the excess of this rarity; no upper end where the tail may be as heavy
     /// as one without a mean.
-    #[must_use]
     pub(crate) fn excess_at(&self, exponential: f64) -> (f64, Option<f64>) {
         let (lower, upper) = self.range(|gpd| gpd.excess_at(exponential));
         (lower, (self.shape.1 < MAX_SHAPE).then_some(upper))
     }
 
     /// The 95 % interval of the probability of an excess beyond this.
-    #[must_use]
     pub fn beyond(&self, excess: f64) -> (f64, f64) {
         self.range(|gpd| gpd.beyond(excess))
     }
 
     /// The 95 % interval of the scale.
-    #[must_use]
     pub fn scale(&self) -> (f64, f64) {
         self.range(|gpd| gpd.scale)
     }

@@ -373,7 +373,6 @@ impl Above {
 impl TailFit {
     /// The latency, ns, that is exceeded once in `rows` activations on average, and its 95 %
     /// interval; none where that lies below the threshold, or where nothing bounds it.
-    #[must_use]
     pub(crate) fn exceeded_once_in(&self, rows: f64) -> Option<(f64, f64, f64)> {
         let exponential = (self.rate * rows).ln();
         if exponential <= 0.0 {
@@ -387,7 +386,6 @@ impl TailFit {
 
     /// The share of latencies above this, ns, as the tail has it, and its 95 % interval; none below
     /// the threshold.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "latencies up to 100 days")]
     pub fn share_above(&self, latency_ns: f64) -> Option<(f64, f64, f64)> {
         let excess = latency_ns - self.threshold_ns as f64;

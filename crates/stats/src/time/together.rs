@@ -19,7 +19,6 @@ pub struct Together {
 /// Compares when two threads woke late, in ns of one clock, ascending; times at most `apart` from
 /// one another are the same moment. Both are taken from the same `span` of time, ns. None without
 /// any.
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "thousands")]
 pub fn together(one: &[i64], other: &[i64], apart: i64, span: i64) -> Option<Together> {
     let (fewer, more) = if one.len() <= other.len() { (one, other) } else { (other, one) };

@@ -95,7 +95,6 @@ impl LoaderError {
     }
 
     /// Whether another command line is what helps.
-    #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(self, LoaderError::Several(_) | LoaderError::NotHere(..))
     }
@@ -117,7 +116,6 @@ impl LoaderPlace {
         [LoaderPlace::Grub, LoaderPlace::SystemdBoot, LoaderPlace::CmdlineTxt];
 
     /// As it is named on a command line.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             LoaderPlace::Grub => "grub",

@@ -103,7 +103,6 @@ impl BootPlan {
 
     /// Files of the boot loader that have the arguments of a plan already, all of them: they count
     /// from the next boot. Reads only. None where it is not certain which files these are.
-    #[must_use]
     pub fn files_with(&self, root: &HostRoot) -> Vec<String> {
         let layout = LoaderPlace::find(root, None).and_then(|place| place.layout(root));
         let Ok(layout) = layout else { return Vec::new() };
